@@ -30,7 +30,7 @@ pub enum RunError {
     Journal {
         /// Path of the journal.
         path: PathBuf,
-        /// The cause.
+        /// Why it can't be read or written.
         error: JournalError,
     },
     /// A file or folder of the run can't be read or written.
@@ -38,7 +38,7 @@ pub enum RunError {
     Io {
         /// Path of the file or folder.
         path: PathBuf,
-        /// The cause.
+        /// The system's error.
         error: io::Error,
     },
     /// Results could not be synced to the disk.
@@ -47,7 +47,7 @@ pub enum RunError {
     NotDurable {
         /// Path of the run's folder.
         path: PathBuf,
-        /// The cause.
+        /// The system's error.
         error: io::Error,
     },
     /// A record contradicts the cluster's state. This is a defect of the policy or the driver.

@@ -7,8 +7,9 @@
 //! has stalled.
 //!
 //! The share of the input that a command has read is its progress only if the command works while it reads. If the command
-//! has read everything, or has closed the file, and then runs for longer than a quarter of the reading time, it has read
-//! first and works now. From then on the attempts of its phase are judged by their age.
+//! has read everything, or has closed the file, and then runs for longer than a quarter of the reading time, the driver
+//! concludes that the commands of its phase read first and work afterwards. From then on it uses only the age of their
+//! attempts.
 //!
 //! Invariant: the share of the work never decreases, except when the command's own reports replace the share of its input
 //! that it has read.
@@ -118,7 +119,7 @@ impl Progress {
     }
 
     /// Returns the expected remaining time in seconds, at the same pace as before and with at least the share `least` done.
-    /// At least the time for which the attempt has stalled.
+    /// The result is at least the time for which the attempt has stalled.
     pub(super) fn remaining(&self, now: Time, least: f64) -> f64 {
         let (age, done) = ((now - self.since).seconds(), self.now(now).max(least));
         (age * (1.0 - done) / done).max(self.stalled_for(now).unwrap_or(0.0))

@@ -19,7 +19,7 @@ const RESERVE: u64 = 12;
 pub(super) struct Descriptors {
     /// The soft limit before it was raised; it is restored for commands.
     before: Option<u64>,
-    /// Most attempts that may run at a time.
+    /// Largest number of attempts that may run at a time.
     most: u64,
 }
 
@@ -57,7 +57,7 @@ impl Descriptors {
     /// Checks that one more attempt may be started while `running` attempts run.
     ///
     /// # Errors
-    /// If it may not: the system's error for too many open files.
+    /// If it may not be started: the system's error for too many open files.
     pub fn check(&self, running: usize) -> io::Result<()> {
         if (running as u64) < self.most { Ok(()) } else { Err(rustix::io::Errno::MFILE.into()) }
     }

@@ -19,20 +19,23 @@ use super::process_file::ProcessFile;
 use super::{END_MARKER, Engine, Happened, Launch, NodeOffer, ROOT_NAME, RunIdentity, key, wrapper};
 use crate::process::{self, Ending, Group, Identity, Mark, Outcome, Strays, Tag, Watcher};
 
-/// Stops and continues an attempt's processes so that it takes `factor` times as long.
+/// An attempt whose processes are stopped and continued in turn, so that it takes `factor` times as long.
 struct Slowed {
     factor: f64,
+    /// True while the processes are stopped.
     stopped: bool,
+    /// When the processes are to be stopped or continued next.
     next: Time,
 }
 
-/// How long a slowed attempt runs between two halts, seconds.
+/// Seconds for which a slowed attempt runs between two halts.
 const RUN_WINDOW: f64 = 0.1;
 
-/// How long a killed root may take to end before the engine reports that it does not end.
+/// Time within which the root process of a killed attempt must end. Otherwise the engine reports that it does not end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Slowed {
+    /// Returns how long the processes stay stopped or continue to run now.
     fn span(&self) -> Time {
         Time::from_seconds(if self.stopped { RUN_WINDOW * (self.factor - 1.0) } else { RUN_WINDOW })
     }
@@ -53,15 +56,17 @@ struct Leaving {
     attempt: AttemptId,
     folder: PathBuf,
     ending: Ending,
-    /// When to check again, and how long to wait after that.
+    /// When to check again whether the attempt has ended completely.
     next: Instant,
+    /// Pause between the last two checks. It doubles with each check.
     pause: Duration,
 }
 
 /// The shortest and the longest pause between two checks of an attempt that is ending.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(250)];
 
-/// How long to wait immediately for killed processes: most end within this time.
+/// Time within which most killed processes end. The engine waits this long before it checks an ended attempt a second
+/// time.
 const AT_ONCE: Duration = Duration::from_micros(200);
 
 /// The engine that runs attempts on this machine.
@@ -75,9 +80,9 @@ pub struct Local {
     next_token: u64,
     leaving: Vec<Leaving>,
     descriptors: Descriptors,
-    /// The run's control group, once the run is known; `None` if it can't have one.
+    /// The run's control group, or `None` if it can't be created. Set when the run becomes known.
     group: OnceCell<Option<Group>>,
-    /// Control groups in which earlier processes may have left something.
+    /// Control groups of earlier processes of the run, in which processes of attempts may still run.
     left_groups: Vec<PathBuf>,
     /// Marks of all attempts that this engine has started or adopted, including those that have ended.
     known_marks: HashSet<Mark>,
@@ -112,7 +117,7 @@ impl Local {
         self.watcher.watch(process, token)?;
         self.next_token += 1;
         let slowed = (launch.slowed > 1.0).then(|| {
-            // It starts stopped: otherwise a short task would seem fast at first.
+            // The attempt starts stopped: otherwise a short task would seem fast at first.
             process::stop_tree(process);
             let mut slowed = Slowed { factor: launch.slowed, stopped: true, next: Time::ZERO };
             slowed.next = self.now() + slowed.span();
@@ -160,7 +165,7 @@ impl Local {
         group.as_ref()
     }
 
-    /// Handles the end of an attempt's root: kills all other processes of the attempt.
+    /// Handles the end of an attempt's root process: kills all other processes of the attempt.
     fn root_ended(&mut self, token: u64, happened: &mut Vec<Happened>) {
         let Some(running) = self.running.remove(&token) else { return };
         self.tokens.remove(&running.attempt);
@@ -182,7 +187,7 @@ impl Local {
         }
     }
 
-    /// Checks the attempts that are ending.
+    /// Checks whether the attempts whose root process has ended have ended completely.
     fn step(&mut self, happened: &mut Vec<Happened>) {
         let now = Instant::now();
         self.leaving.retain_mut(|leaving| {
@@ -199,7 +204,7 @@ impl Local {
         self.give_up(happened);
     }
 
-    /// Reports roots that have not ended ten seconds after they were killed.
+    /// Reports root processes that have not ended ten seconds after they were killed.
     fn give_up(&mut self, happened: &mut Vec<Happened>) {
         let late = |running: &Running| running.killed.is_some_and(|killed| killed.elapsed() > PATIENCE);
         let late: Vec<u64> =
@@ -227,7 +232,8 @@ fn happening(attempt: AttemptId, folder: &std::path::Path, outcome: Outcome) -> 
     match outcome {
         Outcome::Unfinished => None,
         Outcome::Stays(what) => Some(Happened::Stays(attempt, what)),
-        // The shell ends like this if it can't fork. 97 is the wrapper's code for a marker that it can't write.
+        // A shell that can't fork ends with such a code and writes no marker. With code 97 the wrapper says that it could not
+        // write the marker.
         Outcome::Nothing(Some(code)) if code != 0 && code != 97 && !has_marker(folder) => {
             Some(Happened::NotBegun(attempt, "no process could be started".to_owned()))
         }
@@ -263,7 +269,7 @@ impl Engine for Local {
         let file = ProcessFile::create(launch.handle);
         let process = process::spawn(&mut command, tag)?;
         self.known_marks.insert(tag.attempt);
-        // A process that resumes this run reads this file. Without it, searching environments takes longer.
+        // A process that resumes this run reads this file. Without the file it searches all processes, which takes longer.
         let _ = file.and_then(|file| file.write(&process, group));
         self.watch(launch, &process, tag).inspect_err(|_| process::kill_now(&process, tag))
     }
@@ -343,7 +349,7 @@ fn tag(run: &RunIdentity, attempt: AttemptId) -> Tag {
     Tag::new(&run.id, &run.folder, &key(attempt))
 }
 
-/// Returns the word of its command line that distinguishes an attempt's root from other processes.
+/// Returns the word in the command line of an attempt's root process that distinguishes it from other processes.
 fn attempt_word(run: &RunIdentity, attempt: AttemptId) -> String {
     format!("{}/{}", run.id, key(attempt))
 }
@@ -363,7 +369,7 @@ mod tests {
         for marker in ["", "exit 0 run"] {
             fs::write(folder.path().join(END_MARKER), marker).unwrap();
             assert_eq!(happens(Some(2)), not_begun);
-            // The marker could not be written; success; a signal or an adopted root, which have no code.
+            // 97: the marker could not be written. 0: success. `None`: killed by a signal, or adopted.
             for code in [Some(97), Some(0), None] {
                 assert_eq!(happens(code), Happened::Ended(attempt));
             }

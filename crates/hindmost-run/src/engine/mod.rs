@@ -32,25 +32,25 @@ pub(crate) use crate::process::{KEY_VARIABLE, RUN_VARIABLE};
 /// A node that an engine offers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeOffer {
-    /// Its name.
+    /// Name of the node, unique in the run.
     pub name: String,
-    /// Its capacity: `cpus`, `memory` in bytes, and other resources.
+    /// Resources of the node: `cpus`, `memory` in bytes, and others by name.
     pub capacity: DemandByName,
 }
 
 impl NodeOffer {
-    /// Returns its capacity as a text.
+    /// Returns the capacity as text, such as `2 cpus, 4GB of memory`.
     pub fn capacity_in_words(&self) -> String {
         hindmost_core::resources::in_words(&self.capacity)
     }
 }
 
-/// Identifies a run, for its processes.
+/// Identifies a run, so that its processes can be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunIdentity {
-    /// Unique among all runs. Every process of the run has it in its environment.
+    /// Id of the run, unique among all runs. Every process of the run has it in its environment.
     pub id: String,
-    /// The absolute path of the run's folder, as its commands know it.
+    /// Absolute path of the run's folder, as its commands received it.
     pub folder: PathBuf,
 }
 
@@ -68,43 +68,44 @@ pub fn end_line(code: i32, run: &str, attempt: AttemptId) -> String {
 /// An attempt to be started.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
-    /// The attempt.
+    /// Id of the attempt.
     pub attempt: AttemptId,
-    /// The node on which it runs.
+    /// Node on which the attempt runs.
     pub node: NodeId,
-    /// The run that it belongs to.
+    /// Run to which the attempt belongs.
     pub run: &'a RunIdentity,
     /// The attempt's folder, which holds the end marker, the logs and the output folder.
     pub folder: &'a Path,
     /// The same folder, opened. The engine creates files in it relative to this handle and follows no links.
     pub handle: BorrowedFd<'a>,
-    /// The shell command.
+    /// The user's shell command.
     pub command: &'a str,
-    /// The folder in which it runs.
+    /// Folder in which the command runs.
     pub directory: &'a Path,
     /// Environment variables in addition to those of this process.
     pub environment: &'a [(OsString, OsString)],
     /// The task's input file, if it has one.
     pub input: Option<&'a Path>,
-    /// The factor by which fault injection slows it down; 1 means not at all.
+    /// Factor by which fault injection makes the attempt take longer; 1 means not at all.
     pub slowed: f64,
 }
 
 /// What an engine reports about an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
-    /// All its processes have ended; its end marker says how.
+    /// All processes of the attempt have ended. Its end marker says how its command ended.
     Ended(AttemptId),
-    /// Its command was not started because the system lacked something that may be available soon, such as free
-    /// processes; holds what.
+    /// The attempt's command was not started, because the system lacked something that may be available soon, such as free
+    /// processes; holds a message about it.
     NotBegun(AttemptId, String),
-    /// It has ended, but a process that it has started does not end and may still write; holds which.
+    /// The attempt has ended, but a process that it has started does not end and may still write; holds a message about this
+    /// process.
     Stays(AttemptId, String),
 }
 
 /// Starts, slows down and kills attempts.
 pub trait Engine {
-    /// Returns the nodes, by id.
+    /// Returns the nodes in the order of their ids.
     fn nodes(&self) -> &[NodeOffer];
 
     /// Returns the time since the run began.
@@ -116,11 +117,11 @@ pub trait Engine {
     /// Starts an attempt. [`Happened::Ended`] follows once it has ended.
     ///
     /// # Errors
-    /// If it can't be started; then none of its processes runs.
+    /// If it can't be started. In that case none of its processes runs.
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()>;
 
-    /// Takes over an attempt that an earlier process started. Returns false if it no longer runs; then no
-    /// [`Happened::Ended`] follows.
+    /// Takes over an attempt that an earlier process started. Returns false if it no longer runs; in that
+    /// case no [`Happened::Ended`] follows.
     fn adopt(&mut self, launch: &Launch<'_>) -> bool;
 
     /// Kills all processes of a run that belong neither to the attempts in `kept` nor to attempts that this engine runs,
@@ -171,7 +172,8 @@ pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
     // argument: the limit on open files to restore for the command.
     // If the shell has a terminal, ignoring these signals makes reading it an error instead of stopping the command.
     const KEEPING_TERMINAL: &str = "trap '' TTIN TTOU; ";
-    // The word is "moved" if the attempt's folder is no longer at its path, because the command's output is elsewhere then.
+    // The marker begins with "moved" if the attempt's folder is no longer at its path, because the command may have written
+    // its output to another folder.
     const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$4" ] || ulimit -S -n "$4"; /bin/sh -c "$1" 3>&-; code=$?
 [ "$3/end" -ef /proc/self/fd/3 ] && word=exit || word=moved; printf '%s %d %s\n' "$word" "$code" "$2" >&3 || exit 97"#;
     let new_file = |name: &str| -> io::Result<File> {
@@ -189,7 +191,7 @@ pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
         .arg(format!("{}/{}", launch.run.id, key(launch.attempt)))
         .arg(launch.folder)
         .current_dir(launch.directory)
-        // This process may itself run inside a task; that task's input is not this one's.
+        // This process may itself run inside a task of another run. The input of that task must not reach this command.
         .env_remove("HINDMOST_INPUT")
         .envs(launch.environment.iter().map(|(name, value)| (name, value)))
         .stdin(new_file(END_MARKER)?)

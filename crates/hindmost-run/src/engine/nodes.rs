@@ -19,7 +19,7 @@ pub struct NodesError {
     reason: String,
 }
 
-/// Most cpus of a node.
+/// Largest number of cpus of a node.
 const MOST_CPUS: f64 = 1e6;
 
 /// Returns this machine as one node, with its host name, cores and memory.

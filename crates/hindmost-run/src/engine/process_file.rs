@@ -1,7 +1,7 @@
 //! The file `process` in an attempt's folder names the process that runs the attempt, so that a resumed run can adopt it.
 //!
-//! Another user may have written the folder, so the file is not trusted: it only says where to look first. See
-//! [`crate::process::is_proven`].
+//! Another user may have written the folder, so the file is not trusted: it only names the process to check first
+//! ([`crate::process::is_proven`]).
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,15 +13,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::Identity;
 
+/// Name of the file.
 const NAME: &str = "process";
-/// Largest size that is read, above any that is written: 16 KiB.
+/// Number of bytes of the file that are read at most: 16 KiB. Hindmost writes much less.
 const LONGEST: u64 = 16_384;
 
 #[derive(Serialize, Deserialize)]
 struct Content {
     #[serde(flatten)]
     process: Identity,
-    /// The control group of the run.
+    /// Path of the run's control group, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<PathBuf>,
 }
@@ -72,7 +73,7 @@ mod tests {
         let handle = File::open(folder.path()).unwrap();
         ProcessFile::create(handle.as_fd()).unwrap().write(&identity(), Some("/group".into())).unwrap();
         assert_eq!(ProcessFile::read(handle.as_fd()), Some((Some(identity()), Some("/group".into()))));
-        assert!(ProcessFile::create(handle.as_fd()).is_err(), "it exists already");
+        assert!(ProcessFile::create(handle.as_fd()).is_err(), "the file exists already");
     }
 
     #[test]

@@ -216,7 +216,7 @@ fn checked<T, U>(given: Option<Spanned<T>>, check: impl FnOnce(T) -> Result<U, S
         .transpose()
 }
 
-/// Does the same as `checked`, for texts that are kept unchanged.
+/// Does the same as `checked` for a text, and returns the text unchanged.
 fn checked_text(
     given: Option<Spanned<String>>,
     check: impl Fn(&str) -> Result<(), String>,
@@ -224,7 +224,7 @@ fn checked_text(
     checked(given, |text| check(&text).map(|()| text))
 }
 
-/// Puts the name of a value before a message about it.
+/// Returns a message about the value that is called `what`.
 fn about(what: &str, complaint: &str) -> String {
     if complaint.starts_with("is ") { format!("{what} {complaint}") } else { format!("{what}: {complaint}") }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::plan::{Plan, PlannedPhase};
 
-/// Most characters of a command that are shown.
+/// Number of characters of a command that are shown at most.
 const SHOWN: usize = 100;
 
 impl Plan {

@@ -1,4 +1,4 @@
-//! Errors of job files, with their places.
+//! Errors of job files, and the places in the files to which they refer.
 
 use std::fmt;
 use std::ops::Range;

@@ -35,7 +35,7 @@ pub(super) struct JobFile {
     /// Environment variables of all phases' commands. Names that begin with HINDMOST_ are reserved.
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub environment: Option<Spanned<BTreeMap<String, String>>>,
-    /// Folder in which commands run, relative to the job file's. Default: the job file's folder.
+    /// Folder in which commands run, relative to the job file's folder. Default: the job file's folder.
     #[schemars(with = "Option<String>")]
     pub directory: Option<Spanned<String>>,
     /// The phases, in any order. `after` says which phases must be finished before.
@@ -87,12 +87,12 @@ pub(super) struct Phase {
     /// same name.
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub environment: Option<Spanned<BTreeMap<String, String>>>,
-    /// Folder in which the commands run, relative to the job file's. Default: the job's directory.
+    /// Folder in which the commands run, relative to the job file's folder. Default: the job's directory.
     #[schemars(with = "Option<String>")]
     pub directory: Option<Spanned<String>>,
 }
 
-/// A duration.
+/// A duration, in seconds or as text.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -100,7 +100,7 @@ pub(super) struct Phase {
 )]
 #[schemars(inline)]
 pub(super) enum Span {
-    /// Seconds.
+    /// A number of seconds.
     Seconds(#[schemars(extend("exclusiveMinimum" = 0))] f64),
     /// A text with a unit.
     Text(#[schemars(regex(pattern = r"^\s*([0-9.]+\s*(ms|s|m|min|h|d)\s*)+$"))] String),
@@ -121,7 +121,7 @@ pub(super) enum Patterns {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a size: a text with a unit, such as \"256MB\" or \"2GB\"")]
 pub(super) enum Size {
-    /// A number and a unit.
+    /// A text of a number and a unit.
     Text(String),
 }
 

@@ -88,7 +88,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn from(&mut self, start: &Path) -> Result<(), String> {
         let mut todo = vec![(start.to_path_buf(), 0)];
-        // Several `**` may reach one folder in many ways.
+        // A pattern with several `**` may reach one folder in many ways.
         let mut seen: BTreeSet<(PathBuf, usize)> = BTreeSet::new();
         while let Some((path, at)) = todo.pop() {
             match self.parts.get(at) {
@@ -114,7 +114,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Matches the names in a folder.
+    /// Matches the names in a folder with the part of the pattern that has the index `at`.
     fn list(&mut self, folder: &Path, at: usize, todo: &mut Vec<(PathBuf, usize)>) -> Result<(), String> {
         let below = matches!(self.parts[at], Part::Below);
         if below {
@@ -126,7 +126,7 @@ impl Walk<'_> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let path = entry.path();
-            // Another process may have removed the file meanwhile.
+            // Another process may have removed the file since it was listed.
             let Some(kind) = if_it_exists(&path, entry.file_type())? else { continue };
             match &self.parts[at] {
                 // `**` does not follow links, because they may form a circle.
@@ -145,7 +145,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Adds a name that the part at `at` has matched.
+    /// Handles a path whose last name the part with the index `at` has matched: a folder is searched later, and a file is
+    /// found if the pattern ends with this part.
     fn arrive(&mut self, path: PathBuf, kind: FileType, at: usize, todo: &mut Vec<(PathBuf, usize)>) {
         if kind.is_dir() {
             todo.push((path, at + 1));

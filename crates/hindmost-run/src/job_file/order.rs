@@ -30,7 +30,8 @@ pub(super) fn parents_first(after: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usiz
     if order.len() == after.len() { Ok(order) } else { Err(circle(after, &missing)) }
 }
 
-/// Returns a circle among the phases whose parents are missing. Each of them has a parent among them.
+/// Returns a circle of phases. `missing` counts for each phase the parents that could not be sorted. Each phase for which
+/// it is above 0 has a parent for which it is above 0 too, so following these parents leads into a circle.
 fn circle(after: &[Vec<usize>], missing: &[usize]) -> Vec<usize> {
     let stuck = |at: &usize| missing[*at] > 0;
     let mut path: Vec<usize> = (0..after.len()).find(stuck).into_iter().collect();

@@ -15,13 +15,13 @@ pub struct Plan {
     pub name: String,
     /// Absolute path of the job file's folder.
     pub folder: PathBuf,
-    /// The policy that the file names.
+    /// Policy, if the job file names one.
     pub policy: Option<String>,
-    /// The progress model (what the policy may know of running attempts) that the file names.
+    /// Progress model (what the policy may know of running attempts), if the job file names one.
     pub knowledge: Option<String>,
-    /// The nodes that the file names, `n1:2,n2:2`.
+    /// Nodes, such as `n1:2,n2:2`, if the job file names them.
     pub nodes: Option<String>,
-    /// When the job should be done, counted from its start.
+    /// Time from the job's start until it should be done; `None` without a deadline.
     pub deadline: Option<Duration>,
     /// Weight among jobs, above 0.
     pub priority: f64,
@@ -93,7 +93,7 @@ impl Plan {
             phase.inputs.iter().flatten().for_each(|input| digest.path(input));
             add(phase, &mut digest);
         }
-        digest.in_words()
+        digest.in_hex()
     }
 
     /// Returns the job as policies see it. Durations are unknown and marked as assumed.
@@ -114,7 +114,7 @@ impl PlannedPhase {
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
         self.add_work(&mut digest);
-        digest.in_words()
+        digest.in_hex()
     }
 
     fn add_work(&self, digest: &mut Digest) {
@@ -175,7 +175,7 @@ impl Digest {
         self.bytes(bytes);
     }
 
-    fn in_words(&self) -> String {
+    fn in_hex(&self) -> String {
         format!("{:016x}", self.0)
     }
 }

@@ -10,9 +10,9 @@ use hindmost_math::plain::{Plain, Quoted};
 
 use super::format::{Size, Span};
 
-/// Longest name in bytes. File systems allow 255; the rest is for prefixes and suffixes.
+/// Largest length of a name in bytes. File systems allow 255; the other 55 bytes are for prefixes and suffixes.
 const LONGEST_NAME: usize = 200;
-/// Longest text for a program in bytes. Linux allows 128 KiB for one argument or variable.
+/// Largest length in bytes of a text that is passed to a program. Linux allows 128 KiB for one argument or variable.
 pub(super) const LONGEST_TEXT: usize = 100_000;
 /// Valid numbers of cpus. Nodes count in thousandths of a cpu.
 const CPUS: RangeInclusive<f64> = 0.001..=1e6;

@@ -2,8 +2,8 @@
 //! a later Hindmost process finds all processes that an earlier one has left.
 //!
 //! The group is created below the group of this process (control groups version 2), and this process moves into it. Its
-//! children start there at no cost, while moving each of them would take milliseconds. No controllers are needed. This only
-//! adds to the other ways of finding processes: if it is not possible, they suffice and no message is printed.
+//! children start there at no cost, while moving each of them would take milliseconds. No controllers are needed. If no
+//! group can be created, the other ways of finding processes suffice, and no message is printed.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,17 +14,18 @@ use std::time::Duration;
 use super::mark::Mark;
 use super::stat::Stat;
 
-/// Number of tries to remove a group, and the time between them.
+/// Number of tries to remove a group.
 const TRIES: u32 = 20;
+/// Time between two tries to remove a group.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The control group that this process has moved into.
 #[derive(Debug)]
 pub struct Group {
     path: PathBuf,
-    /// The group of this process before it moved.
+    /// Path of the group in which this process was before.
     home: PathBuf,
-    /// True if the run's group existed before.
+    /// True if the run's group existed before this process entered it.
     was_there: bool,
 }
 
@@ -35,7 +36,7 @@ impl Group {
         let home = own()?;
         let path = home.join(name(run));
         remove_empty(&home, &path);
-        // Another hindmost may be removing it as an empty group at this moment.
+        // Another Hindmost process may be removing the group at this moment, because it is empty.
         for _ in 0..3 {
             let was_there = match fs::create_dir(&path) {
                 Ok(()) => false,
@@ -75,7 +76,7 @@ fn name(run: Mark) -> String {
     format!("hindmost-{}", run.hex())
 }
 
-/// Moves this process with all its threads. Returns false if that is not possible.
+/// Moves this process with all its threads into a group. Returns false if that is not possible.
 fn move_to(group: &Path) -> bool {
     fs::write(group.join("cgroup.procs"), "0").is_ok()
 }
@@ -94,8 +95,8 @@ pub fn remove(group: &Path) {
     }
 }
 
-/// Removes empty groups of runs below `home`, except `kept`. A hindmost that was killed leaves its group, and it stays if
-/// the run is never resumed.
+/// Removes empty groups of runs below `home`, except `kept`. A Hindmost process that was killed leaves its group behind,
+/// and nothing else removes the group if the run is never resumed.
 fn remove_empty(home: &Path, kept: &Path) {
     let is_run = |group: &PathBuf| {
         let name = group.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_prefix("hindmost-"));
@@ -132,10 +133,11 @@ pub(super) fn members(groups: &[PathBuf]) -> Vec<Stat> {
     found
 }
 
-/// A mount of the control groups version 2.
+/// A place where the control groups (version 2) are mounted.
 struct Mount {
+    /// Path of the mount point.
     at: PathBuf,
-    /// The group at the mount point.
+    /// Path of the group that is mounted there, from the topmost group.
     root: PathBuf,
 }
 

@@ -1,8 +1,8 @@
 //! Ends attempts: before an attempt counts as ended, all its remaining processes are killed and have ended.
 //!
-//! If the attempt's root is a child of this process, the remaining processes are descendants of this process, which adopts
-//! orphans. They are searched among its children (`orphans.rs`). The orphans of an adopted attempt go to another process. So
-//! they are searched among all processes of the machine, by marks, by environment and in the run's control group.
+//! If the attempt's root process is a child of this process, its orphans become children of this process and are searched
+//! there (`orphans.rs`). The orphans of an adopted attempt become children of another process. So they are searched among
+//! all processes of the machine, by marks, by environment and in the run's control group.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -15,7 +15,7 @@ use super::mark::{Mark, Tag};
 use super::stat::Stat;
 use super::{cgroup, membership, orphans, roots, signal, tree};
 
-/// How long to wait for killed processes to end.
+/// Time within which killed processes must end. Processes that do not are reported.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Processes that were killed and may not have ended yet.
@@ -30,7 +30,7 @@ impl Killed {
         self.0.extend(members.into_iter().map(|process| (process.key(), process)));
     }
 
-    /// Removes those that have ended. Returns true if any remain.
+    /// Removes processes that have ended. Returns true if any remain.
     fn remain(&mut self) -> bool {
         self.0.retain(|_, process| process.now().is_some_and(|now| !now.has_ended()));
         !self.0.is_empty()
@@ -48,7 +48,7 @@ pub fn does_not_end(pid: u32) -> String {
     format!("process {pid} ({}) does not end", name.trim_end())
 }
 
-/// Kills an attempt whose root was just started, and waits until it has ended.
+/// Kills an attempt whose root process was just started, and waits until it has ended.
 pub fn kill_now(root: &Identity, tag: Tag) {
     let mut ending = Ending::new(root.clone(), tag, Vec::new());
     while root.is_running() && ending.since.elapsed() < PATIENCE {
@@ -60,12 +60,14 @@ pub fn kill_now(root: &Identity, tag: Tag) {
     }
 }
 
-/// An attempt whose root has ended or has been killed.
+/// An attempt whose root process has ended or has been killed.
 #[derive(Debug)]
 pub struct Ending {
     root: Identity,
     tag: Tag,
+    /// When this value was created.
     since: Instant,
+    /// True if the root process is a child of this process.
     is_child: bool,
     killed: Killed,
     /// Control groups of the run, in which adopted attempts may have left processes.
@@ -91,7 +93,7 @@ impl Ending {
         }
         orphans::forget(&self.root);
         let name = self.killed.names().into_iter().next();
-        Outcome::Stays(name.unwrap_or_else(|| "it starts processes faster than they can be killed".to_owned()))
+        Outcome::Stays(name.unwrap_or_else(|| "the attempt starts processes faster than they can be killed".to_owned()))
     }
 
     /// Returns the attempt's tag.
@@ -102,7 +104,7 @@ impl Ending {
     /// Kills the attempt's processes among the children of this process. Returns whether there were any.
     fn kill_orphans(&mut self) -> bool {
         let attempt = self.tag.attempt;
-        // An orphan of unknown attempt may be this attempt's, if it is not older than the root.
+        // An orphan whose attempt is unknown may belong to this attempt, if it is not older than the root process.
         let may_be_its = |orphan: &orphans::Orphan| match orphan.of {
             Some(of) => of == attempt,
             None => orphan.start_time >= self.root.start_time,
@@ -122,7 +124,7 @@ impl Ending {
         true
     }
 
-    /// True if the root still exists, even as a zombie, and leads its group.
+    /// True if the root process still exists, even as a zombie, and leads its group.
     fn holds_group(&self) -> bool {
         self.root.stat().is_ok_and(|stat| stat.is_some_and(|stat| stat.group == self.root.pid))
     }
@@ -144,7 +146,7 @@ impl Ending {
     }
 }
 
-/// Returns the processes in the trees of the attempts for which `runs` is true.
+/// Returns the keys of all processes in the trees of attempts for which `runs` is true.
 fn of_other_attempts(runs: impl Fn(Mark) -> bool) -> HashSet<(u32, u64)> {
     let others = roots::all().into_iter().filter(|(_, root)| runs(root.tag.attempt));
     let identities =
@@ -162,7 +164,7 @@ fn is_unclaimed(stat: &Stat) -> bool {
 }
 
 impl Strays<'_> {
-    /// Kills them all and waits until they have ended. Returns a message about each process that does not end.
+    /// Kills all these processes and waits until they have ended. Returns a message about each process that does not end.
     pub fn end(&self) -> Vec<String> {
         let since = Instant::now();
         let mut killed = Killed::default();
@@ -187,7 +189,7 @@ impl Strays<'_> {
                 || membership.find(|mark| self.of_run.contains(&mark).then_some(())).is_some();
             of_run && membership.find(kept).is_none()
         });
-        // While attempts of this process run, an orphan of unknown attempt may be one of theirs.
+        // While attempts of this process run, an orphan whose attempt is unknown may belong to one of them.
         let idle = !roots::all().iter().any(|(_, root)| root.is_child);
         for orphan in orphans::sweep() {
             let is_stray = orphan.of.map_or(idle, |mark| !self.kept.contains(&mark) && !roots::is_known(mark));

@@ -1,12 +1,13 @@
-//! Reads the environment variables of a process from `/proc`, as its program was started. They are unknown for programs
-//! that overwrite them (some servers do, to show their status in `ps`) or that were started with an empty environment.
+//! Reads the environment variables with which a process was started, from `/proc`. They are unknown for programs that
+//! overwrite them (some servers do, to show their status in `ps`) or that were started with an empty environment.
 
 use std::time::Duration;
 
 use super::stat::Stat;
 
-/// Number of reads of an environment that seems empty, and the time between them.
+/// Number of times that an environment is read if it seems empty.
 const TRIES: u32 = 5;
+/// Time between two of these reads.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The variables of a process, as far as they can be read.
@@ -15,7 +16,7 @@ pub(super) struct Environment(Vec<u8>);
 
 impl Environment {
     /// Reads the variables of a process; empty if they can't be read. A process that executes another program has no
-    /// environment for a moment: with `patient`, reads again for some milliseconds.
+    /// environment for a moment: if `patient` is true, reads again for some milliseconds.
     pub fn of(stat: &Stat, patient: bool) -> Environment {
         Environment(read(stat, if patient { TRIES } else { 1 }).unwrap_or_default())
     }

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::stat::Stat;
 
-/// Identifies a process, also against later processes with the same pid.
+/// Identifies a process, and distinguishes it from later processes with the same pid.
 ///
 /// It can be stored and used by a later Hindmost process. After a reboot no process has the same identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its process id.
+    /// Id of the process (pid).
     pub pid: u32,
-    /// When it started, in clock ticks since the boot.
+    /// Start of the process, in clock ticks since the boot.
     pub start_time: u64,
-    /// The machine's boot in which it started.
+    /// Id of the machine's boot during which the process started.
     pub boot_id: String,
 }
 

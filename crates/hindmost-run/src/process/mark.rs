@@ -10,9 +10,10 @@
 //! | --- | --- |
 //! | `RTTIME` | the attempt |
 //! | `LOCKS` | its run |
-//! | `RSS` | the attempt inside which that run's hindmost was started, if there is one |
+//! | `RSS` | the attempt of another run inside which this run was started, if there is one |
 //!
-//! The hashes include the run's folder, so a folder with another run's id has other marks.
+//! A mark is a hash of the run's id, the run's folder and, for an attempt, its key. So two folders with the same run id have
+//! different marks.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -81,9 +82,9 @@ impl Mark {
 /// The marks of the attempt and the run to which a process belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// The attempt.
+    /// Mark of the attempt.
     pub attempt: Mark,
-    /// Its run.
+    /// Mark of the attempt's run.
     pub run: Mark,
 }
 
@@ -98,8 +99,11 @@ impl Tag {
 /// The marks of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
+    /// Mark of the attempt to which the process belongs.
     pub attempt: Option<Mark>,
+    /// Mark of that attempt's run.
     pub run: Option<Mark>,
+    /// Mark of the attempt inside which that run was started.
     pub enclosing: Option<Mark>,
 }
 
@@ -130,7 +134,7 @@ impl Marks {
     }
 }
 
-/// Returns a limit of this process by its name in `/proc`; its values are `None` if it can't be read.
+/// Returns a resource limit of this process by its name in `/proc`. A value is `None` if it is unlimited or can't be read.
 pub(crate) fn own_limit(name: &str) -> Rlimit {
     let text = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
@@ -164,7 +168,8 @@ pub(super) fn enclosing() -> &'static Enclosing {
     })
 }
 
-/// Returns the value of [`WITHIN_VARIABLE`] for processes that this one starts; `None` if this one runs in no attempt.
+/// Returns the value of [`WITHIN_VARIABLE`] for processes that this process starts; `None` if this process runs inside no
+/// attempt.
 pub fn within() -> Option<String> {
     let marks: Vec<String> = enclosing().all.iter().map(|mark| mark.hex()).collect();
     (!marks.is_empty()).then(|| marks.join(","))

@@ -9,7 +9,7 @@ use super::identity::Identity;
 use super::mark::{Mark, Marks, Tag};
 use super::stat::Stat;
 
-/// The attempts to which a process belongs, by its marks and, if it has none, by its environment.
+/// The attempts to which a process belongs, according to its marks and its environment.
 pub(super) struct Membership<'a> {
     stat: &'a Stat,
     pub marks: Marks,
@@ -81,15 +81,15 @@ impl<'a> Membership<'a> {
         }
     }
 
-    /// True if this process may kill it: the same user started it, or this process is root's.
+    /// True if this process may kill that process: the same user started both, or this process is root's.
     pub fn may_be_killed(&self) -> bool {
         let own = rustix::process::getuid();
         own.is_root() || real_user(self.stat.pid) == Some(own.as_raw())
     }
 
-    /// True if the marks and variables of a process that is not a descendant of this one can be trusted: the same user
-    /// started it. For root its marks suffice, because only root and the process's own user can set them, and a command may
-    /// have given up root's rights.
+    /// True if the marks and variables of a process that need not be a descendant of this one can be trusted: the same user
+    /// started both. If this process is root's, marks suffice: only root and that process's user can set them, and a command
+    /// may have given up root's rights.
     pub fn is_proven(&self) -> bool {
         let own = rustix::process::getuid();
         real_user(self.stat.pid) == Some(own.as_raw()) || (own.is_root() && self.marks.attempt.is_some())
@@ -102,7 +102,7 @@ pub fn is_proven(process: &Identity, tag: Tag) -> bool {
     !stat.has_ended()
         && real_user(stat.pid) == Some(rustix::process::getuid().as_raw())
         && Membership::of(&stat).is_some_and(|membership| membership.is_directly_of(tag.attempt))
-        // Check again that the pid still names the same process: otherwise the results above may be another's.
+        // Check again that the pid still names the same process: otherwise the answers above may concern another process.
         && stat.now().is_some_and(|now| !now.has_ended())
 }
 
@@ -124,7 +124,7 @@ pub(super) fn scan(wanted: impl Fn(&Membership<'_>) -> bool) -> Vec<Stat> {
     found.filter_map(|stat| stat.now().filter(|now| !now.has_ended())).collect()
 }
 
-/// Searches all processes for the root of an attempt: the shell that [`crate::engine::wrapper`] runs and that leads its
+/// Searches all processes for the root process of an attempt: the shell that [`crate::engine::wrapper`] runs and that leads its
 /// process group. `words` are words of its command line that distinguish it from the processes that it has started.
 pub fn find_root(tag: Tag, words: &[&str]) -> Option<Identity> {
     let of_attempt = scan(|membership| membership.is_directly_of(tag.attempt));

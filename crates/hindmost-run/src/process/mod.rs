@@ -87,7 +87,7 @@ pub use watcher::Watcher;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
-/// The signals that are sent to processes. Processes can't catch or ignore the first two.
+/// A signal to processes. They can't catch or ignore `Kill` and `Stop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Ends the process (`SIGKILL`).

@@ -23,7 +23,7 @@ use super::roots::{self, locked};
 use super::stat::Stat;
 use super::tree;
 
-/// Number of remembered descendants from which on those that have ended are removed.
+/// Number of remembered descendants above which the ended ones are removed from the list.
 const MANY: usize = 1024;
 
 /// Children that are known orphans of attempts. They keep their pids until this process reaps them.
@@ -40,7 +40,7 @@ static BEFORE: OnceLock<BTreeSet<(u32, u64)>> = OnceLock::new();
 pub(super) struct Orphan {
     pub pid: u32,
     pub start_time: u64,
-    /// Its attempt; `None` if unknown.
+    /// Mark of the attempt that has left it behind; `None` if unknown.
     pub of: Option<Mark>,
 }
 
@@ -53,11 +53,11 @@ pub(super) struct Orphan {
 pub fn adopt_orphans() -> io::Result<()> {
     except_children_of_now();
     set_child_subreaper(Some(Pid::INIT))?; // any pid means "yes"
-    roots::orphans_come();
+    roots::set_adopts_orphans();
     Ok(())
 }
 
-/// Removes a root whose attempt has ended completely. If it is a child of this process and has ended, reaps it and returns
+/// Forgets the root process of an attempt that has ended completely. If it is a child of this process and has ended, reaps it and returns
 /// its exit code, if it has one.
 pub(super) fn forget(root: &Identity) -> Option<i32> {
     let known = roots::take(root).filter(|known| known.is_child)?;
@@ -69,7 +69,7 @@ pub(super) fn forget(root: &Identity) -> Option<i32> {
     ended?.exit_status()
 }
 
-/// Removes a root that does not end.
+/// Forgets a root process that does not end.
 pub fn abandon(root: &Identity) {
     forget(root);
 }
@@ -95,22 +95,22 @@ pub(super) fn remember<'a>(members: impl IntoIterator<Item = &'a Stat>) {
 pub(super) fn sweep() -> Vec<Orphan> {
     // An orphan that has ended may have left orphans, which are children of this process now: list again.
     loop {
-        let (running, reaped) = look();
+        let (running, reaped) = list_and_reap();
         if !reaped {
             return running;
         }
     }
 }
 
-/// Returns the running orphans, and whether any orphan has ended.
-fn look() -> (Vec<Orphan>, bool) {
+/// Reaps the orphans that have ended. Returns the running orphans, and whether any was reaped.
+fn list_and_reap() -> (Vec<Orphan>, bool) {
     let (mut running, mut reaped) = (Vec::new(), false);
     if !roots::adopts_orphans() {
         return (running, reaped);
     }
     let children = roots::without_roots(tree::our_children());
     let listed: BTreeSet<u32> = children.iter().copied().collect();
-    // Other code may have reaped some, or the system if SIGCHLD is ignored.
+    // Other code may have reaped some orphans, or the system if SIGCHLD is ignored.
     locked(&ORPHANS).retain(|pid, _| listed.contains(pid));
     for pid in children {
         let known = locked(&ORPHANS).get(&pid).copied();
@@ -127,7 +127,7 @@ fn look() -> (Vec<Orphan>, bool) {
     (running, reaped)
 }
 
-/// Assigns an orphan of unknown attempt to this attempt.
+/// Records that an orphan belongs to this attempt.
 pub(super) fn claim(orphan: &Orphan, attempt: Mark) {
     if let Some(known) = locked(&ORPHANS).get_mut(&orphan.pid) {
         known.of = Some(attempt);

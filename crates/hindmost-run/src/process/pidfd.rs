@@ -21,7 +21,7 @@ pub(super) fn open(pid: u32, start_time: u64) -> io::Result<Option<OwnedFd>> {
     let Some(number) = system_pid(pid) else { return Ok(None) };
     let descriptor = match pidfd_open(number, PidfdFlags::empty()) {
         Ok(descriptor) => descriptor,
-        // The latter two mean that the number is a thread's now.
+        // `INVAL` and `NOENT` mean that the number belongs to a thread now.
         Err(Errno::SRCH | Errno::INVAL | Errno::NOENT) => return Ok(None),
         Err(error) => return Err(error.into()),
     };

@@ -1,4 +1,4 @@
-//! Starts the roots of attempts, and keeps those that this process runs.
+//! Starts the root processes of attempts, and lists the root processes that this process has started or adopted.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,16 +13,17 @@ use super::mark::{Mark, Tag, WithMarks};
 use super::pidfd;
 use super::stat::Stat;
 
-/// Roots of attempts whose end has not been handled, by pid.
+/// Root processes whose end has not been handled, by pid.
 static ROOTS: Mutex<BTreeMap<u32, Root>> = Mutex::new(BTreeMap::new());
 
-/// Held while a process is started and until it is in `ROOTS`, because this process has the attempt's marks meanwhile.
+/// Locked from before a root process is started until it is in `ROOTS`. During this time this process has the attempt's
+/// marks.
 pub(super) static SPAWNING: Mutex<()> = Mutex::new(());
 
-/// Number of calls of `adopt_orphans`. Without one, orphans go to another process.
+/// Number of calls of `adopt_orphans`. While it is 0, orphans become children of another process.
 static ADOPTS: AtomicU32 = AtomicU32::new(0);
 
-/// The root of an attempt.
+/// The root process of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Root {
     pub start_time: u64,
@@ -32,13 +33,14 @@ pub(super) struct Root {
     pub is_child: bool,
 }
 
-/// Locks a mutex, even if a thread has panicked while it held the lock: each change here is a single step.
+/// Locks a mutex, even if a thread has panicked while it held the lock. This is safe, because each change under these locks
+/// is a single step.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Notes that this process receives orphans from now on.
-pub(super) fn orphans_come() {
+pub(super) fn set_adopts_orphans() {
     ADOPTS.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -46,14 +48,14 @@ pub(super) fn adopts_orphans() -> bool {
     ADOPTS.load(Ordering::Relaxed) > 0
 }
 
-/// Starts the root of an attempt with the attempt's marks, and returns its identity.
+/// Starts the root process of an attempt with the attempt's marks, and returns its identity.
 ///
 /// The command comes from [`super::apart`]. The caller sets input, output and environment; an input that is not set is
 /// inherited, as usual with [`Command`]. After its end the process stays a zombie until [`super::Ending`] has handled it.
 ///
 /// # Errors
 ///
-/// If it can't be started, or can't be identified; then it is killed.
+/// If the process can't be started, or can't be identified. In the second case it is killed.
 pub fn spawn(command: &mut Command, tag: Tag) -> io::Result<Identity> {
     let _spawning = locked(&SPAWNING);
     let with_marks = WithMarks::set(tag);
@@ -132,8 +134,8 @@ pub(super) struct Own {
 
 pub(super) fn own() -> &'static Own {
     static OWN: OnceLock<Own> = OnceLock::new();
-    // The system calls fail to return a valid pid if the group's leader is outside this container (they return 0).
-    // As a number from /proc, 0 is fine.
+    // The numbers come from /proc. The system calls would return 0, which is no valid pid, if the leader of the group or
+    // session is outside this container.
     OWN.get_or_init(|| {
         Stat::read(std::process::id()).map_or(Own { group: 0, session: 0, terminal: 0 }, |stat| Own {
             group: stat.group,

@@ -1,6 +1,6 @@
 //! Attempts run in their own process group and, if this process has a controlling terminal, in a session without one.
 //!
-//! `SIGTTIN` would stop a background command that reads the terminal for ever. Without a terminal the command can't open
+//! `SIGTTIN` would stop for ever a background command that reads the terminal. Without a terminal the command can't open
 //! `/dev/tty` and fails immediately. It also can't change the terminal's settings, which it could if it only ignored the
 //! signals. The standard library can't start a process in a new session yet (`CommandExt::setsid` is unstable), so the
 //! program `setsid` does. This costs about 0.5 ms, and is skipped if this process has no terminal, as in batch jobs and
@@ -22,7 +22,7 @@ pub fn apart(program: &str) -> Command {
         command.process_group(0);
         return command;
     };
-    // It must not lead a group before, because then it would have to fork to start a session.
+    // `setsid` must not lead a process group, because a leader would have to fork to start a session.
     let mut command = Command::new(setsid);
     command.arg(program);
     command

@@ -1,8 +1,9 @@
 //! Stops, continues and kills whole trees of processes.
 //!
 //! A signal to a process group reaches all of its members at once, including children that they are just starting. So a
-//! process can't escape a group's signal by forking. But a tree may consist of several groups. So all groups that are found
-//! are stopped first, until a listing finds no new process. Then no process can start another one, and all are killed.
+//! process can't escape a group's signal by forking. But a tree may consist of several groups. So the tree is listed and its
+//! groups are stopped, again and again, until a listing finds no new process. Then no process can start another one, and
+//! all are killed.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,7 +17,7 @@ use super::pidfd::{self, system_pid};
 use super::stat::Stat;
 use super::{Signal, orphans, roots, tree};
 
-/// Most listings of a tree while it is being stopped. A few are enough, unless processes start new groups faster than they
+/// Number of times that a tree is listed at most while it is being stopped. A few are enough, unless processes start new groups faster than they
 /// can be listed.
 const ROUNDS: u32 = 64;
 
@@ -39,8 +40,9 @@ pub fn signal_group(group: u32, signal: Signal) -> io::Result<bool> {
     }
 }
 
-/// Kills an attempt's whole tree: the root's process group, and every descendant that has left it, with its group if the
-/// group's leader belongs to the tree. Does not wait until they have ended; [`super::Ending`] does.
+/// Kills an attempt's whole tree: the root's process group, and every descendant that has left this group. If the leader of
+/// such a descendant's group belongs to the tree, kills that group too. Does not wait until the processes have ended;
+/// [`super::Ending`] does.
 ///
 /// If the root has ended already, kills the members of its group that are children of this process. [`super::Ending`] finds
 /// processes that have left the group before.
@@ -84,7 +86,7 @@ pub fn continue_tree(root: &Identity) {
 /// Stops a tree and returns its processes as last seen, parents before their children.
 fn halt(root: &Identity) -> Vec<Stat> {
     let mut stopped_groups = HashSet::new();
-    // Usually all processes are in the root's group, which then does not change any more before it is listed.
+    // Usually all processes are in the root's group. Once it is stopped, it does not change before it is listed.
     if let Ok(Some(stat)) = root.stat()
         && stat.group == root.pid
         && signal_group(stat.group, Signal::Stop).unwrap_or(false)
@@ -94,7 +96,8 @@ fn halt(root: &Identity) -> Vec<Stat> {
     halt_all(Some(root.pid), || tree::of(root), stopped_groups)
 }
 
-/// Stops all processes that `list` returns, until it returns no new one. `led` is a group that belongs to them.
+/// Stops all processes that `list` returns, until it returns no new one. `led` is a process group that belongs to them,
+/// even if none of them leads it.
 fn halt_all(led: Option<u32>, list: impl Fn() -> Vec<Stat>, mut stopped_groups: HashSet<u32>) -> Vec<Stat> {
     let mut members: Vec<Stat> = Vec::new();
     for round in 0..ROUNDS {

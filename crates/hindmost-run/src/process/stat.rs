@@ -1,10 +1,10 @@
-//! Reads the state of a process from `/proc/PID/stat`, with as few system calls as possible: trees are listed while their
-//! processes run, and the less time this takes, the less changes meanwhile.
+//! Reads the state of a process from `/proc/PID/stat`. It takes as few system calls as possible, because trees of processes
+//! change while they are listed.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Clock ticks per second in `/proc` (`USER_HZ`), independent of the kernel's own clock.
+/// Clock ticks per second in `/proc` (`USER_HZ`). They do not depend on the frequency of the kernel's own clock.
 pub(super) const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Size of the buffer for the line, which has at most 64 bytes of name and 50 numbers of 20 digits.
@@ -20,7 +20,7 @@ pub(super) struct Stat {
     pub session: u32,
     /// The device number of the controlling terminal, 0 if there is none.
     pub terminal: u64,
-    /// CPU time of all its threads in user and kernel mode, in clock ticks.
+    /// CPU time of all threads of the process in user and kernel mode, in clock ticks.
     pub cpu_ticks: u64,
     pub threads: u64,
     pub start_time: u64,

@@ -22,25 +22,25 @@ struct Tree {
     tag: Tag,
 }
 
-/// The folder of every test's run.
+/// Folder of the runs in these tests. It does not exist.
 const FOLDER: &str = "/folder of tests";
-/// The key of every test's attempt.
+/// Key of the attempts in these tests.
 const KEY: &str = "0.0.0";
 
 impl Tree {
-    /// Runs a script with `/bin/sh`; `zero` is its `$0`.
+    /// Starts `/bin/sh` with a script; `zero` is the script's `$0`.
     fn new(script: &str, zero: impl AsRef<Path>) -> Tree {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(script).arg(zero.as_ref());
         Tree::of(&mut command)
     }
 
-    /// Runs a script that needs no `$0`.
+    /// Starts `/bin/sh` with a script that needs no `$0`.
     fn shell(script: &str) -> Tree {
         Tree::new(script, "sh")
     }
 
-    /// Runs a command.
+    /// Starts a command as the root process of an attempt of its own.
     fn of(command: &mut Command) -> Tree {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         adopt_orphans().unwrap();
@@ -51,7 +51,7 @@ impl Tree {
         Tree { root: spawn(command, tag).unwrap(), tag }
     }
 
-    /// Returns all running processes of this test.
+    /// Returns all running processes of the attempt.
     fn running(&self) -> Vec<Identity> {
         let found = membership::scan(|membership| membership.is_of(self.tag.attempt));
         found.iter().map(|stat| stat.identity().unwrap()).collect()
@@ -69,15 +69,15 @@ impl Tree {
 
     /// Waits until the root has this many descendants, each of them running `program`.
     fn wait_for(&self, count: usize, program: &str) -> Vec<u32> {
-        eventually("all have started", || {
+        eventually("all processes have started", || {
             let found = descendants(self.root.pid);
             (found.len() == count && found.iter().all(|pid| name_of(*pid).as_deref() == Some(program))).then_some(found)
         })
     }
 
-    /// Waits until all processes of this test have ended.
+    /// Waits until all processes of the attempt have ended.
     fn wait_for_end(&self) {
-        eventually("all have ended", || (!self.root.is_running() && self.running().is_empty()).then_some(()));
+        eventually("all processes have ended", || (!self.root.is_running() && self.running().is_empty()).then_some(()));
     }
 }
 
@@ -97,7 +97,7 @@ impl Drop for Tree {
     }
 }
 
-/// How long something may take before the test fails.
+/// Time after which a test fails that waits for an event.
 const LIMIT: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -108,7 +108,7 @@ fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = check() {
             return found;
         }
-        assert!(Instant::now() < limit, "never: {what}");
+        assert!(Instant::now() < limit, "this has not happened in time: {what}");
         std::thread::sleep(PAUSE);
     }
 }

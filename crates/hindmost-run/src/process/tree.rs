@@ -9,7 +9,7 @@ use super::identity::{Identity, boot_id};
 use super::roots;
 use super::stat::{Stat, numbers_in};
 
-/// Most ancestors of a process that are checked.
+/// Number of ancestors of a process that are checked at most.
 const DEEPEST: u32 = 10_000;
 
 /// Returns all running descendants of a process, without the process itself.
@@ -85,16 +85,16 @@ pub(super) fn our_children() -> Vec<u32> {
     Children::look().of_this_process()
 }
 
-/// A way to find children.
+/// A way to find the children of processes.
 pub(super) enum Children {
     /// The kernel lists each thread's children (since 3.5, if built with `CONFIG_PROC_CHILDREN`, as is usual).
     Listed,
-    /// All processes, listed once, by parent.
+    /// All processes of the machine, listed once, by parent.
     Scanned(HashMap<u32, Vec<Stat>>),
 }
 
 impl Children {
-    /// Returns the best way on this machine.
+    /// Returns the fastest way that this machine supports.
     pub fn look() -> Children {
         static LISTED: OnceLock<bool> = OnceLock::new();
         if *LISTED.get_or_init(|| std::fs::exists("/proc/thread-self/children").unwrap_or(false)) {
@@ -104,7 +104,7 @@ impl Children {
         }
     }
 
-    /// Lists all processes.
+    /// Lists all processes of the machine.
     pub fn scan() -> Children {
         let mut by_parent: HashMap<u32, Vec<Stat>> = HashMap::new();
         for stat in numbers_in("/proc").into_iter().filter_map(|pid| Stat::read(pid).ok()) {
@@ -124,7 +124,8 @@ impl Children {
         }
     }
 
-    /// Returns the running children of a process. Children whose parent ends meanwhile may be missed.
+    /// Returns the running children of a process. Children whose parent ends during the search may be
+    /// missed.
     fn of(&self, parent: &Stat) -> Vec<Stat> {
         if parent.has_ended() {
             return Vec::new();
@@ -138,7 +139,7 @@ impl Children {
                     numbers_in(&format!("/proc/{}/task", parent.pid))
                 };
                 let pids = threads.into_iter().flat_map(|thread| listed(parent.pid, thread));
-                // The system may have reused a pid since it was listed; that process has another parent.
+                // The system may have reused a pid since it was listed. The new process has another parent.
                 pids.filter_map(|pid| Stat::read(pid).ok())
                     .filter(|stat| stat.parent == parent.pid && !stat.has_ended())
                     .collect()

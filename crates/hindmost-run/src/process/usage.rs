@@ -30,7 +30,7 @@ fn furthest(pid: u32, wanted: &Statx) -> Option<u64> {
     descriptors.filter(|descriptor| is_of(pid, *descriptor, wanted)).filter_map(|found| position(pid, found)).max()
 }
 
-/// True if the descriptor refers to that file. Does not query file servers, because a server that does not answer would
+/// True if the descriptor refers to the wanted file. Does not query file servers, because a server that does not answer would
 /// block this process.
 fn is_of(pid: u32, descriptor: u32, wanted: &Statx) -> bool {
     let path = format!("/proc/{pid}/fd/{descriptor}");
@@ -42,13 +42,14 @@ fn is_of(pid: u32, descriptor: u32, wanted: &Statx) -> bool {
 
 /// Returns the position of a descriptor; `None` if it is open for writing only.
 fn position(pid: u32, descriptor: u32) -> Option<u64> {
-    /// `O_ACCMODE` and `O_WRONLY`.
-    const HOW: u32 = 0o3;
+    /// The bits of the flags that say whether a file is open for reading or writing (`O_ACCMODE`).
+    const ACCESS_MODE: u32 = 0o3;
+    /// The value of these bits for a file that is open for writing only (`O_WRONLY`).
     const WRITES_ONLY: u32 = 0o1;
     let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{descriptor}")).ok()?;
     let value = |name: &str| text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
     let flags = u32::from_str_radix(value("flags:")?, 8).ok()?;
-    if flags & HOW == WRITES_ONLY {
+    if flags & ACCESS_MODE == WRITES_ONLY {
         return None;
     }
     value("pos:")?.parse().ok()

@@ -14,18 +14,19 @@ use super::identity::{Identity, boot_id};
 use super::pidfd;
 use super::stat::Stat;
 
-/// Reports the ends of processes, children or not. It does not reap them.
+/// Reports the ends of processes, which need not be children of this process. It does not reap them.
 #[derive(Debug)]
 pub struct Watcher {
     epoll: OwnedFd,
     /// The descriptor and token of each process, by its number in epoll.
     watched: HashMap<u64, (OwnedFd, u64)>,
+    /// The last number that was given to a process in epoll.
     last: u64,
     /// Tokens of processes that had ended before they were watched.
     gone: Vec<u64>,
 }
 
-/// Most ends that one call reports.
+/// Number of ends that one call of [`Watcher::wait`] reports at most.
 const BATCH: usize = 64;
 
 impl Watcher {

@@ -11,17 +11,17 @@ pub enum StoreError {
     /// A file or folder can't be read or created.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// The cause.
+        /// The system's error.
         error: io::Error,
     },
     /// The folder can't be created or written into.
     #[error("can't write into the output folder {}: {error}; make it writable or choose another one with --out DIR", path.display())]
     Unwritable {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The cause.
+        /// The system's error.
         error: io::Error,
     },
     /// The folder holds files that do not belong to a run.
@@ -31,9 +31,9 @@ pub enum StoreError {
     #[error("{} holds {} of job {job:?}: {}use --out DIR to run the job in another folder, or remove the folder to run it again",
         path.display(), if *done { "the finished run" } else { "a run" }, if *done { "" } else { "use --resume to continue it, " })]
     HoldsRun {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The name of the job in the folder.
+        /// Name of the job in the folder.
         job: String,
         /// True if the run is done.
         done: bool,
@@ -42,11 +42,11 @@ pub enum StoreError {
     #[error("{} holds a run of another job, {held:?}: its name, phases, numbers of tasks or inputs are not those of {given:?}; \
         use --out DIR to run {given:?} in another folder, or remove the folder", path.display())]
     OtherJob {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The name of the job in the folder.
+        /// Name of the job in the folder.
         held: String,
-        /// The name of the given job.
+        /// Name of the job that the user wants to run.
         given: String,
     },
     /// The folder holds a run without its job's record.
@@ -57,20 +57,20 @@ pub enum StoreError {
     #[error("{} holds results of phase {phase:?} of job {job:?}, whose command, variables or folder have changed since: \
         use --resume --keep-results to keep these results, or --out DIR to run the job in another folder", path.display())]
     Changed {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The job.
+        /// Name of the job.
         job: String,
-        /// The first phase that has changed.
+        /// Name of the first phase that has changed.
         phase: String,
     },
     /// Another process holds the folder's lock.
-    #[error("{} is in use: another hindmost runs this job now; wait until it ends, or use --out DIR", .0.display())]
+    #[error("{} is in use: another `hindmost` process runs this job now; wait until it ends, or use --out DIR", .0.display())]
     InUse(PathBuf),
     /// A file or folder of the run is not valid.
     #[error("{} is damaged: {reason}; restore it, or use --out DIR to run the job in another folder", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file or folder.
         path: PathBuf,
         /// Why it is not valid.
         reason: String,
@@ -81,9 +81,9 @@ pub enum StoreError {
             Distrust::OthersOwn => "belongs to another user",
             Distrust::OthersWrite => "may be written to by other users",
             Distrust::NotPlain => "is a link of another user",
-        }, if *distrust == Distrust::OthersWrite { " (chmod go-w keeps others out)" } else { "" })]
+        }, if *distrust == Distrust::OthersWrite { " (chmod go-w takes this right from them)" } else { "" })]
     Untrusted {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: PathBuf,
         /// Why other users can change it.
         distrust: Distrust,

@@ -30,11 +30,11 @@ pub(crate) struct Folder(OwnedFd);
 /// Why a folder or file can't be trusted: other users could change results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distrust {
-    /// It belongs to another user.
+    /// The folder or file belongs to another user.
     OthersOwn,
-    /// Its group or everybody may write to it.
+    /// The group of the folder or file, or everybody, may write to it.
     OthersWrite,
-    /// It is a link of another user.
+    /// The path is a link that belongs to another user.
     NotPlain,
 }
 
@@ -45,12 +45,12 @@ impl Folder {
         Ok(Folder(openat(CWD, path, flags, Mode::empty())?))
     }
 
-    /// Opens a folder in this one.
+    /// Opens a folder inside this folder.
     pub(super) fn sub(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
         Ok(Folder(openat(&self.0, name.as_ref(), AS_FOLDER, Mode::empty())?))
     }
 
-    /// Opens a folder in this one, and creates it if it does not exist.
+    /// Opens a folder inside this folder, and creates it if it does not exist.
     pub(super) fn make_sub(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
         match mkdirat(&self.0, name.as_ref(), OWN_FOLDER) {
             Ok(()) | Err(Errno::EXIST) => self.sub(name),
@@ -58,7 +58,7 @@ impl Folder {
         }
     }
 
-    /// Creates a folder; fails if the name exists.
+    /// Creates a folder with these permissions inside this folder; fails if the name exists.
     pub(super) fn make_new(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
         Ok(mkdirat(&self.0, name.as_ref(), Mode::from_raw_mode(mode))?)
     }
@@ -126,11 +126,12 @@ impl Folder {
         if sync { self.sync() } else { Ok(()) }
     }
 
-    /// Moves something to a name that must not exist.
+    /// Moves a file or folder to a name that must not exist.
     pub(super) fn rename_new(&self, name: impl AsRef<OsStr>, to: &Folder, new: impl AsRef<OsStr>) -> io::Result<()> {
         let (name, new) = (name.as_ref(), new.as_ref());
         match renameat_with(&self.0, name, &to.0, new, RenameFlags::NOREPLACE) {
-            // Some file systems do not support renames that don't replace. The lock keeps other runs away.
+            // Some file systems can't rename without replacing. No other run can create the name between check and rename,
+            // because this run holds the lock.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 if to.kind(new)?.is_some() {
                     return Err(io::ErrorKind::AlreadyExists.into());
@@ -142,8 +143,8 @@ impl Folder {
         }
     }
 
-    /// Moves a folder that its owner may not write. Moving changes the folder's own entry for its parent, so its permissions
-    /// are set for a moment.
+    /// Moves a folder that its owner may not write. Moving changes the folder's own entry for its parent, so its owner gets
+    /// the permission for a moment.
     fn rename_unwritable(&self, name: &OsStr, to: &Folder, new: &OsStr) -> io::Result<()> {
         let found = self.statx(name, StatxFlags::TYPE | StatxFlags::MODE)?;
         if FileType::from_raw_mode(found.stx_mode.into()) != FileType::Directory {
@@ -157,7 +158,7 @@ impl Folder {
         restored
     }
 
-    /// Moves something and replaces what has the new name.
+    /// Moves a file or folder, and replaces what has the new name.
     pub(super) fn rename_over(&self, name: impl AsRef<OsStr>, to: &Folder, new: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(renameat(&self.0, name.as_ref(), &to.0, new.as_ref())?)
     }
@@ -199,7 +200,7 @@ impl Folder {
         statx(&self.0, "", AtFlags::EMPTY_PATH, wanted)
     }
 
-    /// Returns the names in the folder in no order, with their kinds if the file system lists them.
+    /// Returns the names in the folder in arbitrary order, with their kinds if the file system lists them.
     pub(super) fn entries(&self) -> io::Result<Vec<(OsString, FileType)>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.0)? {
@@ -227,12 +228,12 @@ impl Folder {
         unlinkat(&self.0, name.as_ref(), AtFlags::REMOVEDIR)
     }
 
-    /// Syncs the folder's entries: what was created, moved and removed in it survives a power cut.
+    /// Syncs the folder's entries, so that files that were created, moved or removed in it stay so after a power cut.
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.0)?)
     }
 
-    /// Syncs the folder's whole file system: everything written to it survives a power cut.
+    /// Syncs the whole file system of the folder, so that everything written to it survives a power cut.
     pub(super) fn sync_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(&self.0)?)
     }
@@ -263,7 +264,7 @@ pub(super) fn distrust(found: &Statx) -> Option<Distrust> {
     (found.stx_mode & 0o022 != 0).then_some(Distrust::OthersWrite)
 }
 
-/// Replaces the system's error for a link that is not followed, which mentions loops.
+/// Replaces the system's error for a link that is not followed, because its text mentions loops of links.
 fn no_link(error: Errno) -> io::Error {
     match error {
         Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed here"),

@@ -31,13 +31,14 @@ pub(super) enum Kind {
 /// A file, folder or link in a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
-    /// Its path from the result's folder. Bytes that are not text, and `%`, are written as `%` and two digits.
+    /// Path of the entry from the result's folder. Bytes that are not text, and `%`, are written as `%` and two hexadecimal
+    /// digits.
     pub name: String,
     pub kind: Kind,
     /// Size of a file, or of a link's target, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub size: u64,
-    /// When a file's content changed last, in nanoseconds since 1970.
+    /// Time at which a file's content changed last, in nanoseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<i64>,
     /// XXH3 checksum (128 bits) of a file's content or a link's target. Absent if not requested or not readable.
@@ -64,7 +65,7 @@ fn is_zero(number: &u64) -> bool {
 /// The content of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Listing {
-    /// Its entries, sorted by name; empty if there are too many.
+    /// Entries of the result, sorted by name; empty if there are too many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<Entry>,
     /// The number of entries and a checksum over all of them, if there are too many to list.
@@ -95,7 +96,7 @@ impl Listing {
         })
     }
 
-    /// True if checksums were recorded for its files.
+    /// True if checksums were recorded for the files of the result.
     pub(super) fn has_checksums(&self) -> bool {
         self.entries.iter().any(|entry| entry.kind == Kind::File && entry.checksum.is_some())
     }
@@ -122,7 +123,7 @@ impl Listing {
             }
             let same_content = match (&was.checksum, &is.checksum) {
                 (Some(was), Some(is)) => Some(was == is),
-                // Copied files often have new times. Then the content decides, if its checksum is recorded.
+                // Copied files often have new times. If the times differ and a checksum is recorded, the content decides.
                 (Some(known), None) if was.modified != is.modified => Some(checksum(&was.name).as_ref() == Some(known)),
                 _ => None,
             };
@@ -169,7 +170,8 @@ fn open_below(top: &Folder, path: &[OsString]) -> io::Result<Option<Folder>> {
     Ok(opened)
 }
 
-/// Returns the entry of a name in a folder; `None` if it has been removed.
+/// Returns the entry of a name in a folder; `None` if it has been removed. `before` is the folder's path in the result,
+/// ending with `/`, or empty.
 fn entry_of(folder: &Folder, name: &OsStr, before: &str, with_checksums: bool) -> io::Result<Option<Entry>> {
     let found = match folder.statx(name, StatxFlags::BASIC_STATS) {
         Ok(found) => found,

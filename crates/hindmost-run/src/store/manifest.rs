@@ -16,25 +16,26 @@ use super::listing::Listing;
 /// Name of the manifest's file.
 pub(super) const MANIFEST: &str = "manifest.jsonl";
 
-/// The result of an attempt.
+/// A line of the manifest: the output of one attempt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     pub phase: u32,
     pub task: u32,
     pub attempt: u32,
-    /// The run of the attempt.
+    /// Id of the run to which the attempt belongs.
     pub run: String,
-    /// The digest of its command ([`PlannedPhase::digest`](crate::job_file::PlannedPhase::digest)).
+    /// Digest of the attempt's command ([`PlannedPhase::digest`](crate::job_file::PlannedPhase::digest)).
     pub command: String,
-    /// The inode of its folder. It shows which of two attempts with equal results is in place.
+    /// Inode of the output folder. It shows which of two attempts with equal outputs made the result.
     pub inode: u64,
     #[serde(flatten)]
     pub listing: Listing,
 }
 
-/// The lines of a run's results, by task.
+/// The open manifest of a run.
 pub(super) struct Manifest {
     file: File,
+    /// All lines, by phase and task.
     lines: HashMap<(u32, u32), Vec<Line>>,
     /// Bytes of lines that are not yet in the file.
     waiting: Vec<u8>,
@@ -54,7 +55,8 @@ impl Manifest {
                 break;
             }
             length += read as u64;
-            // After a power cut a line may hold anything. The task of a result without a valid line runs again.
+            // After a power cut a line may contain anything, so lines that are not valid are skipped. A task whose result has
+            // no valid line runs again.
             if let Ok(line) = serde_json::from_slice::<Line>(&text) {
                 lines.entry((line.phase, line.task)).or_default().push(line);
             }

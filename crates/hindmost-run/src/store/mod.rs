@@ -9,7 +9,7 @@
 //! DIR/.hindmost/lock              locked while a process uses the folder
 //! DIR/.hindmost/attempts/…        running attempts, each with its output folder `out`
 //! DIR/.hindmost/logs/PHASE/…      what commands wrote to standard output and error
-//! DIR/.hindmost/set-aside/…       what was in a result's place and was not the result
+//! DIR/.hindmost/set-aside/…       files and folders that were in a result's place and were not the result
 //! ```
 //!
 //! A task's result gets into its place in four steps: its files are listed in the manifest; everything is synced; the
@@ -54,14 +54,17 @@ pub use results::{Commit, ResultState};
 
 /// Name of the folder that holds a run's internal files.
 const INNER: &str = ".hindmost";
-/// Names of these files.
+/// Name of the record of the run's job.
 const JOB: &str = "job.json";
+/// Name of the journal.
 pub(crate) const JOURNAL: &str = "journal.jsonl";
+/// Name of the run's summary.
 const SUMMARY: &str = "summary.json";
+/// Name of the file that is locked while a process uses the folder.
 const LOCK: &str = "lock";
 /// Name of the folder of attempts' own folders.
 const ATTEMPTS: &str = "attempts";
-/// Name of the folder for what was in results' places and was not the result.
+/// Name of the folder to which files and folders are moved that were in a result's place and were not the result.
 const ASIDE: &str = "set-aside";
 
 /// Returns the name of an earlier journal of a run that has begun again, counted from 1.
@@ -69,12 +72,12 @@ fn old_journal(number: u32) -> String {
     format!("journal-{number}.jsonl")
 }
 
-/// How an attempt's command ended, by its end marker.
+/// How an attempt's command ended, according to the attempt's end marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndMarker {
-    /// Its command ended with this exit code.
+    /// The command ended with this exit code.
     Exit(i32),
-    /// Its command ended after the attempt's folder was moved or removed.
+    /// The command ended after the attempt's folder was moved or removed.
     Moved,
     /// There is no marker: the attempt was killed, or could not write.
     Missing,
@@ -83,13 +86,13 @@ pub enum EndMarker {
 /// Where a run's folder is, compared with its place when the run was last active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
-    /// At the same place. Attempts may still run, and their files count.
+    /// The folder is at the same place. Attempts may still run, and their files count.
     Same,
-    /// The same folder at another path. Attempts that were started before know the old path.
+    /// The folder was moved to another path. Attempts that were started before the move use the old path.
     Moved,
-    /// Its file system was mounted again: data that was not synced may be lost.
+    /// The folder's file system was mounted again, so data that was not synced may be lost.
     Remounted,
-    /// It is a copy. Processes of the original run do not belong to it.
+    /// The folder is a copy of the run's folder. Processes of the original run do not belong to it.
     Copied,
 }
 
@@ -133,7 +136,7 @@ pub struct Store {
     _lock: File,
     anchors: Anchors,
     job: JobRecord,
-    /// Names of the phases and digests of their commands, by number.
+    /// Name and digest of the command of each phase.
     phases: Vec<(String, String)>,
     manifest: Manifest,
     whereabouts: Whereabouts,
@@ -157,7 +160,7 @@ impl Pages {
     /// Writes a page into the run's folder, or among its internal files.
     ///
     /// # Errors
-    /// If the page can't be written; then nothing has changed.
+    /// If the page can't be written. In that case an older page stays.
     pub fn write(&self, name: &str, among_own_files: bool, content: &str) -> io::Result<()> {
         let folder = if among_own_files { &self.inner } else { &self.root };
         folder.replace(name, content.as_bytes(), false)
@@ -223,7 +226,7 @@ impl Store {
     /// Checks that the folder and its lock are still at their path.
     ///
     /// # Errors
-    /// If it was moved, removed or replaced.
+    /// If the folder was moved, removed or replaced.
     pub fn check_place(&self) -> Result<(), StoreError> {
         match Anchors::now(&self.folder, &self.root, &self.inner) {
             Ok(now) if now == self.anchors => Ok(()),
@@ -294,7 +297,7 @@ impl Store {
     /// Opens an attempt's folder.
     ///
     /// # Errors
-    /// If it does not exist.
+    /// If the folder does not exist.
     pub fn open_attempt(&self, attempt: AttemptId) -> io::Result<impl AsFd + use<>> {
         self.attempts.sub(self.attempt_name(attempt))
     }
@@ -318,7 +321,7 @@ impl Store {
         Ok(self.attempt(attempt))
     }
 
-    /// Returns how an attempt ended, by its end marker.
+    /// Returns how an attempt's command ended, according to the attempt's end marker.
     ///
     /// # Errors
     /// If its end marker exists and can't be read.
@@ -326,7 +329,7 @@ impl Store {
         let read = self.attempts.sub(self.attempt_name(attempt)).and_then(|folder| folder.read_end(END_MARKER, TAIL));
         let bytes = match read {
             Ok((bytes, _)) => bytes,
-            // The command may have replaced it by something else.
+            // The command may have replaced the marker by something else.
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::Other => {
                     return Ok(EndMarker::Missing);
@@ -347,16 +350,17 @@ impl Store {
         })
     }
 
-    /// Returns how long ago an attempt wrote its end marker, by the file system's clock; `None` without a marker.
+    /// Returns the time since an attempt wrote its end marker, by the file system's clock; `None` without a marker.
     pub fn ended_ago(&self, attempt: AttemptId) -> Option<Duration> {
         let folder = self.attempts.sub(self.attempt_name(attempt)).ok()?;
         let written = folder.file(END_MARKER).ok()?.metadata().ok()?.modified().ok()?;
         written.elapsed().ok()
     }
 
-    /// Returns the progress that an attempt's command has reported last, in [0, 1], and how long ago.
+    /// Returns the progress that an attempt's command has reported last, in [0, 1], and the time since this report; `None` if
+    /// it has reported none.
     pub fn reported_progress(&self, attempt: AttemptId) -> Option<(f64, Duration)> {
-        // The file may be long; the last line is near its end.
+        // The file may be long, so only its end is read.
         let folder = self.attempts.sub(self.attempt_name(attempt)).ok()?;
         let (tail, found) = folder.read_end("progress", TAIL).ok()?;
         let ago = found.modified().ok().and_then(|written| written.elapsed().ok()).unwrap_or_default();
@@ -366,7 +370,7 @@ impl Store {
         values.filter(|share| share.is_finite()).map(|share| (share.clamp(0.0, 1.0), ago)).next()
     }
 
-    /// Removes an attempt's folder. `keep_logs` keeps its standard output and error. Returns a text about what could not be
+    /// Removes an attempt's folder. If `keep_logs` is true, keeps its standard output and error. Returns a text about what could not be
     /// removed; `None` if all is removed.
     pub fn remove_attempt(&self, attempt: AttemptId, keep_logs: bool) -> Option<String> {
         let name = self.attempt_name(attempt);

@@ -45,9 +45,9 @@ pub struct Opening {
 
 /// A folder that has been opened.
 pub struct Opened {
-    /// The folder.
+    /// The opened folder of the run.
     pub store: Store,
-    /// True if it holds a journal.
+    /// True if the folder holds a journal, so that the run has begun.
     pub begun: bool,
     /// Names of the phases whose command, variables or folder have changed since the run was last active.
     pub changed: Vec<String>,
@@ -85,7 +85,7 @@ impl Store {
             open_own(&inner, &path.join(super::INNER), super::ASIDE, trust)?;
         }
 
-        // A run that was stopped before it wrote a record has not begun.
+        // A run that was stopped before it wrote anything to its journal has not begun.
         let mut has_journal = length(&inner, JOURNAL) > 0;
         let has_traces = has_journal || length(&inner, MANIFEST) > 0 || inner.has_file(super::old_journal(1));
         let identity = FolderIdentity::of(&root).map_err(at(&path))?;

@@ -16,18 +16,18 @@ use crate::job_file::{Plan, PlannedPhase};
 /// The options with which a run was begun. A run that was killed before it wrote its journal is resumed with them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BegunWith {
-    /// The policy, if one was named.
+    /// Policy, if the user named one.
     pub policy: Option<String>,
-    /// The progress model (what the policy may know), if one was named.
+    /// Progress model (what the policy may know), if the user named one.
     pub knowledge: Option<Knowledge>,
-    /// The nodes.
+    /// Nodes on which the run was begun.
     pub nodes: Vec<NodeOffer>,
 }
 
 /// The record of a job in its run's folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// The job's name.
+    /// Name of the job.
     pub job: String,
     /// Identifies the job, including its commands ([`Plan::digest`]).
     pub digest: String,
@@ -40,9 +40,10 @@ pub struct JobRecord {
     pub kept: Vec<Vec<String>>,
     /// Identifies the run. Every process of the run has it in its environment.
     pub run: String,
-    /// When the run began, in nanoseconds since 1970.
+    /// Time at which the run began, in nanoseconds since 1970.
     pub began: u64,
-    /// When the run began by the boot clock, which nobody can set: the boot, and nanoseconds since it.
+    /// Time at which the run began, by the boot clock, which nobody can set: the id of the boot, and the nanoseconds from the
+    /// boot to the begin of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_since_boot: Option<(String, u64)>,
     /// The options with which the run was begun.
@@ -51,10 +52,11 @@ pub struct JobRecord {
     /// Identifies the run's folder, to distinguish it from its copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<FolderIdentity>,
-    /// The folder's path when the run was last active, as its commands know it.
+    /// Path of the folder when the run was last active, as its commands received it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Identifies the boot and mount since which unsynced data may have been lost.
+    /// Identifies the boot and mount under which the run was last active. Under another boot or mount, data that was not
+    /// synced may have been lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheIdentity>,
     /// True if a manifest lists the results. Earlier versions had none.
@@ -66,8 +68,8 @@ pub struct JobRecord {
     /// Failures of tasks that may not run twice in earlier journals of the run: phase, task, number of failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<(u32, u32, u32)>,
-    /// When the run was paused: the begin and end of each pause, in nanoseconds since the run began, in order and without
-    /// overlaps. A pause lasts from the last moment at which something of the run ran until the run was resumed.
+    /// Begin and end of each pause of the run, in nanoseconds since the run began, in order and without overlaps. A pause
+    /// lasts from the last moment at which a process of the run ran until the run was resumed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<(u64, u64)>,
 }
@@ -123,7 +125,7 @@ impl JobRecord {
         self.run = new_run_id(wall_clock());
     }
 
-    /// Lets the run begin again now, with its valid results.
+    /// Records that the run begins again now, with its valid results. `journals` is the number of journals that are put away.
     pub(super) fn begin_again(&mut self, journals: u32, failures: &[(TaskId, u32)]) {
         self.renew_identity();
         self.journals = journals;
@@ -135,8 +137,8 @@ impl JobRecord {
         }
     }
 
-    /// Adds a pause from `begin` to `end`, given in time since the run began. A pause that overlaps the last one extends it,
-    /// as when a resumed run was killed before anything of it ran.
+    /// Adds a pause from `begin` to `end`, given in time since the run began. A pause that overlaps the last one extends it.
+    /// This happens if a resumed run was killed before any attempt ran.
     pub(super) fn add_pause(&mut self, begin: Time, end: Time) {
         match self.pauses.last_mut() {
             Some((_, last)) if *last >= begin.0 => *last = end.0.max(*last),
@@ -144,7 +146,7 @@ impl JobRecord {
         }
     }
 
-    /// Returns for how long the run was paused until `until`.
+    /// Returns the total length of the pauses before the time `until`.
     pub fn paused_until(&self, until: Time) -> Time {
         let parts = self.pauses.iter().map(|(begin, end)| until.0.min(*end).saturating_sub(*begin));
         Time(parts.sum())

@@ -1,7 +1,7 @@
 //! Removes folders of any content and depth, without leaving their file system.
 //!
-//! A folder is emptied through its handle. Folders below a depth of a few levels are first moved up into a separate
-//! folder, so that neither paths nor the number of open files grow with the depth. Other file systems that are mounted
+//! A folder is emptied through its handle. Folders at a depth of more than a few levels are first moved up into a
+//! separate folder, so that neither paths nor the number of open files grow with the depth. Other file systems that are mounted
 //! inside are not touched.
 
 use std::ffi::{OsStr, OsString};
@@ -21,7 +21,7 @@ const OPEN_TO_OWNER: Mode = Mode::RWXU;
 /// A file or folder that could not be removed, and why.
 #[derive(Debug)]
 pub(super) struct Left {
-    /// Its name.
+    /// Name of the file or folder, without its path.
     pub name: OsString,
     pub error: io::Error,
 }
@@ -32,7 +32,8 @@ impl fmt::Display for Left {
     }
 }
 
-/// Removes files and folders of one run. `heap` is a folder on the same file system that receives the deep ones.
+/// Removes files and folders of one run. `heap` is a folder on the same file system to which deeply nested folders are moved
+/// before they are removed.
 pub(super) struct Removal<'a> {
     heap: &'a Folder,
     moved: u64,
@@ -85,7 +86,7 @@ impl<'a> Removal<'a> {
             Ok(folder) => folder,
             Err(error) => return self.cannot(name, error),
         };
-        // A file that a process adds meanwhile is removed in the next turn.
+        // A file that a process adds while the folder is emptied is removed in the next turn.
         for _ in 0..3 {
             match folder.entries() {
                 Ok(entries) => entries.iter().for_each(|(inner, kind)| self.entry(&folder, inner, *kind, depth + 1)),
@@ -155,7 +156,7 @@ mod tests {
         let parent = Folder::open(path.parent().unwrap()).unwrap();
         let heap = parent.make_sub("heap").unwrap();
         let result = Removal::new(&heap).remove(&parent, path.file_name().unwrap());
-        assert!(heap.is_empty(), "something is left in the heap");
+        assert!(heap.is_empty(), "files are left in the heap");
         result
     }
 

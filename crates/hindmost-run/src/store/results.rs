@@ -14,7 +14,8 @@ use crate::job_file::Plan;
 /// The outcome of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Commit {
-    /// The attempt's output is the task's result. Holds the place to which something else that was in its place was moved.
+    /// The attempt's output is the task's result now. If something else was in the result's place, holds the path to which it
+    /// was moved.
     Won(Option<String>),
     /// The task has a result already.
     TooLate,
@@ -25,11 +26,11 @@ pub enum Commit {
 /// Whether a task's result is the committed one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultState {
-    /// It is the committed one.
+    /// The result is the one that was committed.
     Valid,
-    /// It is missing.
+    /// The result is missing.
     Gone,
-    /// It differs from the committed one; holds the difference as a text.
+    /// The result differs from the one that was committed; holds the difference as text.
     Changed(String),
 }
 
@@ -37,7 +38,7 @@ impl Store {
     /// Adds an attempt's output to the manifest before it is committed. Returns false if the attempt has no output folder.
     ///
     /// # Errors
-    /// If its files can't be read.
+    /// If the files of the output can't be read.
     pub fn prepare(&mut self, attempt: AttemptId) -> io::Result<bool> {
         let Ok(folder) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(false) };
         if !folder.has_folder("out") {
@@ -71,14 +72,14 @@ impl Store {
     /// Syncs the attempts' output and the manifest, so that they survive a power cut.
     ///
     /// # Errors
-    /// If something could not be written; then no output may be committed.
+    /// If something could not be written. In that case no output may be committed.
     pub fn make_durable(&mut self) -> io::Result<()> {
         self.manifest.flush()?;
         if self.sync { self.attempts.sync_file_system() } else { Ok(()) }
     }
 
-    /// Makes an attempt's output its task's result, unless the task has a result. Something else in the result's place is
-    /// moved away first.
+    /// Makes an attempt's output its task's result, unless the task has a valid result. First moves anything else in the
+    /// result's place to the folder `set-aside`.
     ///
     /// # Errors
     /// If the rename fails for another reason than those of [`Commit`].
@@ -184,7 +185,7 @@ impl Store {
         (line.run == self.job.run).then_some(AttemptId { task, copy: line.attempt })
     }
 
-    /// Returns the failures of tasks that may not run twice, from the run's journals that were put away.
+    /// Returns the failures of tasks that may not run twice, from earlier journals of the run.
     pub fn earlier_failures(&self) -> Vec<(TaskId, u32)> {
         let task = |phase, index| TaskId { job: hindmost_core::ids::JobId(0), phase, index };
         self.job.failures.iter().map(|(phase, index, count)| (task(*phase, *index), *count)).collect()
@@ -199,7 +200,7 @@ impl Store {
     /// Moves what is in a result's place into the folder `set-aside`. Returns its new place; `None` if nothing was there.
     ///
     /// # Errors
-    /// If it can't be moved.
+    /// If the file or folder can't be moved.
     pub fn set_aside(&self, task: TaskId) -> io::Result<Option<String>> {
         let phase = self.phase(task);
         let Some(results) = self.results_of(phase)? else { return Ok(None) };
@@ -218,8 +219,9 @@ impl Store {
         }
     }
 
-    /// Lets the run begin again with its valid results: gives it a new identity, then puts its journal away. If the process
-    /// dies in between, opening the folder completes this. `failures` are those of tasks that may not run twice.
+    /// Prepares the run to begin again with its valid results: gives it a new identity, then puts its journal away. If the
+    /// process dies between these two steps, opening the folder completes the second one. `failures` are the failures of
+    /// tasks that may not run twice.
     ///
     /// # Errors
     /// If the journal can't be renamed, or the record can't be written.
@@ -236,7 +238,7 @@ impl Store {
     }
 }
 
-/// Renames a run's journal to that of an earlier one.
+/// Renames a run's journal, so that it is kept as the earlier journal with this number.
 pub(super) fn put_journal_away(inner: &Folder, number: u32) -> io::Result<()> {
     match inner.rename_new(JOURNAL, inner, old_journal(number)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -14,14 +14,14 @@ use hindmost_run::engine::{Engine, Happened, Launch, NodeOffer, RunIdentity};
 
 use crate::fake_engine::FakeEngine;
 
-/// What the engine needs to know of a job for its checks.
+/// The facts about a job that the engine's checks need.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The run's folder.
+    /// Path of the run's folder.
     pub folder: PathBuf,
     /// Names of the phases.
     pub phases: Vec<String>,
-    /// Whether their tasks may have two copies at a time.
+    /// For each phase, whether its tasks may have two copies at a time.
     pub copied: Vec<bool>,
 }
 
@@ -33,7 +33,7 @@ pub struct Started {
     pub at: Time,
 }
 
-/// How a driver dies: thrown as a panic's payload.
+/// The payload of the panic with which a driver dies.
 pub struct Died;
 
 /// A [`FakeEngine`] that checks the driver's calls.
@@ -48,11 +48,11 @@ pub struct CheckedEngine {
     pub started: Vec<Started>,
     /// All adopted attempts, in the order of their adoption.
     pub adopted: Vec<AttemptId>,
-    /// Number of calls after which the driver dies.
+    /// Number of calls to this engine after which the driver dies; `None` if it does not die.
     pub dies_after: Option<usize>,
-    /// Number of calls so far.
+    /// Number of calls to this engine so far.
     calls: usize,
-    /// Calls at which an attempt was started, killed or adopted, or before which one had ended.
+    /// Numbers of the calls that started, killed or adopted attempts, and of the first calls after attempts had ended.
     pub moments: Vec<usize>,
     ended: bool,
     /// Length of the journal's file in bytes when the driver died.
@@ -99,7 +99,7 @@ impl CheckedEngine {
         let running = || self.running.iter().filter(|(_, killed)| !**killed).map(|(attempt, _)| *attempt);
         let everything = running().chain(self.orphans.iter().copied());
         for other in everything.filter(|other| other.task == attempt.task) {
-            assert_ne!(other, attempt, "it is started while it is running");
+            assert_ne!(other, attempt, "an attempt is started while it is running");
             let copied = self.rules.copied[attempt.task.phase as usize];
             assert!(copied, "{attempt} is started while {other} runs, but their task may not be copied");
         }

@@ -1,4 +1,4 @@
-//! Copies save time if a node is slow, and none are started if no node is slow.
+//! Tests that copies save time if a node is slow, and that no copies are started if no attempt is slow.
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::random::{Purpose, draw_for_attempt};
@@ -130,7 +130,7 @@ fn an_attempt_may_be_replaced_more_than_once() {
 }
 
 #[test]
-fn the_node_of_a_replaced_attempt_is_lost() {
+fn a_job_is_done_if_the_node_of_a_replaced_attempt_is_lost() {
     for at in 1..40 {
         let chaos = format!("slow=n2:8,lose=n2:7s@{at}s");
         let test_run = TestRun::on("n1:1,n2:1").phase("map", 12).policy("mantri(kill_restart=true)").chaos(&chaos);
@@ -164,7 +164,8 @@ fn a_copy_that_is_kept_ends_with_the_job() {
 
 #[test]
 fn a_budget_too_small_for_a_clone_is_reported() {
-    // 5% of four cpus is less than one cpu, so no task is cloned and a message says why. Half of them are two cpus.
+    // 5% of four cpus is less than one cpu, so no task is cloned and a message says why. With a budget of 50%, two cpus may
+    // run clones.
     let test_run = |policy: &str| TestRun::on_nodes(4).phase("map", 2).policy(policy);
     let messages = test_run("dolly").messages();
     assert!(

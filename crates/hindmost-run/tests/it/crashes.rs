@@ -1,5 +1,5 @@
-//! Drivers that die at any of their calls to the engine, once or several times. A new driver resumes the run from what is
-//! on the disk.
+//! Tests with drivers that die at any of their calls to the engine, once or several times. A new driver resumes the run from
+//! the files on the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,9 +40,9 @@ pub fn check_end(plan: &Plan, out: &Path, outcome: &RunOutcome, held: &BTreeMap<
 
 /// How a driver's process ended.
 pub enum ProcessRun {
-    /// It ended the run.
+    /// The driver ended the run.
     Completed(Box<RunOutcome>),
-    /// It died in the middle; these attempts are still running.
+    /// The driver died before the end of the run; these attempts are still running.
     Died(BTreeSet<AttemptId>),
 }
 
@@ -160,7 +160,7 @@ fn a_copy_that_is_stopped_for_two_reasons_counts_once() {
             checked_engine.dies_after = Some(calls);
             let ProcessRun::Died(left) = run_until_death(&test_run, &plan, &out, false, &mut checked_engine, false)
             else {
-                panic!("too late")
+                panic!("the run ended before three copies of its task ran")
             };
             (left.len() == 3).then_some((out, left))
         })
@@ -181,17 +181,17 @@ fn a_copy_that_is_stopped_for_two_reasons_counts_once() {
 }
 
 #[test]
-fn under_pace() {
+fn a_run_under_pace_survives_any_crash() {
     crashes_everywhere(&short("pace").chaos("slow=n2:4"));
 }
 
 #[test]
-fn under_mantri_that_replaces() {
+fn a_run_with_replacements_survives_any_crash() {
     crashes_everywhere(&short("mantri(kill_restart=true)"));
 }
 
 #[test]
-fn under_clones() {
+fn a_run_with_clones_survives_any_crash() {
     crashes_everywhere(
         &TestRun::on("n1:4,n2:4")
             .phase_with("map", 3, "retries = 9")
@@ -202,18 +202,18 @@ fn under_clones() {
 }
 
 #[test]
-fn under_lost_nodes() {
+fn a_run_with_lost_nodes_survives_any_crash() {
     crashes_everywhere(&short("late(cap=1)").chaos("lose=n1:0.7s@0.5s,lose=n2:0.5s@0.9s,kill=0.2,seed=4"));
 }
 
 #[test]
-fn with_tasks_that_may_not_run_twice() {
+fn tasks_that_may_not_run_twice_survive_any_crash() {
     let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 6, "idempotent = false\nretries = 9").phase("reduce", 1);
     crashes_everywhere(&test_run.policy("pace").chaos("slow=n2:4,kill=0.2").behaviour(|_| takes(0.8)));
 }
 
 #[test]
-fn with_time_limits() {
+fn a_run_with_time_limits_survives_any_crash() {
     let test_run = TestRun::on("n1:2").phase_with("map", 5, "time_limit = 1\nretries = 9").phase("reduce", 1);
     crashes_everywhere(
         &test_run.policy("none").behaviour(|launch| {

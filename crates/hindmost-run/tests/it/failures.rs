@@ -1,4 +1,4 @@
-//! Attempts that fail, end without a marker or take too long, and the effects on their tasks and the job.
+//! Tests with attempts that fail, end without an end marker or take too long, and of the effects on their tasks and the job.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -114,7 +114,7 @@ fn an_attempt_is_killed_at_its_time_limit() {
 }
 
 #[test]
-fn without_retries_one_failure_is_enough() {
+fn without_retries_one_failure_fails_the_job() {
     let test_run = TestRun::on("n1:2")
         .phase_with("map", 4, "idempotent = false")
         .behaviour(|launch| if launch.attempt.task.index == 1 { fails(2.0) } else { takes(5.0) });

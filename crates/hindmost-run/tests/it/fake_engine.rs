@@ -1,5 +1,5 @@
-//! An engine without processes, for tests and benchmarks of the driver. It has a virtual clock, and each attempt ends when
-//! and how the test says. It writes the files that real attempts write.
+//! An engine without processes, for tests and benchmarks of the driver. It has a virtual clock, and the test decides when
+//! and how each attempt ends. It writes the files that real attempts write.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -15,11 +15,12 @@ use rustc_hash::FxHashMap;
 /// What a fake attempt does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FakeTask {
-    /// How long it takes, in seconds.
+    /// Seconds that the attempt takes on a node that is not slowed down.
     pub seconds: f64,
-    /// Its exit code; `None` if it ends without an end marker, as if it was killed from outside.
+    /// Exit code of the attempt's command; `None` if the attempt ends without an end marker, as if it was killed from
+    /// outside.
     pub exit: Option<i32>,
-    /// True if it reports its progress.
+    /// True if the attempt reports its progress.
     pub reports: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Journals that are cut at any place, with folders as they could have been at that moment: the run is resumed from each.
+//! Tests that cut a run's journal at any place, give the folder a state that it could have had at that moment, and resume the
+//! run.
 //!
 //! A decision is synced before it is carried out, but events may happen before the journal has them. So for each attempt
 //! that runs at the journal's end, these tests draw one of its possible states: not yet started, running, ended in any way
@@ -24,7 +25,7 @@ use crate::test_run::{TestRun, journal_text, key, open, scratch, takes};
 struct Unended {
     node: NodeId,
     running: bool,
-    /// The attempt for whose end it waits.
+    /// The attempt that this one replaces, and for whose end it waits.
     replaces: Option<AttemptId>,
 }
 
@@ -93,25 +94,39 @@ impl JournalState {
 /// The state of an attempt while no driver runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
+    /// The attempt has no folder yet.
     NotStarted,
+    /// The attempt has a folder without an output folder.
     OnlyFolder,
+    /// The attempt has its folders, and its command has not been started.
     NotYetRun,
+    /// The attempt runs.
     StillRunning,
+    /// The attempt was killed and has no end marker.
     Killed,
+    /// The command ended with exit code 0.
     EndedWell,
+    /// The command ended with exit code 3.
     EndedBadly,
+    /// The end marker lacks its last byte.
     MarkerCutShort,
+    /// The output is in the result's place, and the attempt's folder is complete.
     InPlace,
+    /// The output is in the result's place, and the end marker has been removed.
     InPlaceHalfRemoved,
+    /// The output is in the result's place, and the attempt's folder has been removed.
     InPlaceRemoved,
-    /// Its finish is recorded.
+    /// The same as `InPlaceRemoved`, and the journal records the finish.
     Committed,
+    /// The attempt has failed, and its folder has been removed.
     Removed,
 }
 
 use State::*;
 
+/// States that are possible if the journal does not say that the attempt runs.
 const EARLY: [State; 3] = [NotStarted, OnlyFolder, NotYetRun];
+/// States that are always possible. `StillRunning` is drawn twice as often as the others.
 const LATE: [State; 9] = [
     StillRunning,
     StillRunning,
@@ -124,7 +139,7 @@ const LATE: [State; 9] = [
     InPlaceRemoved,
 ];
 
-/// Draws numbers.
+/// A source of random numbers.
 struct Draw(u64);
 
 impl Draw {
@@ -148,7 +163,7 @@ fn put(store: &mut Store, attempt: AttemptId, state: State) {
     let run = store.run().id;
     let end = |code| end_line(code, &run, attempt);
     for name in ["stdout", "stderr"] {
-        fs::write(folder.join(name), "said\n").unwrap();
+        fs::write(folder.join(name), "a line\n").unwrap();
     }
     let written = fs::write(folder.join("out/by"), key(attempt));
     written.unwrap();
@@ -192,7 +207,7 @@ fn rebuild(
     let mut store = open(plan, out, false).unwrap().store;
     let journal = &past.journal[..length];
     fs::write(store.journal(), journal).unwrap();
-    // The run began a while ago, or just now.
+    // The run began just now, or 1 s or 100 s earlier.
     let job = out.join(".hindmost/job.json");
     let mut record: serde_json::Value = serde_json::from_str(&fs::read_to_string(&job).unwrap()).unwrap();
     let began = record["began"].as_u64().unwrap() - draw.of(&[0, 1_000_000_000, 100_000_000_000]);
@@ -209,7 +224,7 @@ fn rebuild(
     }
     let mut states: BTreeMap<AttemptId, State> = BTreeMap::new();
     for (attempt, unended) in &state.unended {
-        // A replacement has been started if the attempt that it replaces has ended.
+        // A replacement waits until the attempt that it replaces has ended.
         let waits = unended.replaces.is_some_and(|replaced| {
             !matches!(states.get(&replaced), Some(Removed | InPlaceRemoved)) && state.unended.contains_key(&replaced)
         });
@@ -222,7 +237,7 @@ fn rebuild(
         } else {
             draw.of(&LATE)
         };
-        // The journal says that it has started.
+        // The journal says that the attempt has started, so it has a folder.
         if unended.running && matches!(state, NotStarted) {
             state = Killed;
         }
@@ -233,7 +248,7 @@ fn rebuild(
         states.iter().filter(|(_, state)| **state == StillRunning).map(|(attempt, _)| *attempt).collect();
     for attempt in state.lost.iter().filter(|attempt| !state.won.contains_key(&attempt.task)) {
         let state = draw.of(&[StillRunning, Killed, EndedWell, EndedBadly, Removed, Removed]);
-        // A task that may not be copied has no second attempt before the first one has been killed.
+        // An attempt of a task that may not be copied is killed before another attempt of the task starts.
         if state == StillRunning && plan.phases[attempt.task.phase as usize].idempotent {
             still_running.insert(*attempt);
         }
@@ -242,7 +257,7 @@ fn rebuild(
     (still_running, states)
 }
 
-/// Resumes from a cut, and sometimes from more journal_cuts after that.
+/// Resumes the run from the first `length` bytes of its journal. Sometimes cuts the journal of the resumed run again.
 fn resume_from(test_run: &TestRun, plan: &Plan, folder: &Path, past: &Past, length: usize, seed: u64) {
     let mut draw = Draw(seed);
     let (mut journal, mut results) = (past.journal.clone(), past.results.clone());
@@ -270,13 +285,13 @@ fn resume_from(test_run: &TestRun, plan: &Plan, folder: &Path, past: &Past, leng
         if draw.below(3) > 0 {
             return;
         }
-        // A journal without a job was started again.
+        // A journal that was cut before the job arrived has begun again and may be shorter now.
         length = length.min(journal.len());
         length += draw.below(journal.len() - length + 1);
     }
 }
 
-/// Printed when a test panics.
+/// Prints the cut journal and the drawn states if the test panics.
 struct Context<'a> {
     text: &'a [u8],
     states: &'a BTreeMap<AttemptId, State>,
@@ -290,7 +305,7 @@ impl Drop for Context<'_> {
     }
 }
 
-/// Cuts a run's journal after every line and in the middle of some lines, and resumes each.
+/// Cuts a run's journal after every line and in the middle of some lines, and resumes the run from each cut.
 fn resumes_from_everywhere(test_run: &TestRun, number: u64) {
     let folder = scratch();
     let plan = test_run.plan(folder.path());
@@ -325,30 +340,30 @@ fn small(policy: &str) -> TestRun {
 }
 
 #[test]
-fn under_pace() {
+fn a_run_under_pace_resumes_from_any_cut() {
     resumes_from_everywhere(&small("pace").chaos("slow=n2:4"), 1);
 }
 
 #[test]
-fn under_mantri_that_replaces() {
+fn a_run_with_replacements_resumes_from_any_cut() {
     resumes_from_everywhere(&small("mantri(kill_restart=true,delta=0.1)"), 2);
 }
 
 #[test]
-fn under_clones_and_lost_nodes() {
+fn a_run_with_clones_and_lost_nodes_resumes_from_any_cut() {
     let test_run = TestRun::on("n1:3,n2:3").phase_with("map", 3, "retries = 60").phase_with("end", 2, "retries = 60");
     let test_run = test_run.policy("sca").chaos("lose=n2:0.4s@0.3s,kill=0.1");
     resumes_from_everywhere(&test_run.behaviour(|launch| takes(0.5 + 0.1 * f64::from(launch.attempt.copy))), 3);
 }
 
 #[test]
-fn under_late_and_spark() {
+fn runs_under_late_and_spark_resume_from_any_cut() {
     resumes_from_everywhere(&small("late(cap=1)").chaos("lose=n1:0.5s@0.6s"), 4);
     resumes_from_everywhere(&small("spark(quantile=0.3,multiplier=1.5)").knowledge("age"), 5);
 }
 
 #[test]
-fn with_tasks_that_may_not_run_twice() {
+fn tasks_that_may_not_run_twice_resume_from_any_cut() {
     let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 6, "idempotent = false\nretries = 60");
     let test_run = test_run.phase_with("end", 1, "idempotent = false\nretries = 60").policy("pace").chaos("slow=n2:3");
     resumes_from_everywhere(&test_run.behaviour(|_| takes(0.6)), 6);

@@ -1,4 +1,4 @@
-//! Nodes that are lost and return, also all at once.
+//! Tests with nodes that are lost and return, one by one or all at once.
 
 use hindmost_core::timeline::AttemptEnd;
 
@@ -63,14 +63,14 @@ fn a_node_may_be_lost_many_times() {
 }
 
 #[test]
-fn a_node_stays_away_until_its_last_loss_is_over() {
+fn a_node_stays_lost_until_its_last_loss_is_over() {
     let finished = run_with_faults("none", "lose=n1:1s@1s,lose=n1:15s@1.5s");
     assert_eq!(starts_on(&finished, 0, 1.0, 16.4), 0);
 }
 
 #[test]
-fn an_exhausted_task_stays_ended_when_its_last_copy_is_lost() {
-    // Two copies of each task: those on n1 fail at 2 s, those on n2 are lost with the node at 5 s.
+fn a_failed_task_stays_failed_when_its_last_copy_is_lost() {
+    // Each task has two copies. The copies on n1 fail at 2 s, and the copies on n2 are lost with the node at 5 s.
     let test_run = TestRun::on("n1:4,n2:4").phase_with("map", 2, "retries = 0").policy("sca(max_copies=2)");
     let test_run = test_run
         .chaos("lose=n2:5s@5s")

@@ -1,4 +1,4 @@
-//! The flowtime (job completion time) of resumed runs leaves out the time in which nothing of the run ran.
+//! Tests that the flowtime (job completion time) of resumed runs leaves out the time in which no attempt of the run ran.
 
 use std::cell::Cell;
 use std::fs;
@@ -10,7 +10,7 @@ use hindmost_core::metrics::RunState;
 use crate::crashes::{ProcessRun, run_until_death};
 use crate::test_run::{TestRun, fails, open, scratch, takes};
 
-/// Lets a run seem to have begun this many seconds earlier, as if that much time had passed since its end.
+/// Changes the record of a run so that the run has begun this many seconds earlier, as if it had been paused for so long.
 fn let_pass(out: &Path, seconds: u64) {
     let job = out.join(".hindmost/job.json");
     let mut record: serde_json::Value = serde_json::from_str(&fs::read_to_string(&job).unwrap()).unwrap();
@@ -35,7 +35,7 @@ fn flowtime_leaves_out_the_pauses_between_runs() {
     let first = resume(false).summary;
     assert_eq!(first.state, RunState::Failed);
     let out_of_first = out.canonicalize().unwrap();
-    // A second run fails again, and the third one succeeds.
+    // The resumed run fails again. When it is resumed once more, it succeeds.
     let_pass(&out_of_first, 1000);
     let second = resume(true).summary;
     assert_eq!(second.state, RunState::Failed);
@@ -47,7 +47,7 @@ fn flowtime_leaves_out_the_pauses_between_runs() {
     assert!((second.flowtime..100.0).contains(&third.summary.flowtime), "{:?}", third.summary);
     // The journal's clock includes the pauses.
     assert!(third.timeline.end.seconds() > 3000.0);
-    // A run that is done does not change.
+    // Resuming a run that is done does not change its flowtime.
     let_pass(&out_of_first, 4000);
     assert_eq!(resume(true).summary.flowtime, third.summary.flowtime);
 }

@@ -1,4 +1,4 @@
-//! Every policy of the catalogue finishes a live job.
+//! Tests that every policy of the catalogue finishes a live job.
 
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
 use hindmost_run::engine::Launch;

@@ -1,4 +1,4 @@
-//! Random jobs on random nodes with random faults: the invariants of every run hold.
+//! Tests that the invariants of runs hold for random jobs on random nodes with random faults.
 
 use hindmost_core::metrics::RunState;
 use hindmost_core::random::{Purpose, draw_for_attempt};
@@ -8,15 +8,15 @@ use proptest::prelude::*;
 use crate::fake_engine::FakeTask;
 use crate::test_run::{FinishedRun, TestRun};
 
-/// What the attempts of a random job do, drawn for each attempt.
+/// The behaviour of the attempts of a random job. It is drawn for each attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomBehaviour {
     pub seed: u64,
     /// Probability that an attempt is a straggler.
     pub slow: f64,
-    /// Probability that it fails.
+    /// Probability that an attempt fails.
     pub fails: f64,
-    /// Probability that it ends without an end marker.
+    /// Probability that an attempt ends without an end marker.
     pub vanishes: f64,
     pub reports: bool,
 }
@@ -76,7 +76,7 @@ fn keys() -> impl Strategy<Value = &'static str> {
 }
 
 fn loss() -> impl Strategy<Value = String> {
-    (1_u32..4, 0.1..30.0, 0.5..40.0).prop_map(|(node, away, at)| format!("lose=n{node}:{away:.2}s@{at:.2}s"))
+    (1_u32..4, 0.1..30.0, 0.5..40.0).prop_map(|(node, lasts, at)| format!("lose=n{node}:{lasts:.2}s@{at:.2}s"))
 }
 
 fn chaos() -> impl Strategy<Value = String> {

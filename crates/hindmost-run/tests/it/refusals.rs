@@ -1,4 +1,4 @@
-//! A policy that makes impossible decisions, and journals with impossible records.
+//! Tests with a policy that makes impossible decisions, and with a journal that holds impossible records.
 
 use hindmost_core::cluster::{Cluster, Task};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
@@ -30,7 +30,7 @@ fn all_tasks(cluster: &Cluster) -> Vec<(TaskId, Task)> {
 impl Pass for ImpossibleDecisions {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         let Seen::Event(Event::AttemptFinished { attempt }, _) = seen else { return };
-        // A watch on an attempt that was never started, after a request that is valid.
+        // The wake-up is possible. The watch is not, because attempt 999 was never started.
         view.wake(view.cluster.now());
         view.watch(AttemptId { copy: 999, ..*attempt }, Condition::Revealed);
         view.because(|| "it does not exist".to_owned());
@@ -94,7 +94,7 @@ fn a_run_continues_after_refused_decisions() {
 }
 
 #[test]
-fn a_live_journal_has_one_winner_a_task() {
+fn a_journal_has_one_winner_for_each_task() {
     for policy in ["dollymp", "dollymp(keep=best_locality)", "fifo+dollymp(per_node=2,keep=best_locality)", "sca"] {
         // All copies of a task end at the same time.
         let ended = TestRun::on("n1:3,n2:3,n3:3").phase("map", 3).phase("reduce", 1).policy(policy).run().done();

@@ -29,19 +29,20 @@ use tempfile::TempDir;
 use crate::checked_engine::{CheckedEngine, Rules};
 use crate::fake_engine::{FakeEngine, FakeTask};
 
-/// Returns what an attempt does.
+/// A function that decides what an attempt does when it is started.
 type Behaviour = Rc<dyn Fn(&Launch<'_>) -> FakeTask>;
 
-/// A run to be done: nodes, phases, policy, and what attempts do.
+/// Describes a run: its nodes, phases and policy, and what its attempts do.
 #[derive(Clone)]
 pub struct TestRun {
     nodes: String,
+    /// Name, number of tasks, and further lines of each phase in the job file.
     phases: Vec<(String, u32, String)>,
     policy: Option<String>,
     knowledge: Option<String>,
     chaos: String,
     behaviour: Behaviour,
-    /// A policy that is not in the catalogue.
+    /// Builds a policy that is not in the catalogue; `None` for a policy of the catalogue.
     own: Option<fn() -> Policy>,
 }
 
@@ -52,22 +53,22 @@ impl fmt::Debug for TestRun {
     }
 }
 
-/// An attempt that reports its progress and succeeds after this many seconds.
+/// Returns an attempt that reports its progress and succeeds after this many seconds.
 pub fn takes(seconds: f64) -> FakeTask {
     FakeTask { seconds, exit: Some(0), reports: true }
 }
 
-/// An attempt that reports no progress and succeeds.
+/// Returns an attempt that reports no progress and succeeds after this many seconds.
 pub fn silently(seconds: f64) -> FakeTask {
     FakeTask { reports: false, ..takes(seconds) }
 }
 
-/// An attempt that fails.
+/// Returns an attempt that reports its progress and fails with exit code 3 after this many seconds.
 pub fn fails(seconds: f64) -> FakeTask {
     FakeTask { exit: Some(3), ..takes(seconds) }
 }
 
-/// An attempt that ends without an end marker.
+/// Returns an attempt that ends without an end marker after this many seconds.
 pub fn vanishes(seconds: f64) -> FakeTask {
     FakeTask { exit: None, ..takes(seconds) }
 }
@@ -102,12 +103,12 @@ impl TestRun {
         TestRun::on(&(1..=count).map(|node| format!("n{node}:1")).collect::<Vec<_>>().join(","))
     }
 
-    /// Adds a phase of this many tasks, after the phase before.
+    /// Adds a phase of this many tasks, which starts after the phase that was added before.
     pub fn phase(self, name: &str, tasks: u32) -> TestRun {
         self.phase_with(name, tasks, "")
     }
 
-    /// Adds a phase with more keys of the job file.
+    /// Adds a phase with more lines for the job file.
     pub fn phase_with(mut self, name: &str, tasks: u32, keys: &str) -> TestRun {
         self.phases.push((name.to_owned(), tasks, keys.to_owned()));
         self
@@ -284,13 +285,13 @@ pub fn verified_as(out: &Path, records: Vec<Record>, own: Option<fn() -> Policy>
     verify(own.map_or_else(named, |own| catalogue::session_under(own(), &header)), records)
 }
 
-/// Checks the invariants of every ended run in this folder.
+/// Checks the invariants of a run that has ended in this folder.
 pub fn is_sound(plan: &Plan, out: &Path, timeline: &Timeline) {
     verified(out);
     is_tidy(plan, out, timeline);
 }
 
-/// Checks the invariants of [`is_sound`] except the journal's.
+/// Checks the invariants of [`is_sound`] that do not concern the journal.
 fn is_tidy(plan: &Plan, out: &Path, timeline: &Timeline) {
     assert_eq!(entries(&out.join(".hindmost/attempts")), [""; 0], "folders of attempts are left");
     for (at, phase) in plan.phases.iter().enumerate() {

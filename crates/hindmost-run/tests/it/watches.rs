@@ -1,4 +1,4 @@
-//! Policies in which several passes watch the same attempts.
+//! Tests with a policy in which several passes watch the same attempts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,6 +57,7 @@ fn met(out: &Path) -> Vec<Vec<Condition>> {
     met.collect()
 }
 
+/// Returns the expected notifications. The last condition equals the first one, so it gives no notification of its own.
 fn each_once() -> Vec<Vec<Condition>> {
     [0, 2, 1].map(|number| vec![CONDITIONS[number]]).to_vec()
 }
@@ -81,7 +82,7 @@ fn a_resumed_run_watches_the_same_conditions() {
             break;
         };
         let before = met(&out).len();
-        // One death after each number of notifications is enough.
+        // For each number of notifications before the death, one such death is tested.
         if out.join(".hindmost/journal.jsonl").metadata().is_ok_and(|found| found.len() > 0)
             && !left.is_empty()
             && crashes.insert(before, calls).is_none()

@@ -93,7 +93,7 @@ fn tasks_of_equal_length_leave_the_tail_index_at_three() {
 }
 
 #[test]
-fn a_node_is_slow_by_the_median_of_two_attempts() {
+fn two_slow_attempts_make_a_node_slow() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
     learner.first_progress(0, 0.05, 0.05);
     learner.learned(&cluster, JOB, &[]);

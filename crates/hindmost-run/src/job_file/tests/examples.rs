@@ -1,4 +1,4 @@
-//! The example jobs are valid and have a README.
+//! Tests that the example jobs are valid and have a README.
 
 use std::path::{Path, PathBuf};
 

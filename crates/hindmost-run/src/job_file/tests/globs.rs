@@ -1,4 +1,4 @@
-//! Patterns of input files.
+//! Tests of the patterns that find input files.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -35,7 +35,7 @@ fn names(patterns: &str, folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn patterns_are_those_of_a_shell() {
+fn patterns_match_as_in_a_shell() {
     let folder = folder_of(&[b"text/b.txt", b"text/a.txt", b"text/c.md", b"text/.d.txt", b"text/[x].txt", b"e.txt"]);
     for (pattern, expected) in [
         ("\"text/*.txt\"", &["text/[x].txt", "text/a.txt", "text/b.txt"][..]),
@@ -49,12 +49,12 @@ fn patterns_are_those_of_a_shell() {
         ("\"./text//a.txt\"", &["text/a.txt"]),
         ("\"text/../e.txt\"", &["e.txt"]),
         ("\"*/../*.txt\"", &["e.txt"]),
-        // Each file once, in sorted order.
+        // A file that several patterns match is listed once, and the files are sorted.
         ("[\"text/b*\", \"text/a.txt\", \"*/*.txt\"]", &["text/[x].txt", "text/a.txt", "text/b.txt"]),
     ] {
         assert_eq!(names(pattern, folder.path()), expected, "{pattern}");
     }
-    // Absolute patterns.
+    // A pattern may be absolute.
     let absolute = format!("{:?}", folder.path().canonicalize().unwrap().join("text/*.md"));
     assert_eq!(names(&absolute, folder.path()), ["text/c.md"]);
 }
@@ -109,7 +109,7 @@ fn links_are_followed_but_not_in_circles() {
     assert_eq!(names("\"in/**/*.txt\"", folder.path()), ["in/a.txt", "in/b.txt"]);
     assert_eq!(names("\"linked/*\"", folder.path()), ["linked/b.txt"]);
     assert_eq!(names("\"in/circle/a.txt\"", folder.path()), ["in/circle/a.txt"]);
-    // The parent of the folder to which a link points.
+    // `..` after a link is the parent of the folder to which the link points.
     assert_eq!(names("\"in/circle/../elsewhere/*\"", folder.path()), ["elsewhere/b.txt"]);
     link("nowhere", "in/broken.txt");
     let error = found("\"in/*.txt\"", folder.path()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Plans of valid job files.
+//! Tests of the plans of valid job files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn every_key_is_read() {
     assert_eq!(plan.deadline, Some(Duration::from_mins(90)));
     assert_eq!(plan.priority, 2.0);
     assert_eq!(plan.tasks(), 5);
-    // Parents come first.
+    // The plan lists parents before their children.
     let [map, reduce] = plan.phases.as_slice() else { panic!("{plan:?}") };
     assert_eq!((map.name.as_str(), map.after.as_slice(), map.tasks), ("map", [].as_slice(), 2));
     assert_eq!(map.inputs, Some(vec![own.join("text/a.txt"), own.join("text/b.txt")]));
@@ -104,7 +104,7 @@ fn a_file_is_loaded_from_its_own_folder() {
     let own = folder.path().canonicalize().unwrap();
     assert_eq!((plan.name.as_str(), &plan.folder), ("two words", &own));
     assert_eq!(plan.phases[0].inputs, Some(vec![own.join("text/a.txt")]));
-    // The same job by another path.
+    // Another path to the same file gives the same plan.
     let roundabout = folder.path().join("text/../two words.toml");
     assert_eq!(load(&roundabout).unwrap(), plan);
     let missing = load(&folder.path().join("no.toml")).unwrap_err().to_string();
@@ -134,7 +134,7 @@ fn binary_and_huge_files_are_errors() {
 }
 
 #[test]
-fn a_missing_folder_is_only_named() {
+fn a_job_is_parsed_even_if_its_folder_is_missing() {
     let plan = parse(SMALL.replace("tasks", "cpus = 2\ntasks").as_str(), Path::new("j.toml"), Path::new("/no/such"));
     assert_eq!(plan.unwrap().folder, PathBuf::from("/no/such"));
 }

@@ -1,4 +1,4 @@
-//! The JSON schema and the documentation agree with the code.
+//! Tests that the JSON schema and the documentation agree with the code.
 
 use std::path::{Path, PathBuf};
 

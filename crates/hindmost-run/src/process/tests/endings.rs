@@ -1,4 +1,4 @@
-//! Ending an attempt kills all its processes and no others.
+//! Tests that ending an attempt kills all its processes and no others.
 
 use super::*;
 use crate::process::roots::locked;
@@ -14,7 +14,7 @@ const LEAVES: &str = "sleep 1000 & setsid sleep 1000 & timeout 1000 sleep 1000 &
     (setsid sh -c 'exec <&- >&- 2>&-; (env -i sleep 1000 &) &' &) & sleep 0.2; ";
 
 fn wait_for_sleepers(tree: &Tree, count: usize) -> Vec<Identity> {
-    eventually("all have started", || {
+    eventually("all processes have started", || {
         let running = tree.running();
         let sleeping = running.iter().filter(|one| name_of(one.pid).as_deref() == Some("sleep")).count();
         (sleeping == count).then_some(running)
@@ -25,11 +25,11 @@ fn wait_for_sleepers(tree: &Tree, count: usize) -> Vec<Identity> {
 fn all_processes_of_an_attempt_are_killed() {
     let tree = Tree::shell(&format!("{LEAVES} exit 7"));
     let all = wait_for_sleepers(&tree, 6);
-    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
+    eventually("the root process has ended", || (!tree.root.is_running()).then_some(()));
     assert_eq!(tree.end(), Some(7));
     assert!(all.iter().all(|process| !process.is_running()));
     assert_eq!(tree.running(), []);
-    eventually("all are reaped", || {
+    eventually("all processes have been reaped", || {
         orphans::sweep();
         all.iter().all(is_gone).then_some(())
     });
@@ -41,7 +41,7 @@ fn processes_of_another_attempt_are_kept() {
     let all = wait_for_sleepers(&kept, 6);
     for _ in 0..3 {
         let tree = Tree::shell("env -i setsid sleep 1000 & sleep 0.01");
-        eventually("it has ended", || (!tree.root.is_running()).then_some(()));
+        eventually("the root process has ended", || (!tree.root.is_running()).then_some(()));
         assert_eq!(tree.end(), Some(0));
         assert_eq!(tree.running(), []);
     }
@@ -56,7 +56,7 @@ fn a_root_that_was_killed_has_no_exit_code() {
     let tree = Tree::shell("sleep 1000; :");
     tree.wait_for(1, "sleep");
     kill_tree(&tree.root);
-    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
+    eventually("the root process has ended", || (!tree.root.is_running()).then_some(()));
     assert_eq!(tree.end(), None);
     assert!(is_gone(&tree.root));
 }
@@ -77,7 +77,7 @@ fn an_attempt_that_keeps_forking_is_ended() {
 fn orphans_that_end_are_reaped() {
     let tree = Tree::shell("(setsid sleep 2 &); (sleep 2 &); sleep 1000; :");
     let all = wait_for_sleepers(&tree, 3);
-    eventually("two have been reaped", || {
+    eventually("two processes have been reaped", || {
         orphans::sweep();
         (all.iter().filter(|process| is_gone(process)).count() >= 2).then_some(())
     });
@@ -99,7 +99,7 @@ fn children_of_other_code_are_left_alone() {
         };
         let (mut ended, mut running) = (other("exit 7"), other("exec sleep 1000"));
         let identity = Identity::of(ended.id()).unwrap();
-        eventually("it has ended", || (!identity.is_running()).then_some(()));
+        eventually("the other child has ended", || (!identity.is_running()).then_some(()));
         let tree = Tree::shell("exit 0");
         eventually("the attempt has ended", || (!tree.root.is_running()).then_some(()));
         assert_eq!(tree.end(), Some(0));
@@ -128,10 +128,10 @@ fn strays_of_a_run_are_killed() {
 
 #[test]
 fn orphans_of_an_adopted_attempt_are_killed() {
-    // As if the root were another process's child: its orphans are searched among all processes.
+    // The root process is treated like the child of another process, so its orphans are searched among all processes.
     let tree = Tree::shell("env -i setsid sleep 1000 & sleep 1000 & sleep 0.1");
     let all = wait_for_sleepers(&tree, 2);
-    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
+    eventually("the root process has ended", || (!tree.root.is_running()).then_some(()));
     orphans::forget(&tree.root);
     adopt(&tree.root, tree.tag);
     assert_eq!(tree.end(), None);

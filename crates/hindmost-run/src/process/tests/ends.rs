@@ -1,10 +1,10 @@
-//! The watcher reports the end of each process once.
+//! Tests that the watcher reports the end of each process once.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// Returns the reported tokens once there are this many.
+/// Waits until the watcher has reported `count` tokens, and returns them.
 fn reported(watcher: &mut Watcher, count: usize) -> Vec<u64> {
     let mut reported = Vec::new();
     eventually("all ends are reported", || {
@@ -36,12 +36,12 @@ fn every_end_is_reported_once() {
 fn ends_before_watching_are_reported() {
     let mut watcher = Watcher::new().unwrap();
     let tree = Tree::shell("exit 0");
-    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
+    eventually("the root process has ended", || (!tree.root.is_running()).then_some(()));
     watcher.watch(&tree.root, 1).unwrap();
     assert_eq!(reported(&mut watcher, 1), [1]);
 
     assert_eq!(tree.end(), Some(0));
-    // By now it has been reaped.
+    // The process has been reaped by `end`.
     watcher.watch(&tree.root, 2).unwrap();
     // Another process with the same pid does not count.
     let own = Identity::of(std::process::id()).unwrap();

@@ -1,4 +1,4 @@
-//! Processes are found by marks and environment, and their reading and CPU time are measured.
+//! Tests that processes are found by marks and environment, and that their reading and CPU time are measured.
 
 use std::io::Write;
 use std::slice;
@@ -43,7 +43,7 @@ fn runs_within_attempts_are_found() {
     ));
     tree.wait_for(3, "sleep");
     let of_attempt = found(|membership| membership.is_of(tree.tag.attempt));
-    assert_eq!(of_attempt.len(), 3, "the third one says nothing");
+    assert_eq!(of_attempt.len(), 3, "the third inner process has no sign of this attempt");
     assert_eq!(found(|membership| membership.is_of_run(tree.tag.run)), slice::from_ref(&tree.root));
     assert!(of_attempt.iter().filter(|process| is_proven(process, tree.tag)).eq([&tree.root]));
 }
@@ -51,7 +51,7 @@ fn runs_within_attempts_are_found() {
 #[test]
 fn a_root_is_found_by_its_command_line() {
     let tree = Tree::new("setsid sleep 1000 & (sleep 1000; :) & sleep 1000; :", "a name");
-    eventually("all have started", || (tree.running().len() == 5).then_some(()));
+    eventually("all processes have started", || (tree.running().len() == 5).then_some(()));
     assert_eq!(find_root(tree.tag, &["a name"]), Some(tree.root.clone()));
     assert_eq!(find_root(tree.tag, &["a name", "another"]), None);
     assert_eq!(find_root(Tag::new("another", Path::new(FOLDER), KEY), &["a name"]), None);
@@ -98,12 +98,12 @@ fn the_share_read_is_known_for_pipelines() {
     let folder = tempfile::tempdir().unwrap();
     let path = lines(folder.path(), 500_000);
     let tree = Tree::new("cat \"$0\" | sleep 1000", &path);
-    // It reads until the pipe is full.
+    // `cat` reads until the pipe is full.
     let share = eventually("something has been read", || read_share(&tree.root, &path).filter(|share| *share > 0.0));
     assert!(share < 1.0);
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    assert!(read_share(&tree.root, &link).is_some(), "by another name it is the same file");
+    assert!(read_share(&tree.root, &link).is_some(), "a link leads to the same file");
 }
 
 #[test]
@@ -120,9 +120,9 @@ fn the_share_is_unknown_for_files_that_are_not_read() {
         assert_eq!(read_share(&tree.root, file), None, "{}", file.display());
     }
 
-    // The position is past the end, as after a file was truncated.
+    // The file is truncated, so the position is past its end.
     let whole = Tree::new("exec < \"$0\"; cat > /dev/null; sleep 1000; :", &path);
-    eventually("all has been read", || (read_share(&whole.root, &path)? == 1.0).then_some(()));
+    eventually("the whole file has been read", || (read_share(&whole.root, &path)? == 1.0).then_some(()));
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(20).unwrap();
     assert_eq!(read_share(&whole.root, &path), Some(1.0));
 }
@@ -130,9 +130,9 @@ fn the_share_is_unknown_for_files_that_are_not_read() {
 #[test]
 fn cpu_time_includes_the_whole_tree() {
     let tree = Tree::shell("(while :; do :; done) & sleep 1000; :");
-    let first = eventually("it has computed", || cpu_seconds(&tree.root).filter(|seconds| *seconds > 0.02));
-    eventually("it goes on", || cpu_seconds(&tree.root).filter(|seconds| *seconds > first));
+    let first = eventually("the loop has used CPU time", || cpu_seconds(&tree.root).filter(|seconds| *seconds > 0.02));
+    eventually("the CPU time grows", || cpu_seconds(&tree.root).filter(|seconds| *seconds > first));
     kill_tree(&tree.root);
     tree.wait_for_end();
-    eventually("nobody is left who has computed", || cpu_seconds(&tree.root).is_none().then_some(()));
+    eventually("no running process is left", || cpu_seconds(&tree.root).is_none().then_some(()));
 }

@@ -1,4 +1,4 @@
-//! Identities of processes.
+//! Tests of the identities of processes.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn a_child_has_its_own_identity() {
     assert_eq!(serde_json::from_str::<Identity>(&written).unwrap(), tree.root);
 
     let stat = stat_of(&tree.root).unwrap();
-    assert_eq!(stat.group, tree.root.pid, "it leads a group of its own");
+    assert_eq!(stat.group, tree.root.pid, "the child leads a group of its own");
     assert_eq!(stat.parent, std::process::id());
     assert_ne!(Identity::of(std::process::id()).unwrap(), tree.root);
 }
@@ -57,16 +57,16 @@ fn impossible_groups_are_not_signalled() {
         assert!(signal_group(group, Signal::Kill).is_err());
     }
     let tree = Tree::shell("exec sleep 1000");
-    // Without remembering its tree: another test might reap it then.
+    // `kill_tree` would remember the process, and then another test might reap it.
     assert!(signal_group(tree.root.pid, Signal::Kill).unwrap());
-    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
-    assert!(signal_group(tree.root.pid, Signal::Continue).unwrap(), "it hasn't been reaped");
+    eventually("the root process has ended", || (!tree.root.is_running()).then_some(()));
+    assert!(signal_group(tree.root.pid, Signal::Continue).unwrap(), "the process has not been reaped");
     reap(&tree.root);
     assert!(!signal_group(tree.root.pid, Signal::Continue).unwrap());
 }
 
 #[test]
-fn names_may_be_anything() {
+fn program_names_may_contain_brackets_and_newlines() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("a) Z 1\n(b ");
     std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
@@ -93,7 +93,7 @@ fn a_line_of_proc_is_parsed() {
         Stat::parse(7, line.as_bytes()).unwrap().has_ended()
     };
     assert!(ended("Z", 1) && ended("X", 0));
-    assert!(!ended("Z", 2), "other threads go on");
+    assert!(!ended("Z", 2), "other threads of the process still run");
     let reaped = Stat::parse(7, b"7 (x) X 1 -1 -1 0 -1 4194316 0 0 0 0 0 0 0 0 20 0 0 0 99 0 0 0").unwrap();
     assert!(reaped.has_ended());
     assert_eq!((reaped.group, reaped.session), (0, 0));

@@ -1,4 +1,4 @@
-//! Whole trees are found, stopped, continued and killed.
+//! Tests that whole trees of processes are found, stopped, continued and killed.
 
 use super::*;
 use crate::process::tree::{self, Children};
@@ -9,15 +9,15 @@ const SCATTERED: &str = "sleep 1000 | sleep 1000 & setsid sh -c 'sleep 1000; :' 
 /// Starts the script, and waits until all processes are in their groups and sessions.
 fn scattered() -> (Tree, Vec<Identity>) {
     let tree = Tree::shell(SCATTERED);
-    let found = eventually("all have started", || {
+    let found = eventually("all processes have started", || {
         let found = descendants(tree.root.pid);
         let sleeping = found.iter().filter(|pid| name_of(**pid).as_deref() == Some("sleep")).count();
         (sleeping == 4).then_some(found)
     });
     let all: Vec<Identity> = found.into_iter().map(|pid| Identity::of(pid).unwrap()).collect();
     assert_eq!(all.len(), 6);
-    let elsewhere = all.iter().filter(|one| stat_of(one).unwrap().group != tree.root.pid).count();
-    assert_eq!(elsewhere, 4);
+    let outside = all.iter().filter(|one| stat_of(one).unwrap().group != tree.root.pid).count();
+    assert_eq!(outside, 4, "processes outside the root's group");
     (tree, all)
 }
 
@@ -33,12 +33,12 @@ fn a_pipeline_is_killed() {
 fn processes_that_left_the_group_are_killed() {
     let (tree, all) = scattered();
     kill_tree(&tree.root);
-    eventually("all have ended", || all.iter().all(|one| !one.is_running()).then_some(()));
+    eventually("all processes have ended", || all.iter().all(|one| !one.is_running()).then_some(()));
     tree.wait_for_end();
 }
 
 #[test]
-fn both_ways_find_the_same_children() {
+fn the_kernels_list_and_a_scan_find_the_same_children() {
     let (tree, all) = scattered();
     let sorted = |mut pids: Vec<u32>| {
         pids.sort_unstable();
@@ -56,7 +56,7 @@ fn both_ways_find_the_same_children() {
 fn a_tree_that_keeps_forking_is_killed() {
     for fork in ["sleep 1000 &", "setsid sleep 1000 &", "sh -c 'sleep 1000 & sleep 1000' &"] {
         let tree = Tree::shell(&format!("i=0; while [ $i -lt 400 ]; do i=$((i+1)); {fork} sleep 0.002; done; wait"));
-        eventually("it has forked", || (descendants(tree.root.pid).len() >= 20).then_some(()));
+        eventually("20 processes have been started", || (descendants(tree.root.pid).len() >= 20).then_some(()));
         kill_tree(&tree.root);
         eventually("the root has ended", || (!tree.root.is_running()).then_some(()));
         // One kill reaches all processes; those that still exist are ending.
@@ -87,7 +87,7 @@ fn daemons_are_found_among_the_orphans() {
 fn orphans_in_the_group_belong_to_the_tree() {
     // The orphan has a child that has left the group.
     let tree = Tree::shell("(sh -c 'setsid sleep 1000 & wait' &); sleep 1000; :");
-    eventually("all have started", || {
+    eventually("all processes have started", || {
         let pids: Vec<u32> = tree::of(&tree.root).iter().map(|member| member.pid).collect();
         (pids.iter().filter(|pid| name_of(**pid).as_deref() == Some("sleep")).count() == 2 && pids.len() == 4)
             .then_some(())
@@ -100,8 +100,8 @@ fn orphans_in_the_group_belong_to_the_tree() {
 fn orphans_in_the_group_of_an_ended_root_are_killed() {
     for reaped in [false, true] {
         let tree = Tree::shell("sleep 1000 & sleep 1000 & exit 0");
-        eventually("it has ended", || (!tree.root.is_running()).then_some(()));
-        eventually("the others have started", || (tree.running().len() == 2).then_some(()));
+        eventually("the root process has ended", || (!tree.root.is_running()).then_some(()));
+        eventually("the other processes have started", || (tree.running().len() == 2).then_some(()));
         if reaped {
             reap(&tree.root);
             assert_eq!(stat_of(&tree.root).map(|stat| stat.pid), None);
@@ -115,12 +115,12 @@ fn orphans_in_the_group_of_an_ended_root_are_killed() {
 #[test]
 fn a_tree_is_stopped_and_continued() {
     let (tree, all) = scattered();
-    let everyone = || all.iter().chain([&tree.root]).map(|one| stat_of(one).expect("nobody has ended"));
+    let everyone = || all.iter().chain([&tree.root]).map(|one| stat_of(one).expect("no process has ended"));
     for _ in 0..2 {
         stop_tree(&tree.root);
-        eventually("all are halted", || everyone().all(|stat| stat.is_stopped()).then_some(()));
+        eventually("all processes are stopped", || everyone().all(|stat| stat.is_stopped()).then_some(()));
         continue_tree(&tree.root);
-        eventually("all go on", || everyone().all(|stat| !stat.is_stopped()).then_some(()));
+        eventually("all processes are continued", || everyone().all(|stat| !stat.is_stopped()).then_some(()));
     }
     stop_tree(&tree.root);
     kill_tree(&tree.root);
@@ -134,9 +134,9 @@ fn a_group_is_signalled() {
     let sleeping = Identity::of(sleeping[0]).unwrap();
     let both = || [stat_of(&tree.root).unwrap(), stat_of(&sleeping).unwrap()];
     assert!(signal_group(tree.root.pid, Signal::Stop).unwrap());
-    eventually("both are halted", || both().iter().all(Stat::is_stopped).then_some(()));
+    eventually("both processes are stopped", || both().iter().all(Stat::is_stopped).then_some(()));
     assert!(signal_group(tree.root.pid, Signal::Continue).unwrap());
-    eventually("both go on", || both().iter().all(|stat| !stat.is_stopped()).then_some(()));
+    eventually("both processes are continued", || both().iter().all(|stat| !stat.is_stopped()).then_some(()));
     assert!(signal_group(tree.root.pid, Signal::Kill).unwrap());
     tree.wait_for_end();
 }

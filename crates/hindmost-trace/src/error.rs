@@ -147,7 +147,7 @@ pub enum TraceError {
     JournalTooNew {
         /// The journal's name.
         name: String,
-        /// The version of its format.
+        /// The version of the journal's format.
         found: u32,
     },
 

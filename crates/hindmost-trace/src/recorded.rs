@@ -39,9 +39,9 @@ pub enum Outcome {
 pub struct RecordedAttempt {
     /// Index of the attempt's application within the trace, counted from 0.
     pub application: u32,
-    /// The stage's id.
+    /// Id of the attempt's stage; for Hadoop, 0 for maps and 1 for reduces.
     pub stage: u32,
-    /// The submission of the stage, counted from 0.
+    /// Number of the stage's submission to which the attempt belongs, counted from 0.
     pub stage_attempt: u32,
     /// The task within the stage: its partition if the log names it, otherwise its index. For an attempt of a
     /// resubmitted stage whose task is unknown, the index within that submission.

@@ -20,7 +20,7 @@ pub fn check(text: &[u8]) {
                 let phases: BTreeSet<&str> = job.spec.phases.iter().map(|phase| &*phase.name).collect();
                 assert_eq!(phases.len(), job.spec.phases.len(), "names of phases are unique");
             }
-            // With an invalid line at the end, the error has its line number.
+            // If an invalid line is appended, the error has the number of this line.
             let lines = text.split(|byte| *byte == b'\n').count() - usize::from(text.ends_with(b"\n"));
             let more = [text.trim_ascii_end(), b"\nnone"].concat();
             let error = read_exact_from(&more[..], "w.jsonl").expect_err("the last line is invalid").to_string();

@@ -111,7 +111,7 @@ pub(crate) fn describe(line: &[u8]) -> String {
     }
 }
 
-/// Returns the beginning of a text in quotes.
+/// Returns the beginning of a text, in quotes.
 pub(crate) fn quoted(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(240)]);
     let shown: String = text.chars().take(50).collect();

@@ -89,7 +89,7 @@ impl Text<'_> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Flag(pub(crate) bool);
 
-/// A type that can be made from JSON values of several types. Values that it can't be made from give its default.
+/// A type that can be made from JSON values of several types. A JSON value of any other type gives the default.
 trait Lenient<'de>: Deserialize<'de> + Default + PartialEq {
     fn from_number(_: Number) -> Self {
         Self::default()

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_cores_are_the_peak_of_running_tasks() {
+    fn without_known_cores_slots_are_the_most_tasks_at_once() {
         let mut executors = Executors::default();
         for (launch, finish) in [(10, 20), (10, 30), (20, 40), (15, 25), (40, 50)] {
             let info =

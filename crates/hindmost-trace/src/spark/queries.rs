@@ -81,7 +81,7 @@ impl Joined {
         self.members.get(&first).cloned().unwrap_or_else(|| vec![first])
     }
 
-    /// Returns the stage of the same query that ran instead of a stage, or the stage itself if it ran.
+    /// Returns the stage of the same query that ran instead of `stage`; `stage` itself if it ran.
     pub(super) fn ran_as(&self, stage: u32) -> Option<u32> {
         self.ran_as.get(&stage).copied()
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::{analyse_spark, summarize_spark};
 use super::log::{Log, Task, task};
 
-/// A line of a log with two stages.
+/// A line of a log that has two stages.
 #[derive(Clone, Debug)]
 enum Line {
     Submitted { stage: i64, attempt: i64, tasks: i64 },

@@ -18,7 +18,7 @@ pub enum Outcome {
     /// Finished later than another copy of its task, or stopped because another copy had finished or was expected to
     /// finish first.
     Lost,
-    /// Stopped and relaunched: a new attempt started with its resources.
+    /// Stopped and replaced by a new attempt of its task, which took over its resources.
     Replaced,
     /// Still running when the run stopped.
     Unfinished,

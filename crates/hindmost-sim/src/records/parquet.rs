@@ -157,7 +157,7 @@ fn writer(file: PartFile, columns: &[(&str, Kind)]) -> Result<SerializedFileWrit
     SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))
 }
 
-/// Converts an error. An error of the file has the path already; an error of the Parquet writer gets it here.
+/// Converts an error and adds the path of the file, unless the error comes from [`PartFile`] and already contains it.
 fn as_io(error: ParquetError, path: &std::path::Path) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {

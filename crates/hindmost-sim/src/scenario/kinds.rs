@@ -114,7 +114,7 @@ impl JobKind {
                 return Err(named("repeat is 0, but must be at least 1".to_owned()));
             }
             if u64::from(copies) + plan.len() as u64 > u64::from(MOST_PHASES) {
-                return Err(named(format!("with it the job has more than {MOST_PHASES} phases")));
+                return Err(named(format!("the job has more than {MOST_PHASES} phases, including repetitions")));
             }
             let place = |name: &String| places.get(name.as_str());
             let mut after: Vec<u32> = phase.after.iter().filter_map(place).map(|parent| last[*parent]).collect();

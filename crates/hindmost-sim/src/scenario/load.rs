@@ -1,4 +1,4 @@
-//! Loads scenarios from files and built-in names, with values set by path.
+//! Loads scenarios from files or by built-in name, and sets values of single keys.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ impl Scenario {
     /// If the scenario is not valid.
     pub fn parse(text: &str, origin: &str, folder: &Path, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let invalid = |message: String| ScenarioError::Invalid { origin: origin.to_owned(), message };
-        // The text alone is read first, because its errors have line and column.
+        // The text is first read without the values of `set`, because its errors then have line and column.
         let mut scenario: Scenario = toml::from_str(text).map_err(|error| invalid(in_plain_words(&error)))?;
         if !set.is_empty() {
             let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| invalid(error.to_string()))?;

@@ -105,7 +105,7 @@ pub struct Try {
 pub struct Run {
     /// The measurements of the run.
     pub result: RunResult,
-    /// The jobs with their measurements, in the order in which they finished.
+    /// The finished jobs with their measurements, in the order in which their last attempts ended.
     pub jobs: Vec<(String, JobResult)>,
     /// All attempts, sorted by job, phase, task and copy.
     pub attempts: Vec<Try>,

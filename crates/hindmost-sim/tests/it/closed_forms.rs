@@ -5,7 +5,7 @@ use hindmost_sim::testing::World;
 use crate::experiments::{experiment, jobs_of};
 
 #[test]
-fn equal_tasks_take_whole_waves() {
+fn equal_tasks_run_in_full_waves() {
     for (tasks, machines, seconds) in [(1, 1, 2.5), (7, 3, 1.0), (9, 3, 0.1), (10, 100, 4.0), (1000, 7, 0.3)] {
         let run = World::machines(machines).job("a").same(tasks, seconds).run("fifo");
         // Times are whole nanoseconds, so rounding errors do not add up.

@@ -31,7 +31,7 @@ fn sequence(run: &Run) -> String {
 fn the_queue_that_uses_least_of_its_guarantee_is_next() {
     // Production is guaranteed three of five machines, research two. The used parts of the guarantees before each start
     // at 0, and the job that starts, are: 0, 0: a; 1/3, 0: b; 1/3, 1/2: a; 2/3, 1/2: b; 2/3, 1: a. At 1 all machines
-    // are free again, and a starts its last task; then b, c, b and c take turns.
+    // are free again, and a starts its last task; then b and c take turns.
     let run = World::machines(5)
         .queues([("production", 0.6, 1.0), ("research", 0.4, 1.0)])
         .job("a")

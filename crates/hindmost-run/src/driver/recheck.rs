@@ -1,8 +1,8 @@
 //! Checks on resumption whether the results are still the committed ones, and prepares to repeat tasks where they are not.
 //!
 //! A task whose result is missing or has changed runs again, and so do the tasks of all later phases, which were made from
-//! it. The run then begins again: its journal is put away, and in the new journal the job arrives with the tasks whose
-//! results are valid as finished.
+//! it. The run then begins again: its journal is put away, and in the new journal the tasks whose results are valid
+//! are finished from the job's arrival on.
 
 use std::collections::BTreeSet;
 

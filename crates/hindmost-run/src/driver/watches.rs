@@ -153,7 +153,8 @@ impl Watches {
         let left = progress.remaining(now, (first.share.unwrap_or(0.0) / 2.0).max(LEAST_SHARE));
         let finish = Some(now + Time::from_seconds(left));
         let is_known = done > 0.0 && done >= self.reveal_share;
-        // An attempt without reports lags only if it is older than its phase's attempts usually are at their first report.
+        // An attempt without reports lags only if it is more than twice as old as its phase's attempts usually are at their
+        // first report.
         let is_overdue = || first.age.is_some_and(|first| age > 2.0 * first + FIRST_POLL.seconds());
         let is_met = |condition: &Condition| match *condition {
             Condition::Revealed => is_known,

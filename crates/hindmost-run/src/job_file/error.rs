@@ -97,7 +97,7 @@ impl Wrong {
     }
 }
 
-/// Most characters of a file that an error quotes.
+/// Number of characters of a file that an error quotes at most.
 const QUOTED: usize = 60;
 
 fn in_plain_words(message: &str, found: &str) -> String {

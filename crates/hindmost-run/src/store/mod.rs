@@ -79,7 +79,7 @@ pub enum EndMarker {
     Exit(i32),
     /// The command ended after the attempt's folder was moved or removed.
     Moved,
-    /// There is no marker: the attempt was killed, or could not write.
+    /// There is no marker: the attempt was killed, or could not write the marker.
     Missing,
 }
 

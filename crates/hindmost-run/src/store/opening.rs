@@ -33,7 +33,7 @@ pub struct Opening {
     pub resume: bool,
     /// Keep results of phases whose commands have changed.
     pub keep_results: bool,
-    /// The options of a new run, to be recorded.
+    /// Options of a new run, which are written to the record of its job.
     pub begun_with: Option<BegunWith>,
     /// Do not sync results and journal: a power cut may lose them.
     pub no_sync: bool,

@@ -53,8 +53,8 @@ fn a_slow_node_at_the_end_of_a_phase_costs_pace_little() {
         let (time, waiting) = (test_run("pace").flowtime(), test_run("none").flowtime());
         println!("{knowledge}: one wave of {SECONDS} s takes {time:.1} s, without copies {waiting} s");
         assert_eq!(waiting, 8.0 * SECONDS);
-        // Resources for the backup are free after the first wave, and it takes as long again. By age alone it takes half a
-        // wave more to detect the straggler.
+        // Resources for the backup are free after the first wave, and the backup takes as long as a wave. With knowledge `age`,
+        // the straggler is detected half a wave later.
         assert!(time <= 2.5 * SECONDS, "{knowledge}: {time}");
         assert!(time >= 2.0 * SECONDS, "{knowledge}: {time}");
     }
@@ -93,7 +93,8 @@ fn one_bad_attempt_gets_one_backup() {
         let ends = finished.ends(0, 7);
         assert_eq!(ends.last(), Some(&AttemptEnd::Won), "{policy}: {ends:?}");
         assert!(ends.len() == 2, "{policy}: {ends:?}");
-        // Four waves, and one more for the backup. `spark` waits until 90% of the tasks are done and for three medians.
+        // Four waves, and one more for the backup. `spark` starts a backup once 90% of the tasks are
+        // done and the attempt has run for three median durations.
         assert!(finished.flowtime() <= 100.0, "{policy}: {}", finished.flowtime());
         println!("{policy}: {:.1} s, {} copies", finished.flowtime(), finished.copies());
     }

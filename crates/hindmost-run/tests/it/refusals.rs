@@ -13,7 +13,7 @@ use hindmost_policies::placement::job_by_job::Originals;
 
 use crate::test_run::{TestRun, key, records, takes, verified_as};
 
-/// A pass that makes impossible decisions in every round and after every event.
+/// A pass that makes impossible decisions in every round and after each finish of an attempt.
 struct ImpossibleDecisions;
 
 fn all_tasks(cluster: &Cluster) -> Vec<(TaskId, Task)> {

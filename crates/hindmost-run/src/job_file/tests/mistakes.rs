@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::parse;
 use super::{VALID, plan_of, with_files};
 
-/// Returns the error of the valid job with one change.
+/// Returns the error of the valid job file after one change of its text.
 fn changed(from: &str, to: &str, folder: &Path) -> String {
     assert!(VALID.contains(from), "{from:?} is not in the valid job");
     plan_of(&VALID.replacen(from, to, 1), folder).err().unwrap_or_else(|| panic!("{to:?} was accepted"))

@@ -17,6 +17,8 @@ use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
+use super::is_only_copy;
+
 /// Remaining time in medians, as the bits of a float. Floats that are not negative sort as their bits do.
 type Bits = u64;
 
@@ -221,10 +223,6 @@ fn set_left(same: &mut SameDemand, id: AttemptId, left: &mut Bits, now: Bits) {
     same.by_left.remove(&(Reverse(*left), id));
     *left = now;
     same.by_left.insert((Reverse(now), id));
-}
-
-fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
-    cluster.attempt(id).is_some_and(|attempt| cluster.is_only_copy(attempt))
 }
 
 /// Returns true if an attempt is its task's only copy and is not being stopped.

@@ -39,8 +39,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::candidates::Candidates;
 use super::node_progress::NodeProgress;
 use super::progress_rates::ProgressRates;
-use super::slow_by_age::{SlowByAge, is_only_copy, remaining};
-use super::{Cause, Rule, by_age};
+use super::slow_by_age::{SlowByAge, remaining};
+use super::{Cause, Rule, by_age, is_only_copy, only_copy};
 
 crate::parameters! {
     /// The parameters of `late`.
@@ -152,8 +152,7 @@ impl LateRule {
 
     /// Returns true if an attempt is slow and its task's only copy.
     fn may_be_helped(&self, id: AttemptId, cluster: &Cluster) -> bool {
-        let only = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
-        only.is_some_and(|attempt| self.is_slow(attempt))
+        only_copy(id, cluster).is_some_and(|(attempt, _)| self.is_slow(attempt))
     }
 
     fn is_old_enough(&self, id: AttemptId, cluster: &Cluster) -> bool {
@@ -422,7 +421,7 @@ impl Rule for LateRule {
                 Some(true) => {
                     round.because(|| {
                         let share = 100.0 * self.parameters.slow_task;
-                        format!("copy {} was among the slowest {share}% of its phase by progress rate", id.copy)
+                        format!("attempt {} was among the slowest {share}% of its phase by progress rate", id.copy)
                     });
                     backups += 1;
                     self.aged.known.try_again();

@@ -26,7 +26,7 @@ mod slow_by_age;
 pub mod spark;
 mod straggler_test;
 
-use hindmost_core::cluster::{Attempt, Phase};
+use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::ids::AttemptId;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event};
@@ -64,6 +64,16 @@ pub trait Rule: Send {
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>);
 }
 
+/// Returns an attempt and its phase, if the attempt is the only running copy of its task and the task may have another.
+fn only_copy(id: AttemptId, cluster: &Cluster) -> Option<(&Attempt, &Phase)> {
+    cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt)).zip(cluster.phase(id.task))
+}
+
+/// Returns true if an attempt is the only running copy of its task and the task may have another.
+fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
+    only_copy(id, cluster).is_some()
+}
+
 /// The pass that watches running attempts and lets a rule start backups.
 pub struct Speculation<R> {
     rule: R,
@@ -77,9 +87,7 @@ impl<R: Rule> Speculation<R> {
     }
 
     fn watch(&mut self, id: AttemptId, view: &mut View<'_>) {
-        let cluster = view.cluster;
-        let attempt = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
-        let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) else { return };
+        let Some((attempt, phase)) = only_copy(id, view.cluster) else { return };
         if let Some(condition) = self.rule.condition(attempt, phase, view) {
             view.watch(id, condition);
         }

@@ -41,7 +41,7 @@ use rustc_hash::FxHashMap;
 
 use super::candidates::Candidates;
 use super::lagging::{Lagging, is_single};
-use super::{Cause, Rule};
+use super::{Cause, Rule, only_copy};
 use crate::placement::by_speed::GoodNodes;
 
 crate::parameters! {
@@ -224,11 +224,6 @@ impl PaceRule {
     }
 }
 
-/// Returns an attempt and its phase, if it is its task's only copy.
-fn only_copy(id: AttemptId, cluster: &Cluster) -> Option<(&Attempt, &Phase)> {
-    cluster.attempt(id).filter(|found| cluster.is_only_copy(found)).zip(cluster.phase(id.task))
-}
-
 /// Returns the remaining time of a lagging attempt in seconds, extrapolated from its progress. If that is impossible, it
 /// is the longer of two times: the time that the attempt has run, and the rest of the median duration on its node.
 fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
@@ -362,7 +357,7 @@ impl Rule for PaceRule {
             round.because(|| {
                 let (copy, queue) = (id.copy, if pending { "tasks are pending" } else { "no tasks are pending" });
                 format!(
-                    "copy {copy} lags: by the estimate of pace it needed {remaining:.2} s more, above {factor} times the \
+                    "attempt {copy} lags: by the estimate of pace it needed {remaining:.2} s more, above {factor} times the \
                      duration of a new copy ({fresh:.2} s); {queue}"
                 )
             });

@@ -6,8 +6,8 @@ use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::resources::Resources;
 
-use super::by_age;
 use super::candidates::Candidates;
+use super::{by_age, is_only_copy};
 
 /// The slow attempts, in two parts: `known` and `new`.
 #[derive(Default)]
@@ -86,10 +86,6 @@ impl SlowByAge {
         }
         std::mem::take(&mut self.new)
     }
-}
-
-pub(super) fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
-    cluster.attempt(id).is_some_and(|attempt| cluster.is_only_copy(attempt))
 }
 
 /// Returns the remaining time in seconds; 0 if it is unknown.

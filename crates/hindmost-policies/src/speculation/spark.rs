@@ -28,7 +28,7 @@ use hindmost_core::time::Time;
 use hindmost_core::policy::{Round, Seen, View};
 
 use super::candidates::{Candidates, Entry};
-use super::{Cause, Rule};
+use super::{Cause, Rule, only_copy};
 
 crate::parameters! {
     /// The parameters of `spark`.
@@ -244,8 +244,7 @@ impl Rule for SparkRule {
         }
         let cluster = round.cluster();
         for id in new.drain(..) {
-            let attempt = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
-            if let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) {
+            if let Some((attempt, phase)) = only_copy(id, cluster) {
                 // Rank by start: the attempt that has run longest is first.
                 self.candidates.put((0, attempt.since().0), id, Time::NEVER, phase.demand());
             }
@@ -295,7 +294,7 @@ impl SparkRule {
                 let threshold = threshold.unwrap_or(Time::ZERO).seconds();
                 let copy = id.copy;
                 format!(
-                    "copy {copy} had run longer than {threshold:.2} s, which is multiplier times the median duration or \
+                    "attempt {copy} had run longer than {threshold:.2} s, which is multiplier times the median duration or \
                      min_runtime, whichever is longer"
                 )
             });

@@ -13,7 +13,7 @@ use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
 use super::candidates::Candidates;
-use super::{Rule, by_age};
+use super::{Rule, by_age, only_copy};
 
 /// A rule that tests attempts one by one and starts backups or replacements for those that pass.
 pub(super) trait ByTest: Send {
@@ -119,8 +119,7 @@ fn order(one: &(f64, AttemptId), other: &(f64, AttemptId)) -> Ordering {
 /// Adds an attempt to the candidates or updates its rank, if it is its task's only copy; otherwise removes it.
 fn put<R: ByTest>(rule: &mut R, id: AttemptId, candidates: &mut Candidates, round: &Round<'_>) {
     let cluster = round.cluster();
-    let attempt = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
-    let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) else { return candidates.remove(id) };
+    let Some((attempt, phase)) = only_copy(id, cluster) else { return candidates.remove(id) };
     let by_age = matches!(round.estimator.knowledge(), Knowledge::Age | Knowledge::History);
     let (rank, due) = match attempt.expected_finish() {
         None if R::BY_ID => ((0, 0), Time::NEVER),
@@ -214,7 +213,7 @@ pub(super) fn start_backups(id: AttemptId, test: Test, backups: u32, round: &mut
     started
 }
 
-/// Replaces an attempt that passed a test. Returns false if the state does not allow it.
+/// Replaces an attempt that passed a test. Returns false if the cluster refuses the replacement.
 pub(super) fn replace(id: AttemptId, test: Test, round: &mut Round<'_>) -> bool {
     let why = explained(id, test, round);
     let replaced = round.replace(id);
@@ -231,6 +230,6 @@ fn explained(id: AttemptId, test: Test, round: &Round<'_>) -> impl FnOnce() -> S
     let remaining = cluster.attempt(id).and_then(|attempt| round.estimator.remaining(cluster, attempt));
     move || {
         let remaining = remaining.map_or_else(|| "unknown".to_owned(), |seconds| format!("{seconds:.2} s"));
-        format!("copy {} was found slow: {} (its remaining time: {remaining})", id.copy, test.in_words(mean))
+        format!("attempt {} was found slow: {} (its remaining time: {remaining})", id.copy, test.in_words(mean))
     }
 }

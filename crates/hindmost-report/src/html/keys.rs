@@ -1,23 +1,23 @@
-//! Labels and units of swept keys, for axes.
+//! Labels and units of the keys that a sweep varies. Axes show them instead of the key's path.
 
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{ORDERS, OrderEntry, SYSTEMS, SystemEntry};
 
 use super::{listed, name};
 
-/// The label of a key and its unit; the unit is empty if there is none.
+/// The label of a key in words, and its unit; the unit is empty if there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) label: String,
     pub(super) unit: &'static str,
 }
 
-/// Formats the values of a point of a sweep as text; empty without a sweep.
+/// Formats a point of a sweep, such as `slot = 1 and seeds = 3`; empty if there is no sweep.
 pub(super) fn set_text(set: &[(String, String)]) -> String {
     listed(&set.iter().map(|(key, value)| format!("{} = {}", name(key), name(value))).collect::<Vec<_>>())
 }
 
-/// Keys of scenarios and replays.
+/// Keys of scenarios and replays with their labels and units.
 const KNOWN: [(&str, &str, &str); 14] = [
     ("workload.arrival.poisson.rate", "arrival rate", "jobs a second"),
     ("workload.arrival.at_once.jobs", "jobs that arrive at once", ""),
@@ -35,18 +35,18 @@ const KNOWN: [(&str, &str, &str); 14] = [
     ("gamma", "γ, the price of a machine-second", ""),
 ];
 
-/// Keys whose value may be a distribution, with the drawn quantity and its unit.
+/// Keys whose value may be a distribution, with the label and unit of the quantity that is drawn from it.
 const DRAWN: [(&str, &str, &str); 3] = [
     ("workload.tasks", "tasks of a job", ""),
     ("workload.duration", "duration of a copy", "s"),
     ("workload.arrival.every.gap", "gap between arrivals", "s"),
 ];
 
-/// Keys of a class of nodes.
+/// Keys of a class of nodes (`cluster.nodes.N.`) with their labels.
 const OF_NODES: [(&str, &str); 3] =
     [("count", "nodes"), ("cpus", "cores of a node"), ("gpus", "accelerators of a node")];
 
-/// Parameters of distributions in words, and whether they have the unit of the drawn quantity.
+/// Parameters of distributions with their labels, and whether they have the unit of the drawn quantity.
 const OF_A_DRAW: [(&str, &str, bool); 9] = [
     ("value", "", true),
     ("mean", "mean", true),
@@ -59,8 +59,8 @@ const OF_A_DRAW: [(&str, &str, bool); 9] = [
     ("shape", "shape", false),
 ];
 
-/// Returns the label and unit of a swept key; `None` if the key is not known. `policies` are the policies of the first
-/// point: `policy.N` is the Nth of them.
+/// Returns the label and unit of a swept key; `None` if the key is not known. `policies` are the policies at the first point
+/// of the sweep; in keys, `policy.N` is the element N of this list.
 pub(super) fn key(key: &str, policies: &[&str]) -> Option<Key> {
     if let Some((_, label, unit)) = KNOWN.iter().find(|(known, ..)| *known == key) {
         return Some(Key { label: (*label).to_owned(), unit });
@@ -112,7 +112,8 @@ fn of_policy(policy: &str, parameter: &str) -> Option<Key> {
     Some(Key { label: format!("{}: {}", spec.system, entry.about), unit: "" })
 }
 
-/// Returns one name for a policy whose parameters differ from point to point: the name without those parameters.
+/// Returns one name for a policy whose parameters differ between the points of a sweep: its name without the swept
+/// parameters, followed by a note such as `(delta swept)`.
 pub(super) fn common_name(names: &[&str]) -> String {
     let first = names.first().copied().unwrap_or_default();
     if names.iter().all(|name| *name == first) {
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn well_known_keys_have_words_and_units() {
+    fn known_keys_have_labels_and_units() {
         for (name, label, unit) in [
             ("workload.arrival.poisson.rate", "arrival rate", "jobs a second"),
             ("horizon", "time after which no job arrives", "s"),
@@ -158,7 +159,7 @@ mod tests {
             ("cluster.nodes.0.count", "nodes", ""),
             ("cluster.nodes.12.speed", "speed of a node", ""),
             ("policy.2.max_copies", "sca: maximum number of copies of a task", ""),
-            ("policy.1.delta", "mantri: probability above which a backup must save resources", ""),
+            ("policy.1.delta", "mantri: probability of saving resources above which a backup starts", ""),
         ] {
             assert_eq!(label_of(name), Some((label.to_owned(), unit)), "{name}");
         }
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_whose_parameter_is_swept_keeps_one_name() {
+    fn a_policy_with_swept_parameters_has_one_name() {
         assert_eq!(common_name(&["mantri", "mantri"]), "mantri");
         let swept = ["sca(max_copies=2)", "sca(max_copies=4)", "sca"];
         assert_eq!(common_name(&swept), "sca (max_copies swept)");

@@ -137,7 +137,7 @@ pub trait Estimator: Send {
     fn holds(&self, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool;
 
     /// Returns the condition that comes true when a test begins to hold for an attempt of this phase and pace; `None`
-    /// if it never holds. The driver watches the condition, so that policies need not repeat the test.
+    /// if the test never holds. The driver watches the condition, so that policies need not repeat the test.
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition>;
 
     /// Returns a time, in seconds from the start of an attempt of this phase and pace, before which a test can't hold.

@@ -16,7 +16,7 @@ impl IdSet {
         self.len
     }
 
-    /// Adds a number. Returns false if it was a member already.
+    /// Adds a number. Returns false if the number was a member already.
     pub fn insert(&mut self, number: u32) -> bool {
         let word = (number / 64) as usize;
         if word >= self.words.len() {
@@ -33,7 +33,7 @@ impl IdSet {
         is_new
     }
 
-    /// Removes a number. Returns false if it was not a member.
+    /// Removes a number. Returns false if the number was not a member.
     pub fn remove(&mut self, number: u32) -> bool {
         let word = (number / 64) as usize;
         let bit = 1 << (number % 64);

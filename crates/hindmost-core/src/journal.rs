@@ -87,7 +87,7 @@ pub enum JournalError {
     Unwritable(serde_json::Error),
 }
 
-/// Writes a journal.
+/// Writes a journal, record by record.
 pub struct JournalWriter<W: Write> {
     to: W,
 }

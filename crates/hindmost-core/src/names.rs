@@ -19,7 +19,7 @@ pub enum BadName {
 /// Checks a name of a job or phase.
 ///
 /// # Errors
-/// If it is blank or has control characters.
+/// If the name is blank or has control characters.
 pub fn check_name(name: &str) -> Result<(), BadName> {
     if name.trim().is_empty() {
         Err(BadName::Blank)
@@ -31,10 +31,10 @@ pub fn check_name(name: &str) -> Result<(), BadName> {
 }
 
 /// Checks a name that several places of a file use to mean the same thing, such as the name of a resource or rack.
-/// White space at its ends is not allowed, because names that look the same must be the same.
+/// White space at the ends is not allowed, because two names that look the same must be the same.
 ///
 /// # Errors
-/// If it is blank, has control characters, or begins or ends with white space.
+/// If the name is blank, has control characters, or begins or ends with white space.
 pub fn check_shared_name(name: &str) -> Result<(), BadName> {
     check_name(name)?;
     if name.trim() == name { Ok(()) } else { Err(BadName::Padded) }

@@ -1,7 +1,8 @@
 //! Random numbers that depend on what they are for, not on when they are drawn.
 //!
 //! Every draw is a hash of the seed, a purpose and an id. So all policies see the same jobs for one seed, and the k-th
-//! copy of a task has the same duration under every policy. Neither earlier starts nor threads change it.
+//! copy of a task has the same duration under every policy. These draws depend neither on earlier starts nor on
+//! threads.
 
 use hindmost_math::random::{self, unit};
 
@@ -13,7 +14,7 @@ use crate::ids::{AttemptId, TaskId};
 pub enum Purpose {
     /// Times between arrivals of jobs.
     Arrival = 1,
-    /// Numbers of tasks.
+    /// The number of tasks of a phase.
     Tasks = 2,
     /// Parameters of a job, such as means and tail indices.
     Parameter = 3,
@@ -23,7 +24,7 @@ pub enum Purpose {
     CommonDuration = 5,
     /// The fraction of its work after which a copy's remaining time becomes known.
     Detection = 6,
-    /// Errors of estimates.
+    /// Random errors, such as those of estimated remaining times.
     Noise = 7,
     /// Choices of nodes for copies.
     Placement = 8,

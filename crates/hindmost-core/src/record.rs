@@ -131,12 +131,12 @@ pub enum Condition {
     RemainingAbove(f64),
     /// The attempt has been running for longer than this, seconds.
     ElapsedAbove(f64),
-    /// The attempt's remaining time is known and longer than the first value, or the attempt has been running for
-    /// longer than the second value. Both values are in seconds.
+    /// The attempt's remaining time is known and longer than the first value; or it is unknown, and the attempt has
+    /// been running for longer than the second value. Both values are in seconds.
     RemainingOrElapsedAbove(f64, f64),
     /// The attempt has been running for longer than `after`, and its average progress per second is below `rate`.
     Lagging {
-        /// Average progress: share of the attempt's work per second of its running time.
+        /// Limit of the average progress: share of the work per second of running time.
         rate: f64,
         /// Running time, in seconds, up to which the attempt does not lag.
         after: f64,

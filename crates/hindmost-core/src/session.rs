@@ -58,8 +58,8 @@ pub struct Session {
 pub struct Stepped {
     /// Changes that the event caused and that it does not contain, for example that a task has its winner.
     pub applied: Applied,
-    /// The job that left the cluster in this step: it is finished and its last attempt has ended. `None` if no job
-    /// left.
+    /// The job that left the cluster in this step, because it is finished and its last attempt has ended. `None` if no
+    /// job left.
     pub retired: Option<Box<Job>>,
 }
 

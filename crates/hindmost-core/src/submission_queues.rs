@@ -12,7 +12,7 @@ pub const DEFAULT_QUEUE: &str = "default";
 /// Tolerance for sums of decimal shares that must be at most 1.
 const ROUNDING: f64 = 1e-9;
 
-/// An invalid queue.
+/// The error for an invalid queue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("queue, entry {entry} ({}): {reason}", Quoted(name))]
 pub struct BadQueue {

@@ -19,7 +19,7 @@ use crate::workload::JobSpec;
 pub enum Cause {
     /// The attempt itself failed, with this error.
     Own(Arc<str>),
-    /// Something else ended the attempt, as described here; `None` if the journal does not record what it was.
+    /// Something else ended the attempt. The text says what; `None` if the journal does not record it.
     External(Option<Arc<str>>),
 }
 
@@ -89,9 +89,9 @@ pub struct TimelineJob {
 /// A recorded run: its nodes, jobs and attempts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// The nodes, by id.
+    /// The nodes of the run, by id.
     pub nodes: Vec<TimelineNode>,
-    /// The jobs, by id.
+    /// The jobs of the run, by id.
     pub jobs: Vec<TimelineJob>,
     /// The attempts, ordered by start.
     pub rows: Vec<TimelineRow>,

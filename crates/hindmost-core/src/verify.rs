@@ -25,7 +25,7 @@ pub enum Difference {
     /// The policy makes another decision.
     #[error("at {at} the journal has {recorded}, but the policy decides {decided}")]
     Decision {
-        /// Time of the recorded decision or of the event before it.
+        /// Time of the journal's next record, or of its last event if no record follows.
         at: Time,
         /// The recorded decision, or `nothing`.
         recorded: String,
@@ -102,7 +102,7 @@ pub struct Verification {
     pub cut_short: bool,
 }
 
-/// Replays records one by one and compares the policy's decisions with those recorded.
+/// Replays records one by one and compares the policy's decisions with the recorded ones.
 pub struct Verifier<'a> {
     session: &'a mut Session,
     /// Decisions that the policy made and that have not yet been found in the journal, in order.

@@ -143,7 +143,7 @@ pub enum ObservedCopy {
     /// The copy finished after this many seconds.
     Took(f64),
     /// The copy ended after this many seconds without finishing. Its duration is drawn at random from the phase's
-    /// longer known durations; if there are none, it is this value.
+    /// longer known durations; if there are none, the copy takes this value.
     AtLeast(f64),
 }
 

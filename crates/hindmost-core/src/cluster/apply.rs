@@ -27,7 +27,7 @@ pub enum RecordError {
     TimeWentBack {
         /// Time of the record.
         at: Time,
-        /// Time of the last record before it.
+        /// Time of the last record that was applied before.
         now: Time,
     },
     /// A node or job does not have the next free id.
@@ -174,7 +174,7 @@ impl Cluster {
     /// Applies a decision at a time. It takes effect immediately.
     ///
     /// # Errors
-    /// If the state does not allow it. The state then stays unchanged.
+    /// If the state does not allow the decision. The state then stays unchanged.
     pub fn apply_decision(&mut self, at: Time, decision: &Decision) -> Result<Applied, RecordError> {
         self.at(at, |cluster| cluster.carry_out(decision))
     }
@@ -242,7 +242,7 @@ impl Cluster {
         Some(before)
     }
 
-    /// Restores the reservations as they were before those that end by `at` expired.
+    /// Undoes the expiry of reservations at the time `at`. `before` has all reservations as they were before.
     fn reserve_again(&mut self, at: Time, before: Vec<Reservation>) {
         for reservation in before.iter().filter(|reservation| reservation.until <= at) {
             let node = &mut self.nodes[reservation.node.0 as usize];
@@ -420,7 +420,7 @@ impl Cluster {
         self.refresh_open(id);
     }
 
-    /// Returns the slot of an attempt; `None` if it has ended.
+    /// Returns the slot of an attempt; `None` if the attempt has ended.
     ///
     /// # Errors
     /// If the attempt was never started.

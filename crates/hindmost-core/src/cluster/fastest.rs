@@ -15,10 +15,10 @@ use super::node::Node;
 /// The index of open nodes by speed and free share.
 #[derive(Clone, Debug)]
 pub(super) enum FastestNodes {
-    /// For one-slot machines. An open machine is entirely free, so the order of the nodes is fixed. `open` has the
-    /// places of open nodes.
+    /// The index for one-slot machines. An open machine is entirely free, so the order of the nodes is fixed. `open`
+    /// has the places of open nodes.
     OneSlot { places: Places, open: IdSet },
-    /// For all other machines.
+    /// The index for all other machines.
     Several { places: Places, open: BTreeSet<Entry>, entry_of: Vec<Option<Entry>>, by_place: FreeIndex },
 }
 
@@ -133,9 +133,9 @@ impl FastestNodes {
             };
             from = places.end[place];
             let as_fast = (speed, Reverse(u64::MAX), 0)..=(speed, Reverse(0), u32::MAX);
-            // Two searches take turns: one over nodes of this speed by free share, and one over those on which the
-            // demand fits. The first is short if nodes with large free shares suit; the second is short if the demand
-            // fits on few nodes.
+            // Two searches over the nodes of this speed take turns. One takes the nodes by free share, and is short if
+            // nodes with large free shares suit. The other takes only nodes on which the demand fits, and is short if
+            // there are few of them.
             let mut best: Option<Entry> = None;
             for entry in open.range(as_fast) {
                 if suits(NodeId(entry.2)) {

@@ -135,7 +135,7 @@ struct FirstFit {
     demand: Resources,
     from: u32,
     grown: BTreeSet<u32>,
-    /// Number of the last query for this demand.
+    /// Value of [`FirstFits::queries`] at the last query for this demand.
     last_query: u64,
 }
 

@@ -39,7 +39,7 @@ impl Cluster {
         }
     }
 
-    /// Returns true if one of the nodes in `others` is in the rack of `node`.
+    /// Returns true if a node of `others` is in the same rack as `node`.
     fn shares_rack(&self, node: &Node, others: &[NodeId]) -> bool {
         others.iter().any(|other| self.node(*other).is_some_and(|other| other.rack == node.rack))
     }

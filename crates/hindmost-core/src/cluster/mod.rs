@@ -7,7 +7,7 @@
 //!
 //! Invariants, tested by `tests/it/properties.rs` of the simulator:
 //! - the resources of a node that attempts hold, that are reserved and that are free add up to its capacity;
-//! - a task has at most one winner, and no copy starts after it;
+//! - a task has at most one winner, and no copy of the task starts after the winner has finished;
 //! - no task of a phase starts before all tasks of its parents have finished.
 
 mod apply;
@@ -286,13 +286,13 @@ impl Cluster {
         self.first_job + self.jobs.len() as u32
     }
 
-    /// Returns the phase of a task of an active job; `None` if it does not exist.
+    /// Returns the phase of a task; `None` if no active job has such a phase.
     #[inline]
     pub fn phase(&self, task: TaskId) -> Option<&Phase> {
         self.job(task.job)?.phases.get(task.phase as usize)
     }
 
-    /// Returns a task of an active job; `None` if it does not exist.
+    /// Returns a task; `None` if no active job has this task.
     #[inline]
     pub fn task(&self, id: TaskId) -> Option<&Task> {
         self.phase(id)?.tasks.get(id.index as usize)
@@ -315,8 +315,8 @@ impl Cluster {
         self.attempts.chain(newest).map(|(_, attempt)| attempt)
     }
 
-    /// Returns true if an attempt is the only running copy of its unfinished task, and the task may have another. Such
-    /// attempts are candidates for backups.
+    /// Returns true if an attempt is the only running copy of its unfinished task, and the task may have another copy.
+    /// Such attempts are candidates for backups.
     pub fn is_only_copy(&self, attempt: &Attempt) -> bool {
         let phase = self.phase(attempt.id.task);
         phase.is_some_and(Phase::may_be_copied)

@@ -74,10 +74,10 @@ impl TasksByInput {
 }
 
 impl Cluster {
-    /// Returns the pending task of an open phase that a node should take; `None` if there is none. This is the task
-    /// that [`Job::next_runnable`](super::Job::next_runnable) returns if tasks to be retried may avoid the node
-    /// ([`Cluster::avoids`]). If that task was never started, a never started task with input on the node, or else in
-    /// the rack of the node, is returned instead.
+    /// Returns the pending task of an open phase that a node should take; `None` if there is none. Usually this is the
+    /// first pending task of [`Job::next_runnable`](super::Job::next_runnable), without tasks to be retried that avoid
+    /// the node ([`Cluster::avoids`]). But if that task was never started, a task that was never started either and has
+    /// input on the node, or else in the node's rack, is preferred.
     pub fn pending_task_for(&self, job: JobId, phase: u32, node: NodeId) -> Option<TaskId> {
         let found = self.job(job)?;
         let first = found.next_runnable(|at| at == phase, |task| !self.avoids(task, node))?;

@@ -14,7 +14,7 @@ const STEPS: usize = 250;
 /// An empirical distribution: a limited number of points, and the share of values at or below each point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cdf {
-    /// Number of values.
+    /// Number of values in the distribution.
     pub count: u64,
     /// Points as [value, share of all values that are at or below this value], in ascending order. The last share is 1.
     pub points: Vec<[f64; 2]>,
@@ -29,7 +29,7 @@ impl Cdf {
         values.retain(|value| value.is_finite());
         values.sort_unstable_by(f64::total_cmp);
         let count = values.len();
-        // Returns true if the value of this rank is the last of its equals.
+        // Returns true if the value at this rank is the last of several equal values, or the only one.
         let ends = |at: &usize| values.get(at + 1).is_none_or(|next| *next > values[*at]);
         let different = (0..count).filter(ends).take(WHOLE + 1).count();
         let whole = different <= WHOLE;
@@ -49,7 +49,7 @@ impl Cdf {
         Cdf { count: count as u64, points, whole }
     }
 
-    /// Returns the smallest point with at least this share of values at or below it; `None` without points.
+    /// Returns the smallest point with at least this share of values at or below it; `None` if there are no points.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         self.points.iter().find(|[_, at]| *at >= share - 1e-12).or(self.points.last()).map(|[value, _]| *value)
     }

@@ -17,7 +17,7 @@ pub struct Findings {
     pub tasks: u64,
     /// Attempts that ended, by outcome.
     pub attempts: AttemptCounts,
-    /// What speculative copies did.
+    /// Speculative copies: how many ended and won, and their machine time.
     pub speculation: Speculation,
     /// Machine time that attempts held.
     pub machine_time: MachineTime,
@@ -26,8 +26,8 @@ pub struct Findings {
     pub waiting: Waiting,
     /// Stragglers by their explanation.
     pub stragglers: Stragglers,
-    /// Phases. First come those for whose last tasks their jobs waited, the longest waiting time first; then the
-    /// others, the most work first.
+    /// Phases. Phases for whose last tasks a job waited come first, sorted by waiting time; phases without waiting time
+    /// follow, sorted by work. Both are in descending order.
     pub phases: Vec<PhaseFinding>,
     /// The jobs with the longest waiting times, longest first.
     pub jobs: Vec<JobFinding>,
@@ -56,7 +56,7 @@ pub struct AttemptCounts {
     pub killed: u64,
 }
 
-/// What speculative copies did.
+/// Counts and machine time of speculative copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Speculation {
@@ -139,7 +139,7 @@ pub struct PhaseFinding {
     pub tasks_stated: Option<u32>,
     /// Attempts of the phase that ended, by outcome.
     pub attempts: AttemptCounts,
-    /// What speculative copies did.
+    /// Speculative copies of the phase.
     pub speculation: Speculation,
     /// Machine time of the phase's attempts.
     pub machine_time: MachineTime,
@@ -169,7 +169,7 @@ pub struct Durations {
     pub mean: Option<f64>,
     /// Median: the smallest value with at least half of the values at or below it.
     pub p50: Option<f64>,
-    /// 95th percentile.
+    /// 95th percentile of the durations.
     pub p95: Option<f64>,
     /// Longest duration.
     pub max: Option<f64>,
@@ -199,7 +199,7 @@ pub struct Skew {
 pub struct JobFinding {
     /// The number of the application or Hadoop job, as assigned by the reader.
     pub application: u32,
-    /// The job; `None` if the log does not name it.
+    /// Name of the job; `None` if the log does not name it.
     pub job: Option<String>,
     /// Number of the job's phases that have attempts.
     pub phases: u64,

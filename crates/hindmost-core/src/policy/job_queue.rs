@@ -124,8 +124,8 @@ impl JobQueue {
             return false;
         }
         let Some(place) = self.place_of(job, cluster) else { return true };
-        // The queue still has the job in its old place, which is skipped. The first other job goes next if it comes
-        // before the new place.
+        // The queue still has the job in its old place, which is skipped. Another job goes next if its place is before
+        // the new place.
         let mut other = self.next(which, after);
         if other.is_some_and(|other| other.job == job) {
             other = self.next(which, other);

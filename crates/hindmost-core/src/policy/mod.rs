@@ -95,7 +95,7 @@ pub trait Pass: Send {
 struct Reasons(Option<Vec<(usize, String)>>);
 
 impl Reasons {
-    /// Adds the reason for the last of `decisions` decisions.
+    /// Adds the reason for the last decision. `decisions` is the number of decisions so far.
     fn add(&mut self, decisions: usize, why: impl FnOnce() -> String) {
         if let Some(reasons) = &mut self.0
             && decisions > 0
@@ -117,9 +117,9 @@ impl Reasons {
 /// A decision that the state does not allow. This is a defect of the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
-    /// The decision. It changed nothing and is not recorded.
+    /// The refused decision. It changed nothing and is not recorded.
     pub decision: Decision,
-    /// Why the state does not allow it.
+    /// Why the state does not allow the decision.
     pub error: RecordError,
 }
 

@@ -56,7 +56,7 @@ pub trait Order: Send {
     }
 
     /// Returns false if another copy of the task (its first one included) would give its job or queue more than the
-    /// order allows now. Called before any copy is started, also before backups.
+    /// order allows now. Passes call this before they start any copy, including backups.
     fn permits(&mut self, _task: TaskId, _cluster: &Cluster) -> bool {
         true
     }

@@ -12,7 +12,7 @@ pub enum Which {
     Started,
     /// Jobs without a started attempt.
     New,
-    /// All jobs.
+    /// All jobs, with or without a started attempt.
     Any,
 }
 

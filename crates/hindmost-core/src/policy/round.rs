@@ -13,7 +13,7 @@ use super::{Reasons, Refused};
 /// The interface with which a pass decides: the cluster's state, which every decision changes at once, and the jobs
 /// with pending tasks, in the policy's order. After each start, the job moves to its new place in that order.
 ///
-/// The [crate's example](crate#example) starts the pending tasks of all jobs with it.
+/// The [crate's example](crate#example) starts the pending tasks of all jobs with this interface.
 pub struct Round<'a> {
     cluster: &'a mut Cluster,
     /// Evaluates tests on running attempts and estimates their remaining times.

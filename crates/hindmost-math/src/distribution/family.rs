@@ -41,17 +41,17 @@ pub(super) trait Family {
         integrate_composite(self, limit, 1.0, copies, Power::One)
     }
 
-    /// ∫₀^∞ S^copies.
+    /// E\[min(X₁, …, X_copies)] = ∫₀^∞ S^copies.
     fn expected_minimum(&self, copies: f64) -> f64 {
         self.limited_minimum(f64::INFINITY, copies)
     }
 
-    /// ∫₀^∞ 2t·S^copies; ∞ if it diverges.
+    /// E\[min(X₁, …, X_copies)²] = ∫₀^∞ 2t·S^copies; ∞ if the integral diverges.
     fn expected_minimum_squared(&self, copies: f64) -> f64 {
         integrate_composite(self, f64::INFINITY, 1.0, copies, Power::Two)
     }
 
-    /// ∫₀^∞ 1 − (1 − S^copies)^tasks.
+    /// Expected maximum over `tasks` tasks of the minimum over `copies` copies: ∫₀^∞ 1 − (1 − S^copies)^tasks.
     fn expected_maximum_of_minima(&self, tasks: f64, copies: f64) -> f64 {
         integrate_composite(self, f64::INFINITY, tasks, copies, Power::One)
     }

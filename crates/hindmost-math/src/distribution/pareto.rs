@@ -7,8 +7,8 @@ use crate::plain::Plain;
 
 const NAME: &str = "pareto";
 
-/// A Pareto distribution with minimum μ and tail index α: S(t) = (μ/t)^α for t ≥ μ. If it has a maximum T, it is this
-/// distribution conditional on X ≤ T.
+/// A Pareto distribution with minimum μ and tail index α: S(t) = (μ/t)^α for t ≥ μ. With a maximum T, the distribution
+/// is conditional on X ≤ T.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pareto {
     alpha: f64,
@@ -218,7 +218,7 @@ impl Family for Pareto {
 
     fn conditional_survival(&self, age: f64, t: f64) -> f64 {
         if self.maximum.is_none() {
-            // Not the quotient of two survivals, because both may be 0.
+            // A quotient of two survivals could be 0/0 here.
             return (age.max(self.minimum) / t.max(self.minimum)).powf(self.alpha);
         }
         let survival = self.survival(age);

@@ -20,8 +20,8 @@ impl Distribution {
         with_family!(self, family => family.mean_residual(age))
     }
 
-    /// Returns the smallest age (infimum) at which the mean residual exceeds `threshold`. 0 if it does at age 0, `None`
-    /// if it never does.
+    /// Returns the smallest age (infimum) at which the mean residual exceeds `threshold`. 0 if the mean itself exceeds
+    /// it, `None` if the residual never does.
     ///
     /// For Pareto there is a closed form; for a sample every value is tested. For other families, 512 ages up to a
     /// survival of 1e-300 are tested, and bisection refines the first age at which the residual exceeds the threshold.
@@ -74,7 +74,7 @@ impl Distribution {
     }
 
     /// Returns the smallest age (infimum) at which [`Self::conditional_probability_exceeds_fresh`] is greater than
-    /// `delta`. 0 if it is at age 0, `None` if it never is.
+    /// `delta`. 0 if this is so at age 0, `None` if there is no such age.
     ///
     /// Searches as [`Self::age_where_residual_exceeds`] does; for Pareto as [`Self::age_over_factor`] does. This takes
     /// a few hundred quadratures, so callers should cache the result.

@@ -19,7 +19,7 @@ pub struct Goodness {
     /// The largest vertical distance between the distribution functions of the sample and of the fit, in [0, 1].
     pub distance: f64,
     /// The p-value: the probability of a distance at least as large if the model is true. It accounts for estimated
-    /// parameters. Above 0.999 and below 0.0001 it is extrapolated.
+    /// parameters. P-values above 0.999 and below 0.0001 are extrapolated.
     pub p: f64,
 }
 

@@ -1,14 +1,14 @@
 //! Fits of distributions to durations: which family they follow, and how heavy their tail is.
 //!
-//! [`Fit::of`] takes a [`Summary`] of positive values, either exact ([`Summary::of`]) or of a stream in bounded memory
-//! ([`Sketch`]). It fits
+//! [`Fit::of`] takes a [`Summary`] of positive values, which is either exact ([`Summary::of`]) or of a stream in
+//! bounded memory ([`Sketch`]). It fits three models:
 //!
 //! - a Pareto distribution by maximum likelihood, with exact intervals ([`Pareto`]);
 //! - the tail alone by Hill's estimator, with an interval that is exact for a Pareto tail ([`Hill`]);
 //! - a log-normal distribution by maximum likelihood, with exact intervals ([`LogNormal`]).
 //!
-//! It tests each fit by the Kolmogorov–Smirnov distance with p-values for estimated parameters ([`Goodness`]), compares
-//! the Pareto and log-normal fits by Vuong's test ([`Comparison`]), and returns the preferred one, if any
+//! `Fit::of` tests each fit by the Kolmogorov–Smirnov distance with p-values for estimated parameters ([`Goodness`]),
+//! compares the Pareto and log-normal fits by Vuong's test ([`Comparison`]), and returns the preferred one, if any
 //! ([`Preferred`]).
 //!
 //! # Rounded values
@@ -61,7 +61,7 @@ pub struct Fit {
     pub count: u64,
     /// The Pareto distribution; `None` if it can't be fitted.
     pub pareto: Option<Pareto>,
-    /// The tail by Hill's estimator; `None` if it can't be fitted.
+    /// The tail index by Hill's estimator; `None` if the tail can't be fitted.
     pub hill: Option<Hill>,
     /// The log-normal distribution; `None` if it can't be fitted.
     pub log_normal: Option<LogNormal>,

@@ -65,14 +65,14 @@ impl Pareto {
 /// The tail index by Hill's estimator, from the k largest values; the next smaller value is the threshold.
 ///
 /// k is a tenth of the number of values, rounded up, but at least 10 and at most half of that number. For a
-/// [`super::Sketch`] it is at most 1023, because a sketch stores no more values exactly. k is not chosen by the quality
-/// of the fit, because then the interval would not hold. Let H be the mean of ln(xᵢ/threshold). The estimate is
-/// (k−1)/(kH), which is unbiased. For a Pareto tail, 2kαH has a χ² distribution with 2k degrees of freedom, and the
-/// interval is exact. For other tails the estimate describes how heavy the tail is above this threshold.
+/// [`super::Sketch`] it is at most 1023, because a sketch stores no more values exactly. k does not depend on how well
+/// the tail fits, because the interval would not be valid otherwise. Let H be the mean of ln(xᵢ/threshold). The
+/// estimate is (k−1)/(kH), which is unbiased. For a Pareto tail, 2kαH has a χ² distribution with 2k degrees of freedom,
+/// and the interval is exact. For other tails the estimate describes how heavy the tail is above this threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hill {
-    /// The tail index α.
+    /// Hill's estimate of the tail index α.
     pub alpha: f64,
     /// The 95% interval of α, exact for a Pareto tail.
     pub alpha_ci95: [f64; 2],

@@ -8,8 +8,8 @@ use crate::numeric::{find_root, normal_quantile, normal_survival};
 /// From this number of degrees of freedom on, approximations are used; they are accurate enough for intervals.
 const MANY: f64 = 1000.0;
 
-/// Returns the quantile of the χ² distribution with these degrees of freedom, for 0 < `p` < 1. From 1 000 degrees of
-/// freedom on it uses Wilson and Hilferty's approximation, with a relative error of at most about 2e-6.
+/// Returns the quantile of the χ² distribution with these degrees of freedom, for 0 < `p` < 1. From 1000 degrees of
+/// freedom on, it uses Wilson and Hilferty's approximation, with a relative error of at most about 2e-6.
 pub fn chi_squared_quantile(p: f64, degrees: f64) -> f64 {
     let part = 2.0 / (9.0 * degrees);
     let guess = degrees * (1.0 - part + normal_quantile(p) * part.sqrt()).powi(3);
@@ -20,7 +20,8 @@ pub fn chi_squared_quantile(p: f64, degrees: f64) -> f64 {
     find_root(gap, 0.0, 2.0 * guess.max(0.0) + 40.0, 0.0).unwrap_or(guess)
 }
 
-/// Returns the quantile of Student's t with at least 1 degree of freedom. From 100 000 on it is the normal quantile.
+/// Returns the quantile of Student's t distribution with at least 1 degree of freedom. From 100 000 degrees of freedom
+/// on, this is the normal quantile.
 pub fn student_quantile(p: f64, degrees: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, degrees) {
         Ok(student) if degrees < 1e5 => student.inverse_cdf(p),

@@ -1,6 +1,6 @@
 //! Roots and minima of functions of one variable.
 
-/// Maximum number of iterations of a search. Bisection of any two doubles needs fewer.
+/// Maximum number of iterations of a search. Bisection between any two doubles takes fewer iterations.
 const MAX_ITERATIONS: usize = 2200;
 
 /// Returns a root of `f` between `low` and `high`. The error is at most `tolerance` · |root|, plus the spacing of
@@ -66,7 +66,7 @@ pub fn find_root(f: impl Fn(f64) -> f64, low: f64, high: f64, tolerance: f64) ->
     Some(b)
 }
 
-/// Returns the point between `low` and `high` at which `holds` becomes true. It must be false at `low` and true at
+/// Returns the point between `low` and `high` at which `holds` becomes true. `holds` must be false at `low` and true at
 /// `high`. The result is the smallest tested value for which `holds` is true, and is exact to the spacing of doubles.
 pub fn bisect(holds: impl Fn(f64) -> bool, low: f64, high: f64) -> f64 {
     let (mut low, mut high) = (low, high);

@@ -8,15 +8,15 @@ use hindmost_core::metrics::PhaseProgress;
 use hindmost_report::text::{beginning, columns, escaped, grouped, names, padded, stderr_width};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work shorter than this shows no board.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Largest number of phases to show. For the others, only their number is shown.
+/// Time that the work must have taken before the display appears.
+const SHOWN_AFTER: Duration = Duration::from_secs(2);
+/// Largest number of phases to show. If there are more, a last line gives the number of hidden phases.
 const PHASES_SHOWN: usize = 12;
 /// Smallest and largest width of a bar, in columns.
 const METER: [usize; 2] = [6, 40];
-/// Smallest width of the bar beside each fact, in columns, by the fact's importance. Only the most important fact may
-/// make the bar as short as it gets.
-const METER_BESIDE: [usize; 5] = [METER[0], 8, 12, 12, 12];
+/// For each fact, by its rank: width that the bar must have for the fact to be shown, in columns. Only for the most
+/// important fact may the bar have its smallest width.
+const METER_WITH_FACT: [usize; 5] = [METER[0], 8, 12, 12, 12];
 /// Largest width of a phase's name on a narrow and on a wide terminal, in columns.
 const SHORT_NAME: usize = 6;
 const LONG_NAME: usize = 28;
@@ -24,7 +24,7 @@ const LONG_NAME: usize = 28;
 const GAP: usize = 2;
 const ELLIPSIS: &str = "…";
 
-/// Width in columns, and whether to use colours.
+/// The width of lines, in columns, and whether to use colours.
 #[derive(Clone, Copy)]
 pub(crate) struct Canvas {
     pub(crate) width: usize,
@@ -62,7 +62,7 @@ impl Canvas {
 pub(crate) struct Screen {
     bar: ProgressBar,
     begun: Instant,
-    patience: Duration,
+    shown_after: Duration,
     /// True if lines can be updated in place: stderr is a terminal that supports it.
     possible: bool,
     state: Mutex<State>,
@@ -76,19 +76,19 @@ enum State {
 }
 
 impl Screen {
-    /// Creates a screen that stays empty until the work has taken `patience`, and for ever if `quiet`.
-    pub(crate) fn new(patience: Duration, quiet: bool) -> Screen {
+    /// Creates a screen that stays empty until the work has taken `shown_after`, or for ever if `quiet`.
+    pub(crate) fn new(shown_after: Duration, quiet: bool) -> Screen {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let possible = !quiet && !dumb && io::stderr().is_terminal();
-        Screen { bar, begun: Instant::now(), patience, possible, state: Mutex::new(State::Hidden) }
+        Screen { bar, begun: Instant::now(), shown_after, possible, state: Mutex::new(State::Hidden) }
     }
 
-    /// Replaces the lines.
+    /// Shows these lines instead of those shown before.
     pub(crate) fn show(&self, lines: impl FnOnce(Canvas) -> Vec<String>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.possible || *state == State::Finished || self.begun.elapsed() < self.patience {
+        if !self.possible || *state == State::Finished || self.begun.elapsed() < self.shown_after {
             return;
         }
         if *state == State::Hidden {
@@ -99,14 +99,14 @@ impl Screen {
         self.bar.set_message(lines(Canvas::of_stderr()).join("\n"));
     }
 
-    /// Writes a message above the lines, or to stderr where there are none.
+    /// Writes a message to stderr, above the lines if they are shown.
     pub(crate) fn message(&self, message: &str) {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         for line in message.lines().map(escaped) {
             if *state == State::Shown {
                 self.bar.println(line);
             } else {
-                // A closed stderr is ignored.
+                // A closed stderr is not an error.
                 let _ = writeln!(io::stderr(), "{line}");
             }
         }
@@ -134,10 +134,10 @@ pub struct Board {
 }
 
 impl Board {
-    /// Creates a display that appears once the work has taken two seconds. It never appears if `quiet` or where stderr
-    /// is no terminal.
+    /// Creates a display that appears once the work has taken two seconds. It never appears if `quiet` or if stderr
+    /// is not a terminal.
     pub fn new(title: &str, quiet: bool) -> Board {
-        Board { title: title.to_owned(), screen: Screen::new(PATIENCE, quiet) }
+        Board { title: title.to_owned(), screen: Screen::new(SHOWN_AFTER, quiet) }
     }
 
     /// Updates the progress of the phases, the elapsed time and the note, if there is one.
@@ -145,7 +145,7 @@ impl Board {
         self.screen.show(|canvas| lines(&self.title, phases, elapsed, note, canvas));
     }
 
-    /// Writes a line above the display, or to stderr where there is no display.
+    /// Writes a line to stderr, above the display if it is shown.
     pub fn message(&self, line: &str) {
         self.screen.message(line);
     }
@@ -214,7 +214,7 @@ fn selected(phases: &[PhaseProgress]) -> Vec<&PhaseProgress> {
 /// facts of the largest ranks are left out first.
 type Fact = (usize, fn(&PhaseProgress) -> String);
 
-const FACTS: [Fact; METER_BESIDE.len()] = [
+const FACTS: [Fact; METER_WITH_FACT.len()] = [
     (0, |phase| match phase {
         _ if phase.finished >= phase.tasks => "done".to_owned(),
         _ if phase.waiting && phase.running == 0 => "waiting".to_owned(),
@@ -226,11 +226,12 @@ const FACTS: [Fact; METER_BESIDE.len()] = [
     (2, |phase| some(phase.failed, "failed")),
 ];
 
+/// Returns a count with a word, or an empty text for 0.
 fn some(count: u64, what: &str) -> String {
     if count == 0 { String::new() } else { format!("{} {what}", grouped(count)) }
 }
 
-/// Returns one line for each phase: name, bar, tasks, and as many facts as fit, aligned in columns.
+/// Returns one line for each phase, aligned in columns: name, bar, tasks, and the most important facts that fit.
 fn table(phases: &[&PhaseProgress], canvas: Canvas) -> Vec<String> {
     let count = |phase: &PhaseProgress| format!("{}/{}", grouped(phase.finished), grouped(phase.tasks));
     let counts: Vec<String> = phases.iter().map(|phase| count(phase)).collect();
@@ -251,9 +252,9 @@ fn table(phases: &[&PhaseProgress], canvas: Canvas) -> Vec<String> {
     let names = names(&all_names, (canvas.width * 3 / 10).clamp(1, LONG_NAME).min(beside), ELLIPSIS);
     let name_width = widest(&names);
     let mut space = canvas.width.saturating_sub(name_width + count_width + 2);
-    for (rank, left_to_meter) in METER_BESIDE.into_iter().enumerate() {
+    for (rank, meter_with_fact) in METER_WITH_FACT.into_iter().enumerate() {
         let Some(width) = facts.iter().find(|fact| fact.0 == rank).map(|fact| fact.1) else { continue };
-        if width + GAP + left_to_meter <= space {
+        if width + GAP + meter_with_fact <= space {
             space -= width + GAP;
         } else {
             facts.retain(|fact| fact.0 < rank);
@@ -342,7 +343,7 @@ sum      ──────       0/120  waiting"
     }
 
     #[test]
-    fn the_most_important_facts_stay_longest() {
+    fn a_narrow_terminal_shows_only_the_most_important_facts() {
         let line = |width| drawn(&busy(), width, None).lines().nth(2).unwrap_or_default().to_owned();
         assert!(line(119).ends_with(" 16 running  2 copies  5 won  6 killed  1 failed"), "{}", line(119));
         assert!(line(60).ends_with(" 16 running  2 copies"), "{}", line(60));
@@ -356,7 +357,7 @@ sum      ──────       0/120  waiting"
         phases[1].progress = f64::NAN;
         for width in 1..200 {
             for line in drawn(&phases, width, Some("a note\tof some length that goes on and on")).lines() {
-                // A terminal narrower than a count shows nothing useful.
+                // A count is never shortened, so a very narrow terminal gets longer lines.
                 assert!(columns(line) <= width.max(23), "{width}: {line}");
                 assert!(!line.contains('\x1b'));
             }
@@ -364,7 +365,7 @@ sum      ──────       0/120  waiting"
     }
 
     #[test]
-    fn running_phases_are_shown_first_of_many() {
+    fn running_phases_come_first_if_there_are_many() {
         let phases: Vec<PhaseProgress> =
             (0..20).map(|at| phase(&format!("phase {at}"), at % 3, 2, u64::from(at == 13))).collect();
         let drawn = drawn(&phases, 80, None);

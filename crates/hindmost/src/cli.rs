@@ -54,7 +54,7 @@ pub enum Command {
     },
     /// Print the manual page of Hindmost or of one command, in roff
     Man {
-        /// Name of a command [default: the page of hindmost]
+        /// Name of the command [default: print the page of hindmost]
         command: Option<String>,
     },
 }
@@ -62,8 +62,8 @@ pub enum Command {
 /// Options of both `simulate` and `replay`.
 #[derive(Args)]
 pub struct RunArgs {
-    /// Policies to compare, separated by commas: NAME, NAME(parameter=value,…) or ORDER+NAME. The others are compared
-    /// with the first one. `hindmost policies` lists all names
+    /// Policies to compare, separated by commas: NAME, NAME(parameter=value,…) or ORDER+NAME. Each is compared with
+    /// the first one. `hindmost policies` lists all names
     #[arg(long, value_name = "P[,P…]")]
     pub policy: Vec<String>,
     /// Number of seeds. Each policy runs once on each seed [default: the scenario's]
@@ -121,7 +121,7 @@ pub struct SimulateArgs {
     pub run: RunArgs,
 }
 
-// The log gives the cluster and the jobs, so that fewer keys can be set than in a scenario.
+// The help texts of these options differ from those of `simulate`, because a log gives the cluster and the jobs.
 #[derive(Args)]
 #[command(mut_arg("seeds", |arg| arg.help("Number of seeds. Each policy runs once on each seed [default: 1]")))]
 #[command(mut_arg("knowledge", |arg| arg.help(REPLAY_KNOWLEDGE)))]
@@ -153,20 +153,20 @@ pub struct RunJobArgs {
     /// Engine that runs the tasks
     #[arg(long, value_name = "E", default_value = "local")]
     pub engine: EngineName,
-    /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME. `none` runs one copy of each task [default: the job file's,
-    /// else pace]
+    /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME. `none` runs one copy of each task [default: the policy
+    /// of the job file, else pace]
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
     /// Progress model, what the policy knows of running attempts: progress(S) (remaining time once a share S of the
-    /// work is done), age (elapsed time only) or history (durations of earlier runs) [default: the job
-    /// file's, else progress(0.1)]
+    /// work is done), age (elapsed time only) or history (durations of earlier runs) [default: that of
+    /// the job file, else progress(0.1)]
     #[arg(long, value_name = "K")]
     pub knowledge: Option<String>,
-    /// Split this machine into nodes, NAME:CPUS or NAME:CPUS:MEMORY each, such as n1:2,n2:2:4GB [default: the job
-    /// file's, else one node]
+    /// Split this machine into nodes, NAME:CPUS or NAME:CPUS:MEMORY each, such as n1:2,n2:2:4GB [default: those of
+    /// the job file, else one node]
     #[arg(long, value_name = "N[,N…]")]
     pub nodes: Option<String>,
-    /// Folder for the results and the journal [default: NAME.out beside the job file]
+    /// Folder for the results and the journal [default: NAME.out in the job file's folder]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Continue the run in the output folder; finished tasks do not run again
@@ -189,10 +189,10 @@ pub struct RunJobArgs {
     pub check: bool,
     /// Inject faults: slow=NODE:FACTOR (tasks there take FACTOR times as long), kill=P (each attempt is killed with
     /// probability P), lose=NODE:10s (the node is lost for 10 s), lose=NODE:10s@5s (lost for 10 s, 5 s after the run
-    /// begins), seed=N
+    /// begins), seed=N (of the random draws)
     #[arg(long, value_name = "C[,C…]")]
     pub chaos: Vec<String>,
-    /// Journals or output folders of earlier runs of this job, from which the policy knows durations
+    /// Journals or output folders of earlier runs of this job, from which the policy learns durations
     #[arg(long, value_name = "JOURNAL")]
     pub history: Vec<PathBuf>,
     /// Draw a Gantt chart: which attempt ran on which node, and when
@@ -255,7 +255,7 @@ pub struct ReproduceArgs {
     /// Number of threads. Results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Write PAPER.md with its pictures, PAPER.json and report.html (PAPER.html where there are several papers) into
+    /// Write PAPER.md with its pictures, PAPER.json and report.html (PAPER.html if there are several papers) into
     /// this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -282,7 +282,8 @@ pub enum TheoryCommand {
     /// Find the best number of copies of each task when jobs start together: problem P2 of Xu & Lau 2015
     #[command(allow_negative_numbers = true)]
     Clones {
-        /// A job: its number of tasks, and the factor on the durations of its tasks (with --alpha, their minimum)
+        /// A job: its number of tasks, and the factor by which --duration is multiplied for them (with --alpha: their
+        /// shortest duration in seconds)
         #[arg(long, value_name = "TASKS:MU", required = true, num_args = 1..)]
         job: Vec<String>,
         #[command(flatten)]

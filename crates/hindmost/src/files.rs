@@ -1,4 +1,4 @@
-//! Files of results: written under a temporary name and renamed, so that no file is ever incomplete.
+//! Writes result files. A file is written under a temporary name and then renamed, so that no file is ever incomplete.
 
 use std::fs;
 use std::io::Write;
@@ -6,22 +6,22 @@ use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
 
-/// Writes a file. On an error the previous file stays.
+/// Writes a file. On an error, an earlier file of this name stays.
 pub fn write(path: &Path, content: &str) -> Outcome {
     let name = path.file_name().map_or_else(|| "result".into(), |name| name.to_string_lossy().into_owned());
-    let beside = path.with_file_name(format!("{name}.part"));
-    // `create_new` fails where the file exists, so that a symbolic link there is not followed.
-    let _ = fs::remove_file(&beside);
-    let written = fs::File::create_new(&beside)
+    let temporary = path.with_file_name(format!("{name}.part"));
+    // `create_new` fails if the file exists, so a symbolic link of this name is not followed.
+    let _ = fs::remove_file(&temporary);
+    let written = fs::File::create_new(&temporary)
         .and_then(|mut file| file.write_all(content.as_bytes()).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&beside, path));
+        .and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
         Failure::work(format!("cannot write {}: {error}", path.display()))
     })
 }
 
-/// Creates a folder for results, or accepts an empty one. The results of two runs are never mixed.
+/// Creates the folder of `--out`. A folder that exists must be empty, so that the results of two runs are never mixed.
 pub fn new_folder(path: &Path) -> Outcome {
     if path.is_file() {
         return Err(Failure::input(format!("--out {}: this is a file; give a new or an empty folder", path.display())));
@@ -46,7 +46,7 @@ pub fn empty(path: &Path) {
     }
 }
 
-/// Creates a folder for results, with its parents.
+/// Creates a folder for results and its parent folders.
 pub fn folder(path: &Path) -> Outcome {
     fs::create_dir_all(path)
         .map_err(|error| Failure::input(format!("--out {}: cannot create this folder: {error}", path.display())))

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work shorter than this shows no bar.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time that the work must have taken before the bar appears.
+const SHOWN_AFTER: Duration = Duration::from_secs(2);
 /// Steps of the bar for one unit of work.
 const STEPS: f64 = 1000.0;
 
@@ -15,6 +15,7 @@ const STEPS: f64 = 1000.0;
 pub struct Progress {
     bar: ProgressBar,
     begun: Instant,
+    /// The finished units of work, and whether the bar is shown.
     state: Mutex<(f64, bool)>,
 }
 
@@ -32,9 +33,9 @@ impl Progress {
     pub fn advance(&self, units: f64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.0 += units;
-        if !state.1 && self.begun.elapsed() > PATIENCE {
+        if !state.1 && self.begun.elapsed() > SHOWN_AFTER {
             state.1 = true;
-            // indicatif draws nothing where stderr is no terminal.
+            // indicatif draws nothing if stderr is not a terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position((state.0 * STEPS) as u64);

@@ -64,7 +64,7 @@ pub struct Race {
 }
 
 impl Race {
-    /// Creates the display of two runs with these names.
+    /// Creates the display of two runs with these labels.
     pub fn new(left: &str, right: &str) -> Race {
         let lap = |label: &str| Lap { label: label.to_owned(), ..Lap::default() };
         let state = State { laps: [lap(left), lap(right)], nodes: Vec::new() };
@@ -90,14 +90,14 @@ impl Race {
         self.screen.show(|canvas| lines(&state, canvas));
     }
 
-    /// Updates the running attempts of the nodes, below the two runs.
+    /// Updates the numbers of attempts on the nodes, which are shown below the two runs.
     pub fn nodes(&self, nodes: &[NodeLoad]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.clone_into(&mut state.nodes);
         self.screen.show(|canvas| lines(&state, canvas));
     }
 
-    /// Writes a line above the display, or to stderr where it is no terminal.
+    /// Writes a line to stderr, above the display if it is shown.
     pub fn message(&self, line: &str) {
         self.screen.message(line);
     }
@@ -114,6 +114,7 @@ fn lines(state: &State, canvas: Canvas) -> Vec<String> {
     lines
 }
 
+/// Returns a line for each run: label, bar, finished tasks, time and copies.
 fn laps(laps: &[Lap; 2], canvas: Canvas) -> Vec<String> {
     let labels = names(&laps.each_ref().map(|lap| lap.label.as_str()), canvas.width * 3 / 10, ELLIPSIS);
     let counts = laps.each_ref().map(|lap| match lap.elapsed {
@@ -144,7 +145,7 @@ fn laps(laps: &[Lap; 2], canvas: Canvas) -> Vec<String> {
         line += &format!(" {:>count_width$}", counts[at]);
         let time = format!("{:>clock_width$}", clocks[at]);
         line += &" ".repeat(GAP);
-        // The time of a finished run is highlighted; that of a running one still grows.
+        // The time of a finished run is highlighted, because it is final.
         line += &canvas.paint(if complete { "1;32" } else { "90" }, &time);
         if with_copies {
             line += &" ".repeat(GAP);
@@ -155,6 +156,7 @@ fn laps(laps: &[Lap; 2], canvas: Canvas) -> Vec<String> {
     (0..laps.len()).map(line).collect()
 }
 
+/// Returns a line for each node, with a dot for each of its running attempts.
 fn nodes(nodes: &[NodeLoad], canvas: Canvas) -> Vec<String> {
     let all_names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     let names = names(&all_names, canvas.width * 3 / 10, ELLIPSIS);

@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+/// True after the first signal.
 static STOP: AtomicBool = AtomicBool::new(false);
+/// Number of signals so far.
 static PRESSES: AtomicU32 = AtomicU32::new(0);
-/// True while leaving at once would leave processes running.
+/// True if this process may have child processes, so that the second signal must not end it at once.
 static HAS_PROCESSES: AtomicBool = AtomicBool::new(false);
 
+/// Installs the signal handlers on the first call.
 fn listen() {
     static LISTENING: AtomicBool = AtomicBool::new(false);
     if LISTENING.swap(true, Ordering::Relaxed) {
@@ -40,14 +43,14 @@ fn ignored(status: &str) -> u64 {
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Returns the flag that Ctrl-C sets. The first call installs the handlers.
+/// Returns the flag that the first signal sets. The first call installs the handlers.
 pub fn flag() -> &'static AtomicBool {
     listen();
     &STOP
 }
 
-/// Returns how often Ctrl-C was pressed, for work that must end its child processes first. After this call no number
-/// of presses ends this process at once.
+/// Returns the number of signals so far, for work that must end its child processes first. After this call no number of
+/// signals ends this process at once.
 pub fn presses() -> &'static AtomicU32 {
     HAS_PROCESSES.store(true, Ordering::Relaxed);
     listen();

@@ -1,4 +1,4 @@
-//! Standard output: results only. A closed pipe is not an error.
+//! Prints results to standard output. A closed pipe is not an error.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -6,18 +6,18 @@ use serde::Serialize;
 
 use crate::failure::Outcome;
 
-/// Width of text where the terminal's is not known: in a pipe or a file.
+/// Width of text, in columns, if standard output is not a terminal or its width is unknown.
 const COLUMNS_ELSEWHERE: u16 = 120;
 
 /// Returns the width of standard output, in columns. The variable `COLUMNS` overrides the terminal's width.
 pub fn width() -> u16 {
     let variable = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || io::stdout().is_terminal().then(hindmost_report::terminal_width).flatten();
-    // A terminal that does not know its size reports 0.
+    // A terminal of unknown size reports 0.
     variable.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(COLUMNS_ELSEWHERE)
 }
 
-/// Prints text as it is.
+/// Prints text and adds a line feed if its last line has none.
 pub fn print(text: &str) -> Outcome {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -38,7 +38,7 @@ pub fn json(value: &impl Serialize) -> Outcome<String> {
     serde_json::to_string_pretty(value).map_err(crate::failure::Failure::work)
 }
 
-/// Returns true if standard output takes colours: it is a terminal and the variable `NO_COLOR` is not set.
+/// Returns true if text may have colours: standard output is a terminal and the variable `NO_COLOR` is not set.
 pub fn colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && io::stdout().is_terminal()
 }

@@ -11,7 +11,7 @@ use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::{run_table, side_by_side};
 use hindmost_report::text::columns;
 
-/// Returns the text at three widths, one below the other.
+/// Returns the text at three widths of the terminal, one below the other. Checks that no line is wider.
 fn at_widths(text: impl Fn(u16) -> String) -> String {
     let mut all = String::new();
     for width in [40, 80, 120] {
@@ -85,17 +85,17 @@ fn failed() -> RunSummary {
 }
 
 #[test]
-fn a_run_that_is_done() {
+fn a_done_run_at_three_widths() {
     insta::assert_snapshot!("run-done", at_widths(|width| run_table(&done(), width)));
 }
 
 #[test]
-fn a_run_that_failed() {
+fn a_failed_run_at_three_widths() {
     insta::assert_snapshot!("run-failed", at_widths(|width| run_table(&failed(), width)));
 }
 
 #[test]
-fn two_runs_side_by_side() {
+fn two_runs_side_by_side_at_three_widths() {
     let without = RunSummary {
         flowtime: 42.3,
         phases: vec![phase("map", 400, 7.1)],
@@ -113,7 +113,7 @@ fn two_runs_side_by_side() {
 /// A chart of four nodes with two lanes each. Tasks take 2 s, but 8 s on one node. Late tasks get
 /// copies near the end.
 #[test]
-fn a_straggler_in_a_chart() {
+fn a_chart_with_stragglers_at_three_widths() {
     let node = |name: &str| TimelineNode {
         name: Arc::from(name),
         capacity: Resources::ONE_SLOT,

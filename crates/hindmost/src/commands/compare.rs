@@ -1,4 +1,4 @@
-//! The common part of `simulate` and `replay`: reads the options, runs in threads, prints and writes the results.
+//! The common part of `simulate` and `replay`: reads the options, runs the experiments, prints and writes the results.
 
 use std::path::Path;
 
@@ -26,13 +26,13 @@ pub type Settings = Vec<(String, String)>;
 
 /// One point of a sweep: an experiment with the values of the swept keys.
 pub struct Point {
-    /// The experiment.
+    /// The experiment of this point.
     pub experiment: Experiment,
-    /// The values of the swept keys.
+    /// The values of the swept keys; empty without a sweep.
     pub set: Settings,
 }
 
-/// Returns the policies that `--policy` names, in order; none without the option.
+/// Returns the policies that `--policy` names, in order; an empty list without the option.
 pub fn policies(args: &RunArgs) -> Outcome<Vec<PolicySpec>> {
     let mut specs: Vec<PolicySpec> = Vec::new();
     for text in args.policy.iter().flat_map(|list| split_list(list)) {
@@ -55,7 +55,7 @@ pub fn reject_twins(specs: &[PolicySpec]) -> Outcome {
     Ok(())
 }
 
-/// Returns the progress model that `--knowledge` names.
+/// Returns the progress model that `--knowledge` names; `None` without the option.
 pub fn knowledge(args: &RunArgs) -> Outcome<Option<Knowledge>> {
     let Some(text) = args.knowledge.as_deref() else { return Ok(None) };
     let valid = "give oracle, progress(S) with S from 0 to below 1, progress(uniform) or age";
@@ -108,7 +108,7 @@ fn pair(option: &str, text: &str) -> Outcome<(String, String)> {
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Splits at the commas outside brackets and quotes.
+/// Splits a list of values at its commas, except commas in brackets and quotes.
 fn split_values(list: &str) -> Vec<String> {
     let (mut depth, mut quoted, mut values) = (0i32, false, vec![String::new()]);
     for c in list.chars() {
@@ -166,7 +166,7 @@ pub fn run(
     if results.is_err()
         && let Some(folder) = &args.out
     {
-        // A run that did not finish leaves no files.
+        // A comparison that did not finish leaves no files.
         files::empty(folder);
     }
     let results = results?;
@@ -206,7 +206,7 @@ pub fn run(
     }
 }
 
-/// Returns the longest list of seeds of all points, because a sweep may change the number of seeds.
+/// Returns the seeds of the point with the most seeds. Points differ in their seeds if the sweep changes `seeds`.
 fn all_seeds(points: &[Point]) -> Vec<u64> {
     let longest = points.iter().map(|point| &point.experiment.seeds).max_by_key(|seeds| seeds.len());
     longest.cloned().unwrap_or_default()

@@ -40,7 +40,7 @@ pub fn run(args: &DemoArgs) -> Outcome {
         let slow = Plain(args.slow);
         return Err(Failure::input(format!("--slow {slow}: give a number from 1 to {MOST_SLOWED}")));
     }
-    // From here on Ctrl-C does not end the process at once, so that the folder is removed.
+    // From here on Ctrl-C does not end the process at once, so that the folder can be removed.
     let presses = stop::presses();
     let folder = Folder::new(args.out.as_deref())?;
     let outcome = demonstrate(args, &folder.path, presses);
@@ -110,7 +110,7 @@ fn demonstrate(args: &DemoArgs, folder: &Path, presses: &std::sync::atomic::Atom
         return printed;
     }
     let what = match (right, first == second) {
-        (false, true) => "both runs have the same result, but a count in memory has another one",
+        (false, true) => "both runs have the same result, but it differs from a count in memory",
         (true, _) => "the result with Hindmost differs from the result without it",
         (false, false) => "the results of the two runs differ, and the one without Hindmost is wrong",
     };
@@ -118,7 +118,7 @@ fn demonstrate(args: &DemoArgs, folder: &Path, presses: &std::sync::atomic::Atom
     Err(Failure::work(format!("{what}: this is a bug, please report it{keep}")))
 }
 
-/// Runs the job once.
+/// Runs the job once, in the folder `name`.
 ///
 /// # Errors
 /// If the run fails or is interrupted.

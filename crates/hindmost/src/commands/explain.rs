@@ -58,16 +58,16 @@ pub fn run(args: &ExplainArgs) -> Outcome {
         text += &step_text(step, width);
     }
     if steps.is_empty() {
-        text += "No copy of this task was started.\n";
+        text += "No attempt of this task was started.\n";
     }
     text += &format!("\n{}", indented("", &outcome, width));
     terminal::print(&text)
 }
 
-/// Returns the text of a step: its time, what happened, why, and what the progress model showed. The reason may name a
-/// remaining time of the policy's own, so both say whose estimate they are.
+/// Returns the text of a step: its time, what happened, why, and what the progress model showed. A reason may contain the
+/// policy's own estimate of a remaining time, so the lines of the progress model are marked as such.
 fn step_text(step: &Step, width: usize) -> String {
-    let who = step.copy.map_or(String::new(), |copy| format!("copy {copy} "));
+    let who = step.copy.map_or(String::new(), |copy| format!("attempt {copy} "));
     let mut text = indented(&format!("{:9.2} s  ", step.at), &format!("{who}{}", step.what), width);
     if let Some(because) = &step.because {
         text += &indented(GAP, &format!("because {because}"), width);
@@ -76,8 +76,10 @@ fn step_text(step: &Step, width: usize) -> String {
                 || "by the progress model its remaining time was unknown".to_owned(),
                 |seconds| format!("by the progress model it needed {seconds:.2} s more"),
             );
-            let line =
-                format!("known: copy {} on {} had run for {:.2} s; {remaining}", known.copy, known.node, known.elapsed);
+            let line = format!(
+                "known: attempt {} on {} had run for {:.2} s; {remaining}",
+                known.copy, known.node, known.elapsed
+            );
             text += &indented(GAP, &line, width);
         }
     }
@@ -97,7 +99,7 @@ fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
     let seconds = |row: &hindmost_core::timeline::TimelineRow| (row.end - row.start).seconds();
     let lost: f64 = rows.iter().filter(|row| row.outcome != AttemptEnd::Won).fold(0.0, |sum, row| sum + seconds(row));
     let won = format!(
-        "Copy {} won on {}: it finished {} after the run began and took {}",
+        "Attempt {} won on {}: it finished {} after the run began and took {}",
         winner.attempt.copy,
         timeline.node_name(winner.node),
         duration(winner.end.seconds()),
@@ -106,6 +108,6 @@ fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
     match rows.len() {
         1 => won + ".",
         2 => format!("{won}; the other attempt ran for {}.", duration(lost)),
-        attempts => format!("{won}; the {} other attempts ran for {} in all.", attempts - 1, duration(lost)),
+        attempts => format!("{won}; the {} other attempts ran for {} in total.", attempts - 1, duration(lost)),
     }
 }

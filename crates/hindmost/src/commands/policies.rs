@@ -9,7 +9,8 @@ use hindmost_report::text::indented;
 use crate::failure::Outcome;
 use crate::terminal;
 
-/// Prints the catalogue as text, in a line an entry if `is_short`; as JSON; or the JSON schema of policies.
+/// Prints the catalogue as text, as JSON if `as_json`, or the JSON schema of policies if `as_schema`. If `is_short`, the
+/// text has one line for each entry.
 pub fn run(is_short: bool, as_json: bool, as_schema: bool) -> Outcome {
     if as_schema {
         return terminal::print_json(&schema());
@@ -20,17 +21,17 @@ pub fn run(is_short: bool, as_json: bool, as_schema: bool) -> Outcome {
     let width = usize::from(terminal::width()).max(40);
     let mut text = if is_short { short(width) } else { full(width) };
     let last = format!(
-        "Any order goes with any system: fair+mantri(delta=0.5), srpt+none. A system alone takes its own order or else \
-         the scenario's ({DEFAULT_ORDER} by default); an order alone starts one copy of each task."
+        "Any order goes with any system: fair+mantri(delta=0.5), srpt+none. A system without an order runs under its \
+         own order, else under the scenario's ({DEFAULT_ORDER} by default). An order without a system starts one copy of each task."
     );
     text += &format!("\n{}", indented("", &last, width));
     if is_short {
-        text += "hindmost policies prints parameters, sources, and when each of them wins and loses.\n";
+        text += "`hindmost policies` also prints parameters, sources, and when each policy wins and loses.\n";
     }
     terminal::print(&text)
 }
 
-/// A line for each system and each order.
+/// Returns a line for each system and each order.
 fn short(width: usize) -> String {
     let line = |name: &str, about: &str| indented(&format!("  {name:<18} "), about, width);
     let mut text = String::from("Systems\n");
@@ -44,7 +45,7 @@ fn short(width: usize) -> String {
     text
 }
 
-/// Everything that the catalogue says of each system and each order.
+/// Returns the whole entry of each system and each order.
 fn full(width: usize) -> String {
     let paragraph = |label: &str, content: &str| indented(&format!("    {label}"), content, width);
     let parameters = |entries: &[ParameterEntry]| -> String {

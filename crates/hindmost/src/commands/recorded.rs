@@ -23,31 +23,32 @@ pub struct Recorded {
     pub name: String,
     /// Dimensions of the nodes' resources.
     pub dimensions: Dimensions,
-    /// The nodes.
+    /// The nodes of the cluster.
     pub nodes: Vec<NodeKind>,
-    /// The jobs.
+    /// The jobs to replay.
     pub jobs: Arc<Vec<WorkloadJob>>,
-    /// A sentence on how unrecorded durations are found.
+    /// A sentence that says how durations of copies that never ran are chosen.
     pub about_durations: &'static str,
     /// Notes on the log, in sentences for the user.
     pub notes: Vec<String>,
-    /// The header of a journal: policy, order, progress model and so on; `None` for logs.
+    /// The header of a journal, which has policy, order and progress model; `None` for logs.
     pub header: Option<Header>,
 }
 
 impl Recorded {
-    /// Returns the progress model of the recorded run, or the nearest one that a replay has; `None` for logs.
+    /// Returns the progress model of the recorded run; `None` for logs. For `history`, which a replay does not have, it
+    /// returns `age`.
     pub fn knowledge(&self) -> Option<Knowledge> {
         match self.header.as_ref()?.knowledge {
-            // A live run learns durations as it goes on. A replay knows them from its beginning.
+            // With `history` a live run learns durations while it runs. In a replay they are known from the start.
             Knowledge::History => Some(Knowledge::Age),
             other => Some(other),
         }
     }
 
-    /// Returns the given number of one-slot machines, to be used instead of the recorded nodes.
+    /// Returns this number of one-slot machines, with their dimensions, to replace the recorded nodes.
     pub fn machines(&self, count: u32) -> (Dimensions, Vec<NodeKind>) {
-        // The demands of a journal's tasks may exceed a one-slot machine with the journal's dimensions.
+        // In the dimensions of a journal, a task may demand more than a one-slot machine has.
         let dimensions = if self.header.is_some() { Dimensions::one_slot() } else { self.dimensions.clone() };
         let machine = NodeKind { count, numbered: true, ..node("machine", Resources::ONE_SLOT, 1.0) };
         (dimensions, vec![machine])
@@ -118,13 +119,13 @@ fn executor_name(node: &RecordedNode) -> String {
 }
 
 fn of_hadoop(path: &Path) -> Outcome<Recorded> {
-    // The logs do not give the nodes' memory. The attempts that ran at the same time give their slots.
+    // These logs do not record the nodes' memory, only their slots.
     let trace = with_progress(|progress| hadoop::open(path, Some(progress)))?.without_memory();
     let (summary, jobs, recorded, _) = trace.into_parts();
     of_slots(path, summary, jobs, &recorded)
 }
 
-/// Returns jobs and nodes of a log that gives the nodes' numbers of slots.
+/// Returns jobs and nodes of a log that gives the number of slots of each node.
 fn of_slots(
     path: &Path,
     summary: TraceSummary,
@@ -161,7 +162,7 @@ fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
     }
 }
 
-/// Returns the nodes with different names: nodes of the same name are numbered.
+/// Numbers the nodes that have the same name, so that all names differ.
 fn with_unique_names(nodes: impl Iterator<Item = NodeKind>) -> Vec<NodeKind> {
     let mut nodes: Vec<NodeKind> = nodes.collect();
     let mut names = BTreeMap::<String, u32>::new();
@@ -174,8 +175,8 @@ fn with_unique_names(nodes: impl Iterator<Item = NodeKind>) -> Vec<NodeKind> {
     nodes
 }
 
-/// Returns the executors of a log as nodes: those that were present when the number of slots was largest. Executors that
-/// came after others had gone never ran at the same time. The note says how many were left out.
+/// Returns the executors that were present when the log had its largest number of slots, as nodes. All executors of a log
+/// together would be too many, because some replaced others. The note gives the number of executors that are used.
 fn cluster(recorded: &[RecordedNode]) -> (Vec<NodeKind>, Option<String>) {
     let present_at = |time: f64| {
         recorded.iter().filter(move |node| {

@@ -18,8 +18,8 @@ use super::compare::{self, Point, Settings};
 use super::recorded::{self, Recorded};
 use super::report::Subject;
 
-/// The progress model where neither log nor command line gives one: an attempt's remaining time is known once 10% of its
-/// work is done.
+/// The progress model if neither the log nor the command line gives one: an attempt's remaining time is known once 10% of
+/// its work is done.
 const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Progress(0.1);
 
 /// Replays logs and journals under each policy.
@@ -97,12 +97,12 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Returns a note on one log, with the log's name if there are several.
+/// Returns a note on one log. If there are several logs, the note begins with the log's name.
 fn of_one(all: &[Recorded], one: &Recorded, note: &str) -> String {
     if all.len() == 1 { note.to_owned() } else { format!("{}: {note}", one.name) }
 }
 
-/// The settings of the command line, and whether they replace the order and the price of a journal.
+/// The settings of the command line, and whether they set the order and gamma.
 struct Given {
     settings: ReplaySettings,
     order: bool,
@@ -110,7 +110,7 @@ struct Given {
 }
 
 impl Given {
-    /// Returns the settings for a log. A journal's own order and price apply where the command line sets none.
+    /// Returns the settings for a log. Order and gamma are those of a journal unless the command line sets them.
     fn of(mut self, one: &Recorded) -> Outcome<ReplaySettings> {
         if let Some(header) = &one.header {
             if !self.order {
@@ -143,7 +143,8 @@ fn settings(args: &ReplayArgs, swept: &Settings) -> Outcome<Given> {
     Ok(Given { settings, order: names("order"), gamma: names("gamma") })
 }
 
-/// Returns notes on how unrecorded durations are found, each note once: one for logs, one for journals.
+/// Returns the notes on how durations of copies that never ran are chosen, without repetitions. All logs have the same
+/// note, and so have all journals.
 fn about_durations(all: &[Recorded]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for one in all {
@@ -154,7 +155,7 @@ fn about_durations(all: &[Recorded]) -> Vec<String> {
     notes
 }
 
-/// Returns notes on order and price: one note if they are the same for all logs.
+/// Returns a note on order and gamma for each log, or a single note if it is the same for all logs.
 fn about_settings(args: &ReplayArgs, all: &[Recorded], policies: &[PolicySpec]) -> Outcome<Vec<String>> {
     let mut shown: Vec<String> = Vec::new();
     for one in all {
@@ -169,8 +170,8 @@ fn about_settings(args: &ReplayArgs, all: &[Recorded], policies: &[PolicySpec]) 
     Ok(all.iter().zip(&shown).map(|(one, text)| of_one(all, one, text)).collect())
 }
 
-/// Returns the progress model without `--knowledge`: that of the recorded runs if all have the same one, else the
-/// default.
+/// Returns the progress model to use without `--knowledge`: that of the recorded runs if all have the same one, else
+/// [`DEFAULT_KNOWLEDGE`]; then it adds a note.
 fn common_knowledge(all: &[Recorded], notes: &mut Vec<String>) -> Knowledge {
     let mut each = all.iter().map(|one| one.knowledge().unwrap_or(DEFAULT_KNOWLEDGE));
     let first = each.next().unwrap_or(DEFAULT_KNOWLEDGE);
@@ -183,7 +184,8 @@ fn common_knowledge(all: &[Recorded], notes: &mut Vec<String>) -> Knowledge {
     DEFAULT_KNOWLEDGE
 }
 
-/// Returns the policies of the recorded runs, as far as this version has them, then all other policies.
+/// Returns the policies of the recorded runs, then all other systems of the catalogue. A recorded policy that this version
+/// does not have is left out, with a note.
 fn recorded_then_every_system(all: &[Recorded], notes: &mut Vec<String>) -> Vec<PolicySpec> {
     let mut specs: Vec<PolicySpec> = Vec::new();
     for one in all {

@@ -1,4 +1,4 @@
-//! The parts of report pages beside the results: the commands that make them again, and why copies were started.
+//! The parts of report pages that are not results: the commands that make the page again, and why copies were started.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::failure;
 
 const REPORT: &str = "report.html";
 
-/// The subject of a comparison.
+/// What a comparison simulates.
 pub enum Subject<'a> {
     /// A scenario, as the command line names it.
     Scenario(&'a str),
-    /// Logs and journals.
+    /// The paths of logs and journals.
     Logs(&'a [PathBuf]),
 }
 
@@ -54,14 +54,14 @@ pub fn again(subject: &Subject<'_>, args: &RunArgs, scenario: Option<&str>) -> V
     }];
     if let Some(scenario) = scenario {
         steps.push(Step {
-            text: "The scenario with all options applied (scenario.toml beside this page):".to_owned(),
+            text: "The scenario with all options applied (scenario.toml in the folder of this page):".to_owned(),
             code: scenario.to_owned(),
         });
     }
     steps
 }
 
-/// Returns the text quoted for a shell, where it needs quotes.
+/// Returns the text, in quotes if a shell needs them.
 fn quoted(text: &str) -> String {
     let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/:,=@%+".contains(c));
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
@@ -69,7 +69,7 @@ fn quoted(text: &str) -> String {
 
 /// Writes the report of a live run into its folder. If that fails, a message says so and the run still succeeds.
 pub fn of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome) {
-    // A phase of that name has its results there.
+    // The results of a phase of this name would be at the page's path.
     let taken = plan.phases.iter().any(|phase| phase.name == REPORT);
     let page = page_of_run(plan, options, out, outcome);
     let written = page.and_then(|page| outcome.pages.write(REPORT, taken, &page).map_err(anyhow::Error::from));
@@ -113,7 +113,7 @@ fn run_reasons(out: &Path) -> BTreeMap<AttemptId, String> {
     let Ok(reader) = journal::records(out, None) else { return BTreeMap::default() };
     let header = reader.header().clone();
     let Ok(session) = catalogue::session_of(&header) else { return BTreeMap::default() };
-    // Of a journal that is cut short, the complete records are used.
+    // If the journal is cut short, its complete records are used.
     let records = reader.map_while(Result::ok);
     reasons(session, records)
 }

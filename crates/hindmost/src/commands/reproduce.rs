@@ -100,7 +100,8 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Paper>, Failure> {
     Ok(PAPERS.iter().filter(wanted).collect())
 }
 
-/// Writes the page, Markdown, pictures and JSON of a paper. With several papers each has a page of its own name.
+/// Writes the page, Markdown, pictures and JSON of a paper. If there are `several` papers, the page is named after its
+/// paper.
 fn write(folder: &std::path::Path, result: &Reproduction, several: bool) -> Outcome {
     let pictures = folder.join(&result.paper);
     files::folder(&pictures)?;
@@ -109,8 +110,8 @@ fn write(folder: &std::path::Path, result: &Reproduction, several: bool) -> Outc
     }
     let quick = if result.quick { " --quick" } else { "" };
     let again = [Step {
-        text: "The same command gives the same page on any number of threads. It takes minutes, depending on the machine; \
-               less with --quick."
+        text: "The same command gives the same page on any number of threads. It takes some minutes, \
+               fewer with --quick."
             .to_owned(),
         code: format!("hindmost reproduce {}{quick} --out DIR", result.paper),
     }];

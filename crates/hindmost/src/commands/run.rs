@@ -68,7 +68,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
             let may_repeat = |name: &str| plan.phases.iter().any(|phase| phase.name == name && phase.idempotent);
             let hint = if outcome.summary.failed_tasks.iter().any(|task| !may_repeat(&task.phase)) {
                 format!(
-                    "a failed task with idempotent = false runs again only if `retries` of its phase allows it; then {hint}"
+                    "a failed task with idempotent = false runs again only if `retries` of its phase allows it; {hint}"
                 )
             } else {
                 hint
@@ -124,7 +124,8 @@ fn print(args: &RunJobArgs, outcome: &RunOutcome, out: &Path) -> Outcome {
     }
 }
 
-/// Runs a checked job in a folder. A resumed run uses the nodes with which it began, unless the user has `given` nodes.
+/// Runs a checked job in a folder. A resumed run uses the nodes with which it began, unless `given`: the user has named
+/// nodes.
 pub fn run_plan(
     plan: &Plan,
     options: &RunOptions,
@@ -134,7 +135,7 @@ pub fn run_plan(
     given: bool,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
-    // The check comes before the folder is created, so that a wrong option leaves no folder.
+    // The job is checked before its folder is created, so that a wrong option leaves no folder.
     if !opening.resume {
         driver::check(plan, options, &nodes)?;
     }
@@ -187,7 +188,7 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
     Ok(RunOptions { policy, knowledge: knowledge.transpose()?, chaos, history: history(&args.history)? })
 }
 
-/// Returns the durations of the winning attempts of earlier runs, in seconds, by the name of the phase.
+/// Returns the durations of the winning attempts of earlier runs, in seconds, by name of the phase.
 fn history(journals: &[PathBuf]) -> Outcome<BTreeMap<String, Vec<f64>>> {
     let mut durations: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for path in journals {

@@ -52,7 +52,7 @@ fn first_sentence(scenario: &str) -> String {
     comment.split_once(". ").map_or(comment.trim_end_matches('.'), |(first, _)| first).to_owned()
 }
 
-/// Returns the scenario with everything that the command line sets.
+/// Returns the scenario with the values that the command line and this point of a sweep set.
 fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
     let mut set = compare::settings(&args.run)?;
     set.extend(swept.iter().cloned());
@@ -74,7 +74,8 @@ fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
     Ok(scenario)
 }
 
-/// Returns how the comparison was made: order, time of decisions, and end. Keys that a sweep changes are named `swept`.
+/// Describes the simulation: order of jobs, time between decisions, and end. A value that a sweep changes is described as
+/// `swept`.
 fn describe(scenario: &Scenario, is_swept: &dyn Fn(&str) -> bool) -> String {
     let order = if is_swept("order") { "swept" } else { &scenario.order };
     let policies = scenario.policies().unwrap_or_default();

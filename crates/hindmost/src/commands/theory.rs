@@ -15,7 +15,7 @@ use crate::cli::{CloneMethod, DurationArgs, SigmaRule, TheoryCommand};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Carries out a theory command.
+/// Runs a theory command.
 pub fn run(command: TheoryCommand) -> Outcome {
     match command {
         TheoryCommand::Clones {
@@ -251,10 +251,10 @@ fn solve_priorities(jobs: &[String]) -> Outcome<Value> {
         shares.push(share);
     }
     let mut answer = json!({ "priorities": priorities::priorities(&sizes) });
-    // The number of levels as the paper prints it, for comparison with the paper.
+    // The last priority level by the formula that the paper prints, for comparison with the paper.
     answer["printed_last_level"] = json!(priorities::printed_last_level(&sizes, &shares));
     if answer["printed_last_level"].is_null() {
-        answer["reason"] = json!("the paper's number of levels, log2(sum v / (1 - max d)), is not a number here");
+        answer["reason"] = json!("the paper's number of levels, log2(sum v / (1 - max d)), is undefined here");
     }
     Ok(answer)
 }
@@ -307,7 +307,7 @@ fn show(answer: &Value, fields: &[Field], as_json: bool) -> Outcome {
         let shown = match value {
             Value::Null => "undefined".to_owned(),
             Value::Bool(is_true) => if *is_true { "yes" } else { "no" }.to_owned(),
-            // The only limit is that of an option.
+            // The value names the option that limits the number of copies.
             Value::String(option) if name == "limited_by" => {
                 format!("--{}: more copies may need less machine time", option.replace('_', "-"))
             }

@@ -24,7 +24,7 @@ struct LogInfo {
     findings: Findings,
 }
 
-/// Carries out a trace command.
+/// Runs a trace command.
 pub fn run(command: TraceCommand) -> Outcome {
     let TraceCommand::Info { files, json } = command;
     let mut all = Vec::new();
@@ -42,12 +42,12 @@ pub fn run(command: TraceCommand) -> Outcome {
     terminal::print(&texts.join("\n"))
 }
 
-/// Returns the name of a file for people.
+/// Returns the name of a file for display.
 fn name(file: &Path) -> String {
     if file == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// Reads a log and shows a progress bar meanwhile.
+/// Reads a log and shows a progress bar while it is read.
 pub fn with_progress<T>(read: impl FnOnce(&mut dyn FnMut(u64, Option<u64>)) -> Result<T, TraceError>) -> Outcome<T> {
     let bar = Progress::new(1.0, "reading");
     let mut shown = 0.0;

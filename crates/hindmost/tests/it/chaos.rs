@@ -101,7 +101,7 @@ fn expected() -> BTreeMap<String, String> {
     files
 }
 
-/// Numbers from a seed (SplitMix64).
+/// A generator of random numbers (SplitMix64) with its state.
 struct Draw(u64);
 
 impl Draw {
@@ -124,7 +124,7 @@ impl Draw {
 
 /// A fault during a process run of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Blow {
+enum Fault {
     Kill,
     Interrupt,
     InterruptTwice,
@@ -135,7 +135,7 @@ enum Blow {
 
 /// A change of the folder while the command does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meddling {
+enum FolderChange {
     RemoveResult,
     ChangeResult,
     AddToResult,
@@ -144,19 +144,19 @@ enum Meddling {
     Move,
     /// A copy of the folder is resumed to its end, while attempts of the original may still run.
     Copy,
-    /// The names of files that will be written become links to a file outside of the folder.
+    /// Links to a file outside of the folder are created under names that the command will write.
     PlantLinks,
 }
 
-const MEDDLINGS: [Meddling; 8] = [
-    Meddling::RemoveResult,
-    Meddling::ChangeResult,
-    Meddling::AddToResult,
-    Meddling::ReplaceByFile,
-    Meddling::ReplaceByLink,
-    Meddling::Move,
-    Meddling::Copy,
-    Meddling::PlantLinks,
+const FOLDER_CHANGES: [FolderChange; 8] = [
+    FolderChange::RemoveResult,
+    FolderChange::ChangeResult,
+    FolderChange::AddToResult,
+    FolderChange::ReplaceByFile,
+    FolderChange::ReplaceByLink,
+    FolderChange::Move,
+    FolderChange::Copy,
+    FolderChange::PlantLinks,
 ];
 
 /// Counts of faults and observations, by name.
@@ -174,7 +174,7 @@ impl Tally {
 }
 
 /// One run, from its first process run to its last.
-struct Victim<'a> {
+struct ChaosRun<'a> {
     folder: &'a Path,
     out: PathBuf,
     draw: Draw,
@@ -185,12 +185,12 @@ struct Victim<'a> {
     history: String,
 }
 
-impl Victim<'_> {
+impl ChaosRun<'_> {
     /// Starts the next process run of the command.
     fn spawn(&mut self) -> Child {
         let mut command = hindmost();
         command.current_dir(self.folder).args(["run", "job.toml", "--json", "--out"]).arg(&self.out);
-        // Once the run has begun, its journal has the nodes.
+        // A run that has begun takes nodes and policy from its journal, so the options are needed only at first.
         let journal = fs::read_to_string(self.out.join(".hindmost/journal.jsonl")).unwrap_or_default();
         let begun = journal.contains("job_arrived") && journal.lines().count() > 6;
         if !begun || self.draw.one_in(2) {
@@ -231,23 +231,23 @@ impl Victim<'_> {
     }
 
     /// Does one process run with a fault, unless the run ends before the fault. Returns true if the job is done.
-    fn struck(&mut self, blow: Blow) -> Result<bool, String> {
+    fn run_with_fault(&mut self, fault: Fault) -> Result<bool, String> {
         let before = self.journal_length();
         let mut child = self.spawn();
         let wait = if self.draw.one_in(4) { self.draw.below(8_000) } else { self.draw.below(800_000) };
-        self.history += &format!(", {blow:?} after {} ms\n", wait / 1000);
+        self.history += &format!(", {fault:?} after {} ms\n", wait / 1000);
         std::thread::sleep(Duration::from_micros(wait));
-        self.tally.add(&format!("{blow:?}"));
-        match blow {
-            Blow::Kill => child.kill().unwrap(),
-            Blow::Interrupt => signal(child.id(), "INT"),
-            Blow::Terminate => signal(child.id(), "TERM"),
-            Blow::InterruptTwice => {
+        self.tally.add(&format!("{fault:?}"));
+        match fault {
+            Fault::Kill => child.kill().unwrap(),
+            Fault::Interrupt => signal(child.id(), "INT"),
+            Fault::Terminate => signal(child.id(), "TERM"),
+            Fault::InterruptTwice => {
                 signal(child.id(), "INT");
                 std::thread::sleep(Duration::from_micros(self.draw.below(30_000)));
                 signal(child.id(), "INT");
             }
-            Blow::KillAttempt => {
+            Fault::KillAttempt => {
                 let found = run_id(&self.out).map(|run| processes(&run)).unwrap_or_default();
                 if !found.is_empty() {
                     let (pid, _) = &found[self.draw.below(found.len() as u64) as usize];
@@ -258,35 +258,37 @@ impl Victim<'_> {
         let Some(status) = ended(&mut child) else {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(format!("it did not end within two minutes after {blow:?}: {}", self.said()));
+            return Err(format!("the command did not end within two minutes after {fault:?}: {}", self.said()));
         };
-        self.ended_rightly(blow, status, before)
+        self.ended_rightly(fault, status, before)
     }
 
-    /// Checks how a process run ended.
-    fn ended_rightly(&mut self, blow: Blow, status: ExitStatus, before: u64) -> Result<bool, String> {
-        let wrong = |what: &str, victim: &Victim<'_>| Err(format!("{blow:?}: {what} ({status}): {}", victim.said()));
-        match (blow, status.code()) {
+    /// Checks how a process run ended. Returns true if the job is done. `before` is the length of the journal, in bytes, when
+    /// the process run began.
+    fn ended_rightly(&mut self, fault: Fault, status: ExitStatus, before: u64) -> Result<bool, String> {
+        let wrong =
+            |what: &str, chaos_run: &ChaosRun<'_>| Err(format!("{fault:?}: {what} ({status}): {}", chaos_run.said()));
+        match (fault, status.code()) {
             (_, Some(0)) => {
-                self.tally.add("done before the blow");
+                self.tally.add("done before the fault");
                 return Ok(true);
             }
-            (Blow::Kill, None) => return Ok(false),
-            (Blow::Interrupt | Blow::InterruptTwice | Blow::Terminate, Some(130)) => {}
-            (Blow::Interrupt | Blow::InterruptTwice | Blow::Terminate, None) => {
+            (Fault::Kill, None) => return Ok(false),
+            (Fault::Interrupt | Fault::InterruptTwice | Fault::Terminate, Some(130)) => {}
+            (Fault::Interrupt | Fault::InterruptTwice | Fault::Terminate, None) => {
                 // The signal came before the handlers were installed and before any task ran.
-                self.tally.add("interrupted before it listened");
+                self.tally.add("interrupted before the signal handlers were installed");
                 if self.journal_length() != before {
-                    return wrong("it ended by a signal while it ran", self);
+                    return wrong("a signal ended the command after the run had begun", self);
                 }
                 return Ok(false);
             }
-            _ => return wrong("it did not end as it should", self),
+            _ => return wrong("unexpected end of the command", self),
         }
         self.tally.add("interrupted");
         let Some(run) = run_id(&self.out) else { return Ok(false) };
         let (left, late) = leftovers(&run);
-        self.tally.count("interrupted and something was still dying", u64::from(late));
+        self.tally.count("interrupted while a process was still ending", u64::from(late));
         if !left.is_empty() {
             return wrong(&format!("processes are left: {left:?}"), self);
         }
@@ -312,8 +314,8 @@ impl Victim<'_> {
     }
 
     /// Changes the folder. No change may cause wrong results or harm other files.
-    fn meddle(&mut self) -> Result<(), String> {
-        let what = MEDDLINGS[self.draw.below(MEDDLINGS.len() as u64) as usize];
+    fn change_folder(&mut self) -> Result<(), String> {
+        let what = FOLDER_CHANGES[self.draw.below(FOLDER_CHANGES.len() as u64) as usize];
         self.history += &format!("{what:?}\n");
         self.tally.add(&format!("{what:?}"));
         let result = self.some_result();
@@ -321,20 +323,20 @@ impl Victim<'_> {
             || result.as_ref().and_then(|result| fs::read_dir(result).ok()?.next()?.ok().map(|file| file.path()));
         let remove = || result.as_ref().is_some_and(|result| fs::remove_dir_all(result).is_ok());
         match what {
-            Meddling::RemoveResult => _ = remove(),
-            Meddling::ChangeResult => _ = file().map(|file| fs::write(file, "changed\n")),
-            Meddling::AddToResult => _ = result.as_ref().map(|result| fs::write(result.join("more"), "more\n")),
-            Meddling::ReplaceByFile if remove() => _ = fs::write(result.unwrap(), "no result\n"),
-            Meddling::ReplaceByLink if remove() => _ = std::os::unix::fs::symlink("nowhere", result.unwrap()),
-            Meddling::ReplaceByFile | Meddling::ReplaceByLink => {}
-            Meddling::Move => {
+            FolderChange::RemoveResult => _ = remove(),
+            FolderChange::ChangeResult => _ = file().map(|file| fs::write(file, "changed\n")),
+            FolderChange::AddToResult => _ = result.as_ref().map(|result| fs::write(result.join("more"), "more\n")),
+            FolderChange::ReplaceByFile if remove() => _ = fs::write(result.unwrap(), "no result\n"),
+            FolderChange::ReplaceByLink if remove() => _ = std::os::unix::fs::symlink("nowhere", result.unwrap()),
+            FolderChange::ReplaceByFile | FolderChange::ReplaceByLink => {}
+            FolderChange::Move => {
                 let to = self.folder.join(format!("out{}", self.process_runs));
                 if fs::rename(&self.out, &to).is_ok() {
                     self.out = to;
                 }
             }
-            Meddling::Copy => return self.resume_copy(),
-            Meddling::PlantLinks => {
+            FolderChange::Copy => return self.resume_copy(),
+            FolderChange::PlantLinks => {
                 for name in ["job.json.part", "summary.json.part", "../report.html.part"] {
                     let place = self.out.join(".hindmost").join(name);
                     if !place.exists() {
@@ -360,7 +362,6 @@ impl Victim<'_> {
         command.current_dir(self.folder).args(["run", "job.toml", "--json", "--resume", "--out"]).arg(&copy);
         let ran = command.output().unwrap();
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        // A journal without its first lines does not have the nodes of the run.
         if ran.status.code() != Some(0) {
             return Err(format!("the copy ended {}: {said}", ran.status));
         }
@@ -394,7 +395,7 @@ impl Victim<'_> {
     fn check(&mut self) -> Result<(), String> {
         let run = run_id(&self.out).ok_or("there is no job.json")?;
         let (left, late) = leftovers(&run);
-        self.tally.count("done and something was still dying", u64::from(late));
+        self.tally.count("done while a process was still ending", u64::from(late));
         if !left.is_empty() {
             return Err(format!("processes are left: {left:?}"));
         }
@@ -404,7 +405,7 @@ impl Victim<'_> {
         }
         let part = names(&inner).into_iter().find(|name| name.contains("part") && !inner.join(name).is_symlink());
         if let Some(part) = part {
-            return Err(format!("half a file is left: {part}"));
+            return Err(format!("an incomplete file is left: {part}"));
         }
         let mut found = files(&self.out);
         found.retain(|name, _| !name.starts_with(".hindmost/") && !name.starts_with("report.html"));
@@ -440,7 +441,7 @@ impl Victim<'_> {
         }
         let timeline = timeline(&self.out);
         let mut winners: BTreeMap<TaskId, u32> = BTreeMap::new();
-        // A run that began again has these results from before.
+        // If the run began again, its journal lists these tasks as finished.
         for (phase, spec) in (0..).zip(&timeline.jobs[0].spec.phases) {
             for index in &spec.finished {
                 winners.insert(TaskId { job: hindmost_core::ids::JobId(0), phase, index: *index }, 1);
@@ -473,48 +474,48 @@ fn chaos(seed: u64) -> Result<Tally, String> {
     let history = format!("policy {policy}\n");
     let out = folder.path().join("out");
     let tally = Tally::default();
-    let mut victim = Victim { folder: folder.path(), out, draw, tally, process_runs: 0, nodes, policy, history };
-    let result = attack(&mut victim);
-    victim.tally.count("process runs", u64::from(victim.process_runs));
-    let (tally, history) = (victim.tally, victim.history);
+    let mut chaos_run = ChaosRun { folder: folder.path(), out, draw, tally, process_runs: 0, nodes, policy, history };
+    let result = attack(&mut chaos_run);
+    chaos_run.tally.count("process runs", u64::from(chaos_run.process_runs));
+    let (tally, history) = (chaos_run.tally, chaos_run.history);
     result.map_err(|wrong| {
         let kept = folder.keep();
-        format!("seed {seed}: {wrong}\n{history}(kept in {})", kept.display())
+        format!("seed {seed}: {wrong}\n{history}(the folder is kept: {})", kept.display())
     })?;
     Ok(tally)
 }
 
-fn attack(victim: &mut Victim<'_>) -> Result<(), String> {
-    let mut blows: Vec<Blow> = vec![Blow::Kill; victim.draw.below(5) as usize];
-    for blow in [Blow::Interrupt, Blow::InterruptTwice, Blow::Terminate, Blow::KillAttempt] {
-        if victim.draw.one_in(5) {
-            let at = victim.draw.below(blows.len() as u64 + 1) as usize;
-            blows.insert(at, blow);
+fn attack(chaos_run: &mut ChaosRun<'_>) -> Result<(), String> {
+    let mut faults: Vec<Fault> = vec![Fault::Kill; chaos_run.draw.below(5) as usize];
+    for fault in [Fault::Interrupt, Fault::InterruptTwice, Fault::Terminate, Fault::KillAttempt] {
+        if chaos_run.draw.one_in(5) {
+            let at = chaos_run.draw.below(faults.len() as u64 + 1) as usize;
+            faults.insert(at, fault);
         }
     }
     let mut done = false;
-    let mut meddlings = victim.draw.below(4);
-    for blow in blows {
-        done |= victim.struck(blow)?;
+    let mut changes = chaos_run.draw.below(4);
+    for fault in faults {
+        done |= chaos_run.run_with_fault(fault)?;
         // Attempts continue or end while the command does not run.
-        if victim.draw.one_in(2) {
-            std::thread::sleep(Duration::from_millis(victim.draw.below(400)));
+        if chaos_run.draw.one_in(2) {
+            std::thread::sleep(Duration::from_millis(chaos_run.draw.below(400)));
         }
-        if meddlings > 0 && victim.out.join(".hindmost/job.json").exists() {
-            meddlings -= 1;
-            victim.meddle()?;
+        if changes > 0 && chaos_run.out.join(".hindmost/job.json").exists() {
+            changes -= 1;
+            chaos_run.change_folder()?;
             done = false;
         }
     }
-    // A run that is done can be resumed too and does not change.
-    if victim.process_runs > 0 && victim.draw.one_in(2) {
-        victim.meddle()?;
+    // A run that is done can be resumed, too. It repairs changed results and is done again.
+    if chaos_run.process_runs > 0 && chaos_run.draw.one_in(2) {
+        chaos_run.change_folder()?;
         done = false;
     }
-    if !done || victim.draw.one_in(4) {
-        victim.finish()?;
+    if !done || chaos_run.draw.one_in(4) {
+        chaos_run.finish()?;
     }
-    victim.check()
+    chaos_run.check()
 }
 
 fn setting(name: &str, default: u64) -> u64 {

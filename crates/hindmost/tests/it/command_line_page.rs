@@ -14,7 +14,7 @@ const HEAD: &str = "# Command line\n\n\
     Each section is what `hindmost COMMAND --help` prints. Results go to standard output, everything else to standard error.\n\
     Exit codes: 0 success, 1 the work failed, 2 wrong arguments or input, 130 interrupted.\n";
 
-/// The commands that the help of a command lists, without `help`.
+/// Returns the subcommands that the help of a command lists, without `help`.
 fn listed(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names = lines.filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
@@ -22,7 +22,7 @@ fn listed(help: &str) -> Vec<String> {
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
-/// Adds the help of a command and of all below it.
+/// Adds the help of a command and of all its subcommands to the page.
 fn add(command: &[String], page: &mut String) {
     let mut args: Vec<&str> = command.iter().map(String::as_str).collect();
     args.push("--help");

@@ -18,9 +18,9 @@ use tempfile::TempDir;
 /// The user who runs the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
-    /// The user who runs the tests.
+    /// The user of the test.
     Current,
-    /// An ordinary user.
+    /// The user with this id, who is not root.
     Other(u32),
 }
 
@@ -39,7 +39,7 @@ fn may_become(id: u32) -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// Returns the users to run a test as: the current one, and an ordinary one too if that is root.
+/// Returns the users as whom a test runs: the current user and, if that is root, nobody.
 fn users() -> Vec<User> {
     if may_become(65_534) { vec![User::Current, NOBODY] } else { vec![User::Current] }
 }
@@ -90,6 +90,7 @@ impl Place {
         command
     }
 
+    /// Starts `hindmost run`, by a script that ends in `exec "$@"`.
     fn spawn_by(&self, script: &str, args: &[&str]) -> Running<'_> {
         let log = |name: &str| fs::File::create(self.path(name)).unwrap();
         let mut command = self.command(script, &["run", "job.toml", "--json", "--out", "out"]);
@@ -134,7 +135,7 @@ impl Place {
         attempts.join(found.unwrap_or_else(|| attempt.to_owned())).join(file)
     }
 
-    /// Checks that no process and no temporary file of the run is left.
+    /// Checks that no process of the run is left.
     fn is_clean(&self) {
         assert_eq!(self.processes(), Vec::<String>::new(), "{:?}", self.user);
     }
@@ -149,7 +150,7 @@ impl Drop for Place {
     }
 }
 
-/// The running command.
+/// A running `hindmost run`. It is killed when the test ends.
 struct Running<'a> {
     place: &'a Place,
     child: Child,
@@ -165,7 +166,7 @@ impl Running<'_> {
             }
             if Instant::now() > limit {
                 let said = self.place.read("stderr");
-                panic!("it does not end: {said}{:?}", self.place.processes());
+                panic!("the command does not end: {said}{:?}", self.place.processes());
             }
             std::thread::sleep(Duration::from_millis(3));
         }
@@ -197,12 +198,12 @@ const LIMIT: Duration = Duration::from_mins(1);
 fn until(what: &str, is_so: impl Fn() -> bool) {
     let limit = Instant::now() + LIMIT;
     while !is_so() {
-        assert!(Instant::now() < limit, "never: {what}");
+        assert!(Instant::now() < limit, "this has not happened: {what}");
         std::thread::sleep(Duration::from_millis(3));
     }
 }
 
-/// Returns the run's identity.
+/// Returns the id of a run from its record; an empty text if there is none.
 fn run_id(out: &Path) -> String {
     let text = fs::read_to_string(out.join(".hindmost/job.json")).unwrap_or_default();
     let job: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();

@@ -9,7 +9,7 @@ fn both_runs_are_done_and_their_results_equal() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("demo");
     let args = ["demo", "--slow", "3", "--json", "--out"];
-    // Little text, because this test does not compare times.
+    // A small text is enough, because this test does not compare times.
     let ran = hindmost().env("HINDMOST_DEMO_MEGABYTES", "1").args(args).arg(&out).output().unwrap();
     let stderr = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(0), "{stderr}");

@@ -2,8 +2,8 @@
 //!
 //! Commands are the lines after `$ ` in `console` blocks, and indented lines after an empty line. They run in document
 //! order in a new folder, which holds what [`Place::new`] puts there. A document can add a file with a `toml` block whose
-//! first line is its name: `# count.toml`. A command runs as it is written, unless [`QUICK`] has a shorter form or
-//! [`NOT_RUN`] a reason. `HINDMOST_UPDATE_DOCS=1 cargo test -p hindmost --test it documents` replaces shown output that is
+//! first line is its name: `# count.toml`. A command runs as it is written, unless [`QUICK`] has a shorter form, or
+//! [`NOT_RUN`] a reason not to run it. `HINDMOST_UPDATE_DOCS=1 cargo test -p hindmost --test it documents` replaces shown output that is
 //! no longer printed.
 
 use std::collections::BTreeSet;
@@ -48,9 +48,9 @@ const LABELS_ONLY: &[&str] = &["hindmost demo"];
 
 /// A command of a document.
 struct Shown {
-    /// The document and the line.
+    /// Document and line number, for messages.
     at: String,
-    /// The number of the line, from 1.
+    /// The line number of the command in the document, from 1.
     line: usize,
     /// The command without its comment.
     text: String,
@@ -122,6 +122,7 @@ fn commands(document: &Document) -> Vec<Shown> {
     found
 }
 
+/// Returns true if a file name ends with this extension.
 fn has_extension(name: &str, extension: &str) -> bool {
     Path::new(name).extension().is_some_and(|found| found == extension)
 }
@@ -144,7 +145,7 @@ impl Place {
     fn new(document: &Document) -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let folder = place.0.path();
-        // The jobs of the repository, and texts beside job files of a document's own.
+        // The examples of the repository, and the folder `text` that the job files of documents read.
         for (from, to) in [("examples", "examples"), ("examples/wordcount/text", "text")] {
             fs::create_dir(folder.join(to)).unwrap();
             examples::copy(&root().join(from), &folder.join(to));
@@ -164,7 +165,7 @@ impl Place {
         shell.env("PATH", format!("{}:{path}", self.0.path().join("bin").display()));
         shell.env_remove("COLUMNS").env("NO_COLOR", "1");
         if !command.contains("hindmost") {
-            // What a task sees.
+            // The command of a task, which writes its progress into this file.
             shell.env("HINDMOST_PROGRESS", "progress");
         }
         shell.output().unwrap()
@@ -235,7 +236,7 @@ fn label(line: &str) -> &str {
     }
 }
 
-/// True if two lines begin with the same word.
+/// Returns true if two lines begin with the same word.
 fn is_like(line: &str, other: &str) -> bool {
     line.split_whitespace().next() == other.split_whitespace().next()
 }
@@ -313,7 +314,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn links_of_documents_lead_somewhere() {
+fn links_of_documents_lead_to_files_and_headings() {
     let mut documents = with_commands();
     documents.extend(["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(read));
     let mut links = 0;

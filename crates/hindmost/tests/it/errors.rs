@@ -65,7 +65,7 @@ fn scenario_errors_say_the_line_and_what_to_do() {
 }
 
 #[test]
-fn the_order_is_printed_where_it_applies() {
+fn the_output_names_the_order_if_a_policy_uses_it() {
     let printed = |policies: &str| {
         let ran = run(&["simulate", "quickstart", "--seeds", "1", "--policy", policies]);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -78,7 +78,7 @@ fn the_order_is_printed_where_it_applies() {
 }
 
 #[test]
-fn a_copy_without_a_duration_is_named_with_its_policy() {
+fn a_missing_duration_is_reported_with_task_and_policy() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = "[cluster]\nmachines = 9\n[workload]\nfile = \"w.jsonl\"\n";
     fs::write(folder.path().join("s.toml"), scenario).unwrap();

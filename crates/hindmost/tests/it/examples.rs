@@ -38,6 +38,7 @@ impl Example {
     }
 }
 
+/// Copies the files of an example into a folder.
 pub fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -83,7 +84,7 @@ fn wordcount_counts_words_under_any_policy() {
     }
 }
 
-/// A number from 0 to 2^32 in binary. The first part is the integer, the others are the fraction, 32 bits each.
+/// A number from 0 to 2^32. The first element is the integer part, the next elements are 32 bits of the fraction each.
 #[derive(Clone)]
 struct Fixed(Vec<u32>);
 
@@ -161,7 +162,7 @@ fn pi_prints_the_right_digits() {
     assert_eq!(example.read("pi.out/join/0/pi"), expected + "\n");
 }
 
-/// Returns the ranks of the pages after so many rounds.
+/// Returns the ranks of the pages after this number of rounds.
 fn ranks(links: &[(usize, usize)], pages: &[usize], rounds: usize) -> Vec<f64> {
     let place: BTreeMap<usize, usize> = pages.iter().enumerate().map(|(at, page)| (*page, at)).collect();
     let n = pages.len();
@@ -185,7 +186,7 @@ fn ranks(links: &[(usize, usize)], pages: &[usize], rounds: usize) -> Vec<f64> {
 }
 
 #[test]
-fn pagerank_ranks_pages() {
+fn pagerank_computes_the_right_ranks() {
     let example = Example::of("pagerank");
     let links: Vec<(usize, usize)> = example
         .read("graph.txt")

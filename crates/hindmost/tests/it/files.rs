@@ -1,4 +1,4 @@
-//! The files of `--out`, none of which may be incomplete.
+//! Tests of the files that `--out` writes. No file may be incomplete.
 
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::run;
 
 #[test]
-fn the_catalogue() {
+fn the_list_of_policies_is_as_recorded() {
     insta::assert_snapshot!("policies", run(&["policies"]).stdout);
 }
 

@@ -110,7 +110,7 @@ fn a_replay_of_a_history_run_uses_age() {
     let replayed = json_in(folder.path(), &["replay", "j", "--policy", "none", "--json"]);
     assert_eq!(replayed["knowledge"], "age");
     assert!(replayed["notes"].to_string().contains("history, which is for live runs"), "{}", replayed["notes"]);
-    // The policy gets the same information from both.
+    // In a run with `history`, the journal gives the policy the same information as `age`.
     assert_eq!(json_in(folder.path(), &["verify", "j", "--json"])["knowledge"], "history");
 }
 
@@ -121,13 +121,13 @@ fn a_recorded_system_is_not_named_twice() {
     let replayed = json_in(folder.path(), &["replay", "out", "--json"]);
     let named = policies(&replayed);
     assert_eq!((named[0], named.iter().filter(|name| **name == "sda").count()), ("sda", 1));
-    // Durations of copies that never ran differ from seed to seed. The same command prints the same result.
+    // Durations of copies that never ran are drawn by seed, so the same command prints the same result.
     let again = |threads: &str| run_in(folder.path(), &["replay", "out", "--seeds", "3", "--threads", threads]).stdout;
     assert_eq!(again("1"), again("2"));
 }
 
 #[test]
-fn machines_sweeps_and_several_journals_work_as_for_logs() {
+fn several_journals_are_replayed_with_swept_machines() {
     let folder = tempfile::tempdir().unwrap();
     run_folder(folder.path(), "a", &world().run("none"));
     run_folder(folder.path(), "b", &world().knowledge("age").seed(2).run("sca"));
@@ -147,7 +147,7 @@ fn machines_sweeps_and_several_journals_work_as_for_logs() {
 }
 
 #[test]
-fn a_journal_is_counted() {
+fn trace_info_counts_the_journal_of_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let recorded = world().run("hadoop");
     run_folder(folder.path(), "out", &recorded);
@@ -220,24 +220,24 @@ fn an_altered_journal_does_not_verify() {
         let text = run_in(folder.path(), &["verify", what]);
         assert!(text.stdout.contains("different decisions"), "{}", text.stdout);
     }
-    // A policy other than the run's takes other decisions.
+    // A policy other than the run's makes other decisions.
     fs::write(folder.path().join("other"), journal.replacen("\"mantri\"", "\"none\"", 1)).unwrap();
     assert_eq!(run_in(folder.path(), &["verify", "other"]).code, Some(1));
 }
 
 #[test]
-fn a_journal_that_is_cut_anywhere_is_cut_short() {
+fn a_cut_journal_verifies_up_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let journal = world().run("late").journal();
     let whole = json_in_file(folder.path(), &journal);
-    // The cut is in the middle of a line, and in the middle of a round.
+    // Some of these lengths cut the journal within a line, one within a round.
     let text = String::from_utf8(journal.clone()).unwrap();
     let first_start = text.find("\"start\"").unwrap();
     let line_end = first_start + text[first_start..].find('\n').unwrap() + 1;
     for length in [journal.len() - 1, journal.len() - 4, journal.len() / 2, line_end, first_start] {
         let verdict = json_in_file(folder.path(), &journal[..length]);
         assert_eq!((&verdict["same"], &verdict["difference"]), (&true.into(), &Value::Null), "{length}");
-        // Only the line feed is missing, so that the line is complete.
+        // In the first case only the last line feed is missing, so every line is complete.
         assert_eq!(verdict["cut_short"], length != journal.len() - 1, "{length}");
         assert!(verdict["decisions"].as_u64() <= whole["decisions"].as_u64());
     }

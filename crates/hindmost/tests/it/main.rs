@@ -26,7 +26,7 @@ mod words;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Returns the command, independent of the terminal's width and the user's settings.
+/// Returns the command `hindmost`, whose output does not depend on the terminal's width or the user's settings.
 fn hindmost() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hindmost"));
     command.env_remove("COLUMNS").env("NO_COLOR", "1").stdin(Stdio::null());

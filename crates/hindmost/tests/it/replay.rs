@@ -84,7 +84,7 @@ fn a_log_is_counted_and_replayed() {
     let ran = run_in(folder.path(), &["replay", "app-1", "--policy", "none,spark", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let replayed: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    // The winners take 2, 2, 2.5 and 2 s at the same time, then 1 s.
+    // The winners of the first stage take 2, 2, 2.5 and 2 s at the same time, that of the second stage 1 s: 2.5 s + 1 s.
     assert_eq!(replayed["results"][0]["flowtime"]["mean"], 3.5);
     assert_eq!(replayed["knowledge"], "progress(0.1)");
     assert!(replayed["notes"][0].as_str().unwrap().contains("drawn"), "{}", replayed["notes"]);
@@ -104,7 +104,7 @@ fn a_log_that_is_cut_short_is_read_to_its_end() {
 }
 
 #[test]
-fn several_logs_make_a_list() {
+fn several_logs_give_a_list_of_results() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a"), log()).unwrap();
     fs::write(folder.path().join("b"), log()).unwrap();
@@ -161,7 +161,7 @@ fn nodes_of_a_replay_are_named_by_executor_and_host() {
     };
     let expected = BTreeSet::from(["executor-1@h1".to_owned(), "executor-2@h2".to_owned()]);
     assert_eq!(nodes("one", &["app-1"]), expected);
-    // Machines that are given as a number have numbers as names.
+    // One-slot machines are named by their numbers.
     assert!(nodes("machines", &["app-1", "--set", "machines=2"]).iter().all(|name| name.starts_with("machine-")));
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::{Ran, run_in};
 
+/// Returns the page that a command has written, after checks that hold for every page.
 fn page(folder: &std::path::Path, ran: &Ran) -> String {
     assert!(!ran.stderr.contains("could not be written"), "{}", ran.stderr);
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
@@ -18,7 +19,7 @@ const SMALL: &[&str] =
     &["simulate", "--set", "horizon=20", "--set", "cluster.machines=30", "--policy", "none,mantri", "--seeds", "2"];
 
 #[test]
-fn a_comparison_writes_the_same_page_on_any_threads() {
+fn a_comparison_page_does_not_depend_on_the_threads() {
     let folder = tempfile::tempdir().unwrap();
     let mut pages = Vec::new();
     for (out, threads) in [("one", "1"), ("three", "3")] {
@@ -39,15 +40,17 @@ fn a_comparison_writes_the_same_page_on_any_threads() {
 }
 
 #[test]
-fn sweeps_have_curves() {
+fn the_page_of_a_sweep_has_curves() {
     let folder = tempfile::tempdir().unwrap();
     let sweep = ["--sweep", "knowledge=oracle,age", "--sweep", "cluster.machines=20,40", "--out", "out"];
     let ran = run_in(folder.path(), &[SMALL, &sweep].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let page = page(&folder.path().join("out"), &ran);
-    for part in
-        ["Along cluster.machines at knowledge = oracle", "Along cluster.machines at knowledge = age", "Results at"]
-    {
+    for part in [
+        "Results by cluster.machines at knowledge = oracle",
+        "Results by cluster.machines at knowledge = age",
+        "Results at",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }
@@ -87,7 +90,7 @@ fn a_failed_run_has_a_page_with_its_tasks_output() {
     fs::write(folder.path().join("j.toml"), job).unwrap();
     let ran = run_in(folder.path(), &["run", "j.toml", "--nodes", "n1:1"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    // A phase has the name of the page.
+    // The phase is called report.html, so the page of the run is written into .hindmost.
     let page = page(&folder.path().join("j.out/.hindmost"), &ran);
     for part in ["Failed after", "exit code 3", "&lt;b&gt;no&lt;&#x2f;b&gt; &amp;"] {
         assert!(page.contains(part), "{part}\n{page}");

@@ -156,7 +156,7 @@ fn a_folder_that_is_not_empty_stays_as_it_is() {
 }
 
 #[test]
-fn a_resumed_run_without_a_run_begins_one() {
+fn resuming_without_an_earlier_run_begins_a_new_run() {
     let job = Job::new(SMALL);
     job.done(&["--resume"]);
     assert_eq!(job.lines("ran"), 2);

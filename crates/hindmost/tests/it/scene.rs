@@ -84,7 +84,7 @@ impl Scene {
         let status = ended(&mut child).unwrap_or_else(|| {
             let _ = child.kill();
             let _ = child.wait();
-            panic!("it does not end: {}{}", self.read("stdout"), self.read("stderr"))
+            panic!("the command does not end: {}{}", self.read("stdout"), self.read("stderr"))
         });
         Ended { code: status.code(), stdout: self.read("stdout"), stderr: self.read("stderr") }
     }
@@ -121,7 +121,7 @@ impl Live {
         Live::start_with(hindmost(), folder, job, out, args)
     }
 
-    /// Does the same as `start`, with the first words of the command given.
+    /// Starts `COMMAND run JOB --out OUT` in a folder. `command` is `hindmost` or a program that executes it.
     pub fn start_with(mut command: Command, folder: &Path, job: &str, out: &str, args: &[&str]) -> Live {
         let said = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
         command.current_dir(folder).args(["run", job, "--out", out]).args(args).stdin(Stdio::null());
@@ -138,7 +138,7 @@ impl Live {
             self.said[at].read_to_end(&mut bytes).unwrap();
             String::from_utf8_lossy(&bytes).into_owned()
         });
-        let status = status.unwrap_or_else(|| panic!("it does not end: {stdout}{stderr}"));
+        let status = status.unwrap_or_else(|| panic!("the command does not end: {stdout}{stderr}"));
         Ended { code: status.code(), stdout, stderr }
     }
 
@@ -160,12 +160,12 @@ impl Drop for Live {
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_mins(1), "it never comes that {what}");
+        assert!(begin.elapsed() < Duration::from_mins(1), "this has not happened: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Runs `script` in its own mount namespace; `None` where that is not permitted.
+/// Runs `script` in its own mount namespace; `None` if that is not permitted.
 pub fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
     for flags in ["-m", "-rm"] {
         let may = Command::new("unshare").args([flags, "mount", "-t", "tmpfs", "none"]).arg(folder).output();
@@ -178,11 +178,11 @@ pub fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         return Some(Ended { code: ran.status.code(), stdout: text(ran.stdout), stderr: text(ran.stderr) });
     }
-    eprintln!("not permitted to mount: left out");
+    eprintln!("skipped: mounting is not permitted here");
     None
 }
 
-/// Returns the words that run a command as a user without special permissions, if the test can do that.
+/// Returns a shell script that executes its arguments: as the user nobody if this is root, else as the current user.
 pub fn as_nobody() -> &'static str {
     let id = Command::new("id").arg("-u").output().unwrap().stdout;
     let script = r#"exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@""#;
@@ -194,14 +194,14 @@ pub fn as_nobody() -> &'static str {
 pub fn signal(pid: u32, name: &str) {
     assert!(
         !is_ignored(name),
-        "SIG{name} was ignored when these tests were started, as it is in a script's background job, and what they start \
-         ignores it too: run them in the foreground, or with `env --default-signal`"
+        "SIG{name} was ignored when these tests were started, as it is in a script's background job, and the processes that they start \
+         ignore it too: run them in the foreground, or with `env --default-signal`"
     );
     let script = format!("kill -{name} {pid} 2>/dev/null");
     let _ = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).status();
 }
 
-/// Returns true for a signal that this process ignores, so that its children ignore it too.
+/// Returns true if this process ignores a signal. Its children would ignore the signal too.
 fn is_ignored(name: &str) -> bool {
     let number = match name {
         "HUP" => 1,
@@ -215,7 +215,7 @@ fn is_ignored(name: &str) -> bool {
     ignored.is_some_and(|bits| bits >> (number - 1) & 1 == 1)
 }
 
-/// Waits until a process ends; `None` if that takes too long.
+/// Waits until a process ends; `None` if that takes more than two minutes.
 pub fn ended(child: &mut Child) -> Option<ExitStatus> {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_mins(2) {
@@ -245,8 +245,8 @@ pub fn processes(run: &str) -> Vec<(u32, String)> {
     pids.filter(of_run).map(named).collect()
 }
 
-/// Returns the processes of a run that should have ended, and whether there were any at first. Processes that are just
-/// ending get time to do so.
+/// Returns the processes of a run that still run after up to 10 s, and whether any were running at first. Tests call it
+/// when all processes of the run should have ended.
 pub fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
     let begin = Instant::now();
     let mut found = processes(run);
@@ -258,7 +258,7 @@ pub fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
     (found, late)
 }
 
-/// Returns the run's identity, once it has one.
+/// Returns the id of a run from its record; `None` if the record does not exist yet.
 pub fn run_id(out: &Path) -> Option<String> {
     let text = fs::read_to_string(out.join(".hindmost/job.json")).ok()?;
     let job: Value = serde_json::from_str(&text).ok()?;

@@ -17,7 +17,7 @@ fn printed(more: &[&str]) -> String {
 }
 
 #[test]
-fn the_comparison_as_a_table() {
+fn the_table_of_a_comparison_is_as_recorded() {
     insta::assert_snapshot!("simulate-table", printed(&["--policy", "none,mantri,sda"]));
 }
 
@@ -95,7 +95,7 @@ fn a_sweep_makes_a_row_for_each_value_and_policy() {
     assert_eq!(results.len(), 8);
     assert_eq!(results[0]["set"]["workload.arrival.poisson.rate"], "0.5");
     assert_eq!(results[7]["set"]["knowledge"], "progress(0.3)");
-    // At each point the other policies are compared with the first one.
+    // At each point of the sweep, policies are compared with the first policy at this point.
     assert_eq!(results[2]["versus_first"]["flowtime_ratio"], 1.0);
 }
 
@@ -107,7 +107,7 @@ fn a_sweep_over_seeds_lists_all_of_them() {
 }
 
 #[test]
-fn the_other_seeds_follow_the_first() {
+fn seeds_count_up_from_the_first() {
     let value: serde_json::Value =
         serde_json::from_str(&printed(&["--json", "--policy", "none", "--seed", "7", "--seeds", "2"])).unwrap();
     assert_eq!(value["seeds"], serde_json::json!([7, 8]));

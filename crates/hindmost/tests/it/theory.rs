@@ -34,7 +34,7 @@ fn figure_1(method: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn figure_1_exact_and_continuous() {
+fn figure_1_has_an_exact_and_a_continuous_solution() {
     let exact = figure_1(&["exact"]);
     assert_eq!(exact["copies"], serde_json::json!([2, 2, 2, 3]));
     assert_eq!(exact["machines_used"], 100);
@@ -58,7 +58,7 @@ fn the_dual_iteration_converges_with_smaller_steps_only() {
 }
 
 #[test]
-fn sigma_of_the_paper() {
+fn sigma_of_sda_and_ese_is_the_papers() {
     let sda = json(&["theory", "sigma", "--rule", "sda", "--alpha", "2", "--json"]);
     assert!((number(&sda["sigma"]) - (1.0 + 0.5f64.sqrt())).abs() < 1e-9);
     assert_eq!(sda["copies"], 2);
@@ -81,7 +81,7 @@ fn the_cut_off_is_null_if_the_variance_is_infinite() {
 }
 
 #[test]
-fn the_speed_up_of_copies() {
+fn the_speed_up_follows_from_mean_and_deviation() {
     // α = 1 + √(1 + (θ/σ)²) is 3 for θ/σ = √3, and h(2) = 1 + (1 − 1/2)/2.
     let answer = json(&["theory", "speedup", "--mean", "10", "--sd", "5.773502691896258", "--copies", "2", "--json"]);
     assert!((number(&answer["alpha"]) - 3.0).abs() < 1e-9);
@@ -92,7 +92,7 @@ fn the_speed_up_of_copies() {
 }
 
 #[test]
-fn the_priorities_of_figure_2() {
+fn the_jobs_of_figure_2_have_the_papers_priorities() {
     let answer = json(&["theory", "priorities", "--job", "10:10:1", "8:2:0.25", "8:2:0.25", "--json"]);
     assert_eq!(answer["priorities"], serde_json::json!([4, 3, 3]));
     // One job demands the whole cluster: the paper's number of levels is infinite.

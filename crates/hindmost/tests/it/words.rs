@@ -20,9 +20,10 @@ const AVOIDED: [(&[&str], &str); 13] = [
     (&["ours", "come of", "comes of", "came of"], "name what is meant"),
 ];
 
-/// Texts in which an avoided word is right: names of the contract.
+/// Names of file formats that contain an avoided word and may not change.
 const RIGHT: [&str; 3] = ["\"outrun\"", "`outrun`", "\"room\""];
 
+/// Adds the source and text files below a folder to `found`.
 fn text_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let (path, name) = (entry.path(), entry.file_name());
@@ -37,7 +38,7 @@ fn text_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// True if a word stands in a line by itself or between underscores.
+/// Returns true if a line contains the word as a whole word, or between underscores.
 fn holds(line: &str, word: &str) -> bool {
     let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     line.match_indices(word)
@@ -67,7 +68,7 @@ fn texts_use_the_standard_terms() {
 }
 
 #[test]
-fn parts_of_words_are_no_words() {
+fn a_part_of_a_longer_word_does_not_count() {
     assert!(holds("has_room(", "room") && holds("told", "told"));
     assert!(!holds("stalling mushrooms", "room") && !holds("hearty", "hear"));
 }

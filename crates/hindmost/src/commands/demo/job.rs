@@ -13,8 +13,8 @@ use super::text::{self, Counts, Language};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 
-/// Number of text files, one task for each. They make two waves on the nodes that are not slow and leave a node free
-/// for a copy.
+/// Number of text files, one task for each. The three nodes that are not slow finish four tasks while the slow node runs
+/// one, and then they are free for a copy.
 pub const FILES: u64 = 5;
 /// The nodes, of one cpu each.
 pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
@@ -28,13 +28,14 @@ pub const MEGABYTE: f64 = 1e6;
 /// Shortest and longest duration of a task that runs alone on a node that is not slow, seconds: long enough to see that
 /// a task lags, short enough to watch.
 const TASK_SECONDS: [f64; 2] = [0.3, 1.2];
-/// Desired duration of a task on the slow node, seconds, as far as [`TASK_SECONDS`] allows.
+/// Desired duration of a task on the slow node, seconds. [`TASK_SECONDS`] limits it.
 const SLOW_TASK_SECONDS: f64 = 9.6;
 /// Size of the sample on which this machine's counting speed is measured, in bytes.
 const SAMPLE: usize = 2_000_000;
 /// Smallest and largest size of a file, megabytes.
 const FILE_MEGABYTES: [f64; 2] = [1.0, 32.0];
-/// Name of the environment variable that sets the size of a file in megabytes, for tests. The speed is not measured then.
+/// Name of the environment variable that sets the size of a file in megabytes, for tests. If it
+/// is set, the speed is not measured.
 const MEGABYTES_VARIABLE: &str = "HINDMOST_DEMO_MEGABYTES";
 
 const MAP: &str = r#"awk '
@@ -59,7 +60,7 @@ pub fn file(slow: f64) -> String {
          #     hindmost run job.toml --chaos slow={SLOW}:{slow}\n\
          name = \"wordcount\"\n\
          nodes = \"{nodes}\"\n\
-         # The same order of words everywhere.\n\
+         # Words are sorted in the same order on every machine.\n\
          environment = {{ LC_ALL = \"C\" }}\n\
          \n\
          # Counts the words of one file.\n\
@@ -113,7 +114,7 @@ fn measured(language: &Language, folder: &Path, presses: &AtomicU32) -> Outcome<
     Ok(SAMPLE as f64 / took.as_secs_f64().max(1e-3))
 }
 
-/// Runs a command as a task and returns how long it took. It must write something into the file `output`.
+/// Runs a command as a task and returns how long it took. The command must write something into the file `output`.
 fn timed(command: &str, input: &Path, from: &Path, output: &str, presses: &AtomicU32) -> Outcome<Duration> {
     let begun = Instant::now();
     let folder = from.join("map/0");

@@ -66,7 +66,7 @@ pub fn comparison(without: &RunOutcome, with: &RunOutcome) -> String {
     text + "\n" + &paragraph(&copies(&with.timeline))
 }
 
-/// Returns the sentence that both results are right.
+/// Returns a sentence that says that both results are right.
 pub fn equal_results(counts: &Counts) -> String {
     let text = format!(
         "Both results are the same to the last byte and equal a count in memory: {}, {} of them different.",
@@ -107,12 +107,12 @@ fn paragraph(text: &str) -> String {
     wrapped(text, usize::from(terminal::width().min(SENTENCE)), 0) + "\n"
 }
 
-/// Returns the text with no-break spaces, for numbers.
+/// Replaces spaces by no-break spaces, so that a number and its unit stay on one line.
 fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
-/// Returns the path quoted for a shell, where it needs quotes.
+/// Returns the path, in quotes if a shell needs them.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = text.chars().all(|letter| letter.is_alphanumeric() || "._-/:,=@%+".contains(letter));

@@ -22,7 +22,7 @@ const PIECE: usize = 1 << 20;
 /// The language of the text.
 pub struct Language {
     words: Vec<String>,
-    /// The ranks of words, each as many times as it is to be drawn.
+    /// The table from which words are drawn: ranks of words, each as often as its frequency requires.
     ranks: Vec<u16>,
 }
 
@@ -49,7 +49,8 @@ fn word(rank: usize) -> String {
     const CONSONANTS: &[u8] = b"bdklmnrstv";
     const VOWELS: &[u8] = b"aeio";
     const SYLLABLES: usize = CONSONANTS.len() * VOWELS.len();
-    // Each step has no common factor with the number of words of so many syllables, so that each word is met once.
+    // The steps through the words of one, two and three syllables. A step has no common factor with the number of these
+    // words, so that different ranks give different words.
     const STEPS: [usize; 3] = [7, 613, 24_001];
     let (mut at, mut syllables, mut all) = (rank, 1, SYLLABLES);
     while at >= all && syllables < STEPS.len() {
@@ -153,7 +154,7 @@ pub fn write(
     Ok(Some(counts))
 }
 
-/// Appends a sentence to a line of `line` columns, and returns the number of columns of the last line after it.
+/// Appends a sentence to `text`, whose last line has `line` columns. Returns the columns of the new last line.
 fn sentence(language: &Language, file: u64, drawn: &mut u64, mut line: usize, text: &mut String) -> usize {
     let mut draw = || {
         *drawn += 1;
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_takes_letters_only() {
+    fn characters_other_than_letters_are_not_counted() {
         let mut counts = Counts::default();
         counts.add("The cat, the -- dog.\nA cat's Dog!\n");
         let mut more = Counts::default();

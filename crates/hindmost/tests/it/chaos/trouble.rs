@@ -17,6 +17,7 @@ tasks = 60
 command = 'echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"'
 "#;
 
+/// Returns true if all tasks of [`MANY`] have their results.
 fn all_numbers(out: &Path) -> bool {
     (0..60).all(|task| {
         let number = fs::read_to_string(out.join(format!("many/{task}/number"))).unwrap_or_default();
@@ -28,8 +29,8 @@ fn all_numbers(out: &Path) -> bool {
 fn a_run_resumes_after_its_journal_could_not_grow() {
     let scene = Scene::new(MANY);
     let mut runs = 0;
-    // Limits of the file size, in units of 512 or 1024 bytes: from none to less than the run needs. The messages go
-    // through a pipe, which has no limit.
+    // Limits of the file size, in units of 512 or 1024 bytes: from 0 to a little less than the run needs. The
+    // messages go through a pipe, which has no limit.
     for limit in [0, 1, 4, 9, 14] {
         let script =
             format!("{{ (ulimit -f {limit}; trap '' XFSZ; exec \"$@\"); echo \"ended with $?\"; }} 2>&1 | cat");
@@ -156,7 +157,7 @@ fn a_run_whose_folder_is_removed_ends() {
 }
 
 #[test]
-fn the_folder_of_a_phase_is_removed_while_it_runs() {
+fn a_run_succeeds_although_a_phases_folder_is_removed() {
     let scene = Scene::new(WAITING);
     let child = scene.spawn(None, &["--nodes", "n1:2,n2:2"]);
     until("tasks run", || (0..3).all(|task| scene.path(&format!("started.{task}")).exists()));
@@ -225,11 +226,15 @@ cat "$HINDMOST_FROM"/daemons/*/state | wc -l > "$HINDMOST_OUTPUT/second"
     );
     scene.run(&[]).with(0);
     scene.is_clean().is_verified();
-    assert_eq!(scene.read("out/after/0/first"), scene.read("out/after/0/second"), "it still writes into its result");
+    assert_eq!(
+        scene.read("out/after/0/first"),
+        scene.read("out/after/0/second"),
+        "a process still writes into a result"
+    );
 }
 
 #[test]
-fn attempts_that_ended_unseen_leave_no_processes() {
+fn attempts_that_ended_before_a_resume_leave_no_processes() {
     let scene = Scene::new(
         r#"
 [[phase]]
@@ -260,7 +265,7 @@ cat "$HINDMOST_FROM/first/0/state" > "$HINDMOST_OUTPUT/state"
     let run = run_id(&scene.out()).unwrap();
     scene.touch("go");
     let attempts = scene.out().join(".hindmost/attempts");
-    until("it has ended", || {
+    until("the first attempt has ended", || {
         names(&attempts)
             .iter()
             .any(|name| fs::read_to_string(attempts.join(name).join("end")).is_ok_and(|end| end.starts_with("exit 0 ")))
@@ -293,7 +298,7 @@ rmdir busy
 "#,
     );
     let mut child = scene.spawn(None, &[]);
-    until("it runs", || scene.path("started.0").exists());
+    until("the task runs", || scene.path("started.0").exists());
     child.kill().unwrap();
     child.wait().unwrap();
     // The test kills the shell that would write the end marker. The command itself continues.
@@ -310,10 +315,11 @@ rmdir busy
         })
     };
     assert!(first());
-    // The resume will kill the command, which can't remove its folder `busy` then. The test removes it, as a user must.
+    // The resumed run will kill the command, which then can't remove its folder `busy`. The test removes it, as a user
+    // would have to.
     fs::remove_dir(scene.path("busy")).unwrap();
     let child = scene.spawn(None, &["--resume"]);
-    until("it is started again", || scene.path("started.1").exists());
+    until("the task is started again", || scene.path("started.1").exists());
     assert!(!first(), "two attempts of a task that may not run twice are running");
     scene.touch("go");
     scene.end(child).with(0);

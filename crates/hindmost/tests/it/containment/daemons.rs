@@ -1,9 +1,10 @@
-//! Daemons that commands leave running, of every kind, have ended when the result of the command is there.
+//! A command may leave daemons of any kind running. All have ended when the result of the command appears.
 
 use super::*;
 
-/// Starts a process that writes to a file in its working directory about once a millisecond, also after the directory
-/// has been moved. Without perl, a shell does this.
+/// Shell functions that start a daemon: a process that appends to a file in its working directory about once a
+/// millisecond, also after the directory was moved. A daemon of `bare` has an empty environment; one of `far` also has no
+/// open files, session or parent in common with the task. Without perl, a shell does the writing.
 const DAEMON: &str = r#"
 if command -v perl > /dev/null; then
     daemon() { exec perl -e '$f = shift; $0 = "x" x 5000 if @ARGV;
@@ -178,7 +179,11 @@ fn daemons_of_adopted_attempts_are_ended() {
         assert!(place.processes().len() > 20);
         let mut run = place.spawn(&["--resume"]);
         std::thread::sleep(Duration::from_millis(300));
-        assert!(place.processes().len() > 20, "they are taken over: {}", place.read("stderr"));
+        assert!(
+            place.processes().len() > 20,
+            "the resumed run ended daemons of running attempts: {}",
+            place.read("stderr")
+        );
         place.write("go", "");
         stay_as_they_are(&place, &["zoo/0", "zoo/1"]);
         run.succeed();
@@ -229,7 +234,7 @@ fn interrupted_runs_leave_no_daemons() {
     }
 }
 
-/// Returns the folder where control groups of version 2 are mounted.
+/// Returns the folder where control groups of version 2 are mounted; `None` if they are not.
 fn control_groups() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"))?;
@@ -249,12 +254,12 @@ fn a_control_group_finds_unmarked_daemons_on_resume() {
     run.signal("KILL");
     assert_eq!(run.end(), None);
     let (Some(mount), true) = (control_groups(), group.contains("/hindmost-")) else {
-        eprintln!("no control group can be made here: left out");
+        eprintln!("skipped: control groups can't be created here");
         return;
     };
     let path = mount.join(group.trim().trim_start_matches("0::/"));
     assert!(path.exists());
-    // One attempt is adopted, the other one has lost its first process.
+    // The first attempt is adopted. The test kills the first process of the other attempt.
     let root = fs::read_to_string(file(1, "../process")).unwrap();
     let root: serde_json::Value = serde_json::from_str(&root).unwrap();
     let script = format!("kill -KILL -{}", root["pid"]);

@@ -1,10 +1,10 @@
-//! Files in a run's folder are untrusted: none makes `--resume` touch a process that is not the run's.
+//! Files in a run's folder are untrusted: no file makes `--resume` kill or adopt a process that is not the run's.
 
 use std::os::unix::process::CommandExt;
 
 use super::*;
 
-/// One task, which ends when the test allows it.
+/// One task, which ends when the file `go` exists.
 const JOB: &str = r#"
 [[phase]]
 name = "one"
@@ -28,7 +28,7 @@ impl Bystander {
         let child = command.spawn().unwrap();
         let bystander = Bystander(child);
         assert!(Command::new("kill").args(["-STOP", &bystander.0.id().to_string()]).status().unwrap().success());
-        until("it is halted", || bystander.state() == "T");
+        until("the bystander is stopped", || bystander.state() == "T");
         bystander
     }
 
@@ -77,11 +77,11 @@ fn killed(user: User) -> Place {
 }
 
 #[test]
-fn a_forged_process_file_touches_nobody() {
+fn a_forged_process_file_harms_no_other_process() {
     for user in users() {
         let place = killed(user);
         let run = run_id(&place.path("out"));
-        // The process has the run's mark, but with another folder.
+        // The bystander has the id of the run in its environment, but another folder.
         let variables = [("HINDMOST_RUN", run.as_str()), ("HINDMOST_KEY", "0.0.0"), ("HINDMOST_FROM", "/elsewhere")];
         for variables in [&[][..], &variables[..]] {
             let bystander = Bystander::new(user, variables);
@@ -99,7 +99,7 @@ fn a_forged_process_file_touches_nobody() {
 }
 
 #[test]
-fn odd_process_files_are_left_alone() {
+fn odd_process_files_do_not_prevent_a_resume() {
     let odd: [&dyn Fn(&Path); 4] = [
         &|file| std::os::unix::fs::symlink("/dev/zero", file).unwrap(),
         &|file| assert!(Command::new("mkfifo").arg(file).status().unwrap().success()),
@@ -118,7 +118,7 @@ fn odd_process_files_are_left_alone() {
 }
 
 #[test]
-fn an_attempt_without_a_process_file_is_taken_over() {
+fn an_attempt_without_a_process_file_is_adopted() {
     for user in users() {
         let place = Place::new(user, JOB);
         let mut run = place.spawn(&[]);

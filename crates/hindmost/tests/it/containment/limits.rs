@@ -12,6 +12,7 @@ echo done > "$HINDMOST_OUTPUT/result"
 '''
 "#;
 
+/// Checks the results of [`DAEMONS`] tasks.
 fn all_done(place: &Place, tasks: u32) {
     for task in 0..tasks {
         assert_eq!(place.sizes(&format!("daemons/{task}"))["result"], 5, "{task}");
@@ -19,7 +20,7 @@ fn all_done(place: &Place, tasks: u32) {
 }
 
 #[test]
-fn few_open_files_are_enough_or_refused() {
+fn a_low_limit_of_open_files_works_or_is_refused() {
     let mut worked = 0;
     for limit in 10..=32 {
         let place = Place::new(User::Current, DAEMONS);

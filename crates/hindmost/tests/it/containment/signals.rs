@@ -1,4 +1,4 @@
-//! Terminals, and signals that were ignored when the command was started.
+//! Tests of commands that read the terminal, and of signals that were ignored when `hindmost` was started.
 
 use super::*;
 
@@ -28,11 +28,11 @@ echo failed > "$HINDMOST_OUTPUT/result"
 "#;
     for user in users() {
         let place = Place::new(user, job);
-        // The command gets its own controlling terminal. Typed input stays unread.
+        // `script` gives hindmost a controlling terminal. No command may read what is typed there.
         let script = r#"(sleep 3; echo typed) | script -qec "'$1' run job.toml --json --out out > stdout 2> stderr; stty -a > settings" /dev/null > /dev/null; cat settings | grep -q ' echo ' || echo changed >> stderr"#;
         let begun = Instant::now();
         let mut shell = place.command(script, &[]).spawn().unwrap();
-        until("all have answered", || (0..3).all(|task| place.path(&format!("out/ask/{task}/result")).exists()));
+        until("all tasks have results", || (0..3).all(|task| place.path(&format!("out/ask/{task}/result")).exists()));
         assert!(begun.elapsed() < Duration::from_secs(15));
         until("the run has ended", || place.path("out/.hindmost/summary.json").exists());
         assert!(!place.read("stderr").contains("changed"));
@@ -74,7 +74,7 @@ fn other_signals_interrupt_although_one_is_ignored() {
 
 #[test]
 fn a_run_works_where_sigchld_is_ignored() {
-    // The kernel reaps the children then.
+    // While SIGCHLD is ignored, the kernel discards the exit status of children.
     let place = Place::new(User::Current, SHORT);
     place.spawn_by("trap '' CHLD; exec \"$@\"", &["--nodes", "n1:2"]).succeed();
     assert_eq!(place.sizes("short/3")["result"], 5);

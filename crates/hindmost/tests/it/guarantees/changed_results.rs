@@ -53,7 +53,7 @@ fn changed_results_are_made_again(is_done: bool) {
             assert!(names(&aside).iter().any(|found| found.starts_with(&name)), "{change}: {:?}", names(&aside));
             assert!(ended.stderr.contains("set-aside"), "{change}: {}", ended.stderr);
         }
-        assert!(held.is_none() || held == Some(files(&elsewhere)), "{change}: what the link names has changed");
+        assert!(held.is_none() || held == Some(files(&elsewhere)), "{change}: the target of the link has changed");
         assert_eq!(scene.read("out/last/0/file"), "map 0\nmap 1\nmap 2\n".repeat(2), "{change}");
         assert_eq!(files(&scene.out().join("map")).len(), 3, "{change}");
         scene.is_clean().is_verified();
@@ -146,16 +146,16 @@ command = 'echo other >> ran; echo other > "$HINDMOST_OUTPUT/file"'
 fn once_ended(code: &str) -> Scene {
     let scene = Scene::new(ONCE);
     let live = start(&scene, &NODES);
-    until("the others are done", || lines(&scene, "ran") == 3 && finishes(&scene.out()) == 2);
+    until("the other tasks are done", || lines(&scene, "ran") == 3 && finishes(&scene.out()) == 2);
     live.kill();
     fs::write(scene.path("go"), code).unwrap();
-    until("it has ended", || files(&scene.out()).values().any(|text| text.starts_with(&format!("exit {code} "))));
+    until("the task has ended", || files(&scene.out()).values().any(|text| text.starts_with(&format!("exit {code} "))));
     nothing_runs(&run_id(&scene.out()).unwrap());
     scene
 }
 
 #[test]
-fn an_unseen_end_counts_although_a_result_is_missing() {
+fn an_end_before_the_resume_counts_if_a_result_is_missing() {
     let mut wrong = Vec::new();
     for (code, end) in [("0", 0), ("7", 1)] {
         let scene = once_ended(code);
@@ -163,28 +163,32 @@ fn an_unseen_end_counts_although_a_result_is_missing() {
         let ended = run(&scene, &["--resume"]);
         let times = counts(&scene, "ran")["once"];
         if times != 1 || ended.code != Some(end) {
-            wrong.push(format!("ended with {code} unseen, run {times} times: {:?}: {}", ended.code, ended.stderr));
+            wrong.push(format!(
+                "exit code {code} before the resume, {times} attempts: {:?}: {}",
+                ended.code, ended.stderr
+            ));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
-fn an_unseen_end_counts_although_the_folder_was_moved() {
+fn an_end_before_the_resume_counts_in_a_moved_folder() {
     let scene = once_ended("0");
     fs::rename(scene.out(), scene.path("moved")).unwrap();
     let ended = Live::start(scene.folder.path(), "job.toml", "moved", &["--resume"]).end();
-    assert_eq!(counts(&scene, "ran").get("once"), Some(&1), "it was run twice: {}", ended.stderr);
+    assert_eq!(counts(&scene, "ran").get("once"), Some(&1), "the task was run twice: {}", ended.stderr);
     ended.with(0);
 }
 
 #[test]
-fn failures_count_after_a_kill_during_a_new_beginning() {
+fn failures_count_if_a_run_is_killed_while_it_begins_again() {
     let scene = Scene::new(&ONCE.replace("echo other >> ran", "echo other >> ran; sleep 0.5"));
     fs::write(scene.path("go"), "7").unwrap();
     run(&scene, &["--nodes", "n1:8", "--policy", "none"]).with(1);
     assert_eq!(counts(&scene, "ran").get("once"), Some(&1));
-    // The state between the two steps of a new beginning: the record is written, the journal is not yet renamed.
+    // This is the state between the two steps by which a run begins again: the record is written, and the journal is not
+    // yet renamed.
     let record = scene.out().join(".hindmost/job.json");
     let mut job: serde_json::Value = serde_json::from_str(&fs::read_to_string(&record).unwrap()).unwrap();
     job["journals"] = 1.into();
@@ -193,7 +197,7 @@ fn failures_count_after_a_kill_during_a_new_beginning() {
     fs::write(&record, job.to_string()).unwrap();
     fs::remove_dir_all(scene.out().join("map/0")).unwrap_or_default();
     let ended = run(&scene, &["--resume"]);
-    assert_eq!(counts(&scene, "ran").get("once"), Some(&1), "it failed, and was run again: {}", ended.stderr);
+    assert_eq!(counts(&scene, "ran").get("once"), Some(&1), "the task had failed and was run again: {}", ended.stderr);
     ended.with(1);
 }
 
@@ -203,7 +207,7 @@ fn a_result_lost_before_its_end_is_recorded_is_made_again() {
     waiting(&scene, "first").kill();
     scene.touch("go");
     nothing_runs(&run_id(&scene.out()).unwrap());
-    // The state after a process moved the result into place and was killed, and a user removed the result.
+    // This is the state if hindmost is killed after it has renamed the result, and a user removes the result.
     let run_id = run_id(&scene.out()).unwrap();
     let line = format!(r#"{{"phase":0,"task":0,"attempt":0,"run":"{run_id}","command":"c","inode":1}}"#);
     let script =
@@ -214,7 +218,7 @@ fn a_result_lost_before_its_end_is_recorded_is_made_again() {
     waited(&scene.out(), "first");
 }
 
-/// Resumes a run and kills it after so many milliseconds.
+/// Resumes a run and kills it after this time.
 fn killed_after(scene: &Scene, milliseconds: u64, args: &[&str]) {
     let live = start(scene, args);
     std::thread::sleep(Duration::from_millis(milliseconds));
@@ -262,7 +266,7 @@ fn results_of_an_old_command_are_kept_by_option_only() {
         let scene = Scene::new(&text("old"));
         let live = start(&scene, &NODES);
         let result = scene.out().join("work/0");
-        until("the first is done", || result.exists() && lines(&scene, "started") == 3);
+        until("the first task is done", || result.exists() && lines(&scene, "started") == 3);
         live.kill();
         fs::write(scene.path("job.toml"), text("new")).unwrap();
         if let Some(moment) = moment {
@@ -275,7 +279,7 @@ fn results_of_an_old_command_are_kept_by_option_only() {
         assert_eq!(counts(&scene, "started").get("new"), None);
         // The choice is recorded even if the run is killed while tasks run.
         let kept = start(&scene, &["--resume", "--keep-results"]);
-        until("the others run", || counts(&scene, "started").get("new") == Some(&2));
+        until("the other tasks run", || counts(&scene, "started").get("new") == Some(&2));
         kept.kill();
         scene.touch("go");
         run(&scene, &["--resume"]).with(0);
@@ -301,17 +305,17 @@ fn results_kept_for_one_command_are_not_kept_for_the_next() {
     live.kill();
     fs::write(scene.path("job.toml"), text("second")).unwrap();
     let live = start(&scene, &["--resume", "--keep-results"]);
-    until("the other runs", || counts(&scene, "started").get("second") == Some(&1));
+    until("the other task runs", || counts(&scene, "started").get("second") == Some(&1));
     live.kill();
     fs::write(scene.path("job.toml"), text("third")).unwrap();
     scene.touch("go");
     let ended = run(&scene, &["--resume"]);
     let found = scene.read("out/work/0/file");
-    assert_eq!(ended.code, Some(2), "the result of {found:?} is taken for one of the third: {}", ended.stderr);
+    assert_eq!(ended.code, Some(2), "the result {found:?} counts for the third command: {}", ended.stderr);
 }
 
 #[test]
-fn a_run_killed_during_a_new_beginning_ends_right() {
+fn a_run_killed_while_it_begins_again_has_right_results() {
     for round in 0..8 {
         let scene = Scene::new(CHAIN);
         scene.touch("go");

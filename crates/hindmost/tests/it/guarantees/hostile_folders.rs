@@ -33,7 +33,7 @@ struct Victim {
     before: BTreeMap<PathBuf, State>,
 }
 
-/// Mode, owner, time in nanoseconds, and content of a file or of a link.
+/// Mode, owner, modification time in nanoseconds, and content of a file; the content is empty for others.
 type State = (u32, u32, i64, String);
 
 impl Victim {
@@ -93,7 +93,7 @@ impl Drop for Victim {
 fn is_root() -> bool {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     if !is_root {
-        eprintln!("not root: left out where files must be of another user");
+        eprintln!("not root: checks with files of another user are skipped");
     }
     is_root
 }
@@ -215,6 +215,7 @@ const PLACES: [&str; 18] = [
 ];
 const KINDS: [&str; 6] = ["a link to a file", "a link to a folder", "a hard link", "a pipe", "a folder", "a dead link"];
 
+/// Creates a file of this kind.
 fn plant(place: &Path, kind: &str, victim: &Victim) {
     match kind {
         "a link to a file" => symlink(victim.file(), place).unwrap(),
@@ -229,6 +230,7 @@ fn plant(place: &Path, kind: &str, victim: &Victim) {
     }
 }
 
+/// Checks that a run succeeded or failed with a message, and that no file of the victim has changed.
 fn judge(scene: &Scene, ended: &Ended, victim: &Victim, what: &str) {
     assert!(matches!(ended.code, Some(0..=2)), "{what}: {:?}: {}", ended.code, ended.stderr);
     assert!(!ended.stderr.contains("panicked"), "{what}: {}", ended.stderr);
@@ -258,6 +260,7 @@ fn files_planted_before_a_run_harm_nobody() {
     }
 }
 
+/// Plants a file of each of these kinds at each of the [`PLACES`] while no process runs, and resumes the run.
 fn planted_between_process_runs(kinds: &[&str]) {
     for (at, place) in PLACES.iter().enumerate() {
         for (kind_at, kind) in kinds.iter().enumerate() {
@@ -265,7 +268,7 @@ fn planted_between_process_runs(kinds: &[&str]) {
             let scene = Scene::new(WORK);
             let first = killed(&scene);
             if (at + kind_at) % 2 == 0 {
-                // With this change the run begins again and sets the result aside.
+                // Because of this change the run begins again and sets the result aside.
                 fs::write(scene.out().join("work/0/file"), "changed\n").unwrap();
             }
             let path = scene.out().join(place);
@@ -385,11 +388,11 @@ impl Halted {
     fn start(mut command: Command) -> Halted {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let halted = Halted(child);
-        until("it sleeps", || {
+        until("the process runs `sleep`", || {
             fs::read(format!("/proc/{}/cmdline", halted.0.id())).is_ok_and(|line| line.starts_with(b"sleep\0"))
         });
         signal(halted.0.id(), "STOP");
-        until("it is halted", || halted.state() == "T");
+        until("the process is stopped", || halted.state() == "T");
         halted
     }
 
@@ -443,7 +446,7 @@ fn a_process_in_a_forged_file_is_left_alone() {
             command.arg("300");
             let victim = Halted::start(command);
             if !is_running {
-                // The processes of the run, without the victim.
+                // The forged process has the id of the run, too.
                 let own = |pid: &u32| *pid != victim.0.id();
                 until("the attempt has ended", || {
                     let left: Vec<u32> = processes(&run_of).into_iter().map(|(pid, _)| pid).filter(own).collect();
@@ -464,7 +467,7 @@ fn a_process_in_a_forged_file_is_left_alone() {
             resumed.end().with(0);
             assert_eq!(victim.state(), "T", "{disguise}, {is_running}");
             right(&scene, disguise);
-            // A running attempt is found without the file.
+            // A running attempt is found although the file `process` names another process.
             assert_eq!(scene.read("started").lines().count(), if is_running { 2 } else { 3 });
             scene.is_verified();
         }

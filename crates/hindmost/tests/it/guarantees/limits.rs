@@ -1,5 +1,5 @@
-//! Folders that can't be removed, clocks that are set, and limits of the system. The run reports the problem where that
-//! is needed, continues or can be resumed, and its results are right.
+//! Tests with folders that can't be removed, clocks that are set, and limits of the system. The run continues or can be
+//! resumed, its results are right, and it reports problems that the user has to solve.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -14,7 +14,7 @@ use crate::scene::{Ended, Scene, as_nobody, names, signal, until, with_mounts};
 
 const LEFT: &str = "can't be removed and are left";
 
-/// True if a shell script succeeds.
+/// Returns true if a shell script succeeds.
 fn succeeds(script: &str, folder: &Path) -> bool {
     let ran = Command::new("sh").args(["-c", script]).current_dir(folder).stdin(Stdio::null()).output();
     ran.is_ok_and(|ran| ran.status.success())
@@ -70,7 +70,7 @@ fn an_immutable_file_of_a_failed_attempt_is_left() {
     let scene = Scene::new(&failing_first("echo x > $HINDMOST_OUTPUT/kept; chattr +i $HINDMOST_OUTPUT/kept"));
     let mutable = Mutable(scene.folder.path().to_owned());
     if !succeeds("touch probe && chattr +i probe && chattr -i probe", scene.folder.path()) {
-        eprintln!("not permitted to make files immutable, or not possible here: left out");
+        eprintln!("skipped: files can't be made immutable here");
         return;
     }
     let ended = run_with_messages(&scene, &[]);
@@ -83,14 +83,14 @@ fn an_immutable_file_of_a_failed_attempt_is_left() {
 }
 
 #[test]
-fn an_immutable_file_does_not_keep_a_killed_run() {
+fn an_immutable_file_does_not_prevent_a_resume() {
     // The attempt is killed with the run. Its number is not used again.
     let command = "echo x > $HINDMOST_OUTPUT/kept; chattr +i $HINDMOST_OUTPUT/kept; touch ready; sleep 300";
     let scene = Scene::new(&failing_first(command));
     let mutable = Mutable(scene.folder.path().to_owned());
     let swept = Swept(scene.folder.path());
     if !succeeds("touch probe && chattr +i probe && chattr -i probe", scene.folder.path()) {
-        eprintln!("not permitted to make files immutable, or not possible here: left out");
+        eprintln!("skipped: files can't be made immutable here");
         return;
     }
     let mut child = scene.spawn(None, &[]);
@@ -138,7 +138,7 @@ fn a_file_system_mounted_in_an_attempt_keeps_its_files() {
 #[test]
 fn files_of_root_in_an_attempt_of_nobody_are_left() {
     if !as_nobody().contains("setpriv") {
-        eprintln!("this is not root: left out");
+        eprintln!("skipped: this is not root");
         return;
     }
     let scene = Scene::new(&failing_first("touch ready; while [ ! -e go ]; do sleep 0.02; done"));
@@ -177,7 +177,7 @@ fn thirty_thousand_nested_folders_are_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let works = |nest: &&str| succeeds(&nest.replace("COUNT", "1"), scratch.path());
     let Some(nest) = [perl, python].into_iter().find(works) else {
-        eprintln!("neither perl nor python3 here: left out");
+        eprintln!("skipped: neither perl nor python3 is installed");
         return;
     };
     let nest = nest.replace("COUNT", "30000");
@@ -210,7 +210,7 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
         );
         let swept = Swept(scene.folder.path());
         let mut child = scene.spawn(None, &["--nodes", "n1:2"]);
-        until("both run", || (0..2).all(|task| scene.path(&format!("started.{task}")).exists()));
+        until("both tasks run", || (0..2).all(|task| scene.path(&format!("started.{task}")).exists()));
         child.kill().unwrap();
         child.wait().unwrap();
         // One attempt ends while the command does not run.
@@ -220,7 +220,7 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
             let name = names(&attempts).into_iter().find(|name| name.starts_with(&format!("0-{task}."))).unwrap();
             attempts.join(name)
         };
-        until("it has ended", || fs::read_to_string(of(1).join("end")).is_ok_and(|end| end.ends_with('\n')));
+        until("the attempt has ended", || fs::read_to_string(of(1).join("end")).is_ok_and(|end| end.ends_with('\n')));
         // If the clock is set forward, earlier files seem a day old. If it is set back, they are of tomorrow.
         let record = scene.out().join(".hindmost/job.json");
         let mut job: Value = serde_json::from_str(&fs::read_to_string(&record).unwrap()).unwrap();
@@ -233,7 +233,7 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
 
         let journal = scene.out().join(".hindmost/journal.jsonl");
         let child = scene.spawn(None, &["--resume"]);
-        until("the one that has ended counts", || scene.out().join("wait/1/attempt").exists());
+        until("the ended attempt has its result in place", || scene.out().join("wait/1/attempt").exists());
         until("its end is recorded", || fs::read_to_string(&journal).unwrap().contains("attempt_finished"));
         assert!(!swept.processes().is_empty() && of(0).join("out").exists());
         scene.touch("go.0");
@@ -292,7 +292,7 @@ fn a_disk_that_another_file_fills_ends_the_run() {
         let said = format!("{before}: {}{}{}{}", read("stdout"), read("stderr"), read("second"), read("verdict"));
         assert_eq!((ended.code, &read("code")[..]), (Some(0), "1\n"), "{said}");
         let first = read("stdout") + &read("stderr");
-        // If only the task's command meets the full disk, its message can't be kept.
+        // If only the command of the task fails because the disk is full, its message can't be written either.
         let is_reported = first.contains("No space left") || first.contains("disk is full");
         assert!(is_reported || !job.contains(fills), "{said}");
         assert!(!first.contains("panicked"), "{said}");
@@ -339,11 +339,11 @@ fn processes_that_another_program_takes_delay_a_run() {
     const USER: u32 = 54_322;
     const LIMIT: usize = 40;
     if !as_nobody().contains("setpriv") || !succeeds("prlimit --version", Path::new("/")) {
-        eprintln!("this is not root, or there is no prlimit: left out");
+        eprintln!("skipped: this is not root, or there is no prlimit");
         return;
     }
     let as_user = format!("exec setpriv --reuid={USER} --regid={USER} --clear-groups \"$@\"");
-    // The remaining processes are too few for the command, for its shell, or for hindmost to start it.
+    // The limit leaves so few processes that the command, its shell or hindmost itself can't start another one.
     let mut waited = 0;
     for free in [3, 4, 5, 6] {
         let scene = Scene::new(
@@ -363,12 +363,12 @@ cat "$HINDMOST_OUTPUT"/? | sort | tr '\n' ' ' > "$HINDMOST_OUTPUT/all"
         fs::set_permissions(scene.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         chown(scene.folder.path(), Some(USER), Some(USER)).unwrap();
         let held = LIMIT - free;
-        // The shell starts last and reports that all processes run.
+        // The shell creates the file `held` after it has started all other processes.
         let take = format!("for i in $(seq {}); do sleep 600 & done; touch held; wait", held - 1);
         let mut hog = Command::new("setsid");
         hog.args(["sh", "-c", &as_user, "sh", "sh", "-c", &take]).current_dir(scene.folder.path());
         let hog = Hog(hog.stdin(Stdio::null()).spawn().unwrap());
-        until("processes are taken", || scene.path("held").exists());
+        until("the other program has its processes", || scene.path("held").exists());
         let limited = as_user.replace("\"$@\"", &format!("prlimit --nproc={LIMIT} \"$@\""));
         let child = spawn_with_messages(&scene, &limited, &["--nodes", "n1:2"]);
         let stderr = || fs::read_to_string(scene.path("stderr")).unwrap_or_default();
@@ -383,11 +383,11 @@ cat "$HINDMOST_OUTPUT"/? | sort | tr '\n' ' ' > "$HINDMOST_OUTPUT/all"
         }
         scene.is_clean().is_verified();
     }
-    assert!(waited > 0, "the limit was never met");
+    assert!(waited > 0, "no run reached the limit");
 }
 
 #[test]
-fn a_limit_on_memory_is_kept() {
+fn a_run_works_under_a_limit_on_memory() {
     let scene = Scene::new(&large("", ""));
     let limited = "ulimit -v 400000 && exec \"$@\"";
     scene.end(scene.spawn(Some(limited), &["--nodes", "n1:4"])).with(0);
@@ -434,7 +434,7 @@ tasks = 1
         let scene = Scene::new(&job);
         let child = scene.spawn(Some(script), &["--nodes", "n1:50"]);
         let started = || fs::read_to_string(scene.path("started")).map_or(0, |text| text.lines().count());
-        until("50 run", || started() == 50);
+        until("50 tasks run", || started() == 50);
         std::thread::sleep(Duration::from_millis(50));
         scene.touch("go");
         let ended = scene.end(child).with(0);

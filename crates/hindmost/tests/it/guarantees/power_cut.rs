@@ -1,10 +1,10 @@
-//! File systems that stop without a warning. Data that was not synced is lost, as after a power cut.
+//! Tests with a file system that is stopped without a warning. Data that was not synced is lost, as after a power cut.
 //!
 //! The run uses an ext4 image on a loop device. At a random moment the file system is shut down without a flush
 //! (`FS_IOC_SHUTDOWN`), hindmost is killed, the image is mounted again and the run resumed. Needs root, loop devices
 //! and `mkfs.ext4`.
 //!
-//! `HINDMOST_POWER_CUTS` sets the number of cuts (8), `HINDMOST_POWER_SEED` the seed of the first one.
+//! `HINDMOST_POWER_CUTS` sets the number of cuts (8), `HINDMOST_POWER_SEED` the seed of the first cut.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -63,7 +63,7 @@ fn tool(program: &str, args: &[&str]) {
 }
 
 impl Disk {
-    /// Creates and mounts an empty file system of so many megabytes; `None` where that is not possible.
+    /// Creates and mounts an empty file system of this size; `None` if that is not possible.
     fn new(megabytes: u64) -> Option<Disk> {
         let folder = tempfile::tempdir().unwrap();
         let image = folder.path().join("image");
@@ -72,14 +72,14 @@ impl Disk {
         fs::write(folder.path().join("job.toml"), JOB).unwrap();
         let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).output();
         if !made.is_ok_and(|made| made.status.success()) {
-            eprintln!("no mkfs.ext4: left out");
+            eprintln!("skipped: there is no mkfs.ext4");
             return None;
         }
         let mut disk = Disk { folder, mounted: false };
         if disk.try_mount() {
             return Some(disk);
         }
-        eprintln!("not permitted to mount an image: left out");
+        eprintln!("skipped: mounting an image is not permitted here");
         None
     }
 
@@ -103,7 +103,7 @@ impl Disk {
     }
 
     fn mount(&mut self) {
-        assert!(self.try_mount(), "it can't be mounted again");
+        assert!(self.try_mount(), "the image can't be mounted again");
     }
 
     /// Returns the name of the mounted device.
@@ -115,11 +115,11 @@ impl Disk {
 
     fn unmount(&mut self) {
         let state = PathBuf::from("/sys/fs/ext4").join(self.device());
-        // A process that was just killed may still use it.
+        // A process that was just killed may still use the file system.
         let unmounted = || Command::new("umount").arg(self.path("disk")).output().unwrap().status.success();
-        until("it is unmounted", unmounted);
+        until("the file system is unmounted", unmounted);
         self.mounted = false;
-        // A mount namespace that was created meanwhile has its own mount, which keeps the file system in use.
+        // A mount namespace of another test may have a copy of the mount, which keeps the file system in use.
         until("the file system has stopped", || !state.exists());
     }
 
@@ -143,7 +143,7 @@ impl Disk {
     /// Runs the command to its end.
     fn run(&self, args: &[&str]) -> (Option<i32>, Value, String) {
         let mut child = self.command(args).spawn().unwrap();
-        let status = ended(&mut child).expect("it ends");
+        let status = ended(&mut child).expect("the command ends");
         let said = fs::read_to_string(self.path("stderr")).unwrap();
         assert!(!said.contains("panicked"), "{said}");
         let stdout = fs::read_to_string(self.path("stdout")).unwrap();
@@ -205,7 +205,7 @@ fn kill_run(run: Option<&str>) {
     }
 }
 
-/// Returns the tasks that are finished by the journal.
+/// Returns the tasks that have finished according to the journal.
 fn recorded(out: &Path) -> BTreeSet<String> {
     let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();
     let records = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -268,7 +268,7 @@ fn a_power_cut_costs_no_recorded_result() {
 }
 
 #[test]
-fn without_syncs_a_power_cut_costs_time_only() {
+fn a_run_without_syncs_is_right_after_a_power_cut() {
     for seed in 0..3 {
         let Some(mut disk) = Disk::new(48) else { return };
         let args = ["--nodes", "n1:2,n2:2", "--no-sync"];
@@ -296,10 +296,10 @@ fn a_disk_that_turns_read_only_ends_the_run() {
     let Some(mut disk) = Disk::new(48) else { return };
     let mut child = disk.command(&["--nodes", "n1:2,n2:2"]).spawn().unwrap();
     until("a task is done", || !recorded(&disk.out()).is_empty());
-    // As after a device error, no more data is written, and unwritten data is lost.
+    // As after an error of the device, the file system writes no more data, and unwritten data is lost.
     let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", disk.device());
     fs::write(trigger, "an error on purpose").unwrap();
-    let status = ended(&mut child).expect("it ends");
+    let status = ended(&mut child).expect("the command ends");
     let said = fs::read_to_string(disk.path("stderr")).unwrap();
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.contains("ead-only") || said.contains("nput/output"), "{said}");
@@ -315,14 +315,14 @@ fn a_disk_that_turns_read_only_ends_the_run() {
 
 #[test]
 fn a_full_device_below_the_file_system_costs_no_result() {
-    // The image is sparse on a full file system: writes succeed until the data must get to the device.
+    // The image is a sparse file on a full file system. Writes succeed until the data must be written to the device.
     let Some(mut disk) = Disk::new(48) else { return };
     disk.unmount();
     let host = disk.path("host");
     fs::create_dir(&host).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64m", "none"]).arg(&host).output().unwrap();
     if !mounted.status.success() {
-        eprintln!("not permitted to mount: left out");
+        eprintln!("skipped: mounting is not permitted here");
         return;
     }
     let guard = Unmount(host.clone());
@@ -339,14 +339,14 @@ fn a_full_device_below_the_file_system_costs_no_result() {
     if let Some(run) = run_id(&disk.out()) {
         assert!(leftovers(&run).0.is_empty());
     }
-    // There is space again, and the file system is mounted again.
+    // The test makes space and mounts the file system again.
     fs::remove_file(host.join("fill")).unwrap();
     disk.unmount();
     let _ = Command::new("fsck.ext4").args(["-p", "-f"]).arg(host.join("image")).output();
     disk.mount();
     let begun = disk.out().join(".hindmost/job.json");
     if fs::read_to_string(&begun).is_ok_and(|text| serde_json::from_str::<Value>(&text).is_err()) {
-        // The job's record was not written, so the run had not begun.
+        // The record of the job is incomplete, so the run had not begun.
         fs::remove_dir_all(disk.out()).unwrap();
     }
     disk.finish(&[]);

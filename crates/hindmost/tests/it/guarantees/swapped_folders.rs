@@ -103,12 +103,13 @@ fn verified(out: &Path) {
     assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
+/// Checks that no process of a run is left.
 pub(super) fn nothing_runs(run: &str) {
     let (left, _) = leftovers(run);
     assert!(left.is_empty(), "processes are left: {left:?}");
 }
 
-/// Starts a job of [`WAITING`] tasks and returns when they run.
+/// Writes the word, starts a job of [`WAITING`] tasks, and returns when the tasks run.
 pub(super) fn waiting(scene: &Scene, word: &str) -> Live {
     fs::write(scene.path("word"), word).unwrap();
     let live = start(scene, &NODES);
@@ -116,6 +117,7 @@ pub(super) fn waiting(scene: &Scene, word: &str) -> Live {
     live
 }
 
+/// Checks the results of [`WAITING`] tasks that began with this word.
 pub(super) fn waited(out: &Path, word: &str) {
     for task in 0..3 {
         let text = fs::read_to_string(out.join(format!("wait/{task}/file"))).unwrap();
@@ -133,6 +135,7 @@ fn kill_run(run: &str) {
     }
 }
 
+/// Tasks that wait for `go.WORD`, and then write 20 lines, even if their output folder was removed.
 const WRITERS: &str = r#"
 [[phase]]
 name = "write"
@@ -165,7 +168,7 @@ fn attempts_of_a_removed_run_do_not_write_into_a_new_one() {
     let new = start(&scene, &NODES);
     until("the new tasks run", || counts(&scene, "started").get("new") == Some(&3));
     scene.touch("go.old");
-    until("the old ones write", || counts(&scene, "wrote").get("old").is_some_and(|count| *count > 6));
+    until("the old tasks write", || counts(&scene, "wrote").get("old").is_some_and(|count| *count > 6));
     scene.touch("go.new");
     new.end().with(0);
     for task in 0..3 {
@@ -186,7 +189,7 @@ fn a_removed_folder_that_attempts_make_again_is_refused() {
     let old_run = run_id(&scene.out()).unwrap();
     fs::remove_dir_all(scene.out()).unwrap();
     scene.touch("go.old");
-    until("they have made it again", || scene.out().join(".hindmost/attempts").exists());
+    until("the attempts have created the folder again", || scene.out().join(".hindmost/attempts").exists());
     run(&scene, &NODES).with(2);
     nothing_runs(&old_run);
     fs::remove_dir_all(scene.out()).unwrap();
@@ -197,20 +200,20 @@ fn a_removed_folder_that_attempts_make_again_is_refused() {
 }
 
 #[test]
-fn a_folder_moved_under_a_run_is_used_by_another_job() {
-    for goes_on in [false, true] {
+fn another_job_may_use_the_path_of_a_moved_folder() {
+    for tasks_end in [false, true] {
         let scene = Scene::new(WAITING);
         let other =
             Scene::new("[[phase]]\nname = \"wait\"\ntasks = 3\ncommand = 'echo other > \"$HINDMOST_OUTPUT/o\"'\n");
         let first = waiting(&scene, "first");
         let run_of_first = run_id(&scene.out()).unwrap();
         fs::rename(scene.out(), scene.path("moved")).unwrap();
-        if goes_on {
+        if tasks_end {
             scene.touch("go");
         }
         let second = Live::start(other.folder.path(), "job.toml", scene.out().to_str().unwrap(), &NODES);
         let first = first.end().with(1);
-        assert!(goes_on || first.stderr.contains("moved, removed or replaced"), "{}", first.stderr);
+        assert!(tasks_end || first.stderr.contains("moved, removed or replaced"), "{}", first.stderr);
         second.end().with(0);
         let results: Vec<String> = files(&scene.out().join("wait")).into_keys().collect();
         assert_eq!(results, ["0/o", "1/o", "2/o"]);
@@ -262,7 +265,7 @@ fn a_run_whose_folder_or_lock_is_replaced_ends() {
             nothing_runs(&run);
             let mut after = found(&scene.out());
             if lock {
-                // The rest of the folder is still the run's.
+                // Only the lock was replaced, so the run may still write into the folder.
                 after.retain(|name, _| before.contains_key(name));
                 after.insert(".hindmost/journal.jsonl".into(), before[".hindmost/journal.jsonl"].clone());
             }
@@ -325,7 +328,7 @@ fn a_killed_run_is_adopted_after_its_copy_was_resumed() {
     original.end().with(0);
     waited(&scene.out(), "first");
     waited(&scene.path("copy"), "second");
-    assert_eq!(attempts(&scene.out()), 3, "an attempt was not adopted");
+    assert_eq!(attempts(&scene.out()), 3, "an attempt was started again instead of adopted");
     assert_eq!(lines(&scene, "started"), 6);
     scene.is_clean().is_verified();
 }

@@ -87,12 +87,14 @@ const CALLS: [(&str, &str); 32] = [
 /// Longest time of a process run.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// A failure of the N-th call, or a kill in that call.
+/// A system call that fails, or in which the process is killed.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
+    /// Name of the call.
     call: &'static str,
-    /// `None`: the process is killed.
+    /// The error that the call returns; `None`: the process is killed.
     error: Option<&'static str>,
+    /// Which of the process's calls of this name it is, from 1.
     number: usize,
 }
 
@@ -103,7 +105,7 @@ impl Fault {
     }
 }
 
-/// Numbers from a seed (SplitMix64).
+/// A generator of random numbers (SplitMix64) with its state.
 struct Draw(u64);
 
 impl Draw {
@@ -124,7 +126,7 @@ impl Draw {
     }
 }
 
-/// Kills what still runs in a folder when it is dropped.
+/// A folder. All processes that still run in it are killed when this value is dropped.
 pub(super) struct Swept<'a>(pub &'a Path);
 
 impl Swept<'_> {
@@ -156,7 +158,7 @@ impl Drop for Swept<'_> {
 /// Does one process run, with or without faults. Returns how it ended, and whether a fault was injected.
 fn process_run(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(Ended, bool), String> {
     let mut args = args.to_vec();
-    // A run that has begun keeps its nodes.
+    // A run that has begun takes its nodes from the journal.
     args.extend(if args.is_empty() { &["--nodes", "n1:2"][..] } else { &[] });
     let calls: Vec<&str> = faults.iter().map(|fault| fault.call).collect();
     let options: Vec<String> = faults.iter().map(|fault| fault.option()).collect();
@@ -174,7 +176,7 @@ fn process_run(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(Ended,
         if begin.elapsed() > LONGEST {
             drop(Swept(scene.folder.path()));
             let _ = child.wait();
-            return Err(format!("it does not end: {}{}", scene.read("stdout"), scene.read("stderr")));
+            return Err(format!("the command does not end: {}{}", scene.read("stdout"), scene.read("stderr")));
         }
         std::thread::sleep(Duration::from_millis(3));
     }
@@ -208,11 +210,11 @@ fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> 
     let length = || fs::metadata(&journal).map_or(0, |found| found.len());
     let before = length();
     let (ended, came) = process_run(scene, faults, args)?;
-    // A failed write may have been the message.
+    // If a write fails, it may be the write of the message.
     let is_silent = ended.stderr.is_empty() && !faults.iter().any(|fault| fault.call == "write");
     let wrong = |what: &str| format!("{what} ({:?}): {}{}", ended.code, ended.stdout, ended.stderr);
     if ended.stderr.contains("panicked") {
-        return Err(wrong("it panicked"));
+        return Err(wrong("the command panicked"));
     }
     let how = match ended.code {
         Some(0) => {
@@ -223,9 +225,9 @@ fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> 
         Some(127) if ended.stderr.contains("shared librar") || ended.stderr.contains("exec failed") => "127".to_owned(),
         Some(code @ (1 | 2 | 130)) if !is_silent => code.to_string(),
         None if came && faults.iter().any(|fault| fault.error.is_none()) => return Ok(("killed".to_owned(), true)),
-        _ => return Err(wrong("it did not end as it should")),
+        _ => return Err(wrong("unexpected end of the command")),
     };
-    // A process run that ends before it continues the journal does not end the processes of the killed one.
+    // A process run that fails before it continues the journal leaves the processes of the killed process run.
     let refused = how != "0" && length() <= before;
     let left = if after_kill && refused { Vec::new() } else { Swept(scene.folder.path()).leftovers() };
     if left.is_empty() { Ok((how, came)) } else { Err(wrong(&format!("processes are left: {left:?}"))) }
@@ -235,7 +237,7 @@ fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> 
 fn finished(scene: &Scene) -> Result<(), String> {
     let (ended, _) = process_run(scene, &[], &["--resume"])?;
     if ended.code != Some(0) {
-        return Err(format!("resumed, it ended with {:?}: {}{}", ended.code, ended.stdout, ended.stderr));
+        return Err(format!("the resumed command ended with {:?}: {}{}", ended.code, ended.stdout, ended.stderr));
     }
     results_are_right(&scene.out())?;
     let left = Swept(scene.folder.path()).leftovers();
@@ -300,13 +302,13 @@ fn death(number: usize) -> Fault {
     Fault { call, error: None, number }
 }
 
-/// Returns how often a run without faults makes each call; with `resumed`, a run that resumes a killed one. `None` where
-/// `strace` does not work.
+/// Returns how often a process run without faults makes each call. If `resumed`, it resumes a killed run. `None` if
+/// `strace` does not work here.
 fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
     let scene = Scene::new(JOB);
     let _swept = Swept(scene.folder.path());
     if !Command::new("strace").arg("-V").output().is_ok_and(|ran| ran.status.success()) {
-        eprintln!("no strace here: left out");
+        eprintln!("skipped: there is no strace");
         return None;
     }
     let script = "exec strace -qq -o calls \"$@\"";
@@ -318,7 +320,7 @@ fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
     let ended = scene.end(scene.spawn(Some(script), args));
     let calls = fs::read_to_string(scene.path("calls")).unwrap_or_default();
     if ended.code != Some(0) && (ended.stderr.contains("ptrace") || ended.stderr.contains("not permitted")) {
-        eprintln!("strace is not permitted: left out: {}", ended.stderr);
+        eprintln!("skipped: strace is not permitted here: {}", ended.stderr);
         return None;
     }
     ended.with(0);
@@ -358,7 +360,7 @@ fn try_all(name: &str, threads: usize, budget: Option<Duration>, cases: impl Ite
                     for (faults, (how, came)) in case.iter().zip(hows) {
                         let calls: Vec<&str> = faults.iter().map(|fault| fault.call).collect();
                         let row = if calls.len() == 1 { calls[0] } else { "several" };
-                        let how = if came { how } else { "no fault came".to_owned() };
+                        let how = if came { how } else { "no fault injected".to_owned() };
                         *seen.0.entry(row.to_owned()).or_default().entry(how).or_default() += 1;
                     }
                 }
@@ -378,14 +380,19 @@ fn try_all(name: &str, threads: usize, budget: Option<Duration>, cases: impl Ite
     let sum = |chosen: &dyn Fn(&str) -> bool| -> u64 {
         tally.values().flatten().filter(|(how, _)| chosen(how)).map(|(_, count)| count).sum()
     };
-    let (all, none) = (sum(&|_| true), sum(&|how| how == "no fault came"));
-    assert!(wrong.is_empty(), "{} cases beside {all} process runs went wrong:\n{}", wrong.len(), wrong.join("\n\n"));
-    assert!(none * 3 < all, "of {all} process runs {none} met no fault");
-    let reported = sum(&|how| how != "0" && how != "no fault came");
-    assert!(reported * 5 > all, "of {all} process runs only {reported} ended otherwise than without a fault");
+    let (all, none) = (sum(&|_| true), sum(&|how| how == "no fault injected"));
+    assert!(
+        wrong.is_empty(),
+        "{} cases went wrong, besides {all} process runs that ended well:\n{}",
+        wrong.len(),
+        wrong.join("\n\n")
+    );
+    assert!(none * 3 < all, "{none} of {all} process runs had no fault injected");
+    let reported = sum(&|how| how != "0" && how != "no fault injected");
+    assert!(reported * 5 > all, "only {reported} of {all} process runs ended differently because of a fault");
 }
 
-/// Returns all faults, one list for each call and error; a kill is one of the errors.
+/// Returns all faults: one list for each pair of call and error, in random order. A kill counts as an error.
 fn kinds(counts: &BTreeMap<&'static str, usize>, draw: &mut Draw) -> Vec<VecDeque<Fault>> {
     let chosen = std::env::var("HINDMOST_FAULTS_CALLS");
     let mut kinds = Vec::new();
@@ -417,13 +424,13 @@ fn in_turn(counts: &BTreeMap<&'static str, usize>) -> impl Iterator<Item = Fault
 }
 
 #[test]
-fn one_fault_at_any_system_call() {
+fn a_fault_at_any_system_call_keeps_results_right() {
     let Some(counts) = counted(false) else { return };
     try_all("one fault", 2, budget(35), in_turn(&counts).map(|fault| vec![vec![fault]]));
 }
 
 #[test]
-fn one_fault_at_any_system_call_of_a_resumed_run() {
+fn a_fault_at_any_system_call_of_a_resume_keeps_results_right() {
     let Some(counts) = counted(true) else { return };
     let cases = in_turn(&counts).enumerate();
     let cases = cases.map(|(number, fault)| vec![vec![death(number % DEATHS.len())], vec![fault]]);
@@ -431,7 +438,7 @@ fn one_fault_at_any_system_call_of_a_resumed_run() {
 }
 
 #[test]
-fn several_faults_over_up_to_four_process_runs() {
+fn faults_in_up_to_four_process_runs_keep_results_right() {
     let Some(counts) = counted(false) else { return };
     let mut draw = Draw(seed() ^ 0xfa17);
     let mut left = if budget(0).is_none() { 1500 } else { usize::MAX };

@@ -51,12 +51,12 @@ impl Job {
         fs::read_to_string(self.path().join(name)).map_or(0, |text| text.lines().count())
     }
 
-    /// Runs the job.
+    /// Runs the job to its end, whatever its exit code.
     pub fn run(&self, args: &[&str]) -> Ran {
         run_in(self.path(), &[&["run", "job.toml"], args].concat())
     }
 
-    /// Runs the job to its end. It must succeed.
+    /// Runs the job to its end and checks that it succeeds.
     pub fn done(&self, args: &[&str]) -> Ran {
         let ran = self.run(args);
         assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
@@ -121,11 +121,11 @@ impl Drop for Started {
     }
 }
 
-/// Waits until a condition holds; panics if that takes too long even on a slow machine.
+/// Waits until a condition holds; panics after two minutes.
 pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "{what} never came");
+        assert!(begun.elapsed() < Duration::from_mins(2), "this has not happened: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

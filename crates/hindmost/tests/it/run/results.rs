@@ -165,7 +165,7 @@ command = 'pwd > "$HINDMOST_OUTPUT/pwd"; env -0 > "$HINDMOST_OUTPUT/env"'
     fs::write(inputs.join(".hidden"), "").unwrap();
     fs::create_dir(inputs.join("folder")).unwrap();
 
-    // Variables of an outer run, within which this one may run, are not passed on.
+    // If a run is started by a task of another run, its tasks do not get the variables of the outer run.
     let mut command = hindmost();
     command.current_dir(job.path()).args(["run", "job.toml", "--nodes", "n1:2,n2:2", "--policy", "none"]);
     command.env("HINDMOST_INPUT", "theirs").env("HINDMOST_TASK", "77").env("INHERITED", "too");
@@ -346,7 +346,7 @@ touch "$HINDMOST_OUTPUT/whole"
     let ran = job.done(&["--policy", "none"]);
     assert!(ran.stderr.contains("stuck/1 attempt 0: took longer than its time limit of 1 s"), "{}", ran.stderr);
     assert_eq!(job.names("job.out/stuck/1"), ["whole"]);
-    wait_for("the end of what it had started", || !is_running(job.read("pid").trim()));
+    wait_for("the end of the child process", || !is_running(job.read("pid").trim()));
 
     let never =
         Job::new("[[phase]]\nname = \"a\"\ntasks = 1\nretries = 0\ntime_limit = 0.5\ncommand = \"sleep 1000\"\n");
@@ -402,7 +402,7 @@ fn a_closed_pipe_does_not_stop_the_run() {
                 let ran = started.wait();
                 assert_eq!(ran.code, Some(code), "{args:?}, stdout {out}, stderr {err}: {}{}", ran.stdout, ran.stderr);
                 assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
-                // The run finishes all the same.
+                // The run finishes although nobody reads its output.
                 assert!(job.has("two.out/sum/0/all") || code == 1);
             }
         }
@@ -422,7 +422,7 @@ fn text_fits_the_terminal() {
         assert_eq!(output.status.code(), Some(1));
         let stdout = String::from_utf8(output.stdout).unwrap();
         for line in stdout.lines().filter(|line| !line.contains(".hindmost/logs")) {
-            // A terminal narrower than the counts can't show the table.
+            // Counts are never shortened, so on a very narrow terminal lines are longer.
             assert!(line.chars().count() <= width.max(30), "{width}: {line:?}");
         }
         assert!(!stdout.contains('\x1b'));
@@ -481,7 +481,7 @@ fn other_commands_read_the_folder_of_a_run() {
 }
 
 #[test]
-fn a_run_knows_the_durations_of_an_earlier_one() {
+fn a_run_learns_durations_from_an_earlier_run() {
     let job = Job::new(TWO_PHASES);
     job.done(&["--out", "first"]);
     let learned = |folder: &str| job.read(&format!("{folder}/.hindmost/journal.jsonl")).contains("durations_learned");

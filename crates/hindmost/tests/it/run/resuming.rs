@@ -40,7 +40,7 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
     assert_eq!(job.lines("ran-2"), 3);
     assert!(!job.has("mended.out/map/2") && !job.has("ran-sum"));
 
-    // Nothing is corrected yet, so the task fails as many times again.
+    // Nothing is corrected yet, so all attempts of the task fail again.
     let failed = job.json(&["--resume", "--nodes", "n1:4"], 1);
     assert_eq!((&failed["state"], &failed["tasks"]), (&"failed".into(), &5.into()));
     let task = &failed["failed_tasks"][0];
@@ -49,7 +49,7 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
     assert!(task["stderr"].as_str().unwrap().contains("missing"), "{task}");
     assert_eq!(job.lines("ran-2"), 6);
 
-    // The nodes are those of the journal.
+    // Without --nodes, the resumed run has the nodes of the journal.
     job.write("mended", "");
     let done = job.json(&["--resume"], 0);
     assert_eq!((&done["state"], &done["failed_tasks"]), (&"done".into(), &Value::Array(Vec::new())));
@@ -153,7 +153,7 @@ fn a_killed_run_keeps_its_finished_and_running_tasks() {
 }
 
 #[test]
-fn one_folder_is_for_one_run_at_a_time() {
+fn a_folder_in_use_is_refused_to_a_second_run() {
     let job = Job::new(WAITS);
     let started = job.start(&NODES);
     wait_for("the slow phase", || job.lines("pids") == 2);
@@ -164,7 +164,7 @@ fn one_folder_is_for_one_run_at_a_time() {
     }
     // Another folder is allowed.
     let other = job.start(&[&NODES[..], &["--out", "other"]].concat());
-    wait_for("the slow phase of the other", || job.lines("pids") == 4);
+    wait_for("the slow phase of the other run", || job.lines("pids") == 4);
     job.write("go", "");
     assert_eq!((started.wait().code, other.wait().code), (Some(0), Some(0)));
     assert!(job.has("other/slow/1/n") && job.has("waits.out/slow/1/n"));
@@ -230,7 +230,7 @@ fn attempts_of_an_old_command_are_started_again() {
 }
 
 #[test]
-fn an_attempt_that_ended_unseen_has_its_true_duration() {
+fn an_attempt_that_ended_before_a_resume_has_its_duration() {
     let job = Job::new(WAITS);
     let begun = Instant::now();
     let started = job.start(&NODES);
@@ -244,7 +244,7 @@ fn an_attempt_that_ended_unseen_has_its_true_duration() {
         let names = job.names(attempts);
         names.iter().find(of_task).is_some_and(|name| job.lines(&format!("{attempts}/{name}/end")) == 1)
     };
-    wait_for("their ends", || ends(0) && ends(1));
+    wait_for("the ends of both attempts", || ends(0) && ends(1));
     let so_far = begun.elapsed().as_secs_f64();
     std::thread::sleep(Duration::from_millis(1500));
     let result = job.json(&["--resume"], 0);

@@ -2,7 +2,7 @@
 
 use super::Job;
 
-/// Runs a job with an attempt that hangs until it is killed.
+/// Runs a job with an attempt that hangs until it is killed. Checks that a copy has finished its task.
 fn ends_by_a_copy(what: &str, phase: &str, args: &[&str]) {
     let job = Job::new(&format!("[[phase]]\nname = \"hangs\"\n{phase}\n"));
     for task in 0..6 {
@@ -50,7 +50,7 @@ fn a_hang_after_reading_the_input_ends_by_a_copy() {
 }
 
 #[test]
-fn a_hang_within_the_input_ends_by_a_copy() {
+fn a_hang_while_reading_the_input_ends_by_a_copy() {
     let phase = format!(
         r#"inputs = "input.*"
 command = '''

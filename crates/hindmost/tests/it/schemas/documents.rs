@@ -1,5 +1,5 @@
-//! The documents that commands print with `--json`. Most are types of the libraries. The others are described here,
-//! because the command makes them of several parts.
+//! The documents that commands print with `--json`. Most of them have a type in a library. Documents that a command
+//! assembles from several parts are described here.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub fn schema() -> Value {
     of_json_documents("Hindmost JSON output", ABOUT, DOCUMENTS)
 }
 
-/// The names of the definitions.
+/// Returns the names of the documents' definitions.
 pub fn names() -> Vec<&'static str> {
     DOCUMENTS.iter().map(|(name, ..)| *name).collect()
 }
@@ -96,7 +96,7 @@ documents! {
 
     /// The slow node.
     struct Slowed {
-        /// Its name.
+        /// Name of the node.
         node: String,
         /// How many times as long its tasks take.
         factor: f64,
@@ -118,15 +118,15 @@ documents! {
 
     /// A job file that was checked, with all defaults, and the nodes on which it would run.
     struct CheckedJob {
-        /// The job's name.
+        /// Name of the job.
         job: String,
-        /// The job file's folder.
+        /// Folder of the job file.
         folder: String,
-        /// The policy.
+        /// The policy of the run, with its parameters.
         policy: String,
-        /// The progress model.
+        /// The progress model of the run.
         knowledge: String,
-        /// The nodes.
+        /// The nodes on which the job would run.
         nodes: Vec<Node>,
         /// Seconds from the start until the job should be done; null without a deadline.
         deadline: Option<f64>,
@@ -142,15 +142,15 @@ documents! {
 
     /// A node that a job would run on.
     struct Node {
-        /// Its name.
+        /// Name of the node.
         name: String,
-        /// Its resources by name: `cpus`, `memory` in bytes, and others.
+        /// Resources of the node by name: `cpus`, `memory` in bytes, and others.
         capacity: BTreeMap<String, f64>,
     }
 
     /// A phase of a checked job file.
     struct CheckedPhase {
-        /// Its name.
+        /// Name of the phase.
         name: String,
         /// Names of the phases that must be finished before.
         after: Vec<String>,
@@ -180,9 +180,9 @@ documents! {
     struct Explanation {
         /// The task, as PHASE/NUMBER.
         task: String,
-        /// The policy.
+        /// The policy of the recorded run.
         policy: String,
-        /// The progress model.
+        /// The progress model of the recorded run.
         knowledge: String,
         /// Events and decisions in order of time.
         steps: Vec<Step>,
@@ -243,7 +243,7 @@ documents! {
 
     /// The load below which two copies of every task shorten the mean delay.
     struct Cutoff {
-        /// The load, a share of the machines' time; null if there is none.
+        /// The load below which two copies pay, as a share of the machines' time; null if there is none.
         omega: Option<f64>,
         /// The arrival rate at this load, jobs a second; null if there is none.
         lambda: Option<f64>,
@@ -288,9 +288,9 @@ documents! {
     struct Catalogue {
         /// The order of scenarios that name none.
         default_order: String,
-        /// The orders of jobs.
+        /// All orders of jobs.
         orders: Vec<OrderEntry>,
-        /// The systems.
+        /// All systems.
         systems: Vec<SystemEntry>,
     }
 
@@ -300,7 +300,7 @@ documents! {
         name: String,
         /// Which job is served first, in a line.
         about: String,
-        /// What it does, in two sentences.
+        /// What the order does, in two sentences.
         does: String,
         /// The conditions under which it gives good results.
         wins: String,
@@ -310,7 +310,7 @@ documents! {
         key: String,
         /// The paper or program that it comes from.
         source: String,
-        /// Its parameters.
+        /// Parameters of the order.
         parameters: Vec<ParameterEntry>,
     }
 
@@ -318,31 +318,31 @@ documents! {
     struct SystemEntry {
         /// Name on the command line and in files.
         name: String,
-        /// What it does, in a line.
+        /// What the system does, in a line.
         about: String,
-        /// What it does, in two or three sentences.
+        /// What the system does, in two or three sentences.
         does: String,
         /// The conditions under which it gives good results.
         wins: String,
         /// The conditions under which another system gives better results.
         loses: String,
-        /// Its passes, in the order in which they decide.
+        /// Passes of the system, in the order in which they decide.
         passes: String,
         /// The paper or program that it comes from.
         source: String,
         /// The name of its own order of jobs; null if it runs under the scenario's order.
         order: Option<String>,
-        /// Its parameters.
+        /// Parameters of the system.
         parameters: Vec<ParameterEntry>,
     }
 
     /// A parameter of an order or system.
     struct ParameterEntry {
-        /// Its name.
+        /// Name of the parameter.
         name: String,
-        /// Its default, as text.
+        /// Default value, as text.
         default: String,
-        /// Its meaning.
+        /// What the parameter sets.
         about: String,
         /// The unit of its numbers; left out for shares, probabilities, ratios and words.
         #[schemars(with = "String", skip_serializing_if = "Option::is_none")]

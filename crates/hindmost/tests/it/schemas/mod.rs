@@ -22,6 +22,7 @@ fn project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
+/// Checks that a file has this schema, or writes the file if [`UPDATE`] is set.
 fn is_current(file: &str, schema: &Value) {
     let current = format!("{schema:#}\n");
     let path = project(file);
@@ -32,7 +33,7 @@ fn is_current(file: &str, schema: &Value) {
     assert!(written == current, "{file} is not current: {UPDATE}=1 cargo test -p hindmost --test it schemas writes it");
 }
 
-/// Returns the schema without leave to add keys, so that a key that it does not describe is an error.
+/// Returns the schema with additional keys forbidden, so that a key that it does not describe is an error.
 fn closed(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(entries) => {
@@ -49,7 +50,8 @@ fn closed(mut schema: Value) -> Value {
     schema
 }
 
-/// Checks that a command's document conforms to its definition, which is named as the command, and has no other keys.
+/// Checks that a command's document conforms to its definition in the schema and has no other keys. The definition has
+/// the command's name.
 pub fn conforms(command: &str, document: &Value) {
     let schema = closed(documents::schema());
     Validator::new(&schema).check(Some(command), document).unwrap_or_else(|error| panic!("{command}: {error}"));
@@ -65,7 +67,7 @@ fn undescribed(schema: &Value, found: &mut Vec<String>) {
     match schema {
         Value::Object(entries) => {
             for (key, rule) in entries.get("properties").and_then(Value::as_object).into_iter().flatten() {
-                // The variant of an enumeration is described beside its key.
+                // The description of an enumeration's variant is next to `properties`, not in them.
                 if rule.get("description").is_none() && entries.get("description").is_none() {
                     found.push(key.clone());
                 }
@@ -121,7 +123,7 @@ fn scenarios_conform_to_their_schema() {
     assert!(blocks.len() >= 4);
     for block in &blocks {
         let table: toml::Table = block.parse().unwrap();
-        // Examples of a part are completed by the first example, which is a whole scenario, or by a small one.
+        // An example of a part of a scenario is completed with a small cluster and workload.
         let part = |key: &str, rest: &str| if table.contains_key(key) { "" } else { rest }.to_owned();
         let listed = block.starts_with("[[workload.job.phase]]");
         let kind = if listed { "[[workload.job]]\nname = \"kind\"\n" } else { "" };
@@ -162,7 +164,9 @@ fn schema_and_program_refuse_the_same_wrong_scenarios() {
         scenario_conforms(&valid).unwrap();
         assert_eq!(exit_code(&valid), Some(0), "{valid}");
     }
-    for knowledge in ["oracle", "progress(0)", "progress(.5)", "progress(0.99)", "progress(1e-3)", "progress( uniform )"] {
+    for knowledge in
+        ["oracle", "progress(0)", "progress(.5)", "progress(0.99)", "progress(1e-3)", "progress( uniform )"]
+    {
         let valid = scenario.replacen("age", knowledge, 1);
         scenario_conforms(&valid).unwrap();
         assert_eq!(exit_code(&valid), Some(0), "{valid}");
@@ -279,7 +283,7 @@ fn documents_of_live_runs_conform() {
 }
 
 #[test]
-fn other_documents_do_not_conform() {
+fn wrong_documents_do_not_conform() {
     let schema = documents::schema();
     let definitions = schema["$defs"].as_object().unwrap();
     assert!(documents::names().iter().all(|name| definitions.contains_key(*name)), "{:?}", documents::names());

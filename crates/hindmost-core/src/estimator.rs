@@ -208,7 +208,7 @@ struct AgeTable(RefCell<(Shapes, FxHashMap<Question, Option<f64>>)>);
 /// Key of the cache: a shape of a distribution, and the parameters of a test in units of the mean duration.
 type Question = (ShapeNumber, [u64; 2]);
 
-/// Number of ages at which the cache is cleared.
+/// When the cache holds this many ages, it is cleared.
 const QUESTIONS_REMEMBERED: usize = 10_000;
 
 impl AgeTable {

@@ -37,8 +37,8 @@ impl Shapes {
     }
 }
 
-/// Returns the same distribution for all distributions of one shape. A parameter that defines the shape is copied
-/// without rounding.
+/// Returns a distribution that represents the shape: it is equal for all distributions of the same shape. A parameter
+/// that defines the shape is copied without rounding.
 pub fn shape(distribution: &Distribution) -> Distribution {
     let canonical = match distribution {
         Distribution::Pareto(pareto) if pareto.maximum().is_none() => Distribution::pareto(pareto.alpha(), 1.0),

@@ -1,4 +1,5 @@
-//! Data for the figures of a comparison, beyond its summary: whole distributions, and single jobs attempt by attempt.
+//! Data for the figures of a comparison that are not in its summary: distributions over all jobs, and the attempts of
+//! single jobs.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_of_many_values_are_bounded_and_exact() {
+    fn a_large_distribution_has_a_limited_number_of_points() {
         let values: Vec<f64> = (0..100_003u32).map(|at| f64::from(at.wrapping_mul(2_654_435_761) % 50_021)).collect();
         let cdf = Cdf::of(values.clone());
         assert!(!cdf.whole && cdf.points.len() <= 2 * STEPS + 1, "{}", cdf.points.len());

@@ -144,7 +144,7 @@ impl Counts {
 impl RunSummary {
     /// Summarises the first job of a recorded run; `None` if the timeline has no job. `failed_tasks`, the policy and
     /// its progress model are copied into the summary. Attempts that follow a failure do not count as redundant copies.
-    /// `wasted_share` is the share of all attempts' time that losing copies ran.
+    /// `wasted_share` is the running time of losing copies as a share of the running time of all attempts.
     pub fn of(
         timeline: &Timeline,
         state: RunState,

@@ -61,8 +61,8 @@ pub trait Order: Send {
         true
     }
 
-    /// Returns how far an order with limits currently allows jobs to exceed their basic limits, in a unit of the
-    /// order's own. It is compared with [`Order::slack_needed`].
+    /// Returns how far jobs may now exceed their limits, for orders that give each job a limit. 0 if jobs may not
+    /// exceed it. The order defines the unit; [`Order::slack_needed`] has the same unit.
     fn slack(&self) -> f64 {
         0.0
     }

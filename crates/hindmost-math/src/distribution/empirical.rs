@@ -113,13 +113,13 @@ impl Family for Empirical {
         (self.values.len() - self.up_to(t)) as f64 / self.count()
     }
     fn quantile(&self, p: f64) -> f64 {
-        // The smallest value with F ≥ p.
+        // Find the smallest value with F ≥ p.
         let rank = (p * self.count()).ceil() as usize;
         self.values[rank.clamp(1, self.values.len()) - 1]
     }
     #[inline]
     fn survival_quantile(&self, q: f64) -> f64 {
-        // The smallest value with S ≤ q.
+        // Find the smallest value with S ≤ q.
         let above = (q * self.count()) as usize;
         let rank = self.values.len().saturating_sub(above).max(1);
         self.values[rank - 1]

@@ -150,9 +150,9 @@ impl Summary {
         })
     }
 
-    /// Returns the largest vertical distance between the distribution functions of two distributions: the logarithms of
-    /// the `tail` largest values, minus the logarithm of the next smaller value, and the exponential distribution with
-    /// mean `scale`.
+    /// Compares the tail with the exponential distribution of mean `scale`. Takes the logarithms of the `tail` largest
+    /// values, subtracts the logarithm of the next smaller value, and returns the largest vertical distance between
+    /// both distribution functions.
     pub(super) fn tail_distance(&self, tail: usize, scale: f64) -> f64 {
         let Some(from) = self.largest.get(tail).map(|value| value.ln()) else { return f64::NAN };
         let mut distance: f64 = 0.0;

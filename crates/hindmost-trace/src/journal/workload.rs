@@ -45,7 +45,7 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
             if known.is_empty() {
                 known.clone_from(fallback);
                 warnings.push(format!(
-                    "No task of phase {:?} of job {:?} has finished, so the phase's durations are drawn from those of {source}.",
+                    "No task of phase {:?} of job {:?} has finished, so the phase's durations are drawn from the durations of {source}.",
                     phase.name, spec.name
                 ));
             }

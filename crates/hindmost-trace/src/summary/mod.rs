@@ -32,7 +32,7 @@ pub struct TraceSummary {
     /// `SparkListenerTaskEnd` events. A task is identified by its partition if the log has it (`Partition ID`, Spark
     /// 3.3 and later), otherwise by its index within the stage. A stage that is resubmitted for a few lost partitions
     /// numbers its tasks from 0 again. If the submission has as many tasks as have not succeeded before, the reader
-    /// matches both in order; otherwise the submission's attempts count for no task.
+    /// matches its tasks with these, in order of their indices; otherwise the submission's attempts count for no task.
     pub tasks: u64,
     /// `SparkListenerTaskEnd` events, whatever their outcome. An event that is in the log twice counts once.
     ///

@@ -10,7 +10,7 @@
 
 use crate::cluster::{Applied, Attempt, Cluster, Job, RecordError};
 use crate::estimator::Estimator;
-use crate::ids::{AttemptId, TaskId};
+use crate::ids::{AttemptId, JobId, TaskId};
 use crate::policy::{Policy, Refused};
 use crate::record::{Decision, Event};
 use crate::time::Time;
@@ -58,9 +58,9 @@ pub struct Session {
 pub struct Stepped {
     /// Changes that the event caused and that it does not contain, for example that a task has its winner.
     pub applied: Applied,
-    /// The job that left the cluster in this step, because it is finished and its last attempt has ended. `None` if no
-    /// job left.
-    pub retired: Option<Box<Job>>,
+    /// The jobs that left the cluster in this step, because they are finished and their last attempts have ended. The loss
+    /// of a node may remove several jobs, every other event removes at most one.
+    pub retired: Vec<Box<Job>>,
 }
 
 /// The policy's answer to an event.
@@ -145,12 +145,13 @@ impl Session {
     }
 
     /// Applies an event at a time, passes it to the policy (which decides if the event is [`Event::Round`]), and
-    /// removes the job if the event ended its last attempt.
+    /// removes the finished jobs whose last attempts the event ended.
     ///
     /// # Errors
     /// If the event does not fit the state, or if the sink returns an error. An event that does not fit leaves the
     /// state unchanged.
     pub fn step<S: Sink>(&mut self, at: Time, event: &Event, sink: &mut S) -> Result<Stepped, S::Error> {
+        let may_retire = self.jobs_that_may_retire(event);
         let applied = self.cluster.apply_event(at, event)?;
         sink.applied(at, event, applied, self)?;
         let Session { cluster, policy, estimator, decisions } = self;
@@ -163,17 +164,22 @@ impl Session {
         let answered = sink.decided(Decided { at, decisions, reasons, refused, cluster });
         decisions.clear();
         answered?;
-        Ok(Stepped { applied, retired: self.retire(event) })
-    }
-
-    /// Removes the job of an attempt that has ended, if the job is finished and this was its last attempt.
-    fn retire(&mut self, event: &Event) -> Option<Box<Job>> {
-        match event {
+        let retired = match event {
             Event::AttemptFinished { attempt }
             | Event::AttemptStopped { attempt }
-            | Event::AttemptFailed { attempt, .. } => self.cluster.retire(attempt.task.job),
-            _ => None,
-        }
+            | Event::AttemptFailed { attempt, .. } => self.cluster.retire(attempt.task.job).into_iter().collect(),
+            _ => may_retire.into_iter().filter_map(|job| self.cluster.retire(job)).collect(),
+        };
+        Ok(Stepped { applied, retired })
+    }
+
+    /// Returns the jobs with attempts on a node that is lost, in the order of their ids; empty for every other event.
+    fn jobs_that_may_retire(&self, event: &Event) -> Vec<JobId> {
+        let Event::NodeLost { node } = event else { return Vec::new() };
+        let mut jobs: Vec<JobId> = self.cluster.attempts_on(*node).map(|attempt| attempt.id().task.job).collect();
+        jobs.sort_unstable();
+        jobs.dedup();
+        jobs
     }
 
     /// Returns the state after the last step.

@@ -222,8 +222,10 @@ impl<'a> Verifier<'a> {
         if let (Applied { won: true, .. }, Event::AttemptFinished { attempt }) = (stepped.applied, event) {
             self.winners.entry(attempt.task.job).or_default().insert(attempt.task, (attempt.copy, at));
         }
-        if let Some(job) = stepped.retired.filter(|_| !self.is_live()) {
-            self.winners.remove(&job.id());
+        if !self.is_live() {
+            for job in &stepped.retired {
+                self.winners.remove(&job.id());
+            }
         }
         Ok(())
     }

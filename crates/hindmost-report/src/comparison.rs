@@ -1,4 +1,4 @@
-//! The comparison of policies as a table for the terminal.
+//! Renders the comparison of policies as a table for the terminal.
 
 use comfy_table::{ContentArrangement, Table};
 use hindmost_core::metrics::{Comparison, PolicyResult, Summary};
@@ -7,7 +7,7 @@ use crate::figures::raised;
 use crate::table::{Column, STYLE, finished, narrowed, widest};
 use crate::text::{counted, grouped, percent, wrapped};
 
-/// The columns from left to right; the least important ones need the widest terminal.
+/// The columns from left to right. The less important a column is, the wider a terminal has to be to show it.
 const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: "policy", from_width: 0, cell: |row| row.policy.clone() },
     Column { heading: "mean\nflowtime (s)", from_width: 0, cell: |row| with_interval(&row.flowtime) },
@@ -22,11 +22,12 @@ const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: "busy", from_width: 105, cell: |row| percent(row.utilization) },
 ];
 
+// The headings of percentiles, which are left out if there is only one job.
 const P50: &str = "p50\n(s)";
 const P95: &str = "p95\n(s)";
 const P99: &str = "p99\n(s)";
 
-/// Returns the comparison as a table of at most `width` columns of text, with footnotes.
+/// Returns the comparison as text of at most `width` columns: a table for each point of a sweep, then footnotes.
 pub fn text(compared: &Comparison, width: u16) -> String {
     let mut text = wrapped(&heading(compared), usize::from(width), 2) + "\n";
     let differ = sizes(compared).len() > 1;
@@ -44,26 +45,28 @@ pub fn text(compared: &Comparison, width: u16) -> String {
     text
 }
 
+/// Returns the first line: the scenario, its size, the number of seeds and the progress model.
 fn heading(compared: &Comparison) -> String {
     let seeds = match compared.seeds.len() as u64 {
         _ if is_swept(compared, "seeds") => "the swept numbers of seeds".to_owned(),
         seeds => counted(seeds, "seed"),
     };
     let knowledge = if is_swept(compared, "knowledge") { "swept".to_owned() } else { compared.knowledge.to_string() };
-    let each = if sets(compared).len() > 1 && sizes(compared).len() > 1 { " at a point" } else { "" };
+    let each = if sets(compared).len() > 1 && sizes(compared).len() > 1 { " at each point of the sweep," } else { "" };
     format!("{}: {}{each} over {seeds}, knowledge {knowledge}", compared.scenario, size_text(&sizes(compared)))
 }
 
-/// Returns whether a key is one of the swept keys.
+/// Returns whether `key` is one of the keys that the sweep varies.
 pub(crate) fn is_swept(compared: &Comparison, key: &str) -> bool {
     compared.results.iter().any(|row| row.set.iter().any(|(other, _)| other == key))
 }
 
-/// Returns the numbers of jobs and tasks, each pair once; the points of a sweep may have different ones.
+/// Returns the numbers of jobs and tasks of all points of a sweep, each pair once.
 pub(crate) fn sizes(compared: &Comparison) -> Vec<[u64; 2]> {
     sizes_of(&compared.results.iter().collect::<Vec<_>>())
 }
 
+/// Returns the numbers of jobs and tasks of some results, each pair once.
 pub(crate) fn sizes_of(rows: &[&PolicyResult]) -> Vec<[u64; 2]> {
     let mut sizes: Vec<[u64; 2]> = rows.iter().map(|row| [row.jobs, row.tasks]).collect();
     sizes.sort_unstable();
@@ -71,7 +74,7 @@ pub(crate) fn sizes_of(rows: &[&PolicyResult]) -> Vec<[u64; 2]> {
     sizes
 }
 
-/// Writes the numbers of jobs and tasks as text, as ranges where points differ: `104 to 211 jobs of 5 300 tasks`.
+/// Formats the numbers of jobs and tasks. If points differ, the numbers are ranges: `104 to 211 jobs of 5 300 tasks`.
 pub(crate) fn size_text(sizes: &[[u64; 2]]) -> String {
     let range = |at: usize, what: &str| {
         let numbers = || sizes.iter().map(|size| size[at]);
@@ -83,6 +86,7 @@ pub(crate) fn size_text(sizes: &[[u64; 2]]) -> String {
     format!("{} of {}", range(0, "job"), range(1, "task"))
 }
 
+/// Returns the points of a sweep, each as its keys with their values. Without a sweep there is one point without keys.
 pub(crate) fn sets(compared: &Comparison) -> Vec<Vec<(String, String)>> {
     let mut sets: Vec<Vec<(String, String)>> = Vec::new();
     for row in &compared.results {
@@ -102,7 +106,7 @@ pub(crate) fn seeds_at(compared: &Comparison, set: &[(String, String)]) -> usize
 fn table(rows: &[&PolicyResult], seeds: usize, width: u16) -> String {
     let single = one_job(rows, seeds);
     let columns = COLUMNS.iter().filter(|column| !single || ![P50, P95, P99].contains(&column.heading));
-    // Names of policies are never shortened: a table that is still too wide is broken into lines.
+    // Names of policies are never shortened. If the table is still too wide, its cells are wrapped.
     let drawn = narrowed(columns, width, 1, |columns, _| draw(columns, rows, None));
     if widest(&drawn) <= usize::from(width) {
         return drawn;
@@ -111,11 +115,13 @@ fn table(rows: &[&PolicyResult], seeds: usize, width: u16) -> String {
     draw(&needed, rows, Some(width))
 }
 
-/// Returns true if no policy has finished more than one job per seed. A single job has no quantiles.
+/// Returns true if no policy has finished more than one job on each seed. Percentiles over a single job would all be its
+/// flowtime, so they are not shown.
 pub(crate) fn one_job(rows: &[&PolicyResult], seeds: usize) -> bool {
     rows.iter().all(|row| row.jobs.saturating_sub(row.unfinished_jobs) <= seeds as u64)
 }
 
+/// Draws a table. If `width` is given, cells are wrapped so that the table has at most this many columns of text.
 fn draw(columns: &[&Column<PolicyResult>], rows: &[&PolicyResult], width: Option<u16>) -> String {
     let mut table = Table::new();
     table.load_style(STYLE);
@@ -130,6 +136,7 @@ fn draw(columns: &[&Column<PolicyResult>], rows: &[&PolicyResult], width: Option
     finished(&mut table, 1)
 }
 
+/// Explains the columns, and what the numbers leave out.
 fn footnotes(compared: &Comparison, width: u16) -> String {
     let mut notes = vec![
         "Flowtime (job completion time): from a job's arrival to its finish. The mean is over the seeds' means, ± half \
@@ -148,6 +155,7 @@ fn footnotes(compared: &Comparison, width: u16) -> String {
     notes.iter().map(|note| wrapped(note, usize::from(width), 0)).collect::<Vec<_>>().join("\n")
 }
 
+/// Turns a note into a sentence with a capital letter and a full stop.
 fn capitalised(note: &str) -> String {
     let mut chars = note.chars();
     let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -155,6 +163,7 @@ fn capitalised(note: &str) -> String {
     format!("{first}{}{end}", chars.as_str())
 }
 
+/// Formats a mean with half of its interval; a dash if there is no mean.
 pub(crate) fn with_interval(summary: &Summary) -> String {
     match (summary.mean, summary.ci95) {
         (Some(mean), Some([low, high])) => {
@@ -164,7 +173,7 @@ pub(crate) fn with_interval(summary: &Summary) -> String {
     }
 }
 
-/// Returns half of an interval's width; 0 where rounding errors are all that is left of it.
+/// Returns half of an interval's width; 0 if it is so small that it can only be a rounding error.
 pub(crate) fn half_width(mean: f64, [low, high]: [f64; 2]) -> f64 {
     let half = (high - low) / 2.0;
     if half.abs() <= 1e-9 * mean.abs() { 0.0 } else { half }
@@ -178,7 +187,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), significant)
 }
 
-/// Formats a number with four significant digits; very small and very large ones with a power of ten.
+/// Formats a number with four significant digits. Sizes below 0.0001 and from 10⁷ on are written with a power of ten.
 pub(crate) fn significant(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -217,6 +226,7 @@ mod tests {
             slowdown: summary,
             utilization: 0.5,
             makespan: 100.0,
+            lost_attempts: 0,
             copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
             versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None },
             energy_joules: None,
@@ -236,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heading_shows_how_many_jobs_each_point_has() {
+    fn headings_show_the_number_of_jobs_of_each_point() {
         let heading = |results| {
             let text = text(&compared(results), 120);
             let point = text.lines().find(|line| line.contains(" = ")).unwrap_or("").to_owned();
@@ -249,7 +259,10 @@ mod tests {
         );
         let at = |value, size| [row("none", &[("rate", value)], size), row("pace", &[("rate", value)], size)];
         let (first, point) = heading([at("0.5", [104, 2684]), at("1", [211, 5300])].concat());
-        assert_eq!(first, "small: 104 to 211 jobs of 2 684 to 5 300 tasks at a point over 2 seeds, knowledge oracle");
+        assert_eq!(
+            first,
+            "small: 104 to 211 jobs of 2 684 to 5 300 tasks at each point of the sweep, over 2 seeds, knowledge oracle"
+        );
         assert_eq!(point, "rate = 0.5: 104 jobs of 2 684 tasks");
         let (first, point) = heading([at("0.5", [1, 10]), at("1", [1, 10])].concat());
         assert_eq!(
@@ -261,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_of_a_single_job_are_not_shown() {
+    fn percentiles_of_a_single_job_are_not_shown() {
         let first = |jobs| text(&compared(vec![row("none", &[], [jobs, 10])]), 120).lines().nth(1).map(str::to_owned);
         // The results have two seeds, so two jobs are one job for each seed.
         assert!(first(3).is_some_and(|line| line.contains("p50")));

@@ -3,15 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::time::Time;
 
 /// A future event. Events at the same time occur in the order of these variants. The agenda does not contain the
-/// arrivals of jobs, which occur between finishes and watches.
+/// arrivals of jobs, which occur between finishes and losses of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// An attempt finishes, if it is still running.
     Finish(AttemptId),
+    /// A node is lost.
+    Lose(NodeId),
+    /// A lost node returns.
+    Return(NodeId),
     /// A watched condition on this attempt becomes true. If the flag is true, the event reveals the attempt's expected
     /// finish.
     Watch(AttemptId, bool),
@@ -25,9 +29,11 @@ pub(crate) const MOST_PHASES: usize = 1 << 20;
 pub(crate) const MOST_COPIES: u32 = 1 << 20;
 
 const FINISH: u128 = 0;
-const WATCH: u128 = 1;
-const WATCH_REVEALED: u128 = 2;
-const WAKE: u128 = 3;
+const LOSE: u128 = 1;
+const RETURN: u128 = 2;
+const WATCH: u128 = 3;
+const WATCH_REVEALED: u128 = 4;
+const WAKE: u128 = 5;
 
 /// The heap of future events. An entry has the time in ticks and a number that is packed from kind and attempt, because
 /// numbers are fast to compare.
@@ -60,6 +66,8 @@ impl Agenda {
     pub(crate) fn push(&mut self, at: Time, due: Due) {
         let key = match due {
             Due::Finish(attempt) => pack(FINISH, attempt),
+            Due::Lose(node) => LOSE << 124 | u128::from(node.0),
+            Due::Return(node) => RETURN << 124 | u128::from(node.0),
             Due::Watch(attempt, false) => pack(WATCH, attempt),
             Due::Watch(attempt, true) => pack(WATCH_REVEALED, attempt),
             Due::Wake => WAKE << 124,
@@ -83,6 +91,8 @@ impl Agenda {
         let Reverse((at, key)) = self.heap.pop()?;
         let due = match key >> 124 {
             FINISH => Due::Finish(unpack(key)),
+            LOSE => Due::Lose(NodeId(key as u32)),
+            RETURN => Due::Return(NodeId(key as u32)),
             WATCH => Due::Watch(unpack(key), false),
             WATCH_REVEALED => Due::Watch(unpack(key), true),
             _ => Due::Wake,
@@ -104,6 +114,8 @@ mod tests {
             (7, Due::Finish(attempt(1, 0, 2, 0))),
             (7, Due::Finish(attempt(1, 0, 2, 1))),
             (7, Due::Finish(attempt(1, 1, 0, 0))),
+            (7, Due::Lose(NodeId(u32::MAX))),
+            (7, Due::Return(NodeId(0))),
             (7, Due::Watch(attempt(0, 0, 0, 0), false)),
             (7, Due::Watch(attempt(0, 0, 0, 0), true)),
             (7, Due::Wake),

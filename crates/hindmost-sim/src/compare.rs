@@ -66,6 +66,7 @@ fn policy_result(policy: String, seeds: &[RunResult], ratios: &[f64], set: &[(St
             won: sum(|seed| seed.copies_won),
             wasted_share: if total > 0.0 { wasted / total } else { 0.0 },
         },
+        lost_attempts: sum(|seed| seed.lost_attempts),
         versus_first: VersusFirst { flowtime_ratio: mean(ratios), ci95: student_interval(ratios) },
         energy_joules: None,
         pocd: (with_deadline > 0).then(|| met as f64 / with_deadline as f64),

@@ -126,7 +126,7 @@ impl Experiment {
             let capacity = class.capacity().map_err(wrong)?;
             nodes.push(NodeKind {
                 count: class.count,
-                name: class.name.clone().unwrap_or_else(|| "node".to_owned()),
+                name: class.prefix().to_owned(),
                 numbered: true,
                 capacity: dimensions.amounts(&capacity).map_err(|error| wrong(error.to_string()))?,
                 speed: class.speed.clone(),
@@ -156,6 +156,7 @@ impl Experiment {
             seed: 0,
             gamma: scenario.gamma,
             queues: scenario.queue.clone(),
+            outages: scenario.cluster.outages().map_err(wrong)?,
             network: scenario.network.as_ref().map(NetworkSpec::network),
         };
         Ok(Experiment {

@@ -20,6 +20,8 @@ pub enum Outcome {
     Lost,
     /// Stopped and replaced by a new attempt of its task, which took over its resources.
     Replaced,
+    /// Lost with its node.
+    NodeLost,
     /// Still running when the run stopped.
     Unfinished,
 }
@@ -31,6 +33,7 @@ impl Outcome {
             Outcome::Won => "won",
             Outcome::Lost => "lost",
             Outcome::Replaced => "replaced",
+            Outcome::NodeLost => "node_lost",
             Outcome::Unfinished => "unfinished",
         }
     }
@@ -53,6 +56,8 @@ pub struct AttemptResult<'a> {
     pub end: Time,
     /// How it ended.
     pub outcome: Outcome,
+    /// True if it started because all earlier copies of its task were lost with their nodes.
+    pub is_relaunch: bool,
 }
 
 impl AttemptResult<'_> {

@@ -17,6 +17,7 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, Setting};
 use rustc_hash::FxHashMap;
 
+use crate::driver::outages::merged;
 use crate::driver::{Control, NodeSetup, RunResult, SimulationError};
 use crate::experiment::{Experiment, Results};
 use crate::output::{AttemptResult, Outcome, Output};
@@ -210,6 +211,7 @@ impl Output for Collector<'_> {
             Outcome::Won => AttemptEnd::Won,
             Outcome::Lost => AttemptEnd::Lost,
             Outcome::Replaced => AttemptEnd::Replaced,
+            Outcome::NodeLost => AttemptEnd::NodeLost,
             Outcome::Unfinished => AttemptEnd::Running,
         };
         timeline.end = timeline.end.max(result.end);
@@ -227,8 +229,7 @@ impl Output for Collector<'_> {
             start: result.start,
             end: result.end,
             outcome,
-            // Attempts do not fail in a simulation, so every attempt except a task's first is a copy.
-            redundant: result.attempt.copy > 0,
+            redundant: result.attempt.copy > 0 && !result.is_relaunch,
             from_progress: 0.0,
         });
         // Losing attempts end at the same time as the winner, before the driver checks this flag.
@@ -267,8 +268,16 @@ fn attempts_of(
         Err(error) => return Err(error),
     }
     let mut seen = collector.seen;
+    let outages = merged(&experiment.setup.outages);
     for one in &mut seen {
         one.timeline.rows.sort_by_key(|row| (row.start, row.attempt));
+        for outage in &outages {
+            let end = one.timeline.end;
+            if let Some(node) = one.nodes.get(&outage.node).filter(|_| outage.from < end) {
+                let lost_and_returned = &mut one.timeline.nodes[*node as usize].lost_and_returned;
+                lost_and_returned.extend([outage.from, outage.until].into_iter().filter(|at| *at < end));
+            }
+        }
     }
     Ok(seen)
 }

@@ -73,6 +73,7 @@ impl From<SimulationError> for Failure {
             | SimulationError::TooFewDurations { .. }
             | SimulationError::DoesNotFit { .. }
             | SimulationError::BeyondMaximum { .. }
+            | SimulationError::NodesLost(_)
             | SimulationError::TooLarge(_) => Failure::input(error),
             SimulationError::Record(_) | SimulationError::Stuck(_) | SimulationError::Output(_) => Failure::work(error),
         }

@@ -14,6 +14,7 @@ use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
 use super::attempt::AttemptState;
+use super::end::Ending;
 use super::job::Job;
 use super::node::Node;
 use super::tasks_by_input::TasksByInput;
@@ -135,7 +136,7 @@ impl Cluster {
                 }
                 Ok(Applied::default())
             }
-            Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, true),
+            Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, Ending::Finished),
             Event::AttemptFailed { attempt, reason, .. } => {
                 // Remember the node only if the attempt itself failed. If something else ended it, the node may not be
                 // the cause.
@@ -143,9 +144,9 @@ impl Cluster {
                     let node = self.attempts.get(slot).node;
                     self.failed_on.entry(attempt.task).or_default().push(node);
                 }
-                self.attempt_ended(*attempt, false)
+                self.attempt_ended(*attempt, Ending::Broken)
             }
-            Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, false),
+            Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, Ending::Stopped),
             Event::WatchMet { attempt, expected_finish, guessed, .. } => {
                 if let Some(slot) = self.slot_of(*attempt)?
                     && let Some(expected_finish) = expected_finish
@@ -275,6 +276,7 @@ impl Cluster {
             attempts: Vec::new(),
         });
         self.total = self.total.plus(&capacity);
+        self.joined_total = self.joined_total.plus(&capacity);
         self.nodes_changed();
         self.refresh_open(id);
         Ok(Applied::default())
@@ -298,7 +300,7 @@ impl Cluster {
         lost.sort_unstable();
         let mut applied = Applied::default();
         for attempt in lost {
-            applied.pending_again |= self.attempt_ended(attempt, false)?.pending_again;
+            applied.pending_again |= self.attempt_ended(attempt, Ending::Broken)?.pending_again;
         }
         let reserved = std::mem::take(&mut self.reservations);
         self.reservations = reserved.into_iter().filter(|reservation| reservation.node != id).collect();

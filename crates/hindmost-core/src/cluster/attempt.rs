@@ -33,6 +33,8 @@ pub struct Attempt {
     pub(super) older: u32,
     /// False while the attempt waits for the resources of the attempt that it replaces.
     pub(super) holds_resources: bool,
+    /// True if the task's running copies had all failed or lost their nodes when the attempt started.
+    pub(super) is_relaunch: bool,
     /// Slot of the attempt that replaces this one and gets its resources; [`NO_ATTEMPT`] if there is none.
     pub(super) replacement: u32,
     /// Number of the copy that this attempt replaces; [`NO_ATTEMPT`] if it replaces none.
@@ -64,6 +66,12 @@ impl Attempt {
     pub fn replaces(&self) -> Option<AttemptId> {
         let replaced = AttemptId { copy: self.replaces, ..self.id };
         (self.replaces != NO_ATTEMPT && !self.holds_resources).then_some(replaced)
+    }
+
+    /// Returns true if it started because all earlier copies of its task had failed or lost their nodes. It is then not a
+    /// redundant copy.
+    pub fn is_relaunch(&self) -> bool {
+        self.is_relaunch
     }
 
     /// Returns the share of the work that was done before the attempt started, in [0, 1).

@@ -72,6 +72,7 @@ impl Cluster {
             is_finish_guessed: false,
             older: NO_ATTEMPT,
             holds_resources,
+            is_relaunch: false,
             replacement: NO_ATTEMPT,
             replaces: NO_ATTEMPT,
         });
@@ -84,6 +85,8 @@ impl Cluster {
         phase.copies += 1;
         let task = &mut phase.tasks[id.task.index as usize];
         let was_pending = task.is_pending();
+        let is_relaunch = std::mem::take(&mut task.is_broken);
+        job.relaunches += u32::from(is_relaunch);
         let older = std::mem::replace(&mut task.newest, slot);
         task.launched += 1;
         task.copies += 1;
@@ -102,7 +105,8 @@ impl Cluster {
             }
         }
         self.runnable -= u64::from(was_pending);
-        self.attempts.get_mut(slot).older = older;
+        let attempt = self.attempts.get_mut(slot);
+        (attempt.older, attempt.is_relaunch) = (older, is_relaunch);
         slot
     }
 

@@ -9,11 +9,23 @@ use super::job::Job;
 use super::task::NO_ATTEMPT;
 use super::{Applied, Cluster, RecordError};
 
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It has done its work.
+    Finished,
+    /// The driver has stopped it.
+    Stopped,
+    /// It failed, or its node was lost.
+    Broken,
+}
+
 impl Cluster {
-    /// Ends an attempt. `finished` is false if the attempt failed, was stopped or lost its node.
-    pub(super) fn attempt_ended(&mut self, id: AttemptId, finished: bool) -> Result<Applied, RecordError> {
+    /// Ends an attempt.
+    pub(super) fn attempt_ended(&mut self, id: AttemptId, ending: Ending) -> Result<Applied, RecordError> {
         let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
-        let Attempt { node: node_id, since, older, holds_resources, replacement, state, .. } = *self.attempts.get(slot);
+        let Attempt { node: node_id, since, older, holds_resources, replacement, state, is_relaunch, .. } =
+            *self.attempts.get(slot);
         let now = self.now;
         let mut won = false;
         let released = holds_resources.then_some((node_id, since));
@@ -53,13 +65,13 @@ impl Cluster {
         task.copies -= 1;
         task.stopping -= u16::from(state == AttemptState::Stopping);
         (task.newest, task.nodes) = (newest, nodes);
-        if finished && !task.finished {
+        if ending == Ending::Finished && !task.finished {
             task.finished = true;
             applied.won = true;
             won = true;
             phase.useful_time += held;
             phase.unfinished -= 1;
-            job.copies_won += u32::from(id.copy > 0);
+            job.copies_won += u32::from(id.copy > 0 && !is_relaunch);
             if phase.unfinished == 0 {
                 applied.phase_finished = true;
                 finish_phase(job, id.task.phase, now, &mut applied);
@@ -68,6 +80,7 @@ impl Cluster {
             phase.wasted_time += held;
             if task.is_pending() {
                 applied.pending_again = true;
+                task.is_broken = ending == Ending::Broken;
                 phase.pending += 1;
                 job.runnable += 1;
                 if id.task.index < phase.next {

@@ -24,6 +24,8 @@ pub struct Job {
     pub(super) copies: u32,
     pub(super) attempts: u32,
     pub(super) copies_won: u32,
+    /// Attempts that started because all running copies of their task had failed or lost their nodes.
+    pub(super) relaunches: u32,
 }
 
 impl Job {
@@ -47,6 +49,7 @@ impl Job {
             copies: 0,
             attempts: 0,
             copies_won: 0,
+            relaunches: 0,
             phases,
             spec,
         }
@@ -109,7 +112,8 @@ impl Job {
         self.attempts
     }
 
-    /// Returns the number of tasks whose winner is not the first copy.
+    /// Returns the number of tasks whose winner is not the first copy. A winner does not count if it started because all
+    /// earlier copies had failed or lost their nodes.
     pub fn copies_won(&self) -> u32 {
         self.copies_won
     }
@@ -124,10 +128,12 @@ impl Job {
         self.phases.iter().map(|phase| u64::from(phase.to_do)).sum()
     }
 
-    /// Returns the number of copies started so far, not counting the first copy of each task.
+    /// Returns the number of copies started so far, not counting the first copy of each task and copies that started
+    /// because all earlier ones had failed or lost their nodes.
     pub fn extra_copies(&self) -> u64 {
         let tasks = self.phases.iter().flat_map(|phase| &phase.tasks);
-        tasks.map(|task| u64::from(task.launched.saturating_sub(1))).sum()
+        let later: u64 = tasks.map(|task| u64::from(task.launched.saturating_sub(1))).sum();
+        later - u64::from(self.relaunches)
     }
 
     /// Returns the work of all pending tasks: pending tasks × mean duration, seconds on a node of speed 1.

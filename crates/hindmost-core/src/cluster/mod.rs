@@ -88,6 +88,7 @@ pub struct Cluster {
     placement: Placement,
     nodes: Vec<Node>,
     total: Resources,
+    joined_total: Resources,
     open: IdSet,
     /// The index of nodes by free resources; `None` on one-slot machines, which do not need it.
     free: Option<FreeIndex>,
@@ -119,6 +120,7 @@ impl Cluster {
             placement: Placement::default(),
             nodes: Vec::new(),
             total: Resources::NONE,
+            joined_total: Resources::NONE,
             open: IdSet::default(),
             free,
             first_fits: RefCell::default(),
@@ -173,6 +175,11 @@ impl Cluster {
     #[inline]
     pub fn total(&self) -> &Resources {
         &self.total
+    }
+
+    /// Returns the capacity of all nodes that have joined, also of those that are lost now.
+    pub fn joined_total(&self) -> &Resources {
+        &self.joined_total
     }
 
     /// Returns the number of open nodes. A node is open if it is up and has free resources.

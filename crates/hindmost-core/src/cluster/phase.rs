@@ -45,6 +45,7 @@ impl Phase {
         let blank = Task {
             newest: NO_ATTEMPT,
             launched: 0,
+            is_broken: false,
             copies: 0,
             stopping: 0,
             nodes: [NO_NODE; 2],

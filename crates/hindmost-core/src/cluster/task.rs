@@ -22,6 +22,9 @@ pub struct Task {
     /// chain.
     pub(super) nodes: [u32; 2],
     pub(super) finished: bool,
+    /// True if the task is pending because its last running copy failed or lost its node. The next copy then counts as a
+    /// relaunch, not as a redundant copy.
+    pub(super) is_broken: bool,
     /// True while the task is in its phase's list of tasks to be retried.
     pub(super) retrying: bool,
 }

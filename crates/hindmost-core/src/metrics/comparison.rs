@@ -54,8 +54,12 @@ pub struct PolicyResult {
     pub utilization: f64,
     /// Time at which the last job finished, seconds; mean over seeds.
     pub makespan: f64,
-    /// Copies that were started, not counting each task's first.
+    /// Copies that were started, not counting each task's first and copies that started because all earlier ones were lost
+    /// with their nodes.
     pub copies: Copies,
+    /// Attempts that were lost with their nodes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost_attempts: u64,
     /// Flowtime relative to the first policy, on the same jobs.
     pub versus_first: VersusFirst,
     /// Energy that the cluster used, joules; `None` if the scenario has no power model.
@@ -87,6 +91,11 @@ pub struct VersusFirst {
     pub flowtime_ratio: Option<f64>,
     /// The 95% interval of the ratio (Student's t over seeds); `None` for fewer than two seeds.
     pub ci95: Option<[f64; 2]>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn as_map<S: serde::Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {

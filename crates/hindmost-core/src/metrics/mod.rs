@@ -56,7 +56,7 @@ impl JobResult {
         let one_slot = cluster.dimensions().is_one_slot();
         let (mut resource, mut wasted) = (0.0, 0.0);
         for phase in job.phases() {
-            let share = if one_slot { 1.0 } else { phase.demand().summed_share(cluster.total()) };
+            let share = if one_slot { 1.0 } else { phase.demand().summed_share(cluster.joined_total()) };
             let (won, lost) = phase.held();
             resource += gamma * share * (won + lost).seconds();
             wasted += gamma * share * lost.seconds();

@@ -1,4 +1,4 @@
-//! Tests of whole pages: well formed, loading and running nothing, and of limited size, for any names and numbers.
+//! Tests of whole pages. For any names and numbers, pages are well formed and not too large, load nothing and run no scripts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::markup::{Element, check};
 
 mod sweeps;
 
-/// Checks a page and returns its elements.
+/// Checks that a page is well formed and not too large, and returns its elements.
 fn sound(page: &str) -> Vec<Element> {
     let found = check(page);
     assert!(page.len() < 600_000, "{} bytes", page.len());
@@ -50,6 +50,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
         slowdown: summary(&values),
         utilization: 0.5,
         makespan: 100.0,
+        lost_attempts: 0,
         copies: Copies { launched: 44, won: 22, wasted_share: 0.1 },
         versus_first: VersusFirst { flowtime_ratio: Some(factor), ci95: Some([factor * 0.9, factor * 1.1]) },
         energy_joules: None,
@@ -83,7 +84,8 @@ fn seconds(at: f64) -> Time {
     Time::from_seconds(at)
 }
 
-/// Returns a job of two phases with a copy that wins, a failure, a lost node, and an attempt stopped with the run.
+/// Returns a run of a job of two phases with a copy that finishes first, an attempt that fails, a lost node, and an attempt
+/// that is stopped with the run. `names` are the names of the job, phase and node, and the reason of the failure.
 fn timeline(names: &[&str; 4]) -> Timeline {
     let [job, phase, node, reason] = names.map(Arc::<str>::from);
     let phase_spec = |name: Arc<str>, after: Vec<u32>, tasks| PhaseSpec {
@@ -235,13 +237,13 @@ fn reproduced(text: &str) -> Reproduction {
     }
 }
 
-/// Returns texts that a log or a user could choose, one of them very long.
+/// Returns texts that a log or a job file may contain, with markup or control characters; one of them is very long.
 fn hostile() -> Vec<String> {
     HOSTILE.iter().map(|name| (*name).to_owned()).chain(["<x>&\u{202e}\n".repeat(200_000)]).collect()
 }
 
 #[test]
-fn no_name_becomes_markup_anywhere() {
+fn names_with_markup_are_shown_as_text() {
     for name in hostile() {
         let text = name.as_str();
         let names = [text; 4];
@@ -270,7 +272,7 @@ fn escaped_names_are_readable() {
     for part in ["job &lt;1&gt;", "map &amp; reduce", "n\\u{202e}1", "exit &quot;3&quot;\\u{1b}[31m"] {
         assert!(page.contains(part), "{part}");
     }
-    // Line ends and tabs of a command's output stay.
+    // Line ends and tabs of a command's output are kept.
     assert!(page.contains("first line\n\texit"), "{page}");
 }
 
@@ -286,7 +288,7 @@ fn pages_of_runs_show_how_they_ended() {
         assert!(page.contains(text), "{text}\n{page}");
         for part in [
             "map/0",
-            "Copy 1 on n2, started after 4.00 s because exit code 1; finished first",
+            "Attempt 1 (copy) on n2, started after 4.00 s because exit code 1; finished first",
             "finished first, in 2.00 s; attempt 0 had run for 5.00 s",
             "lost with its node",
             "exit code 1",
@@ -305,12 +307,13 @@ fn pages_of_comparisons_state_the_results() {
     );
     sound(&page);
     for part in [
-        "pace has the lowest mean flowtime: 10.2 s, 50.0% of none&#x27;s (95% interval 45.0% to 55.0%)",
+        "pace has the lowest mean flowtime: 10.2 s, which is 50.0% of the one under none (95% interval 45.0% to 55.0%)",
+        "The resource that its jobs use is 50.0% of what they use under none.",
         "once 20% of its work is done",
         "mean flowtime (s)",
         "22 won of 44",
         "Attempts under pace by task (times count from the job&#x27;s arrival)",
-        "<b>map&#x2f;0</b>: Attempt 0 on n, started after 0 s; stopped after 5.00 s in favour of another copy. Copy 1 \
+        "<b>map&#x2f;0</b>: Attempt 0 on n, started after 0 s; stopped after 5.00 s for another copy. Attempt 1 (copy) \
          on n2, started after 3.00 s because it lagged; finished first, in 2.00 s.",
         "<b>map&#x2f;1</b>: Attempt 0 on n2, started after 0 s; lost with its node after 2.00 s.",
         "deadlines met",
@@ -327,15 +330,16 @@ fn pages_of_comparisons_state_the_results() {
     );
 }
 
-/// On paper and touch screens, details are open and every tooltip is also in a list.
+/// Readers on paper and on touch screens cannot open details or see tooltips. So details are open in print, and lists have the
+/// content of all tooltips.
 #[test]
-fn paper_shows_everything() {
+fn printed_pages_have_open_details_and_all_attempts() {
     let page = comparison(&compared(vec![result("none", &[], 1.0)]), &[shown(&["j", "map", "n", "it lagged"], "none")]);
     let (_, print) = page.split_once("@media print{").unwrap();
     let (print, _) = print.split_once("</style>").unwrap();
     assert!(print.contains("details::details-content{content-visibility:visible;display:block}"), "{print}");
     assert!(!print.contains("details:not([open])"), "{print}");
-    // Patterns are printed as bitmaps.
+    // Browsers print SVG patterns as bitmaps, so hatching consists of paths.
     assert!(page.contains("class=\"hm-hatch\"") && !page.contains("<pattern"), "{page}");
     // Each attempt of the picture is in the list below it.
     let (picture, list) = page.split_once("<details>").unwrap();
@@ -343,15 +347,15 @@ fn paper_shows_everything() {
     let bars = picture.matches("<title>map").count();
     assert_eq!(bars, 7, "{picture}");
     let list = list.split_once("</details>").unwrap().0;
-    assert_eq!(list.matches("Attempt ").count() + list.matches("Copy ").count(), bars, "{list}");
+    assert_eq!(list.matches("Attempt ").count(), bars, "{list}");
     for node in ["on n,", "on n2,"] {
         assert!(list.contains(node), "{list}");
     }
 }
 
-/// A comparison of the largest realistic size.
+/// The comparison has 10 policies at 5 points, distributions of 200 000 jobs, and jobs of 20 000 attempts.
 #[test]
-fn large_comparisons_stay_small() {
+fn pages_of_large_comparisons_stay_small() {
     let mut results = Vec::new();
     for point in 0..5 {
         for policy in 0..10 {
@@ -382,12 +386,12 @@ fn large_comparisons_stay_small() {
         comparison_page(&ComparisonPage { compared: &compared, curves: &curves, jobs: &jobs, again: &[] }).unwrap();
     sound(&page);
     assert!(page.len() < 500_000, "{}", page.len());
-    let bars = page.matches("finished first").count() + page.matches("stopped in favour").count();
+    let bars = page.matches("finished first").count() + page.matches("for another copy").count();
     assert!(bars < 3000, "{bars}");
 }
 
 #[test]
-fn pages_of_large_runs_are_small_and_note_omissions() {
+fn pages_of_large_runs_are_small_and_name_what_is_left_out() {
     let names = ["count", "map", "n", "exit code 1"];
     let mut timeline = timeline(&names);
     let (node, row) = (timeline.nodes[0].clone(), timeline.rows[0].clone());
@@ -419,7 +423,7 @@ fn pages_of_large_runs_are_small_and_note_omissions() {
         "of 1 000 nodes",
         "node-777",
         "node-444",
-        "was killed",
+        "failed, killed from outside",
         "120 of 100 000 attempts are listed",
         "<b>map&#x2f;0</b>: Attempt 0 on node-0, started after 0 s; finished first, in 900 ms.",
     ] {
@@ -436,7 +440,7 @@ fn long_names_break_after_brackets_and_commas() {
 }
 
 #[test]
-fn numbers_have_the_digits_their_intervals_justify() {
+fn means_have_as_many_decimals_as_their_intervals() {
     for (mean, half, text) in [
         (9.5731, 1.005, "9.6 ± 1.0"),
         (3.7421, 0.09934, "3.742 ± 0.099"),

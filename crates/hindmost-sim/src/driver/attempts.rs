@@ -106,6 +106,7 @@ impl Driver<'_> {
     ) -> Result<(), SimulationError> {
         // These are computed before the step, because the step may remove the job.
         let (shares, spec) = (self.shares_of(id), self.output_spec(id));
+        let is_relaunch = self.session.cluster().attempt(id).is_some_and(Attempt::is_relaunch);
         let Stepped { applied, retired } = self.step(at, event)?;
         self.reading.ended(id, matches!(event, Event::AttemptFinished { .. }));
         if applied.won && self.reading.looks_for_seconds() {
@@ -121,14 +122,18 @@ impl Driver<'_> {
             if let Some(job) = spec.as_deref() {
                 let outcome = if applied.won { Outcome::Won } else { unless_won };
                 let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
-                let result = AttemptResult { attempt: id, job, node, node_name, start, end: at, outcome };
+                let result = AttemptResult { attempt: id, job, node, node_name, start, end: at, outcome, is_relaunch };
                 self.recorder.output.attempt(&result)?;
             }
         }
-        let Some(job) = retired else { return Ok(()) };
+        retired.into_iter().try_for_each(|job| self.leave(&job, at))
+    }
+
+    /// Measures a job that has left the cluster and forgets what was kept for its attempts.
+    pub(super) fn leave(&mut self, job: &Job, at: Time) -> Result<(), SimulationError> {
         self.truth.forget(job.id());
-        self.reading.forget(&job);
+        self.reading.forget(job);
         self.last_end = at;
-        self.measure(&job)
+        self.measure(job)
     }
 }

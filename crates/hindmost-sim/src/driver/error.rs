@@ -61,6 +61,12 @@ pub enum SimulationError {
         /// The name of the job's queue in quotes, or "the default queue".
         queue: String,
     },
+    /// A job waits for nodes that do not return.
+    #[error(
+        "job {0:?} can never finish: the nodes on which it could run are lost and do not return (cluster.outage without \
+         duration)"
+    )]
+    NodesLost(String),
     /// A limit of the simulator is exceeded, such as the number of jobs or tasks.
     #[error("{0}")]
     TooLarge(String),

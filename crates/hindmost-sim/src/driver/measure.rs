@@ -19,7 +19,7 @@ impl Driver<'_> {
             return self.slot_shares;
         }
         let demand = self.session.cluster().phase(attempt.task).map(hindmost_core::cluster::Phase::demand);
-        demand.map_or([0.0; MAX_DIMENSIONS], |demand| demand.shares_of(self.session.cluster().total()))
+        demand.map_or([0.0; MAX_DIMENSIONS], |demand| demand.shares_of(self.session.cluster().joined_total()))
     }
 
     /// Returns the job of an attempt for the output; `None` if the output receives no attempts.
@@ -57,13 +57,14 @@ impl Driver<'_> {
     pub(super) fn finish(mut self) -> Result<RunResult, SimulationError> {
         let now = self.session.cluster().now();
         let left: Vec<JobId> = self.session.cluster().jobs().map(Job::id).collect();
-        let mut running: Vec<(AttemptId, NodeId, Time)> = Vec::new();
+        let mut running: Vec<(AttemptId, NodeId, Time, bool)> = Vec::new();
         for node in 0..self.session.cluster().nodes().len() as u32 {
             let attempts = self.session.cluster().attempts_on(NodeId(node));
-            running.extend(attempts.map(|attempt| (attempt.id(), attempt.node(), attempt.since())));
+            running
+                .extend(attempts.map(|attempt| (attempt.id(), attempt.node(), attempt.since(), attempt.is_relaunch())));
         }
         let end = self.setup.horizon.unwrap_or(now);
-        for (attempt, node, start) in running {
+        for (attempt, node, start, is_relaunch) in running {
             self.busy.add(&self.shares_of(attempt), start, end);
             if let Some(job) = self.output_spec(attempt) {
                 let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
@@ -76,6 +77,7 @@ impl Driver<'_> {
                     start,
                     end,
                     outcome,
+                    is_relaunch,
                 })?;
             }
         }

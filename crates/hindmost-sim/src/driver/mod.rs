@@ -2,12 +2,13 @@
 //!
 //! If a slot is set, the policy decides at multiples of the slot; otherwise, it decides at every instant at which an
 //! event happens. Before each decision, the driver applies all events up to and including its time, in order of time.
-//! Events at the same time are ordered by kind (finishes, arrivals, watches, wake-ups), then by id. Resources that are
+//! Events at the same time are ordered by kind (finishes, arrivals, losses and returns of nodes, watches, wake-ups), then by id. Resources that are
 //! released within a slot stay free until its end, because attempts start only at the end.
 
 mod attempts;
 pub(crate) mod error;
 mod measure;
+pub(crate) mod outages;
 mod setup;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,7 @@ use hindmost_core::workload::WorkloadJob;
 use hindmost_math::distribution::Distribution;
 
 pub use error::SimulationError;
+pub use outages::Outage;
 pub use setup::{NodeSetup, RunResult, Setup};
 
 use crate::agenda::{Agenda, Due, MOST_PHASES};
@@ -180,10 +182,15 @@ impl Driver<'_> {
             };
             self.step(Time::ZERO, &event)?;
         }
+        outages::schedule(&self.setup.outages, &mut self.agenda);
         let end = self.setup.horizon.filter(|_| !self.setup.drain).unwrap_or(Time::NEVER);
         let mut next_job = jobs.next().transpose()?;
         let mut rounds = 0u32;
         loop {
+            // Outages after the last job would only lengthen the run.
+            if next_job.is_none() && !self.setup.outages.is_empty() && self.session.cluster().active_jobs() == 0 {
+                break;
+            }
             let arrival = next_job.as_ref().map(|job| job.spec.arrival);
             let first = match (arrival, self.agenda.next_time()) {
                 (Some(arrival), Some(due)) => arrival.min(due),
@@ -232,7 +239,14 @@ impl Driver<'_> {
             self.session.cluster().jobs().filter_map(|job| job.next_runnable(|_| true, |_| true)).collect();
         let beyond = waiting.into_iter().find(|task| !self.session.permits(*task));
         let job = beyond.and_then(|task| Some((task, self.session.cluster().job(task.job)?)));
-        let Some((task, job)) = job else { return SimulationError::Stuck(self.session.cluster().active_jobs()) };
+        let Some((task, job)) = job else {
+            let cluster = self.session.cluster();
+            let is_lost = cluster.nodes().iter().any(|node| !node.is_up());
+            return match cluster.jobs().next().filter(|_| is_lost) {
+                Some(job) => SimulationError::NodesLost(job.spec().name.to_string()),
+                None => SimulationError::Stuck(cluster.active_jobs()),
+            };
+        };
         let spec = job.spec();
         SimulationError::BeyondMaximum {
             job: spec.name.to_string(),
@@ -326,6 +340,10 @@ impl Driver<'_> {
                 let expected_finish =
                     if revealed { self.timing(attempt)?.map(|timing| timing.1.expected_finish) } else { None };
                 self.step(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false })?;
+            }
+            Due::Lose(node) => self.lose(node, at)?,
+            Due::Return(node) => {
+                self.step(at, &Event::NodeReturned { node })?;
             }
             Due::Wake => {
                 self.step(at, &Event::Woken)?;

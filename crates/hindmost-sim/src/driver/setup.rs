@@ -7,6 +7,7 @@ use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::QueueSpec;
 
+use super::outages::Outage;
 use crate::network::Network;
 
 /// A node of the simulated cluster.
@@ -49,6 +50,8 @@ pub struct Setup {
     pub gamma: f64,
     /// The queues that jobs are submitted to.
     pub queues: Vec<QueueSpec>,
+    /// When nodes are lost and return, in any order.
+    pub outages: Vec<Outage>,
     /// The network between nodes; `None`: reading from other nodes takes no time.
     pub network: Option<Network>,
 }
@@ -73,8 +76,11 @@ pub struct RunResult {
     pub tasks: u64,
     /// Number of attempts that were started.
     pub attempts: u64,
-    /// Number of copies that were started in addition to the first copy of each task.
+    /// Number of copies that were started in addition to the first copy of each task, without those that started because
+    /// all earlier copies were lost with their nodes.
     pub copies_launched: u64,
+    /// Number of attempts that were lost with their nodes.
+    pub lost_attempts: u64,
     /// Number of tasks whose winner is not their first copy.
     pub copies_won: u64,
     /// Part of `resource`, summed over all jobs, that went to attempts that did not win.

@@ -58,6 +58,7 @@ fn attempt(job: &JobSpec, index: u32) -> AttemptResult<'_> {
         start: Time(u64::from(index) * 100_000_001),
         end: Time::from_seconds(1500.7),
         outcome: [Outcome::Won, Outcome::Lost, Outcome::Replaced, Outcome::Unfinished][index as usize % 4],
+        is_relaunch: false,
     }
 }
 

@@ -20,7 +20,7 @@ const MOST_JOBS: f64 = 1e7;
 /// Most tasks of one seed, on average. Simulating this many takes hours.
 const MOST_TASKS_OF_ALL: f64 = 1e8;
 /// Longest time, in seconds: about 300 years, half of what the clock can count.
-const LONGEST: f64 = 1e10;
+pub(super) const LONGEST: f64 = 1e10;
 /// Most seeds: the results of all jobs of all seeds are kept in memory.
 const MOST_SEEDS: u32 = 100_000;
 
@@ -38,6 +38,7 @@ impl Scenario {
         catalogue::order(&self.order).map_err(|error| error.to_string())?;
         self.policies()?;
         self.cluster.check(&self.folder)?;
+        self.cluster.outages()?;
         submission_queues::check(&self.queue).map_err(|error| error.to_string())?;
         self.network.as_ref().map_or(Ok(()), NetworkSpec::check)?;
         self.workload.check(self.horizon, &self.folder)?;

@@ -7,6 +7,7 @@ mod check;
 mod kinds;
 mod load;
 mod network;
+mod outage;
 mod policy;
 mod schema;
 
@@ -30,6 +31,7 @@ pub(crate) use kinds::PlannedPhase;
 pub use kinds::{JobKind, PhaseKind};
 pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
 pub use network::{AssignmentName, NetworkSpec};
+pub use outage::OutageSpec;
 pub use policy::PolicyEntry;
 pub use schema::schema;
 
@@ -136,6 +138,9 @@ pub struct ClusterSpec {
     /// Classes of nodes with several resources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeClass>,
+    /// When nodes are lost and return.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outage: Vec<OutageSpec>,
 }
 
 /// Nodes of one kind.
@@ -182,6 +187,11 @@ fn speed_one() -> Parameter {
 const GPUS: &str = "gpus";
 
 impl NodeClass {
+    /// Returns the prefix of its nodes' names.
+    pub(crate) fn prefix(&self) -> &str {
+        self.name.as_deref().unwrap_or("node")
+    }
+
     /// Returns the capacity of a node by dimension.
     ///
     /// # Errors

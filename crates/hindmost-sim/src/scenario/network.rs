@@ -5,14 +5,13 @@ use hindmost_math::plain::Plain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::check::LONGEST;
 use crate::network::{Assignment, Network};
 use crate::size::{Bytes, LARGEST};
 
 /// Default time for which a downstream clone waits for a second upstream output, in seconds: one slot of the
 /// simulations of Xu, Liu & Lau 2022. Neither that paper nor Dolly's gives a number.
 const DELAY: f64 = 5.0;
-/// Longest time, in seconds.
-const LONGEST: f64 = 1e10;
 
 /// The network, with the keys of scenario files.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -27,7 +27,7 @@ use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, Phase
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::catalogue::{self, Setting};
 
-use crate::driver::{Control, NodeSetup, Setup, SimulationError, simulate};
+use crate::driver::{Control, NodeSetup, Outage, Setup, SimulationError, simulate};
 use crate::network::{Assignment, Network};
 
 use run::Collected;
@@ -87,6 +87,7 @@ impl World {
             seed: 1,
             gamma: 1.0,
             queues: Vec::new(),
+            outages: Vec::new(),
             network: None,
         };
         World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new(), keep: Keep::None }
@@ -145,6 +146,13 @@ impl World {
     /// Sets which losing copy of a finished task keeps running. Policies that the test builds ignore this.
     pub fn keeping(mut self, keep: Keep) -> World {
         self.keep = keep;
+        self
+    }
+
+    /// Adds an outage: a node, by number, is lost and returns, in seconds. With [`f64::INFINITY`] it does not return.
+    pub fn outage(mut self, node: u32, from: f64, until: f64) -> World {
+        let until = if until.is_finite() { Time::from_seconds(until) } else { Time::NEVER };
+        self.setup.outages.push(Outage { node: NodeId(node), from: Time::from_seconds(from), until });
         self
     }
 

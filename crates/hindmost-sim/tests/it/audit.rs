@@ -1,6 +1,6 @@
 //! An auditor independent of the simulator: it rebuilds the state from a run's records and checks the invariants.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::policy::losing_copies::Keep;
@@ -21,11 +21,17 @@ struct Held {
 #[derive(Default)]
 struct Ledger {
     capacities: Vec<Resources>,
+    /// Whether each node is lost.
+    lost: Vec<bool>,
     specs: Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>,
     held: BTreeMap<AttemptId, Held>,
     /// Each attempt that is being replaced, with the replacement that waits for its resources.
     replacements: BTreeMap<AttemptId, AttemptId>,
     started: BTreeMap<TaskId, u32>,
+    /// Unfinished tasks whose last running copies were lost with their nodes.
+    broken: BTreeSet<TaskId>,
+    /// Attempts that started because all earlier copies of their task were lost.
+    relaunches: BTreeSet<AttemptId>,
     winners: BTreeMap<TaskId, (AttemptId, Time)>,
     /// Σ (end − start) of ended attempts, by job and phase, in ticks.
     spent: BTreeMap<(u32, u32), u64>,
@@ -65,6 +71,13 @@ impl Ledger {
         let next = self.started.entry(task).or_default();
         assert_eq!(id.copy, *next, "copies are numbered in the order of their starts");
         *next += 1;
+        if self.broken.remove(&task) {
+            self.relaunches.insert(id);
+        }
+    }
+
+    fn is_clone(&self, id: AttemptId) -> bool {
+        id.copy > 0 && !self.relaunches.contains(&id)
     }
 
     fn end(&mut self, id: AttemptId, at: Time) -> Held {
@@ -76,7 +89,22 @@ impl Ledger {
     fn enter(&mut self, world: &World, record: &Record) {
         let at = record.at;
         match &record.change {
-            Change::Event(Event::NodeJoined { capacity, .. }) => self.capacities.push(*capacity),
+            Change::Event(Event::NodeJoined { capacity, .. }) => {
+                self.capacities.push(*capacity);
+                self.lost.push(false);
+            }
+            Change::Event(Event::NodeLost { node }) => {
+                self.lost[node.0 as usize] = true;
+                let on_node = self.held.iter().filter(|(_, held)| held.node == node.0).map(|(id, _)| *id);
+                let ended: Vec<AttemptId> = on_node.collect();
+                for id in ended {
+                    self.end(id, at);
+                    if !self.winners.contains_key(&id.task) && !self.has_running_copies(id.task) {
+                        self.broken.insert(id.task);
+                    }
+                }
+            }
+            Change::Event(Event::NodeReturned { node }) => self.lost[node.0 as usize] = false,
             Change::Event(Event::JobArrived { spec, .. }) => {
                 assert!(at >= spec.arrival);
                 self.specs.push(spec.clone());
@@ -94,6 +122,7 @@ impl Ledger {
             Change::Decision(Decision::Start { attempt, node, .. }) => {
                 self.may_start(*attempt);
                 let demand = self.demand(world, attempt.task);
+                assert!(!self.lost[node.0 as usize], "{attempt} starts on a lost node");
                 assert!(
                     demand.fits(&self.free(node.0 as usize)),
                     "{attempt} starts on a node without enough free resources"
@@ -126,7 +155,8 @@ impl Ledger {
                     waits.into_iter().find(|task| !self.winners.contains_key(task) && !self.has_running_copies(*task));
                 if let Some(task) = waits {
                     let demand = self.demand(world, task);
-                    let fits = (0..self.capacities.len()).any(|node| demand.fits(&self.free(node)));
+                    let mut up = (0..self.capacities.len()).filter(|node| !self.lost[*node]);
+                    let fits = up.any(|node| demand.fits(&self.free(node)));
                     assert!(!fits, "{task} waits although it fits on a node");
                 }
             }
@@ -157,9 +187,8 @@ pub fn audit_clones(world: &World, run: &Run, limits: Limits) {
         assert!(copies().count() <= 1 + limits.clones, "{attempt} exceeds the limit of clones of a task");
         let here = copies().filter(|(_, held)| held.node == node.0).count();
         assert!(here <= limits.per_node, "{attempt} exceeds the limit of copies of a task on a node");
-        let Some(budget) = limits.budget.filter(|_| attempt.copy > 0) else { continue };
-        // No attempts fail, so every copy except a task's first is a clone.
-        let clones = ledger.held.iter().filter(|(id, _)| id.copy > 0);
+        let Some(budget) = limits.budget.filter(|_| ledger.is_clone(*attempt)) else { continue };
+        let clones = ledger.held.iter().filter(|(id, _)| ledger.is_clone(**id));
         let held = clones.fold(Resources::NONE, |sum, (_, held)| sum.plus(&held.demand));
         let total = ledger.capacities.iter().fold(Resources::NONE, Resources::plus);
         for (held, total) in held.0.iter().zip(&total.0) {
@@ -215,8 +244,10 @@ fn check_results(world: &World, run: &Run, ledger: &Ledger) {
     assert_eq!(won.count(), ledger.winners.len());
     let started: u64 = ledger.started.values().map(|copies| u64::from(*copies)).sum();
     assert_eq!((run.result.attempts, run.attempts.len() as u64), (started, started));
-    assert_eq!(run.result.copies_launched, started - ledger.winners.len() as u64);
-    assert_eq!(run.result.copies_won, ledger.winners.values().filter(|(winner, _)| winner.copy > 0).count() as u64);
+    let redundant = started - ledger.winners.len() as u64 - ledger.relaunches.len() as u64;
+    assert_eq!(run.result.copies_launched, redundant);
+    let won = ledger.winners.values().filter(|(winner, _)| ledger.is_clone(*winner)).count() as u64;
+    assert_eq!(run.result.copies_won, won);
     let mut busy = [0.0; MAX_DIMENSIONS];
     for (job, spec) in ledger.specs.iter().enumerate() {
         let mut resource = 0.0;

@@ -10,6 +10,7 @@ mod knowledge;
 mod live_like;
 mod locality;
 mod losses;
+mod outages;
 mod policy;
 mod properties;
 mod queues;

@@ -141,12 +141,31 @@ prop_compose! {
         correlation in proptest::sample::select(vec![0.0, 0.5, 1.0]),
         slow_from in proptest::sample::select(vec![0.0, 0.0, 0.4]),
         gamma in proptest::sample::select(vec![0.0, 0.01, 1.0]),
+        outages in any_outages(),
         seed in any::<u64>(),
     ) -> World {
         let world = if one_slot { World::machines(machines) } else { nodes_of(&nodes) };
         let world = world.slot(slot).knowledge(&knowledge).noise(noise).correlation(correlation).slow_from(slow_from);
-        with_jobs(world.gamma(gamma).seed(seed), &jobs)
+        with_jobs(with_outages(world.gamma(gamma).seed(seed), &outages), &jobs)
     }
+}
+
+/// Outages of nodes, as (node, from, duration).
+type Outages = Vec<(u32, u32, u32)>;
+
+/// Often no outages; otherwise a few, on a grid so that they coincide with other events.
+fn any_outages() -> impl Strategy<Value = Outages> {
+    let outage = (any::<u32>(), 0..24u32, 1..12u32);
+    prop_oneof![Just(Vec::new()), proptest::collection::vec(outage, 1..8)]
+}
+
+fn with_outages(mut world: World, outages: &Outages) -> World {
+    let nodes = world.setup.nodes.len() as u32;
+    for (node, from, duration) in outages {
+        let from = f64::from(*from) / 2.0;
+        world = world.outage(node % nodes, from, from + f64::from(*duration) / 2.0);
+    }
+    world
 }
 
 prop_compose! {

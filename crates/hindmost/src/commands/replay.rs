@@ -74,6 +74,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                     seed: 0,
                     gamma: settings.gamma,
                     network: None,
+                    outages: Vec::new(),
                     queues: one.header.as_ref().map_or_else(Vec::new, |header| header.queues.clone()),
                 },
             };

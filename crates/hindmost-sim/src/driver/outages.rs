@@ -1,0 +1,74 @@
+//! Outages: nodes that are lost and return.
+
+use hindmost_core::ids::NodeId;
+use hindmost_core::record::Event;
+use hindmost_core::session::Stepped;
+use hindmost_core::time::Time;
+
+use super::{Driver, SimulationError};
+use crate::agenda::{Agenda, Due};
+use crate::output::{AttemptResult, Outcome};
+
+/// A time during which a node is lost. Its running attempts end when the outage begins, and their tasks are pending
+/// again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// The node.
+    pub node: NodeId,
+    /// When the node is lost.
+    pub from: Time,
+    /// When it returns; [`Time::NEVER`] if it does not return.
+    pub until: Time,
+}
+
+/// Returns the outages, sorted by node and time. Outages of one node that overlap or follow each other without a gap
+/// become one.
+pub(crate) fn merged(outages: &[Outage]) -> Vec<Outage> {
+    let mut sorted = outages.to_vec();
+    sorted.sort_unstable_by_key(|outage| (outage.node, outage.from));
+    let mut merged: Vec<Outage> = Vec::with_capacity(sorted.len());
+    for outage in sorted {
+        match merged.last_mut() {
+            Some(last) if last.node == outage.node && outage.from <= last.until => {
+                last.until = last.until.max(outage.until);
+            }
+            _ => merged.push(outage),
+        }
+    }
+    merged.retain(|outage| outage.from < outage.until);
+    merged
+}
+
+/// Schedules outages.
+pub(super) fn schedule(outages: &[Outage], agenda: &mut Agenda) {
+    for outage in merged(outages) {
+        agenda.push(outage.from, Due::Lose(outage.node));
+        if outage.until < Time::NEVER {
+            agenda.push(outage.until, Due::Return(outage.node));
+        }
+    }
+}
+
+impl Driver<'_> {
+    /// Begins an outage: every attempt on the node ends.
+    pub(super) fn lose(&mut self, node: NodeId, at: Time) -> Result<(), SimulationError> {
+        let running = self.session.cluster().attempts_on(node);
+        let mut lost: Vec<_> = running.map(|attempt| (attempt.id(), attempt.since(), attempt.is_relaunch())).collect();
+        lost.sort_unstable();
+        // Read before the step, because a job may not exist after it.
+        let described: Vec<_> = lost.iter().map(|(id, ..)| (self.shares_of(*id), self.output_spec(*id))).collect();
+        let node_name = self.setup.nodes[node.0 as usize].name.as_str();
+        let Stepped { retired, .. } = self.step(at, &Event::NodeLost { node })?;
+        self.result.lost_attempts += lost.len() as u64;
+        for ((attempt, start, is_relaunch), (shares, spec)) in lost.into_iter().zip(described) {
+            self.reading.ended(attempt, false);
+            self.busy.add(&shares, start, at);
+            if let Some(job) = spec.as_deref() {
+                let outcome = Outcome::NodeLost;
+                let result = AttemptResult { attempt, job, node, node_name, start, end: at, outcome, is_relaunch };
+                self.recorder.output.attempt(&result)?;
+            }
+        }
+        retired.into_iter().try_for_each(|job| self.leave(&job, at))
+    }
+}

@@ -158,7 +158,7 @@ fn errors_name_the_mistake_and_the_valid_values() {
         ("(delta=0.5)", "(delta=1)", &["mantri: delta is 1, but must be a number from 0 to below 1"]),
         ("(delta=0.5)", "(delta=NaN)", &["delta is NaN"]),
         ("(delta=0.5)", "(delta=0.5", &["parenthesis is not closed"]),
-        ("(delta=0.5)", "(delta)", &["a parameter is written name=value"]),
+        ("(delta=0.5)", "(delta)", &["a parameter has the form name=value"]),
         ("(delta=0.5)", "(delta=0.5,,)", &["a parameter is empty"]),
         // A parameter of the order that is given as a key, though the name has an order and a system.
         (

@@ -66,14 +66,14 @@ pub struct RunArgs {
     /// the first one. `hindmost policies` lists all names
     #[arg(long, value_name = "P[,P…]")]
     pub policy: Vec<String>,
-    /// Number of seeds. Each policy runs once on each seed [default: the scenario's]
+    /// Number of seeds. Each policy runs once on each seed [default: that of the scenario]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub seeds: Option<u32>,
     /// First seed. The next seeds are S+1, S+2, …
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Progress model, what policies know of running attempts: oracle (remaining times from the start), progress(S) (remaining time
-    /// once a share S of the work is done), progress(uniform) or age (elapsed time only) [default: the scenario's]
+    /// once a share S of the work is done), progress(uniform) or age (elapsed time only) [default: that of the scenario]
     #[arg(long, value_name = "K")]
     pub knowledge: Option<String>,
     /// Set a key of the scenario by its path, such as workload.arrival.poisson.rate=40

@@ -1,4 +1,5 @@
-//! The reference of the command line, `docs/command-line.md`: made from the help of every command, and checked to be current.
+//! Makes `docs/command-line.md`, the reference of the command line, from the help of every command, or checks that it is
+//! current.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -72,7 +72,7 @@ fn the_output_names_the_order_if_a_policy_uses_it() {
         ran.stdout
     };
     assert!(printed("none,mantri").contains("Order fair, decisions"));
-    assert!(printed("svf+none,mantri").contains("Order fair for systems named alone, decisions"));
+    assert!(printed("svf+none,mantri").contains("Order fair for policies without an order of their own, decisions"));
     let none = printed("svf+none,fair+mantri");
     assert!(none.contains("Decisions after every event") && !none.contains("rder fair"), "{none}");
 }

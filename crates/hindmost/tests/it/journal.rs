@@ -93,7 +93,10 @@ fn a_replay_takes_its_settings_from_the_journal() {
     assert_eq!((&replayed["knowledge"], &replayed["scenario"]), (&"progress(0.2)".into(), &"out".into()));
     let notes: Vec<&str> = replayed["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     assert!(notes[0].contains("at least as long as it ran") && notes[0].contains("drawn"), "{notes:?}");
-    assert_eq!(notes[1], "order srpt for systems named alone, gamma 0.125; jobs arrive at their recorded times");
+    assert_eq!(
+        notes[1],
+        "order srpt for policies without an order of their own, gamma 0.125; jobs arrive at their recorded times"
+    );
     assert!(notes[2].contains("the recorded run (policy fifo+mantri(delta=0.5)"), "{notes:?}");
     // Options override the journal.
     let set = ["replay", "out", "--json", "--policy", "late", "--knowledge", "age", "--set", "order=fifo"];

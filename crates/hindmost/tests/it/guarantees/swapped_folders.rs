@@ -288,7 +288,7 @@ fn a_replaced_attempts_folder_gives_no_wrong_result() {
         run(&scene, &["--resume"]).with(0);
     }
     let found: Vec<bool> = (0..3).map(|task| scene.out().join(format!("wait/{task}/file")).exists()).collect();
-    assert_eq!(found, [true; 3], "the run ended with {:?}, and these results are empty", ended.code);
+    assert_eq!(found, [true; 3], "the run ended with {:?}, and not all tasks have a result", ended.code);
 }
 
 #[test]

@@ -6,7 +6,9 @@ mod validator;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
+use hindmost_sim::experiment::Execution;
 use hindmost_sim::scenario::{self, BUILT_IN};
 use hindmost_sim::testing::World;
 use serde_json::{Value, json};
@@ -157,7 +159,7 @@ fn schema_and_program_refuse_the_same_wrong_scenarios() {
     let folder = TempDir::new().unwrap();
     let exit_code = |text: &str| {
         fs::write(folder.path().join("s.toml"), text).unwrap();
-        run_in(folder.path(), &["simulate", "s.toml", "--print"]).code
+        run_in(folder.path(), &["simulate", "s.toml"]).code
     };
     for order in ["fair", "tetris(epsilon=0.1)", " hopper ( beta = fitted ) ", "fifo()"] {
         let valid = scenario.replacen("fair", order, 1);
@@ -280,6 +282,18 @@ fn documents_of_live_runs_conform() {
     conforms("run", &failed);
     assert_eq!(failed["failed_tasks"].as_array().map(Vec::len), Some(1), "{failed}");
     conforms("verify", &live(&["verify", "out", "--json"], 0));
+}
+
+#[test]
+fn documents_of_reproductions_conform() {
+    let stop = AtomicBool::new(false);
+    let execution = Execution { threads: 2, stop: &stop, progress: &|_| {}, output: None };
+    let document = serde_json::to_value(hindmost_papers::xu2015_short(&execution).unwrap()).unwrap();
+    conforms("reproduce", &document);
+    // The command prints a list if several papers are named.
+    conforms("reproduce", &json!([document, document]));
+    let figures = document["figures"].as_array().unwrap();
+    assert!(figures.iter().any(|figure| figure["tables"][0]["plot"].is_object()), "{document}");
 }
 
 #[test]

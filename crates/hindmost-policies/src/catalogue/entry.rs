@@ -84,7 +84,7 @@ pub trait Build<C, T>: Sync {
     /// Returns the parameters that [`Build::build`] reads.
     fn parameters(&self) -> &'static [ParameterEntry];
 
-    /// Builds the value. Ignores given parameters that are not in [`Build::parameters`].
+    /// Builds a `T`. Ignores given parameters that are not in [`Build::parameters`].
     ///
     /// # Errors
     /// If a parameter's value is not valid.

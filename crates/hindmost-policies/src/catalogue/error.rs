@@ -16,7 +16,7 @@ pub enum CatalogueError {
         what: &'static str,
         /// The unknown name.
         name: String,
-        /// A suggestion for the end of the message; empty if there is none.
+        /// A suggestion that the message includes; empty if there is none.
         near: String,
     },
     /// The system or order has no parameter of this name.
@@ -26,7 +26,7 @@ pub enum CatalogueError {
         system: &'static str,
         /// The name of the unknown parameter.
         name: String,
-        /// A suggestion for the end of the message; empty if there is none.
+        /// A suggestion that the message includes; empty if there is none.
         near: String,
         /// The names of the valid parameters, separated by commas, or `no parameters`.
         known: String,

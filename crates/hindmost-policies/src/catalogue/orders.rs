@@ -197,9 +197,9 @@ pub static ORDERS: &[OrderEntry] = &[
         name: "graphene",
         about: "packing against remaining work; within a job, the order of a plan that places troublesome phases first",
         does: "Plans each job once, as if it were alone on the cluster: phases that are long or pack badly are placed \
-            first. A job's tasks start in the order of its plan. Among jobs, the best score of packing minus \
-            remaining work starts next, unless a job has received less than its fair share by at least kappa of the \
-            cluster; that job is then served first.",
+            first. A job's tasks start in the order of its plan. Each job offers its next task; the one with the best \
+            score, packing minus the job's remaining work, starts. But a job that has received less than its fair \
+            share by at least kappa of the cluster is served first.",
         wins: "Jobs have many phases, some of them long or hard to pack: starting these first shortens the job. The \
             makespan of a batch is short.",
         loses: "Far more work is offered than the cluster can do: with the default srpt=0.2 packing decides and \

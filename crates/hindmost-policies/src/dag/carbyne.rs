@@ -28,7 +28,7 @@
 //! - Phases that are open at the same time divide the share as they are placed: forwards, the phase with the longest
 //!   path to the job's end first; backwards, the phase with the longest path from the job's beginning first.
 //! - A task that is too large for the share is placed alone in it.
-//! - Running tasks hold their resources from now until an effective time after their mean start.
+//! - Plans assume that running tasks hold their resources from now until an effective time after their mean start.
 //! - For DRF, a job can use at most the resources that all of its unfinished tasks demand together.
 //! - A plan says when each task is due, so it stays valid over time. A job gets a new plan when it arrives, when one of
 //!   its phases finishes, when its durations are learned, and when its share changes because a job arrived or ended or
@@ -180,7 +180,7 @@ impl Altruists {
         self.checked.changed = changed;
     }
 
-    /// Returns the next place of a job that may have a due task that fits.
+    /// Returns the place of the next job that may have a due task that fits, after the place `passed`.
     fn next_to_check(&mut self, round: &mut Round<'_>, passed: Option<Place>, stuck: &mut Stuck) -> Option<Place> {
         let mut after = passed;
         while let Some(place) = self.checked.next(after) {

@@ -15,7 +15,7 @@ use hindmost_core::time::Time;
 pub(crate) struct CheckedJobs {
     /// The place of the queue up to which all jobs were checked. Rounds skip them, except the jobs in `again`.
     until: Option<Place>,
-    /// The places of jobs to check again. Places that jobs have left since may be among them.
+    /// The places of jobs to check again. It may contain places whose job has moved to another place since.
     again: BTreeSet<Place>,
     /// The times at which skipped jobs must be checked again.
     due_times: BinaryHeap<Reverse<(Time, JobId)>>,

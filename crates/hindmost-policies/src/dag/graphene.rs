@@ -23,7 +23,7 @@
 //! earnings minus the sum of its payments. While the largest deficit is at least kappa of the cluster, only the job
 //! with this deficit is served.
 //!
-//! Readings where the paper is silent or assumes another system:
+//! Readings, where the paper is silent or assumes another system:
 //! - Within a job, the order of the schedule goes before packing.
 //! - A priority belongs to a phase; in the paper each task has one.
 //! - A job earns only while it has a pending task, and keeps its deficit while it has none.
@@ -34,7 +34,7 @@
 //!   offers, those with the least work are compared.
 //! - An offer is for the node that the cluster's placement chooses, as near to the task's input as resources allow,
 //!   without the paper's penalty for remote reads (0.8).
-//! - Backups and clones are paid for like originals.
+//! - Backups and clones reduce their job's deficit as originals do.
 //! - Schedules use effective times (mean + 1.5 standard deviations) and are not made again when durations are learned.
 //!
 //! With the default `srpt` = 0.2, packing decides among jobs: the makespan of a batch is short, but flowtimes (job

@@ -76,7 +76,7 @@ const ORDERS: [[(Part, Way); 3]; 6] = [
 /// A schedule of a job alone on the virtual machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// The places of each phase's tasks.
+    /// By phase, the blocks in which its tasks are placed.
     pub places: Vec<Placed>,
     /// Time from the first begin to the last end, nanoseconds.
     pub makespan: Moment,

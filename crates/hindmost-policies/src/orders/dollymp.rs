@@ -1,5 +1,5 @@
 //! `dollymp` serves jobs in priority levels computed from their remaining length and volume, and places each task on
-//! the node that it fits best. Resources that remain free run clones of the tasks, in the same order.
+//! the node that it fits best. Clones of the tasks use the resources that remain free, in the same order.
 //!
 //! Paper: Xu, Liu & Lau, "Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters", ICPP 2022.
 //!
@@ -17,7 +17,7 @@
 //!
 //! Passes: `[Originals(knapsack order, best fit), Clones(same order, ≤ clones, budget)]`.
 //!
-//! Readings where the paper is silent or misprinted:
+//! Readings, where the paper is silent or has a misprint:
 //! - e = θ + r·σ with r = 1.5. (The paper's formula omits r, but its experiments set r.) An unknown or infinite σ
 //!   counts as 0.
 //! - Levels go on until every job has a priority. (The printed upper end can be infinite or negative.)
@@ -158,7 +158,7 @@ pub struct KnapsackOrder {
     total: f64,
     /// Jobs whose length or volume has changed since the last arrival.
     changed: FxHashSet<JobId>,
-    /// True if the cluster's size has changed since the last arrival, and with it all volumes.
+    /// True if the cluster's size, and so the volume of every job, has changed since the last arrival.
     all_changed: bool,
     knapsacks: Knapsacks,
     /// An empty list whose memory the next sorted list reuses.

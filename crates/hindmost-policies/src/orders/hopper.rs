@@ -6,7 +6,7 @@
 //!
 //! Algorithm: a job's virtual size is the number of slots, including those for backups, beyond which more slots help it
 //! little: V_i(t) = (2/β) T_i(t), where T_i is the number of its unfinished tasks and β is the tail index of their
-//! durations. With S slots and the jobs active at time t:
+//! durations. Let S be the number of slots, which the jobs active at time t share:
 //! - If Σ V_i > S, jobs get slots in ascending order of virtual size, each up to V_i slots, until no slot is left.
 //! - Otherwise each job gets slots in proportion to its virtual size.
 //!
@@ -34,7 +34,7 @@
 //!   beyond V_i, and the fair share, are in effect rounded down to whole copies.
 //! - On nodes with several resources a copy counts as its dominant share, and S is 1. So the demands of different jobs
 //!   can be added.
-//! - In the paper α_i is about communication: a shuffle runs at the same time as the upstream tasks. Here all work is
+//! - In the paper α_i measures communication: a shuffle runs at the same time as the upstream tasks. Here all work is
 //!   in tasks. If √α_i weighted all slots, jobs with little downstream work would get less than V_i while slots are
 //!   free. So every job gets V_i first, and the remaining S − Σ V_i slots are shared in proportion to √α_i V_i. With
 //!   equal α this is the paper's V_i S/Σ V. For a job in its last phases α_i is 1.

@@ -75,7 +75,7 @@ macro_rules! parameters {
             }
         }
     };
-    // The default as a value of the catalogue.
+    // The default as a [`Value`](crate::parameters::Value).
     (@default f64, $default:expr) => { $crate::parameters::Value::Number($default) };
     (@default u32, $default:expr) => { $crate::parameters::Value::Number($default as f64) };
     (@default bool, $default:expr) => { $crate::parameters::Value::Switch($default) };
@@ -112,8 +112,8 @@ macro_rules! parameters {
     };
 }
 
-/// Assigns to each variant of an enum the word that names of policies and scenario files use:
-/// `words!(Remaining: Work = "work", Time = "time");`. It must list all variants in the order of their declaration.
+/// Assigns to each variant of an enum the word that names of policies and scenario files use: `words!(Remaining: Work =
+/// "work", Time = "time");`. The list must contain all variants in the order of their declaration.
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, PartialEq)]

@@ -41,11 +41,11 @@ pub use value::{Given, ParameterType, Value, Words};
 
 /// A struct of a policy's parameters, declared with [`parameters!`](crate::parameters!).
 pub trait Parameters: Copy + Default + Send + 'static {
-    /// The entries of all parameters, in the order in which they are listed.
+    /// The entries of all parameters, in the order in which the catalogue lists them.
     const ENTRIES: &'static [ParameterEntry];
 
-    /// Reads the given values; each other parameter has its default. Ignores names that are not parameters of this
-    /// struct.
+    /// Returns a struct with the given values. Parameters that are not given have their defaults. Ignores names that
+    /// are not parameters of this struct.
     ///
     /// # Errors
     /// If a value is not valid.
@@ -71,17 +71,17 @@ impl Parameters for () {
 /// A parameter as the catalogue lists it.
 #[derive(Debug, Serialize)]
 pub struct ParameterEntry {
-    /// Its name.
+    /// The parameter's name.
     pub name: &'static str,
-    /// Its value if none is given.
+    /// The parameter's value if none is given.
     #[serde(serialize_with = "as_text")]
     pub default: Value,
-    /// Its meaning.
+    /// The parameter's meaning.
     pub about: &'static str,
-    /// The unit of its numbers; `None` for shares, probabilities, ratios and words.
+    /// The unit of the parameter's numbers; `None` for shares, probabilities, ratios and words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
-    /// Its valid values.
+    /// The parameter's valid values.
     pub valid: Valid,
 }
 
@@ -89,7 +89,7 @@ impl ParameterEntry {
     /// Checks that a value is valid.
     ///
     /// # Errors
-    /// If it is not.
+    /// If the value is not valid.
     pub fn check(&self, value: &Value) -> Result<(), BadValue> {
         if self.valid.accepts(value) { Ok(()) } else { Err(self.bad(value)) }
     }

@@ -10,7 +10,7 @@ pub enum Colour {
 crate::words!(Colour: Red = "red", Green = "dark-green");
 
 crate::parameters! {
-    /// One of each.
+    /// A parameter of each type.
     pub struct OneOfEach {
         /// of a number
         /// on two lines
@@ -39,7 +39,7 @@ fn given(values: &[(&str, Value)]) -> Given {
 }
 
 #[test]
-fn entries_repeat_the_declaration() {
+fn entries_have_the_declared_defaults_units_and_ranges() {
     let described: Vec<String> = OneOfEach::ENTRIES
         .iter()
         .map(|entry| {
@@ -64,7 +64,7 @@ fn entries_repeat_the_declaration() {
 }
 
 #[test]
-fn values_survive_the_round_trip() {
+fn given_parameters_are_read_back_unchanged() {
     let changed = OneOfEach {
         share: 0.5,
         below: 0.75,
@@ -84,7 +84,7 @@ fn values_survive_the_round_trip() {
 }
 
 #[test]
-fn other_names_are_ignored_and_bad_values_are_not() {
+fn unknown_names_are_ignored_and_bad_values_refused() {
     let other = given(&[("delta", Value::Number(7.0)), ("count", Value::Number(2.0))]);
     assert_eq!(OneOfEach::read(&other), Ok(OneOfEach { count: 2, ..OneOfEach::default() }));
     let bad = |name, value| OneOfEach::read(&given(&[(name, value)])).unwrap_err().to_string();

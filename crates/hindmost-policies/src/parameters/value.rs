@@ -1,4 +1,5 @@
-//! Values of parameters as names of policies and scenario files write them, and the Rust types that read them.
+//! The values of parameters, as they are written in names of policies and in scenario files, and the Rust types that
+//! they are converted to.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ impl Value {
     }
 }
 
-/// The values of parameters by name. Parameters that are not here have their defaults.
+/// The values of parameters by name. Parameters without a value here have their defaults.
 pub type Given = BTreeMap<String, Value>;
 
 /// The type of a field of [`Parameters`](super::Parameters).
@@ -47,7 +48,7 @@ pub trait ParameterType: Copy + PartialEq {
     /// Converts a valid value to this type; `None` if the value has another type.
     fn read(value: &Value) -> Option<Self>;
 
-    /// Converts to a value of a parameter with these valid values.
+    /// Converts to the value of a parameter whose valid values are `valid`.
     fn write(self, valid: Valid) -> Value;
 }
 

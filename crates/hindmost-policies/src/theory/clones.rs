@@ -5,10 +5,11 @@
 //! E\[d_j(c)] = ∫₀^∞ 1 − (1 − S^c)^m dt (Eq. 12) is the expected duration of the job.
 //!
 //! [`exact`] solves P2 over whole numbers. It first takes the best c of each job without the limit on machines; if
-//! these fit, which is the usual case, they are the optimum. Otherwise Lagrangian bounds exclude choices that cannot be
-//! part of an optimum, and a dynamic programme over machines solves the rest. Nothing assumes that gains fall with c,
-//! because they do not for durations with a tail lighter than exponential. The greedy rule by gain per machine is not
-//! exact either, because jobs differ in size. [`continuous`] solves P2 over real numbers.
+//! these copies fit, which is the usual case, they are the optimum. Otherwise Lagrangian bounds exclude choices that
+//! cannot be part of an optimum, and a dynamic programme over machines chooses among the others. The method does not
+//! assume that the gain of another copy falls with c, because it does not for durations with a tail lighter than
+//! exponential. The greedy rule by gain per machine is not exact either, because jobs differ in size. [`continuous`]
+//! solves P2 over real numbers.
 
 use thiserror::Error;
 
@@ -17,12 +18,12 @@ use hindmost_math::distribution::Distribution;
 use hindmost_math::numeric::minimize;
 use hindmost_math::plain::Plain;
 
-/// A job of the problem.
+/// A job of problem P2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloneJob {
-    /// Tasks, all started together; at least 1.
+    /// Number of tasks, which all start together; at least 1.
     pub tasks: u32,
-    /// Duration of one copy of a task.
+    /// Distribution of the duration of one copy of a task.
     pub duration: Distribution,
 }
 
@@ -53,8 +54,8 @@ impl CloneProblem {
         Ok(Self { jobs, machines: 100, max_copies: 8, gamma: 0.01 })
     }
 
-    /// Returns the objective: −E\[d_j(c)] − γ·m_j·c·E\[min of c copies], summed over jobs. NaN if `copies` does not
-    /// have one entry a job.
+    /// Returns the objective: −E\[d_j(c)] − γ·m_j·c·E\[min of c copies], summed over jobs. Returns NaN if `copies` does
+    /// not have one entry for each job.
     pub fn objective(&self, copies: &[f64]) -> f64 {
         if copies.len() != self.jobs.len() {
             return f64::NAN;
@@ -77,7 +78,8 @@ impl CloneProblem {
 }
 
 impl CloneJob {
-    /// Returns the job's term of the objective with `copies` copies of each task; −∞ if an expectation is infinite.
+    /// Returns the job's term of the objective with `copies` copies of each task; −∞ if the expected duration is
+    /// infinite.
     pub fn value(&self, copies: f64, gamma: f64) -> f64 {
         let tasks = f64::from(self.tasks);
         let duration = self.duration.expected_maximum_of_minima(tasks, copies);
@@ -103,9 +105,9 @@ pub enum CloneError {
     Parameter {
         /// Name of the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: f64,
-        /// The valid values.
+        /// A phrase for the valid values.
         valid: &'static str,
     },
 }
@@ -113,7 +115,7 @@ pub enum CloneError {
 /// A solution in whole numbers of copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloneSolution {
-    /// The number of copies of each task, one entry a job.
+    /// For each job, the number of copies of each of its tasks.
     pub copies: Vec<u32>,
     /// The objective of this solution.
     pub objective: f64,
@@ -126,7 +128,7 @@ pub struct CloneSolution {
 /// A solution in real numbers of copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContinuousSolution {
-    /// The number of copies of each task, one entry a job.
+    /// For each job, the number of copies of each of its tasks.
     pub copies: Vec<f64>,
     /// The objective of this solution.
     pub objective: f64,
@@ -137,10 +139,10 @@ pub struct ContinuousSolution {
     pub multiplier: f64,
 }
 
-/// The expectations that the solver needs of a job, for 1, 2, … copies and durations of mean 1.
+/// The expectations that the solver needs for a job, for 1, 2, … copies of each task and durations of mean 1.
 ///
-/// They depend only on the number of tasks and on the shape of the distribution, and scale with the mean. So a
-/// scheduler can use one table for all jobs that share both.
+/// The expectations depend only on the number of tasks and on the shape of the distribution, and scale with the mean.
+/// So one table serves all jobs with the same number of tasks and the same shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloneTable {
     tasks: u32,
@@ -182,15 +184,16 @@ impl CloneTable {
 }
 
 /// Returns the best number of copies of a job without a limit on machines (Eq. 29): the c from 1 to the table's end
-/// that maximises −E\[d(c)] − γ·m·c·E\[min]. Ties go to the fewest copies.
+/// that maximises −E\[d(c)] − γ·m·c·E\[min]. If several numbers are equally good, returns the smallest.
 pub fn best_alone(table: &CloneTable, mean: f64, gamma: f64) -> u32 {
     best_choice(&table.values(mean, gamma)) as u32 + 1
 }
 
-/// Returns the exact optimum over whole numbers. The module's documentation describes the method.
+/// Returns the optimum over whole numbers. The module's documentation describes the method.
 ///
-/// The solution is exact if jobs × copies × (machines − tasks), after pruning, is at most 10⁸ (some tenths of a
-/// second). Otherwise it is the greedy solution, and [`CloneSolution::gap`] bounds its distance from the optimum.
+/// The solution is exact if the product jobs × copies × (machines − tasks), after pruning, is at most 10⁸, which takes
+/// some tenths of a second. Otherwise it is the greedy solution, and [`CloneSolution::gap`] bounds its distance from
+/// the optimum.
 ///
 /// # Errors
 /// [`CloneError::Infeasible`] if Σ m_j > N. [`CloneError::Parameter`] if γ is negative or not finite, `max_copies` is 0
@@ -199,7 +202,7 @@ pub fn exact(problem: &CloneProblem) -> Result<CloneSolution, CloneError> {
     problem.check()?;
     let tasks: u64 = problem.jobs.iter().map(|job| u64::from(job.tasks)).sum();
     let table = |job: &CloneJob| {
-        // No entries for more copies than fit beside one copy of each other task.
+        // The table needs no entries for more copies than fit beside one copy of each task of the other jobs.
         let fit = 1 + (problem.machines - tasks) / u64::from(job.tasks);
         CloneTable::new(job.tasks, &job.duration, u64::from(problem.max_copies).min(fit) as u32)
     };
@@ -208,11 +211,11 @@ pub fn exact(problem: &CloneProblem) -> Result<CloneSolution, CloneError> {
     exact_with_tables(&jobs, problem.machines, problem.gamma)
 }
 
-/// Returns the same as [`exact`], for jobs given as tables and mean durations. The length of a table is the job's limit
-/// r.
+/// Returns the same as [`exact`] for jobs that are given as tables and mean durations. The length of a job's table is
+/// the limit r on its copies.
 ///
 /// # Errors
-/// As [`exact`].
+/// The errors of [`exact`].
 pub fn exact_with_tables(jobs: &[(&CloneTable, f64)], machines: u64, gamma: f64) -> Result<CloneSolution, CloneError> {
     check(jobs.iter().map(|(table, _)| table.tasks), machines, 1, gamma)?;
     let choices: Vec<Item> = jobs
@@ -229,16 +232,16 @@ pub fn exact_with_tables(jobs: &[(&CloneTable, f64)], machines: u64, gamma: f64)
     })
 }
 
-/// Returns the optimum over real numbers 1 ≤ c_j ≤ r.
+/// Returns the optimum over real numbers of copies, 1 ≤ c_j ≤ r.
 ///
-/// For a multiplier ν of the machines, each job takes the c that maximises its value − ν·m·c; bisection finds the ν at
-/// which the machines suffice. The result is exact to about 1e-7 of each c if the objective is concave in c: for
-/// Pareto, exponential and other tails no lighter than exponential (the paper's Lemma 1). For others the allocation may
-/// jump with ν. The result is then feasible, and optimal only among mixtures of the allocations on both sides of the
-/// jump.
+/// For a multiplier ν of the machines, each job takes the c that maximises its value − ν·m·c; bisection finds the
+/// smallest ν at which the machines suffice. The result is exact to about 1e-7 of each c if the objective is concave in
+/// c: this holds for Pareto, exponential and other durations with tails no lighter than exponential (the paper's Lemma
+/// 1). For other durations the allocation may jump with ν. The result is then feasible, and optimal only among mixtures
+/// of the allocations on both sides of the jump.
 ///
 /// # Errors
-/// As [`exact`].
+/// The errors of [`exact`].
 pub fn continuous(problem: &CloneProblem) -> Result<ContinuousSolution, CloneError> {
     problem.check()?;
     let machines = problem.machines as f64;
@@ -273,7 +276,8 @@ pub fn continuous(problem: &CloneProblem) -> Result<ContinuousSolution, CloneErr
             }
         }
         multiplier = high;
-        // Both sides differ by rounding or by a jump. An allocation between them fills the machines exactly.
+        // `copies` needs too many machines and `inside` does not; they differ by rounding or by a jump. The mixture of
+        // both that fills the machines is taken.
         let (over, under) = (problem.machines_used(&copies), problem.machines_used(&inside));
         let share = if over > under { ((machines - under) / (over - under)).clamp(0.0, 1.0) } else { 0.0 };
         for (copies, inside) in copies.iter_mut().zip(inside) {
@@ -289,7 +293,7 @@ pub fn continuous(problem: &CloneProblem) -> Result<ContinuousSolution, CloneErr
 }
 
 /// Returns the minimiser of `cost` on [`low`, `high`]. It searches a grid first and then between the neighbours of the
-/// best grid point, so that it misses the global minimum only in a narrow valley.
+/// best grid point, so it misses the global minimum only if this is in a narrow valley.
 fn best_real(cost: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     const STEPS: u32 = 24;
     if high <= low {
@@ -309,7 +313,7 @@ fn best_real(cost: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     let left = place(best.0.saturating_sub(1));
     let right = place((best.0 + 1).min(STEPS));
     let inside = minimize(&cost, left, right);
-    // Return an end of the range exactly if it is as good.
+    // Return an end of the range itself if it is as good.
     [low, high].into_iter().fold(inside, |best, end| if cost(end) <= cost(best) { end } else { best })
 }
 

@@ -1,18 +1,19 @@
-//! The paper's own method for problem P2: gradient projection on the dual (Xu & Lau 2015, section IV-A, Eq. 14–16).
+//! Solves problem P2 with the paper's own method: gradient projection on the dual (Xu & Lau 2015, section IV-A, Eq.
+//! 14–16).
 //!
 //! Each iteration maximises the Lagrangian over each c_j separately. It then moves the multipliers along the violated
 //! constraints, with the steps η₁ (machines, ν), η₂ (c ≤ r, ξ) and η₃ (c ≥ 1, h). The printed stopping test compares
 //! c^{k+1} with itself. Here the test compares c^{k+1} with c^k, and also requires that the multipliers do not move
 //! (complementary slackness), because c may stay at an end of its domain while ν still moves.
 //!
-//! With the printed steps ([`PRINTED_STEPS`]) the iteration oscillates on the paper's own Fig. 1: Σ m·c − N is in tens
-//! of machines while ν is in hundredths, so the step for ν must be a hundred times smaller ([`DEFAULT_STEPS`]; the
-//! other two are as printed). No fixed steps converge in every case. For example, with γ = 0 and many machines the
-//! optimum is so flat that [`DEFAULT_STEPS`] oscillate too; [`DualSolution::converged`] reports this.
+//! The printed steps ([`PRINTED_STEPS`]) oscillate on the instance of the paper's Fig. 1: Σ m·c − N is in tens of
+//! machines while ν is in hundredths, so the step for ν must be a hundred times smaller. [`DEFAULT_STEPS`] has this
+//! step for ν and the printed steps for ξ and h. No fixed steps converge in every case. For example, with γ = 0 and
+//! many machines the optimum is so flat that [`DEFAULT_STEPS`] oscillate too; [`DualSolution::converged`] reports this.
 //!
-//! The inner maximum is taken over c from the least number with a finite mean duration (1/α for Pareto, else 0) to
-//! 16·r. Without an upper end, c would grow without bound wherever ν = 0. If the iteration oscillates, this end
-//! determines the amplitude.
+//! The Lagrangian is maximised over c from the least number of copies with a finite mean duration (1/α for Pareto,
+//! otherwise 0) to 16·r. Without the upper bound, c would grow without limit while ν = 0. If the iteration oscillates,
+//! the upper bound determines the amplitude.
 
 use super::clones::{CloneError, CloneProblem};
 use hindmost_math::distribution::Distribution;
@@ -22,49 +23,51 @@ use hindmost_math::numeric::minimize;
 pub const PRINTED_STEPS: [f64; 3] = [0.2, 0.3, 0.4];
 /// Steps η₁, η₂, η₃ that converge on the instance of Fig. 1.
 pub const DEFAULT_STEPS: [f64; 3] = [0.002, 0.3, 0.4];
-/// The paper's start: every multiplier at 0.1, and c = 1.
+/// The start of the iteration in the paper: every multiplier is 0.1, and c = 1.
 pub const START: DualStart = DualStart { copies: 1.0, nu: 0.1, xi: 0.1, h: 0.1 };
-/// The inner maximum is searched up to this many times r.
+/// The Lagrangian is maximised over c up to this many times r.
 const DOMAIN: f64 = 16.0;
 
-/// The start of the iteration, the same for all jobs.
+/// The values with which the iteration starts, the same for all jobs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DualStart {
-    /// The copies c of every job. Only the first comparison of c uses it.
+    /// The number c of copies of each task. Only the stopping test of the first iteration uses it.
     pub copies: f64,
-    /// The multiplier ν of the machines.
+    /// The multiplier ν of the limit on machines.
     pub nu: f64,
-    /// The multipliers ξ of c ≤ r.
+    /// The multiplier ξ of the constraint c ≤ r.
     pub xi: f64,
-    /// The multipliers h of c ≥ 1.
+    /// The multiplier h of the constraint c ≥ 1.
     pub h: f64,
 }
 
-/// The result of one iteration.
+/// The values after an iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DualIteration {
-    /// The copies of each job after the iteration.
+    /// The number of copies of each job's tasks.
     pub copies: Vec<f64>,
-    /// The multiplier ν after the iteration.
+    /// The multiplier ν of the limit on machines.
     pub nu: f64,
-    /// The largest change of a c in the iteration.
+    /// The largest change of a job's number of copies in the iteration.
     pub change: f64,
 }
 
 /// The result of the whole method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DualSolution {
-    /// The copies after the last iteration. If the method has not converged, they may not be feasible.
+    /// The number of copies of each job's tasks after the last iteration. If the method has not converged, it may not
+    /// be feasible.
     pub copies: Vec<f64>,
     /// The objective of P2 (not of its dual) at these copies.
     pub objective: f64,
     /// The number of machines that these copies take.
     pub machines_used: f64,
-    /// True if c moved by less than the tolerance and the optimality conditions held to the tolerance.
+    /// True if, in the last iteration, c moved by less than the tolerance and the optimality conditions held to the
+    /// tolerance.
     pub converged: bool,
     /// The number of iterations.
     pub iterations: usize,
-    /// The results of all iterations in order.
+    /// The values after each iteration, in order.
     pub trace: Vec<DualIteration>,
 }
 
@@ -73,7 +76,8 @@ pub struct DualSolution {
 /// which is not an error: `converged` is then false.
 ///
 /// # Errors
-/// As [`super::clones::exact`], and if a step or the tolerance is not positive and finite.
+/// The errors of [`super::clones::exact`]; and an error if a step or the tolerance is not positive and finite, or a
+/// start value is negative or not finite.
 pub fn dual(
     problem: &CloneProblem,
     steps: [f64; 3],
@@ -139,7 +143,8 @@ fn project(multiplier: &mut f64, step: f64, excess: f64) -> f64 {
     (*multiplier - before).abs() / step
 }
 
-/// Returns a number just above the number of copies below which the mean of the shortest copy is infinite.
+/// Returns the lower end of the search for c, just above the numbers of copies for which the mean of the shortest copy
+/// is infinite.
 fn least_copies(duration: &Distribution) -> f64 {
     match duration {
         Distribution::Pareto(pareto) if pareto.maximum().is_none() => (1.0 + 1e-9) / pareto.alpha(),

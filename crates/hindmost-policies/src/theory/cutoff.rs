@@ -1,11 +1,11 @@
-//! Computes up to which load cloning helps (Xu & Lau 2015, section III-B, Eq. 1–5).
+//! Computes the load up to which cloning helps (Xu & Lau 2015, section III-B, Eq. 1–5).
 //!
 //! Every machine is an M/G/1 queue of tasks; ω = λ·E\[m]·E\[s]/M is its load with one copy of each task. With one copy,
 //! a task's delay is W = λ_t·E\[s²]/(2(1 − λ_t·E\[s])) + E\[s] with λ_t = ω/E\[s] (Eq. 1). With two copies of every
-//! task, the arrivals double and s becomes the shorter of two durations (Eq. 3; the printed form is right for Pareto).
-//! The cut-off ω^U is the first load above 0 where both delays are equal; below it, two copies give the shorter delay.
-//! Theorem 1 is the condition under which two copies do not overload the machines: λ·E\[m]·E\[s]·2E[min of 2]/E\[s] <
-//! M, for Pareto with the factor 4(α − 1)/(2α − 1).
+//! task, the arrivals double and s becomes the shorter of two durations (Eq. 3, whose printed form holds for Pareto).
+//! The cut-off ω^U is the smallest load above 0 at which both delays are equal. Below the cut-off, two copies give the
+//! shorter delay. Theorem 1 is the condition under which two copies do not overload the machines: λ·E\[m]·E\[s]·2E[min
+//! of 2]/E\[s] < M, for Pareto with the factor 4(α − 1)/(2α − 1).
 
 use thiserror::Error;
 
@@ -16,9 +16,9 @@ use hindmost_math::plain::Plain;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cutoff {
     /// ω^U, in (0, 1): the load of a machine with one copy of each task below which two copies of every task give the
-    /// shorter delay. `None` if no load separates the regimes; `reason` then says why.
+    /// shorter delay. `None` if no load separates the regimes, for the reason in `reason`.
     pub omega: Option<f64>,
-    /// λ^U = ω^U·M/(E\[m]·E\[s]), in jobs per unit of time (Eq. 5). `None` if `omega` is.
+    /// λ^U = ω^U·M/(E\[m]·E\[s]), in jobs per unit of time (Eq. 5). `None` if `omega` is `None`.
     pub lambda: Option<f64>,
     /// The arrival rate from which on two copies overload the machines (Theorem 1).
     pub necessary_lambda: f64,
@@ -40,8 +40,8 @@ pub enum NoCutoff {
 /// The error for parameters without a cut-off.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CutoffError {
-    /// E\[s²] is infinite (Pareto with α ≤ 2). The delay of Eq. 1 is then infinite at every load, so that there is
-    /// nothing to compare with; Theorem 1's bound is still valid.
+    /// E\[s²] is infinite (Pareto with α ≤ 2). The delay of Eq. 1 is then infinite at every load, so it cannot be
+    /// compared. Theorem 1's bound is still valid.
     #[error(
         "the second moment of durations is infinite (Pareto with alpha <= 2), so the delay without copies is infinite \
          at every load; two copies don't overload the machines below lambda = {necessary_lambda}"
@@ -55,7 +55,7 @@ pub enum CutoffError {
     Parameter {
         /// Name of the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: f64,
     },
 }
@@ -85,7 +85,8 @@ pub fn cutoff(
     // The arrival rate at which the load is 1.
     let full = machines / (mean_tasks * mean_duration);
     let mean = duration.mean();
-    // Mean and second moment of the shorter of two copies, and second moment of one, for a mean of 1.
+    // The following moments are for durations with mean 1: the mean of the shorter of two copies, and the second
+    // moments of one copy and of the shorter of two.
     let shorter = duration.expected_minimum(2.0) / mean;
     let necessary_lambda = full / (2.0 * shorter);
     let Some(second) = duration.second_moment() else {
@@ -97,7 +98,7 @@ pub fn cutoff(
     if shorter >= 1.0 - 1e-12 {
         return Ok(none(NoCutoff::NeverHelps));
     }
-    // W^c − W times 2(1 − 2ω·shorter)(1 − ω) is a quadratic in ω, negative at 0.
+    // (W^c − W) · 2(1 − 2ω·shorter)(1 − ω) is quadratic in ω and negative at ω = 0.
     let constant = 2.0 * (shorter - 1.0);
     let linear = 2.0 * shorter_second - second - constant * (1.0 + 2.0 * shorter);
     let square = 2.0 * shorter * (second + constant) - 2.0 * shorter_second;
@@ -112,14 +113,14 @@ pub fn cutoff(
 }
 
 /// Returns W, the mean delay (waiting and service) of a task at load `omega` with one copy of each task (Eq. 1), in the
-/// unit of `duration`. ∞ from load 1 on, and at any positive load if E\[s²] is infinite.
+/// unit of `duration`. The delay is infinite from load 1 on, and at any positive load if E\[s²] is infinite.
 pub fn task_delay(duration: &Distribution, omega: f64) -> f64 {
     let mean = duration.mean();
     delay(omega / mean, mean, duration.second_moment().unwrap_or(f64::INFINITY))
 }
 
 /// Returns W^c, the mean delay with two copies of each task (Eq. 3). `omega` is the load that one copy of each task
-/// would give. ∞ if two copies overload the machine.
+/// would give. The delay is infinite if two copies overload the machine.
 pub fn task_delay_two_copies(duration: &Distribution, omega: f64) -> f64 {
     let arrivals = 2.0 * omega / duration.mean();
     delay(arrivals, duration.expected_minimum(2.0), duration.expected_minimum_squared(2.0))
@@ -140,7 +141,8 @@ fn smallest_positive_root(square: f64, linear: f64, constant: f64) -> Option<f64
     if discriminant < 0.0 {
         return None;
     }
-    // Add two numbers of the same sign, and get the other root from the product of both roots, so that nothing cancels.
+    // Adding two numbers of the same sign gives one root without cancellation. The product of both roots gives the
+    // other.
     let sum = -0.5 * (linear + discriminant.sqrt().copysign(linear));
     [sum / square, constant / sum].into_iter().filter(|root| *root > 0.0).min_by(f64::total_cmp)
 }

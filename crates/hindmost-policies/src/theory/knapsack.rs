@@ -1,7 +1,9 @@
 //! Solves the multiple-choice knapsack problem behind [`super::clones::exact`]. Each item takes one of its choices 0,
-//! 1, 2, …; choice k has the weight k·`weight` and a value of its own; all items share a capacity.
+//! 1, 2, …; choice k has the weight k·`weight` and the value `values[k]`. The chosen weights together must not exceed a
+//! capacity.
 
-/// An item: a job's copies beyond the first copy of each of its tasks.
+/// An item of the problem: the number of copies of a job's tasks. Choice k means k copies of each task beyond the
+/// first.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     /// The weight of each step from one choice to the next; positive.
@@ -13,8 +15,9 @@ pub(super) struct Item {
 /// Maximum number of steps of the dynamic programme.
 const MOST_STEPS: u64 = 100_000_000;
 
-/// Returns the best choices within the capacity, and an upper bound of the optimum's value minus theirs. The bound is 0
-/// unless the dynamic programme needs too many steps. Ties go to smaller choices, of later items first.
+/// Returns the best choices within the capacity, and a gap: an upper bound of the optimum's value minus the value of
+/// these choices. The gap is 0 unless the dynamic programme would need too many steps. Among equally good solutions,
+/// smaller choices are preferred, for later items first.
 pub(super) fn solve(items: &[Item], capacity: u64) -> (Vec<usize>, f64) {
     let alone: Vec<usize> = items.iter().map(|item| best_choice(&item.values)).collect();
     if weight(items, &alone) <= u128::from(capacity) {
@@ -43,7 +46,7 @@ pub(super) fn solve(items: &[Item], capacity: u64) -> (Vec<usize>, f64) {
     if gap <= rounding || open.iter().all(|choices| choices.len() == 1) {
         return (greedy, 0.0);
     }
-    // The weight of the smallest choices, which all items take at least.
+    // The weight of the smallest open choice of each item.
     let settled: u64 = items.iter().zip(&open).map(|(item, choices)| item.weight * choices[0] as u64).sum();
     let Some(spare) = capacity.checked_sub(settled) else { return (greedy, gap) };
     let extra: u64 = items
@@ -85,13 +88,13 @@ struct Relaxation {
     multiplier: f64,
     /// Upper bound of the value of any solution.
     bound: f64,
-    /// The relaxed solution rounded down, which fits the capacity.
+    /// The relaxed solution without its last, partial step; it fits the capacity.
     choices: Vec<usize>,
 }
 
 impl Relaxation {
-    /// Solves the relaxed problem: takes steps along the concave hulls of all items, best value per weight first, until
-    /// the capacity is full.
+    /// Solves the relaxed problem: takes steps along the concave hulls of all items, the best value per weight first,
+    /// until the next step does not fit.
     fn new(items: &[Item], capacity: u64) -> Self {
         let mut steps: Vec<(f64, usize, usize)> = Vec::new();
         for (place, item) in items.iter().enumerate() {
@@ -143,7 +146,8 @@ fn steepest(item: &Item, from: usize) -> Option<(usize, f64)> {
     best
 }
 
-/// Improves the choices greedily: takes the step with the best gain per weight that fits, until no step gains.
+/// Improves the choices greedily: repeatedly takes the step with the best gain per weight among the steps that fit,
+/// until none gains.
 fn fill(items: &[Item], mut choices: Vec<usize>, capacity: u64) -> Vec<usize> {
     let mut left = capacity - weight(items, &choices).min(u128::from(capacity)) as u64;
     loop {
@@ -167,7 +171,7 @@ fn fill(items: &[Item], mut choices: Vec<usize>, capacity: u64) -> Vec<usize> {
 /// Returns the optimum among the open choices by dynamic programming. `spare` is the capacity beyond each item's
 /// smallest choice.
 fn programme(items: &[Item], open: &[Vec<usize>], spare: usize) -> Vec<usize> {
-    // best[w]: the largest value with weight at most w, over the items so far.
+    // best[w] is the largest value of the items so far with a weight of at most w.
     let mut best = vec![0.0_f64; spare + 1];
     let mut next = best.clone();
     let mut taken: Vec<Vec<u32>> = Vec::with_capacity(items.len());

@@ -1,7 +1,7 @@
 //! Solves the optimisation problems of the papers behind the policies, without a cluster.
 //!
 //! Xu & Lau, *Optimization for Speculative Execution of Multiple Jobs in a MapReduce-like Cluster*, 2015:
-//! - how many copies of each task to start: [`clones`], [`clones_dual`];
+//! - how many copies of each task to start: [`clones`], and [`clones_dual`] by the paper's method;
 //! - when a task is a straggler: [`sigma`];
 //! - up to which load cloning helps: [`cutoff`].
 //!

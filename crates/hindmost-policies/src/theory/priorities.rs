@@ -1,25 +1,26 @@
 //! Computes priorities of jobs by knapsacks of doubling size: Algorithm 1 of Xu, Liu & Lau 2022.
 //!
 //! For l = 1, 2, … the jobs that are short enough for 2^l slots, B_l = {j : e_j ≤ 2^l}, are packed into a knapsack of
-//! 2^l slots of the whole cluster. As many jobs as possible with Σ v_j ≤ 2^l are packed: smallest volume first, up to
-//! the first that does not fit. A job's priority is the first l whose knapsack takes it, even if the knapsack of a
-//! later level does not. The smallest priority is served first.
+//! 2^l slots of the whole cluster. Jobs are packed smallest volume first, up to the first job that does not fit, which
+//! packs as many jobs as possible with Σ v_j ≤ 2^l. A job's priority is the first l whose knapsack takes the job, even
+//! if the knapsack of a later level does not. The smallest priority is served first.
 //!
-//! The paper's upper end of l is g = log₂(Σ v / (1 − max d)). It is infinite if a job demands all of the cluster (max d
-//! = 1). On a large cluster it is below 1, so that no job gets a priority. It can also exclude a long job of small
-//! volume. So levels continue here until every job has a priority; [`printed_last_level`] returns the printed end.
+//! The paper's upper end of l is g = log₂(Σ v / (1 − max d)). This end is infinite if a job demands all of the cluster
+//! (max d = 1). On a large cluster it is below 1, so that no job gets a priority. It can also exclude a long job of
+//! small volume. So here levels continue until every job has a priority; [`printed_last_level`] returns the printed
+//! end.
 
 /// The size of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizedJob {
-    /// e_j, its (effective) length in slots.
+    /// e_j, the job's (effective) length in slots.
     pub length: f64,
-    /// v_j, its (effective) volume in slots of the whole cluster.
+    /// v_j, the job's (effective) volume in slots of the whole cluster.
     pub volume: f64,
 }
 
 impl SizedJob {
-    /// Replaces numbers that are not finite by the largest number, and negative ones by 0.
+    /// Returns the size with numbers that are not finite replaced by the largest number, and negative numbers by 0.
     pub(crate) fn finite(self) -> SizedJob {
         let finite = |amount: f64| if amount.is_nan() { f64::MAX } else { amount.clamp(0.0, f64::MAX) };
         SizedJob { length: finite(self.length), volume: finite(self.volume) }
@@ -44,7 +45,7 @@ pub(crate) fn first_level(length: f64) -> u32 {
     (1..LAST_LEVEL).find(|level| length <= slots(*level)).unwrap_or(LAST_LEVEL)
 }
 
-/// The level whose knapsack has infinite size.
+/// The first level whose knapsack has infinite size.
 const LAST_LEVEL: u32 = 1024;
 
 /// Returns the size of a level's knapsack in slots, 2^level; infinite from [`LAST_LEVEL`] on.
@@ -53,7 +54,7 @@ fn slots(level: u32) -> f64 {
     if level < LAST_LEVEL { f64::from_bits(u64::from(level + 1023) << 52) } else { f64::INFINITY }
 }
 
-/// The knapsack of a level that may take another job.
+/// A knapsack that may take another job.
 #[derive(Debug)]
 struct Knapsack {
     level: u32,
@@ -71,7 +72,7 @@ pub(crate) struct Knapsacks {
 }
 
 impl Knapsacks {
-    /// Empty knapsacks for jobs with at most `total` slots of volume together.
+    /// Creates empty knapsacks for jobs with at most `total` slots of volume together.
     pub fn for_total(total: f64) -> Knapsacks {
         let mut knapsacks = Knapsacks::default();
         knapsacks.empty(total);
@@ -126,38 +127,40 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_figure_2() {
+    fn figure_2_serves_the_small_jobs_first() {
         // Lengths 10, 8, 8 and volumes 10, 2, 2: the small jobs fit into 2^3, the large one into 2^4.
         assert_eq!(priorities(&jobs(&[(10.0, 10.0), (8.0, 2.0), (8.0, 2.0)])), [4, 3, 3]);
     }
 
     #[test]
-    fn worked_by_hand() {
-        // l = 1 (2 slots): lengths up to 2 are jobs 0, 1, 2; volumes 0.5 and 1.0 fit, with 1.5 it is too much.
-        // l = 2: jobs 0, 1, 2, 4 have 0.5 + 1 + 1.5 = 3, and 4 does not fit. l = 3: 0.5 + 1 + 1.5 + 4 = 7 of 8.
-        // l = 4: job 3, of length 9 and volume 0.1, at last.
+    fn priorities_equal_those_computed_by_hand() {
+        // Level 1 has 2 slots. Jobs 0, 1 and 2 are short enough; the volumes 0.5 and 1 fit, and 1.5 more does not.
+        // Level 2 has 4 slots. Jobs 0, 1, 2 and 4 are short enough; the volumes 0.5 + 1 + 1.5 = 3 fit, and 4 more does
+        // not. Level 3 has 8 slots: 0.5 + 1 + 1.5 + 4 = 7 fit. Level 4 has 16 slots and is the first to take job 3, of
+        // length 9.
         let given = jobs(&[(1.0, 0.5), (2.0, 1.0), (1.5, 1.5), (9.0, 0.1), (3.0, 4.0)]);
         assert_eq!(priorities(&given), [1, 1, 2, 4, 3]);
     }
 
     #[test]
     fn a_priority_is_kept_when_a_later_level_drops_the_job() {
-        // At l = 2 the long job of small volume pushes job 1 out of the knapsack of 4.
-        let given = jobs(&[(1.0, 0.1), (1.0, 1.9), (4.0, 0.2), (4.0, 1.9)]);
-        assert_eq!(priorities(&given), [1, 1, 2, 3]);
+        // At level 1, job 0 fits into 2 slots. At level 2, the other jobs are short enough, too; two of them fit into 4
+        // slots, which leaves too little for the third and for job 0.
+        let given = jobs(&[(1.0, 1.9), (4.0, 1.5), (4.0, 1.5), (4.0, 1.5)]);
+        assert_eq!(priorities(&given), [1, 2, 2, 3]);
     }
 
     #[test]
-    fn every_job_gets_one_where_the_printed_end_fails() {
-        // A job demands all of the cluster: g is infinite.
+    fn jobs_beyond_the_printed_last_level_get_priorities() {
+        // A job demands all of the cluster, so g is infinite.
         let whole = jobs(&[(10.0, 10.0)]);
         assert_eq!(printed_last_level(&whole, &[1.0]), None);
         assert_eq!(priorities(&whole), [4]);
-        // A large cluster: g is negative, so that no level would be tried.
+        // The cluster is large, so g is negative and no level would be tried.
         let tiny = jobs(&[(100.0, 0.001), (3.0, 0.001)]);
         assert!(printed_last_level(&tiny, &[0.00001, 0.00001]).unwrap() < 0.0);
         assert_eq!(priorities(&tiny), [7, 2]);
-        // A long, small job: g = log2(32) = 5, but 2^5 is shorter than it.
+        // A job is long and of small volume: g = log2(32) = 5, but 2^5 slots are fewer than its length of 1000.
         let long = jobs(&[(1.0, 31.0), (1000.0, 1.0)]);
         assert_eq!(printed_last_level(&long, &[0.0, 0.0]), Some(5.0));
         assert_eq!(priorities(&long), [5, 10]);
@@ -181,7 +184,7 @@ mod tests {
             let doubled: Vec<(f64, f64)> = sizes.iter().map(|(length, volume)| (2.0 * length, 2.0 * volume)).collect();
             let twice = priorities(&jobs(&doubled));
             for (at, (once, twice)) in once.iter().zip(&twice).enumerate() {
-                // A job picked at l = 1 might fit into a knapsack of half the size too.
+                // A job of priority 1 might also fit into a knapsack of half the size, which does not exist.
                 if *once > 1 {
                     prop_assert_eq!(*twice, once + 1, "job {}", at);
                 } else {
@@ -192,7 +195,8 @@ mod tests {
 
         #[test]
         fn every_level_holds_the_most_jobs_that_fit(sizes in prop::collection::vec((0.1f64..40.0, 0.1f64..20.0), 1..9)) {
-            // Comparison with every subset: the number of jobs of B_l picked up to level l is the largest possible.
+            // Compare with every subset of B_l: the jobs with a priority of at most l are at least as many as the
+            // largest subset that fits.
             let given = jobs(&sizes);
             let found = priorities(&given);
             for level in 1..=*found.iter().max().unwrap() {

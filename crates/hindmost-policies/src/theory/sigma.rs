@@ -2,19 +2,21 @@
 //! VI-B).
 //!
 //! A copy with remaining time r races c − 1 new copies. All c copies run until the first one finishes, which takes
-//! c·E\[min(r, Y)] of machine time; Y is the shortest duration of the new copies. Without a race it takes r. So the
-//! race saves machine time if c·E\[min(r, Y)] < r. The left side is concave in r with slope c at 0, so that there is
-//! one root r > 0. The threshold σ·E\[x] is that root, whatever the distribution of r: it does not matter whether r
-//! becomes known after a fraction s of the work (SDA) or at a random time (ESE). For Pareto with α = 2 and c = 2 this
-//! gives the paper's σ = 1 + √2/2.
+//! c·E\[min(r, Y)] of machine time; Y is the shortest duration of the new copies. Without a race, the copy takes r. So
+//! the race saves machine time if c·E\[min(r, Y)] < r. The left side is concave in r with slope c at 0, so that both
+//! sides are equal at exactly one r > 0. The threshold σ·E\[x] is this r, whatever the distribution of r: so it does
+//! not matter whether r becomes known after a fraction s of the work (SDA) or at a random time (ESE). For Pareto with α
+//! = 2 and c = 2 this gives the paper's σ = 1 + √2/2.
 //!
 //! Readings:
-//! - In Eq. 26 the second integrand must be G(t); 1 − G(t) diverges.
-//! - Theorem 3's c = 2 does not hold for very heavy tails: with each c at its own σ, three copies cost less than two
-//!   below α ≈ 1.5595 (at the σ of two copies, below α ≈ 1.5305). So [`sda`] searches c.
-//! - For Pareto, more than three copies never cost less. For durations that can be very short they do: the shortest of
-//!   c exponential copies takes 1/c of one copy, so that more copies never cost more; log-normal and Weibull durations
-//!   of high variance are cheapest with dozens of copies. There the limit on copies decides.
+//! - In Eq. 26 the second integrand must be G(t), because the integral of the printed 1 − G(t) diverges.
+//! - Theorem 3's c = 2 does not hold for very heavy tails: three copies cost less than two for Pareto durations with α
+//!   below about 1.5595, each number of copies with its own σ (below about 1.5305 if both use the σ of two copies). So
+//!   [`sda`] searches for the best c.
+//! - For Pareto durations, more than three copies never cost less. Other durations, which can be very short, differ.
+//!   For exponential durations, more copies never cost more, because the shortest of c copies takes 1/c of the time of
+//!   one. For log-normal and Weibull durations of high variance, dozens of copies cost least. For such durations the
+//!   limit on copies decides.
 
 use thiserror::Error;
 
@@ -37,7 +39,7 @@ pub struct Sigma {
     pub resource_ratio: f64,
 }
 
-/// The error for parameters without a threshold.
+/// The error for parameters for which there is no threshold.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SigmaError {
     /// A parameter is outside its range.
@@ -45,9 +47,9 @@ pub enum SigmaError {
     Parameter {
         /// Name of the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: f64,
-        /// The valid values.
+        /// A phrase for the valid values.
         valid: &'static str,
     },
 }
@@ -57,7 +59,7 @@ pub enum SigmaError {
 /// be at least 2.
 ///
 /// σ depends neither on `s` nor on the mean (Theorem 3); the number of copies hardly depends on them. If no number of
-/// copies saves machine time (durations that do not vary), the result has two copies and the ratio 1.
+/// copies saves machine time, because durations do not vary, the result has two copies and the ratio 1.
 ///
 /// # Errors
 /// If a parameter is outside its range or durations are always 0.
@@ -88,8 +90,8 @@ pub fn sda(duration: &Distribution, s: f64, max_copies: u32) -> Result<Sigma, Si
     Ok(best.unwrap_or(Sigma { sigma: break_even(duration, 2), copies: 2, resource_ratio: 1.0 }))
 }
 
-/// Returns ESE's σ (Eq. 30–33) for one backup, so two copies. The time at which the scheduler looks is uniform over the
-/// task's duration.
+/// Returns ESE's σ (Eq. 30–33) for one backup, that is, two copies. The time at which the scheduler tests the task is
+/// uniform over the task's duration.
 ///
 /// # Errors
 /// If durations are always 0.
@@ -130,13 +132,13 @@ fn break_even(duration: &Distribution, copies: u32) -> f64 {
     let mean = duration.mean();
     let fresh = f64::from(copies - 1);
     let gain = |r: f64| f64::from(copies) * duration.limited_minimum(r, fresh) - r;
-    // At r = c·E[Y] the race costs at most r.
+    // At r = c·E[Y] the race costs no more than no race.
     let high = f64::from(copies) * duration.expected_minimum(fresh);
     let mut low = 0.5 * high;
     while low > 1e-300 && gain(low) <= 0.0 {
         low *= 0.5;
     }
-    // There is no change of sign if rounding hides it at the upper end, where Y never exceeds r.
+    // Rounding may hide the change of sign at the upper end, where Y never exceeds r; the root is then `high`.
     find_root(gain, low, high, 1e-15).unwrap_or(high) / mean
 }
 

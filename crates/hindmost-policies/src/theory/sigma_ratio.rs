@@ -1,9 +1,10 @@
 //! Computes the expected machine time of a task under SDA's and ESE's rules, for [`super::sigma`].
 //!
-//! g(r) = c·E\[min(r, Y)] − r is the cost of a race at remaining time r beyond that of no race. SDA's machine time is
-//! E\[x] + E\[g((1−s)·x); (1−s)·x > σ·E\[x]] (Eq. 21–26). ESE's, with the time of looking uniform over [0, x] and c =
-//! 2, is E\[x] + E\[(1/x)·∫ g(u) du over σ·E\[x] < u < x] (Eq. 30–33). An expectation over x of h(x) with h(x₀) = 0 is
-//! ∫ h′·S from x₀ on, which needs no density. Pareto has closed forms; a sample is summed.
+//! g(r) = c·E\[min(r, Y)] − r is the additional cost of a race at remaining time r, compared with no race. SDA's
+//! machine time is E\[x] + E\[g((1−s)·x); (1−s)·x > σ·E\[x]] (Eq. 21–26). ESE's, with the time of the test uniform over
+//! [0, x] and c = 2, is E\[x] + E\[(1/x)·∫ g(u) du over σ·E\[x] < u < x] (Eq. 30–33). An expectation over x of h(x)
+//! with h(x₀) = 0 is ∫ h′·S from x₀ on, which needs no density. For Pareto there are closed forms, and for a sample the
+//! expectation is a sum.
 
 use hindmost_math::distribution::{Distribution, Pareto};
 use hindmost_math::numeric::integrate_panels;
@@ -46,7 +47,7 @@ fn sda_pareto(pareto: &Pareto, left: f64, from: f64, copies: f64) -> f64 {
     // E[x; x > y] for y ≥ μ.
     let beyond = |y: f64| alpha / (alpha - 1.0) * y * survival(y);
     let from = from.max(minimum);
-    // An attempt with a remaining time below μ certainly ends before a new copy: E[min] is then the remaining time.
+    // An attempt with a remaining time below μ certainly ends before a new copy, so E[min] is its remaining time.
     let certain = from.max(minimum / left);
     let short = copies * left * (beyond(from) - beyond(certain));
     // E[min(r, Y)]/μ = 1 + (1 − (r/μ)^(−ε))/ε with ε = α(c−1) − 1 > 0, averaged over x > certain.
@@ -71,7 +72,7 @@ fn ese_pareto(pareto: &Pareto, from: f64) -> f64 {
 fn sda_sample(values: &[f64], left: f64, from: f64, copies: f64) -> f64 {
     let count = values.len() as f64;
     let share = |passed: usize| ((count - passed as f64) / count).powf(copies - 1.0);
-    // E[min(r, Y)] is computed step by step, because r ascends with x.
+    // E[min(r, Y)] is extended from value to value, because r ascends with x.
     let (mut passed, mut at, mut area) = (0, 0.0, 0.0);
     let mut sum = 0.0;
     for &value in values.iter().filter(|&&value| value > from) {
@@ -155,8 +156,8 @@ fn ese_quadrature(duration: &Distribution, from: f64) -> f64 {
 }
 
 /// Returns the logarithms at which integrals over x from `from` on are split: at quantiles of x and of the remaining
-/// time `left`·x, and at the ends of both supports. There is at least one. The first is at `from` or later, and no copy
-/// ends between both.
+/// time `left`·x, and at the ends of both supports. The result is not empty. The first logarithm is at `from` or later,
+/// and no copy ends between `from` and the first.
 fn breaks(duration: &Distribution, from: f64, left: f64) -> Vec<f64> {
     let lower = [1e-20, 1e-9, 1e-4, 0.01, 0.1, 0.25, 0.5, 0.75].map(|p| duration.quantile(p));
     let upper = [0.1, 0.01, 1e-4, 1e-8, 1e-16, 1e-40, 1e-100, 1e-300].map(|q| duration.survival_quantile(q));

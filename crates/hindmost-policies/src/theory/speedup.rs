@@ -1,14 +1,16 @@
-//! The speed-up of a task by copies: the function h of Xu, Liu & Lau 2022 (Eq. 1–3).
+//! Computes the speed-up of a task by copies: the function h of Xu, Liu & Lau 2022 (Eq. 1–3).
 //!
 //! The fastest of r copies with mean duration θ takes θ / h(r) on average. For Pareto durations h(r) = 1 + (1 − 1/r) /
-//! (α − 1). α is fitted to a phase's mean θ and standard deviation σ: α = 1 + √(1 + (θ/σ)²). It is always above 2, so
-//! that the paper's method misfits a tail with α ≤ 2, whose deviation is infinite. If σ = 0, h is 1 for any r.
+//! (α − 1). α is fitted to a phase's mean θ and standard deviation σ: α = 1 + √(1 + (θ/σ)²). The fitted α is always
+//! above 2, so the paper's method cannot fit a tail with α ≤ 2, whose standard deviation is infinite. If σ = 0, h is 1
+//! for any r.
 //!
-//! r counts all copies, the original included; "clones" elsewhere are the other ones.
+//! r counts all copies, the original included. (Elsewhere, the number of clones excludes the original.)
 
 use hindmost_math::distribution::{Distribution, DistributionError};
 
-/// Returns the tail index α fitted to a mean and a standard deviation, both in seconds. Infinite if the deviation is 0.
+/// Returns the tail index α fitted to a mean and a standard deviation, both in seconds. α is infinite if the deviation
+/// is 0.
 ///
 /// # Errors
 /// If the mean or the deviation is negative or not a number, or the mean is infinite.
@@ -20,7 +22,7 @@ pub fn fitted_alpha(mean: f64, sd: f64) -> Result<f64, DistributionError> {
 }
 
 /// Returns h(r): the mean duration of one copy over that of the fastest of `copies` copies, for Pareto durations with
-/// tail index `alpha`, which must be above 1. One copy or none gives 1.
+/// tail index `alpha`, which must be above 1. For one copy or none, h is 1.
 pub fn speedup(alpha: f64, copies: u32) -> f64 {
     1.0 + (1.0 - 1.0 / f64::from(copies.max(1))) / (alpha - 1.0)
 }
@@ -39,7 +41,7 @@ pub fn copies_for_level(length: f64, alpha: f64, level: u32) -> Option<u32> {
         return None;
     }
     let about = (1.0 / share).ceil() as u32;
-    // Rounding may be off by one in either direction.
+    // `about` may be one too small or too large, because of rounding.
     (about.saturating_sub(1).max(1)..=about.saturating_add(1)).find(|copies| speedup(alpha, *copies) >= needed)
 }
 
@@ -47,18 +49,18 @@ pub fn copies_for_level(length: f64, alpha: f64, level: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Returns E\[min\] of `copies` Pareto copies with minimum 1, which is Pareto with `copies` times α.
+    /// Returns E\[min\] of `copies` Pareto durations with minimum 1. Their minimum is Pareto with `copies` times α.
     fn minimum_mean(alpha: f64, copies: u32) -> f64 {
         let alpha = alpha * f64::from(copies);
         alpha / (alpha - 1.0)
     }
 
     #[test]
-    fn the_fit_gives_back_mean_and_deviation() {
+    fn the_fitted_pareto_has_the_given_mean_and_deviation() {
         for (mean, sd) in [(10.0, 8.1), (13.0, 9.0), (1.0, 100.0), (5.0, 0.1)] {
             let alpha = fitted_alpha(mean, sd).unwrap();
             assert!(alpha > 2.0);
-            // Variance of a Pareto: mean² / (α (α − 2)).
+            // The variance of a Pareto is mean² / (α (α − 2)).
             let found = mean / (alpha * (alpha - 2.0)).sqrt();
             assert!((found - sd).abs() < 1e-6 * sd, "{mean} {sd}: {found}");
         }
@@ -67,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_speed_up_is_that_of_the_minimum() {
+    fn the_speed_up_is_the_ratio_of_mean_minima() {
         for alpha in [1.5, 2.0, 3.0, 7.5] {
             let one = minimum_mean(alpha, 1);
             for copies in 1..6 {
@@ -80,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_copies_for_a_level_are_the_fewest_that_do() {
+    fn copies_for_a_level_are_the_fewest_that_suffice() {
         for (length, alpha) in [(4.5, 2.0), (6.0, 2.0), (7.9, 2.0), (8.1, 2.0), (4.1, 3.0), (5.9, 3.0)] {
             let slow = (1..10_000).find(|copies| 4.0 * speedup(alpha, *copies) >= length);
             assert_eq!(copies_for_level(length, alpha, 2), slow, "{length} {alpha}");

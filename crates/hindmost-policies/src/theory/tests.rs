@@ -97,8 +97,9 @@ fn exact_copies_match_brute_force() {
 }
 
 #[test]
-fn greedy_by_gain_per_machine_would_be_wrong() {
-    // 6 machines are left: the greedy rule takes the job of 5 tasks first, the optimum takes the job of 6 tasks.
+fn exact_differs_from_greedy_by_gain_per_machine() {
+    // After one copy of each task, 6 machines are left. A greedy choice by gain per machine would clone the job of 5
+    // tasks; the optimum clones the job of 6 tasks.
     let job = |tasks, mean: f64| CloneJob { tasks, duration: Distribution::pareto_with_mean(2.0, mean).unwrap() };
     let problem = CloneProblem { jobs: vec![job(5, 1.0), job(6, 1.1)], machines: 17, max_copies: 2, gamma: 0.0 };
     assert_eq!(exact(&problem).unwrap().copies, [1, 2]);
@@ -113,7 +114,8 @@ fn three_methods_agree_on_figure_1() {
     let real = continuous(&problem).unwrap();
     assert!(real.objective >= whole.objective);
     close(real.machines_used, 100.0, 1e-12, "the machines bind");
-    // Karush-Kuhn-Tucker conditions: each job's slope per machine is the multiplier if 1 < c < 8.
+    // By the Karush-Kuhn-Tucker conditions, the slope of each job's value per machine equals the multiplier if 1 < c <
+    // 8.
     for (job, &copies) in problem.jobs.iter().zip(&real.copies) {
         let step = 1e-4;
         let slope = (job.value(copies + step, 0.01) - job.value(copies - step, 0.01)) / (2.0 * step);
@@ -135,7 +137,7 @@ fn three_methods_agree_on_figure_1() {
 }
 
 #[test]
-fn machines_to_spare_give_each_job_its_own_optimum() {
+fn with_enough_machines_each_job_gets_its_own_optimum() {
     let problem = CloneProblem { machines: 1_000_000, ..CloneProblem::figure_1().unwrap() };
     let solution = exact(&problem).unwrap();
     for (job, &copies) in problem.jobs.iter().zip(&solution.copies) {
@@ -151,12 +153,12 @@ fn machines_to_spare_give_each_job_its_own_optimum() {
     for (found, expected) in found.copies.iter().zip(&real.copies) {
         assert!((found - expected).abs() < 1e-3, "{found} {expected}");
     }
-    // If few copies are allowed, that limit binds and has a positive multiplier ξ.
+    // If at most two copies are allowed, the limit c ≤ 2 binds, so its multiplier ξ is positive.
     let narrow = CloneProblem { max_copies: 2, ..CloneProblem::figure_1().unwrap() };
     let found = dual(&narrow, DEFAULT_STEPS, START, 1e-5, 2000).unwrap();
     assert!(found.converged && found.copies.iter().all(|copies| (copies - 2.0).abs() < 1e-3));
     assert_eq!(continuous(&narrow).unwrap().copies, [2.0; 4]);
-    // Constant durations gain nothing from copies: ties go to one copy.
+    // Copies of constant durations gain nothing, so one copy is chosen.
     let constant = CloneProblem {
         jobs: vec![CloneJob { tasks: 3, duration: Distribution::constant(2.0).unwrap() }],
         gamma: 0.0,
@@ -200,7 +202,7 @@ fn invalid_problems_are_refused() {
     assert_eq!(exact(&empty).unwrap().copies, Vec::<u32>::new());
 }
 
-/// The distributions whose σ is checked.
+/// The distributions for which σ is tested.
 const SHAPES: [&str; 17] = [
     "pareto(alpha=1.05,mean=1)",
     "pareto(alpha=1.1,mean=1)",
@@ -230,7 +232,7 @@ fn sigma_for_pareto_2_equals_the_papers() {
         close(sigma.sigma, optimal, 1e-14, "sda");
     }
     close(ese(&distribution("pareto(alpha=2,mean=3)")).unwrap().sigma, optimal, 1e-14, "ese");
-    // s = 0 without a threshold clones all tasks: c·E[min of c]/E[x] = 3·(6/5)/2.
+    // With s = 0 and σ = 0, all tasks are cloned, and the ratio is c·E[min of c]/E[x] = 3·(6/5)/2.
     let all = sda_resource_ratio(&distribution("pareto(alpha=2,minimum=1)"), 0.0, 0.0, 3).unwrap();
     close(all, 1.8, 1e-14, "cloning");
     // For exponential durations, σ solves 2(1 − e^(−r)) = r.
@@ -241,7 +243,7 @@ fn sigma_for_pareto_2_equals_the_papers() {
 }
 
 #[test]
-fn three_copies_win_for_very_heavy_tails() {
+fn three_copies_are_best_for_very_heavy_tails() {
     for (alpha, copies) in [(1.1, 3), (1.2, 3), (1.5, 3), (1.52, 3), (1.55, 3), (1.57, 2), (1.7, 2), (3.0, 2)] {
         let sigma = sda(&Distribution::pareto(alpha, 1.0).unwrap(), 0.1, MAX_COPIES).unwrap();
         assert_eq!(sigma.copies, copies, "{alpha}");
@@ -249,7 +251,7 @@ fn three_copies_win_for_very_heavy_tails() {
 }
 
 #[test]
-fn sigma_is_where_the_ratio_is_smallest() {
+fn sigma_has_the_smallest_resource_ratio() {
     for text in SHAPES {
         let duration = distribution(text);
         let best = sda(&duration, 0.1, MAX_COPIES).unwrap();
@@ -288,8 +290,8 @@ fn durations_that_do_not_vary_have_no_stragglers() {
 
 #[test]
 fn ratios_of_a_fine_sample_match_the_distribution() {
-    // The sample has 20 000 quantiles, each in the middle of an equal share. Samples are summed, distributions
-    // integrated.
+    // The sample consists of 20 000 quantiles, each in the middle of an equal share. The ratio of a sample is a sum,
+    // that of a distribution an integral.
     for text in ["exponential(mean=2)", "weibull(shape=0.7,mean=1)", "log_normal(mean=1,cv=1)", "uniform(min=1,max=4)"]
     {
         let duration = distribution(text);
@@ -310,10 +312,10 @@ fn ratios_of_a_fine_sample_match_the_distribution() {
 
 #[test]
 fn ratios_match_monte_carlo() {
-    // The change against no backups, R − x, always has a finite mean, but an infinite variance for α ≤ 2. So the test
-    // stratifies: x runs over a fine grid of quantiles, and the new copies and the time of looking are drawn. The
-    // distribution is truncated at the end of the grid on both sides of the comparison, which tests the quadrature for
-    // Pareto too.
+    // R − x, the additional machine time compared with no backups, has a finite mean, but an infinite variance for α ≤
+    // 2. So the test stratifies: x runs over a fine grid of quantiles, and the durations of new copies and the time of
+    // the test are drawn. The Pareto distributions with α < 2 have a maximum, which also tests the quadrature for
+    // Pareto.
     let strata = 200_000_u64;
     for text in [
         "pareto(alpha=1.1,minimum=1,maximum=1000)",
@@ -348,7 +350,7 @@ fn ratios_match_monte_carlo() {
                 ("ese", ese_sums, ese_resource_ratio(&duration, sigma).unwrap()),
             ] {
                 let average = sums.0 / count;
-                // Five standard errors of plain sampling; stratification only lowers them.
+                // The tolerance is five standard errors of plain sampling; stratification only lowers the error.
                 let error = ((sums.1 / count - average * average) / count).sqrt() / mean;
                 let found = 1.0 + average / mean;
                 assert!((found - expected).abs() < 5.0 * error, "{text} {what}: {found} {expected} ± {error}");
@@ -359,7 +361,8 @@ fn ratios_match_monte_carlo() {
 
 #[test]
 fn pareto_closed_forms_match_the_quadrature() {
-    // A Pareto distribution with a maximum uses the quadrature. This maximum is so large that it changes nothing.
+    // A Pareto distribution with a maximum uses the quadrature. The maximum here is so large that it does not change
+    // the result.
     for alpha in [2.0, 2.5, 4.0] {
         let closed = Distribution::pareto(alpha, 1.0).unwrap();
         let integrated = Distribution::pareto_truncated(alpha, 1.0, 1e12).unwrap();
@@ -397,7 +400,7 @@ fn cutoff_matches_the_papers_equations() {
 }
 
 #[test]
-fn no_cutoff_where_one_side_always_wins() {
+fn there_is_no_cutoff_if_copies_always_or_never_help() {
     let two = cutoff(&distribution("pareto(alpha=2,mean=1)"), 3000.0, 50.5, 2.5);
     let Err(CutoffError::InfiniteSecondMoment { necessary_lambda }) = two else { panic!("{two:?}") };
     close(necessary_lambda, 3000.0 / (50.5 * 2.5) * 0.75, 1e-14, "4(α−1)/(2α−1) = 4/3");

@@ -1,14 +1,14 @@
 //! The transient scheduler of Xu, Liu & Lau 2022 (Section 4.2, Algorithm 1 with its lines 11 to 16, and Corollary 4.1):
 //! schedules jobs of one task each, which all arrive at time 0, on one server.
 //!
-//! Jobs start in the order of their [`priorities`]. The next job starts as soon as it fits, and no job overtakes it. A
+//! Jobs start in the order of their [`priorities`], each as soon as it fits and no earlier than the jobs before it. A
 //! task with r copies takes θ / h(r).
 //!
 //! - [`Cloning::BeforeABlockedJob`] (lines 14 and 15): a job gets one clone if the clone fits and the next job does not
 //!   fit, or there is no next job.
-//! - [`Cloning::ForLevel`] (Corollary 4.1, competitive ratio 6): a level l may also pick a job that finishes within 2^l
-//!   slots only with r_j = min{r : 2^l·h_j(r) ≥ θ_j} copies, if these fit on the server and their volume fits into the
-//!   level's knapsack. The job then starts with r_j copies.
+//! - [`Cloning::ForLevel`] (Corollary 4.1, competitive ratio 6): at level l, a job may also be chosen that finishes
+//!   within 2^l slots only with r_j = min{r : 2^l·h_j(r) ≥ θ_j} copies, if these copies fit on the server and their
+//!   volume fits into the level's knapsack. Such a job starts with r_j copies.
 //!
 //! Readings: the paper does not say how ties of priority are broken; here the earlier job goes first. In the corollary,
 //! the volume of a job with r copies is r·d·θ / h(r), which the copies hold until the first one finishes.
@@ -21,10 +21,10 @@ use super::speedup::{copies_for_level, speedup};
 pub struct TransientJob {
     /// The demand of a copy in each dimension, as a share of the server, from 0 to 1.
     pub demand: Vec<f64>,
-    /// θ_j, its mean length with one copy, in slots.
+    /// θ_j, the job's mean length with one copy, in slots.
     pub length: f64,
-    /// The tail index of its durations, above 1, which determines the speed-up by copies. Infinite if copies do not
-    /// help.
+    /// The tail index of the job's durations, above 1, which determines the speed-up by copies. Infinity means that
+    /// copies do not help.
     pub alpha: f64,
 }
 
@@ -56,23 +56,24 @@ pub enum Cloning {
     ForLevel,
 }
 
-/// A job's place in the schedule.
+/// The part of a schedule that concerns one job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scheduled {
-    /// Its priority, at least 1.
+    /// The job's priority, at least 1.
     pub priority: u32,
-    /// The number of copies with which it starts.
+    /// The number of copies with which the job starts.
     pub copies: u32,
-    /// Its start, in slots.
+    /// The start of the job, in slots.
     pub start: f64,
-    /// Its expected finish, in slots. This is its flowtime (job completion time).
+    /// The expected finish of the job, in slots. It equals the flowtime (job completion time), because jobs arrive at
+    /// 0.
     pub finish: f64,
 }
 
-/// The error for jobs without a schedule.
+/// The error for jobs that have no schedule.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TransientError {
-    /// The job does not fit on the server, or its numbers are not valid.
+    /// The job with this index does not fit on the server, or its numbers are not valid.
     #[error(
         "job {0} can't be scheduled: demands must be shares from 0 to 1, its length finite and not negative, its tail \
          index above 1"
@@ -127,8 +128,8 @@ pub fn schedule(jobs: &[TransientJob], cloning: Cloning) -> Result<Vec<Scheduled
     Ok(schedule)
 }
 
-/// Returns the priority of each job and the number of copies that it needs for it: Algorithm 1 as modified by Corollary
-/// 4.1. Levels continue until every job has a priority.
+/// Returns, for each job, its priority and the number of copies with which the job reaches that priority: Algorithm 1
+/// as modified by Corollary 4.1. Levels continue until every job has a priority.
 fn priorities_with_copies(jobs: &[TransientJob]) -> Vec<(u32, u32)> {
     let mut found: Vec<Option<(u32, u32)>> = vec![None; jobs.len()];
     for level in 1.. {
@@ -156,7 +157,7 @@ fn priorities_with_copies(jobs: &[TransientJob]) -> Vec<(u32, u32)> {
     found.into_iter().flatten().collect()
 }
 
-/// The state of the server at a time.
+/// The state of the server at the time `now`.
 struct Server {
     now: f64,
     free: Vec<f64>,
@@ -222,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn figure_2_by_hand() {
-        // h(2) = 8/6 means α = 2.5.
+    fn figure_2_has_the_flowtimes_computed_by_hand() {
+        // With α = 2.5, h(2) = 8/6.
         let jobs = [job(1.0, 10.0, 2.5), job(0.25, 8.0, 2.5), job(0.25, 8.0, 2.5)];
         let plain = schedule(&jobs, Cloning::None).unwrap();
         assert_eq!(plain.iter().map(|job| job.priority).collect::<Vec<_>>(), [4, 3, 3]);
@@ -235,8 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_scheme_of_section_4_1() {
-        // Job j demands 1/2^j, all take 1 slot: all start at once and the last gets a clone, N − 1 + 1 / h(2).
+    fn in_section_4_1_only_the_last_job_gets_a_clone() {
+        // Job j demands 1/2^j of the server, and each job takes 1 slot. All N jobs start at once and the last one gets
+        // a clone, so the flowtimes add up to N − 1 + 1 / h(2).
         for jobs in 1..12 {
             let all: Vec<TransientJob> = (1..=jobs).map(|j| job(0.5f64.powi(j), 1.0, 2.0)).collect();
             let found = flowtime(&schedule(&all, Cloning::BeforeABlockedJob).unwrap());
@@ -246,13 +248,13 @@ mod tests {
 
     #[test]
     fn a_job_starts_with_the_copies_that_its_level_needs() {
-        // 5 slots with α = 2: two copies take 5 / 1.5 ≤ 4, so the job reaches level 2 with r = 2. One copy reaches
+        // Both jobs take 5 slots with α = 2. Two copies take 5 / 1.5 ≤ 4 slots and so reach level 2; one copy reaches
         // level 3.
         let jobs = [job(0.25, 5.0, 2.0), job(0.75, 5.0, 2.0)];
         let found = schedule(&jobs, Cloning::ForLevel).unwrap();
         let expected = Scheduled { priority: 2, copies: 2, start: 0.0, finish: 5.0 / 1.5 };
         assert_eq!(found[0], expected);
-        // Two copies of the other job do not fit on the server.
+        // Two copies of the second job do not fit on the server.
         assert_eq!((found[1].priority, found[1].copies), (3, 1));
         assert_eq!((found[1].start, found[1].finish), (5.0 / 1.5, 5.0 / 1.5 + 5.0));
     }
@@ -266,7 +268,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_capacity_holds_and_no_job_overtakes(
+        fn capacity_is_never_exceeded_and_no_job_overtakes(
             sizes in prop::collection::vec((1u32..=10, 1u32..=10, 1u32..400, 21u32..80), 1..14),
         ) {
             let jobs: Vec<TransientJob> = sizes

@@ -68,8 +68,8 @@ impl Attempt {
         (self.replaces != NO_ATTEMPT && !self.holds_resources).then_some(replaced)
     }
 
-    /// Returns true if it started because all earlier copies of its task had failed or lost their nodes. It is then not a
-    /// redundant copy.
+    /// Returns true if the attempt started because all earlier copies of the task had failed or lost their nodes. Such
+    /// an attempt is not a redundant copy.
     pub fn is_relaunch(&self) -> bool {
         self.is_relaunch
     }

@@ -12,11 +12,11 @@ use super::{Applied, Cluster, RecordError};
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It has done its work.
+    /// The attempt finished its work.
     Finished,
-    /// The driver has stopped it.
+    /// The driver stopped the attempt.
     Stopped,
-    /// It failed, or its node was lost.
+    /// The attempt failed, or its node was lost.
     Broken,
 }
 

@@ -24,7 +24,7 @@ pub struct Job {
     pub(super) copies: u32,
     pub(super) attempts: u32,
     pub(super) copies_won: u32,
-    /// Attempts that started because all running copies of their task had failed or lost their nodes.
+    /// Number of attempts that started because all earlier copies of their task had failed or lost their nodes.
     pub(super) relaunches: u32,
 }
 

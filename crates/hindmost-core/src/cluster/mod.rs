@@ -177,7 +177,7 @@ impl Cluster {
         &self.total
     }
 
-    /// Returns the capacity of all nodes that have joined, also of those that are lost now.
+    /// Returns the sum of the capacities of all nodes that have ever joined, including nodes that are lost now.
     pub fn joined_total(&self) -> &Resources {
         &self.joined_total
     }

@@ -30,7 +30,7 @@ pub struct JobResult {
     /// Time at which the job's last task finished.
     pub finish: f64,
     /// Resource usage of the job. On one-slot machines: γ × the machine-time of all copies. On other machines: γ × the
-    /// sum, over copies and dimensions, of demand / cluster total × time.
+    /// sum, over copies and dimensions, of demand × time / the total of all nodes that have joined.
     pub resource: f64,
     /// The part of `resource` that copies used which did not win.
     pub wasted: f64,
@@ -40,9 +40,9 @@ pub struct JobResult {
     pub tasks: u64,
     /// Number of attempts started.
     pub attempts: u64,
-    /// Number of copies started, not counting each task's first.
+    /// Number of redundant copies started: see [`Job::extra_copies`].
     pub copies_launched: u64,
-    /// Number of tasks whose winner is not the first copy.
+    /// Number of tasks that a redundant copy won: see [`Job::copies_won`].
     pub copies_won: u64,
     /// Whether the job met its deadline; `None` if it has none.
     pub met_deadline: Option<bool>,

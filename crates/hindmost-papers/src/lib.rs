@@ -32,4 +32,6 @@ mod plan;
 mod xu2015;
 
 pub use dollymp2022::{DecisionTime, dollymp2022, dollymp2022_decision_times, dollymp2022_runs};
+#[cfg(feature = "testing")]
+pub use xu2015::xu2015_short;
 pub use xu2015::{xu2015, xu2015_runs};

@@ -1,4 +1,4 @@
-//! What a log shows about its stragglers, as text for the terminal: their cost and causes in words, then tables.
+//! Renders the findings about the stragglers in a log as text for the terminal: their cost and causes in words, then tables.
 
 use hindmost_core::metrics::{Findings, PhaseFinding, SlowNode};
 use hindmost_math::fit::{Fit, Preferred};
@@ -6,23 +6,24 @@ use hindmost_math::fit::{Fit, Preferred};
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, grouped, name, names, percent, wrapped};
 
-/// Most phases that are shown.
+/// Largest number of phases in the table.
 const PHASES: usize = 15;
-/// Most slow nodes that are shown in the table, and in the text.
+/// Largest number of slow nodes in the table.
 const NODES: usize = 15;
+/// Largest number of slow nodes that the text names.
 const NODES_NAMED: usize = 3;
-/// Fewest stragglers for which causes are given as percentages.
+/// Smallest number of stragglers for which the text gives causes as percentages.
 const FEWEST: u64 = 5;
-/// Speculation is advised if at least this share of the jobs' time is spent waiting.
+/// The text recommends speculation if jobs spend at least this share of their time waiting for their last tasks.
 const WORTH: f64 = 0.05;
-/// Longest name of a node in the text, in columns.
+/// Largest width of a node's name in the text, in columns.
 const LONGEST_NAME: usize = 24;
 const ELLIPSIS: &str = "…";
 const UNKNOWN: &str = "–";
-/// Tail index from which on a tail is called light: the longest durations differ little.
+/// Tails with at least this tail index are called light, because the longest durations differ little.
 const LIGHT: f64 = 10.0;
 
-/// The columns after the phase's name, from left to right.
+/// The columns of the table of phases after the phase's name, from left to right.
 const PHASE_COLUMNS: &[Column<PhaseFinding>] = &[
     Column { heading: "tasks", from_width: 0, cell: |phase| grouped(phase.tasks) },
     Column { heading: "attempts", from_width: 110, cell: |phase| grouped(phase.attempts.ended) },
@@ -37,7 +38,7 @@ const PHASE_COLUMNS: &[Column<PhaseFinding>] = &[
     Column { heading: "tail", from_width: 80, cell: |phase| tail(&phase.fit) },
 ];
 
-/// The columns after the node's name.
+/// The columns of the table of slow nodes after the node's name, from left to right.
 const NODE_COLUMNS: &[Column<SlowNode>] = &[
     Column { heading: "tasks", from_width: 45, cell: |node| grouped(node.tasks) },
     Column { heading: "phases", from_width: 70, cell: |node| grouped(node.phases) },
@@ -51,7 +52,7 @@ const NODE_COLUMNS: &[Column<SlowNode>] = &[
     Column { heading: "strag-\nglers", from_width: 60, cell: |node| grouped(node.stragglers) },
 ];
 
-/// Returns the findings as text of at most `width` columns, at least 40.
+/// Returns the findings as text of at most `width` columns; below 40 columns, lines may be longer than that.
 pub fn text(findings: &Findings, width: u16) -> String {
     let columns = usize::from(width);
     let mut text = wrapped(&summary(findings), columns, 0) + "\n";
@@ -74,7 +75,7 @@ pub fn text(findings: &Findings, width: u16) -> String {
     text
 }
 
-/// Writes in words what stragglers cost, what causes them, and what would help.
+/// Describes in words how much time stragglers cost, what causes them, and what helps against them.
 fn summary(findings: &Findings) -> String {
     if findings.tasks == 0 {
         return format!(
@@ -89,6 +90,7 @@ fn summary(findings: &Findings) -> String {
     said.join(" ")
 }
 
+/// Describes how long jobs waited for their last tasks.
 fn cost(findings: &Findings) -> String {
     let waiting = findings.waiting;
     match waiting.share {
@@ -106,6 +108,7 @@ fn cost(findings: &Findings) -> String {
     }
 }
 
+/// Describes how many stragglers there are, and their causes.
 fn causes(findings: &Findings) -> Vec<String> {
     let found = &findings.stragglers;
     if found.tasks == 0 {
@@ -126,7 +129,7 @@ fn causes(findings: &Findings) -> Vec<String> {
         "these".to_owned()
     };
     if classified < FEWEST {
-        said.push("They are too few for percentages of causes.".to_owned());
+        said.push("This is too few for percentages of causes.".to_owned());
         return said;
     }
     if found.skew > 0 {
@@ -149,11 +152,12 @@ fn causes(findings: &Findings) -> Vec<String> {
         } else {
             ""
         };
-        said.push(format!("For {} neither input nor a slow node is the reason{advice}.", share(found.other)));
+        said.push(format!("For {}, neither input nor a slow node is the reason{advice}.", share(found.other)));
     }
     said
 }
 
+/// Describes which nodes are slow by a statistical test.
 fn node_test(findings: &Findings) -> String {
     let slow = &findings.slow_nodes;
     if findings.nodes_tested < 2 {
@@ -173,21 +177,23 @@ fn node_test(findings: &Findings) -> String {
     let more = slow.len().saturating_sub(NODES_NAMED);
     let more = if more > 0 { format!(", and {} more", grouped(more as u64)) } else { String::new() };
     format!(
-        "Of {} tested {} slow: {}{more}.",
+        "{} of {} tested {} slow: {}{more}.",
+        grouped(slow.len() as u64),
         counted(findings.nodes_tested, "node"),
-        if slow.len() == 1 { "one is".to_owned() } else { format!("{} are", slow.len()) },
+        if slow.len() == 1 { "is" } else { "are" },
         named.join(", ")
     )
 }
 
+/// Describes the speculative copies and the machine time that lost and repeated attempts took; `None` if there are none.
 fn speculation(findings: &Findings) -> Option<String> {
     let found = &findings.speculation;
     let time = &findings.machine_time;
     let mut said = String::new();
     if found.started > 0 {
-        let won = if found.won == 0 { "none".to_owned() } else { grouped(found.won) };
+        let won = if found.won == 0 { "None".to_owned() } else { grouped(found.won) };
         let copies = if found.started == 1 { "copy" } else { "copies" };
-        said = format!("Of {} speculative {copies} {won} won.", grouped(found.started));
+        said = format!("{won} of {} speculative {copies} won.", grouped(found.started));
     }
     if time.losers > 0.0 {
         let gap = if said.is_empty() { "" } else { " " };
@@ -212,21 +218,23 @@ fn time(seconds: Option<f64>) -> String {
     seconds.map_or(UNKNOWN.to_owned(), duration)
 }
 
-/// Formats how long a phase waited for its last 5% of tasks; a dash for fewer than 20 tasks.
+/// Formats how long a phase waited for the last 5% of its tasks; a dash if it has fewer than 20 tasks.
 fn waited(phase: &PhaseFinding) -> String {
     if phase.finish.is_none() || phase.tasks < 20 { UNKNOWN.to_owned() } else { duration(phase.waiting.seconds) }
 }
 
+/// Formats a number of stragglers; a dash if the phase has none.
 fn cause(phase: &PhaseFinding, count: u64) -> String {
     if phase.stragglers.tasks == 0 { UNKNOWN.to_owned() } else { grouped(count) }
 }
 
+/// Formats the numbers of copies that won and lost; a dash if there were no copies.
 fn copies(phase: &PhaseFinding) -> String {
     let found = &phase.speculation;
     if found.started == 0 { UNKNOWN.to_owned() } else { format!("{}/{}", grouped(found.won), grouped(found.lost)) }
 }
 
-/// Names the distribution that fits the durations best, with its parameter.
+/// Formats the distribution that fits the durations best, with its parameter.
 fn tail(fit: &Fit) -> String {
     let pareto = || fit.pareto.map(|pareto| format!("Pareto α {:.2}", pareto.alpha));
     let log_normal = || fit.log_normal.map(|log_normal| format!("log-n. σ {:.2}", log_normal.sigma));
@@ -237,14 +245,14 @@ fn tail(fit: &Fit) -> String {
         Some(Preferred::Pareto) => pareto(),
         Some(Preferred::LogNormal) => log_normal(),
         Some(Preferred::Either) => Some("either".to_owned()),
-        // Hill's estimate of the tail index needs no model of the whole distribution.
+        // Hill's estimate of the tail index uses only the longest durations, so it needs no model of all of them.
         Some(Preferred::Neither) => hill().or(Some("neither".to_owned())),
         None => None,
     };
     text.unwrap_or(UNKNOWN.to_owned())
 }
 
-/// Formats a probability with two digits.
+/// Formats a probability with two decimals, or with three or four if it is small.
 fn probability(p: f64) -> String {
     match p {
         _ if p.is_nan() => UNKNOWN.to_owned(),
@@ -268,6 +276,7 @@ fn phases(findings: &Findings, width: u16) -> String {
     table("phase", &labels, shown, PHASE_COLUMNS, width)
 }
 
+/// Returns the number and the name of a phase.
 fn label(phase: &PhaseFinding, with_application: bool) -> String {
     let number =
         if with_application { format!("{}/{}", phase.application, phase.phase) } else { phase.phase.to_string() };
@@ -287,9 +296,10 @@ fn table<T>(what: &str, labels: &[&str], rows: &[T], columns: &[Column<T>], widt
     })
 }
 
-/// Explains the words that the table shows at this width.
+/// Explains the columns that the table of phases shows at this width.
 fn explanation(findings: &Findings, width: u16) -> String {
-    let mut notes = vec!["waited: from 95% of the phase's tasks done (20 tasks or more) to all done."];
+    let mut notes =
+        vec!["waited: time from the end of 95% of a phase's tasks to the end of all, for 20 tasks or more."];
     if width >= 40 {
         notes.push(match width {
             ..50 => "max: longest duration of a winning attempt.",
@@ -306,12 +316,12 @@ fn explanation(findings: &Findings, width: u16) -> String {
             notes.push("log-n. σ: durations fit a log-normal distribution; σ is their logarithms' standard deviation.");
         }
         if preferred(Preferred::Either) {
-            notes.push("either: Pareto and log-normal both fit, and the data do not show which is better.");
+            notes.push("either: Pareto and log-normal both fit, and the data do not show which one fits better.");
         }
         if preferred(Preferred::Neither) {
             notes.push(
-                "Hill α: neither Pareto nor log-normal fits; α is the tail index of the longest tenth. light: α is 10 or \
-                 more, the longest durations differ little. neither: no estimate.",
+                "Hill α: neither Pareto nor log-normal fits; α is the tail index of the longest tenth of the durations. light: \
+                 this α is 10 or more, so the longest durations differ little. neither: there is no estimate of α.",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! A chart of attempts for the terminal: one row for each lane of each node, time from left to right.
+//! Draws a chart of attempts for the terminal: one row of text for each lane of each node, time from left to right.
 
 mod axis;
 pub(crate) mod lanes;
@@ -18,23 +18,23 @@ use paint::{ASCII, Cell, Glyphs, Paint, UNICODE, painted, plain};
 /// Options of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GanttOptions {
-    /// Largest width of a line, in columns of text; at least 16 are used.
+    /// Largest width of a line, in columns of text. Values below 16 are treated as 16.
     pub width: u16,
-    /// Whether to use ANSI colours. They repeat what the characters already show.
+    /// True to use ANSI colours. The characters show the same without colours.
     pub colour: bool,
-    /// Whether to keep to ASCII characters.
+    /// True to use only ASCII characters.
     pub ascii: bool,
-    /// End of the time axis, in seconds; `None`: the end of the run. Charts with the same axis can be compared.
+    /// End of the time axis, in seconds; `None`: the end of the run. Two charts can be compared if they have the same end.
     pub until: Option<f64>,
-    /// Most lanes that are drawn; the others are only counted.
+    /// Largest number of lanes that are drawn. More lanes are only counted.
     pub max_lanes: usize,
 }
 
-/// Smallest width of a chart, in columns.
+/// Smallest width of the bars' area, in columns.
 const NARROWEST: usize = 8;
-/// Largest width of a node's name, in columns; a quarter of the chart's width if that is less.
+/// Largest width of a node's name, in columns. In narrow charts it is a quarter of the chart's width.
 const LONGEST_NAME: usize = 24;
-/// Columns of a bar that stay free around its number, so that the bar's pattern is visible.
+/// Smallest number of columns of a bar that its number does not cover, so that the bar's pattern is visible.
 const AROUND_NUMBER: usize = 2;
 
 /// Draws the chart of a recorded run. Each node has as many rows as attempts ran there at the same time. A time axis
@@ -70,6 +70,7 @@ pub fn gantt(timeline: &Timeline, options: &GanttOptions) -> String {
     text + &seen.legend(chart.glyphs, chart.width, chart.colour)
 }
 
+/// Replaces all characters that are not ASCII by `?`.
 fn in_ascii(name: &str) -> String {
     name.chars().map(|letter| if letter.is_ascii() { letter } else { '?' }).collect()
 }
@@ -80,12 +81,13 @@ struct Chart<'a> {
     glyphs: &'static Glyphs,
     colour: bool,
     width: usize,
-    /// The nodes' names as shown.
+    /// The names of the nodes, shortened and escaped.
     names: Vec<String>,
-    /// Columns left of the vertical line between names and bars.
+    /// Number of columns to the left of the vertical line between names and bars.
     margin: usize,
     scale: Scale,
-    /// The tasks with more than one attempt, sorted. Their bars have numbers, which identify the copies of a task.
+    /// The tasks with more than one attempt, sorted. Their bars show the task's number, so that readers find all attempts of
+    /// a task.
     repeated: Vec<TaskId>,
 }
 
@@ -104,7 +106,7 @@ impl<'a> Chart<'a> {
             timeline.nodes.iter().map(|node| if options.ascii { in_ascii(&node.name) } else { node.name.to_string() });
         let names = text::names(&shown.collect::<Vec<_>>(), (width / 4).min(LONGEST_NAME), glyphs.ellipsis);
         let margin = names.iter().map(|name| text::columns(name)).max().unwrap_or(0) + 1;
-        // One column between margin and bars is a vertical line.
+        // The vertical line between names and bars takes one column.
         let columns = width.saturating_sub(margin + 1).max(NARROWEST);
         Chart {
             timeline,
@@ -118,7 +120,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Returns the lanes of each node, at least one for each.
+    /// Returns the lanes of each node. A node without attempts has one empty lane.
     fn by_node(&self) -> impl Iterator<Item = (usize, Vec<Vec<&'a TimelineRow>>)> {
         let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); self.timeline.nodes.len()];
         for row in &self.timeline.rows {
@@ -142,6 +144,7 @@ impl<'a> Chart<'a> {
         cells
     }
 
+    /// Draws the attempts of a lane, and the times at which its node was lost.
     fn lane(&self, node: usize, lane: &[&TimelineRow], seen: &mut Seen) -> Vec<Cell> {
         let mut cells = vec![Cell { glyph: ' ', paint: Paint::Plain }; self.scale.columns];
         let runs = lanes::runs(lane, self.scale);
@@ -163,7 +166,7 @@ impl<'a> Chart<'a> {
         cells
     }
 
-    /// Draws one attempt.
+    /// Draws one attempt. `next` is the attempt that begins in the next column, if there is one.
     fn bar(&self, cells: &mut [Cell], run: &Run<'_>, next: Option<&Run<'_>>, seen: &mut Seen) {
         let kind = Kind::of(run.row);
         let [body, end] = self.glyphs.bar(kind);

@@ -1,12 +1,12 @@
 //! Renders the results of Hindmost: tables for the terminal, pages of HTML, charts as SVG and text, Markdown.
 //!
-//! - A **result** is plain data from `hindmost-core`: a comparison of policies, the summary and timeline of a run,
-//!   the findings about a log, or a reproduction of a paper. This crate computes no results; it shows them.
-//! - A **text table** fits a given number of terminal columns: [`comparison::text`], [`run::run_table`],
-//!   [`findings::text`], [`reproduction::text`], and [`gantt::gantt`] for a chart of attempts.
+//! - A **result** is plain data from `hindmost-core`: a comparison of policies, the summary and timeline of a run, the
+//!   findings about a log, or a reproduction of a paper. This crate does not compute results.
+//! - **Text for the terminal** fits a given number of columns. [`comparison::text`], [`run::run_table`], [`findings::text`]
+//!   and [`reproduction::text`] return tables, and [`gantt::gantt`] returns a chart of attempts.
 //! - A **page** is one HTML file that loads nothing and runs no scripts ([`html`]); its pictures are SVG ([`figures`]).
 //!
-//! Names from logs and job files are untrusted: every function escapes what a terminal or a browser would obey.
+//! Names from logs and job files are untrusted, so all functions escape control characters and markup.
 //!
 //! ```
 //! use hindmost_core::resources::Resources;

@@ -1,24 +1,26 @@
-//! Checks of markup, for tests: it is well formed, runs nothing and loads nothing.
+//! Checks for tests that HTML or SVG is well formed, runs no scripts and loads nothing.
 
-/// An element of markup. Attribute values and text are kept as written, entities included.
+/// An element of HTML or SVG. Entities in its attribute values and text are not decoded.
 pub(crate) struct Element {
     pub(crate) name: String,
+    /// Names and values of the attributes.
     pub(crate) attributes: Vec<(String, String)>,
-    /// The text directly inside the element.
+    /// The text inside of the element, without the text of elements inside of it.
     pub(crate) text: String,
 }
 
 impl Element {
+    /// Returns the value of an attribute.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Returns all elements of well-formed markup, in the order in which they begin.
+/// Returns all elements of a document in the order of their begin tags.
 ///
 /// # Panics
-/// If the markup is not well formed: tags that don't match, attributes without quotes or given twice, ids that are
-/// not unique, text that is not escaped, or characters that XML cannot represent.
+/// If the document is not well formed: tags do not match, attributes have no quotes or are given twice, ids are not unique,
+/// text is not escaped, or there are characters that XML cannot represent.
 pub(crate) fn elements(markup: &str) -> Vec<Element> {
     for letter in markup.chars() {
         let odd = (letter.is_control() && !matches!(letter, '\n' | '\t')) || matches!(letter, '\u{fffe}' | '\u{ffff}');
@@ -67,6 +69,7 @@ pub(crate) fn elements(markup: &str) -> Vec<Element> {
     found
 }
 
+/// Parses the begin tag of an element.
 fn element(tag: &str) -> Element {
     let mut rest = tag.trim();
     let name: String = rest.chars().take_while(|letter| !letter.is_whitespace()).collect();
@@ -86,6 +89,7 @@ fn element(tag: &str) -> Element {
     Element { name, attributes, text: String::new() }
 }
 
+/// Checks that every `&` begins an entity.
 fn entities(text: &str) {
     for part in text.split('&').skip(1) {
         let entity = part.split_once(';').map(|(entity, _)| entity);
@@ -95,12 +99,13 @@ fn entities(text: &str) {
     }
 }
 
+/// Returns the text before and after a position, for messages.
 fn around(markup: &str, at: usize) -> String {
     let letters: Vec<char> = markup[..at].chars().rev().take(60).collect();
     letters.into_iter().rev().chain(markup[at..].chars().take(80)).collect()
 }
 
-/// Returns the elements of a document that is well formed, runs nothing and loads nothing.
+/// Returns the elements of a document and checks that it is well formed, runs no scripts and loads nothing.
 ///
 /// # Panics
 /// If the document is not well formed, runs or loads something, or has an element that is not expected.

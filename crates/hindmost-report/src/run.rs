@@ -1,23 +1,23 @@
-//! The result of a live run, and two runs side by side, as text for the terminal.
+//! Renders the result of a live run, and two runs side by side, as text for the terminal.
 
 use hindmost_core::metrics::{FailedTask, PhaseSummary, RunState, RunSummary};
 
 use crate::table::{Column, draw, named, narrowed, widest};
 use crate::text::{beginning, counted, duration, escaped, grouped, name, names, percent, wrapped};
 
-/// Smallest width of a run's name, in columns.
+/// Smallest width to which the name of a run is shortened, in columns.
 const SHORTEST_NAME: usize = 4;
-/// Most failed tasks that are shown with their output; the others are only counted.
+/// Largest number of failed tasks that are shown with their output. More failed tasks are only counted.
 const FAILED_SHOWN: usize = 10;
-/// Most lines shown from the end of a failed task's standard error.
+/// Number of lines that are shown from the end of a failed task's standard error.
 const STDERR_LINES: usize = 8;
-/// Replaces a tab in a task's output.
+/// The spaces that replace a tab in a task's output.
 const TAB: &str = "    ";
-/// Name of the row of totals; brackets, so that it is unlikely to be a phase's name.
+/// Name of the row of totals. It has brackets so that it differs from names of phases.
 const TOTAL: &str = "(all)";
 const ELLIPSIS: &str = "…";
 const UNKNOWN: &str = "–";
-/// Follows a ratio of times: how much faster the second run is.
+/// The words after a ratio of times, as in `2.50× as fast`.
 const AS_FAST: &str = " as fast";
 
 /// The columns after the phase's name, from left to right.
@@ -31,7 +31,7 @@ const COLUMNS: &[Column<PhaseSummary>] = &[
     Column { heading: "p95", from_width: 75, cell: |phase| quantile(phase, phase.p95) },
     Column { heading: "max", from_width: 40, cell: |phase| time(phase.max) },
     Column { heading: "started\nafter", from_width: 100, cell: |phase| time(phase.start) },
-    Column { heading: "start to\nfinish", from_width: 90, cell: |phase| time(span(phase)) },
+    Column { heading: "finished\nafter", from_width: 90, cell: |phase| time(phase.finish) },
 ];
 
 /// Returns the result of a run as text of at most `width` columns.
@@ -56,6 +56,7 @@ pub fn run_table(summary: &RunSummary, width: u16) -> String {
     text
 }
 
+/// Returns the first line: the job, how it ended and after which time, its policy and its progress model.
 fn heading(summary: &RunSummary) -> String {
     let state = match summary.state {
         RunState::Done => "done in",
@@ -80,20 +81,17 @@ fn finished(phase: &PhaseSummary) -> String {
     format!("{}/{}", grouped(phase.finished), grouped(phase.tasks))
 }
 
-fn span(phase: &PhaseSummary) -> Option<f64> {
-    Some(phase.finish? - phase.start?)
-}
-
 fn time(seconds: Option<f64>) -> String {
     seconds.map_or(UNKNOWN.to_owned(), duration)
 }
 
-/// Formats a quantile of a phase's durations. A phase with one finished task has only a maximum.
+/// Formats a percentile of a phase's durations. All percentiles of one finished task are equal, so only its maximum is
+/// shown.
 fn quantile(phase: &PhaseSummary, seconds: Option<f64>) -> String {
     time(seconds.filter(|_| phase.finished > 1))
 }
 
-/// Returns the row of totals; `None` for a job of one phase.
+/// Returns the sums over all phases as a row of the table; `None` for a job of one phase.
 fn total(summary: &RunSummary) -> Option<PhaseSummary> {
     let last_finish = summary.phases.iter().filter_map(|phase| phase.finish).max_by(f64::total_cmp);
     (summary.phases.len() > 1).then(|| PhaseSummary {
@@ -114,7 +112,7 @@ fn total(summary: &RunSummary) -> Option<PhaseSummary> {
 fn phases(summary: &RunSummary, width: u16) -> String {
     let phase_names: Vec<&str> = summary.phases.iter().map(|phase| phase.name.as_str()).collect();
     let total = total(summary);
-    // Names keep a fifth of the width, so that phases can be identified however many columns fit.
+    // Names may take a fifth of the width, so that phases can be identified at any width.
     narrowed(COLUMNS, width, usize::from(width) / 5, |columns, name_width| {
         let phases = names(&phase_names, name_width, ELLIPSIS).into_iter().zip(&summary.phases);
         named("phase", phases.chain(total.as_ref().map(|total| (TOTAL.to_owned(), total))), columns)
@@ -124,16 +122,16 @@ fn phases(summary: &RunSummary, width: u16) -> String {
 fn extra_work(summary: &RunSummary) -> String {
     let none = summary.copies.launched == 0 && summary.copies.wasted_share == 0.0;
     if none {
-        "Extra work: none; no task ran more than once at a time.".to_owned()
+        "Extra work: none, because no copies were started.".to_owned()
     } else {
         format!(
-            "Extra work: {} of the time of all attempts went into attempts that lost to another copy of their task.",
+            "Extra work: {} of the total time of all attempts was spent on attempts that lost to another copy of their task.",
             percent(summary.copies.wasted_share)
         )
     }
 }
 
-/// Explains the words that the table shows at this width.
+/// Explains the columns that the table shows at this width.
 fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
     let broken = summary.phases.iter().any(|phase| phase.broken > 0) && width >= 65;
     let mut notes = Vec::new();
@@ -153,6 +151,7 @@ fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join(" "))
 }
 
+/// Describes a failed task and shows the end of its standard error.
 fn failure(failed: &FailedTask, width: usize) -> String {
     let times = if failed.failures == 1 { "once".to_owned() } else { format!("{} times", failed.failures) };
     let reason = escaped(failed.reason.trim());
@@ -166,7 +165,8 @@ fn failure(failed: &FailedTask, width: usize) -> String {
     text
 }
 
-/// Draws two runs of one job side by side in at most `width` columns, with how much faster the second is.
+/// Draws two runs of one job side by side in at most `width` columns. If both runs are done, the last column shows how
+/// much faster the second run is.
 pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width: u16) -> String {
     let runs = [left.1, right.1];
     let row = |what: &str, cell: &dyn Fn(&RunSummary) -> String| vec![what.to_owned(), cell(runs[0]), cell(runs[1])];
@@ -193,7 +193,7 @@ pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width
         if over == 0 || name_width <= SHORTEST_NAME {
             return drawn + "\n";
         }
-        // The words after a ratio are left out before names are shortened.
+        // If the table is too wide, the words after the ratios are removed first. Then names are shortened.
         let mut shortened = false;
         for cell in rows.iter_mut().filter_map(|row| row.get_mut(3)) {
             if let Some(number) = cell.strip_suffix(AS_FAST) {
@@ -215,6 +215,7 @@ fn state(state: RunState) -> &'static str {
     }
 }
 
+/// Formats how many times as fast the right run is; empty if a time is not known.
 fn ratio(left: Option<f64>, right: Option<f64>) -> String {
     match (left, right) {
         (Some(left), Some(right)) if left > 0.0 && right > 0.0 => format!("{:.2}×{AS_FAST}", left / right),

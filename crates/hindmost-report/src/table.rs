@@ -1,4 +1,5 @@
-//! Tables for the terminal. A table that is too wide loses its least important columns, then shortens its names.
+//! Draws tables for the terminal. If a table is too wide, its least important columns are removed; if it is still too wide,
+//! its names are shortened.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
@@ -7,17 +8,18 @@ use crate::text::columns;
 /// Columns separated by space, with one line under the headings.
 pub(crate) const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// A column of a table: its heading, the terminal width it needs, and how its cells are made.
+/// A column of a table whose rows show values of type `T`.
 pub(crate) struct Column<T> {
     pub(crate) heading: &'static str,
-    /// Smallest terminal width, in columns of text, at which the column is shown; 0: always. Of columns that do not
-    /// fit, the one with the largest value is removed first.
+    /// Smallest terminal width, in columns of text, at which the column is shown; 0: the column is always shown. If a table
+    /// is too wide, the column with the largest `from_width` is removed first.
     pub(crate) from_width: u16,
+    /// Formats the cell for a row.
     pub(crate) cell: fn(&T) -> String,
 }
 
-/// Draws a table in at most `width` columns of text, if possible. `draw` receives the columns to show and the largest
-/// width of names, which begins at `name_width` and shrinks if no column can be removed any more.
+/// Draws a table in at most `width` columns of text, if possible. `draw` receives the columns to show and the largest width
+/// of names. This width is `name_width` as long as columns can be removed, and shrinks after that.
 pub(crate) fn narrowed<'c, T: 'c>(
     columns: impl IntoIterator<Item = &'c Column<T>>,
     width: u16,
@@ -40,7 +42,7 @@ pub(crate) fn narrowed<'c, T: 'c>(
     }
 }
 
-/// Draws a table of named rows with their cells in `columns`; `what` is the heading of the names.
+/// Draws a table whose first column has the names of the rows, under the heading `what`.
 pub(crate) fn named<'a, T: 'a>(
     what: &str,
     rows: impl Iterator<Item = (String, &'a T)>,
@@ -64,8 +66,8 @@ pub(crate) fn draw(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
     finished(&mut table, 0)
 }
 
-/// Returns a table as text: names aligned left, numbers aligned right and followed by `padding` spaces, no spaces at
-/// the ends of lines.
+/// Returns a table as text. Names are aligned to the left, and numbers to the right with `padding` spaces after them. Lines
+/// do not end with spaces.
 pub(crate) fn finished(table: &mut Table, padding: u16) -> String {
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right });
@@ -94,12 +96,12 @@ mod tests {
         };
         let first = |width: u16| shown(width).lines().next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(first(60), "what always sometimes seldom");
-        // The terminal is as wide as the column requires, but the column's content does not fit.
+        // The width is the `from_width` of the last column, but the table with this column is wider.
         assert_eq!(first(30), "what always sometimes");
         assert_eq!(first(22), "what always");
         assert!(shown(22).contains("a-long-name"));
         assert!(shown(14).contains("a-long ") && widest(&shown(14)) <= 14, "{}", shown(14));
-        // Columns from width 0 are always shown.
+        // A column with `from_width` 0 is shown even if it does not fit.
         assert_eq!(first(3), "what always");
     }
 }

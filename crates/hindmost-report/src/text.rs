@@ -1,8 +1,8 @@
-//! Text for terminals: width in columns, escaping, shortening, wrapping, and readable numbers.
+//! Prepares text for terminals: measures its width in columns, escapes, shortens and wraps it, and formats numbers.
 
 use comfy_table::Table;
 
-/// Columns assumed for a terminal of unknown width.
+/// Number of columns that is assumed if the terminal's width is unknown.
 const DEFAULT_COLUMNS: u16 = 80;
 
 /// Returns the width of the terminal behind standard error, in columns; 80 if it is unknown.
@@ -16,15 +16,15 @@ pub fn columns(line: &str) -> usize {
     if line.is_ascii() {
         return line.len();
     }
-    // The tables' own measure, so that widths agree with the space that tables reserve. The extra letter is needed
-    // because no table column is narrower than one letter, while a lone combining mark takes no column.
+    // Tables measure the text, so that the width is the space that tables reserve for it. The letter x is added because a
+    // table's column has at least one column of text, but a single combining mark takes none.
     let mut table = Table::new();
     table.add_row([format!("x{line}")]);
     table.column_max_content_widths().first().map_or(0, |columns| usize::from(*columns).saturating_sub(1))
 }
 
-/// Replaces everything that a terminal would obey instead of show by escapes: control characters, marks of the
-/// writing direction, invisible spaces, and code points that are no characters.
+/// Replaces characters that a terminal does not show, but that may have an effect, by escape sequences: control characters,
+/// marks of the writing direction, invisible spaces, and code points that are no characters.
 pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -43,10 +43,10 @@ pub fn escaped(text: &str) -> String {
     shown
 }
 
-/// Shortens a name to at most `width` columns and escapes it. The middle is left out first, because similar names
-/// usually differ at their beginning or end.
+/// Escapes a name and shortens it to at most `width` columns. The ellipsis replaces the middle, because similar names usually
+/// differ at their beginning or end.
 pub fn name(name: &str, width: usize, ellipsis: &str) -> String {
-    // Reads no more of a long name than can be shown.
+    // Only the letters that may be shown are read, because names can be very long.
     let most = width.saturating_mul(4).max(16);
     let count = name.chars().take(2 * most + 1).count();
     if count <= 2 * most {
@@ -64,9 +64,9 @@ pub fn name(name: &str, width: usize, ellipsis: &str) -> String {
     if width < columns(ellipsis) { head } else { format!("{head}{ellipsis}{tail}") }
 }
 
-/// Shortens a line to at most `width` columns and escapes it. The end is left out.
+/// Escapes a line and shortens it to at most `width` columns. The ellipsis replaces the end.
 pub fn beginning(line: &str, width: usize, ellipsis: &str) -> String {
-    // Reads no more of a long line than can be shown.
+    // Only the letters that may be shown are read, because lines can be very long.
     let most = width.saturating_mul(4).max(16);
     let whole = escaped(&line.chars().take(most).collect::<String>());
     if columns(&whole) <= width && line.chars().nth(most).is_none() {
@@ -77,9 +77,9 @@ pub fn beginning(line: &str, width: usize, ellipsis: &str) -> String {
         + &ellipsis[..if width == 0 { 0 } else { ellipsis.len() }]
 }
 
-/// Shortens names of one kind to at most `width` columns each and escapes them. If some are too long, the ending
-/// that all names share is left out first, then the beginning that all share (a domain, a cluster's name), so that
-/// the names stay different.
+/// Escapes names and shortens each of them to at most `width` columns. If some names are too long, the common ending of all
+/// names is removed first (such as a domain), then their common beginning (such as a cluster's name), so that the names stay
+/// different.
 pub fn names(names: &[impl AsRef<str>], width: usize, ellipsis: &str) -> Vec<String> {
     let mut parts: Vec<String> = names.iter().map(|name| escaped(name.as_ref())).collect();
     for at_end in [true, false] {
@@ -99,7 +99,7 @@ pub fn names(names: &[impl AsRef<str>], width: usize, ellipsis: &str) -> Vec<Str
     parts.iter().map(|part| name(part, width, ellipsis)).collect()
 }
 
-/// Returns how many letters all texts share at their ends or beginnings.
+/// Returns the number of letters of the common ending of all texts, or of their common beginning.
 fn shared(texts: &[String], at_end: bool) -> usize {
     let [first, others @ ..] = texts else { return 0 };
     let same = |pair: &(char, char)| pair.0 == pair.1;
@@ -113,7 +113,7 @@ fn shared(texts: &[String], at_end: bool) -> usize {
     others.iter().map(with_first).min().unwrap_or(0)
 }
 
-/// Returns as many of the first letters as fit into `width` columns.
+/// Returns the first letters, as many as fit into `width` columns.
 fn longest(letters: &[char], width: usize) -> String {
     let mut fits = String::new();
     for letter in letters {
@@ -126,13 +126,13 @@ fn longest(letters: &[char], width: usize) -> String {
     fits
 }
 
-/// Pads text with spaces on its right to `width` columns.
+/// Appends spaces to a text until it has `width` columns.
 pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
-/// Wraps text at spaces into lines of at most `width` columns and indents all lines but the first. Words longer than
-/// a line are broken, too. The groups of digits of one number stay together.
+/// Wraps text at spaces into lines of at most `width` columns, and indents all lines but the first. A word that is longer than
+/// a line is broken. A number in groups of digits, such as `1 000`, is not broken.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let space = width.saturating_sub(indent).max(1);
     let (mut lines, mut line) = (Vec::new(), String::new());
@@ -141,7 +141,7 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
         while !rest.is_empty() {
             let limit = if lines.is_empty() { width.max(1) } else { space };
             let gap = usize::from(!line.is_empty());
-            // Reads no more of a word of megabytes than fits.
+            // Only the letters that may fit are read, because words can be very long.
             let whole: String = rest.iter().take(2 * limit + 1).collect();
             if rest.len() <= 2 * limit && columns(&line) + gap + columns(&whole) <= limit {
                 line += &" "[..gap];
@@ -152,7 +152,7 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
                 lines.push(std::mem::take(&mut line));
                 continue;
             }
-            // A letter that is wider than the whole line is still shown.
+            // At least one letter is written to each line, even if it is wider than the line.
             let fits = longest(&rest, limit).chars().count().max(1);
             let part: String = rest.drain(..fits).collect();
             lines.push(part);
@@ -164,8 +164,8 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     lines.join(&format!("\n{}", " ".repeat(indent)))
 }
 
-/// Wraps text into lines of at most `width` columns. The first line begins with `indent`, the others with as many
-/// spaces. Ends in a line feed.
+/// Wraps text into lines of at most `width` columns. The first line begins with `indent`, and each other line with as many
+/// spaces. The text ends with a line feed.
 pub fn indented(indent: &str, text: &str, width: usize) -> String {
     let space = width.saturating_sub(columns(indent)).max(1);
     let lines = wrapped(text, space, 0).replace('\n', &format!("\n{}", " ".repeat(columns(indent))));
@@ -181,7 +181,7 @@ fn words(text: &str) -> Vec<&str> {
         let digits = word.chars().take_while(char::is_ascii_digit).count();
         let goes_on = |last: &&mut &str| digits == 3 && last.ends_with(|letter: char| letter.is_ascii_digit());
         match words.last_mut().filter(goes_on) {
-            // Only if exactly one space separates them.
+            // Two groups of digits are one number only if exactly one space separates them.
             Some(last) if text[..begin - 1].ends_with(*last) => *last = &text[begin - 1 - last.len()..end],
             _ if word.is_empty() => {}
             _ => words.push(word),
@@ -191,7 +191,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Formats a time span, given in seconds, in a unit that suits its length (ms to days).
+/// Formats a time span, given in seconds, in units that suit its length, from milliseconds to days.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round();
     match seconds {
@@ -214,7 +214,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Formats a count with its noun, in groups of three digits: `1 000 tasks`.
+/// Formats a count with its noun `what`, which gets an s unless the count is 1: `1 000 tasks`.
 pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
@@ -232,7 +232,7 @@ pub fn grouped(count: u64) -> String {
     grouped
 }
 
-/// Formats a share (0 to 1) in percent.
+/// Formats a share from 0 to 1 in per cent, with one decimal.
 pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
@@ -265,13 +265,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_alone_takes_no_column() {
+    fn a_combining_mark_takes_no_column() {
         assert_eq!([columns("\u{335}"), columns("e\u{301}"), columns("語"), columns("❤\u{fe0f}")], [0, 1, 2, 2]);
         assert_eq!(padded("\u{335}", 3), "\u{335}   ");
     }
 
     #[test]
-    fn names_of_one_kind_stay_different() {
+    fn similar_names_stay_different_when_shortened() {
         assert_eq!(names(&["a.example.org", "b.example.org"], 6, "…"), ["a.exa…", "b.exa…"]);
         assert_eq!(names(&["cluster-node-1", "cluster-node-2"], 6, "…"), ["…ode-1", "…ode-2"]);
         assert_eq!(names(&["same-long-name", "same-long-name"], 6, "…"), ["same-…", "same-…"]);

@@ -103,7 +103,7 @@ fn claims(
                 PRINTED,
                 &format!("largest |c − c*| in the last 50 of {} iterations", printed.iterations),
                 Some(last_distance(printed, best)),
-                "copies",
+                "copies from the optimum",
             )],
             format!(
                 "In the last 50 of {} iterations with the printed steps, a number of copies c still changes by up to {:.1} \

@@ -70,6 +70,16 @@ pub fn xu2015(quick: bool, execution: &Execution<'_>) -> Result<Reproduction, Si
     reproduce(&Scale::new(quick), execution)
 }
 
+/// Reproduces the experiments of Xu & Lau 2015 with very short simulations, for tests of the document. Its numbers say
+/// nothing about the paper.
+///
+/// # Errors
+/// If a simulation fails or is interrupted.
+#[cfg(feature = "testing")]
+pub fn xu2015_short(execution: &Execution<'_>) -> Result<Reproduction, SimulationError> {
+    reproduce(&Scale { quick: true, horizon: 1.0, seeds: 2, single_job_runs: 2 }, execution)
+}
+
 fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, SimulationError> {
     let (plan, simulated) = plan(scale)?;
     let runs = plan.run(execution)?;

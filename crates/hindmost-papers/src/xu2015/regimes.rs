@@ -101,7 +101,7 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
                     ANALYSIS,
                     "largest relative difference between both delays at ω^U, α from 2.1 to 5",
                     Some(worst),
-                    "of the delay",
+                    "as a share of the delay",
                 )],
                 "For α ≤ 2, λ^U does not exist. The paper does not mention this.",
             ),

@@ -15,18 +15,20 @@ pub use bars::{Attempt, Fate};
 pub use pick::by_node;
 pub use tasks::{by_task, tasks_to_show};
 
-/// Height of a lane, and the gap between two lanes.
+/// Height of a lane.
 const LANE: f64 = 15.0;
+/// Gap between two lanes.
 const BETWEEN_LANES: f64 = 2.0;
 /// Gap between two rows.
 const BETWEEN_ROWS: f64 = 5.0;
-/// Largest share of the width that names take.
+/// Largest share of the picture's width that the names of rows take.
 const NAMES: f64 = 0.24;
+/// Gap between names and bars.
 const GAP: f64 = 8.0;
-/// Most lines of a note.
+/// Largest number of lines of a note.
 const NOTE_LINES: usize = 3;
 
-/// A row: a node or a task, with as many lanes as attempts ran at the same time.
+/// A row of a chart: a node or a task, with as many lanes as attempts ran at the same time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// Name of the node or task.
@@ -35,45 +37,49 @@ pub struct Row {
     pub lanes: Vec<Vec<Attempt>>,
     /// Spans during which the node was lost, in seconds.
     pub away: Vec<[f64; 2]>,
-    /// Begin and end of the task's wait for its first start, in seconds; `None` if it did not wait.
+    /// Span from the time at which the task could start to the start of its first attempt, in seconds; `None` if the task
+    /// did not wait, or if the row is a node.
     pub waited: Option<[f64; 2]>,
 }
 
-/// Rows with one time axis.
+/// Rows above one time axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
-    /// The heading; empty for none.
+    /// Heading above the rows; empty for no heading.
     pub heading: String,
-    /// The rows.
+    /// Rows from top to bottom.
     pub rows: Vec<Row>,
-    /// Notes below the rows, such as what is not drawn.
+    /// Notes below the rows, such as how many tasks are not drawn.
     pub notes: Vec<String>,
     /// End of the last attempt, in seconds.
     pub end: f64,
 }
 
-/// A chart of one or more panels with the same time axis.
+/// A chart of one or more panels. All panels have the same scale of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GanttChart {
-    /// The heading.
+    /// Heading of the chart.
     pub title: String,
-    /// What the chart shows, for readers who cannot see it.
+    /// Description of the chart for readers who cannot see it.
     pub about: String,
-    /// Label of the time axis, such as `time since the job arrived`.
+    /// Label of the time axis without its unit, such as `time since the job arrived`.
     pub time: String,
-    /// The panels.
+    /// Panels from top to bottom.
     pub panels: Vec<Panel>,
     /// End of the time axis, in seconds; `None`: the end of the longest panel.
     pub until: Option<f64>,
-    /// Whether the chart has the width of a page instead of a phone.
+    /// True for the width of a page, false for the width of a phone.
     pub wide: bool,
 }
 
-/// An entry of the legend.
+/// A kind of shape that the legend explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
+    /// The bar of an attempt: how it ended, and whether it is a copy.
     Bar(Fate, bool),
+    /// The span during which a node was lost.
     Away,
+    /// The line of a task that waits for its first start.
     Waited,
 }
 
@@ -98,7 +104,7 @@ impl GanttChart {
         let until = self.until.filter(|until| until.is_finite() && *until > 0.0);
         let end = until.unwrap_or_else(|| self.panels.iter().map(|panel| panel.end).fold(0.0, f64::max));
         let end = if end > 0.0 { end } else { 1.0 };
-        // Half of the last label is right of the axis.
+        // Half of the last label is to the right of the axis.
         let area = picture - left - 2.0 * GAP;
         let scale = Scale::time(&Axis::new(&self.time, Unit::Seconds), end, area);
         for panel in &self.panels {
@@ -107,13 +113,14 @@ impl GanttChart {
         Drawing::new(&self.title, &self.about, picture, canvas, y + 2.0)
     }
 
+    /// Returns the kinds of shapes that occur in the chart.
     fn entries(&self) -> Vec<Entry> {
         let rows = || self.panels.iter().flat_map(|panel| &panel.rows);
         let attempts = || rows().flat_map(|row| row.lanes.iter().flatten());
         let mut all: Vec<Entry> = Vec::new();
         for fate in Fate::ALL {
             for copy in [false, true] {
-                // Copies that failed have the symbol of a copy, too, and need no entry of their own.
+                // A copy that failed has the symbols of both a copy and a failure, so it needs no entry of its own.
                 let separate = matches!(fate, Fate::Won | Fate::Lost) || !copy;
                 let seen = |attempt: &Attempt| attempt.fate == fate && (attempt.copy == copy || fate.is_broken());
                 if separate && attempts().any(seen) {
@@ -131,20 +138,22 @@ impl GanttChart {
     }
 }
 
+/// Returns the words of an entry. Tooltips have the same words.
 fn entry_name(entry: Entry) -> &'static str {
     match entry {
         Entry::Bar(Fate::Won, false) => "finished first",
         Entry::Bar(Fate::Won, true) => "copy that finished first",
         Entry::Bar(Fate::Lost, false) => "stopped for another copy",
-        Entry::Bar(Fate::Lost, true) => "copy that lost",
+        Entry::Bar(Fate::Lost, true) => "copy that was stopped for another copy",
         Entry::Bar(Fate::Failed, _) => "failed",
         Entry::Bar(Fate::NodeLost, _) => "lost with its node",
-        Entry::Bar(Fate::Cut, _) => "not finished when the run ended",
+        Entry::Bar(Fate::Cut, _) => "not finished",
         Entry::Away => "node lost",
         Entry::Waited => "waiting for its first start",
     }
 }
 
+/// Draws the sample of an entry. `x` is the left end of the sample's space, `y` its vertical middle.
 fn entry_sample(canvas: &mut Canvas, entry: Entry, x: f64, y: f64) {
     let (top, height) = (y - 5.0, 11.0);
     match entry {
@@ -155,8 +164,8 @@ fn entry_sample(canvas: &mut Canvas, entry: Entry, x: f64, y: f64) {
 }
 
 impl Panel {
-    /// Draws the panel at `y` and returns the position below it. `sizes` are the widths of the names, the left edge of
-    /// the chart area, and the widths of the area and of the picture.
+    /// Draws the panel at `y` and returns the position below it. `sizes` are the width of the names, the left edge of the
+    /// chart area, the width of this area, and the width of the picture.
     fn draw(&self, canvas: &mut Canvas, scale: &Scale, sizes: [f64; 4], mut y: f64) -> f64 {
         let [names, left, area, picture] = sizes;
         if !self.heading.is_empty() {
@@ -183,7 +192,7 @@ impl Panel {
             // The name is at the height of the first lane.
             canvas.text("hm-text", left - GAP, y + 2.0 + LANE / 2.0 + 4.0, Anchor::End, &name);
             for [from, to] in &row.away {
-                canvas.explained(&format!("{} was lost", row.name), |canvas| {
+                canvas.explained(&format!("{}: node lost", row.name), |canvas| {
                     canvas.rect("hm-down", place(*from), y + 1.0, place(*to) - place(*from), inside);
                 });
             }

@@ -1,15 +1,15 @@
-//! The heading of a picture and its legend, which has its own space above the data.
+//! Draws the heading of a picture, and the legend below it. Neither overlaps the data.
 
 use super::measure::{Size, fitted, lines, width};
 use super::svg::{Anchor, Canvas};
 
-/// Width of the sample at the left of a name.
+/// Width of the sample to the left of an entry's name.
 pub(super) const SAMPLE: f64 = 26.0;
 /// Height of a line of text.
 pub(super) const LINE: f64 = 17.0;
-/// Gap between sample and name; twice as much between entries.
+/// Gap between the sample and the name of an entry. The gap between two entries is twice as wide.
 const GAP: f64 = 6.0;
-/// Most lines of a heading.
+/// Largest number of lines of a heading.
 const MOST_LINES: usize = 2;
 
 /// Draws the heading and returns the position below it.
@@ -22,8 +22,8 @@ pub(super) fn heading(canvas: &mut Canvas, title: &str, max_width: f64) -> f64 {
     y + 4.0
 }
 
-/// Draws entries of sample and name, as many on a line as fit, and returns the position below them. `sample` draws
-/// the sample of an entry; it receives the entry's number, left end and vertical middle.
+/// Draws the entries of a legend, as many on a line as fit, and returns the position below them. `sample` draws the sample
+/// of an entry; it receives the entry's index, the left end of its space, and the vertical middle.
 pub(super) fn legend(
     canvas: &mut Canvas,
     names: &[impl AsRef<str>],

@@ -1,4 +1,4 @@
-//! Charts of curves: cumulative shares, and values along a swept key with their intervals.
+//! Charts of curves: cumulative shares of jobs, and metrics by the values of a swept key, with their intervals.
 
 use std::fmt::Write as _;
 
@@ -8,42 +8,42 @@ use super::scale::{Axis, Scale};
 use super::svg::{Anchor, Canvas, Drawing, number};
 use super::{NARROW, simplify};
 
-/// Height of the area of the curves.
+/// Height of the area in which the curves are drawn.
 const HEIGHT: f64 = 210.0;
 /// Gap between the area and its labels.
 const GAP: f64 = 6.0;
-/// Space right of the area, for half a label.
+/// Space to the right of the area, for half of the last label.
 const RIGHT: f64 = 18.0;
-/// Curves with more intervals than this have a band instead of whiskers.
+/// Largest number of intervals that are drawn as whiskers. A curve with more intervals has a band.
 const MOST_WHISKERS: usize = 12;
-/// Largest distance between the marks of the first and the last curve at one point.
+/// Largest horizontal distance between the marks of the first and the last curve at the same value.
 const APART: f64 = 16.0;
-/// Distance of the first marks from the vertical axis.
+/// Smallest distance of marks from the vertical axis.
 const INSET: f64 = 14.0;
 /// Largest width of a tick's label.
 const LONGEST_TICK: f64 = 90.0;
-/// Note below a picture with intervals that exceed an axis.
+/// The note below a picture if intervals exceed the axis.
 const CUT: &str = "An arrow at the end of an interval: it continues beyond the axis.";
-/// Number of colours.
+/// Number of colours of curves. Later curves use the colours again.
 const COLOURS: usize = 7;
 
 /// How a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// In steps: constant until the next point.
+    /// In steps: the value is constant until the next point.
     Steps,
-    /// With straight lines between points.
+    /// Straight lines between points.
     Plain,
-    /// Like `Plain`, with a mark at each point.
+    /// Straight lines between points, and a mark at each point.
     Marked,
 }
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Value on the horizontal axis.
+    /// Value along the horizontal axis.
     pub x: f64,
-    /// Value on the vertical axis.
+    /// Value along the vertical axis.
     pub y: f64,
     /// The confidence interval of `y`, if there is one.
     pub interval: Option<[f64; 2]>,
@@ -52,20 +52,20 @@ pub struct Point {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name in the legend.
+    /// Name of the curve in the legend.
     pub name: String,
-    /// The points from left to right.
+    /// Points of the curve from left to right.
     pub points: Vec<Point>,
 }
 
 impl Series {
-    /// Returns the intervals of the finite points, with their `x`.
+    /// Returns the intervals of the finite points, each with the point's `x`.
     fn intervals(&self) -> impl Iterator<Item = (f64, [f64; 2])> {
         let sound = |point: &&Point| point.x.is_finite() && point.y.is_finite();
         self.points.iter().filter(sound).filter_map(|point| Some((point.x, point.interval?)))
     }
 
-    /// Returns the same intervals if they are few enough for whiskers.
+    /// Returns the intervals if they are few enough to be drawn as whiskers.
     fn whiskers(&self) -> Option<impl Iterator<Item = (f64, [f64; 2])>> {
         (self.intervals().count() <= MOST_WHISKERS).then(|| self.intervals())
     }
@@ -74,25 +74,25 @@ impl Series {
 /// A chart of several curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineChart {
-    /// The heading.
+    /// Heading of the chart.
     pub title: String,
-    /// What the chart shows, for readers who cannot see it.
+    /// Description of the chart for readers who cannot see it.
     pub about: String,
-    /// The horizontal axis.
+    /// Label and unit of the horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
+    /// Label and unit of the vertical axis.
     pub y: Axis,
-    /// How the curves are drawn.
+    /// How all curves are drawn.
     pub kind: Kind,
-    /// The curves.
+    /// Curves in the order of the legend.
     pub series: Vec<Series>,
-    /// Limits of the horizontal axis; `None`: those of the points.
+    /// Limits of the horizontal axis; `None`: the smallest and the largest value.
     pub x_limits: Option<[f64; 2]>,
-    /// Limits of the vertical axis; `None`: those of the points and intervals.
+    /// Limits of the vertical axis; `None`: the smallest and the largest value, intervals included.
     pub y_limits: Option<[f64; 2]>,
-    /// Ticks of the horizontal axis with their labels; empty for round numbers.
+    /// Positions and labels of the horizontal axis's ticks; empty: ticks at round numbers.
     pub x_ticks: Vec<(f64, String)>,
-    /// Values marked by horizontal lines, and their meanings.
+    /// Values of `y` that are marked by dashed horizontal lines, with the lines' tooltips.
     pub levels: Vec<(f64, String)>,
 }
 
@@ -119,7 +119,7 @@ impl LineChart {
             x.ticks = self.x_ticks.iter().map(|(at, label)| (*at, fitted(label, LONGEST_TICK, Size::Normal))).collect();
         }
         let across = |value: f64| left + inset + x.place(value) * (area_width - 2.0 * inset);
-        // The label of the vertical axis is above it, so that it is not rotated.
+        // The label of the vertical axis is above the axis, so that its text is horizontal.
         canvas.text("hm-soft", 0.0, top + LINE - 5.0, Anchor::Start, &fitted(&y.label, NARROW, Size::Normal));
         top += LINE + 4.0;
         let (right, bottom) = (left + area_width, top + HEIGHT);
@@ -146,7 +146,7 @@ impl LineChart {
             let [low, high] = ends.map(|end| place(x, end).1);
             is_cut([low, high], edges).contains(&true)
         });
-        // Marks and line widths may exceed the axes a little.
+        // Marks and thick lines at the limits may exceed the area a little.
         let clip = [left - 5.0, top - 5.0, area_width + 10.0, HEIGHT + 10.0];
         canvas.clipped("area", clip, |canvas| {
             for (at, series) in self.series.iter().enumerate() {
@@ -161,6 +161,8 @@ impl LineChart {
         Drawing::new(&self.title, &self.about, NARROW, canvas, end)
     }
 
+    /// Draws curve number `at`: its intervals, its line and its marks. Its marks are shifted horizontally from those of other
+    /// curves by multiples of `apart`.
     fn curve(
         &self,
         canvas: &mut Canvas,
@@ -208,8 +210,8 @@ impl LineChart {
         }
     }
 
-    /// Returns the horizontal distance between the marks of adjacent curves at one point: enough to distinguish their
-    /// whiskers, and small compared to the distance between points.
+    /// Returns the horizontal distance between the marks of successive curves at the same value. It is large enough to
+    /// distinguish their whiskers, and small compared with the distance between two values.
     fn apart(&self, across: &dyn Fn(f64) -> f64) -> f64 {
         let points = || self.series.iter().flat_map(|series| &series.points).filter(|point| point.x.is_finite());
         if self.kind != Kind::Marked || self.series.len() < 2 || points().all(|point| point.interval.is_none()) {
@@ -222,6 +224,7 @@ impl LineChart {
         (total / (self.series.len() - 1) as f64).min(APART / 4.0)
     }
 
+    /// Returns the limits of the horizontal and of the vertical axis.
     fn limits(&self) -> ([f64; 2], [f64; 2]) {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let positive = |logarithmic: bool| move |value: &f64| value.is_finite() && (!logarithmic || *value > 0.0);
@@ -232,7 +235,7 @@ impl LineChart {
         let levels = self.levels.iter().map(|(level, _)| *level);
         let mut y =
             self.y_limits.unwrap_or_else(|| span(heights.flatten().chain(levels).filter(positive(self.y.logarithmic))));
-        // Intervals of values that cannot be negative may reach below 0; the axis does not.
+        // If no value is negative, the axis begins at 0 even if an interval begins below 0.
         let [lowest, _] = span(points().map(|point| point.y).filter(positive(self.y.logarithmic)));
         if self.y.logarithmic {
             y[0] = y[0].max(lowest / 3.0);
@@ -248,12 +251,13 @@ pub(super) fn span(values: impl Iterator<Item = f64>) -> [f64; 2] {
     values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
-/// Returns whether the lower and the upper end of an interval lie outside the chart area, given its top and bottom.
+/// Returns two flags: whether the lower and whether the upper end of an interval lies outside of the area with this top and
+/// bottom.
 fn is_cut([low, high]: [f64; 2], [top, bottom]: [f64; 2]) -> [bool; 2] {
     [low > bottom + 0.5, high < top - 0.5]
 }
 
-/// Returns the path of an interval: a vertical line with a bar at each end, or an arrow where it exceeds the area.
+/// Returns the path of an interval: a vertical line with a bar at each end. An end that exceeds the area has an arrow instead.
 fn whisker(x: f64, ends: [f64; 2], [top, bottom]: [f64; 2]) -> String {
     let cut = is_cut(ends, [top, bottom]);
     let within = ends.map(|end| end.clamp(top, bottom));
@@ -265,6 +269,7 @@ fn whisker(x: f64, ends: [f64; 2], [top, bottom]: [f64; 2]) -> String {
     format!("M{middle} {low}V{high}{}{}", end(0, -5.0), end(1, 5.0))
 }
 
+/// Returns a path of straight lines through points.
 fn polyline(points: &[(f64, f64)]) -> String {
     let mut d = String::new();
     for (at, (x, y)) in points.iter().enumerate() {
@@ -273,7 +278,7 @@ fn polyline(points: &[(f64, f64)]) -> String {
     d
 }
 
-/// Returns the style classes of a curve. Adjacent curves differ in colour and dashes.
+/// Returns the style classes of curve number `at`. Successive curves differ in colour and in dashes.
 fn stroke(at: usize) -> String {
     let dash = ["", " hm-d1", " hm-d2", " hm-d3"][at % 4];
     format!("hm-line hm-s{}{dash}", at % COLOURS)

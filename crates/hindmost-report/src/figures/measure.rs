@@ -1,9 +1,9 @@
-//! Estimates the width of text without a font, by the letter widths of DejaVu Sans. It is wider than most systems'
-//! fonts, so text that fits by this measure fits everywhere.
+//! Estimates the width of text from the letter widths of DejaVu Sans. This font is wider than most others, so text that fits
+//! by this estimate fits in the reader's font, too.
 
 use crate::text;
 
-/// Widths of the printable ASCII characters, beginning with the space, in thousandths of the font size.
+/// Widths of the printable ASCII characters from the space on, in thousandths of the font size.
 const ASCII: [u16; 95] = [
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
     636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,
@@ -11,9 +11,9 @@ const ASCII: [u16; 95] = [
     615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636,
     337, 636, 838,
 ];
-/// Largest width of other letters of alphabets, in font sizes.
+/// Upper limit of the width of letters that are not ASCII, in font sizes.
 const LETTER: f64 = 0.8;
-/// Largest width of ideographs and emoji, in font sizes.
+/// Upper limit of the width of ideographs and emoji, in font sizes.
 const WIDE: f64 = 1.3;
 /// First code point of characters that may be wide.
 const FIRST_WIDE: u32 = 0x1100;
@@ -23,16 +23,16 @@ const BOLD: f64 = 1.13;
 /// Sizes of text in pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
-    /// Names and numbers at axes.
+    /// The size of names, of numbers at axes, and of the legend.
     Normal,
-    /// Numbers on bars.
+    /// The size of labels on bars, and of notes.
     Small,
-    /// A picture's heading.
+    /// The size of a picture's heading.
     Title,
 }
 
 impl Size {
-    /// Returns the font size in the picture's units; the style sheet has the same numbers.
+    /// Returns the font size in the picture's units. The style sheet has the same numbers.
     pub(super) fn height(self) -> f64 {
         match self {
             Size::Normal => 12.0,
@@ -42,26 +42,27 @@ impl Size {
     }
 }
 
-/// Returns the largest width of a text, in a picture's units.
+/// Returns an upper limit of the width of a text, in the picture's units.
 pub(super) fn width(text: &str, size: Size) -> f64 {
     let ems: f64 = text.chars().map(ems).sum();
     ems * size.height() * if size == Size::Title { BOLD } else { 1.0 }
 }
 
+/// Returns an upper limit of the width of a letter, in font sizes.
 fn ems(letter: char) -> f64 {
     let code = u32::from(letter);
     match code.checked_sub(32).and_then(|at| ASCII.get(at as usize)) {
         Some(thousandths) => f64::from(*thousandths) / 1000.0,
-        // Spaces, dashes, arrows and mathematical signs.
+        // These are spaces, dashes, arrows and mathematical signs.
         None if ('\u{2000}'..='\u{22ff}').contains(&letter) => 1.0,
         None if code < FIRST_WIDE => LETTER,
         None => WIDE,
     }
 }
 
-/// Shortens a name to a width and escapes control characters. The middle is left out first.
+/// Escapes a name and shortens it to a width. An ellipsis replaces the middle of the name.
 pub(super) fn fitted(name: &str, max_width: f64, size: Size) -> String {
-    // An upper bound of the letters that fit: few are narrower than 0.27 of the font size.
+    // Begins with an upper limit of the number of letters, because few letters are narrower than 0.27 font sizes.
     let mut letters = (max_width / (0.27 * size.height())).ceil().max(1.0) as usize;
     loop {
         let shown = text::name(name, letters, "…");
@@ -72,7 +73,7 @@ pub(super) fn fitted(name: &str, max_width: f64, size: Size) -> String {
     }
 }
 
-/// Wraps text into at most `most` lines of a given width; the rest is replaced by an ellipsis.
+/// Wraps text into at most `most` lines of a given width. An ellipsis replaces text that does not fit.
 pub(super) fn lines(text: &str, max_width: f64, size: Size, most: usize) -> Vec<String> {
     let shown: String = text::beginning(text, 400, "…");
     let mut lines: Vec<String> = vec![String::new()];

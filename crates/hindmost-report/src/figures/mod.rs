@@ -1,9 +1,9 @@
-//! Pictures as SVG: few shapes, nothing loaded, the same bytes for the same input.
+//! Draws pictures as SVG. A picture loads nothing, and the same input gives the same bytes.
 //!
-//! Each picture is a [`Drawing`], which is a file or part of a page. All pictures except wide charts of attempts have
-//! one width that suits phones; wider screens show two next to each other. The width of text is estimated with a wide
-//! font, and legends, headings and labels have their own space, so that nothing overlaps. Whatever a colour shows is
-//! also shown by shape, dashes or hatching.
+//! Each picture is a [`Drawing`], which becomes a file or a part of a page. All pictures have a width that suits phones, so
+//! that wider screens show two of them next to each other; charts of attempts also exist in the width of a page. Text does
+//! not overlap, because its width is estimated with a wide font, and because headings, legends and labels have their own
+//! space. Curves and bars differ in colour and also in shape, dashes or hatching.
 
 pub mod gantt;
 mod legend;
@@ -31,5 +31,5 @@ pub(crate) use tests::HOSTILE;
 const NARROW: f64 = 440.0;
 /// Width of charts of attempts for wider screens and paper.
 const WIDE: f64 = 880.0;
-/// Smallest width of a name.
+/// Smallest width to which a name is shortened.
 const POINT: f64 = 8.0;

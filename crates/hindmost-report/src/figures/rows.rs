@@ -1,4 +1,4 @@
-//! Charts of rows, each with a name at the left and a number at the right: dots with intervals, and bars.
+//! Charts of rows: dots with intervals, and bars. Each row has a name at its left and a number at its right.
 
 use super::legend::{LINE, heading, legend};
 use super::lines::{mark, span};
@@ -13,69 +13,72 @@ const ROW: f64 = 22.0;
 const TWO_BARS: f64 = 30.0;
 /// Gap between names, chart area and numbers.
 const GAP: f64 = 10.0;
-/// Largest width of names.
+/// Largest width of the names of rows.
 const NAMES: f64 = 150.0;
 
-/// A value with its interval.
+/// A row of a chart of dots: a value with its interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot {
     /// Name of the row.
     pub name: String,
-    /// The value; `None` draws no dot.
+    /// The value; `None`: the row has no dot.
     pub value: Option<f64>,
-    /// The confidence interval, if there is one.
+    /// The confidence interval of the value, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// The value as text.
+    /// Text at the right end of the row: the value, or a dash.
     pub text: String,
 }
 
-/// A chart of dots and whiskers, one row for each value.
+/// A chart of dots with their intervals, one row for each value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DotChart {
-    /// The heading.
+    /// Heading of the chart.
     pub title: String,
-    /// What the chart shows, for readers who cannot see it.
+    /// Description of the chart for readers who cannot see it.
     pub about: String,
-    /// What is measured.
+    /// Label and unit of the values.
     pub axis: Axis,
-    /// Rows in groups, each with a heading that may be empty.
+    /// Groups of rows, each with its heading, which may be empty.
     pub groups: Vec<(String, Vec<Dot>)>,
-    /// A value marked by a line, and its meaning.
+    /// A value that is marked by a dashed vertical line, with the line's tooltip.
     pub reference: Option<(f64, String)>,
 }
 
-/// A row of a bar chart: a whole and a part of it.
+/// A row of a bar chart: one bar for a value, and a second bar for a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     /// Name of the row.
     pub name: String,
-    /// The whole.
+    /// Value of the first bar.
     pub whole: f64,
-    /// The part; `None` draws the whole only.
+    /// Value of the second bar; `None`: the row has only the first bar.
     pub part: Option<f64>,
-    /// Both values as text.
+    /// Text at the right end of the row: both values.
     pub text: String,
 }
 
 /// A chart of horizontal bars.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarChart {
-    /// The heading.
+    /// Heading of the chart.
     pub title: String,
-    /// What the chart shows, for readers who cannot see it.
+    /// Description of the chart for readers who cannot see it.
     pub about: String,
-    /// What is measured.
+    /// Label and unit of the values.
     pub axis: Axis,
-    /// The rows.
+    /// Rows from top to bottom.
     pub bars: Vec<Bar>,
-    /// Names of the whole and of the part.
+    /// What the first and the second bar of a row show; `None`: no legend.
     pub legend: Option<[String; 2]>,
 }
 
 /// The horizontal layout of a chart of rows.
 struct Columns {
+    /// Width of the names.
     names: f64,
+    /// Left edge of the chart area.
     left: f64,
+    /// Width of the chart area.
     width: f64,
 }
 
@@ -83,7 +86,7 @@ impl Columns {
     fn of<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Columns {
         let (mut names, mut numbers) = (0.0f64, 0.0f64);
         for (name, text) in rows {
-            // The width with escapes, up to the limit.
+            // The width includes escape sequences, which `fitted` adds.
             names = names.max(width(&fitted(name, NAMES, Size::Normal), Size::Normal));
             numbers = numbers.max(width(text, Size::Normal));
         }
@@ -99,7 +102,7 @@ fn axis(canvas: &mut Canvas, scale: &Scale, columns: &Columns, top: f64, bottom:
         canvas.text("hm-text", middle, bottom + LINE - 2.0, Anchor::Middle, label);
     }
     canvas.line("hm-axis", (columns.left, bottom), (columns.left + columns.width, bottom));
-    // The label may be wider than the area; then it is moved into the picture.
+    // A label that is wider than the area may also need the space below names and numbers.
     let label = fitted(&scale.label, NARROW, Size::Normal);
     let half = width(&label, Size::Normal) / 2.0;
     let middle = (columns.left + columns.width / 2.0).clamp(half, (NARROW - half).max(half));
@@ -129,7 +132,7 @@ impl DotChart {
         for (heading, dots) in &self.groups {
             if !heading.is_empty() {
                 let shown = fitted(heading, NARROW, Size::Normal);
-                // Opaque, because it covers lines of the grid.
+                // A background hides the lines of the grid behind the heading.
                 canvas.rect("hm-bg", 0.0, y + 2.0, width(&shown, Size::Normal) + 4.0, ROW - 4.0);
                 canvas.text("hm-soft", 0.0, y + ROW / 2.0 + 4.0, Anchor::Start, &shown);
                 y += ROW;
@@ -145,6 +148,7 @@ impl DotChart {
     }
 }
 
+/// Draws row number `at` of its group at `y`.
 fn dot_row(canvas: &mut Canvas, dot: &Dot, at: usize, y: f64, columns: &Columns, scale: &Scale) {
     let middle = y + ROW / 2.0;
     let name = fitted(&dot.name, columns.names.max(POINT), Size::Normal);

@@ -1,38 +1,38 @@
-//! Axes: positions of values, and ticks at round numbers, few enough to fit.
+//! Axes: the positions of values, and ticks at round numbers. An axis has only as many ticks as have space for their labels.
 
 use super::measure::{Size, width};
 use crate::text;
 
-/// Gap between the labels of adjacent ticks.
+/// Smallest gap between the labels of two ticks.
 const BETWEEN_LABELS: f64 = 12.0;
-/// Length from which on an axis has more ticks.
+/// Axes that are longer than this may have more ticks.
 const LONG_AXIS: f64 = 600.0;
-/// Numbers from here on are written with a power of ten.
+/// Numbers from this size on are written with a power of ten.
 const LARGE: f64 = 1e7;
-/// Numbers below are written with a power of ten.
+/// Numbers below this size are written with a power of ten.
 const TINY: f64 = 1e-4;
 
 /// The unit of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unit {
-    /// Seconds, shown in the unit that suits their size.
+    /// The values are seconds. They are shown in milliseconds, seconds, minutes, hours or days.
     Seconds,
-    /// A share, shown in percent.
+    /// The values are shares from 0 to 1. They are shown in per cent.
     Share,
-    /// A number, with the name of its unit; empty for none.
+    /// The values have the unit of this name; empty for none.
     Number(String),
 }
 
-/// The description of an axis, without limits.
+/// Label and unit of an axis. The values determine its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What is measured along the axis.
+    /// Label of the axis without its unit.
     pub label: String,
-    /// The unit of the values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Whether the axis is logarithmic.
+    /// True if the axis is logarithmic.
     pub logarithmic: bool,
-    /// Whether the axis contains 0; ignored for logarithmic axes.
+    /// True if the axis always contains 0; ignored for logarithmic axes.
     pub from_zero: bool,
 }
 
@@ -46,9 +46,9 @@ impl Axis {
 /// An axis with its limits and ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
-    /// The label with its unit.
+    /// Label of the axis with its unit.
     pub(super) label: String,
-    /// Ticks in the values' own unit, with their labels.
+    /// Values of the ticks with their labels. The labels may be in another unit, such as minutes for values in seconds.
     pub(super) ticks: Vec<(f64, String)>,
     logarithmic: bool,
     low: f64,
@@ -56,8 +56,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Creates the scale of an axis of a given length for values from `low` to `high`. `along` returns how much of the
-    /// length a label takes: its width on a horizontal axis, its height on a vertical one.
+    /// Creates the scale of an axis of a given length for values from `low` to `high`. `along` returns the size of a label in
+    /// the direction of the axis: its width on a horizontal axis, its height on a vertical axis.
     pub(super) fn new(axis: &Axis, low: f64, high: f64, length: f64, along: impl Fn(&str) -> f64) -> Scale {
         let (low, high) = sane(axis, low, high);
         let (factor, unit) = unit(&axis.unit, high.abs().max(low.abs()), axis.logarithmic);
@@ -104,7 +104,7 @@ impl Scale {
         Scale::new(axis, low, high, length, |label| width(label, Size::Normal))
     }
 
-    /// Creates the scale of a horizontal axis from 0 to exactly `high`, without space at its end.
+    /// Creates the scale of a horizontal axis from 0 to `high`. Other axes end at a tick; this one ends at `high`.
     pub(super) fn time(axis: &Axis, high: f64, length: f64) -> Scale {
         let mut scale = Scale::horizontal(axis, 0.0, high, length);
         if high.is_finite() && high > 0.0 {
@@ -119,7 +119,8 @@ impl Scale {
         Scale::new(axis, low, high, length, |_| Size::Normal.height())
     }
 
-    /// Returns the position of a value: 0 to 1 on the axis, −1 to 2 off it.
+    /// Returns the position of a value along the axis: 0 is its begin and 1 is its end. Values outside have positions from −1
+    /// to 0 and from 1 to 2.
     pub(super) fn place(&self, value: f64) -> f64 {
         let place = if self.logarithmic {
             if value <= 0.0 {
@@ -132,8 +133,8 @@ impl Scale {
         if place.is_finite() { place.clamp(-1.0, 2.0) } else { -1.0 }
     }
 
-    /// Returns the ticks of a horizontal axis that begins at `left`: position, middle of the label, and label. The label
-    /// is empty where it would overlap another. No label exceeds `limits`.
+    /// Returns the ticks of a horizontal axis that begins at `left`, each as its position, the middle of its label, and the
+    /// label. A label that would overlap another one is empty. Labels lie between `limits`.
     pub(super) fn labels(&self, left: f64, length: f64, limits: [f64; 2]) -> Vec<(f64, f64, &str)> {
         let mut labels: Vec<(f64, f64, &str)> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;
@@ -157,7 +158,7 @@ impl Scale {
     }
 }
 
-/// Returns finite limits with a positive distance.
+/// Returns limits that are finite, in ascending order and not equal, and that suit the axis.
 fn sane(axis: &Axis, low: f64, high: f64) -> (f64, f64) {
     let (mut low, mut high) = (if low.is_finite() { low } else { 0.0 }, if high.is_finite() { high } else { 1.0 });
     if low > high {
@@ -184,7 +185,7 @@ fn sane(axis: &Axis, low: f64, high: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// Returns the divisor of the shown values and the name of their unit.
+/// Returns the name of the unit in which values are shown, and the number by which values are divided to get this unit.
 fn unit(unit: &Unit, largest: f64, logarithmic: bool) -> (f64, String) {
     let (factor, name) = match unit {
         Unit::Share => (0.01, "%"),
@@ -208,13 +209,14 @@ fn round_step(step: f64) -> f64 {
     times.unwrap_or(10.0) * power
 }
 
+/// Returns the multiples of `step` from `from` to `to` with their labels.
 fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<(f64, String)> {
     let digits = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
     let count = ((to - from) / step).round() as u32;
     (0..=count.min(20)).map(|at| from + f64::from(at) * step).map(|value| (value, plain(value, digits))).collect()
 }
 
-/// Returns the ticks of a logarithmic axis; a higher level has fewer ticks. `None` beyond the last level.
+/// Returns the ticks of a logarithmic axis. The higher `level` is, the fewer ticks there are; `None` beyond the last level.
 fn logarithmic_ticks(low: f64, high: f64, level: u32) -> Option<Vec<(f64, String)>> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let within = |value: f64| value >= low * (1.0 - 1e-9) && value <= high * (1.0 + 1e-9);
@@ -235,6 +237,7 @@ fn logarithmic_ticks(low: f64, high: f64, level: u32) -> Option<Vec<(f64, String
     (level < 40).then_some(ticks)
 }
 
+/// Formats a number with some decimals, and a large or tiny number with a power of ten.
 fn plain(value: f64, digits: usize) -> String {
     let value = if value.abs() < 1e-12 { 0.0 } else { value };
     if value != 0.0 && !(TINY..LARGE).contains(&value.abs()) {
@@ -248,7 +251,7 @@ fn plain(value: f64, digits: usize) -> String {
     if value < 0.0 { format!("\u{2212}{text}") } else { text }
 }
 
-/// Formats a round number as short as possible.
+/// Formats 1 to 9.9 times a power of ten without unnecessary digits.
 fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -270,7 +273,7 @@ fn significant(value: f64) -> String {
     format!("{sign}{times}10{}", raised(power as i32))
 }
 
-/// Writes a whole number in superscript digits, as an exponent.
+/// Formats a whole number in superscript digits, for exponents.
 pub(crate) fn raised(power: i32) -> String {
     power
         .to_string()
@@ -298,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round_and_few() {
+    fn ticks_are_round_and_fit_the_length() {
         let axis = Axis::new("flowtime", Unit::Seconds);
         assert_eq!(labels(&axis, 0.0, 23.4, 300.0), ["0", "5", "10", "15", "20", "25"]);
         assert_eq!(labels(&axis, 0.0, 23.4, 60.0), ["0", "20", "40"]);
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn logarithmic_axes_have_decades() {
+    fn ticks_of_logarithmic_axes_are_round() {
         assert_eq!(labels(&logarithmic(), 0.8, 900.0, 300.0), ["1", "3", "10", "30", "100", "300"]);
         assert_eq!(labels(&logarithmic(), 0.8, 9.0, 300.0), ["1", "2", "5"]);
         assert_eq!(labels(&logarithmic(), 1e-9, 1e9, 300.0), ["10⁻⁸", "0.0001", "1", "10 000", "10⁸"]);
@@ -326,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_the_right_position() {
+    fn values_have_positions_from_0_to_1_on_the_axis() {
         let scale = Scale::horizontal(&Axis::new("t", Unit::Seconds), 0.0, 10.0, 300.0);
         assert_eq!([0.0, 5.0, 10.0, f64::NAN].map(|value| scale.place(value)), [0.0, 0.5, 1.0, -1.0]);
         let scale = Scale::horizontal(&logarithmic(), 1.0, 100.0, 300.0);
@@ -335,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_never_overlap_for_any_limits() {
+    fn labels_do_not_overlap_for_any_limits() {
         let odd = [0.0, -5.0, 1e-300, 1e-12, 0.1, 1.0, 3.0, 1e5, 1e18, 1e300, f64::NAN, f64::INFINITY];
         let relative = Axis { from_zero: false, ..Axis::new("x", Unit::Share) };
         let mut shown = 0;

@@ -1,11 +1,11 @@
-//! Removes points of curves that make no visible difference.
+//! Removes points of curves if the curve without them looks the same.
 
 /// Largest distance by which a curve may move, in a picture's units: less than a quarter of a pixel on most screens.
 const TOLERANCE: f64 = 0.2;
-/// Most points that are examined; longer curves are sampled at regular intervals first.
+/// Largest number of points that are examined. Longer curves are reduced to every second, third, … point first.
 const MOST: usize = 4000;
 
-/// Returns the points needed to draw the line through all of them (algorithm of Ramer, Douglas and Peucker).
+/// Returns the points that are needed to draw the line through all points (algorithm of Ramer, Douglas and Peucker).
 pub(super) fn simplified(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if points.len() < 3 {
         return points.to_vec();
@@ -32,7 +32,7 @@ pub(super) fn simplified(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     taken.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(point, _)| point).collect()
 }
 
-/// Returns the distance of a point from the line through two others.
+/// Returns the distance of `point` from the line through `from` and `to`.
 fn distance(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx.hypot(dy);

@@ -1,38 +1,38 @@
-//! A small picture of a claim: the values that confirm it and the measured values.
+//! Draws a small picture of a claim: the range of values that confirms the claim, and the measured values.
 
 use super::lines::span;
 use super::svg::{Canvas, Drawing, number};
 
 const WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 24.0;
-/// Space at both ends.
+/// Space to the left and to the right of the values.
 const MARGIN: f64 = 8.0;
-/// A limit is shown if its distance from the measured values is at most this many times their span.
+/// A limit of the range is shown if its distance from the measured values is at most this many times their span.
 const FAR: f64 = 12.0;
 
-/// A measured value.
+/// A measured value, drawn as a dot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StripDot {
-    /// The tooltip.
+    /// Tooltip of the dot.
     pub tip: String,
-    /// The value.
+    /// The measured value.
     pub value: f64,
-    /// The confidence interval, if there is one.
+    /// The confidence interval of the value, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// Whether the value confirms the claim.
+    /// True if the value confirms the claim.
     pub holds: bool,
 }
 
-/// The values that confirm a claim and the measured ones, on an axis without numbers.
+/// The range of values that confirms a claim, and the measured values, on an axis without numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strip {
-    /// The claim.
+    /// Title of the picture for readers who cannot see it.
     pub title: String,
     /// Smallest value that confirms the claim; `None` for no limit.
     pub low: Option<f64>,
     /// Largest value that confirms the claim; `None` for no limit.
     pub high: Option<f64>,
-    /// The measured values.
+    /// The measured values, in any order.
     pub dots: Vec<StripDot>,
 }
 
@@ -60,13 +60,13 @@ impl Strip {
         let place = |value: f64| MARGIN + ((value - low) / (high - low)).clamp(-0.04, 1.04) * width;
         let middle = HEIGHT / 2.0;
         if self.low.is_some() || self.high.is_some() {
-            // Stays visible if low and high are equal.
+            // The margins of 1.5 keep the range visible if both limits are equal.
             let from = self.low.map_or(0.0, |low| place(low) - 1.5);
             let to = self.high.map_or(WIDTH, |high| place(high) + 1.5);
             canvas.rect("hm-zone", from, 2.0, to - from, HEIGHT - 4.0);
         }
         canvas.line("hm-axis", (0.0, middle), (WIDTH, middle));
-        // Values that hold are drawn last, on top.
+        // Values that confirm the claim are drawn last, so that no other dot covers them.
         for holds in [false, true] {
             for dot in dots.iter().filter(|dot| dot.holds == holds) {
                 canvas.explained(&dot.tip, |canvas| {
@@ -79,8 +79,8 @@ impl Strip {
                 });
             }
         }
-        let about = "Shaded: the values that confirm the claim. Filled dots: measured values among them. Hollow dots: \
-                     other measured values.";
+        let about = "The shaded area has the values that confirm the claim. Filled dots are measured values that confirm it, \
+                     hollow dots are measured values that do not.";
         Drawing::new(&self.title, about, WIDTH, canvas, HEIGHT)
     }
 }

@@ -1,26 +1,27 @@
-//! Writes SVG: elements, escaped text, short numbers, and the styles of all pictures.
+//! Writes SVG: elements with escaped text and short numbers, and the style sheet of all pictures.
 
 use std::fmt::Write as _;
 
 use crate::text;
 
-/// Placeholder for the prefix of ids in a picture's body. No text contains it, because control characters are escaped.
+/// Placeholder for the prefix of ids in a picture's body. Texts cannot contain this character, because control characters
+/// are escaped.
 pub(super) const ID: char = '\u{1}';
 
-/// The styles of all pictures. They use no variables, so that viewers without variables and media queries show the
-/// light picture.
+/// The style sheet of all pictures. It has no variables, so that viewers that know neither variables nor media queries show
+/// the light picture.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
-/// Prefix of the ids of a picture in a file of its own.
+/// Prefix of ids in a picture that has its own file.
 const ALONE: &str = "hindmost";
 
-/// Most letters of titles, descriptions and tooltips.
+/// Largest number of letters of a title, description or tooltip.
 const LONGEST: usize = 500;
 
-/// Margin around a picture in a file of its own.
+/// Margin around a picture that has its own file.
 const MARGIN: f64 = 12.0;
 
-/// A picture, which can be a file of its own or part of a page.
+/// A finished picture. It can be written as a file or inserted into a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     title: String,
@@ -31,7 +32,7 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// Creates a picture. The title and the description `about` are for readers who cannot see it.
+    /// Creates a picture from its elements. `title` and the description `about` are for readers who cannot see it.
     pub(super) fn new(title: &str, about: &str, width: f64, canvas: Canvas, height: f64) -> Drawing {
         Drawing { title: title.to_owned(), about: about.to_owned(), width, height, body: canvas.0 }
     }
@@ -46,7 +47,7 @@ impl Drawing {
         self.width / self.height
     }
 
-    /// Returns the picture as a file of its own.
+    /// Returns the content of a file with the picture and the style sheet.
     pub fn standalone(&self) -> String {
         let mut text = self.opened(ALONE, " xmlns=\"http://www.w3.org/2000/svg\"", MARGIN);
         let [begin, width, height] = [-MARGIN, self.width + 2.0 * MARGIN, self.height + 2.0 * MARGIN].map(number);
@@ -59,11 +60,12 @@ impl Drawing {
         text + "</svg>\n"
     }
 
-    /// Returns the picture as part of a page that has the styles of pictures; `id` must be unique in the page.
+    /// Returns the picture as an element for a page. The page must have the style sheet, and `id` must be unique in the page.
     pub fn inline(&self, id: &str) -> String {
         self.opened(id, "", 0.0) + &self.body.replace(ID, id) + "</svg>"
     }
 
+    /// Returns the begin of the SVG element with `more` attributes, and its title and description.
     fn opened(&self, id: &str, more: &str, margin: f64) -> String {
         let [begin, width, height] = [-margin, self.width + 2.0 * margin, self.height + 2.0 * margin].map(number);
         let mut text = format!(
@@ -80,11 +82,14 @@ impl Drawing {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Canvas(String);
 
-/// The part of a text that is at its position.
+/// Which part of a text is at the position given for the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
+    /// The position is the text's left end.
     Start,
+    /// The position is the text's middle.
     Middle,
+    /// The position is the text's right end.
     End,
 }
 
@@ -95,12 +100,12 @@ impl Canvas {
         let _ = writeln!(self.0, "<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>");
     }
 
-    /// Adds a path.
+    /// Adds a path with the commands `d`.
     pub(super) fn path(&mut self, class: &str, d: &str) {
         let _ = writeln!(self.0, "<path class=\"{class}\" d=\"{d}\"/>");
     }
 
-    /// Adds a rectangle; nothing without width or height.
+    /// Adds a rectangle, unless its width or height is 0 or negative.
     pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
         if width <= 0.0 || height <= 0.0 {
             return;
@@ -109,7 +114,7 @@ impl Canvas {
         let _ = writeln!(self.0, "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>");
     }
 
-    /// Adds one line of text, escaped; nothing if it is empty.
+    /// Adds one line of text and escapes it, unless the text is empty.
     pub(super) fn text(&mut self, class: &str, x: f64, y: f64, anchor: Anchor, text: &str) {
         if text.is_empty() {
             return;
@@ -123,14 +128,14 @@ impl Canvas {
         let _ = writeln!(self.0, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", escaped(text));
     }
 
-    /// Adds elements with a tooltip.
+    /// Adds the elements that `inside` draws, with a tooltip.
     pub(super) fn explained(&mut self, tip: &str, inside: impl FnOnce(&mut Canvas)) {
         let _ = writeln!(self.0, "<g><title>{}</title>", caption(tip));
         inside(self);
         self.0.push_str("</g>\n");
     }
 
-    /// Adds elements clipped to a rectangle; `name` must be unique in the picture.
+    /// Adds the elements that `inside` draws, clipped to a rectangle. `name` must be unique in the picture.
     pub(super) fn clipped(&mut self, name: &str, area: [f64; 4], inside: impl FnOnce(&mut Canvas)) {
         let [x, y, width, height] = area.map(number);
         let _ = writeln!(
@@ -148,7 +153,7 @@ fn caption(text: &str) -> String {
     escaped(&text::beginning(text, LONGEST, "…"))
 }
 
-/// Formats a coordinate with one decimal digit at most.
+/// Formats a coordinate with at most one decimal.
 pub(super) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
@@ -158,7 +163,7 @@ pub(super) fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Escapes text for XML, including control characters, which XML cannot represent.
+/// Escapes text for XML. Control characters, which XML cannot represent, become visible escape sequences.
 pub(crate) fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for letter in text::escaped(text).chars() {
@@ -179,13 +184,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn coordinates_have_at_most_one_decimal() {
         let shown = [0.0, -0.04, 12.0, 12.34, 1e9, f64::NAN, f64::INFINITY].map(number);
         assert_eq!(shown, ["0", "0", "12", "12.3", "1000000", "0", "0"]);
     }
 
     #[test]
-    fn text_never_becomes_markup() {
+    fn markup_in_text_is_escaped() {
         let text = "</text><script>\"'&\u{1}\u{202e}\u{ffff}";
         let expected = "&lt;/text&gt;&lt;script&gt;&quot;&#39;&amp;\\u{1}\\u{202e}\\u{ffff}";
         assert_eq!(escaped(text), expected);

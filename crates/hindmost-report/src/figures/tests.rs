@@ -1,4 +1,5 @@
-//! Tests of whole pictures: well formed for any values and names, no overlapping text, no text outside, same bytes.
+//! Tests of whole pictures. For any values and names, pictures are well formed, and their texts neither overlap nor lie
+//! outside of the picture.
 
 use proptest::prelude::*;
 
@@ -7,7 +8,7 @@ use super::measure::{Size, width};
 use super::*;
 use crate::markup::{Element, check};
 
-/// Names that a log may contain and that must not have any effect.
+/// Names that a log may contain. They contain markup, control characters and templates, which must be shown as text.
 pub(crate) const HOSTILE: [&str; 11] = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -22,7 +23,7 @@ pub(crate) const HOSTILE: [&str; 11] = [
     "",
 ];
 
-/// Returns the left, top, right and bottom of a text.
+/// Returns the left, top, right and bottom edge of a text element.
 fn area(text: &Element) -> [f64; 4] {
     let number = |name: &str| text.get(name).unwrap().parse::<f64>().unwrap();
     let class = text.get("class").unwrap_or("");
@@ -44,7 +45,7 @@ fn area(text: &Element) -> [f64; 4] {
     [left, y - 0.72 * size.height(), left + wide, y + 0.16 * size.height()]
 }
 
-/// Checks a picture as a file and in a page, and returns the file.
+/// Checks a picture as a file and as part of a page, and returns the content of the file.
 fn sound(drawing: &Drawing) -> String {
     let alone = drawing.standalone();
     let found = check(&alone);
@@ -137,7 +138,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn curves_are_sound(
+    fn curves_are_drawn_for_any_values_and_names(
         title in name(),
         x in axis(),
         y in axis(),
@@ -152,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_are_sound(
+    fn rows_are_drawn_for_any_values_and_names(
         title in name(),
         axis in axis(),
         rows in prop::collection::vec((name(), prop::option::of(value()), prop::option::of(value())), 0..14),
@@ -180,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn charts_of_attempts_are_sound(
+    fn attempts_are_drawn_for_any_times_and_names(
         title in name(),
         rows in prop::collection::vec((name(), prop::collection::vec(attempts(), 0..4)), 0..8),
         note in name(),
@@ -195,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn strips_are_sound(
+    fn strips_are_drawn_for_any_values_and_limits(
         title in name(),
         limits in (prop::option::of(value()), prop::option::of(value())),
         dots in prop::collection::vec((name(), value(), prop::option::of(value()), any::<bool>()), 0..12),
@@ -229,7 +230,7 @@ fn shares(series: Vec<Series>, kind: Kind) -> LineChart {
 }
 
 #[test]
-fn curves_of_any_number_of_points_stay_small() {
+fn pictures_of_curves_with_many_points_stay_small() {
     let ten: Vec<Series> = (0..10).map(|at| curve(&format!("policy {at}"), 100_000)).collect();
     let text = sound(&shares(ten, Kind::Plain).draw());
     assert!(text.len() < 40_000, "{}", text.len());
@@ -279,14 +280,13 @@ fn intervals_beyond_the_axis_end_in_an_arrow() {
     assert!(arrow.contains(&format!(" {level}V")) && arrow.contains(&format!(" {level}L")), "{arrow} {level}");
 }
 
-/// Attempts of different kinds differ without colour.
 #[test]
-fn kinds_of_attempts_differ_in_shape() {
+fn kinds_of_attempts_differ_without_colours() {
     let shape = |fate, copy| {
         let mut canvas = svg::Canvas::default();
         canvas.explained("", |canvas| gantt::shape(canvas, fate, copy, [0.0, 0.0, 100.0, 15.0]));
         let drawing = Drawing::new("", "", 100.0, canvas, 15.0).inline("p");
-        // Everything that is visible without colours: shapes, dashes and hatching.
+        // Compares what is visible without colours: shapes, dashes and hatching.
         let shapes: Vec<String> =
             check(&drawing).iter().filter_map(|element| element.get("d")).map(str::to_owned).collect();
         (shapes, drawing.contains("hm-hatch"), drawing.contains("hm-cut"))

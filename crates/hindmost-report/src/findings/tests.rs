@@ -68,16 +68,16 @@ fn the_text_begins_with_costs_and_causes() {
     assert!(shown.starts_with(first), "{shown}");
     let shown = shown.replace('\n', " ");
     for sentence in [
-        "For 11.1% neither input nor a slow node is the reason. ",
-        "Of 10 nodes tested one is slow: h7 takes 2.3 times as long (p = 0.0001).",
-        "Of 6 speculative copies 2 won. Attempts that lost to another attempt of their task took 36.0 s, 2.0% of all machine time.",
+        "For 11.1%, neither input nor a slow node is the reason. ",
+        "1 of 10 nodes tested is slow: h7 takes 2.3 times as long (p = 0.0001).",
+        "2 of 6 speculative copies won. Attempts that lost to another attempt of their task took 36.0 s, 2.0% of all machine time.",
     ] {
         assert!(shown.contains(sentence), "{sentence}: {shown}");
     }
 }
 
 #[test]
-fn tables_follow_with_as_much_as_fits() {
+fn tables_show_phases_and_slow_nodes() {
     let shown = text(&findings(), 120);
     let row = shown.lines().find(|line| line.contains("collect at")).unwrap();
     let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
@@ -104,7 +104,7 @@ fn tables_follow_with_as_much_as_fits() {
 }
 
 #[test]
-fn widths_from_40_are_kept_and_phases_stay_distinct() {
+fn lines_fit_widths_from_40_and_phases_stay_distinct() {
     let mut findings = findings();
     findings.phases =
         (0..40).map(|at| phase(at, &format!("mapPartitions at Very{at}Long.scala:{at}"), 1_234_567, 1e5)).collect();
@@ -126,7 +126,7 @@ fn widths_from_40_are_kept_and_phases_stay_distinct() {
 }
 
 #[test]
-fn names_from_logs_cannot_command_the_terminal() {
+fn control_characters_in_names_are_escaped() {
     let mut findings = findings();
     findings.phases[0].name = Some("evil\x1b[2J\u{202e}name".to_owned());
     findings.slow_nodes[0].node = "h\x07\n7".to_owned();
@@ -148,7 +148,7 @@ fn the_text_claims_only_what_the_log_supports() {
 
     let mut few = findings();
     few.stragglers = Stragglers { tasks: 3, other: 2, skew: 1, ..Stragglers::default() };
-    assert!(flat(&few).contains("They are too few for percentages of causes.") && !flat(&few).contains("repartition"));
+    assert!(flat(&few).contains("This is too few for percentages of causes.") && !flat(&few).contains("repartition"));
 
     let mut unknown = findings();
     unknown.waiting = Waiting { seconds: 0.0, share: None };
@@ -162,7 +162,7 @@ fn the_text_claims_only_what_the_log_supports() {
         "The log does not record when tasks ran,",
         "The log has too few input sizes to test whether more input made them slow.",
         "Slow nodes cannot be detected: too few nodes ran tasks of the same phases as other nodes.",
-        "For 100.0% neither input nor a slow node is the reason.",
+        "For 100.0%, neither input nor a slow node is the reason.",
     ] {
         assert!(shown.contains(sentence), "{sentence}: {shown}");
     }
@@ -193,7 +193,7 @@ fn the_text_claims_only_what_the_log_supports() {
 }
 
 #[test]
-fn tails_are_named_by_the_model_that_fits() {
+fn tails_show_the_distribution_that_fits_best() {
     let uniform = |at: u64| drawn(7, Purpose::Duration, 0, at);
     let pareto: Vec<f64> = (0..500).map(|at| uniform(at).powf(-1.0 / 1.5)).collect();
     let shown = tail(&Fit::of_values(&pareto, 0.0));

@@ -1,17 +1,17 @@
-//! The time axis below a chart, with round ticks in a unit that suits the span.
+//! Draws the time axis below a chart, with round ticks in a unit that suits the span of time.
 
 /// A unit of time.
 struct Unit {
     /// Length of the unit, in seconds.
     seconds: f64,
     symbol: &'static str,
-    /// The unit is used for spans below this many seconds.
+    /// The unit is used for spans of less than this many seconds.
     below_seconds: f64,
-    /// Steps between ticks, in the unit; empty: 1, 2 or 5 times a power of ten.
+    /// Allowed steps between ticks, in this unit; empty: 1, 2 or 5 times a power of ten.
     steps: &'static [f64],
 }
 
-/// The units, by the length of the spans that use them.
+/// The units, from the shortest to the longest.
 const UNITS: [Unit; 5] = [
     Unit { seconds: 0.001, symbol: "ms", below_seconds: 1.0, steps: &[] },
     Unit { seconds: 1.0, symbol: "s", below_seconds: 300.0, steps: &[] },
@@ -29,14 +29,16 @@ const APART: usize = 8;
 /// Smallest gap between two labels, in columns.
 const GAP: usize = 2;
 
-/// A tick of the axis: its column, counted from time zero, and its label.
+/// A tick of the axis.
 struct Tick {
+    /// Number of columns to the right of time zero.
     column: usize,
     label: String,
 }
 
-/// Returns the line of the axis and the line of its labels, for a chart of `columns` columns and `seconds` seconds.
-/// The first character of both is at time zero, left of the chart's first column.
+/// Returns two lines of text, the axis and its labels, for a chart that has `columns` columns for `seconds` seconds. The
+/// first character of both is at time zero, to the left of the chart's first column. `marks` are the characters for the
+/// corner, the line and a tick.
 pub(super) fn axis(seconds: f64, columns: usize, marks: [char; 3]) -> [String; 2] {
     let [corner, line, tick] = marks;
     let unit = UNITS.iter().find(|unit| seconds < unit.below_seconds).unwrap_or(&UNITS[4]);
@@ -49,11 +51,11 @@ pub(super) fn axis(seconds: f64, columns: usize, marks: [char; 3]) -> [String; 2
     [rule.into_iter().collect(), labels(&ticks, columns + 1, unit.symbol)]
 }
 
-/// Returns the ticks for a span, given in the unit.
+/// Returns the ticks for a span of time that is given in `unit`.
 fn ticks(span: f64, columns: usize, unit: &Unit) -> Vec<Tick> {
     let per_column = span / columns as f64;
     let mut step = unit.steps.iter().copied().find(|step| wide_enough(*step, span, per_column));
-    // Decimal steps, if the unit has no steps or they are too small.
+    // If the unit has no steps, or all of them are too small, the step is 1, 2 or 5 times a power of ten.
     let mut power = 10f64.powf(per_column.log10().floor());
     while step.is_none() {
         step = [1.0, 2.0, 5.0]
@@ -71,6 +73,7 @@ fn ticks(span: f64, columns: usize, unit: &Unit) -> Vec<Tick> {
     (0..=count).map(tick).collect()
 }
 
+/// Returns whether labels fit between ticks at this step.
 fn wide_enough(step: f64, span: f64, per_column: f64) -> bool {
     let apart = (step / per_column) as usize;
     apart >= APART && apart >= number(span, step).len() + GAP
@@ -82,10 +85,11 @@ fn number(value: f64, step: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Writes the labels, each centred below its tick, the last one with the unit. Labels that do not fit are left out.
+/// Returns the line of labels. Each label is centred below its tick, and the last one has the unit. Labels that do not fit
+/// are left out.
 fn labels(ticks: &[Tick], width: usize, symbol: &str) -> String {
     let mut line = vec![' '; width];
-    // From right to left, so that the last label, which has the unit, always fits.
+    // Labels are placed from right to left, so that the last one, which has the unit, always fits.
     let mut limit = width;
     for (at, tick) in ticks.iter().enumerate().rev() {
         let last = at + 1 == ticks.len();
@@ -121,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_never_touch_and_never_leave_the_chart() {
+    fn labels_do_not_touch_or_exceed_the_chart() {
         for columns in [10, 20, 31, 60, 107, 190] {
             for exponent in -90..=190 {
                 let seconds = 10f64.powf(f64::from(exponent) / 20.0);

@@ -1,28 +1,28 @@
-//! Packs attempts into lanes, and lanes into the columns of a chart.
+//! Packs attempts into lanes, and converts lanes to the columns of a chart.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use hindmost_core::timeline::{AttemptEnd, TimelineRow};
 
-/// How an attempt ended, as far as a chart distinguishes it.
+/// How an attempt ended. A chart draws all attempts of a fate in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Finished first of its task's attempts.
+    /// The attempt finished before all other attempts of its task.
     Won,
-    /// Stopped because another copy finished first, will finish first, or replaced it.
+    /// The attempt was stopped because another copy finished first, will finish first, or replaces it.
     Stopped,
-    /// Failed, or lost with its node.
+    /// The attempt failed or was lost with its node.
     Broken,
-    /// Still running, or stopped with the run.
+    /// The attempt was still running at the end of the record or was stopped with the run.
     Unfinished,
 }
 
-/// The kind of an attempt, as far as a chart distinguishes it.
+/// The kind of an attempt. A chart draws all attempts of a kind in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) fate: Fate,
-    /// Whether another copy of its task was running when the attempt started.
+    /// True if another attempt of its task was running when the attempt started.
     pub(super) copy: bool,
 }
 
@@ -44,9 +44,11 @@ impl Kind {
     }
 }
 
-/// Packs the attempts of one node into lanes: in order of start, each into the first lane that is free then.
+/// Packs the attempts of one node into lanes. In order of their start, each attempt gets the first lane that is free at
+/// that time.
 pub(crate) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a TimelineRow>> {
-    // Rows are in order of decision. An attempt that waited for another to release its resources starts later.
+    // Rows are in the order of decisions. An attempt may start later than the next one, if it waits until another attempt
+    // has released its resources.
     attempts.sort_by_key(|row| (row.start, row.attempt));
     let mut lanes: Vec<Vec<&'a TimelineRow>> = Vec::new();
     let mut busy = BinaryHeap::new();
@@ -71,11 +73,11 @@ pub(crate) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a Time
 /// Adjacent columns that show the same attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run<'a> {
-    /// The attempt.
+    /// The attempt that the columns show.
     pub(super) row: &'a TimelineRow,
-    /// First column.
+    /// Number of the first column, from 0.
     pub(super) from: usize,
-    /// Number of columns.
+    /// Number of columns; at least 1.
     pub(super) length: usize,
 }
 
@@ -89,16 +91,18 @@ pub(super) struct Scale {
 }
 
 impl Scale {
+    /// Returns the seconds that a column stands for.
     fn per_column(self) -> f64 {
         self.seconds / self.columns as f64
     }
 
-    /// Converts a time from seconds to columns.
+    /// Converts a time in seconds to a position in columns.
     fn position(self, seconds: f64) -> f64 {
         (seconds / self.per_column()).min(self.columns as f64)
     }
 
-    /// Returns the columns that lie mostly within a span of time; at least one if the span begins within the chart.
+    /// Returns the columns of which more than half lies within a span of time, given in seconds. Returns at least one column
+    /// if the span begins within the chart.
     pub(super) fn covered(self, from: f64, to: f64) -> std::ops::Range<usize> {
         let (start, end) = (self.position(from), self.position(to));
         let first = (start.round() as usize).min(self.columns);
@@ -111,18 +115,18 @@ impl Scale {
     }
 }
 
-/// How long attempts of each kind ran during one column.
+/// For how long attempts of each kind ran during one column.
 #[derive(Clone, Copy)]
 struct Tally<'a> {
-    /// Share of the column during which each kind ran.
+    /// For each kind, the share of the column's time during which its attempts ran.
     held: [f64; Kind::COUNT],
-    /// The longest attempt of each kind within the column, and its share.
+    /// For each kind, the attempt that ran longest in the column, with its share of the column's time.
     longest: [Option<(f64, &'a TimelineRow)>; Kind::COUNT],
 }
 
 impl<'a> Tally<'a> {
-    /// Returns the attempt to show: the longest one of the kind with the largest share. `None` if the lane was idle
-    /// for longer than that.
+    /// Returns the attempt to show in the column: the longest one of the kind with the largest share. Returns `None` if the
+    /// lane was idle for a larger share.
     fn shown(&self) -> Option<&'a TimelineRow> {
         let idle = 1.0 - self.held.iter().sum::<f64>();
         let most = (0..Kind::COUNT).rev().max_by(|one, other| self.held[*one].total_cmp(&self.held[*other]))?;
@@ -130,8 +134,8 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Converts a lane to columns. A column shows the kind of attempt that ran for most of it. An attempt that is too
-/// short for that gets a column where the lane is idle, so that short attempts stay visible if possible.
+/// Converts a lane to columns. A column shows an attempt of the kind that ran for the largest part of it. An attempt that
+/// would not be shown anywhere gets a column in which the lane is idle, if there is one at its start or middle.
 pub(super) fn runs<'a>(lane: &[&'a TimelineRow], scale: Scale) -> Vec<Run<'a>> {
     let nothing = Tally { held: [0.0; Kind::COUNT], longest: [None; Kind::COUNT] };
     let mut tallies = vec![nothing; scale.columns];
@@ -150,7 +154,7 @@ pub(super) fn runs<'a>(lane: &[&'a TimelineRow], scale: Scale) -> Vec<Run<'a>> {
     for row in lane.iter().filter(|row| row.start.seconds() < scale.seconds) {
         let only = scale.covered(row.start.seconds(), row.start.seconds()).start;
         let middle = f64::midpoint(scale.position(row.start.seconds()), scale.position(row.end.seconds())) as usize;
-        // The attempt may already be visible in an adjacent column, if it crosses a boundary.
+        // The attempt may already be shown in an adjacent column.
         if let Some(free) = [only, middle.min(scale.columns - 1)].into_iter().find(|column| shown[*column].is_none())
             && !shown[only.saturating_sub(1)..(middle + 2).min(scale.columns)]
                 .iter()

@@ -1,26 +1,29 @@
-//! The legend of a chart: the symbols that occur in it.
+//! Draws the legend of a chart. It explains the symbols that occur in the chart.
 
 use super::lanes::{Fate, Kind};
 use super::paint::{Cell, Glyphs, Paint, painted, plain};
 use crate::text;
 
-/// Columns between two entries.
+/// Number of columns between two entries on a line.
 const GAP: usize = 3;
 
 /// The symbols that occur in a chart.
 #[derive(Default)]
 pub(super) struct Seen {
     kinds: Vec<Kind>,
+    /// True if an attempt was still running at the end of the record.
     running: bool,
+    /// True if an attempt was stopped with the run.
     stopped_with_run: bool,
+    /// True if a node was lost.
     pub(super) lost: bool,
-    /// A task number from the chart, as the sample of the legend; `None` if no bar has a number.
+    /// The number of a task that is drawn on a bar, as an example for the legend; `None` if no bar has a number.
     pub(super) number: Option<String>,
 }
 
 impl Seen {
-    /// Notes that an attempt of this kind is drawn. If the attempt did not end, `stopped_with_run` says whether
-    /// it was stopped with the run or was still running.
+    /// Records that an attempt of this kind is drawn. For unfinished attempts, `stopped_with_run` is true if the attempt was
+    /// stopped with the run, and false if it was still running at the end of the record.
     pub(super) fn attempt(&mut self, kind: Kind, stopped_with_run: bool) {
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);
@@ -36,7 +39,7 @@ impl Seen {
         let mut lines: Vec<(usize, Vec<Cell>)> = Vec::new();
         for (sample, words) in self.entries(glyphs) {
             let indent = sample.len() + 1;
-            // An entry that is wider than the chart shares no line with others.
+            // An entry that is wider than the chart is wrapped and has its own lines.
             let broken = text::wrapped(words, width.saturating_sub(indent), 0);
             let several = broken.contains('\n');
             let mut entry = sample;
@@ -59,17 +62,18 @@ impl Seen {
         lines.iter().map(|(_, line)| painted(line, colour)).collect()
     }
 
+    /// Returns a sample and its explanation for each symbol that occurs.
     fn entries(&self, glyphs: &Glyphs) -> Vec<(Vec<Cell>, &'static str)> {
         let mut entries = Vec::new();
         let unfinished = match (self.running, self.stopped_with_run) {
-            (true, true) => ["not finished", "copy not finished"],
-            (false, true) => ["stopped with the run", "copy stopped with the run"],
-            _ => ["still running", "copy still running"],
+            (true, true) => ["not finished", "copy that is not finished"],
+            (false, true) => ["stopped with the run", "copy that was stopped with the run"],
+            _ => ["still running", "copy that is still running"],
         };
         let all = [
-            (Fate::Won, ["finished", "copy that won"]),
-            (Fate::Stopped, ["stopped for a copy", "copy stopped"]),
-            (Fate::Broken, ["failed", "copy failed"]),
+            (Fate::Won, ["finished first", "copy that finished first"]),
+            (Fate::Stopped, ["stopped for another copy", "copy that was stopped for another copy"]),
+            (Fate::Broken, ["failed", "copy that failed"]),
             (Fate::Unfinished, unfinished),
         ];
         for (fate, words) in all {
@@ -92,7 +96,7 @@ impl Seen {
             entries.push((vec![Cell { glyph: glyphs.lost, paint: Paint::Lost }; 2], "node lost"));
         }
         if let Some(number) = &self.number {
-            entries.push((plain(number), "same number: same task"));
+            entries.push((plain(number), "task number"));
         }
         entries
     }

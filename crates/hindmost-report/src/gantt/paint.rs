@@ -1,32 +1,34 @@
-//! The characters and colours of a chart.
+//! Characters and colours of a chart.
 
 use super::lanes::{Fate, Kind};
 
 /// The escape sequence that ends a colour.
 const RESET: &str = "\x1b[0m";
 
-/// The characters of a bar: of its body and of its last column, which separates it from the next bar.
+/// The characters of bars: first the character of all columns but the last, then the character of the last column, which
+/// separates the bar from the next one.
 #[derive(Clone, Copy)]
 pub(super) struct Bar {
-    /// For an attempt that won.
+    /// The characters for an attempt that finished first.
     won: [char; 2],
-    /// For an attempt that did not win.
+    /// The characters for any other attempt.
     wasted: [char; 2],
 }
 
-/// The characters of a chart. Originals are lines and copies are blocks; both are heavy if they won and faint
-/// otherwise. Copies that won are the most visible.
+/// The characters of a chart. Originals are drawn as lines and copies as blocks. Both are heavy if they finished first and
+/// faint otherwise.
 pub(super) struct Glyphs {
     original: Bar,
     copy: Bar,
-    /// Last column of an attempt that failed, and of one that had not ended.
+    /// The last column of an attempt that failed or was lost with its node.
     pub(super) failed: char,
+    /// The last column of an attempt that did not end before the end of the record or of the run.
     pub(super) unfinished: char,
-    /// Fills the time during which a node was lost.
+    /// The columns during which a node was lost.
     pub(super) lost: char,
-    /// The vertical line left of a node's first lane, and left of its other lanes.
+    /// The vertical line to the left of a node's first lane, and to the left of its other lanes.
     pub(super) rails: [char; 2],
-    /// Corner, line and tick of the axis.
+    /// The corner, the line and the ticks of the axis.
     pub(super) axis: [char; 3],
     pub(super) ellipsis: &'static str,
 }
@@ -53,21 +55,25 @@ pub(super) const ASCII: Glyphs = Glyphs {
 };
 
 impl Glyphs {
-    /// Returns the characters of an attempt's bar: of its body and of its last column.
+    /// Returns two characters of an attempt's bar: the one of all columns but the last, and the one of the last column.
     pub(super) fn bar(&self, kind: Kind) -> [char; 2] {
         let bar = if kind.copy { self.copy } else { self.original };
         if kind.fate == Fate::Won { bar.won } else { bar.wasted }
     }
 }
 
-/// What a character belongs to. Each kind has a colour that is legible on dark and light backgrounds.
+/// The meaning of a character, which determines its colour. All colours are legible on dark and light backgrounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
+    /// Text in the terminal's default colour.
     Plain,
+    /// A line around the chart.
     Frame,
+    /// The time during which a node was lost.
     Lost,
+    /// The bar of an attempt of this kind.
     Kind(Kind),
-    /// A task's number on a bar of that kind.
+    /// The number of a task on the bar of an attempt of this kind.
     Number(Kind),
 }
 
@@ -77,7 +83,7 @@ impl Paint {
         match self {
             Paint::Frame => "90",
             Paint::Lost => "31",
-            // Inverted, because it stands on a block.
+            // The colours are inverted, because the number is on a block.
             Paint::Number(Kind { fate: Fate::Won, copy: true }) => "1;7;35",
             Paint::Kind(Kind { fate, copy }) => match fate {
                 Fate::Won if copy => "1;35",
@@ -99,6 +105,7 @@ pub(super) struct Cell {
     pub(super) paint: Paint,
 }
 
+/// Returns the cells of a text in the terminal's default colour.
 pub(super) fn plain(text: &str) -> Vec<Cell> {
     text.chars().map(|glyph| Cell { glyph, paint: Paint::Plain }).collect()
 }

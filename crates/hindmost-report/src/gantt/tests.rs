@@ -17,7 +17,7 @@ fn timeline(names: &[&str], end: f64) -> Timeline {
     Timeline { nodes: names.iter().map(node).collect(), end: Time::from_seconds(end), ..Timeline::default() }
 }
 
-/// Returns an attempt of task `index` on a node; redundant if it is not the task's first.
+/// Returns attempt number `copy` of task `index` on a node. All attempts but number 0 are copies.
 fn row(node: u32, [index, copy]: [u32; 2], [start, end]: [f64; 2], outcome: AttemptEnd) -> TimelineRow {
     TimelineRow {
         attempt: AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy },
@@ -34,8 +34,8 @@ fn options(width: u16) -> GanttOptions {
     GanttOptions { width, colour: false, ascii: false, until: None, max_lanes: 100 }
 }
 
-/// Returns a run with every kind of attempt: a copy overtakes a straggler, a copy loses, an attempt fails, a node is
-/// lost and returns, and an attempt is still running.
+/// Returns a run in which a copy finishes before a straggler, another copy is stopped, an attempt fails, a node is lost and
+/// returns, and an attempt is still running at the end.
 fn eventful() -> Timeline {
     let mut run = timeline(&["quick", "slow", "shaky"], 30.0);
     run.nodes[2].lost_and_returned = [15.0, 24.0].map(Time::from_seconds).to_vec();
@@ -63,9 +63,10 @@ slow  ┤┄1┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄�
 shaky ┤┄┄┄┄┄┄┄┄┄×┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄×╱╱╱╱╱╱╱╱╱╱╱╱╱╱╱╱╱╱  ━━━━━━━╸
       └─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬
       0         5        10        15        20        25      30 s
-━━ finished   ██ copy that won   ┄┄ stopped for a copy
-░░ copy stopped   ┄× failed   ┄► still running   ╱╱ node lost
-1 same number: same task
+━━ finished first   ██ copy that finished first
+┄┄ stopped for another copy
+░░ copy that was stopped for another copy   ┄× failed
+┄► still running   ╱╱ node lost   1 task number
 ";
     assert_eq!(chart, expected, "\n{chart}");
     let ascii = gantt(&eventful(), &GanttOptions { ascii: true, ..options(67) });
@@ -76,15 +77,16 @@ slow  |-1--------------------------
 shaky |---------X-------------------X//////////////////  =======|
       +---------+---------+---------+---------+---------+---------+
       0         5        10        15        20        25      30 s
-== finished   ## copy that won   -- stopped for a copy
-%% copy stopped   -X failed   -> still running   // node lost
-1 same number: same task
+== finished first   ## copy that finished first
+-- stopped for another copy
+%% copy that was stopped for another copy   -X failed
+-> still running   // node lost   1 task number
 ";
     assert_eq!(ascii, expected, "\n{ascii}");
 }
 
 #[test]
-fn colours_add_nothing_but_colour() {
+fn charts_with_and_without_colours_have_the_same_text() {
     let chart = gantt(&eventful(), &GanttOptions { colour: true, ..options(67) });
     assert!(chart.contains("\x1b[1;35m█\x1b[0m\x1b[1;7;35m1\x1b[0m\x1b[1;35m█"), "{chart:?}");
     assert_eq!(without_colours(&chart), gantt(&eventful(), &options(67)));
@@ -107,8 +109,15 @@ fn a_legend_wider_than_its_chart_is_wrapped() {
     ];
     let chart = gantt(&run, &options(16));
     let legend: Vec<&str> = chart.lines().skip(3).collect();
-    let expected =
-        ["██ copy that won", "┄┄ stopped for a", "   copy", "┄► still running", "1 same number:", "  same task"];
+    let expected = [
+        "██ copy that",
+        "   finished",
+        "   first",
+        "┄┄ stopped for",
+        "   another copy",
+        "┄► still running",
+        "1 task number",
+    ];
     assert_eq!(legend, expected, "\n{chart}");
     run.rows = (0..20).map(|task| row(0, [task, 0], [0.0, 30.0], AttemptEnd::Won)).collect();
     let chart = gantt(&run, &GanttOptions { max_lanes: 3, ..options(16) });
@@ -144,7 +153,7 @@ fn lanes_beyond_the_limit_are_counted() {
     };
     assert_eq!(shown(9), (9, None));
     assert_eq!(shown(8), (9, Some("… and 1 more lane".to_owned())));
-    // Without lanes there is no legend either.
+    // A chart without lanes has no legend.
     assert_eq!(shown(0), (0, Some("… and 9 more lanes".to_owned())));
 }
 
@@ -168,7 +177,7 @@ fn names_are_escaped_and_stay_distinct() {
 }
 
 #[test]
-fn every_chart_keeps_to_its_width() {
+fn lines_of_charts_have_at_most_the_given_width() {
     for seed in 0..60 {
         let number = |index: u64, most: f64| draw(seed, Purpose::Node, index, 0) * most;
         let mut run = timeline(&["a", "日本語のノード", "a-rather-long-name-of-a-node.example", "e\u{301}\u{7}"], 50.0);
@@ -220,7 +229,7 @@ fn short_attempts_stay_visible_if_the_lane_is_idle() {
 #[test]
 fn a_column_shows_the_kind_that_ran_longest_in_it() {
     let mut run = timeline(&["a"], 40.0);
-    // A hundred short winners, and one failure that is longer than each of them and shorter than all.
+    // A hundred short attempts finish first. One attempt fails; it is longer than each of them, but shorter than their sum.
     run.rows =
         (0..100).map(|at| f64::from(at) / 100.0).map(|at| row(0, [0, 0], [at, at + 0.008], AttemptEnd::Won)).collect();
     for (index, row) in run.rows.iter_mut().enumerate() {

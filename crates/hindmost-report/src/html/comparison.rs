@@ -15,22 +15,23 @@ use crate::text::{counted, duration, grouped, percent};
 /// Largest number of points of a sweep that all get pictures. If there are more points, only the first and the last
 /// get them.
 const MOST_POINTS: usize = 6;
-/// Most policies in a picture.
+/// Largest number of policies in a picture.
 const MOST_POLICIES: usize = 16;
-/// Ratio of the largest to the smallest value from which on an axis is logarithmic.
+/// An axis is logarithmic if the largest value exceeds the smallest one by more than this factor.
 const DECADES: f64 = 100.0;
-/// Share of the smallest values that a logarithmic axis may leave out.
+/// Share of the jobs whose values may be left of a logarithmic axis.
 const LOWEST: f64 = 0.005;
 
 /// The content of the page of a comparison.
 pub struct ComparisonPage<'a> {
-    /// The comparison.
+    /// The results of all policies at all points of the sweep.
     pub compared: &'a Comparison,
-    /// The distributions of each result, in the same order; shorter or empty if they are not known.
+    /// The distributions of flowtime and resource usage of each result, in the order of the results; shorter or empty if
+    /// they are not known.
     pub curves: &'a [PolicyCurves],
     /// Single jobs with their attempts, one entry for each job and policy, grouped by job.
     pub jobs: &'a [ShownJob],
-    /// How to produce the comparison again.
+    /// Instructions to produce the comparison again.
     pub again: &'a [Step],
 }
 
@@ -99,28 +100,29 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
     rendered("comparison.html", &frame, &content)
 }
 
+/// Returns the names and values of the facts at the beginning of the page.
 fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
     let seeds = compared.seeds.len() as u64;
     let seeds_text = match compared.seeds.as_slice() {
         _ if is_swept(compared, "seeds") => "one of the swept keys".to_owned(),
-        [first, .., last] => format!("{} ({first} to {last})", grouped(seeds)),
-        [only] => format!("one ({only}), so there are no confidence intervals"),
+        [first, .., last] => format!("{} seeds, numbered {first} to {last}", grouped(seeds)),
+        [only] => format!("seed {only} only, so there are no confidence intervals"),
         [] => "none".to_owned(),
     };
     let over = match seeds {
-        _ if is_swept(compared, "seeds") => "over all seeds of a point together".to_owned(),
-        1 => "on one seed".to_owned(),
-        _ => format!("over {seeds} seeds together"),
+        _ if is_swept(compared, "seeds") => ", over all seeds of a point together".to_owned(),
+        1 => String::new(),
+        _ => format!(", over {seeds} seeds together"),
     };
     let sizes = sizes(compared);
-    let at = if sizes.len() > 1 && sets(compared).len() > 1 { " at a point of the sweep" } else { "" };
+    let at = if sizes.len() > 1 && sets(compared).len() > 1 { " at each point of the sweep" } else { "" };
     let knowledge = if is_swept(compared, "knowledge") {
         "one of the swept keys".to_owned()
     } else {
         knowledge_text(&compared.knowledge.to_string())
     };
     let mut facts = vec![
-        ["jobs".to_owned(), format!("{}{at}, {over}", size_text(&sizes))],
+        ["jobs".to_owned(), format!("{}{at}{over}", size_text(&sizes))],
         ["seeds".to_owned(), seeds_text],
         ["policies".to_owned(), listed(policies)],
         ["knowledge (progress model)".to_owned(), knowledge],
@@ -130,6 +132,7 @@ fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
     facts
 }
 
+/// Returns the section of a point of a sweep, with pictures if `drawn` is set.
 fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictures: &mut Pictures) -> PointSection {
     let entries = page.compared.results.iter().enumerate().filter(|(_, row)| row.set == set);
     let (numbers, rows): (Vec<usize>, Vec<&PolicyResult>) = entries.unzip();
@@ -137,7 +140,7 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
     let seeds = seeds_at(page.compared, set);
     let size = if set.is_empty() { String::new() } else { format!("{}. ", size_text(&sizes_of(&rows))) };
     let intervals = match seeds {
-        1 => "There is one seed, so there are no confidence intervals.".to_owned(),
+        1 => "There is only one seed, so there are no confidence intervals.".to_owned(),
         _ => format!(
             "Means are over {}; ± is half of the 95% interval (Student's t over seeds).",
             counted(seeds as u64, "seed")
@@ -146,6 +149,12 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
     let percentiles = if one_job(&rows, seeds) { "" } else { " Percentiles are over the jobs of all seeds together." };
     let mut notes =
         vec![format!("{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}")];
+    notes.push(
+        "Resource is the time for which the attempts of a job hold a slot, or a share of the cluster, multiplied by the price \
+         γ (gamma) of a machine-second; its unit is γ·s. Wasted share: the part of it that attempts used which did not \
+         finish first. Busy: the share of the cluster's capacity that was in use."
+            .to_owned(),
+    );
     let unfinished: Vec<String> = rows
         .iter()
         .filter(|row| row.unfinished_jobs > 0)
@@ -169,13 +178,13 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
             drawings.extend(distributions(shown, &curves, pictures));
         }
     } else {
-        notes.push("This sweep has many points: only the first and the last have pictures.".to_owned());
+        notes.push("This sweep has many points, so only the first and the last point have pictures.".to_owned());
     }
     let heading = if set.is_empty() { "Results".to_owned() } else { format!("Results at {}", set_text(set)) };
     PointSection { heading, findings: findings(&rows), table: table(&rows, seeds), notes, pictures: drawings }
 }
 
-/// States the main results in sentences.
+/// Returns sentences with the main results.
 fn findings(rows: &[&PolicyResult]) -> Vec<String> {
     let with_mean = rows.iter().filter_map(|row| row.flowtime.mean.map(|mean| (mean, *row)));
     let Some((mean, best)) = with_mean.min_by(|one, other| one.0.total_cmp(&other.0)) else {
@@ -198,10 +207,14 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
                 .versus_first
                 .ci95
                 .map_or(String::new(), |[low, high]| format!(" (95% interval {} to {})", percent(low), percent(high)));
-            text += &format!(", {} of {}'s{sure}", percent(ratio), name(&first.policy));
+            text += &format!(", which is {} of the one under {}{sure}", percent(ratio), name(&first.policy));
         }
         if let (Some(own), Some(base)) = (best.resource.mean, first.resource.mean.filter(|mean| *mean > 0.0)) {
-            text += &format!(". Its jobs take {} of {}'s resource", percent(own / base), name(&first.policy));
+            text += &format!(
+                ". The resource that its jobs use is {} of what they use under {}",
+                percent(own / base),
+                name(&first.policy)
+            );
         }
         said.push(text + ".");
     }
@@ -210,7 +223,7 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
         && rows.len() > 1
     {
         said.push(format!(
-            "{} takes the least resource: {} γ·s per job on average.",
+            "{} uses the least resource: {} γ·s for a job on average.",
             name(&row.policy),
             significant(mean)
         ));
@@ -219,7 +232,7 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
 }
 
 fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
-    // All quantiles of a single job are equal.
+    // All percentiles of a single job are equal, so they are left out.
     let several = !one_job(rows, seeds);
     let mut columns = vec!["policy:", "mean flowtime (s)", "versus first"];
     if several {
@@ -256,6 +269,7 @@ fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
     table
 }
 
+/// Returns a row of a chart for each policy, with the mean and the interval of a measure.
 fn dots(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> &Summary) -> Vec<Dot> {
     let dot = |row: &&PolicyResult| {
         let summary = of(row);
@@ -265,7 +279,7 @@ fn dots(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> &Summary) -> Vec<D
     rows.iter().map(dot).collect()
 }
 
-/// Draws mean flowtime, mean resource, copies and wasted share.
+/// Draws one picture each of the mean flowtime, the mean resource, the copies and the wasted share.
 fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> Vec<Picture> {
     let seconds = |label: &str| Axis::new(label, Unit::Seconds);
     let plain = |label: &str, unit: &str| Axis::new(label, Unit::Number(unit.to_owned()));
@@ -286,8 +300,7 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
     };
     let copies = BarChart {
         title: "Copies started and copies that won".to_owned(),
-        about: "For each policy, the number of copies that it started and the number of those that finished first."
-            .to_owned(),
+        about: "For each policy, the number of copies that it started, and how many of them finished first.".to_owned(),
         axis: plain("copies in all seeds together", ""),
         bars: rows
             .iter()
@@ -325,14 +338,16 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
         ),
         pictures.picture(
             &resource.draw(),
-            "Further left is cheaper. Marks and lines as for the flowtime. Numbers at the right: γ·s.",
+            "Further left is cheaper. The marks and lines have the same meaning as for the flowtime. Numbers at the right: \
+             γ·s.",
         ),
         pictures.picture(
             &copies.draw(),
-            "Upper bar: attempts started while another attempt of the same task was running. Lower bar: those of them \
-             that finished first. A copy that wins saves time; a copy that loses wastes resources.",
+            "Upper bar: the number of copies, which are attempts that start while another attempt of the same task is running. \
+             Lower bar: the number of copies that finished first. A copy that finishes first saves time; any other copy wastes \
+             resources.",
         ),
-        pictures.picture(&wasted.draw(), "The cost of attempts that lost. Shorter is cheaper."),
+        pictures.picture(&wasted.draw(), "The share of the resource that attempts used which did not finish first. A shorter bar is better."),
     ]
 }
 
@@ -345,16 +360,17 @@ fn distributions(rows: &[&PolicyResult], curves: &[&PolicyCurves], pictures: &mu
     let read = |chart: &LineChart| if chart.x.logarithmic { " The horizontal axis is logarithmic." } else { "" };
     let text = |chart: &LineChart, what: &str| {
         format!(
-            "Share of {jobs} (all seeds together) that {what} the value on the horizontal axis. Further up and left is \
-             better.{}",
+            "Share of {jobs} (all seeds together) that {what} the value on the horizontal axis. A curve that is further up and \
+             to the left is better.{}",
             read(chart)
         )
     };
-    [(&flowtime, "took no longer than"), (&resource, "cost no more than")]
+    [(&flowtime, "took no longer than"), (&resource, "used no more than")]
         .map(|(chart, what)| pictures.picture(&chart.draw(), text(chart, what)))
         .into()
 }
 
+/// Draws the cumulative distribution of a measure of jobs under each policy.
 fn cdf_chart(
     rows: &[&PolicyResult],
     curves: &[&PolicyCurves],

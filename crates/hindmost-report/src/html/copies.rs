@@ -1,4 +1,4 @@
-//! Attempts in words: where and when each ran, why copies were started, and how they ended.
+//! Describes attempts in words: their nodes and times, the reasons for copies, and how the attempts ended.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,18 @@ use crate::text::duration;
 /// A row of the table of copies.
 pub(super) struct CopyEntry {
     pub(super) task: String,
-    pub(super) copy: u32,
+    /// Number of the attempt among the attempts of its task, from 0.
+    pub(super) attempt: u32,
     pub(super) node: String,
-    /// Start, in seconds since `origin`.
+    /// Time of the start, in seconds since the origin of times.
     pub(super) at: f64,
+    /// Reason for which the copy was started.
     pub(super) why: String,
+    /// How the copy ended.
     pub(super) result: String,
 }
 
-/// Returns the first `most` copies in order of start; times count from `origin`, in seconds.
+/// Returns the first `most` copies in order of their start. Times count from `origin`, in seconds.
 pub(super) fn copy_entries(
     timeline: &Timeline,
     reasons: &BTreeMap<AttemptId, String>,
@@ -34,7 +37,7 @@ pub(super) fn copy_entries(
         let task = row.attempt.task;
         CopyEntry {
             task: task_name(timeline, task),
-            copy: row.attempt.copy,
+            attempt: row.attempt.copy,
             node: name(timeline.node_name(row.node)),
             at: row.start.seconds() - origin,
             why: why(reasons, row),
@@ -44,20 +47,21 @@ pub(super) fn copy_entries(
     copies.iter().take(most).map(entry).collect()
 }
 
-/// Attempts in words, one paragraph for each task.
+/// A list of attempts in words, with one paragraph for each task.
 #[derive(Serialize)]
 pub(super) struct AttemptList {
     heading: String,
-    /// Name and attempts of each task.
+    /// Name of each task and sentences about its attempts.
     tasks: Vec<[String; 2]>,
-    /// What is left out; empty if nothing is.
+    /// A sentence about attempts that the list leaves out; empty if it has all attempts.
     pub(super) note: String,
+    /// Number of attempts of the listed tasks that the list leaves out.
     #[serde(skip)]
     pub(super) left_out: usize,
 }
 
-/// Lists at most `most` attempts of some tasks; times count from `origin`, in seconds. The list repeats the tooltips of
-/// a picture for readers on paper or without a pointer.
+/// Lists at most `most` attempts of `tasks`. Times count from `origin`, in seconds. The list has the content of a picture's
+/// tooltips, for readers on paper or without a mouse.
 pub(super) fn attempt_list(
     heading: String,
     timeline: &Timeline,
@@ -74,7 +78,7 @@ pub(super) fn attempt_list(
     }
     let mut paragraphs = Vec::new();
     let (mut left, mut left_out) = (most, 0);
-    // Clones have the same reason again and again.
+    // Many clones have the same reason, so a reason that was just written is not repeated.
     let mut last_why = String::new();
     for task in tasks {
         let mut rows = by_task.remove(task).unwrap_or_default();
@@ -84,9 +88,9 @@ pub(super) fn attempt_list(
         left_out += rows.len() - shown;
         let mut sentences = Vec::new();
         for row in &rows[..shown] {
-            let copy = if row.redundant { "copy" } else { "attempt" };
+            let copy = if row.redundant { " (copy)" } else { "" };
             let mut text = format!(
-                "{copy} {} on {}, started after {}",
+                "attempt {}{copy} on {}, started after {}",
                 row.attempt.copy,
                 name(timeline.node_name(row.node)),
                 duration(row.start.seconds() - origin),
@@ -97,7 +101,7 @@ pub(super) fn attempt_list(
                 last_why = why;
             }
             let result = match &row.outcome {
-                // The attempts that lost to this one are in the same list.
+                // The attempts that were stopped for this one are in the same list.
                 AttemptEnd::Won => format!("finished first, in {}", duration((row.end - row.start).seconds())),
                 _ => result(timeline, row),
             };
@@ -110,6 +114,7 @@ pub(super) fn attempt_list(
     AttemptList { heading, tasks: paragraphs, note: String::new(), left_out }
 }
 
+/// Returns the name of a task; it contains the phase if the job has several phases.
 fn task_name(timeline: &Timeline, task: TaskId) -> String {
     if timeline.jobs.first().is_some_and(|job| job.spec.phases.len() > 1) {
         format!("{}/{}", name(timeline.phase_name(task)), task.index)
@@ -118,6 +123,7 @@ fn task_name(timeline: &Timeline, task: TaskId) -> String {
     }
 }
 
+/// Returns the reason for which an attempt was started.
 fn why(reasons: &BTreeMap<AttemptId, String>, row: &TimelineRow) -> String {
     reasons.get(&row.attempt).map_or_else(|| "no reason is recorded".to_owned(), |why| sentence(why))
 }
@@ -127,7 +133,7 @@ fn result(timeline: &Timeline, row: &TimelineRow) -> String {
     let ran = duration((row.end - row.start).seconds());
     match &row.outcome {
         AttemptEnd::Won => {
-            // Names an attempt that this one overtook.
+            // Finds an earlier attempt of the task that was stopped for this one.
             let other = timeline.attempts_of(row.attempt.task).find(|other| other.attempt.copy < row.attempt.copy);
             match other.filter(|other| other.outcome == AttemptEnd::Lost) {
                 Some(other) => format!("finished first, in {ran}; attempt {} had run for {}", other.attempt.copy, {
@@ -136,15 +142,15 @@ fn result(timeline: &Timeline, row: &TimelineRow) -> String {
                 None => format!("finished first, in {ran}"),
             }
         }
-        AttemptEnd::Lost => format!("stopped after {ran} in favour of another copy"),
-        AttemptEnd::Replaced => format!("stopped after {ran} and replaced by a new attempt"),
+        AttemptEnd::Lost => format!("stopped after {ran} for another copy"),
+        AttemptEnd::Replaced => format!("stopped after {ran} for another copy, which replaced it"),
         AttemptEnd::Failed(Cause::Own(reason)) => format!("failed after {ran}: {}", sentence(reason)),
         AttemptEnd::Failed(Cause::External(Some(what))) => {
-            format!("was ended from outside after {ran}: {}", sentence(what))
+            format!("failed after {ran}, ended from outside: {}", sentence(what))
         }
-        AttemptEnd::Failed(Cause::External(None)) => format!("was killed after {ran}"),
+        AttemptEnd::Failed(Cause::External(None)) => format!("failed after {ran}, killed from outside"),
         AttemptEnd::NodeLost => format!("lost with its node after {ran}"),
-        AttemptEnd::Stopped => format!("stopped with the run after {ran}"),
-        AttemptEnd::Running => format!("still running after {ran}, at the end of the record"),
+        AttemptEnd::Stopped => format!("not finished, stopped with the run after {ran}"),
+        AttemptEnd::Running => format!("not finished, still running after {ran} at the end of the record"),
     }
 }

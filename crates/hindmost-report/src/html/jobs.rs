@@ -1,4 +1,4 @@
-//! Single jobs on the page of a comparison: their attempts under a few policies.
+//! The section about single jobs on the page of a comparison: the attempts of a job under a few policies.
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::ShownJob;
@@ -11,7 +11,7 @@ use super::{Pictures, full, listed, name};
 use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
 use crate::text::{counted, duration, grouped};
 
-/// Most attempts of a picture that are described in words.
+/// Largest number of attempts of a picture that are described in words.
 const MOST_LISTED: usize = 120;
 
 #[derive(Serialize)]
@@ -29,14 +29,15 @@ struct JobPicture {
     attempts: AttemptList,
 }
 
-/// Introduces the section of single jobs; empty without jobs.
+/// Introduces the section; empty without jobs. `first` is the point of the sweep to which the jobs belong, if there is a
+/// sweep.
 pub(super) fn jobs_about(jobs: &[ShownJob], first: Option<&Vec<(String, String)>>) -> String {
     let Some(job) = jobs.first() else { return String::new() };
     let at = first.map_or(String::new(), |set| format!(" at {}", set_text(set)));
     format!(
-        "A few jobs of seed {}{at}, each under the first policy and the fastest others. Each row is a task and each bar an \
-         attempt, labelled with its node if it is long enough. The list below each picture has the node of every attempt \
-         and the reason for each copy.",
+        "A few jobs of seed {}{at}, each under the first policy and under the fastest of the others. Each row is a task and \
+         each bar is an attempt, labelled with its node if it is long enough. The list below each picture has the node of \
+         every drawn attempt and the reason for every copy.",
         job.seed
     )
 }
@@ -51,7 +52,7 @@ pub(super) fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection
         }
     }
     let section = |(chosen, group): &(&str, Vec<&ShownJob>)| {
-        // The same tasks and axis in all pictures, so that they can be compared.
+        // All pictures of a job have the same tasks and the same axis, so that they can be compared.
         let timelines: Vec<&Timeline> = group.iter().map(|job| &job.timeline).collect();
         let tasks = tasks_to_show(&timelines);
         let until = group.iter().map(|job| by_task(&job.timeline, &tasks, &job.reasons).end).fold(0.0, f64::max);
@@ -89,7 +90,7 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
     let won = rows.iter().filter(|row| row.redundant && row.outcome == AttemptEnd::Won).count();
     let copies_text = match copies {
         0 => "no copies".to_owned(),
-        1 => format!("including one copy, which {}", if won == 1 { "finished first" } else { "lost" }),
+        1 => format!("including one copy, which {}", if won == 1 { "finished first" } else { "did not finish first" }),
         _ => format!("including {} copies; {} of them finished first", grouped(copies as u64), grouped(won as u64)),
     };
     let heading = format!("Attempts under {} by task (times count from the job's arrival)", name(&job.policy));
@@ -97,14 +98,14 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
     let not_drawn = rows.iter().filter(|row| row.redundant && !tasks.contains(&row.attempt.task)).count() as u64;
     let mut left = Vec::new();
     if attempts.left_out > 0 {
-        left.push(format!("{} of these tasks", counted(attempts.left_out as u64, "further attempt")));
+        left.push(format!("{} of these tasks", counted(attempts.left_out as u64, "more attempt")));
     }
     if not_drawn > 0 {
         let copies = if not_drawn == 1 { "one copy".to_owned() } else { format!("{} copies", grouped(not_drawn)) };
         left.push(format!("{copies} of tasks that are not drawn"));
     }
     if !left.is_empty() {
-        attempts.note = format!("Left out: {}.", listed(&left));
+        attempts.note = format!("The list leaves out {}.", listed(&left));
     }
     JobPicture {
         svg: pictures.inline(&chart.draw()),

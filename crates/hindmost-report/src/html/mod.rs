@@ -1,7 +1,7 @@
-//! Results as one page of HTML. A page loads nothing, runs no scripts, and suits phones, dark screens and paper.
+//! Renders results as one page of HTML. A page loads nothing, runs no scripts, and suits phones, dark screens and paper.
 //!
-//! The templates escape all text. Only pictures, which escape their own text, and style sheets are inserted as they
-//! are. Control characters and marks of the writing direction become visible escapes, and long texts are cut.
+//! The templates escape all text. Only style sheets and pictures are inserted without escaping; pictures escape their own
+//! text. Control characters and marks of the writing direction are shown as escape sequences, and long texts are cut.
 
 mod comparison;
 mod copies;
@@ -26,18 +26,20 @@ use crate::comparison::{half_width, significant};
 use crate::figures::{Drawing, STYLE};
 use crate::text;
 
-/// Most letters shown of a name, of a sentence, and of a long text such as a scenario.
+/// Largest number of letters of a name.
 const NAME: usize = 80;
+/// Largest number of letters of a sentence.
 const SENTENCE: usize = 600;
+/// Largest number of letters of a long text such as a scenario.
 const LONG: usize = 20_000;
 const ELLIPSIS: &str = "…";
 
-/// One step of the instructions at the end of a page: how to produce the result again.
+/// One step of the instructions at the end of a page, which say how to produce the result again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Step {
-    /// What the step does.
+    /// A sentence that says what the step does.
     pub text: String,
-    /// The command or file to show; empty for none.
+    /// A command or the content of a file; empty for none.
     pub code: String,
 }
 
@@ -45,7 +47,7 @@ pub struct Step {
 #[derive(Clone, Debug, Serialize)]
 struct Picture {
     svg: String,
-    /// The picture for wide screens and paper; empty if `svg` suits all.
+    /// The picture for wide screens and paper; empty if they show `svg`, too.
     wide: String,
     caption: String,
 }
@@ -56,19 +58,19 @@ struct Table {
     caption: String,
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
-    /// Whether rows become paragraphs on narrow screens; suits tables of text.
+    /// Whether narrow screens show each row as a paragraph. This suits tables of text.
     stacked: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
 struct Column {
     name: String,
-    /// Whether the cells are text rather than numbers.
+    /// True if the cells are text, false if they are numbers.
     text: bool,
 }
 
 impl Table {
-    /// Creates a table without rows. A trailing `:` marks a column of text and is not shown.
+    /// Creates a table without rows. A heading that ends with `:` belongs to a column of text; the `:` is not shown.
     fn new(caption: &str, columns: &[&str]) -> Table {
         let columns = columns
             .iter()
@@ -92,7 +94,7 @@ impl Pictures {
     }
 }
 
-/// The parts that all pages have.
+/// The texts that all pages have.
 struct Frame<'a> {
     title: String,
     heading: String,
@@ -130,8 +132,8 @@ fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Resu
     environment.get_template(template)?.render(page).map(|page| page + "\n")
 }
 
-/// Escapes a text and allows line breaks after brackets and commas. To a browser, names of policies and readings such
-/// as `progress(uniform)` are one long word.
+/// Escapes a text and allows line breaks after brackets and commas. Without them, browsers do not break names such as
+/// `progress(uniform)`.
 fn breakable(text: &str) -> Value {
     let escaped = HtmlEscape(text).to_string();
     Value::from_safe_string(escaped.replace('(', "(<wbr />").replace(',', ",<wbr />"))
@@ -147,7 +149,7 @@ fn sentence(text: &str) -> String {
     text::beginning(text, SENTENCE, ELLIPSIS)
 }
 
-/// Escapes and shortens a text of many lines; line ends and tabs stay.
+/// Escapes and shortens a text of many lines. Line ends and tabs are kept.
 fn long(text: &str) -> String {
     let cut: String = text.chars().take(LONG).collect();
     let more = if cut.len() < text.len() { "\n…" } else { "" };
@@ -164,14 +166,15 @@ fn full(text: &str) -> String {
     sentence(&format!("{first}{}{end}", letters.as_str()))
 }
 
-/// Describes a progress model: what a policy knows of running attempts.
+/// Describes a progress model: what policies know about running attempts.
 fn knowledge_text(knowledge: &str) -> String {
     let text = match knowledge {
-        "oracle" => "policies know the remaining time of every attempt from its start on, as papers assume".to_owned(),
-        "age" => "policies see no progress, only how long an attempt has run".to_owned(),
-        "history" => "policies know durations from earlier runs of the job and how long an attempt has run".to_owned(),
+        "oracle" => "policies know the remaining time of every attempt from its start, as most papers assume".to_owned(),
+        "age" => "policies observe no progress, only for how long an attempt has been running".to_owned(),
+        "history" => "policies know durations from earlier runs of the job and for how long an attempt has been running".to_owned(),
         "progress(uniform)" => {
-            "policies learn the remaining time of an attempt at a point of its work that is drawn for each attempt"
+            "policies learn the remaining time of an attempt once a share of its work is done, which is drawn at random \
+             for each attempt"
                 .to_owned()
         }
         other => match other.strip_prefix("progress(").and_then(|rest| rest.strip_suffix(')')) {
@@ -188,7 +191,8 @@ fn knowledge_text(knowledge: &str) -> String {
     format!("{}: {text}", name(knowledge))
 }
 
-/// Formats a mean with half of its interval, both with as many digits as the interval justifies.
+/// Formats a mean with half of its interval. Half of the interval has two significant digits, and the mean has as many
+/// decimals; a dash without a mean.
 fn measured(mean: Option<f64>, ci95: Option<[f64; 2]>) -> String {
     let Some(mean) = mean else { return "–".to_owned() };
     let half = ci95.map(|ends| half_width(mean, ends)).filter(|half| half.is_finite() && *half > 0.0);
@@ -202,7 +206,7 @@ fn measured(mean: Option<f64>, ci95: Option<[f64; 2]>) -> String {
     format!("{mean:.digits$} ± {half:.digits$}")
 }
 
-/// Joins words into a list: `a, b and c`.
+/// Joins words: `a, b and c`.
 fn listed(words: &[String]) -> String {
     match words {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! The page of a live run.
+//! The page of a live run, which `hindmost run` writes.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +12,26 @@ use super::{Frame, Picture, Pictures, Step, Table, glossary, knowledge_text, lon
 use crate::figures::gantt::{GanttChart, by_node};
 use crate::text::{counted, duration, grouped, percent};
 
-/// Most copies in the table of copies.
+/// Largest number of copies in the table of copies.
 const MOST_COPIES: usize = 50;
-/// Most attempts that are described in words.
+/// Largest number of attempts that are described in words.
 const MOST_LISTED: usize = 120;
-/// Most failed tasks that are shown.
+/// Largest number of failed tasks that are shown.
 const MOST_FAILED: usize = 20;
 
 /// The content of the page of a live run.
 pub struct RunPage<'a> {
-    /// The result of the run.
+    /// How the run ended, with its numbers of tasks, attempts and copies.
     pub summary: &'a RunSummary,
-    /// The attempts of the run.
+    /// The nodes and attempts of the run.
     pub timeline: &'a Timeline,
-    /// Why attempts were started, where that is known.
+    /// The reasons for which attempts were started; attempts without a known reason are missing.
     pub reasons: &'a BTreeMap<AttemptId, String>,
-    /// What each phase does, as text; empty to show nothing.
+    /// Description of the job, such as the job file; empty to show nothing.
     pub work: &'a str,
     /// The injected faults in words; empty without fault injection.
     pub faults: &'a str,
-    /// How to run the job again or resume it.
+    /// Instructions to run the job again or to resume it.
     pub again: &'a [Step],
 }
 
@@ -72,7 +72,7 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
         table.stacked = true;
         for entry in &entries {
             let cells =
-                [&entry.task, &entry.copy.to_string(), &entry.node, &duration(entry.at), &entry.why, &entry.result];
+                [&entry.task, &entry.attempt.to_string(), &entry.node, &duration(entry.at), &entry.why, &entry.result];
             table.rows.push(cells.map(Clone::clone).to_vec());
         }
         table
@@ -82,9 +82,10 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
         failed: summary.failed_tasks.iter().take(MOST_FAILED).map(failed).collect(),
         failed_about: failed_about(summary),
         phases: phases(summary),
-        phases_about: "“Started after” and “finished after” count from the start of the run. p50, p95 and max: median, \
-                       95th percentile and longest duration of the attempts that finished first. Broken: attempts that \
-                       failed, lost their node or were stopped with the run.",
+        phases_about: "Started after, finished after: time from the start of the run to the start of the phase's first \
+                       attempt, and to the finish of its last task. p50, p95, max: median, 95th percentile and longest \
+                       duration of the attempts that finished first. Broken: attempts that failed, lost their node or were \
+                       stopped with the run.",
         gantt: gantt(page, &mut pictures),
         attempts: attempts(page),
         copies_about: copies_about(summary, entries.len()),
@@ -102,6 +103,7 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
     rendered("run.html", &frame, &content)
 }
 
+/// Returns how the run ended, after which time, and with how many finished tasks.
 fn state(summary: &RunSummary) -> String {
     let finished: u64 = summary.phases.iter().map(|phase| phase.finished).sum();
     let of = format!("{} of {} finished", grouped(finished), counted(summary.tasks, "task"));
@@ -113,6 +115,7 @@ fn state(summary: &RunSummary) -> String {
     }
 }
 
+/// Returns the names and values of the facts at the beginning of the page.
 fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     let summary = page.summary;
     let copies = summary.copies;
@@ -127,7 +130,13 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     fact("time", duration(summary.flowtime));
     fact("tasks", grouped(summary.tasks));
     fact("attempts", grouped(summary.attempts));
-    fact("copies", format!("{} started, {} of them finished first", grouped(copies.launched), grouped(copies.won)));
+    let won = match (copies.launched, copies.won) {
+        (0, _) => String::new(),
+        (1, 1) => ", and it finished first".to_owned(),
+        (1, _) => ", and it did not finish first".to_owned(),
+        (_, won) => format!(", and {} of them finished first", grouped(won)),
+    };
+    fact("copies", format!("{} started{won}", grouped(copies.launched)));
     fact("extra work", format!("{} of the total time of all attempts", percent(copies.wasted_share)));
     if let Some(met) = summary.met_deadline {
         fact("deadline", if met { "met" } else { "missed" }.to_owned());
@@ -139,7 +148,7 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     fact("nodes", format!("{}: {}{more}", page.timeline.nodes.len(), nodes.join(", ")));
     if !page.faults.is_empty() {
-        fact("fault injection", format!("{}: these faults were caused on purpose", sentence(page.faults)));
+        fact("fault injection", format!("{} (caused on purpose)", sentence(page.faults)));
     }
     facts
 }
@@ -160,6 +169,7 @@ fn failed_about(summary: &RunSummary) -> String {
     format!("{which}. Below each task is the end of its last attempt's standard error.{shown}")
 }
 
+/// Returns the table of phases.
 fn phases(summary: &RunSummary) -> Table {
     let columns = [
         "phase:",
@@ -176,7 +186,7 @@ fn phases(summary: &RunSummary) -> Table {
     ];
     let mut table = Table::new("The phases and their attempts", &columns);
     let time = |seconds: Option<f64>| seconds.map_or("–".to_owned(), duration);
-    // A phase with one finished task has only a maximum.
+    // All percentiles of one finished task are equal, so only the maximum is shown.
     let quantile = |phase: &PhaseSummary, seconds: Option<f64>| time(seconds.filter(|_| phase.finished > 1));
     let row = |phase: &PhaseSummary| {
         vec![
@@ -197,6 +207,7 @@ fn phases(summary: &RunSummary) -> Table {
     table
 }
 
+/// Draws the attempts by node, for narrow and for wide screens.
 fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
     let mut chart = GanttChart {
         title: format!(
@@ -217,13 +228,13 @@ fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
         wide: pictures.inline(&chart.draw()),
         caption:
             "Each row is a node, with as many lanes as attempts ran there at the same time. Each bar is an attempt, \
-                  labelled with its task's number if it is long enough. Solid: finished first. Hatched: stopped for \
-                  another copy. Diamond: a copy, started while another attempt of its task was running."
+                  labelled with its task if it is long enough. Solid: finished first. Hatched: stopped for another copy. \
+                  Diamond: a copy, which started while another attempt of its task was running."
                 .to_owned(),
     }
 }
 
-/// Lists the attempts in words. Tasks with several attempts come first if not all fit.
+/// Lists the attempts in words. If there are too many, the attempts of tasks with several attempts are listed first.
 fn attempts(page: &RunPage<'_>) -> AttemptList {
     let mut counts: BTreeMap<TaskId, usize> = BTreeMap::new();
     for row in &page.timeline.rows {
@@ -239,18 +250,19 @@ fn attempts(page: &RunPage<'_>) -> AttemptList {
     let mut list = attempt_list(heading, page.timeline, &tasks, page.reasons, 0.0, MOST_LISTED);
     if all > MOST_LISTED {
         list.note = format!(
-            "{MOST_LISTED} of {} are listed, those of tasks with several attempts first; `hindmost explain` shows any \
-             task.",
+            "{MOST_LISTED} of {} are listed, first the attempts of tasks with several attempts. `hindmost explain` shows the \
+             attempts of any task.",
             counted(all as u64, "attempt")
         );
     }
     list
 }
 
+/// Introduces the table of copies, which has `listed` rows.
 fn copies_about(summary: &RunSummary, listed: usize) -> String {
     let launched = summary.copies.launched;
     if launched == 0 {
-        return "No task ran more than once at a time.".to_owned();
+        return "No copies were started.".to_owned();
     }
     let which = if (listed as u64) < launched { format!(" The first {listed} are below.") } else { String::new() };
     let copies = if launched == 1 { "One copy was".to_owned() } else { format!("{} copies were", grouped(launched)) };
@@ -260,7 +272,7 @@ fn copies_about(summary: &RunSummary, listed: usize) -> String {
         (_, won) => format!("{} of them finished first", grouped(won)),
     };
     format!(
-        "{copies} started while another attempt of the same task was running, and {won}. The reasons are the policy's \
-         own, from a replay of the run's journal.{which}"
+        "{copies} started while another attempt of the same task was running, and {won}. The policy gives these reasons in a \
+         replay of the run's journal.{which}"
     )
 }

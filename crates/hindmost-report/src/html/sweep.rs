@@ -1,4 +1,4 @@
-//! Curves along a swept key: how each metric changes with it under every policy.
+//! Draws how each metric changes with the values of a swept key, with one curve for each policy.
 
 use hindmost_core::metrics::{Comparison, PolicyResult};
 use serde::Serialize;
@@ -10,13 +10,13 @@ use crate::comparison::sets;
 use crate::figures::{Axis, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::percent;
 
-/// Most curves in a picture.
+/// Largest number of curves in a picture.
 const MOST_POLICIES: usize = 12;
-/// Most combinations of the other swept keys that have pictures.
+/// If several keys are swept, the largest number of combinations of the other keys that have pictures.
 const MOST_PANELS: usize = 4;
-/// Ratio of the largest to the smallest metric value from which on the vertical axis is logarithmic.
+/// The vertical axis is logarithmic if the largest value of a metric exceeds the smallest one by more than this factor.
 const FAR_APART: f64 = 30.0;
-/// Growth of the steps between swept values from which on the horizontal axis is logarithmic.
+/// The horizontal axis is logarithmic if the last step between swept values exceeds the first one by more than this factor.
 const GROWS: f64 = 3.0;
 
 #[derive(Serialize)]
@@ -30,7 +30,9 @@ pub(super) struct Section {
 struct Metric {
     title: &'static str,
     axis: fn() -> Axis,
+    /// Returns the metric of a result.
     value: fn(&PolicyResult) -> Option<f64>,
+    /// Returns the confidence interval of the metric.
     interval: fn(&PolicyResult) -> Option<[f64; 2]>,
 }
 
@@ -70,10 +72,12 @@ const METRICS: [Metric; 5] = [
     },
 ];
 
+/// Returns the value of a swept key at the point of a result.
 fn value_of<'a>(row: &'a PolicyResult, key: &str) -> &'a str {
     row.set.iter().find(|(other, _)| other == key).map_or("", |(_, value)| value.as_str())
 }
 
+/// Returns each value once, in the order of first occurrence.
 fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for value in values {
@@ -97,7 +101,7 @@ impl<'a> Swept<'a> {
         Swept { key: along, known: key(along, &rows.map(|row| row.policy.as_str()).collect::<Vec<_>>()) }
     }
 
-    /// Returns the label of the axis: in words if known, else the key.
+    /// Returns the label of the axis: the key's label in words, or the key if it has no label.
     fn label(&self) -> &str {
         self.known.as_ref().map_or(self.key, |known| &known.label)
     }
@@ -116,8 +120,8 @@ impl<'a> Swept<'a> {
     }
 }
 
-/// Returns the rows of each policy along a sweep. Policies are identified by their position, because a policy whose own
-/// parameter is swept has a different name at each point.
+/// Returns the results of each policy at all points of a sweep. Policies are identified by their position in the list of
+/// policies, because a policy with a swept parameter has a different name at each point.
 pub(super) fn by_policy<'a>(rows: &[&'a PolicyResult]) -> Vec<(String, Vec<&'a PolicyResult>)> {
     let points = distinct(rows.iter().map(|row| &row.set));
     let mut policies: Vec<Vec<&PolicyResult>> = Vec::new();
@@ -136,7 +140,8 @@ pub(super) fn by_policy<'a>(rows: &[&'a PolicyResult]) -> Vec<(String, Vec<&'a P
     policies.into_iter().map(named).collect()
 }
 
-/// Returns one section for each combination of the other swept keys; none without a sweep.
+/// Returns the sections with the curves; none without a sweep. If several keys are swept, the curves are along the first
+/// key with numbers, and there is a section for each combination of the other keys.
 pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Section> {
     let Some(first) = compared.results.first() else { return Vec::new() };
     let keys: Vec<&str> = first.set.iter().map(|(key, _)| key.as_str()).collect();
@@ -173,23 +178,19 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
         );
         if panels.len() > MOST_PANELS && sections.len() + 1 == MOST_PANELS {
             about += &format!(
-                " The first {MOST_PANELS} of {} combinations of the other keys are drawn; the tables below have all.",
+                " The first {MOST_PANELS} of {} combinations of the other keys are drawn; the tables below have all of them.",
                 panels.len()
             );
         }
         if policies.len() > MOST_POLICIES {
             about += &format!(" The first {MOST_POLICIES} of {} policies are drawn.", policies.len());
         }
-        sections.push(Section {
-            heading: format!("{} {}{beside}", if along == "log" { "By" } else { "Along" }, name(along)),
-            about,
-            pictures: drawings,
-        });
+        sections.push(Section { heading: format!("Results by {}{beside}", name(along)), about, pictures: drawings });
     }
     sections
 }
 
-/// Returns whether swept values grow by factors, such as 1, 10, 100, rather than by equal steps.
+/// Returns true if swept values grow by factors, such as 1, 10, 100, and not by equal steps.
 fn multiplied(places: &[f64]) -> bool {
     let mut sorted = places.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -200,6 +201,7 @@ fn multiplied(places: &[f64]) -> bool {
     }
 }
 
+/// Draws a metric along a key whose values are numbers.
 fn curve(
     metric: &Metric,
     swept: &Swept<'_>,
@@ -233,7 +235,7 @@ fn curve(
     let heights = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let (low, high) = heights().fold((f64::INFINITY, 0.0f64), |(low, high), y| (low.min(y), high.max(y)));
     let logarithmic = axis.unit != Unit::Share && low > 0.0 && high / low > FAR_APART;
-    // The ticks show the values as given, so their unit is not adapted to their size.
+    // The ticks show the values as the user gave them, so seconds are not converted to minutes or hours.
     let unit = Unit::Number(swept.unit().to_owned());
     let chart = LineChart {
         title: metric.title.to_owned(),
@@ -250,7 +252,7 @@ fn curve(
     pictures.picture(&chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(swept.label())))
 }
 
-/// Draws one group of rows for each swept value, for values that are not numbers.
+/// Draws a metric for a key whose values are not numbers, with a group of rows for each value.
 fn groups(metric: &Metric, along: &str, rows: &[&PolicyResult], pictures: &mut Pictures) -> Picture {
     let axis = (metric.axis)();
     let values = distinct(rows.iter().map(|row| value_of(row, along)));

@@ -1,15 +1,15 @@
-//! Attempts as bars, and lanes of bars.
+//! Draws attempts as bars. A lane is a horizontal line of bars that do not overlap.
 
 use std::fmt::Write as _;
 
 use crate::figures::measure::{Size, width};
 use crate::figures::svg::{Anchor, Canvas, number};
 
-/// Adjacent bars that are all narrower than this are drawn as one.
+/// Adjacent bars that are all narrower than this are drawn as one bar.
 const HAIR: f64 = 0.9;
-/// Free space around a label.
+/// Width that a bar needs in addition to its label, so that there is space around the label.
 const AROUND: f64 = 8.0;
-/// Distance between lines of hatching, along the bar.
+/// Horizontal distance between two lines of hatching.
 const HATCH: f64 = 5.0;
 /// Distance of hatching from a bar's edge, so that the ends of its lines stay inside.
 const HATCH_INSET: f64 = 0.6;
@@ -17,22 +17,22 @@ const HATCH_INSET: f64 = 0.6;
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Finished first of its task's attempts.
+    /// The attempt finished before all other attempts of its task.
     Won,
-    /// Stopped because another copy finished first, will finish first, or replaced it.
+    /// The attempt was stopped because another copy finished first, will finish first, or replaces it.
     Lost,
-    /// Failed.
+    /// The attempt failed or was killed from outside.
     Failed,
-    /// Lost with its node.
+    /// The attempt's node was lost.
     NodeLost,
-    /// Stopped with the run, or still running at the end of the record.
+    /// The attempt was stopped with the run, or was still running at the end of the record.
     Cut,
 }
 
 impl Fate {
     pub(super) const ALL: [Fate; 5] = [Fate::Won, Fate::Lost, Fate::Failed, Fate::NodeLost, Fate::Cut];
 
-    /// Returns whether the attempt neither won nor lost to another copy.
+    /// Returns true unless the attempt finished first or was stopped for another copy.
     pub(super) fn is_broken(self) -> bool {
         !matches!(self, Fate::Won | Fate::Lost)
     }
@@ -41,21 +41,21 @@ impl Fate {
 /// An attempt as it is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// Start, in seconds.
+    /// Time of the start, in seconds on the time axis.
     pub from: f64,
-    /// End, in seconds.
+    /// Time of the end, in seconds on the time axis.
     pub to: f64,
-    /// How it ended.
+    /// How the attempt ended.
     pub fate: Fate,
-    /// Whether another attempt of its task was running when it started.
+    /// True if another attempt of its task was running when the attempt started.
     pub copy: bool,
-    /// The label, drawn if the bar is long enough.
+    /// Text on the bar. It is drawn only if the bar is long enough.
     pub label: String,
-    /// The tooltip.
+    /// Tooltip of the bar.
     pub tip: String,
 }
 
-/// Draws the attempts of a lane.
+/// Draws the attempts of a lane. `place` converts seconds to horizontal positions.
 pub(super) fn lane(canvas: &mut Canvas, lane: &[Attempt], top: f64, height: f64, place: &dyn Fn(f64) -> f64) {
     let mut merged: Vec<([f64; 2], &Attempt, usize)> = Vec::new();
     for attempt in lane {
@@ -97,7 +97,7 @@ pub(super) fn lane(canvas: &mut Canvas, lane: &[Attempt], top: f64, height: f64,
 /// was lost. Copies have a diamond at their beginning.
 pub(in crate::figures) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, area: [f64; 4]) {
     let [x, y, length, height] = area;
-    // A gap between one bar and the next.
+    // Leaves a gap before the next bar.
     let length = (length - if length > 3.0 { 0.8 } else { 0.0 }).max(0.8);
     let (end, middle) = (x + length, y + height / 2.0);
     let class = match fate {
@@ -114,7 +114,7 @@ pub(in crate::figures) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, are
             canvas.path("hm-hatch", &d);
         }
     }
-    // Keeps clear of the diamond of a copy that may begin at the end of this bar.
+    // Leaves space for the diamond of a copy, whose bar may begin where this bar ends.
     let sign = end - if length > 20.0 { 9.0 } else { 5.0 };
     match fate {
         Fate::Failed => {
@@ -136,20 +136,21 @@ pub(in crate::figures) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, are
     }
 }
 
+/// Returns the part of a bar in which hatching is drawn.
 fn area_within([x, y, length, height]: [f64; 4]) -> [f64; 4] {
     [x + HATCH_INSET, y + HATCH_INSET, length - 2.0 * HATCH_INSET, height - 2.0 * HATCH_INSET]
 }
 
-/// Slanting lines that fill an area, as a path; empty where there is space for none. Lines and no pattern: browsers
-/// print patterns as bitmaps, some hundred kilobytes each. All lines of a picture are those of one grid, so that what
-/// lies below each other looks alike.
+/// Returns a path of slanting lines that fill an area; empty if the area is too small for a line. The path is used instead
+/// of an SVG pattern because browsers print patterns as bitmaps of some hundred kilobytes. All lines of a picture lie on
+/// one grid, so that the hatching of bars below each other is aligned.
 fn hatching([x, y, length, height]: [f64; 4]) -> String {
     let mut d = String::new();
     if length <= 0.0 || height <= 0.0 {
         return d;
     }
     let (right, bottom) = (x + length, y + height);
-    // On each line the sum of both coordinates is constant.
+    // The sum of both coordinates is constant along a line. This is the range of line numbers.
     let (first, last) = (((x + y) / HATCH).ceil() as i64, ((right + bottom) / HATCH).floor() as i64);
     let (step, rise) = (number(HATCH), number(height));
     let mut at_top = None;
@@ -160,7 +161,7 @@ fn hatching([x, y, length, height]: [f64; 4]) -> String {
             continue;
         }
         let whole = to - from > height - 0.01;
-        // Most lines run from edge to edge and are written relative to the end of the line before.
+        // Most lines run from the top to the bottom of the area. They are written relative to the end of the previous line.
         match at_top.filter(|_| whole) {
             Some(true) => _ = write!(d, "m{step} 0l-{rise} {rise}"),
             Some(false) => _ = write!(d, "m{step} 0l{rise}-{rise}"),
@@ -204,7 +205,7 @@ mod tests {
         for area in [[3.3, 7.1, 40.0, 13.8], [0.0, 0.0, 6.0, 13.8], [12.4, 95.0, 300.0, 4.0]] {
             let [x, y, length, height] = area;
             let drawn = lines(&hatching(area));
-            // One line for each step along width and height, except at the corners.
+            // There is one line for each step along width and height. At corners up to two lines may be too short.
             let expected = (length + height) / HATCH;
             assert!((drawn.len() as f64 - expected).abs() <= 2.0, "{drawn:?}");
             for [from_x, from_y, to_x, to_y] in drawn {
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn hatching_of_all_bars_lies_on_one_grid() {
+    fn hatching_of_different_bars_lies_on_one_grid() {
         let sums = |area| lines(&hatching(area)).into_iter().map(|[x, y, _, _]| ((x + y) / HATCH).rem_euclid(1.0));
         for off in sums([3.3, 7.1, 40.0, 13.8]).chain(sums([17.9, 24.2, 9.0, 13.8])) {
             assert!(off.min(1.0 - off) < 0.03, "{off}");

@@ -1,4 +1,4 @@
-//! The attempts of a recorded run by node, and which of them are drawn if there are too many.
+//! Arranges the attempts of a recorded run by node, and picks the nodes that are drawn if there are too many.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,37 +9,38 @@ use super::{Attempt, Fate, Panel, Row};
 use crate::gantt::lanes;
 use crate::text::{counted, duration};
 
-/// Most lanes that are drawn.
+/// Largest number of lanes that are drawn.
 const MOST_LANES: usize = 40;
-/// Most attempts that are drawn.
+/// Largest number of attempts that are drawn.
 const MOST_ATTEMPTS: usize = 600;
 
-/// Converts an attempt of a timeline for drawing. Times count from `origin`, in seconds; `why` is the reason of its
-/// start.
+/// Converts an attempt of a timeline for drawing. Times count from `origin`, in seconds; `why` is the reason for which the
+/// attempt was started, if it is known.
 pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: Option<&str>) -> Attempt {
     let (from, to) = (row.start.seconds() - origin, row.end.seconds() - origin);
     let task = row.attempt.task;
     let (fate, end) = match &row.outcome {
         AttemptEnd::Won => (Fate::Won, "finished first".to_owned()),
-        AttemptEnd::Lost => (Fate::Lost, "stopped in favour of another copy".to_owned()),
-        AttemptEnd::Replaced => (Fate::Lost, "stopped and replaced by a new attempt".to_owned()),
+        AttemptEnd::Lost => (Fate::Lost, "stopped for another copy".to_owned()),
+        AttemptEnd::Replaced => (Fate::Lost, "stopped for another copy, which replaced it".to_owned()),
         AttemptEnd::Failed(Cause::Own(reason)) => {
             (Fate::Failed, format!("failed: {}", crate::text::beginning(reason, 120, "…")))
         }
         AttemptEnd::Failed(Cause::External(Some(what))) => {
-            (Fate::Failed, format!("ended from outside: {}", crate::text::beginning(what, 120, "…")))
+            (Fate::Failed, format!("failed, ended from outside: {}", crate::text::beginning(what, 120, "…")))
         }
-        AttemptEnd::Failed(Cause::External(None)) => (Fate::Failed, "was killed".to_owned()),
+        AttemptEnd::Failed(Cause::External(None)) => (Fate::Failed, "failed, killed from outside".to_owned()),
         AttemptEnd::NodeLost => (Fate::NodeLost, "lost with its node".to_owned()),
-        AttemptEnd::Stopped => (Fate::Cut, "stopped with the run".to_owned()),
-        AttemptEnd::Running => (Fate::Cut, "still running at the end of the record".to_owned()),
+        AttemptEnd::Stopped => (Fate::Cut, "not finished, stopped with the run".to_owned()),
+        AttemptEnd::Running => (Fate::Cut, "not finished, still running at the end of the record".to_owned()),
     };
     let name = |name: &str| crate::text::name(name, 48, "…");
     let mut tip = format!(
-        "{}/{}, attempt {} on {}: {} to {} ({}), {end}",
+        "{}/{}, attempt {}{} on {}: {} to {} ({}), {end}",
         name(timeline.phase_name(task)),
         task.index,
         row.attempt.copy,
+        if row.redundant { " (copy)" } else { "" },
         name(timeline.node_name(row.node)),
         duration(from),
         duration(to),
@@ -51,9 +52,9 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
     Attempt { from, to, fate, copy: row.redundant, label: task.index.to_string(), tip }
 }
 
-/// Returns one row for each node, with as many lanes as attempts ran there at the same time. `reasons` are the reasons
-/// for which attempts were started. If there are too many nodes, those with the most copies and attempts that did not
-/// win are drawn.
+/// Returns one row for each node, with as many lanes as attempts ran there at the same time. `reasons` are the reasons for
+/// which attempts were started. If there are too many nodes, only some are drawn: the nodes with the most attempts that
+/// are copies or did not finish first.
 pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::AttemptId, String>) -> Panel {
     let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); timeline.nodes.len()];
     for row in &timeline.rows {
@@ -101,7 +102,7 @@ pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::Attem
     rows.sort_by_key(|(node, _)| *node);
     if rows.len() < nodes {
         panel.notes.push(format!(
-            "{} of {} are drawn, with {drawn} of {}: nodes with the most copies and attempts that did not win.",
+            "{} of {} are drawn, with {drawn} of {}: the nodes with the most attempts that are copies or did not finish first.",
             rows.len(),
             counted(nodes as u64, "node"),
             counted(attempts as u64, "attempt"),

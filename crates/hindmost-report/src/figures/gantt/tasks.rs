@@ -1,4 +1,4 @@
-//! The attempts of a job by task, so that copies of a task can be compared.
+//! Arranges the attempts of a job by task, so that the copies of a task are below each other.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,14 +12,16 @@ use super::{Attempt, Panel, Row};
 use crate::gantt::lanes;
 use crate::text::counted;
 
-/// Most tasks that are drawn.
+/// Largest number of tasks that are drawn.
 const MOST_TASKS: usize = 14;
-/// Most lanes of one task, and of all tasks.
+/// Largest number of lanes of one task.
 const MOST_LANES: usize = 8;
-const MOST_LANES_IN_ALL: usize = 36;
+/// Largest number of lanes of all tasks together.
+const MOST_LANES_TOGETHER: usize = 36;
 /// Largest number of attempts drawn in one lane.
 const MOST_ATTEMPTS: usize = 40;
 
+/// The attempts of each task.
 type ByTask<'a> = FxHashMap<TaskId, Vec<&'a TimelineRow>>;
 
 fn by_task_of(timeline: &Timeline) -> ByTask<'_> {
@@ -30,8 +32,8 @@ fn by_task_of(timeline: &Timeline) -> ByTask<'_> {
     tasks
 }
 
-/// Chooses the tasks to draw of a job that ran several times, sorted: those that finished last in each run, with more
-/// of the first run, and those whose copies ran longest.
+/// Chooses the tasks to draw of a job that ran several times, sorted by id: the tasks that finished last in each run, and
+/// the tasks whose copies ran longest in each run. The first run has twice as many tasks that finished last.
 pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
     let runs: Vec<ByTask<'_>> = timelines.iter().map(|timeline| by_task_of(timeline)).collect();
     let mut all: Vec<TaskId> = runs.iter().flat_map(|run| run.keys().copied()).collect();
@@ -41,7 +43,7 @@ pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
         let of_run = |run: &ByTask<'_>| run.get(task).map_or(1, |rows| lanes::packed(rows.clone()).len());
         runs.iter().map(of_run).max().unwrap_or(1).clamp(1, MOST_LANES)
     };
-    // The rankings take turns; the first run has its finish times in two of them.
+    // Tasks are taken from the rankings in turn. The finish times of the first run are in two rankings.
     let ranked = |key: &dyn Fn(&TaskId) -> Option<hindmost_core::time::Time>| {
         let mut ranked: Vec<TaskId> = all.iter().copied().filter(|task| key(task).is_some()).collect();
         ranked.sort_by_key(|task| (Reverse(key(task)), *task));
@@ -57,7 +59,7 @@ pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
         rankings.insert(0, ranked(&|task| run.get(task)?.iter().map(|row| row.end).max()));
     }
     let mut chosen: Vec<TaskId> = Vec::new();
-    let mut lanes_left = MOST_LANES_IN_ALL;
+    let mut lanes_left = MOST_LANES_TOGETHER;
     let mut named = true;
     while named && chosen.len() < MOST_TASKS {
         named = false;
@@ -78,7 +80,8 @@ pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
     chosen
 }
 
-/// Returns a row for each of the `shown` tasks of a timeline's only job. Times count from the job's arrival.
+/// Returns a row for each of the `shown` tasks. The timeline has one job, and times count from its arrival. `reasons` are
+/// the reasons for which attempts were started.
 pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<AttemptId, String>) -> Panel {
     let Some(job) = timeline.jobs.first() else { return Panel::default() };
     let origin = job.arrival.seconds();
@@ -106,7 +109,7 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
             lanes::packed(rows.clone()).into_iter().map(|lane| lane.into_iter().map(drawn).collect()).collect();
         if lanes.len() > MOST_LANES || lanes.iter().any(|lane| lane.len() > MOST_ATTEMPTS) {
             let all = counted(rows.len() as u64, "attempt");
-            panel.notes.push(format!("Task {}: not all of its {all} are drawn.", task.index));
+            panel.notes.push(format!("Task {}: some of its {all} are not drawn.", task.index));
             lanes.truncate(MOST_LANES);
             for lane in &mut lanes {
                 lane.truncate(MOST_ATTEMPTS);
@@ -120,7 +123,7 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
     let count: u64 = job.spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
     if (shown.len() as u64) < count {
         panel.notes.push(format!(
-            "{} of {} are drawn: those that finished last and those whose copies ran longest.",
+            "{} of {} are drawn: the tasks that finished last and the tasks whose copies ran longest.",
             shown.len(),
             counted(count, "task"),
         ));
@@ -128,7 +131,8 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
     panel
 }
 
-/// Returns when the tasks of each phase could start, in seconds: when its last parent had finished.
+/// Returns the time at which the tasks of each phase could start, in seconds: the finish of the last phase before it, or
+/// the job's arrival.
 fn phases_ready(timeline: &Timeline) -> Vec<f64> {
     let Some(job) = timeline.jobs.first() else { return Vec::new() };
     let arrival = job.arrival.seconds();

@@ -6,12 +6,14 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::timeline::Timeline;
 use hindmost_report::figures::gantt::{GanttChart, Panel, by_node};
 use hindmost_report::text::duration;
 use hindmost_trace::journal;
+use serde_json::Value;
 
 fn main() -> anyhow::Result<()> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from);
@@ -37,6 +39,9 @@ fn main() -> anyhow::Result<()> {
 fn panel(folder: &Path, name: &str) -> anyhow::Result<Panel> {
     let records = journal::records(folder, None)?.collect::<Result<Vec<_>, _>>()?;
     let mut panel = by_node(&Timeline::of(records), &BTreeMap::new());
-    panel.heading = format!("{name}: {}", duration(panel.end));
+    // The time that the command prints. The journal may end a little later.
+    let summary: Value = serde_json::from_slice(&fs::read(folder.join(".hindmost/summary.json"))?)?;
+    let flowtime = summary["flowtime"].as_f64().ok_or_else(|| anyhow::anyhow!("the summary has no flowtime"))?;
+    panel.heading = format!("{name}: {}", duration(flowtime));
     Ok(panel)
 }

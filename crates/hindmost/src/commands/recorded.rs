@@ -110,7 +110,8 @@ fn of_spark(path: &Path) -> Outcome<Recorded> {
     of_slots(path, summary, jobs, &recorded)
 }
 
-/// Returns the name of an executor as a node: `executor-4@host`, after the application's name if there are several.
+/// Returns the name of an executor as a node: `executor-4@host`. If the log has several applications, the
+/// application's name comes first.
 fn executor_name(node: &RecordedNode) -> String {
     let (application, id) = node.name.rsplit_once(' ').map_or(("", &*node.name), |(before, id)| (before, id));
     let gap = if application.is_empty() { "" } else { " " };

@@ -74,7 +74,8 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// Returns the command with more arguments. `script` runs before it and ends in `exec "$@"`.
+    /// Returns the command that runs `script` as the user of this place. The script ends in `exec "$@"`, which executes
+    /// hindmost with these arguments.
     fn command(&self, script: &str, args: &[&str]) -> Command {
         let mut command = match self.user {
             User::Current => Command::new("sh"),

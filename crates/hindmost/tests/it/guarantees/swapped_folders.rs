@@ -13,8 +13,8 @@ use crate::scene::{Ended, Live, Scene, files, leftovers, processes, run_id, sign
 
 pub(super) const NODES: [&str; 4] = ["--nodes", "n1:8", "--policy", "none"];
 
-/// A chain of three phases, and one phase without parents. Each attempt adds a line to `ran`. The last phases wait for
-/// `go`.
+/// A chain of three phases, and one phase without parents. Each attempt adds a line to `ran`. The phase `last` waits
+/// for the file `go`.
 pub(super) const CHAIN: &str = r#"
 [[phase]]
 name = "map"

@@ -267,7 +267,7 @@ documents! {
 
     /// Priorities of jobs by DollyMP's knapsacks.
     struct Priorities {
-        /// One number for each job; 1 goes first.
+        /// One priority for each job; the job with priority 1 goes first.
         priorities: Vec<u32>,
         /// The last level by the paper's printed formula; null if that is not a number.
         printed_last_level: Option<f64>,

@@ -151,8 +151,8 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
         vec![format!("{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}")];
     notes.push(
         "Resource is the time for which the attempts of a job hold a slot, or a share of the cluster, multiplied by the price \
-         γ (gamma) of a machine-second; its unit is γ·s. Wasted share: the part of it that attempts used which did not \
-         finish first. Busy: the share of the cluster's capacity that was in use."
+         γ (gamma) of a machine-second; its unit is γ·s. Wasted share: the part of it that was used by attempts that \
+         did not finish first. Busy: the share of the cluster's capacity that was in use."
             .to_owned(),
     );
     let unfinished: Vec<String> = rows
@@ -347,7 +347,7 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
              Lower bar: the number of copies that finished first. A copy that finishes first saves time; any other copy wastes \
              resources.",
         ),
-        pictures.picture(&wasted.draw(), "The share of the resource that attempts used which did not finish first. A shorter bar is better."),
+        pictures.picture(&wasted.draw(), "The share of the resource that was used by attempts that did not finish first. A shorter bar is better."),
     ]
 }
 

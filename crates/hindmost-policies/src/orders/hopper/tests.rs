@@ -140,7 +140,7 @@ fn each_job_gets_its_fair_share_minus_epsilon() {
 }
 
 #[test]
-fn downstream_work_has_the_weight_of_its_square_root() {
+fn spare_slots_are_shared_by_root_of_downstream_work() {
     // The first job has 4 s of work in maps, and then 16 s of work in reduces: α = 4. The second job is in its last
     // phase: α = 1.
     let dag = vec![phase(4, 1.0, 0.0, &[]), phase(8, 2.0, 0.0, &[0])];

@@ -415,10 +415,14 @@ pub fn number_text(value: f64) -> String {
     }
 }
 
-/// Formats a number like [`number_text`], but sizes below 0.0001 are shown as 0. Suits numbers that have an interval, and
-/// the ends of intervals.
+/// Formats a number like [`number_text`], but sizes below 0.0001 are rounded to 0 or 0.0001. Suits numbers that have an
+/// interval, and the ends of intervals.
 pub fn rounded_text(value: f64) -> String {
-    if value.abs() < SMALLEST_SHOWN { "0".to_owned() } else { number_text(value) }
+    if value.abs() < SMALLEST_SHOWN {
+        decimal((value / SMALLEST_SHOWN).round() * SMALLEST_SHOWN, 1)
+    } else {
+        number_text(value)
+    }
 }
 
 /// Formats a limit of a rule with at most four significant digits.
@@ -521,7 +525,7 @@ mod tests {
         ] {
             assert_eq!(number_text(number), text);
         }
-        assert_eq!([-1.59e-5, 0.0643].map(rounded_text), ["0", "0.0643"]);
+        assert_eq!([-1.59e-5, 8.4e-5, 0.0643].map(rounded_text), ["0", "0.0001", "0.0643"]);
     }
 
     #[test]

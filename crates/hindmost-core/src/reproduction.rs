@@ -166,7 +166,8 @@ pub struct Measured {
     pub value: String,
     /// Mean over seeds, or the value itself if nothing is random; `None` if there is no finite value.
     pub mean: Option<f64>,
-    /// 95% interval of the mean (Student's t over seeds); `None` if nothing is random or there are fewer than two seeds.
+    /// 95% interval of the mean (Student's t over seeds); `None` if nothing is random or there are fewer than two
+    /// seeds.
     pub ci95: Option<[f64; 2]>,
     /// Unit of `mean` and `ci95`, such as `%` or `time units`; may be empty.
     pub unit: String,

@@ -23,7 +23,7 @@ pub(super) const SECONDS_GRID: [f64; 18] = [
 pub(super) struct Digest {
     /// Number of jobs.
     pub jobs: f64,
-    /// Mean flowtime.
+    /// Mean flowtime of a job.
     pub flowtime: f64,
     /// 80th percentile of flowtimes.
     pub flowtime_p80: f64,
@@ -80,7 +80,8 @@ impl Digest {
         }
     }
 
-    /// Returns the share of jobs with a flowtime of at most `seconds`; NaN if [`SECONDS_GRID`] does not have this value.
+    /// Returns the share of jobs with a flowtime of at most `seconds`; NaN if [`SECONDS_GRID`] does not have this
+    /// value.
     pub(super) fn within(&self, seconds: f64) -> f64 {
         at_second(&self.flowtime_by_second, seconds)
     }
@@ -98,7 +99,8 @@ impl Digest {
     }
 }
 
-/// Returns the element of `shares` that belongs to a value of [`SECONDS_GRID`]; NaN if the grid does not have the value.
+/// Returns the element of `shares` that belongs to a value of [`SECONDS_GRID`]; NaN if the grid does not have the
+/// value.
 fn at_second(shares: &[f64], seconds: f64) -> f64 {
     let place = SECONDS_GRID.iter().position(|place| *place == seconds);
     place.and_then(|at| shares.get(at)).copied().unwrap_or(f64::NAN)

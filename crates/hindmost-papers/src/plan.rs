@@ -105,8 +105,8 @@ impl Plan {
         let experiments: Vec<Experiment> =
             self.worlds.iter().map(|(world, policies)| experiment(world, policies)).collect::<Result<_, _>>()?;
         let store = Store::default();
-        // `run_all` keeps the results of all its runs in memory, so it gets the worlds in small batches. A batch has about
-        // eight runs for each thread, so that no thread is idle for long at its end.
+        // `run_all` keeps the results of all its runs in memory, so it gets the worlds in small batches. A batch has
+        // about eight runs for each thread, so that no thread is idle for long at its end.
         let enough = 8 * execution.threads.max(1);
         let mut from = 0;
         while from < experiments.len() {

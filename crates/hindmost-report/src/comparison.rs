@@ -115,8 +115,8 @@ fn table(rows: &[&PolicyResult], seeds: usize, width: u16) -> String {
     draw(&needed, rows, Some(width))
 }
 
-/// Returns true if no policy has finished more than one job on each seed. Percentiles over a single job would all be its
-/// flowtime, so they are not shown.
+/// Returns true if no policy has finished more than one job on each seed. Percentiles over a single job would all be
+/// its flowtime, so they are not shown.
 pub(crate) fn one_job(rows: &[&PolicyResult], seeds: usize) -> bool {
     rows.iter().all(|row| row.jobs.saturating_sub(row.unfinished_jobs) <= seeds as u64)
 }

@@ -1,4 +1,5 @@
-//! Renders the findings about the stragglers in a log as text for the terminal: their cost and causes in words, then tables.
+//! Renders the findings about the stragglers in a log as text for the terminal: their cost and causes in words, then
+//! tables.
 
 use hindmost_core::metrics::{Findings, PhaseFinding, SlowNode};
 use hindmost_math::fit::{Fit, Preferred};
@@ -134,8 +135,8 @@ fn causes(findings: &Findings) -> Vec<String> {
     }
     if found.skew > 0 {
         said.push(format!(
-            "{} of {of_what} had more input than others: split the input more evenly (repartition, smaller splits, salted \
-             keys).",
+            "{} of {of_what} had more input than others: split the input more evenly (repartition, smaller splits, \
+             salted keys).",
             share(found.skew)
         ));
     } else if findings.phases.iter().all(|phase| phase.skew.is_none()) {
@@ -185,7 +186,8 @@ fn node_test(findings: &Findings) -> String {
     )
 }
 
-/// Describes the speculative copies and the machine time that lost and repeated attempts took; `None` if there are none.
+/// Describes the speculative copies and the machine time that lost and repeated attempts took; `None` if there are
+/// none.
 fn speculation(findings: &Findings) -> Option<String> {
     let found = &findings.speculation;
     let time = &findings.machine_time;
@@ -320,8 +322,9 @@ fn explanation(findings: &Findings, width: u16) -> String {
         }
         if preferred(Preferred::Neither) {
             notes.push(
-                "Hill α: neither Pareto nor log-normal fits; α is the tail index of the longest tenth of the durations. light: \
-                 this α is 10 or more, so the longest durations differ little. neither: there is no estimate of α.",
+                "Hill α: neither Pareto nor log-normal fits; α is the tail index of the longest tenth of the \
+                 durations. light: this α is 10 or more, so the longest durations differ little. neither: there is no \
+                 estimate of α.",
             );
         }
     }

@@ -24,7 +24,8 @@ pub struct GanttOptions {
     pub colour: bool,
     /// True to use only ASCII characters.
     pub ascii: bool,
-    /// End of the time axis, in seconds; `None`: the end of the run. Two charts can be compared if they have the same end.
+    /// End of the time axis, in seconds; `None`: the end of the run. Two charts can be compared if they have the same
+    /// end.
     pub until: Option<f64>,
     /// Largest number of lanes that are drawn. More lanes are only counted.
     pub max_lanes: usize,
@@ -86,8 +87,8 @@ struct Chart<'a> {
     /// Number of columns to the left of the vertical line between names and bars.
     margin: usize,
     scale: Scale,
-    /// The tasks with more than one attempt, sorted. Their bars show the task's number, so that readers find all attempts of
-    /// a task.
+    /// The tasks with more than one attempt, sorted. Their bars show the task's number, so that readers find all
+    /// attempts of a task.
     repeated: Vec<TaskId>,
 }
 

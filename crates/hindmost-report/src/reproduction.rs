@@ -52,8 +52,8 @@ pub fn markdown(reproduction: &Reproduction) -> String {
         ];
         row(&mut text, cells.iter());
     }
-    text += "\nThe value shown is measured under the first reading under which the claim's rule holds. If the rule holds \
-             under no reading, it is measured under the first one. The values under all readings are below.\n\n\
+    text += "\nThe value shown is measured under the first reading under which the claim's rule holds. If the rule \
+             holds under no reading, it is measured under the first one. The values under all readings are below.\n\n\
              ## Readings\n\n";
     for reading in &reproduction.readings {
         let _ = writeln!(text, "- **{}**: {}", escaped(&reading.name), escaped(&reading.description));
@@ -105,8 +105,8 @@ fn table_markdown(text: &mut String, table: &DataTable) {
     text.push_str("\n</details>\n");
 }
 
-/// Returns the headings and the rows of a table as text. Half of an interval is in the cell of its value and has no column
-/// of its own.
+/// Returns the headings and the rows of a table as text. Half of an interval is in the cell of its value and has no
+/// column of its own.
 pub(crate) fn as_text(table: &DataTable) -> (Vec<String>, Vec<Vec<String>>) {
     let is_half = |at: usize| at > 0 && table.columns.get(at).is_some_and(|heading| heading.starts_with(HALF));
     let shown: Vec<usize> = (0..table.columns.len()).filter(|at| !is_half(*at)).collect();
@@ -265,8 +265,8 @@ pub(crate) fn counts(reproduction: &Reproduction) -> String {
         }
     }
     format!(
-        "The paper has {}. Under every reading that was run, {all} are reproduced; under some readings, {some}; under no \
-         reading, {none}.",
+        "The paper has {}. Under every reading that was run, {all} are reproduced; under some readings, {some}; under \
+         no reading, {none}.",
         counted(all + some + none, "tested claim")
     )
 }
@@ -326,8 +326,8 @@ mod tests {
         let text = markdown(&example());
         for part in [
             "Made by `hindmost reproduce xu2015 --quick` (hindmost ",
-            "The paper has 2 tested claims. Under every reading that was run, 0 are reproduced; under some readings, 1; under \
-             no reading, 1.",
+            "The paper has 2 tested claims. Under every reading that was run, 0 are reproduced; under some readings, \
+             1; under no reading, 1.",
             "| Figure 2 | SDA is faster (IV-C) | −61% [−62, −60] | oracle | −61% to −40% | reproduced under 1 of 2 readings |",
             "| early | mean flowtime against Mantri | −40% [−41, −39] | no |",
             "**Not reproduced**: measured 61% [60, 62], expected from −65% to −55%. Rule: from −65% to −55%. a\\|b",

@@ -1,5 +1,5 @@
-//! Draws tables for the terminal. If a table is too wide, its least important columns are removed; if it is still too wide,
-//! its names are shortened.
+//! Draws tables for the terminal. If a table is too wide, its least important columns are removed; if it is still too
+//! wide, its names are shortened.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
@@ -11,15 +11,15 @@ pub(crate) const STYLE: TableStyle = TableStyle::new().header_separator(LineStyl
 /// A column of a table whose rows show values of type `T`.
 pub(crate) struct Column<T> {
     pub(crate) heading: &'static str,
-    /// Smallest terminal width, in columns of text, at which the column is shown; 0: the column is always shown. If a table
-    /// is too wide, the column with the largest `from_width` is removed first.
+    /// Smallest terminal width, in columns of text, at which the column is shown; 0: the column is always shown. If a
+    /// table is too wide, the column with the largest `from_width` is removed first.
     pub(crate) from_width: u16,
     /// Formats the cell for a row.
     pub(crate) cell: fn(&T) -> String,
 }
 
-/// Draws a table in at most `width` columns of text, if possible. `draw` receives the columns to show and the largest width
-/// of names. This width is `name_width` as long as columns can be removed, and shrinks after that.
+/// Draws a table in at most `width` columns of text, if possible. `draw` receives the columns to show and the largest
+/// width of names. This width is `name_width` as long as columns can be removed, and shrinks after that.
 pub(crate) fn narrowed<'c, T: 'c>(
     columns: impl IntoIterator<Item = &'c Column<T>>,
     width: u16,
@@ -66,8 +66,8 @@ pub(crate) fn draw(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
     finished(&mut table, 0)
 }
 
-/// Returns a table as text. Names are aligned to the left, and numbers to the right with `padding` spaces after them. Lines
-/// do not end with spaces.
+/// Returns a table as text. Names are aligned to the left, and numbers to the right with `padding` spaces after them.
+/// Lines do not end with spaces.
 pub(crate) fn finished(table: &mut Table, padding: u16) -> String {
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right });

@@ -16,15 +16,15 @@ pub fn columns(line: &str) -> usize {
     if line.is_ascii() {
         return line.len();
     }
-    // Tables measure the text, so that the width is the space that tables reserve for it. The letter x is added because a
-    // table's column has at least one column of text, but a single combining mark takes none.
+    // Tables measure the text, so that the width is the space that tables reserve for it. The letter x is added because
+    // a table's column has at least one column of text, but a single combining mark takes none.
     let mut table = Table::new();
     table.add_row([format!("x{line}")]);
     table.column_max_content_widths().first().map_or(0, |columns| usize::from(*columns).saturating_sub(1))
 }
 
-/// Replaces characters that a terminal does not show, but that may have an effect, by escape sequences: control characters,
-/// marks of the writing direction, invisible spaces, and code points that are no characters.
+/// Replaces characters that a terminal does not show, but that may have an effect, by escape sequences: control
+/// characters, marks of the writing direction, invisible spaces, and code points that are no characters.
 pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -43,8 +43,8 @@ pub fn escaped(text: &str) -> String {
     shown
 }
 
-/// Escapes a name and shortens it to at most `width` columns. The ellipsis replaces the middle, because similar names usually
-/// differ at their beginning or end.
+/// Escapes a name and shortens it to at most `width` columns. The ellipsis replaces the middle, because similar names
+/// usually differ at their beginning or end.
 pub fn name(name: &str, width: usize, ellipsis: &str) -> String {
     // Only the letters that may be shown are read, because names can be very long.
     let most = width.saturating_mul(4).max(16);
@@ -77,9 +77,9 @@ pub fn beginning(line: &str, width: usize, ellipsis: &str) -> String {
         + &ellipsis[..if width == 0 { 0 } else { ellipsis.len() }]
 }
 
-/// Escapes names and shortens each of them to at most `width` columns. If some names are too long, the common ending of all
-/// names is removed first (such as a domain), then their common beginning (such as a cluster's name), so that the names stay
-/// different.
+/// Escapes names and shortens each of them to at most `width` columns. If some names are too long, the common ending of
+/// all names is removed first (such as a domain), then their common beginning (such as a cluster's name), so that the
+/// names stay different.
 pub fn names(names: &[impl AsRef<str>], width: usize, ellipsis: &str) -> Vec<String> {
     let mut parts: Vec<String> = names.iter().map(|name| escaped(name.as_ref())).collect();
     for at_end in [true, false] {
@@ -131,8 +131,8 @@ pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
-/// Wraps text at spaces into lines of at most `width` columns, and indents all lines but the first. A word that is longer than
-/// a line is broken. A number in groups of digits, such as `1 000`, is not broken.
+/// Wraps text at spaces into lines of at most `width` columns, and indents all lines but the first. A word that is
+/// longer than a line is broken. A number in groups of digits, such as `1 000`, is not broken.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let space = width.saturating_sub(indent).max(1);
     let (mut lines, mut line) = (Vec::new(), String::new());
@@ -164,8 +164,8 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     lines.join(&format!("\n{}", " ".repeat(indent)))
 }
 
-/// Wraps text into lines of at most `width` columns. The first line begins with `indent`, and each other line with as many
-/// spaces. The text ends with a line feed.
+/// Wraps text into lines of at most `width` columns. The first line begins with `indent`, and each other line with as
+/// many spaces. The text ends with a line feed.
 pub fn indented(indent: &str, text: &str, width: usize) -> String {
     let space = width.saturating_sub(columns(indent)).max(1);
     let lines = wrapped(text, space, 0).replace('\n', &format!("\n{}", " ".repeat(columns(indent))));

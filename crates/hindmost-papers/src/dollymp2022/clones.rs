@@ -64,24 +64,45 @@ pub(super) fn figure(light: &Light, heavy: &Heavy, runs: &Runs) -> Figure {
             cases(heavy)
                 .flat_map(|case| changes(std::slice::from_ref(case), runs, value, D2, D0, |run| run.flowtime))
                 .collect(),
-            "Section 6.3 claims, from traces at ten times its low load, that clones save 10% of the flowtime for 2% more \
-             resource usage.",
+            "Section 6.3 claims, from traces at ten times its low load, that clones save 10% of the flowtime for 2% \
+             more resource usage.",
         ),
     ];
     let flowtime: fn(&Digest) -> f64 = |run| run.flowtime;
     let resource: fn(&Digest) -> f64 = |run| run.resource;
     Figure {
         name: "Clones and order".to_owned(),
-        about: "The comparison of DollyMP⁰ with the other policies shows the effect of its order of jobs. The Capacity \
-                Scheduler also speculates, which DollyMP⁰ does not. The comparison of DollyMP¹, DollyMP² and DollyMP³ with \
-                DollyMP⁰ shows the effect of the clones."
-            .to_owned(),
+        about:
+            "The comparison of DollyMP⁰ with the other policies shows the effect of its order of jobs. The Capacity \
+                Scheduler also speculates, which DollyMP⁰ does not. The comparison of DollyMP¹, DollyMP² and DollyMP³ \
+                with DollyMP⁰ shows the effect of the clones."
+                .to_owned(),
         claims,
         tables: vec![
-            table("Light load: change of the mean flowtime in per cent; A / B is A compared with B", light.mixed.iter(), runs, flowtime),
-            table("Light load: change of the mean resource usage in per cent; A / B is A compared with B", light.mixed.iter(), runs, resource),
-            table("Heavy load: change of the mean flowtime in per cent; A / B is A compared with B", cases(heavy), runs, flowtime),
-            table("Heavy load: change of the mean resource usage in per cent; A / B is A compared with B", cases(heavy), runs, resource),
+            table(
+                "Light load: change of the mean flowtime in per cent; A / B is A compared with B",
+                light.mixed.iter(),
+                runs,
+                flowtime,
+            ),
+            table(
+                "Light load: change of the mean resource usage in per cent; A / B is A compared with B",
+                light.mixed.iter(),
+                runs,
+                resource,
+            ),
+            table(
+                "Heavy load: change of the mean flowtime in per cent; A / B is A compared with B",
+                cases(heavy),
+                runs,
+                flowtime,
+            ),
+            table(
+                "Heavy load: change of the mean resource usage in per cent; A / B is A compared with B",
+                cases(heavy),
+                runs,
+                resource,
+            ),
         ],
     }
 }

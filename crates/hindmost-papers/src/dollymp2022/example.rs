@@ -14,8 +14,8 @@ use hindmost_sim::experiment::{Experiment, Jobs};
 use hindmost_sim::output::Output;
 use hindmost_sim::scenario::Scenario;
 
-/// The example's jobs as an exact workload. Job 1 demands the whole server for 10 s. Jobs 2 and 3 demand a quarter of it
-/// for 8 s. With two copies they take 6 s, because the second copy takes 6 s.
+/// The example's jobs as an exact workload. Job 1 demands the whole server for 10 s. Jobs 2 and 3 demand a quarter of
+/// it for 8 s. With two copies they take 6 s, because the second copy takes 6 s.
 const JOBS: &str = r#"{"job":"1","arrival":0,"phases":[{"name":"all","after":[],"demand":{"cpus":1},"mean":10,"sd":null,"tasks":[[10]]}]}
 {"job":"2","arrival":0,"phases":[{"name":"all","after":[],"demand":{"cpus":0.25},"mean":8,"sd":null,"tasks":[[8,6]]}]}
 {"job":"3","arrival":0,"phases":[{"name":"all","after":[],"demand":{"cpus":0.25},"mean":8,"sd":null,"tasks":[[8,6]]}]}
@@ -102,11 +102,11 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     let columns = ["policy", "job 1 ends", "job 2 ends", "job 3 ends", "sum"].map(str::to_owned).to_vec();
     Ok(Figure {
         name: "Figure 2".to_owned(),
-        about: "One server of capacity 1. Job 1 demands all of it for 10 s. Jobs 2 and 3 demand a quarter each for 8 s, or for \
-                6 s with two copies. The paper gives the four sums. They fit Tetris only if its ε is below 0.094, with p = \
-                demand × time; otherwise Tetris has the other order of jobs. Here ε = 0.05. DollyMP has r = 0 and no budget \
-                δ, because in the example clones hold half of the server. Both copies of a task run on the only server \
-                (`per_node=2`), although the paper allows one copy of a task on a server."
+        about: "One server of capacity 1. Job 1 demands all of it for 10 s. Jobs 2 and 3 demand a quarter each for 8 \
+                s, or for 6 s with two copies. The paper gives the four sums. They fit Tetris only if its ε is below \
+                0.094, with p = demand × time; otherwise Tetris has the other order of jobs. Here ε = 0.05. DollyMP \
+                has r = 0 and no budget δ, because in the example clones hold half of the server. Both copies of a \
+                task run on the only server (`per_node=2`), although the paper allows one copy of a task on a server."
             .to_owned(),
         claims,
         tables: vec![DataTable::new("Completion times in seconds", columns, rows)],

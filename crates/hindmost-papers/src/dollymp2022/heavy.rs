@@ -39,8 +39,8 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Heavy, SimulationEr
     Ok(made)
 }
 
-/// Measures by how many per cent `what` changes from the second policy to the first, for every reading, with the `PageRank`
-/// jobs and with the `WordCount` jobs.
+/// Measures by how many per cent `what` changes from the second policy to the first, for every reading, with the
+/// `PageRank` jobs and with the `WordCount` jobs.
 fn both(heavy: &Heavy, runs: &Runs, value: &str, (policy, base): (Of, Of), what: fn(&Digest) -> f64) -> Vec<Measured> {
     let mut measured = changes(&heavy.pagerank, runs, value, policy, base, what);
     measured.extend(changes(&heavy.wordcount, runs, value, policy, base, what));
@@ -78,8 +78,8 @@ pub(super) fn figure_5(heavy: &Heavy, runs: &Runs) -> Figure {
             "",
         ),
         Claim::judge(
-            "PageRank's running times are much smaller under DollyMP than under the Capacity Scheduler, and WordCount's \
-             likewise",
+            "PageRank's running times are much smaller under DollyMP than under the Capacity Scheduler, and \
+             WordCount's likewise",
             "6.2.2, Fig. 5",
             Expected::below(0.0),
             both(heavy, runs, "mean running time of DollyMP² compared with Capacity", (D2, Of::Capacity), |run| {
@@ -119,9 +119,9 @@ pub(super) fn figure_5(heavy: &Heavy, runs: &Runs) -> Figure {
     }
     Figure {
         name: "Figure 5".to_owned(),
-        about: "Two experiments on the cluster of Fig. 4: 500 PageRank jobs, and 500 WordCount jobs. A job arrives every 20 s, \
-                so the offered load of each experiment is 2.29. The running time of a job is the time from the start of its \
-                first task to its finish."
+        about: "Two experiments on the cluster of Fig. 4: 500 PageRank jobs, and 500 WordCount jobs. A job arrives \
+                every 20 s, so the offered load of each experiment is 2.29. The running time of a job is the time from \
+                the start of its first task to its finish."
             .to_owned(),
         claims,
         tables,
@@ -144,8 +144,9 @@ pub(super) fn figure_6(heavy: &Heavy, runs: &Runs) -> Figure {
             "6.2.2, Fig. 6",
             Expected::at_least(80.0),
             within("DollyMP²", D2),
-            "Most is taken as at least 80%. At an offered load of 2.29, the cluster needs 22 900 s for the work that arrives in \
-             10 000 s, under any order of jobs. So if four fifths of the jobs finish early, the others finish much later.",
+            "Most is taken as at least 80%. At an offered load of 2.29, the cluster needs 22 900 s for the work that \
+             arrives in 10 000 s, under any order of jobs. So if four fifths of the jobs finish early, the others \
+             finish much later.",
         ),
         Claim::judge(
             "Only 60% of the jobs finish within 6000 s under Tetris",
@@ -186,16 +187,17 @@ pub(super) fn figure_7(heavy: &Heavy, runs: &Runs) -> Figure {
             "6.2.2, Fig. 7; 1",
             Expected::near(-50.0, 5.0),
             total("Capacity with speculation", Of::Capacity),
-            "If jobs have nearly the same size, first in, first out is nearly the best order, and no other order can halve its \
-             flowtime. The more the sizes of jobs differ, the more another order can gain.",
+            "If jobs have nearly the same size, first in, first out is nearly the best order, and no other order can \
+             halve its flowtime. The more the sizes of jobs differ, the more another order can gain.",
         ),
         Claim::judge(
             "DollyMP reduces the total flowtime by nearly 30% against Tetris",
             "6.2.2, Fig. 7",
             Expected::near(-30.0, 5.0),
             total("Tetris", Of::Tetris),
-            "Tetris adds a term for remaining work to its alignment score. With this term it orders these jobs as DollyMP \
-             does. Without it, Tetris serves them first in, first out, because all tasks of a phase have the same demand.",
+            "Tetris adds a term for remaining work to its alignment score. With this term it orders these jobs as \
+             DollyMP does. Without it, Tetris serves them first in, first out, because all tasks of a phase have the \
+             same demand.",
         ),
         Claim::judge(
             "DollyMP reduces the flowtime by nearly 40% against Tetris",
@@ -228,10 +230,9 @@ pub(super) fn figure_7(heavy: &Heavy, runs: &Runs) -> Figure {
     ];
     Figure {
         name: "Figure 7".to_owned(),
-        about:
-            "The sum of the flowtimes of all jobs of Fig. 6; the runs end when the last job is done. The tables of Fig. 6 have \
-                the means."
-                .to_owned(),
+        about: "The sum of the flowtimes of all jobs of Fig. 6; the runs end when the last job is done. The tables of \
+                Fig. 6 have the means."
+            .to_owned(),
         claims,
         tables: Vec::new(),
     }

@@ -58,8 +58,8 @@ pub(super) fn figure_1(light: &Light, runs: &Runs) -> Figure {
             "2, Fig. 1",
             Expected::near(0.0, 5.0),
             mean("mean running time of DollyMP⁰ compared with Capacity with speculation", D0),
-            "The paper says that the Capacity Scheduler's speculation does not help because its backups start too late. In \
-             readings in which speculation helps, DollyMP⁰ is much slower because it does not speculate.",
+            "The paper says that the Capacity Scheduler's speculation does not help because its backups start too \
+             late. In readings in which speculation helps, DollyMP⁰ is much slower because it does not speculate.",
         ),
         Claim::judge(
             "Running times are much more stable under DollyMP¹ than under the Capacity Scheduler",
@@ -78,9 +78,9 @@ pub(super) fn figure_1(light: &Light, runs: &Runs) -> Figure {
     ];
     Figure {
         name: "Figure 1".to_owned(),
-        about: "A WordCount job with 4 GB of input (64 maps, 40 reduces) runs 8 times, each time after the previous one has \
-                finished. The paper's cluster has nodes of unequal speed, and other work runs on them. Here, the tail of the \
-                durations and the correlation between copies of a task represent both."
+        about: "A WordCount job with 4 GB of input (64 maps, 40 reduces) runs 8 times, each time after the previous \
+                one has finished. The paper's cluster has nodes of unequal speed, and other work runs on them. Here, \
+                the tail of the durations and the correlation between copies of a task represent both."
             .to_owned(),
         claims,
         tables: vec![means_table("Figure 1", cases, runs)],
@@ -90,7 +90,8 @@ pub(super) fn figure_1(light: &Light, runs: &Runs) -> Figure {
 pub(super) fn figure_4(light: &Light, runs: &Runs) -> Figure {
     let cases = &light.mixed;
     let flowtime = |value: &str, policy, base| changes(cases, runs, value, policy, base, |run| run.flowtime);
-    // Measures by how many per cent flowtimes are longer than running times: by the time that jobs wait for their start.
+    // Measures by how many per cent flowtimes are longer than running times: by the time that jobs wait for their
+    // start.
     let waiting = |case: &Compared| {
         let values = each(&case.get(runs, D2), |run| 100.0 * (run.flowtime / run.running - 1.0));
         Measured::over_seeds(
@@ -113,8 +114,8 @@ pub(super) fn figure_4(light: &Light, runs: &Runs) -> Figure {
             "1",
             Expected::near(-15.0, 5.0),
             flowtime("mean flowtime of DollyMP² compared with Capacity with speculation", D2, Of::Capacity),
-            "This is the comparison for which section 6.2.1 claims 10%. The section Clones and order compares DollyMP² with \
-             DollyMP⁰, which differ only in their clones.",
+            "This is the comparison for which section 6.2.1 claims 10%. The section Clones and order compares DollyMP² \
+             with DollyMP⁰, which differ only in their clones.",
         ),
         Claim::judge(
             "Nearly 95% of the jobs complete within 350 s under DollyMP²",
@@ -181,9 +182,9 @@ pub(super) fn figure_4(light: &Light, runs: &Runs) -> Figure {
     }
     Figure {
         name: "Figure 4".to_owned(),
-        about: "100 jobs arrive 200 s apart on the paper's 30 nodes with 328 cores. Half of them are WordCount jobs (128 to \
-                192 maps of 30 s, 80 to 120 reduces of 27 s), half are PageRank jobs (three iterations of 100 to 150 tasks of \
-                20 s). A task needs two cores. The offered load is 0.23."
+        about: "100 jobs arrive 200 s apart on the paper's 30 nodes with 328 cores. Half of them are WordCount jobs \
+                (128 to 192 maps of 30 s, 80 to 120 reduces of 27 s), half are PageRank jobs (three iterations of 100 \
+                to 150 tasks of 20 s). A task needs two cores. The offered load is 0.23."
             .to_owned(),
         claims,
         tables,

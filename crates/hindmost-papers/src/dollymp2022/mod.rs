@@ -1,5 +1,6 @@
 //! Reproduces Figures 1, 2 and 4 to 7 of Xu, Liu & Lau, *Multi Resource Scheduling with Task Cloning in Heterogeneous
-//! Clusters*, ICPP 2022 (`DollyMP`). Figure 3 shows the architecture. Figures 8 to 11 need traces and are not reproduced.
+//! Clusters*, ICPP 2022 (`DollyMP`). Figure 3 shows the architecture. Figures 8 to 11 need traces and are not
+//! reproduced.
 
 mod clones;
 mod example;
@@ -59,8 +60,9 @@ pub fn dollymp2022_runs(quick: bool) -> u64 {
     plan(&Scale::new(quick)).map_or(0, |(plan, _)| plan.runs())
 }
 
-/// Reproduces the experiments of Xu, Liu & Lau 2022 on a simulation of their cluster of 30 nodes. If `quick` is true, there
-/// are 3 seeds instead of 5, fewer readings at heavy load, and sweeps with fewer points. `execution.output` is ignored.
+/// Reproduces the experiments of Xu, Liu & Lau 2022 on a simulation of their cluster of 30 nodes. If `quick` is true,
+/// there are 3 seeds instead of 5, fewer readings at heavy load, and sweeps with fewer points. `execution.output` is
+/// ignored.
 ///
 /// # Errors
 /// If a simulation fails or is interrupted.
@@ -72,31 +74,31 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
     let (plan, simulated) = plan(scale)?;
     let runs = plan.run(execution)?;
     let mut notes = vec![
-        "A simulated value is the mean over seeds, with its 95% interval by Student's t. All policies run the same jobs on \
-         a seed, so a change between two policies is computed for each seed. For the mean flowtime of DollyMP² compared \
-         with Tetris, −30% means that DollyMP²'s mean flowtime is 30% lower."
+        "A simulated value is the mean over seeds, with its 95% interval by Student's t. All policies run the same \
+         jobs on a seed, so a change between two policies is computed for each seed. For the mean flowtime of DollyMP² \
+         compared with Tetris, −30% means that DollyMP²'s mean flowtime is 30% lower."
             .to_owned(),
-        "Each claim has a rule, which is the same under every reading. The claim is reproduced if its rule holds under all \
-         readings that were run; otherwise the verdict says under how many readings it holds. If the paper claims a number, \
-         the rule allows a difference of 5 percentage points unless it says otherwise. If the paper claims a direction, \
-         such as faster or more, the whole 95% interval must lie on that side."
+        "Each claim has a rule, which is the same under every reading. The claim is reproduced if its rule holds under \
+         all readings that were run; otherwise the verdict says under how many readings it holds. If the paper claims \
+         a number, the rule allows a difference of 5 percentage points unless it says otherwise. If the paper claims a \
+         direction, such as faster or more, the whole 95% interval must lie on that side."
             .to_owned(),
-        "The authors measured on 30 nodes of their own; this is a simulation of these nodes. The paper gives no numbers of \
-         tasks, durations or demands. They were chosen once, so that the offered load is 2.29 with 20 s between jobs, and \
-         were not fitted to any claim. The simulation leaves out unequal node speeds, other work on the nodes, the network, \
-         delay assignment and locality."
+        "The authors measured on 30 nodes of their own; this is a simulation of these nodes. The paper gives no \
+         numbers of tasks, durations or demands. They were chosen once, so that the offered load is 2.29 with 20 s \
+         between jobs, and were not fitted to any claim. The simulation leaves out unequal node speeds, other work on \
+         the nodes, the network, delay assignment and locality."
             .to_owned(),
-        "DollyMPⁿ is DollyMP with up to n clones of a task; it does not speculate. Capacity is YARN's Capacity Scheduler \
-         with one queue and with Hadoop's speculation. The offered load is the work that arrives in a second, divided by \
-         the work that the cluster can do in a second."
+        "DollyMPⁿ is DollyMP with up to n clones of a task; it does not speculate. Capacity is YARN's Capacity \
+         Scheduler with one queue and with Hadoop's speculation. The offered load is the work that arrives in a \
+         second, divided by the work that the cluster can do in a second."
             .to_owned(),
         "Figure 3 of the paper shows the system's architecture. Figures 8 to 11 need traces and are not reproduced."
             .to_owned(),
     ];
     if scale.quick {
         notes.push(format!(
-            "This is the quick version. It has {} seeds instead of 5, so intervals are wider, fewer readings at heavy load, \
-             and sweeps with fewer values.",
+            "This is the quick version. It has {} seeds instead of 5, so intervals are wider, fewer readings at heavy \
+             load, and sweeps with fewer values.",
             scale.seeds
         ));
     }

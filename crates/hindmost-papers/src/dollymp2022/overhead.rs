@@ -1,5 +1,5 @@
-//! Section 6.3.3: how long a round of decisions takes. Times differ in every run, so they are no part of the reproduction,
-//! and the command prints them separately. The reproduction contains how many copies these rounds start.
+//! Section 6.3.3: how long a round of decisions takes. Times differ in every run, so they are no part of the
+//! reproduction, and the command prints them separately. The reproduction contains how many copies these rounds start.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use hindmost_core::reproduction::{Cell, DataTable, Figure};
 
 use hindmost_sim::driver::SimulationError;
 
-/// The measured policies.
+/// The policies whose decision times are measured.
 const POLICIES: [&str; 6] =
     ["tetris", "drf", "dollymp(clones=0)", "dollymp(clones=1)", "dollymp(clones=2)", "dollymp(clones=3)"];
 /// The measured numbers of jobs and machines.
@@ -51,12 +51,12 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     let caption = "Section 6.3.3: number of copies that a round starts, originals included".to_owned();
     Ok(Figure {
         name: "Scheduling overhead".to_owned(),
-        about: "The paper claims that scheduling takes less than 20 ms for all jobs on its cluster, and less than 50 ms for \
-                1 000 jobs on 30 000 machines (6.3.3). The time of a round differs between runs and computers, so this page \
-                has no times. The command `hindmost reproduce` prints times on your computer, and docs/performance.md has \
-                times on a known one. The table shows how many copies these rounds start. The machines have the \
-                capacities of Figure 4's nodes. Each job has a first phase of 1 to 50 tasks and a second phase. The first \
-                phases have 40 different demands."
+        about: "The paper claims that scheduling takes less than 20 ms for all jobs on its cluster, and less than 50 \
+                ms for 1 000 jobs on 30 000 machines (6.3.3). The time of a round differs between runs and computers, \
+                so this page has no times. The command `hindmost reproduce` prints times on your computer, and \
+                docs/performance.md has times on a known one. The table shows how many copies these rounds start. The \
+                machines have the capacities of Figure 4's nodes. Each job has a first phase of 1 to 50 tasks and a \
+                second phase. The first phases have 40 different demands."
             .to_owned(),
         claims: Vec::new(),
         tables: vec![DataTable::new(&caption, columns.map(str::to_owned).to_vec(), rows)],

@@ -24,8 +24,8 @@ const GB: f64 = 1024.0 * 1024.0 * 1024.0;
 pub enum Machines {
     /// Machines with one slot.
     OneSlot,
-    /// Machines with different numbers of cores and amounts of memory. As in Xu, Liu & Lau 2022, 2 of 30 machines have 24
-    /// cores and 48 GB, 7 have 16 cores and 32 or 64 GB, and 21 have 8 cores and 16 GB.
+    /// Machines with different numbers of cores and amounts of memory. As in Xu, Liu & Lau 2022, 2 of 30 machines have
+    /// 24 cores and 48 GB, 7 have 16 cores and 32 or 64 GB, and 21 have 8 cores and 16 GB.
     Heterogeneous,
 }
 
@@ -105,8 +105,8 @@ fn phase(
     }
 }
 
-/// Creates job `number`. For one-slot machines it has one phase of 1 to 50 tasks. For heterogeneous machines it has a first
-/// phase of 1 to 50 tasks, with one of 40 demands, and a second phase of 1 to 20 tasks.
+/// Creates job `number`. For one-slot machines it has one phase of 1 to 50 tasks. For heterogeneous machines it has a
+/// first phase of 1 to 50 tasks, with one of 40 demands, and a second phase of 1 to 20 tasks.
 fn job(number: u32, machines: Machines) -> Result<Arc<JobSpec>, DistributionError> {
     let mean = 1.0 + f64::from(number % 7) / 2.0;
     let phases = match machines {
@@ -177,7 +177,8 @@ impl Case {
         self.step(&Event::JobArrived { job: JobId(number), spec }).map(drop)
     }
 
-    /// Passes an event to the session and returns the policy's decisions. A decision that the cluster refuses is an error.
+    /// Passes an event to the session and returns the policy's decisions. A decision that the cluster refuses is an
+    /// error.
     fn step(&mut self, event: &Event) -> Result<Vec<Decision>, OverheadError> {
         let mut answers = Answers::default();
         self.session.step(Time::ZERO, event, &mut answers)?;
@@ -196,7 +197,7 @@ impl Case {
     /// Adds one more job, makes a round, and returns the number of attempts that the round starts.
     ///
     /// # Errors
-    /// Those of [`Case::decide`].
+    /// If the policy makes a decision that the state does not allow.
     pub fn after_one_arrival(&mut self) -> Result<usize, OverheadError> {
         self.arrive(self.size.jobs)?;
         self.decide()
@@ -210,8 +211,8 @@ mod tests {
     #[test]
     fn the_first_round_starts_all_tasks_and_clones() {
         let size = Size { machines: 300, jobs: 10 };
-        // Job n has 1 + n tasks on one-slot machines and 1 + (7n mod 50) tasks in its first phase on heterogeneous ones.
-        // The sums for n from 0 to 9 are 55 and 225. With two clones of each task there are 3 · 225 attempts.
+        // Job n has 1 + n tasks on one-slot machines and 1 + (7n mod 50) tasks in its first phase on heterogeneous
+        // ones. The sums for n from 0 to 9 are 55 and 225. With two clones of each task there are 3 · 225 attempts.
         for (machines, policy, copies) in [
             (Machines::OneSlot, "fifo", 55),
             (Machines::Heterogeneous, "tetris", 225),

@@ -64,12 +64,13 @@ fn spread(world: &mut World) {
 pub(super) const ALL: &[Filled] = &[
     Filled {
         name: BASE,
-        description: "The base reading; each other reading changes a part of it. Durations are Pareto distributed with α = \
-                      2.5, and the durations of a task's copies are independent. Numbers of tasks are within 20% of their \
-                      mean. Policies decide every 5 s. The remaining time of a copy is known once a fifth of its work is \
-                      done; the Capacity Scheduler's speculation needs it, DollyMP does not. Clones have no budget. They \
-                      start after originals have been tried on all nodes, and when a copy finishes, the other copies of the \
-                      task are stopped. The paper specifies none of this. It sets δ = 0.3 but does not say what δ is.",
+        description: "The base reading; each other reading changes a part of it. Durations are Pareto distributed with \
+                      α = 2.5, and the durations of a task's copies are independent. Numbers of tasks are within 20% \
+                      of their mean. Policies decide every 5 s. The remaining time of a copy is known once a fifth of \
+                      its work is done; the Capacity Scheduler's speculation needs it, DollyMP does not. Clones have \
+                      no budget. They start after originals have been tried on all nodes, and when a copy finishes, \
+                      the other copies of the task are stopped. The paper specifies none of this. It sets δ = 0.3 but \
+                      does not say what δ is.",
         change: |_| {},
         dollymp: "",
         tetris: "tetris",
@@ -110,8 +111,8 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "wide sizes",
-        description: "Numbers of tasks are uniformly distributed from a tenth of their mean to 1.9 times the mean. The mean \
-                      and the load are as in the base reading.",
+        description: "Numbers of tasks are uniformly distributed from a tenth of their mean to 1.9 times the mean. The \
+                      mean and the load are as in the base reading.",
         change: widen,
         dollymp: "",
         tetris: "tetris",
@@ -128,8 +129,8 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "log-normal sizes",
-        description: "Numbers of tasks are log-normally distributed. Their mean is as in the base reading, and their standard \
-                      deviation is as large as the mean.",
+        description: "Numbers of tasks are log-normally distributed. Their mean is as in the base reading, and their \
+                      standard deviation is as large as the mean.",
         change: spread,
         dollymp: "",
         tetris: "tetris",

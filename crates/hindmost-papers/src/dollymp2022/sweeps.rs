@@ -1,5 +1,5 @@
-//! Tables that show how the tail of durations, the correlation of copies, the load, the slot and the budget of clones change
-//! the results.
+//! Tables that show how the tail of durations, the correlation of copies, the load, the slot and the budget of clones
+//! change the results.
 
 use hindmost_core::reproduction::{Cell, DataTable, Figure, Plot, PlotShape};
 use hindmost_math::statistics::mean;
@@ -25,7 +25,8 @@ struct Sweep {
 /// The runs that all tables need.
 pub(super) struct Sweeps(Vec<Sweep>);
 
-/// Offered load if a job arrives every second: a job needs 15 000 core-seconds on average, and the cluster has 328 cores.
+/// Offered load if a job arrives every second: a job needs 15 000 core-seconds on average, and the cluster has 328
+/// cores.
 const LOAD_AT_GAP_1: f64 = 15_000.0 / 328.0;
 
 pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Sweeps, SimulationError> {
@@ -159,10 +160,9 @@ fn table(sweep: &Sweep, runs: &Runs) -> DataTable {
 pub(super) fn figure(sweeps: &Sweeps, runs: &Runs) -> Figure {
     Figure {
         name: "Sweeps".to_owned(),
-        about:
-            "The paper does not specify these quantities, but its claims depend on them. Each table changes one of them in the \
-                base reading. Half of the jobs are WordCount jobs, half are PageRank jobs."
-                .to_owned(),
+        about: "The paper does not specify these quantities, but its claims depend on them. Each table changes one of \
+                them in the base reading. Half of the jobs are WordCount jobs, half are PageRank jobs."
+            .to_owned(),
         claims: Vec::new(),
         tables: sweeps.0.iter().map(|sweep| table(sweep, runs)).collect(),
     }

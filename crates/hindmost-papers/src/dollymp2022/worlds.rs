@@ -9,7 +9,7 @@ use crate::digest::{Digest, SECONDS_GRID, average, average_shares, change, each}
 use crate::plan::{Handle, Plan, Runs, World};
 use hindmost_sim::driver::SimulationError;
 
-/// A compared policy.
+/// One of the compared policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
     Capacity,
@@ -37,8 +37,8 @@ impl Of {
         }
     }
 
-    /// Returns the policy as it is written on the command line. `added` are further parameters of `DollyMP`, each after a
-    /// comma.
+    /// Returns the policy as it is written on the command line. `added` are further parameters of `DollyMP`, each after
+    /// a comma.
     fn policy(self, added: &str) -> String {
         match self {
             Of::Capacity => "capacity+hadoop".to_owned(),
@@ -171,7 +171,8 @@ pub(super) fn percentages(
     cases.iter().map(one).collect()
 }
 
-/// Returns a table of means over seeds, with a row for each policy under each reading. `figures` names the paper's figures.
+/// Returns a table of means over seeds, with a row for each policy under each reading. `figures` names the paper's
+/// figures.
 pub(super) fn means_table(figures: &str, cases: &[Compared], runs: &Runs) -> DataTable {
     let columns = [
         "policy, reading",
@@ -184,8 +185,8 @@ pub(super) fn means_table(figures: &str, cases: &[Compared], runs: &Runs) -> Dat
         "copies of a task, without its first attempt",
     ];
     let caption = format!(
-        "{figures}: means over seeds. Times in seconds, resource usage in γ·s; spread is the standard deviation divided by \
-         the mean"
+        "{figures}: means over seeds. Times in seconds, resource usage in γ·s; spread is the standard deviation \
+         divided by the mean"
     );
     let what: [fn(&Digest) -> f64; 7] = [
         |run| run.jobs,
@@ -208,8 +209,8 @@ pub(super) fn means_table(figures: &str, cases: &[Compared], runs: &Runs) -> Dat
     DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows)
 }
 
-/// Returns a table of cumulative shares of jobs, with a row for each policy and a column for each value of [`SECONDS_GRID`]
-/// in the range `seconds`. `variable` is the quantity by which the shares are given.
+/// Returns a table of cumulative shares of jobs, with a row for each policy and a column for each value of
+/// [`SECONDS_GRID`] in the range `seconds`. `variable` is the quantity by which the shares are given.
 pub(super) fn shares_table(
     caption: &str,
     variable: &str,

@@ -66,11 +66,12 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     );
     Ok(Figure {
         name: "Figure 1".to_owned(),
-        about: "The dual gradient projection for problem P2. There are four jobs of 10, 20, 5 and 10 tasks with μ = 1, 2, \
-                1, 2 and α = 2 on 100 machines, and r = 8. The figure does not name γ; here it is 0.01. The paper's stopping \
-                test compares c^{k+1} with itself. Here it compares c^{k+1} with c^k, and the multipliers must have \
-                converged, too. Nothing is random: every number follows from the formulas."
-            .to_owned(),
+        about:
+            "The dual gradient projection for problem P2. There are four jobs of 10, 20, 5 and 10 tasks with μ = 1, \
+                2, 1, 2 and α = 2 on 100 machines, and r = 8. The figure does not name γ; here it is 0.01. The paper's \
+                stopping test compares c^{k+1} with itself. Here it compares c^{k+1} with c^k, and the multipliers \
+                must have converged, too. Nothing is random: every number follows from the formulas."
+                .to_owned(),
         claims: claims(&printed, &smaller, &best, &tried),
         tables: vec![optimum, steps, trace(PRINTED, &printed), trace(SMALLER_STEPS, &smaller)],
     })
@@ -106,9 +107,9 @@ fn claims(
                 "copies from the optimum",
             )],
             format!(
-                "In the last 50 of {} iterations with the printed steps, a number of copies c still changes by up to {:.1} \
-                 copies from one iteration to the next. The step η₁ for the multiplier ν is too large: ν is in hundredths, \
-                 but each iteration adds η₁ times the excess of machines, Σ m·c − N, which is in tens.",
+                "In the last 50 of {} iterations with the printed steps, a number of copies c still changes by up to \
+                 {:.1} copies from one iteration to the next. The step η₁ for the multiplier ν is too large: ν is in \
+                 hundredths, but each iteration adds η₁ times the excess of machines, Σ m·c − N, which is in tens.",
                 printed.iterations,
                 swing(printed)
             ),
@@ -119,8 +120,8 @@ fn claims(
             Expected::at_most(100.0),
             iterations.to_vec(),
             format!(
-                "Very fast is taken as at most 100 iterations. With the smaller steps, the result differs from the optimum \
-                 by {} copies at most.",
+                "Very fast is taken as at most 100 iterations. With the smaller steps, the result differs from the \
+                 optimum by {} copies at most.",
                 number_text(distance(smaller, best))
             ),
         ),
@@ -154,8 +155,8 @@ fn distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
     apart(&solution.copies, best)
 }
 
-/// Returns the largest distance from the optimum in the last 50 iterations, in copies. A solution that oscillates may be
-/// close to the optimum in a single iteration.
+/// Returns the largest distance from the optimum in the last 50 iterations, in copies. A solution that oscillates may
+/// be close to the optimum in a single iteration.
 fn last_distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
     solution.trace.iter().rev().take(50).map(|iteration| apart(&iteration.copies, best)).fold(0.0, f64::max)
 }

@@ -37,9 +37,9 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     let optima = best.iter().map(|(alpha, best)| [*alpha, best.sigma, best.resource_ratio].map(Cell::from).to_vec());
     Ok(Figure {
         name: "Figure 4".to_owned(),
-        about: "The expected resource usage of a task under ESE, divided by the one without backups (Eq. 30 to 33), for \
-                Pareto durations. ESE starts a backup if the remaining time of an attempt is above σ mean durations. Nothing \
-                is simulated: every number follows from the formulas."
+        about: "The expected resource usage of a task under ESE, divided by the one without backups (Eq. 30 to 33), \
+                for Pareto durations. ESE starts a backup if the remaining time of an attempt is above σ mean \
+                durations. Nothing is simulated: every number follows from the formulas."
             .to_owned(),
         claims: vec![
             Claim::judge(
@@ -80,9 +80,17 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
                     curves: Vec::new(),
                     rows: None,
                 }),
-                ..DataTable::new("Expected resource usage of a task divided by the mean duration, E[R]/E[x], by σ", columns, rows)
+                ..DataTable::new(
+                    "Expected resource usage of a task divided by the mean duration, E[R]/E[x], by σ",
+                    columns,
+                    rows,
+                )
             },
-            DataTable::new("Optimal σ for each tail index α", ["α", "σ*", "E[R]/E[x] at σ*"].map(str::to_owned).to_vec(), optima.collect()),
+            DataTable::new(
+                "Optimal σ for each tail index α",
+                ["α", "σ*", "E[R]/E[x] at σ*"].map(str::to_owned).to_vec(),
+                optima.collect(),
+            ),
         ],
     })
 }

@@ -107,9 +107,9 @@ pub(super) fn figure(heavy: &Heavy, runs: &Runs) -> Figure {
         name: "Figure 6".to_owned(),
         about: format!(
             "ESE (σ = 1.7, η = 0.1, ξ = 1) against Mantri on the cluster and jobs of Fig. 2, with Poisson arrivals at \
-             rate 40 and at rate 30 for {} units of time. Both rates are overloads: even without copies, the jobs need 1.68 \
-             and 1.26 times the machines' time. The queue grows while jobs arrive, so every number depends on how long they \
-             arrive and on whether the jobs count that finish later.",
+             rate 40 and at rate 30 for {} units of time. Both rates are overloads: even without copies, the jobs need \
+             1.68 and 1.26 times the machines' time. The queue grows while jobs arrive, so every number depends on how \
+             long they arrive and on whether the jobs count that finish later.",
             heavy.horizon
         ),
         claims,
@@ -136,8 +136,8 @@ fn compared(load: &Load, runs: &Runs, value: &str, of: fn(&Digest) -> f64) -> Ve
 /// A policy's runs under a reading.
 struct Named(&'static str, Handle);
 
-/// Returns the runs of a policy, which `of` selects. Runs that several readings share are returned once, with the name of
-/// the first of these readings.
+/// Returns the runs of a policy, which `of` selects. Runs that several readings share are returned once, with the name
+/// of the first of these readings.
 fn distinct(load: &Load, of: fn(&Pair) -> Handle) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
     for pair in &load.pairs {
@@ -167,8 +167,8 @@ fn ese_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
         "Abstract, VI-C2",
         Expected::near(-18.0, 4.0),
         compared(at_40, runs, "mean flowtime of ESE compared with Mantri, λ = 40", |run| run.flowtime),
-        "With the paper's ξ = 1 and mean durations of at least 1, ESE never clones a small job. It then differs from Mantri \
-         only in its σ: 1.7 mean durations, where Mantri's condition corresponds to 1.155.",
+        "With the paper's ξ = 1 and mean durations of at least 1, ESE never clones a small job. It then differs from \
+         Mantri only in its σ: 1.7 mean durations, where Mantri's condition corresponds to 1.155.",
     );
     let resources =
         compared(at_40, runs, "mean resource usage of ESE compared with Mantri, λ = 40", |run| run.resource);
@@ -252,8 +252,9 @@ fn poor_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
             Expected::above(0.0),
             against_mantri("SCA", |load| load.sca),
             format!(
-                "Poor is taken as slower than Mantri. The paper's reason is that clones block new jobs. This is not observed: \
-                 at λ = 40, SCA starts {} for 100 tasks. It is slow because it starts no copies of stragglers.",
+                "Poor is taken as slower than Mantri. The paper's reason is that clones block new jobs. This is not \
+                 observed: at λ = 40, SCA starts {} for 100 tasks. It is slow because it starts no copies of \
+                 stragglers.",
                 sca.text()
             ),
         ),
@@ -263,8 +264,9 @@ fn poor_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
             Expected::above(5.0),
             against_mantri("SDA", |load| load.sda),
             format!(
-                "Poor is taken as more than 5% slower than Mantri. SDA differs from ESE only in the order of its backups and \
-                 in σ, by 0.007 mean durations. Compared with ESE, its mean flowtime at λ = 40 changes by {}.",
+                "Poor is taken as more than 5% slower than Mantri. SDA differs from ESE only in the order of its \
+                 backups and in σ, by 0.007 mean durations. Compared with ESE, its mean flowtime at λ = 40 changes by \
+                 {}.",
                 apart.text()
             ),
         ),

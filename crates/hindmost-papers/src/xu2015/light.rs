@@ -133,9 +133,9 @@ pub(super) fn figure(light: &Light, runs: &Runs) -> Figure {
     Figure {
         name: "Figure 2".to_owned(),
         about: format!(
-            "SCA and SDA against Mantri on 3000 machines. Jobs arrive for {} units of time by a Poisson process of rate 6. \
-             They have 1 to 100 tasks, and Pareto durations with α = 2 and a mean of 1 to 4 for each job; γ = 0.01. The \
-             offered load is a quarter of the machines' capacity.{}",
+            "SCA and SDA against Mantri on 3000 machines. Jobs arrive for {} units of time by a Poisson process of \
+             rate 6. They have 1 to 100 tasks, and Pareto durations with α = 2 and a mean of 1 to 4 for each job; γ = \
+             0.01. The offered load is a quarter of the machines' capacity.{}",
             light.horizon,
             unchanged(light, runs)
         ),
@@ -150,8 +150,8 @@ fn unchanged(light: &Light, runs: &Runs) -> &'static str {
         |wanted: &str| light.mantri.iter().find(|(reading, _)| *reading == wanted).map(|(_, it)| runs.drained(*it));
     let base = of(BASE);
     if [RESTARTS, FAIR, FIFO].into_iter().all(|reading| of(reading) == base) {
-        " No job waits for machines, so the order of Mantri's jobs and its restarts change nothing: the readings Mantri \
-         restarts, Mantri fair and Mantri fifo have the same results as the base reading."
+        " No job waits for machines, so the order of Mantri's jobs and its restarts change nothing: the readings \
+         Mantri restarts, Mantri fair and Mantri fifo have the same results as the base reading."
     } else {
         ""
     }
@@ -200,8 +200,8 @@ fn flowtime_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "Abstract",
             Expected::near(-60.0, 5.0),
             compared(&light.sda_mantri, runs, "mean flowtime of SDA compared with Mantri", |run| run.flowtime),
-            "With α = 2, Mantri's condition P(t_rem > 2·t_new) > 0.25 is t_rem > 1.155·E[x]. So Mantri starts more backups \
-             than SDA with its σ = 1.707. With the same knowledge, SDA is a little slower.",
+            "With α = 2, Mantri's condition P(t_rem > 2·t_new) > 0.25 is t_rem > 1.155·E[x]. So Mantri starts more \
+             backups than SDA with its σ = 1.707. With the same knowledge, SDA is a little slower.",
         ),
         Claim::judge(
             "SDA's flowtime is better than Mantri's",
@@ -269,9 +269,9 @@ fn resource_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             percent_near(1.5, 15.0),
             alone(&light.mantri, runs, "resource usage that 80% of the jobs do not exceed under Mantri", USAGE, p80),
             format!(
-                "Without backups, 80% of the jobs consume at most {without:.2} {USAGE}, which follows from γ, the numbers of \
-                 tasks and the mean durations in the section. For the claimed 1.5, backups would have to save {:.0}% of \
-                 this.",
+                "Without backups, 80% of the jobs consume at most {without:.2} {USAGE}, which follows from γ, the \
+                 numbers of tasks and the mean durations in the section. For the claimed 1.5, backups would have to \
+                 save {:.0}% of this.",
                 100.0 * (1.0 - 1.5 / without)
             ),
         ),
@@ -280,8 +280,8 @@ fn resource_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "IV-C",
             percent_near(2.0, 15.0),
             alone(&light.sca, runs, "resource usage that 80% of the jobs do not exceed under SCA", USAGE, p80),
-            "With α = 2, two copies of every task use 4/3 of the resources of one copy, and eight copies use 4.27 times as \
-             much as one.",
+            "With α = 2, two copies of every task use 4/3 of the resources of one copy, and eight copies use 4.27 \
+             times as much as one.",
         ),
         Claim::judge(
             "SCA consumes more resource than Mantri",

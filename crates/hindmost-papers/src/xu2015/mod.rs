@@ -61,8 +61,8 @@ pub fn xu2015_runs(quick: bool) -> u64 {
     plan(&Scale::new(quick)).map_or(0, |(plan, _)| plan.runs())
 }
 
-/// Reproduces the experiments of Xu & Lau 2015. If `quick` is true, jobs arrive for 200 units of time instead of 1500, and
-/// the sweeps over σ have fewer points. `execution.output` is ignored.
+/// Reproduces the experiments of Xu & Lau 2015. If `quick` is true, jobs arrive for 200 units of time instead of 1500,
+/// and the sweeps over σ have fewer points. `execution.output` is ignored.
 ///
 /// # Errors
 /// If a simulation fails or is interrupted.
@@ -84,21 +84,21 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
     let (plan, simulated) = plan(scale)?;
     let runs = plan.run(execution)?;
     let mut notes = vec![
-        "A simulated value is the mean over seeds, with its 95% interval by Student's t. All policies run the same jobs \
-         with the same durations on a seed, so a change between two policies is computed for each seed. For the mean \
-         flowtime of SCA compared with Mantri, −60% means that SCA's mean flowtime is 60% lower."
+        "A simulated value is the mean over seeds, with its 95% interval by Student's t. All policies run the same \
+         jobs with the same durations on a seed, so a change between two policies is computed for each seed. For the \
+         mean flowtime of SCA compared with Mantri, −60% means that SCA's mean flowtime is 60% lower."
             .to_owned(),
-        "Each claim has a rule, which is the same under every reading. The claim is reproduced if its rule holds under all \
-         readings that were run; otherwise the verdict says under how many readings it holds. If the paper claims a number, \
-         the rule has limits around it. If the paper claims a direction, such as faster or more, the whole 95% interval must \
-         lie on that side."
+        "Each claim has a rule, which is the same under every reading. The claim is reproduced if its rule holds under \
+         all readings that were run; otherwise the verdict says under how many readings it holds. If the paper claims \
+         a number, the rule has limits around it. If the paper claims a direction, such as faster or more, the whole \
+         95% interval must lie on that side."
             .to_owned(),
     ];
     if scale.quick {
         notes.push(format!(
             "This is the quick version: jobs arrive for {} units of time instead of 1500, sweeps are coarser, and a \
-             single job is run {} times instead of 50. This changes little at light load. At heavy load the queue has less \
-             time to grow, which changes every number of Fig. 6.",
+             single job is run {} times instead of 50. This changes little at light load. At heavy load the queue has \
+             less time to grow, which changes every number of Fig. 6.",
             scale.horizon, scale.single_job_runs
         ));
     }
@@ -156,8 +156,8 @@ fn means_table(jobs: &str, rows: &[(String, Vec<Digest>)]) -> DataTable {
         "copies of a task, without its first attempt",
     ];
     let caption = format!(
-        "{jobs}: means and quantiles, averaged over seeds. Times in units of time, resource usage in {USAGE}. Small jobs have \
-         at most {SMALL_JOB_TASKS} tasks"
+        "{jobs}: means and quantiles, averaged over seeds. Times in units of time, resource usage in {USAGE}. Small \
+         jobs have at most {SMALL_JOB_TASKS} tasks"
     );
     DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows.iter().map(row).collect())
 }
@@ -174,8 +174,8 @@ const RESOURCE: Variable = Variable { letter: "R", name: "resource usage R (γ �
 /// The unit of resource usage: the price of machine time times the paper's unit of time.
 const USAGE: &str = "γ·units of time";
 
-/// Returns a table of cumulative shares of jobs, with a row for each policy under each reading and a column for each value
-/// of the grid. The plot shows only the base reading.
+/// Returns a table of cumulative shares of jobs, with a row for each policy under each reading and a column for each
+/// value of the grid. The plot shows only the base reading.
 fn shares_table(
     caption: &str,
     variable: Variable,

@@ -27,19 +27,19 @@ pub(super) const SIGMA: &str = "mean durations";
 const ALL: &[(&str, &str)] = &[
     (
         BASE,
-        "The base reading; each other reading changes a part of it. The remaining time of a copy is known once a fifth of \
-         its work is done; until then no policy starts a backup because of it. Policies decide every 0.1 units of time, \
-         r = 8 and γ = 0.01. Backups start before originals. Mantri's jobs have the order that SDA and ESE prescribe: \
-         started jobs first, then the job with the smallest workload. A run ends when every job that arrived has \
-         finished. The paper specifies neither s_i, the slot, r and the end of its simulations, nor an order for Mantri's \
-         jobs.",
+        "The base reading; each other reading changes a part of it. The remaining time of a copy is known once a fifth \
+         of its work is done; until then no policy starts a backup because of it. Policies decide every 0.1 units of \
+         time, r = 8 and γ = 0.01. Backups start before originals. Mantri's jobs have the order that SDA and ESE \
+         prescribe: started jobs first, then the job with the smallest workload. A run ends when every job that \
+         arrived has finished. The paper specifies neither s_i, the slot, r and the end of its simulations, nor an \
+         order for Mantri's jobs.",
     ),
     (ORACLE, "Remaining times are known from each copy's start, for every policy."),
     (EARLY, "Remaining times are known once a tenth of the work is done, for every policy."),
     (
         RANDOM,
-        "The remaining time of a copy is known, for every policy, once a fraction of its work is done. The fraction is drawn \
-         for each copy uniformly from (0, 1): the paper's asktime (Definition 2).",
+        "The remaining time of a copy is known, for every policy, once a fraction of its work is done. The fraction is \
+         drawn for each copy uniformly from (0, 1): the paper's asktime (Definition 2).",
     ),
     (AGE, "Policies observe no progress, only for how long a copy has been running."),
     (MANTRI_LATE, "SDA and ESE know remaining times once a fifth of the work is done, Mantri once half of it is done."),
@@ -50,8 +50,9 @@ const ALL: &[(&str, &str)] = &[
     (ORACLE_AGAINST_RANDOM, "SDA and ESE know remaining times from each copy's start, Mantri as in progress(uniform)."),
     (
         RESTARTS,
-        "If no machine is idle for a backup, Mantri stops the copy and relaunches it. This is rare even under heavy load: \
-         some attempts end in every slot, and backups start before originals, so a machine is nearly always idle.",
+        "If no machine is idle for a backup, Mantri stops the copy and relaunches it. This is rare even under heavy \
+         load: some attempts end in every slot, and backups start before originals, so a machine is nearly always \
+         idle.",
     ),
     (FAIR, "Under Mantri, the job that holds the fewest machines is served first."),
     (FIFO, "Under Mantri, the job that arrived first is served first."),
@@ -59,13 +60,13 @@ const ALL: &[(&str, &str)] = &[
     (TWO_COPIES, "SCA starts at most two copies of a task (r = 2), as in the analysis of section III."),
     (
         CLONES_SMALL,
-        "ESE's ξ is 4.01 instead of 1, so that a job of any mean duration (1 to 4) can count as small. With the paper's \
-         ξ = 1 no job counts as small.",
+        "ESE's ξ is 4.01 instead of 1, so that a job of any mean duration (1 to 4) can count as small. With the \
+         paper's ξ = 1 no job counts as small.",
     ),
     (
         CUT,
-        "An addition to another reading: only the jobs count that had finished when arrivals stopped, as if the run had \
-         ended at that time.",
+        "An addition to another reading: only the jobs count that had finished when arrivals stopped, as if the run \
+         had ended at that time.",
     ),
     (ANALYSIS, "The paper's formulas, evaluated without simulation. Corrections of formulas are named at the claims."),
     (PRINTED_STEPS, "The dual method with the steps that the paper prints, η = 0.2, 0.3, 0.4."),

@@ -1,5 +1,5 @@
-//! Section III: the load up to which cloning shortens delays. The section has no figure, but the paper calls a load light
-//! or heavy by this limit.
+//! Section III: the load up to which cloning shortens delays. The section has no figure, but the paper calls a load
+//! light or heavy by this limit.
 
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_math::distribution::Distribution;
@@ -21,9 +21,9 @@ const ALPHAS: [f64; 7] = [1.5, 2.0, 2.1, 2.5, 3.0, 4.0, 5.0];
 
 pub(super) fn figure() -> Result<Figure, SimulationError> {
     let mut table = DataTable::new(
-        "Arrival rates λ in jobs per unit of time, and the load ω^U: two copies of every task shorten the mean delay below \
-         λ^U, and fit on the machines below the λ of Theorem 1. At the λ of a full cluster, one copy of every task keeps all \
-         machines busy",
+        "Arrival rates λ in jobs per unit of time, and the load ω^U: two copies of every task shorten the mean delay \
+         below λ^U, and fit on the machines below the λ of Theorem 1. At the λ of a full cluster, one copy of every \
+         task keeps all machines busy",
         ["α", "ω^U", "λ^U (Eq. 5)", "λ of Theorem 1", "λ of a full cluster"].map(str::to_owned).to_vec(),
         Vec::new(),
     );
@@ -53,8 +53,8 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
         row.extend([border, Some(necessary), Some(full)].map(Cell::from));
         table.rows.push(row);
     }
-    // The simulations have α = 2, for which λ^U does not exist. The λ of Theorem 1 replaces it there. For comparison, the
-    // values of α up to 2.5, for which λ^U exists, are measured too.
+    // The simulations have α = 2, for which λ^U does not exist. The λ of Theorem 1 replaces it there. For comparison,
+    // the values of α up to 2.5, for which λ^U exists, are measured too.
     let at = |rate: f64| -> Vec<Measured> {
         let simulated = borders.iter().filter(|(alpha, ..)| (2.0..=2.5).contains(alpha));
         simulated
@@ -75,10 +75,10 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     let necessary = pareto(2.0).map(|duration| full / (2.0 * duration.expected_minimum(2.0) / duration.mean()))?;
     Ok(Figure {
         name: "Section III".to_owned(),
-        about: "The limit between light and heavy load for the cluster of Fig. 2 and 6, which has 3000 machines, jobs of 50.5 \
-                tasks on average and a mean duration of 2.5. Nothing is simulated: every number follows from the formulas. \
-                With α = 2, the value in the paper's simulations, E[s²] is infinite. So the delay of Eq. 1 is infinite at \
-                every load, and λ^U does not exist. Then only the bound of Theorem 1 applies."
+        about: "The limit between light and heavy load for the cluster of Fig. 2 and 6, which has 3000 machines, jobs \
+                of 50.5 tasks on average and a mean duration of 2.5. Nothing is simulated: every number follows from \
+                the formulas. With α = 2, the value in the paper's simulations, E[s²] is infinite. So the delay of Eq. \
+                1 is infinite at every load, and λ^U does not exist. Then only the bound of Theorem 1 applies."
             .to_owned(),
         claims: vec![
             Claim::judge(

@@ -62,17 +62,23 @@ pub(super) fn figure(sweep: &Sweep, runs: &Runs) -> Result<Figure, SimulationErr
     claims.extend(theorem_3()?);
     Ok(Figure {
         name: "Figure 3".to_owned(),
-        about: "SDA with several values of σ on the cluster and jobs of Fig. 2. SDA starts backups if the remaining time of \
-                an attempt is above σ mean durations. The paper's caption says α = 1.707 but means σ. The claims of Theorem \
-                3, which gives the optimal σ, are computed by the formulas."
+        about: "SDA with several values of σ on the cluster and jobs of Fig. 2. SDA starts backups if the remaining \
+                time of an attempt is above σ mean durations. The paper's caption says α = 1.707 but means σ. The \
+                claims of Theorem 3, which gives the optimal σ, are computed by the formulas."
             .to_owned(),
         claims,
         tables: vec![
             table("Mean flowtime by σ", "mean flowtime (units of time)", sweep, &curves, |run| run.flowtime),
-            table("Mean resource usage of a job by σ", "mean resource usage (γ × machine time)", sweep, &curves, |run| {
-                run.resource
+            table(
+                "Mean resource usage of a job by σ",
+                "mean resource usage (γ × machine time)",
+                sweep,
+                &curves,
+                |run| run.resource,
+            ),
+            table("Copies of a task, without its first attempt, by σ", "copies of a task", sweep, &curves, |run| {
+                run.copies
             }),
-            table("Copies of a task, without its first attempt, by σ", "copies of a task", sweep, &curves, |run| run.copies),
         ],
     })
 }
@@ -193,8 +199,8 @@ fn theorem_3() -> Result<Vec<Claim>, SimulationError> {
     ])
 }
 
-/// Returns a table of means over seeds by σ, with half of the interval for each reading. `unit` is the label of the vertical
-/// axis.
+/// Returns a table of means over seeds by σ, with half of the interval for each reading. `unit` is the label of the
+/// vertical axis.
 fn table(caption: &str, unit: &str, sweep: &Sweep, curves: &[Curves], of: fn(&Digest) -> f64) -> DataTable {
     let mut columns = vec!["σ".to_owned()];
     for curve in curves {

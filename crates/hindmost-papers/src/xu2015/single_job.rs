@@ -105,8 +105,8 @@ pub(super) fn figure(single: &Single, runs: &Runs) -> Result<Figure, SimulationE
     Ok(Figure {
         name: "Figure 5".to_owned(),
         about: format!(
-            "One job of 10 000 tasks with a mean duration of 1 on 100 machines: ESE with σ between 0 and 6 mean durations, \
-             compared with no backups, for α = 2, 3, 4. Each σ has {} runs.",
+            "One job of 10 000 tasks with a mean duration of 1 on 100 machines: ESE with σ between 0 and 6 mean \
+             durations, compared with no backups, for α = 2, 3, 4. Each σ has {} runs.",
             single.runs
         ),
         claims,
@@ -148,8 +148,8 @@ fn optimum_claims(single: &Single, curves: &[Curve<'_>]) -> Vec<Claim> {
             "VI-C1, Fig. 5",
             Expected::at_most(2.0),
             excess("flowtime", |run| run.flowtime),
-            "Lowest is taken as within 2% of the sweep's lowest value. The limit is wider than for the resource usage, because \
-             the flowtime of a single job depends on its last task and varies a lot between runs.",
+            "Lowest is taken as within 2% of the sweep's lowest value. The limit is wider than for the resource usage, \
+             because the flowtime of a single job depends on its last task and varies a lot between runs.",
         ),
         Claim::judge(
             "ESE consumes less resource than the method without backup",
@@ -189,8 +189,8 @@ fn analysis_claim(single: &Single, curves: &[Curve<'_>]) -> Result<Claim, Simula
         "VI-C1, Fig. 4 and 5",
         Expected::near(0.0, 5.0),
         measured,
-        "A good match is taken as a deviation of at most 5% at every σ of the sweep. The analysis has the assumptions of the \
-         reading progress(uniform).",
+        "A good match is taken as a deviation of at most 5% at every σ of the sweep. The analysis has the assumptions \
+         of the reading progress(uniform).",
     ))
 }
 

@@ -37,8 +37,8 @@ pub struct Row {
     pub lanes: Vec<Vec<Attempt>>,
     /// Spans during which the node was lost, in seconds.
     pub away: Vec<[f64; 2]>,
-    /// Span from the time at which the task could start to the start of its first attempt, in seconds; `None` if the task
-    /// did not wait, or if the row is a node.
+    /// Span from the time at which the task could start to the start of its first attempt, in seconds; `None` if the
+    /// task did not wait, or if the row is a node.
     pub waited: Option<[f64; 2]>,
 }
 
@@ -164,8 +164,8 @@ fn entry_sample(canvas: &mut Canvas, entry: Entry, x: f64, y: f64) {
 }
 
 impl Panel {
-    /// Draws the panel at `y` and returns the position below it. `sizes` are the width of the names, the left edge of the
-    /// chart area, the width of this area, and the width of the picture.
+    /// Draws the panel at `y` and returns the position below it. `sizes` are the width of the names, the left edge of
+    /// the chart area, the width of this area, and the width of the picture.
     fn draw(&self, canvas: &mut Canvas, scale: &Scale, sizes: [f64; 4], mut y: f64) -> f64 {
         let [names, left, area, picture] = sizes;
         if !self.heading.is_empty() {

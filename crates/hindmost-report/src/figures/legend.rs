@@ -22,8 +22,8 @@ pub(super) fn heading(canvas: &mut Canvas, title: &str, max_width: f64) -> f64 {
     y + 4.0
 }
 
-/// Draws the entries of a legend, as many on a line as fit, and returns the position below them. `sample` draws the sample
-/// of an entry; it receives the entry's index, the left end of its space, and the vertical middle.
+/// Draws the entries of a legend, as many on a line as fit, and returns the position below them. `sample` draws the
+/// sample of an entry; it receives the entry's index, the left end of its space, and the vertical middle.
 pub(super) fn legend(
     canvas: &mut Canvas,
     names: &[impl AsRef<str>],

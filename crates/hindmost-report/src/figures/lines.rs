@@ -49,7 +49,7 @@ pub struct Point {
     pub interval: Option<[f64; 2]>,
 }
 
-/// A curve.
+/// A named curve of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Name of the curve in the legend.
@@ -161,8 +161,8 @@ impl LineChart {
         Drawing::new(&self.title, &self.about, NARROW, canvas, end)
     }
 
-    /// Draws curve number `at`: its intervals, its line and its marks. Its marks are shifted horizontally from those of other
-    /// curves by multiples of `apart`.
+    /// Draws curve number `at`: its intervals, its line and its marks. Its marks are shifted horizontally from those of
+    /// other curves by multiples of `apart`.
     fn curve(
         &self,
         canvas: &mut Canvas,
@@ -251,13 +251,14 @@ pub(super) fn span(values: impl Iterator<Item = f64>) -> [f64; 2] {
     values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
-/// Returns two flags: whether the lower and whether the upper end of an interval lies outside of the area with this top and
-/// bottom.
+/// Returns two flags: whether the lower and whether the upper end of an interval lies outside of the area with this top
+/// and bottom.
 fn is_cut([low, high]: [f64; 2], [top, bottom]: [f64; 2]) -> [bool; 2] {
     [low > bottom + 0.5, high < top - 0.5]
 }
 
-/// Returns the path of an interval: a vertical line with a bar at each end. An end that exceeds the area has an arrow instead.
+/// Returns the path of an interval: a vertical line with a bar at each end. An end that exceeds the area has an arrow
+/// instead.
 fn whisker(x: f64, ends: [f64; 2], [top, bottom]: [f64; 2]) -> String {
     let cut = is_cut(ends, [top, bottom]);
     let within = ends.map(|end| end.clamp(top, bottom));

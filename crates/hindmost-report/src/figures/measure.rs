@@ -1,5 +1,5 @@
-//! Estimates the width of text from the letter widths of DejaVu Sans. This font is wider than most others, so text that fits
-//! by this estimate fits in the reader's font, too.
+//! Estimates the width of text from the letter widths of DejaVu Sans. This font is wider than most others, so text that
+//! fits by this estimate fits in the reader's font, too.
 
 use crate::text;
 

@@ -1,9 +1,9 @@
 //! Draws pictures as SVG. A picture loads nothing, and the same input gives the same bytes.
 //!
-//! Each picture is a [`Drawing`], which becomes a file or a part of a page. All pictures have a width that suits phones, so
-//! that wider screens show two of them next to each other; charts of attempts also exist in the width of a page. Text does
-//! not overlap, because its width is estimated with a wide font, and because headings, legends and labels have their own
-//! space. Curves and bars differ in colour and also in shape, dashes or hatching.
+//! Each picture is a [`Drawing`], which becomes a file or a part of a page. All pictures have a width that suits
+//! phones, so that wider screens show two of them next to each other; charts of attempts also exist in the width of a
+//! page. Text does not overlap, because its width is estimated with a wide font, and because headings, legends and
+//! labels have their own space. Curves and bars differ in colour and also in shape, dashes or hatching.
 
 pub mod gantt;
 mod legend;

@@ -1,4 +1,5 @@
-//! Axes: the positions of values, and ticks at round numbers. An axis has only as many ticks as have space for their labels.
+//! Axes: the positions of values, and ticks at round numbers. An axis has only as many ticks as have space for their
+//! labels.
 
 use super::measure::{Size, width};
 use crate::text;
@@ -56,8 +57,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Creates the scale of an axis of a given length for values from `low` to `high`. `along` returns the size of a label in
-    /// the direction of the axis: its width on a horizontal axis, its height on a vertical axis.
+    /// Creates the scale of an axis of a given length for values from `low` to `high`. `along` returns the size of a
+    /// label in the direction of the axis: its width on a horizontal axis, its height on a vertical axis.
     pub(super) fn new(axis: &Axis, low: f64, high: f64, length: f64, along: impl Fn(&str) -> f64) -> Scale {
         let (low, high) = sane(axis, low, high);
         let (factor, unit) = unit(&axis.unit, high.abs().max(low.abs()), axis.logarithmic);
@@ -119,8 +120,8 @@ impl Scale {
         Scale::new(axis, low, high, length, |_| Size::Normal.height())
     }
 
-    /// Returns the position of a value along the axis: 0 is its begin and 1 is its end. Values outside have positions from −1
-    /// to 0 and from 1 to 2.
+    /// Returns the position of a value along the axis: 0 is its begin and 1 is its end. Values outside have positions
+    /// from −1 to 0 and from 1 to 2.
     pub(super) fn place(&self, value: f64) -> f64 {
         let place = if self.logarithmic {
             if value <= 0.0 {
@@ -133,8 +134,8 @@ impl Scale {
         if place.is_finite() { place.clamp(-1.0, 2.0) } else { -1.0 }
     }
 
-    /// Returns the ticks of a horizontal axis that begins at `left`, each as its position, the middle of its label, and the
-    /// label. A label that would overlap another one is empty. Labels lie between `limits`.
+    /// Returns the ticks of a horizontal axis that begins at `left`, each as its position, the middle of its label, and
+    /// the label. A label that would overlap another one is empty. Labels lie between `limits`.
     pub(super) fn labels(&self, left: f64, length: f64, limits: [f64; 2]) -> Vec<(f64, f64, &str)> {
         let mut labels: Vec<(f64, f64, &str)> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;
@@ -216,7 +217,8 @@ fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<(f64, String)> {
     (0..=count.min(20)).map(|at| from + f64::from(at) * step).map(|value| (value, plain(value, digits))).collect()
 }
 
-/// Returns the ticks of a logarithmic axis. The higher `level` is, the fewer ticks there are; `None` beyond the last level.
+/// Returns the ticks of a logarithmic axis. The higher `level` is, the fewer ticks there are; `None` beyond the last
+/// level.
 fn logarithmic_ticks(low: f64, high: f64, level: u32) -> Option<Vec<(f64, String)>> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let within = |value: f64| value >= low * (1.0 - 1e-9) && value <= high * (1.0 + 1e-9);

@@ -79,8 +79,8 @@ impl Strip {
                 });
             }
         }
-        let about = "The shaded area has the values that confirm the claim. Filled dots are measured values that confirm it, \
-                     hollow dots are measured values that do not.";
+        let about = "The shaded area has the values that confirm the claim. Filled dots are measured values that \
+                     confirm it, hollow dots are measured values that do not.";
         Drawing::new(&self.title, about, WIDTH, canvas, HEIGHT)
     }
 }

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use crate::text;
 
-/// Placeholder for the prefix of ids in a picture's body. Texts cannot contain this character, because control characters
-/// are escaped.
+/// Placeholder for the prefix of ids in a picture's body. Texts cannot contain this character, because control
+/// characters are escaped.
 pub(super) const ID: char = '\u{1}';
 
-/// The style sheet of all pictures. It has no variables, so that viewers that know neither variables nor media queries show
-/// the light picture.
+/// The style sheet of all pictures. It has no variables, so that viewers that know neither variables nor media queries
+/// show the light picture.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Prefix of ids in a picture that has its own file.
@@ -60,7 +60,8 @@ impl Drawing {
         text + "</svg>\n"
     }
 
-    /// Returns the picture as an element for a page. The page must have the style sheet, and `id` must be unique in the page.
+    /// Returns the picture as an element for a page. The page must have the style sheet, and `id` must be unique in the
+    /// page.
     pub fn inline(&self, id: &str) -> String {
         self.opened(id, "", 0.0) + &self.body.replace(ID, id) + "</svg>"
     }

@@ -61,10 +61,10 @@ fn findings() -> Findings {
 #[test]
 fn the_text_begins_with_costs_and_causes() {
     let shown = text(&findings(), 2000);
-    let first = "Jobs spent 12.0% of their time (120 s) waiting for the last 5% of tasks. 18 of 400 tasks took more than \
-                 1.5 times as long as the median of their phase; together they took 200 s longer than the median. 61.1% \
-                 of these had more input than others: split the input more evenly (repartition, smaller splits, salted \
-                 keys). 27.8% ran on a slow node: repair the node or keep tasks off it. ";
+    let first = "Jobs spent 12.0% of their time (120 s) waiting for the last 5% of tasks. 18 of 400 tasks took more \
+                 than 1.5 times as long as the median of their phase; together they took 200 s longer than the median. \
+                 61.1% of these had more input than others: split the input more evenly (repartition, smaller splits, \
+                 salted keys). 27.8% ran on a slow node: repair the node or keep tasks off it. ";
     assert!(shown.starts_with(first), "{shown}");
     let shown = shown.replace('\n', " ");
     for sentence in [

@@ -36,9 +36,9 @@ struct Tick {
     label: String,
 }
 
-/// Returns two lines of text, the axis and its labels, for a chart that has `columns` columns for `seconds` seconds. The
-/// first character of both is at time zero, to the left of the chart's first column. `marks` are the characters for the
-/// corner, the line and a tick.
+/// Returns two lines of text, the axis and its labels, for a chart that has `columns` columns for `seconds` seconds.
+/// The first character of both is at time zero, to the left of the chart's first column. `marks` are the characters for
+/// the corner, the line and a tick.
 pub(super) fn axis(seconds: f64, columns: usize, marks: [char; 3]) -> [String; 2] {
     let [corner, line, tick] = marks;
     let unit = UNITS.iter().find(|unit| seconds < unit.below_seconds).unwrap_or(&UNITS[4]);
@@ -85,8 +85,8 @@ fn number(value: f64, step: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Returns the line of labels. Each label is centred below its tick, and the last one has the unit. Labels that do not fit
-/// are left out.
+/// Returns the line of labels. Each label is centred below its tick, and the last one has the unit. Labels that do not
+/// fit are left out.
 fn labels(ticks: &[Tick], width: usize, symbol: &str) -> String {
     let mut line = vec![' '; width];
     // Labels are placed from right to left, so that the last one, which has the unit, always fits.

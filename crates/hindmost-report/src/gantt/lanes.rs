@@ -47,8 +47,8 @@ impl Kind {
 /// Packs the attempts of one node into lanes. In order of their start, each attempt gets the first lane that is free at
 /// that time.
 pub(crate) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a TimelineRow>> {
-    // Rows are in the order of decisions. An attempt may start later than the next one, if it waits until another attempt
-    // has released its resources.
+    // Rows are in the order of decisions. An attempt may start later than the next one, if it waits until another
+    // attempt has released its resources.
     attempts.sort_by_key(|row| (row.start, row.attempt));
     let mut lanes: Vec<Vec<&'a TimelineRow>> = Vec::new();
     let mut busy = BinaryHeap::new();
@@ -101,8 +101,8 @@ impl Scale {
         (seconds / self.per_column()).min(self.columns as f64)
     }
 
-    /// Returns the columns of which more than half lies within a span of time, given in seconds. Returns at least one column
-    /// if the span begins within the chart.
+    /// Returns the columns of which more than half lies within a span of time, given in seconds. Returns at least one
+    /// column if the span begins within the chart.
     pub(super) fn covered(self, from: f64, to: f64) -> std::ops::Range<usize> {
         let (start, end) = (self.position(from), self.position(to));
         let first = (start.round() as usize).min(self.columns);
@@ -125,8 +125,8 @@ struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// Returns the attempt to show in the column: the longest one of the kind with the largest share. Returns `None` if the
-    /// lane was idle for a larger share.
+    /// Returns the attempt to show in the column: the longest one of the kind with the largest share. Returns `None` if
+    /// the lane was idle for a larger share.
     fn shown(&self) -> Option<&'a TimelineRow> {
         let idle = 1.0 - self.held.iter().sum::<f64>();
         let most = (0..Kind::COUNT).rev().max_by(|one, other| self.held[*one].total_cmp(&self.held[*other]))?;
@@ -134,8 +134,8 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Converts a lane to columns. A column shows an attempt of the kind that ran for the largest part of it. An attempt that
-/// would not be shown anywhere gets a column in which the lane is idle, if there is one at its start or middle.
+/// Converts a lane to columns. A column shows an attempt of the kind that ran for the largest part of it. An attempt
+/// that would not be shown anywhere gets a column in which the lane is idle, if there is one at its start or middle.
 pub(super) fn runs<'a>(lane: &[&'a TimelineRow], scale: Scale) -> Vec<Run<'a>> {
     let nothing = Tally { held: [0.0; Kind::COUNT], longest: [None; Kind::COUNT] };
     let mut tallies = vec![nothing; scale.columns];

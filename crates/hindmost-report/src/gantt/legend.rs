@@ -22,8 +22,8 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Records that an attempt of this kind is drawn. For unfinished attempts, `stopped_with_run` is true if the attempt was
-    /// stopped with the run, and false if it was still running at the end of the record.
+    /// Records that an attempt of this kind is drawn. For unfinished attempts, `stopped_with_run` is true if the
+    /// attempt was stopped with the run, and false if it was still running at the end of the record.
     pub(super) fn attempt(&mut self, kind: Kind, stopped_with_run: bool) {
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);

@@ -5,8 +5,8 @@ use super::lanes::{Fate, Kind};
 /// The escape sequence that ends a colour.
 const RESET: &str = "\x1b[0m";
 
-/// The characters of bars: first the character of all columns but the last, then the character of the last column, which
-/// separates the bar from the next one.
+/// The characters of bars: first the character of all columns but the last, then the character of the last column,
+/// which separates the bar from the next one.
 #[derive(Clone, Copy)]
 pub(super) struct Bar {
     /// The characters for an attempt that finished first.
@@ -15,8 +15,8 @@ pub(super) struct Bar {
     wasted: [char; 2],
 }
 
-/// The characters of a chart. Originals are drawn as lines and copies as blocks. Both are heavy if they finished first and
-/// faint otherwise.
+/// The characters of a chart. Originals are drawn as lines and copies as blocks. Both are heavy if they finished first
+/// and faint otherwise.
 pub(super) struct Glyphs {
     original: Bar,
     copy: Bar,

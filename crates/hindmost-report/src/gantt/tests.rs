@@ -34,8 +34,8 @@ fn options(width: u16) -> GanttOptions {
     GanttOptions { width, colour: false, ascii: false, until: None, max_lanes: 100 }
 }
 
-/// Returns a run in which a copy finishes before a straggler, another copy is stopped, an attempt fails, a node is lost and
-/// returns, and an attempt is still running at the end.
+/// Returns a run in which a copy finishes before a straggler, another copy is stopped, an attempt fails, a node is lost
+/// and returns, and an attempt is still running at the end.
 fn eventful() -> Timeline {
     let mut run = timeline(&["quick", "slow", "shaky"], 30.0);
     run.nodes[2].lost_and_returned = [15.0, 24.0].map(Time::from_seconds).to_vec();
@@ -229,7 +229,8 @@ fn short_attempts_stay_visible_if_the_lane_is_idle() {
 #[test]
 fn a_column_shows_the_kind_that_ran_longest_in_it() {
     let mut run = timeline(&["a"], 40.0);
-    // A hundred short attempts finish first. One attempt fails; it is longer than each of them, but shorter than their sum.
+    // A hundred short attempts finish first. One attempt fails; it is longer than each of them, but shorter than their
+    // sum.
     run.rows =
         (0..100).map(|at| f64::from(at) / 100.0).map(|at| row(0, [0, 0], [at, at + 0.008], AttemptEnd::Won)).collect();
     for (index, row) in run.rows.iter_mut().enumerate() {

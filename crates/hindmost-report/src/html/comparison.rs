@@ -26,8 +26,8 @@ const LOWEST: f64 = 0.005;
 pub struct ComparisonPage<'a> {
     /// The results of all policies at all points of the sweep.
     pub compared: &'a Comparison,
-    /// The distributions of flowtime and resource usage of each result, in the order of the results; shorter or empty if
-    /// they are not known.
+    /// The distributions of flowtime and resource usage of each result, in the order of the results; shorter or empty
+    /// if they are not known.
     pub curves: &'a [PolicyCurves],
     /// Single jobs with their attempts, one entry for each job and policy, grouped by job.
     pub jobs: &'a [ShownJob],
@@ -150,9 +150,9 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
     let mut notes =
         vec![format!("{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}")];
     notes.push(
-        "Resource is the time for which the attempts of a job hold a slot, or a share of the cluster, multiplied by the price \
-         γ (gamma) of a machine-second; its unit is γ·s. Wasted share: the part of it that was used by attempts that \
-         did not finish first. Busy: the share of the cluster's capacity that was in use."
+        "Resource is the time for which the attempts of a job hold a slot, or a share of the cluster, multiplied by \
+         the price γ (gamma) of a machine-second; its unit is γ·s. Wasted share: the part of it that was used by \
+         attempts that did not finish first. Busy: the share of the cluster's capacity that was in use."
             .to_owned(),
     );
     let unfinished: Vec<String> = rows
@@ -338,16 +338,19 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
         ),
         pictures.picture(
             &resource.draw(),
-            "Further left is cheaper. The marks and lines have the same meaning as for the flowtime. Numbers at the right: \
-             γ·s.",
+            "Further left is cheaper. The marks and lines have the same meaning as for the flowtime. Numbers at the \
+             right: γ·s.",
         ),
         pictures.picture(
             &copies.draw(),
-            "Upper bar: the number of copies, which are attempts that start while another attempt of the same task is running. \
-             Lower bar: the number of copies that finished first. A copy that finishes first saves time; any other copy wastes \
-             resources.",
+            "Upper bar: the number of copies, which are attempts that start while another attempt of the same task is \
+             running. Lower bar: the number of copies that finished first. A copy that finishes first saves time; any \
+             other copy wastes resources.",
         ),
-        pictures.picture(&wasted.draw(), "The share of the resource that was used by attempts that did not finish first. A shorter bar is better."),
+        pictures.picture(
+            &wasted.draw(),
+            "The share of the resource that was used by attempts that did not finish first. A shorter bar is better.",
+        ),
     ]
 }
 
@@ -360,8 +363,8 @@ fn distributions(rows: &[&PolicyResult], curves: &[&PolicyCurves], pictures: &mu
     let read = |chart: &LineChart| if chart.x.logarithmic { " The horizontal axis is logarithmic." } else { "" };
     let text = |chart: &LineChart, what: &str| {
         format!(
-            "Share of {jobs} (all seeds together) that {what} the value on the horizontal axis. A curve that is further up and \
-             to the left is better.{}",
+            "Share of {jobs} (all seeds together) that {what} the value on the horizontal axis. A curve that is \
+             further up and to the left is better.{}",
             read(chart)
         )
     };

@@ -60,8 +60,8 @@ pub(super) struct AttemptList {
     pub(super) left_out: usize,
 }
 
-/// Lists at most `most` attempts of `tasks`. Times count from `origin`, in seconds. The list has the content of a picture's
-/// tooltips, for readers on paper or without a mouse.
+/// Lists at most `most` attempts of `tasks`. Times count from `origin`, in seconds. The list has the content of a
+/// picture's tooltips, for readers on paper or without a mouse.
 pub(super) fn attempt_list(
     heading: String,
     timeline: &Timeline,

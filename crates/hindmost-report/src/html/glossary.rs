@@ -5,13 +5,14 @@ type Entry = [&'static str; 2];
 
 const TASK: Entry = [
     "job, phase, task",
-    "A job consists of phases, and a phase consists of tasks of one kind that can run in parallel. A job is done when all of \
-     its tasks are done.",
+    "A job consists of phases, and a phase consists of tasks of one kind that can run in parallel. A job is done when \
+     all of its tasks are done.",
 ];
 const COPY: Entry = [
     "attempt, copy",
-    "An attempt is one execution of a task. The attempts of a task are numbered from 0. A copy is an attempt that starts while \
-     another attempt of the same task is running. The attempt that finishes first wins, and the others are stopped.",
+    "An attempt is one execution of a task. The attempts of a task are numbered from 0. A copy is an attempt that \
+     starts while another attempt of the same task is running. The attempt that finishes first wins, and the others \
+     are stopped.",
 ];
 const STRAGGLER: Entry =
     ["straggler", "A task that takes much longer than other tasks of its phase and delays its job."];
@@ -19,43 +20,43 @@ const FLOWTIME: Entry = ["flowtime", "The job completion time (JCT): from the ar
 const RESOURCE: Entry = [
     "resource",
     "The resource usage of a job: the total duration of its attempts in seconds, times the price γ (gamma) of a \
-     machine-second. On machines with one slot this is the machine time. On other clusters, the duration of an attempt is \
-     multiplied by the share of the cluster that the attempt demands, summed over the resources. Unit: γ·s.",
+     machine-second. On machines with one slot this is the machine time. On other clusters, the duration of an attempt \
+     is multiplied by the share of the cluster that the attempt demands, summed over the resources. Unit: γ·s.",
 ];
 const WASTED: Entry = ["wasted share", "The share of the resource that went to attempts that did not win."];
 const BUSY: Entry = [
     "busy",
-    "The share of the cluster's capacity that was in use, on average over time. If there are several resources, it is the \
-     share of the busiest one.",
+    "The share of the cluster's capacity that was in use, on average over time. If there are several resources, it is \
+     the share of the busiest one.",
 ];
 const VERSUS: Entry = [
     "versus first",
-    "The sum of the flowtimes divided by the sum under the first policy, on the same jobs. Below 1: faster than the first \
-     policy.",
+    "The sum of the flowtimes divided by the sum under the first policy, on the same jobs. Below 1: faster than the \
+     first policy.",
 ];
 const INTERVAL: Entry = [
     "±, 95% interval",
     "The confidence interval of a mean, by Student's t over seeds: if the experiment is repeated with other seeds, the \
-     interval contains the true mean in 95 of 100 repetitions. There is none if there is only one seed. ± is half of the \
-     interval.",
+     interval contains the true mean in 95 of 100 repetitions. There is none if there is only one seed. ± is half of \
+     the interval.",
 ];
 const QUANTILE: Entry =
     ["p50, p95, p99", "Percentiles: 50%, 95% and 99% of the jobs of all seeds took no longer than this."];
 const SEED: Entry = [
     "seed",
-    "A number from which everything random follows. On a seed, all policies run the same jobs, and attempt 0 of a task has \
-     the same duration under each policy. So do attempt 1 and attempt 2.",
+    "A number from which everything random follows. On a seed, all policies run the same jobs, and attempt 0 of a task \
+     has the same duration under each policy. So do attempt 1 and attempt 2.",
 ];
 const KNOWLEDGE: Entry = [
     "knowledge",
-    "The progress model: what a policy may know about running attempts. It often changes results more than the policy does, \
-     so only results with the same knowledge can be compared.",
+    "The progress model: what a policy may know about running attempts. It often changes results more than the policy \
+     does, so only results with the same knowledge can be compared.",
 ];
 const READING: Entry = ["reading", "One interpretation of details that the paper does not specify."];
 const RULE: Entry = [
     "rule",
-    "The range of values that confirms a claim. It is the same for all readings and was written down before anything was \
-     measured.",
+    "The range of values that confirms a claim. It is the same for all readings and was written down before anything \
+     was measured.",
 ];
 const SHARE: Entry = [
     "share of jobs up to a value",

@@ -29,15 +29,15 @@ struct JobPicture {
     attempts: AttemptList,
 }
 
-/// Introduces the section; empty without jobs. `first` is the point of the sweep to which the jobs belong, if there is a
-/// sweep.
+/// Introduces the section; empty without jobs. `first` is the point of the sweep to which the jobs belong, if there is
+/// a sweep.
 pub(super) fn jobs_about(jobs: &[ShownJob], first: Option<&Vec<(String, String)>>) -> String {
     let Some(job) = jobs.first() else { return String::new() };
     let at = first.map_or(String::new(), |set| format!(" at {}", set_text(set)));
     format!(
-        "A few jobs of seed {}{at}, each under the first policy and under the fastest of the others. Each row is a task and \
-         each bar is an attempt, labelled with its node if it is long enough. The list below each picture has the node of \
-         every drawn attempt and the reason for every copy.",
+        "A few jobs of seed {}{at}, each under the first policy and under the fastest of the others. Each row is a \
+         task and each bar is an attempt, labelled with its node if it is long enough. The list below each picture has \
+         the node of every drawn attempt and the reason for every copy.",
         job.seed
     )
 }

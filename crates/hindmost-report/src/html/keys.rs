@@ -59,8 +59,8 @@ const OF_A_DRAW: [(&str, &str, bool); 9] = [
     ("shape", "shape", false),
 ];
 
-/// Returns the label and unit of a swept key; `None` if the key is not known. `policies` are the policies at the first point
-/// of the sweep; in keys, `policy.N` is the element N of this list.
+/// Returns the label and unit of a swept key; `None` if the key is not known. `policies` are the policies at the first
+/// point of the sweep; in keys, `policy.N` is the element N of this list.
 pub(super) fn key(key: &str, policies: &[&str]) -> Option<Key> {
     if let Some((_, label, unit)) = KNOWN.iter().find(|(known, ..)| *known == key) {
         return Some(Key { label: (*label).to_owned(), unit });

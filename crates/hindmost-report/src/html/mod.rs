@@ -1,7 +1,9 @@
-//! Renders results as one page of HTML. A page loads nothing, runs no scripts, and suits phones, dark screens and paper.
+//! Renders results as one page of HTML. A page loads nothing, runs no scripts, and suits phones, dark screens and
+//! paper.
 //!
-//! The templates escape all text. Only style sheets and pictures are inserted without escaping; pictures escape their own
-//! text. Control characters and marks of the writing direction are shown as escape sequences, and long texts are cut.
+//! The templates escape all text. Only style sheets and pictures are inserted without escaping; pictures escape their
+//! own text. Control characters and marks of the writing direction are shown as escape sequences, and long texts are
+//! cut.
 
 mod comparison;
 mod copies;
@@ -169,12 +171,17 @@ fn full(text: &str) -> String {
 /// Describes a progress model: what policies know about running attempts.
 fn knowledge_text(knowledge: &str) -> String {
     let text = match knowledge {
-        "oracle" => "policies know the remaining time of every attempt from its start, as most papers assume".to_owned(),
+        "oracle" => {
+            "policies know the remaining time of every attempt from its start, as most papers assume".to_owned()
+        }
         "age" => "policies observe no progress, only for how long an attempt has been running".to_owned(),
-        "history" => "policies know durations from earlier runs of the job and for how long an attempt has been running".to_owned(),
+        "history" => {
+            "policies know durations from earlier runs of the job and for how long an attempt has been running"
+                .to_owned()
+        }
         "progress(uniform)" => {
-            "policies learn the remaining time of an attempt once a share of its work is done, which is drawn at random \
-             for each attempt"
+            "policies learn the remaining time of an attempt once a share of its work is done, which is drawn at \
+             random for each attempt"
                 .to_owned()
         }
         other => match other.strip_prefix("progress(").and_then(|rest| rest.strip_suffix(')')) {

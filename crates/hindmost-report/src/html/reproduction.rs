@@ -60,10 +60,10 @@ pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<
     let content = Content {
         notes: reproduction.notes.iter().map(|note| full(note)).collect(),
         counts: counts(reproduction),
-        strips_about: "The value shown is measured under the first reading under which the claim's rule holds. If the rule \
-                       holds under no reading, it is measured under the first one. In the small pictures, the shaded area \
-                       contains the values that satisfy the rule. Each dot is the value under a reading: filled if it \
-                       satisfies the rule, hollow if it does not. Each picture has its own scale."
+        strips_about: "The value shown is measured under the first reading under which the claim's rule holds. If the \
+                       rule holds under no reading, it is measured under the first one. In the small pictures, the \
+                       shaded area contains the values that satisfy the rule. Each dot is the value under a reading: \
+                       filled if it satisfies the rule, hollow if it does not. Each picture has its own scale."
             .to_owned(),
         tally: tally(reproduction, &mut pictures),
         claims: rows,
@@ -79,8 +79,8 @@ pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<
         title: format!("{} reproduced – hindmost", name(&reproduction.paper)),
         heading: format!("{} reproduced", name(&reproduction.paper)),
         lead: format!(
-            "The experiments of {}, repeated{quick} on seeds {}: the paper's claims, the measured values, and figures drawn \
-             from the measured values.",
+            "The experiments of {}, repeated{quick} on seeds {}: the paper's claims, the measured values, and figures \
+             drawn from the measured values.",
             sentence(&reproduction.title),
             seeds(reproduction)
         ),

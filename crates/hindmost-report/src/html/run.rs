@@ -84,8 +84,8 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
         phases: phases(summary),
         phases_about: "Started after, finished after: time from the start of the run to the start of the phase's first \
                        attempt, and to the finish of its last task. p50, p95, max: median, 95th percentile and longest \
-                       duration of the attempts that finished first. Broken: attempts that failed, lost their node or were \
-                       stopped with the run.",
+                       duration of the attempts that finished first. Broken: attempts that failed, lost their node or \
+                       were stopped with the run.",
         gantt: gantt(page, &mut pictures),
         attempts: attempts(page),
         copies_about: copies_about(summary, entries.len()),
@@ -228,8 +228,8 @@ fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
         wide: pictures.inline(&chart.draw()),
         caption:
             "Each row is a node, with as many lanes as attempts ran there at the same time. Each bar is an attempt, \
-                  labelled with its task if it is long enough. Solid: finished first. Hatched: stopped for another copy. \
-                  Diamond: a copy, which started while another attempt of its task was running."
+                  labelled with its task if it is long enough. Solid: finished first. Hatched: stopped for another \
+                  copy. Diamond: a copy, which started while another attempt of its task was running."
                 .to_owned(),
     }
 }
@@ -250,8 +250,8 @@ fn attempts(page: &RunPage<'_>) -> AttemptList {
     let mut list = attempt_list(heading, page.timeline, &tasks, page.reasons, 0.0, MOST_LISTED);
     if all > MOST_LISTED {
         list.note = format!(
-            "{MOST_LISTED} of {} are listed, first the attempts of tasks with several attempts. `hindmost explain` shows the \
-             attempts of any task.",
+            "{MOST_LISTED} of {} are listed, first the attempts of tasks with several attempts. `hindmost explain` \
+             shows the attempts of any task.",
             counted(all as u64, "attempt")
         );
     }
@@ -272,7 +272,7 @@ fn copies_about(summary: &RunSummary, listed: usize) -> String {
         (_, won) => format!("{} of them finished first", grouped(won)),
     };
     format!(
-        "{copies} started while another attempt of the same task was running, and {won}. The policy gives these reasons in a \
-         replay of the run's journal.{which}"
+        "{copies} started while another attempt of the same task was running, and {won}. The policy gives these \
+         reasons in a replay of the run's journal.{which}"
     )
 }

@@ -16,7 +16,8 @@ const MOST_POLICIES: usize = 12;
 const MOST_PANELS: usize = 4;
 /// The vertical axis is logarithmic if the largest value of a metric exceeds the smallest one by more than this factor.
 const FAR_APART: f64 = 30.0;
-/// The horizontal axis is logarithmic if the last step between swept values exceeds the first one by more than this factor.
+/// The horizontal axis is logarithmic if the last step between swept values exceeds the first one by more than this
+/// factor.
 const GROWS: f64 = 3.0;
 
 #[derive(Serialize)]
@@ -120,8 +121,8 @@ impl<'a> Swept<'a> {
     }
 }
 
-/// Returns the results of each policy at all points of a sweep. Policies are identified by their position in the list of
-/// policies, because a policy with a swept parameter has a different name at each point.
+/// Returns the results of each policy at all points of a sweep. Policies are identified by their position in the list
+/// of policies, because a policy with a swept parameter has a different name at each point.
 pub(super) fn by_policy<'a>(rows: &[&'a PolicyResult]) -> Vec<(String, Vec<&'a PolicyResult>)> {
     let points = distinct(rows.iter().map(|row| &row.set));
     let mut policies: Vec<Vec<&PolicyResult>> = Vec::new();
@@ -140,8 +141,8 @@ pub(super) fn by_policy<'a>(rows: &[&'a PolicyResult]) -> Vec<(String, Vec<&'a P
     policies.into_iter().map(named).collect()
 }
 
-/// Returns the sections with the curves; none without a sweep. If several keys are swept, the curves are along the first
-/// key with numbers, and there is a section for each combination of the other keys.
+/// Returns the sections with the curves; none without a sweep. If several keys are swept, the curves are along the
+/// first key with numbers, and there is a section for each combination of the other keys.
 pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Section> {
     let Some(first) = compared.results.first() else { return Vec::new() };
     let keys: Vec<&str> = first.set.iter().map(|(key, _)| key.as_str()).collect();

@@ -1,4 +1,5 @@
-//! Tests of whole pages. For any names and numbers, pages are well formed and not too large, load nothing and run no scripts.
+//! Tests of whole pages. For any names and numbers, pages are well formed and not too large, load nothing and run no
+//! scripts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,8 +85,9 @@ fn seconds(at: f64) -> Time {
     Time::from_seconds(at)
 }
 
-/// Returns a run of a job of two phases with a copy that finishes first, an attempt that fails, a lost node, and an attempt
-/// that is stopped with the run. `names` are the names of the job, phase and node, and the reason of the failure.
+/// Returns a run of a job of two phases with a copy that finishes first, an attempt that fails, a lost node, and an
+/// attempt that is stopped with the run. `names` are the names of the job, phase and node, and the reason of the
+/// failure.
 fn timeline(names: &[&str; 4]) -> Timeline {
     let [job, phase, node, reason] = names.map(Arc::<str>::from);
     let phase_spec = |name: Arc<str>, after: Vec<u32>, tasks| PhaseSpec {
@@ -330,8 +332,8 @@ fn pages_of_comparisons_state_the_results() {
     );
 }
 
-/// Readers on paper and on touch screens cannot open details or see tooltips. So details are open in print, and lists have the
-/// content of all tooltips.
+/// Readers on paper and on touch screens cannot open details or see tooltips. So details are open in print, and lists
+/// have the content of all tooltips.
 #[test]
 fn printed_pages_have_open_details_and_all_attempts() {
     let page = comparison(&compared(vec![result("none", &[], 1.0)]), &[shown(&["j", "map", "n", "it lagged"], "none")]);

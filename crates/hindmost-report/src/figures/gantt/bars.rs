@@ -141,9 +141,9 @@ fn area_within([x, y, length, height]: [f64; 4]) -> [f64; 4] {
     [x + HATCH_INSET, y + HATCH_INSET, length - 2.0 * HATCH_INSET, height - 2.0 * HATCH_INSET]
 }
 
-/// Returns a path of slanting lines that fill an area; empty if the area is too small for a line. The path is used instead
-/// of an SVG pattern because browsers print patterns as bitmaps of some hundred kilobytes. All lines of a picture lie on
-/// one grid, so that the hatching of bars below each other is aligned.
+/// Returns a path of slanting lines that fill an area; empty if the area is too small for a line. The path is used
+/// instead of an SVG pattern because browsers print patterns as bitmaps of some hundred kilobytes. All lines of a
+/// picture lie on one grid, so that the hatching of bars below each other is aligned.
 fn hatching([x, y, length, height]: [f64; 4]) -> String {
     let mut d = String::new();
     if length <= 0.0 || height <= 0.0 {
@@ -161,7 +161,8 @@ fn hatching([x, y, length, height]: [f64; 4]) -> String {
             continue;
         }
         let whole = to - from > height - 0.01;
-        // Most lines run from the top to the bottom of the area. They are written relative to the end of the previous line.
+        // Most lines run from the top to the bottom of the area. They are written relative to the end of the previous
+        // line.
         match at_top.filter(|_| whole) {
             Some(true) => _ = write!(d, "m{step} 0l-{rise} {rise}"),
             Some(false) => _ = write!(d, "m{step} 0l{rise}-{rise}"),

@@ -14,8 +14,8 @@ const MOST_LANES: usize = 40;
 /// Largest number of attempts that are drawn.
 const MOST_ATTEMPTS: usize = 600;
 
-/// Converts an attempt of a timeline for drawing. Times count from `origin`, in seconds; `why` is the reason for which the
-/// attempt was started, if it is known.
+/// Converts an attempt of a timeline for drawing. Times count from `origin`, in seconds; `why` is the reason for which
+/// the attempt was started, if it is known.
 pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: Option<&str>) -> Attempt {
     let (from, to) = (row.start.seconds() - origin, row.end.seconds() - origin);
     let task = row.attempt.task;
@@ -52,9 +52,9 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
     Attempt { from, to, fate, copy: row.redundant, label: task.index.to_string(), tip }
 }
 
-/// Returns one row for each node, with as many lanes as attempts ran there at the same time. `reasons` are the reasons for
-/// which attempts were started. If there are too many nodes, only some are drawn: the nodes with the most attempts that
-/// are copies or did not finish first.
+/// Returns one row for each node, with as many lanes as attempts ran there at the same time. `reasons` are the reasons
+/// for which attempts were started. If there are too many nodes, only some are drawn: the nodes with the most attempts
+/// that are copies or did not finish first.
 pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::AttemptId, String>) -> Panel {
     let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); timeline.nodes.len()];
     for row in &timeline.rows {

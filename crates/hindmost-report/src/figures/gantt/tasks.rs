@@ -32,8 +32,8 @@ fn by_task_of(timeline: &Timeline) -> ByTask<'_> {
     tasks
 }
 
-/// Chooses the tasks to draw of a job that ran several times, sorted by id: the tasks that finished last in each run, and
-/// the tasks whose copies ran longest in each run. The first run has twice as many tasks that finished last.
+/// Chooses the tasks to draw of a job that ran several times, sorted by id: the tasks that finished last in each run,
+/// and the tasks whose copies ran longest in each run. The first run has twice as many tasks that finished last.
 pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
     let runs: Vec<ByTask<'_>> = timelines.iter().map(|timeline| by_task_of(timeline)).collect();
     let mut all: Vec<TaskId> = runs.iter().flat_map(|run| run.keys().copied()).collect();
@@ -80,8 +80,8 @@ pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
     chosen
 }
 
-/// Returns a row for each of the `shown` tasks. The timeline has one job, and times count from its arrival. `reasons` are
-/// the reasons for which attempts were started.
+/// Returns a row for each of the `shown` tasks. The timeline has one job, and times count from its arrival. `reasons`
+/// are the reasons for which attempts were started.
 pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<AttemptId, String>) -> Panel {
     let Some(job) = timeline.jobs.first() else { return Panel::default() };
     let origin = job.arrival.seconds();
@@ -131,8 +131,8 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
     panel
 }
 
-/// Returns the time at which the tasks of each phase could start, in seconds: the finish of the last phase before it, or
-/// the job's arrival.
+/// Returns the time at which the tasks of each phase could start, in seconds: the finish of the last phase before it,
+/// or the job's arrival.
 fn phases_ready(timeline: &Timeline) -> Vec<f64> {
     let Some(job) = timeline.jobs.first() else { return Vec::new() };
     let arrival = job.arrival.seconds();

@@ -240,8 +240,8 @@ impl AgeTable {
     }
 
     /// Returns the age, seconds on a node of speed 1, at which P(remaining > `factor` × new copy) rises above `chance`
-    /// for good. Between the minimum duration and this age, the probability is at most `chance`. `None` if it is
-    /// unknown whether there is such an age. One cached value serves all factors, of which there are as many as node
+    /// and stays above it. Between the minimum duration and this age, the probability is at most `chance`. `None` if it
+    /// is unknown whether there is such an age. One cached value serves all factors, of which there are as many as node
     /// speeds.
     fn fresh_likely_better_from(&self, durations: &Distribution, factor: f64, chance: f64) -> Option<f64> {
         if !durations.probability_grows_from(durations.minimum()) {
@@ -284,7 +284,7 @@ fn remaining_by_age(cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
     Some(pace.seconds(durations.mean_residual(pace.age(elapsed(cluster, attempt)))))
 }
 
-/// Returns false if copies of the attempt's phase report no progress. Tests then use the age.
+/// Returns false if copies of the attempt's phase report no progress. Straggler tests then use the attempt's age.
 fn gives_progress(cluster: &Cluster, attempt: &Attempt) -> bool {
     cluster.phase(attempt.id().task).is_none_or(Phase::gives_progress)
 }

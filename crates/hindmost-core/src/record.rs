@@ -136,7 +136,7 @@ pub enum Condition {
     RemainingOrElapsedAbove(f64, f64),
     /// The attempt has been running for longer than `after`, and its average progress per second is below `rate`.
     Lagging {
-        /// Limit of the average progress: share of the work per second of running time.
+        /// Average progress below which the attempt lags, as a share of its work per second of running time.
         rate: f64,
         /// Running time, in seconds, up to which the attempt does not lag.
         after: f64,

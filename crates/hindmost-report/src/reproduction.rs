@@ -52,8 +52,9 @@ pub fn markdown(reproduction: &Reproduction) -> String {
         ];
         row(&mut text, cells.iter());
     }
-    text += "\nThe value shown is measured under the first reading under which the claim's rule holds. If the rule \
-             holds under no reading, it is measured under the first one. The values under all readings are below.\n\n\
+    text += "\nA claim's rule says which values confirm the claim. The table shows the value under the first reading \
+             that confirms it, or under the first reading if none does. The rules and the values under all readings \
+             are below.\n\n\
              ## Readings\n\n";
     for reading in &reproduction.readings {
         let _ = writeln!(text, "- **{}**: {}", escaped(&reading.name), escaped(&reading.description));

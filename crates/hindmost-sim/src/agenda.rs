@@ -7,7 +7,7 @@ use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::time::Time;
 
 /// A future event. Events at the same time occur in the order of these variants. The agenda does not contain the
-/// arrivals of jobs, which occur between finishes and losses of nodes.
+/// arrivals of jobs; they occur after the finishes and before the losses of nodes at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// An attempt finishes, if it is still running.

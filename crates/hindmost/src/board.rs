@@ -112,7 +112,7 @@ impl Screen {
         }
     }
 
-    /// Removes the lines for good.
+    /// Removes the lines and does not print them again.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::replace(&mut *state, State::Finished) == State::Shown {

@@ -85,17 +85,17 @@ fn failed() -> RunSummary {
 }
 
 #[test]
-fn a_done_run_at_three_widths() {
+fn a_done_run_is_printed_at_three_widths() {
     insta::assert_snapshot!("run-done", at_widths(|width| run_table(&done(), width)));
 }
 
 #[test]
-fn a_failed_run_at_three_widths() {
+fn a_failed_run_is_printed_at_three_widths() {
     insta::assert_snapshot!("run-failed", at_widths(|width| run_table(&failed(), width)));
 }
 
 #[test]
-fn two_runs_side_by_side_at_three_widths() {
+fn two_runs_are_printed_side_by_side_at_three_widths() {
     let without = RunSummary {
         flowtime: 42.3,
         phases: vec![phase("map", 400, 7.1)],
@@ -113,7 +113,7 @@ fn two_runs_side_by_side_at_three_widths() {
 /// A chart of four nodes with two lanes each. Tasks take 2 s, but 8 s on one node. Late tasks get
 /// copies near the end.
 #[test]
-fn a_chart_with_stragglers_at_three_widths() {
+fn a_chart_with_stragglers_is_drawn_at_three_widths() {
     let node = |name: &str| TimelineNode {
         name: Arc::from(name),
         capacity: Resources::ONE_SLOT,

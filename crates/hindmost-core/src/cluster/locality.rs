@@ -5,7 +5,7 @@ use crate::resources::Resources;
 
 use super::{Cluster, Node, Placement};
 
-/// How near a node is to a task's input. Nearer is smaller.
+/// How near a node is to a task's input, in ascending order of distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Locality {
     /// The node holds a replica.

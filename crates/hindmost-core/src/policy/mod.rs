@@ -154,7 +154,7 @@ impl Policy {
         self.queue.permits(task, cluster)
     }
 
-    /// Sets which copy of a finished task, besides the winner, keeps running. By default none does.
+    /// Sets which copy of a finished task, besides the winner, keeps running. By default all other copies are stopped.
     #[must_use]
     pub fn keeping(mut self, keep: losing_copies::Keep) -> Policy {
         // The last pass is the one that `new` has added.
@@ -163,7 +163,7 @@ impl Policy {
         self
     }
 
-    /// Sets whether every decision of a round is refused from now on. For tests.
+    /// Sets whether every decision of a round is refused from now on. Only tests use this.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn refuse_all(&mut self, refuses: bool) {
         self.refuses_all = refuses;

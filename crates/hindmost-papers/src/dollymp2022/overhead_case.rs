@@ -165,7 +165,7 @@ impl Case {
     /// Creates a case in which all jobs have arrived and a first round has started everything that fits.
     ///
     /// # Errors
-    /// Those of [`Case::new`] and [`Case::decide`].
+    /// The errors of [`Case::new`] and [`Case::decide`].
     pub fn busy(machines: Machines, size: Size, policy: &str) -> Result<Case, OverheadError> {
         let mut case = Case::new(machines, size, policy)?;
         case.decide()?;

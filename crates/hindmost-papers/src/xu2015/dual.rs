@@ -11,7 +11,7 @@ use hindmost_sim::driver::SimulationError;
 const ITERATIONS: usize = 2000;
 /// The method has converged if no number of copies c changes by more than this in an iteration.
 const TOLERANCE: f64 = 1e-6;
-/// Step sizes η₁ of the machines' multiplier with which Theorem 2 is tested.
+/// Step sizes η₁ for ν, the multiplier of the limit on machines, with which the claim of Theorem 2 is tested.
 const TRIED: [f64; 10] = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002];
 
 pub(super) fn figure() -> Result<Figure, SimulationError> {

@@ -35,13 +35,13 @@ pub static ORDERS: &[OrderEntry] = &[
     OrderEntry {
         name: "fair",
         about: "the job that holds the fewest resources, relative to its weight",
-        does: "Jobs take turns. The next task comes from the job with the fewest running attempts over its weight on \
-            one-slot machines, and with the smallest dominant share over its weight on others.",
+        does: "Jobs take turns. The next task comes from the job with the fewest running attempts on one-slot \
+            machines, or the smallest dominant share on other nodes, each divided by the job's weight.",
         wins: "Several users share a cluster: a small job gets resources soon after its arrival, even if large jobs \
             are running.",
         loses: "The load is heavy and only the mean flowtime counts: all jobs advance together, so all of them end \
             late. On nodes with several resources it decides as drf does.",
-        key: "running attempts (one-slot machines), else dominant share, over weight",
+        key: "running attempts (on one-slot machines) or dominant share, divided by weight",
         source: "the baseline",
         build: &order_of(|(), _| JobOrder::job_by_job(Fair)),
     },
@@ -135,14 +135,14 @@ pub static ORDERS: &[OrderEntry] = &[
     },
     OrderEntry {
         name: "drf",
-        about: "the smallest dominant share in use first, over the job's weight",
-        does: "Jobs take turns. The next task comes from the job with the smallest dominant share over its weight; \
-            the dominant share is the largest share of any one resource that a job holds.",
+        about: "the smallest dominant share in use first, divided by the job's weight",
+        does: "Jobs take turns. The next task comes from the job with the smallest dominant share, divided by the \
+            job's weight; the dominant share is the largest share of any one resource that a job holds.",
         wins: "Several users with different demands share nodes with several resources, and each user is to get a \
             fair share.",
         loses: "The load is heavy and only the mean flowtime counts: all jobs advance together, so all of them end \
             late. `hindmost reproduce dollymp2022` measures a much longer mean flowtime than with the order dollymp.",
-        key: "dominant share in use over weight",
+        key: "dominant share in use, divided by weight",
         source: "Ghodsi et al., Dominant Resource Fairness: Fair Allocation of Multiple Resource Types, NSDI 2011",
         build: &order_of(|(), _| JobOrder::job_by_job(Drf)),
     },
@@ -189,7 +189,7 @@ pub static ORDERS: &[OrderEntry] = &[
             no job ends later than with its fair share.",
         loses: "Estimates of durations are wrong: a job that has delayed tasks may then end later than with its fair \
             share. If all tasks must start at once, no resources are left for other jobs, and it decides as drf does.",
-        key: "dominant share in use over weight; tasks that can wait leave their resources to short jobs",
+        key: "dominant share in use, divided by weight; tasks that can wait leave their resources to short jobs",
         source: "Grandl et al., Altruistic Scheduling in Multi-Resource Clusters, OSDI 2016",
         build: &order_of(|(), _| JobOrder::with_originals(Fair, Altruists::of)),
     },

@@ -26,9 +26,10 @@ entry, with `--json` JSON, and with `--schema` a JSON schema of `[[policy]]` tab
 
 Terms: a job has phases of tasks. An attempt is one execution of a task. A task's first copy is the original, a clone
 starts with it, and a backup starts later. A straggler is an attempt that takes much longer than others of its phase.
-Flowtime, which users call job completion time (JCT), is the time from a job's arrival to its end. Resource is the
-slot-time of all copies, losing copies included. The passes of a system decide one after the other, and each uses the
-free resources that the passes before it have left.
+Flowtime, which users call job completion time (JCT), is the time from a job's arrival to its end. Resource usage
+is the slot-time of all copies, losing copies included. The passes of a system decide one after the other, and each uses
+the free resources that the passes before it have left. `Originals`, `Backups` and `Clones` start copies of these kinds,
+and `NewJobs` starts the originals and clones of new jobs. The parentheses name the order and the limits of a pass.
 
 Some descriptions cite measurements. `hindmost reproduce` makes those of [xu2015](reproduction/xu2015.md) and
 [dollymp2022](reproduction/dollymp2022.md), and `hindmost simulate` those of the built-in scenario `quickstart`. They

@@ -98,8 +98,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
         wins: "Durations have a heavy tail and remaining times are known early. At light load, `hindmost reproduce \
             xu2015` measures a shorter mean flowtime than that of sda if both know remaining times equally early.",
         loses: "Remaining times are known late: stragglers run on until then. At light load, sca, which needs no \
-            progress reports, has a much shorter mean flowtime in `hindmost reproduce xu2015`, but uses more \
-            resource.",
+            progress reports, has a much shorter mean flowtime in `hindmost reproduce xu2015`, but a higher \
+            resource usage.",
         passes: "[Backups(mantri rule), Originals(order)]",
         source: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",
         order: None,
@@ -118,8 +118,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
         wins: "The load is light and progress is not reported: it never has to detect a straggler. In `hindmost \
             reproduce xu2015`, its mean flowtime at light load is much shorter than that of mantri.",
         loses: "The load is heavy: it starts hardly any clones and no backups, and its mean flowtime in `hindmost \
-            reproduce xu2015` is much longer than that of mantri. At light load its clones use much more resource \
-            than mantri.",
+            reproduce xu2015` is much longer than that of mantri. At light load its resource usage is much higher \
+            than that of mantri.",
         passes: "[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]",
         source: XU_LAU,
         order: Some("fewest_remaining"),
@@ -152,9 +152,9 @@ pub static SYSTEMS: &[SystemEntry] = &[
         does: "Before pending tasks start, each attempt that has no sibling copy and whose remaining time is above \
             sigma mean durations gets one backup, the longest remaining time first. New jobs that have few tasks \
             compared with the number of idle machines start with several copies of each task.",
-        wins: "One large job fills the cluster: in `hindmost reproduce xu2015` its flowtime is shorter, and it uses \
-            less resource, than without backups. At heavy load its mean flowtime is shorter than that of a mantri \
-            that learns remaining times later.",
+        wins: "One large job fills the cluster: in `hindmost reproduce xu2015` its flowtime is shorter, and its \
+            resource usage is lower, than without backups. At heavy load its mean flowtime is shorter than that of a \
+            mantri that learns remaining times later.",
         loses: "Mean durations are xi (1 s by default) or longer: it then clones no job, and starts the same backups \
             as sda in another order, with about the same mean flowtime. At light load sca has a shorter mean \
             flowtime.",
@@ -175,11 +175,11 @@ pub static SYSTEMS: &[SystemEntry] = &[
             other nodes ran all pending tasks.",
         wins: "Nodes differ in speed and attempts report progress: it checks an attempt after 10% of the median \
             duration, where other systems wait until a share of the attempt's own work is done. In the built-in \
-            scenario quickstart it uses the least resource of all systems, and no system without clones has a shorter \
-            mean flowtime.",
+            scenario quickstart it has the lowest resource usage of all systems, and no system without clones has a \
+            shorter mean flowtime.",
         loses: "Progress is not reported: an attempt then lags only after 1.2 times the 90th percentile of durations. \
-            At light load dollymp, with its own order and clones, has a shorter mean flowtime, but uses much more \
-            resource.",
+            At light load dollymp, with its own order and clones, has a shorter mean flowtime, but a much higher \
+            resource usage.",
         passes: "[Backups(saving), Originals(order, by speed), Backups(sooner)]",
         source: "Hindmost's own",
         order: None,
@@ -199,8 +199,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
             other. In `hindmost reproduce dollymp2022`, its mean flowtime at light load is much shorter than without \
             clones, the more so the heavier the tail. If jobs differ in size, its order shortens flowtimes too.",
         loses: "Few resources are free: in `hindmost reproduce dollymp2022`, its clones hardly change the mean \
-            flowtime at heavy load. They gain nothing if most of a task's duration is the same for all of its copies, \
-            and they always cost resource.",
+            flowtime at heavy load. Clones gain nothing if most of a task's duration is the same for all of its \
+            copies, and they always use resources.",
         passes: "[Originals(knapsack order, best fit), Clones(same order, <= clones, budget)]",
         source: XU_LIU_LAU,
         order: Some("dollymp"),
@@ -218,8 +218,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
         does: "A job of at most 10 tasks starts with as many copies of each task as it takes to bring the probability \
             that the job has a straggler down to epsilon. Either all of its tasks are cloned or none is, and clones \
             hold at most 5% of the cluster.",
-        wins: "Most jobs are small and the cluster has free resources: a small job does not wait for a straggler to \
-            be detected, and no progress reports are needed.",
+        wins: "Most jobs are small and the cluster has free resources. The clones of a small job start with the job, \
+            so it does not wait until stragglers are detected, and it needs no progress reports.",
         loses: "Jobs have more than 10 tasks: they get no clones, and no job gets backups. In the built-in scenario \
             quickstart its mean flowtime is close to that of none. While more than 80% of the cluster is in use, no \
             job is cloned.",

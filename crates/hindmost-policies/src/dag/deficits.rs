@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payment_to_one_job_is_credited_to_all_waiting_jobs() {
+    fn resources_for_one_job_raise_the_deficits_of_others() {
         let mut deficits = Deficits::default();
         for (job, weight) in [(0, 1.0), (1, 1.0), (2, 2.0)] {
             deficits.join(JobId(job), weight);

@@ -13,7 +13,7 @@ pub(crate) struct Claim {
     usable: [f64; MAX_DIMENSIONS],
     /// The largest share in `usable`.
     dominant: f64,
-    /// The level (share over weight) at which the job can use no more.
+    /// The level (share divided by weight) at which the job can use no more.
     satisfied_at: f64,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct Claims {
 
 /// The state of progressive filling.
 struct Filling {
-    /// Share over weight of each job that still grows.
+    /// Share of each job that still grows, divided by its weight.
     level: f64,
     /// The unused share of each dimension.
     left: [f64; MAX_DIMENSIONS],
@@ -403,7 +403,7 @@ mod tests {
         }
 
         /// No dimension exceeds 1, and each job that could use more needs a full dimension in which no other job has a
-        /// larger share over weight.
+        /// larger share divided by weight.
         #[test]
         fn shares_are_max_min_fair(
             claims in proptest::collection::vec((0.1..5.0f64, 0.0..2.0f64, 0.0..2.0f64), 1..20)

@@ -30,8 +30,8 @@
 //! - β is the tail index of a phase that is known to be Pareto. For other phases it is the tail index of a Pareto with
 //!   the same mean and standard deviation: 1 + √(1 + (mean/sd)²). This is never below 2. So slots are kept for backups
 //!   only with a known Pareto of α < 2, or with the parameter `beta`.
-//! - Slots are whole numbers, so each phase's part of V_i is rounded up. So even a single task may have a backup. Slots
-//!   beyond V_i, and the fair share, are in effect rounded down to whole copies.
+//! - Slots are whole numbers, so each phase's part of V_i is rounded up. So even a phase with one task may get a slot
+//!   for a backup. Slots beyond V_i, and the fair share, are in effect rounded down to whole copies.
 //! - On nodes with several resources a copy counts as its dominant share, and S is 1. So the demands of different jobs
 //!   can be added.
 //! - In the paper α_i measures communication: a shuffle runs at the same time as the upstream tasks. Here all work is

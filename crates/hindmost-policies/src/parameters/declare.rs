@@ -112,8 +112,8 @@ macro_rules! parameters {
     };
 }
 
-/// Assigns to each variant of an enum the word that names of policies and scenario files use: `words!(Remaining: Work =
-/// "work", Time = "time");`. The list must contain all variants in the order of their declaration.
+/// Defines the word for each variant of an enum: `words!(Remaining: Work = "work", Time = "time");`. Names of policies
+/// and scenario files use these words. The list must contain all variants in the order of their declaration.
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, PartialEq)]

@@ -335,9 +335,9 @@ impl Rule for PaceRule {
                     round.decide(Decision::Stop { attempt: id, reason: StopReason::Relaunched });
                     round.because(|| {
                         format!(
-                            "its node is slow and by the estimate of pace it needed {remaining:.2} s more, more than \
-                             {RELAUNCH} times as long as the other nodes need for the job's pending tasks: it is \
-                             relaunched on another node"
+                            "its node is slow, and pace estimates its remaining time at {remaining:.2} s, more than \
+                             {RELAUNCH} times as long as the other nodes need for the job's pending tasks: its task \
+                             is relaunched on another node"
                         )
                     });
                 }
@@ -357,8 +357,8 @@ impl Rule for PaceRule {
             round.because(|| {
                 let (copy, queue) = (id.copy, if pending { "tasks are pending" } else { "no tasks are pending" });
                 format!(
-                    "attempt {copy} lags: by the estimate of pace it needed {remaining:.2} s more, above {factor} times the \
-                     duration of a new copy ({fresh:.2} s); {queue}"
+                    "attempt {copy} lags: pace estimates its remaining time at {remaining:.2} s, above {factor} times \
+                     the duration of a new copy ({fresh:.2} s); {queue}"
                 )
             });
         }

@@ -60,8 +60,8 @@ pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<
     let content = Content {
         notes: reproduction.notes.iter().map(|note| full(note)).collect(),
         counts: counts(reproduction),
-        strips_about: "The value shown is measured under the first reading under which the claim's rule holds. If the \
-                       rule holds under no reading, it is measured under the first one. In the small pictures, the \
+        strips_about: "A claim's rule says which values confirm the claim. The value shown is measured under the \
+                       first reading that confirms it, or under the first if none does. In the small pictures, the \
                        shaded area contains the values that satisfy the rule. Each dot is the value under a reading: \
                        filled if it satisfies the rule, hollow if it does not. Each picture has its own scale."
             .to_owned(),

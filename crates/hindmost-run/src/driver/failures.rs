@@ -1,7 +1,7 @@
-//! Counts the failures of tasks, and lists the tasks that have failed for good.
+//! Counts the failures of tasks, and lists the tasks that have failed permanently.
 //!
 //! Invariant: a task is exhausted once it has failed more often than its phase has retries. Only failures that the
-//! attempt itself has caused count. A task is listed as failed for good at most once for each failure.
+//! attempt itself has caused count. Each failure lists its task at most once.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(super) struct Failures {
     /// Name and retries of each phase.
     phases: Vec<(String, u32)>,
     of: BTreeMap<TaskId, OfTask>,
-    /// Tasks that have failed for good, with their last failure.
+    /// Tasks that have failed permanently, with their last failure.
     given_up: Vec<FailedTask>,
 }
 
@@ -49,7 +49,7 @@ impl Failures {
         self.of.get(&task).is_some_and(|found| found.count > self.phases[task.phase as usize].1)
     }
 
-    /// Adds a task to those that have failed for good.
+    /// Adds a task to the list of permanently failed tasks.
     pub(super) fn give_up(&mut self, task: TaskId) {
         self.given_up.extend(self.of.get_mut(&task).and_then(|found| found.last.take()));
     }
@@ -74,7 +74,7 @@ impl Failures {
         !tasks.is_empty()
     }
 
-    /// Returns the tasks that failed for good.
+    /// Returns the tasks that have failed permanently.
     pub(super) fn into_given_up(self) -> Vec<FailedTask> {
         self.given_up
     }

@@ -11,7 +11,7 @@
 //! | --- | --- |
 //! | `attempts.rs`, `progress.rs` | the attempts that the engine runs, why they are killed, their progress |
 //! | `waiting.rs` | attempts that cannot be started yet |
-//! | `failures.rs` | how often each task has failed, and which tasks have failed for good |
+//! | `failures.rs` | how often each task has failed, and which tasks have failed permanently |
 //! | `watches.rs` | the conditions of which the policy is to be notified |
 //! | `learning/` | how long attempts take, and which nodes are slow |
 //! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |

@@ -56,7 +56,7 @@ impl Shutdown {
     }
 
     /// True if an attempt may run to its end. After a failure this holds for tasks that may not run twice
-    /// (`idempotent = false`), because stopping them would leave them undone for good.
+    /// (`idempotent = false`), because a task that is stopped could not run again.
     pub(super) fn spares(&self, is_idempotent: bool) -> bool {
         self.state == Some(RunState::Failed) && !is_idempotent
     }

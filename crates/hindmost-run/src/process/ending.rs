@@ -129,7 +129,7 @@ impl Ending {
         self.root.stat().is_ok_and(|stat| stat.is_some_and(|stat| stat.group == self.root.pid))
     }
 
-    /// Kills the attempt's processes among all processes. Returns whether there were any.
+    /// Searches all processes for processes of the attempt, and kills them. Returns true if it found any.
     fn kill_found(&mut self) -> bool {
         let attempt = self.tag.attempt;
         let mut found = membership::scan(|membership| membership.is_of(attempt));

@@ -84,7 +84,7 @@ impl Mark {
 pub struct Tag {
     /// Mark of the attempt.
     pub attempt: Mark,
-    /// Mark of the attempt's run.
+    /// Mark of the run to which the attempt belongs.
     pub run: Mark,
 }
 

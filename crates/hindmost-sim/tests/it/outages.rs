@@ -31,7 +31,7 @@ fn a_node_that_returns_is_used_again() {
 }
 
 #[test]
-fn overlapping_outages_are_one() {
+fn overlapping_outages_are_merged() {
     let world = World::machines(1).job("a").tasks([[5.0, 6.0]]);
     let run = world.outage(0, 4.0, 9.0).outage(0, 2.0, 5.0).outage(0, 9.0, 10.0).outage(0, 3.0, 3.5).run("none");
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 2.0, NodeLost), (0, 1, 0, 10.0, 16.0, Won)]);

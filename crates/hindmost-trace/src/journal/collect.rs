@@ -37,7 +37,7 @@ struct Seen {
     speeds: Vec<f64>,
     /// The last learned speed of each node.
     learned: BTreeMap<NodeId, f64>,
-    /// Whether the run learned durations.
+    /// Whether the run estimated durations while it ran (`DurationsLearned`).
     durations_learned: bool,
     /// Attempts that did all of their work, whether or not another attempt had won before.
     finished: FxHashSet<AttemptId>,

@@ -167,7 +167,7 @@ fn attempts_are_counted_by_how_they_ended() {
 }
 
 #[test]
-fn a_copy_that_failed_while_another_ran_counts() {
+fn a_failed_copy_gives_a_lower_bound_of_the_duration() {
     let mut journal = Journal::new([1.0, 1.0], &[1]);
     journal.start(1, (0, 0, 0), 0);
     journal.start(2, (0, 0, 1), 1);

@@ -33,7 +33,7 @@ impl<'a> Progress<'a> {
         Watched { reader, on_read: |count| self.add(count) }
     }
 
-    /// Does the same as [`watch`](Progress::watch), but takes ownership of the progress, for the reader of a single
+    /// Does the same as [`watch`](Progress::watch), but takes ownership of the progress. Used if the log is a single
     /// file.
     pub(crate) fn watch_all<R: Read>(mut self, reader: R) -> impl Read + use<'a, R> {
         Watched { reader, on_read: move |count| self.add(count) }

@@ -43,7 +43,7 @@ impl Maker {
         Maker { made, least, bytes: 0, ended: false, text: Vec::new(), given: 0, task_id: 0 }
     }
 
-    /// Returns the whole log and its counts.
+    /// Returns a log of at least `least` bytes, and the numbers of its jobs, stages, tasks and attempts.
     pub fn whole(least: u64) -> (Vec<u8>, Made) {
         let mut maker = Maker::new(least);
         let mut log = Vec::new();

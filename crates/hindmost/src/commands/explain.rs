@@ -73,8 +73,8 @@ fn step_text(step: &Step, width: usize) -> String {
         text += &indented(GAP, &format!("because {because}"), width);
         for known in &step.knew {
             let remaining = known.remaining.map_or_else(
-                || "by the progress model its remaining time was unknown".to_owned(),
-                |seconds| format!("by the progress model it needed {seconds:.2} s more"),
+                || "the progress model gave no remaining time".to_owned(),
+                |seconds| format!("the progress model gave a remaining time of {seconds:.2} s"),
             );
             let line = format!(
                 "known: attempt {} on {} had run for {:.2} s; {remaining}",

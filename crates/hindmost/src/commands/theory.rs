@@ -325,7 +325,8 @@ const LABELS: usize = 22;
 
 /// Returns the iterations of the dual method as lines of a table.
 fn trace(steps: &Value) -> String {
-    let mut text = "iteration: copies of each task, and nu (value of a machine, s)\n".to_owned();
+    let mut text =
+        "iteration: copies of each task, and nu (s that one more machine adds to the objective)\n".to_owned();
     let steps = steps.as_array().map_or(&[][..], Vec::as_slice);
     for (at, step) in steps.iter().enumerate().take(TRACE_SHOWN) {
         text += &format!("  {:>4}: {}  nu = {}\n", at + 1, numbers(&step["copies"]), number(&step["nu"]));

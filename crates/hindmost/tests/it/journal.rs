@@ -106,7 +106,7 @@ fn a_replay_takes_its_settings_from_the_journal() {
 }
 
 #[test]
-fn a_replay_of_a_history_run_uses_age() {
+fn a_run_with_knowledge_history_is_replayed_with_age() {
     let folder = tempfile::tempdir().unwrap();
     let journal = String::from_utf8(world().knowledge("age").run("mantri").journal()).unwrap();
     fs::write(folder.path().join("j"), journal.replacen("\"age\"", "\"history\"", 1)).unwrap();

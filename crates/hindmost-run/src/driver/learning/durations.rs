@@ -10,8 +10,8 @@ use super::{INFORMATIVE_AGE, Observed, median_of};
 const LIGHTEST_TAIL: f64 = 3.0;
 /// The Pareto index of the heaviest tail that is assumed.
 const HEAVIEST_TAIL: f64 = 1.2;
-/// Pace, relative to the median, below which an attempt counts twice as evidence about its node, once the attempt is as
-/// old as the median duration.
+/// Pace, relative to the median, below which an attempt gives two samples for the speed of its node, once the attempt
+/// is as old as the median duration.
 const VERY_SLOW: f64 = 0.33;
 /// Age, in median durations, above which an attempt without progress reports is evidence that its node is slow.
 const LATE_AGE: f64 = 1.5;
@@ -101,8 +101,9 @@ impl PhaseSamples {
         Some(Event::DurationsLearned { job, phase, durations, median, p90, progress, samples })
     }
 
-    /// Returns the pace of an attempt, relative to the median, as evidence about the speed of its node. The pace counts
-    /// twice if the attempt is very slow and old enough to prove it. Empty if the pace is unknown.
+    /// Returns the pace of an attempt, relative to the median, as samples for the speed of its node. The result
+    /// contains the pace twice if the attempt is very slow and at least as old as the median duration. It is empty if
+    /// the pace is unknown.
     pub(super) fn evidence(&self, seen: &Observed) -> Vec<f64> {
         let Some((pace, at_most)) = self.pace(seen) else { return Vec::new() };
         let damning = at_most < VERY_SLOW && seen.age >= self.median.unwrap_or(f64::INFINITY);

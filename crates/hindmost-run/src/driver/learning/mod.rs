@@ -64,7 +64,7 @@ impl Learner {
         Learner { phases, nodes: vec![NodeSamples::default(); nodes], reveal_share, is_due: false }
     }
 
-    /// Notes that there is a new observation.
+    /// Records a new observation, which the next call of [`Learner::take_due`] reports.
     pub(super) fn set_due(&mut self) {
         self.is_due = true;
     }

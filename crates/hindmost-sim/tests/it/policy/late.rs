@@ -56,7 +56,7 @@ fn slow_nodes_get_no_backup() {
     // runs task 2. At 2 only node 1 is free; its progress is 1, that of node 0 is 2 + 1/2 and that of node 2 is 1/2.
     let any = world.run("late(slow_task=0.5,slow_node=0,cap=1)");
     assert_eq!((any.backups("a"), any.tries("a")[3].node), (vec![(2, 2.0)], 1));
-    // The median of 1/2, 1, 2 1/2 is 1: node 1 is not below it.
+    // Node 1 has the median progress, 1. It is not below the median, so the backup may start there.
     let median = world.run("late(slow_task=0.5,slow_node=0.5,cap=1)");
     assert_eq!((median.backups("a"), median.tries("a")[3].node), (vec![(2, 2.0)], 1));
     // The 90th percentile is the progress of node 0, so only node 0 gets backups; it is free from 3 on.

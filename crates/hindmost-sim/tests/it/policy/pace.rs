@@ -46,7 +46,7 @@ fn an_overdue_estimate_stops_no_copy() {
 }
 
 #[test]
-fn without_progress_age_above_the_90th_percentile_counts() {
+fn without_progress_an_attempt_lags_by_its_age() {
     let run = three(8.0).knowledge("age").run("pace");
     // The limit is 1.2 times the 90th percentile, 1 s. Both copies run on, because it is not known which one is faster.
     assert_eq!(run.backups("a"), [(2, 1.2 + TICK)]);

@@ -45,7 +45,7 @@ fn all_types_are_decoded() {
     bytes.extend(1.5f32.to_le_bytes());
     bytes.extend((-2.5f64).to_le_bytes());
     bytes.extend([9, 9, 2]);
-    // Two blocks, one of them with its size in bytes.
+    // `list` has two blocks of one string each. The second block states its size in bytes.
     bytes.extend([2, 2, b'p', 1, 4, 2, b'q', 0]);
     bytes.extend([2, 2, b'u', 2, b'v', 0]);
     bytes.extend([2, 2, b'k', 0, 0]);

@@ -201,7 +201,7 @@ fn missing_records_give_warnings() {
     // Two tasks that the job counts are not in the log.
     let trace = History::begun(Version::V2, 3, 0).attempt(run('m', 0, 0, 1000, 2000)).done(3000, 3, 0).read();
     warning(trace.summary(), "2 tasks succeeded according to the job, but not in the log");
-    // The log has an end without a start, an end that occurs twice, and an end that does not name its attempt.
+    // An attempt has two finish events and no start event, and a kill event does not name its attempt.
     let trace = History::begun(Version::V2, 1, 0)
         .end(run('m', 0, 0, 1000, 2000))
         .end(run('m', 0, 0, 1000, 2000))

@@ -52,7 +52,7 @@ fn many_daemons_are_ended() {
 }
 
 #[test]
-fn few_processes_delay_attempts() {
+fn a_low_limit_on_processes_delays_attempts() {
     // Limits on processes do not apply to root.
     if !may_become(54_321) || !has("prlimit") {
         return;

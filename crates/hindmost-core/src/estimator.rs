@@ -96,9 +96,6 @@ impl<'de> Deserialize<'de> for Knowledge {
 pub enum Test {
     /// The attempt's remaining time is above this.
     RemainingAbove(f64),
-    /// As `RemainingAbove`. If the remaining time is unknown, the time expected from the attempt's age is compared
-    /// instead.
-    RemainingOrByAgeAbove(f64),
     /// The probability that the remaining time is longer than `factor` × the duration of a new copy is above `chance`.
     FreshLikelyBetter {
         /// Factor of the new copy's duration; > 0.
@@ -113,9 +110,6 @@ impl Test {
     pub fn in_words(&self, mean: f64) -> String {
         match self {
             Test::RemainingAbove(limit) => format!("a remaining time above {limit:.2} s"),
-            Test::RemainingOrByAgeAbove(limit) => {
-                format!("a remaining time, known or expected from its age, above {limit:.2} s")
-            }
             Test::FreshLikelyBetter { factor, chance } => format!(
                 "a probability above {chance} that its remaining time is more than {factor} times the duration of a \
                  new copy, which takes {mean:.2} s on average"
@@ -309,10 +303,6 @@ impl Estimator for ByProgress {
         let known = self.remaining(cluster, attempt);
         match test {
             Test::RemainingAbove(threshold) => known.is_some_and(|remaining| remaining > threshold),
-            Test::RemainingOrByAgeAbove(threshold) => match known {
-                Some(remaining) => remaining > threshold,
-                None => holds_by_age(&self.1, test, cluster, attempt),
-            },
             Test::FreshLikelyBetter { factor, chance } => known
                 .zip(cluster.phase(attempt.id().task))
                 .is_some_and(|(remaining, phase)| remaining > factor * phase.durations().quantile(chance)),
@@ -326,15 +316,8 @@ impl Estimator for ByProgress {
         }
         match test {
             // No remaining time is above an infinite threshold. Besides, JSON can't express infinity.
-            Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) if !threshold.is_finite() => None,
+            Test::RemainingAbove(threshold) if !threshold.is_finite() => None,
             Test::RemainingAbove(threshold) => Some(Condition::RemainingAbove(threshold)),
-            Test::RemainingOrByAgeAbove(threshold) => {
-                let by_age = self.1.residual_exceeds(phase.durations(), threshold / pace.seconds(1.0));
-                Some(match by_age {
-                    Some(age) => Condition::RemainingOrElapsedAbove(threshold, pace.seconds(age)),
-                    None => Condition::RemainingAbove(threshold),
-                })
-            }
             // A known remaining time t is longer than factor × Y with probability F(t / factor), where F is the
             // distribution function of Y, the duration of a new copy.
             Test::FreshLikelyBetter { factor, chance } => {
@@ -373,9 +356,7 @@ impl Estimator for ByAge {
 /// age is known. `None` if there is no such age.
 fn age_where_holds(table: &AgeTable, test: Test, durations: &Distribution, pace: Pace) -> Option<f64> {
     match test {
-        Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
-            table.residual_exceeds(durations, threshold / pace.seconds(1.0))
-        }
+        Test::RemainingAbove(threshold) => table.residual_exceeds(durations, threshold / pace.seconds(1.0)),
         // The pace multiplies the attempt's remaining time, but not the new copy's duration.
         Test::FreshLikelyBetter { factor, chance } => {
             table.fresh_likely_better(durations, factor / pace.seconds(1.0), chance)
@@ -402,9 +383,7 @@ fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attem
     }
     // If the tail gets lighter, the test may fail again at a larger age.
     match test {
-        Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
-            pace.seconds(durations.mean_residual(age)) > threshold
-        }
+        Test::RemainingAbove(threshold) => pace.seconds(durations.mean_residual(age)) > threshold,
         Test::FreshLikelyBetter { factor, chance } => {
             let factor = factor / pace.seconds(1.0);
             let for_good =

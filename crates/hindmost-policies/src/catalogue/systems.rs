@@ -36,15 +36,17 @@ pub static SYSTEMS: &[SystemEntry] = &[
     },
     SystemEntry {
         name: "hadoop",
-        about: "a backup for the task that is expected to end last, once its job has no pending tasks",
-        does: "Once a job has no pending tasks, its running task with the longest expected remaining time gets a \
-            backup if that time is above the mean duration of the phase. The number of backups that a job may run at \
-            the same time is limited.",
-        wins: "The cluster has a slot for every task of a job at once, so that backups can start early. It needs no \
-            progress reports: an attempt without known progress is judged by its age.",
-        loses: "Jobs run in several waves: while a job has pending tasks, none of its attempts gets a backup, however \
-            slow it is.",
-        passes: "[Originals(order), Backups(hadoop rule, when nothing is pending)]",
+        about: "scans of each job; one backup per phase and scan, for the task that is expected to end last",
+        does: "Scans each job every second, but only 15 s after a scan that started a backup. A scan may start one backup \
+            in each phase that has no pending tasks and at least 5% finished ones. The task that is expected to end \
+            last gets it, if a new attempt would end earlier. A new attempt is expected to take as long as the mean \
+            finished task.",
+        wins: "Jobs run for minutes and have few stragglers. It starts few backups, and it knows durations only from \
+            finished tasks, so that wrong expectations do no harm. An attempt without known progress is judged by its \
+            age.",
+        loses: "Jobs are short or have many stragglers: a phase gets at most one backup in 15 s. While a phase has \
+            pending tasks, none of its attempts gets a backup, however slow it is.",
+        passes: "[Originals(order), Backups(hadoop rule, one in each phase and scan)]",
         source: "Apache Hadoop MapReduce, DefaultSpeculator",
         order: None,
         build: &system_of(|hadoop: HadoopParameters, policy| {

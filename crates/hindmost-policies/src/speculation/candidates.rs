@@ -32,8 +32,6 @@ struct Group {
     /// The group's entry in [`Heads`]: the first candidate that this round has not taken. `None` if no candidate of the
     /// group can get a backup now.
     head: Option<Entry>,
-    /// True if the rule allows the group's job no backup now.
-    closed: bool,
     /// The slack of the order of jobs below which the order permits the group's job no more copies; 0 if unknown.
     needed: f64,
 }
@@ -94,7 +92,7 @@ impl Candidates {
             self.remove(id);
             let group = self.groups.entry((phase_of(id), rank.0)).or_insert_with(|| {
                 self.changed.push(id.task.job);
-                Group { demand: *demand, entries: BTreeSet::new(), head: None, closed: false, needed: 0.0 }
+                Group { demand: *demand, entries: BTreeSet::new(), head: None, needed: 0.0 }
             });
             group.entries.insert((rank.1, id));
             self.refresh((phase_of(id), rank.0));
@@ -126,7 +124,7 @@ impl Candidates {
     /// Makes a group's first entry its head if the group's job may get a backup now. Deletes the group if it is empty.
     fn refresh(&mut self, id: GroupId) {
         let Some(group) = self.groups.get(&id) else { return };
-        let may_be_helped = !group.closed && group.needed <= self.slack;
+        let may_be_helped = group.needed <= self.slack;
         let (first, empty) = (group.entries.first().copied().filter(|_| may_be_helped), group.entries.is_empty());
         self.set_head(id, first);
         if empty {
@@ -221,9 +219,9 @@ impl Candidates {
         }
     }
 
-    /// Updates which of the changed jobs may have backups now. The rule must allow it (`allows`), and the slack of the
-    /// order of jobs must be at least what the task needs (`slack_needed`; see `Order::slack_needed`).
-    pub(super) fn close(&mut self, allows: impl Fn(JobId) -> bool, slack_needed: impl Fn(TaskId) -> f64, slack: f64) {
+    /// Updates which of the changed jobs may have backups now: the slack of the order of jobs must be at least what the
+    /// task needs (`slack_needed`; see `Order::slack_needed`).
+    pub(super) fn close(&mut self, slack_needed: impl Fn(TaskId) -> f64, slack: f64) {
         let before = std::mem::replace(&mut self.slack, slack);
         let (low, high) = (before.min(slack).to_bits(), before.max(slack).to_bits());
         let first = ((JobId(0), 0), 0);
@@ -233,13 +231,11 @@ impl Candidates {
         changed.sort_unstable();
         changed.dedup();
         for job in changed {
-            let closed = !allows(job);
             let of_job: Vec<GroupId> = self.groups.range(of_job(job)).map(|(id, _)| *id).collect();
             for id in of_job {
                 let Some(group) = self.groups.get_mut(&id) else { continue };
                 let needed = group.entries.first().map_or(0.0, |(_, id)| slack_needed(id.task)).max(0.0);
-                if (group.closed, group.needed) != (closed, needed) {
-                    group.closed = closed;
+                if group.needed != needed {
                     self.need(id, needed);
                     affected.push(id);
                 }
@@ -256,7 +252,7 @@ impl Candidates {
             return Vec::new();
         }
         self.forget_copied(round.cluster());
-        self.close(|_| true, |task| round.slack_needed(task), round.slack());
+        self.close(|task| round.slack_needed(task), round.slack());
         let permitted: Vec<Entry> = std::iter::from_fn(|| self.next(|_, _| 0.0, -1.0, |_| true)).collect();
         for (_, id) in &permitted {
             self.remove(*id);
@@ -373,7 +369,7 @@ mod tests {
                     }
                 }
                 candidates.changed.extend((0..5).map(JobId));
-                candidates.close(|job| job != JobId(closed), |_| 0.0, 0.0);
+                candidates.close(|task| f64::from(u8::from(task.job == JobId(closed))), 0.0);
                 let may = |id: &AttemptId| id.task.job != JobId(closed) && demand(id.task.job.0).0[0] != unfit;
                 let mut sorted: Vec<Entry> = known.iter().filter(|(id, _)| may(id)).map(|(id, rank)| (*rank, *id)).collect();
                 sorted.sort_unstable();

@@ -7,7 +7,7 @@
 //! - It watches an attempt again when a sibling copy has failed, a node was lost, or durations or speeds were learned.
 //! - It calls the rule in each round with the candidates: the attempts that met their condition ([`Rule::serve`]).
 //!
-//! Mantri, SDA, ESE and Hadoop test running attempts one by one and start a backup for those that pass. They implement
+//! Mantri, SDA and ESE test running attempts one by one and start a backup for those that pass. They implement
 //! `ByTest` (`straggler_test.rs`), which keeps and sorts their candidates.
 
 mod by_age;

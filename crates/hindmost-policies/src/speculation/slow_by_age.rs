@@ -54,7 +54,7 @@ impl SlowByAge {
     pub(super) fn forget_copied(&mut self, round: &Round<'_>) {
         let cluster = round.cluster();
         self.known.forget_copied(cluster);
-        self.known.close(|_| true, |task| round.slack_needed(task), round.slack());
+        self.known.close(|task| round.slack_needed(task), round.slack());
         self.new.sort_unstable();
         self.new.dedup();
         self.new.retain(|id| is_only_copy(*id, cluster));

@@ -250,7 +250,7 @@ impl Rule for SparkRule {
             }
         }
         self.candidates.forget_copied(cluster);
-        self.candidates.close(|_| true, |task| round.slack_needed(task), round.slack());
+        self.candidates.close(|task| round.slack_needed(task), round.slack());
         let mut no_longer_slow = self.take_no_longer_slow(cluster);
         let mut first = None;
         loop {

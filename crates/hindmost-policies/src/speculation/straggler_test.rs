@@ -1,4 +1,4 @@
-//! The part that the rules of Mantri, SDA, ESE and Hadoop share. Candidates are tested again when resources are free.
+//! The part that the rules of Mantri, SDA and ESE share. Candidates are tested again when resources are free.
 //! The candidate with the longest remaining time is served first (SDA: with the smallest id). Backups go to the first
 //! nodes on which they fit.
 
@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::estimator::{Knowledge, Pace, Test};
-use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::ids::AttemptId;
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision};
 use hindmost_core::resources::Resources;
@@ -34,12 +34,6 @@ pub(super) trait ByTest: Send {
     /// Returns false if no attempt with this demand can get a copy now.
     fn is_worth(&self, demand: &Resources, cluster: &Cluster) -> bool {
         cluster.fits_somewhere(demand)
-    }
-
-    /// Returns false if attempts of this job may not get copies now. The answer may change when its attempts start or
-    /// end.
-    fn allows(&self, _job: JobId, _cluster: &Cluster) -> bool {
-        true
     }
 
     /// Returns true if the rule starts backups and never replaces an attempt. Such a rule skips jobs that the order
@@ -76,7 +70,7 @@ impl<R: ByTest> Rule for R {
         forget_no_longer_slow(self, &mut candidates, round);
         let only_starts_copies = self.only_starts_copies();
         let slack_needed = |task| if only_starts_copies { round.slack_needed(task) } else { 0.0 };
-        candidates.close(|job| self.allows(job, round.cluster()), slack_needed, round.slack());
+        candidates.close(slack_needed, round.slack());
         // Attempts that passed the test, with their negated remaining times; the last one is served next. The list has
         // at most one attempt with a known end, and the attempts whose remaining time is estimated from their age and
         // may be longer.
@@ -87,9 +81,7 @@ impl<R: ByTest> Rule for R {
             let above = found.last().map_or(f64::NEG_INFINITY, |(ranked, _)| -ranked);
             let next = candidates.next(left, above, |demand| self.is_worth(demand, cluster));
             if let Some((_, id)) = next {
-                // Another backup of this round may have reached the job's limit.
-                let is_allowed = self.allows(id.task.job, cluster);
-                if !is_allowed || (only_starts_copies && !round.may_start(id.task)) {
+                if only_starts_copies && !round.may_start(id.task) {
                     candidates.leave_phase(id);
                 } else if let Some(ranked) = rank_if_slow(self, id, round) {
                     let at = found.partition_point(|other| order(other, &(ranked, id)).is_gt());
@@ -139,7 +131,7 @@ fn put<R: ByTest>(rule: &mut R, id: AttemptId, candidates: &mut Candidates, roun
 /// Returns a time just before the known remaining time becomes too short for the test.
 fn no_longer_slow(test: Test, finish: Time, phase: &Phase) -> Time {
     let above = Time::from_seconds(match test {
-        Test::RemainingAbove(seconds) | Test::RemainingOrByAgeAbove(seconds) => seconds,
+        Test::RemainingAbove(seconds) => seconds,
         Test::FreshLikelyBetter { factor, chance } => factor * phase.durations().quantile(chance),
     });
     finish - (above + Time(1000 + (above.0 >> 40)))
@@ -182,16 +174,14 @@ fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Opti
     let test = rule.test(phase);
     let (pace, durations) = (Pace::of(cluster, attempt), phase.durations());
     let limit = match test {
-        Test::RemainingAbove(limit) | Test::RemainingOrByAgeAbove(limit) => limit,
+        Test::RemainingAbove(limit) => limit,
         Test::FreshLikelyBetter { .. } => {
             let until = round.estimator.stays_no_until(test, phase, pace)?;
             return Some(attempt.since() + Time::from_seconds(until));
         }
     };
     let condition = round.estimator.condition(test, phase, pace);
-    let (Some(Condition::ElapsedAbove(from) | Condition::RemainingOrElapsedAbove(_, from)), None) =
-        (condition, attempt.expected_finish())
-    else {
+    let (Some(Condition::ElapsedAbove(from)), None) = (condition, attempt.expected_finish()) else {
         return None;
     };
     let elapsed = (cluster.now() - attempt.since()).seconds();

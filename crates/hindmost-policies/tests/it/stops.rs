@@ -77,7 +77,7 @@ fn a_stopping_copy_is_not_stopped_again() {
 
 #[test]
 fn a_straggler_that_meets_its_condition_twice_gets_one_backup() {
-    for policy in ["late(slow_task=0.5,cap=1)", "mantri", "pace", "hadoop"] {
+    for policy in ["late(slow_task=0.5,cap=1)", "mantri", "pace"] {
         let mut session = begun(policy, Knowledge::Age, (6, 2));
         for _ in 0..2 {
             let met =

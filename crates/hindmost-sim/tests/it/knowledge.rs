@@ -128,15 +128,17 @@ fn the_oldest_attempt_has_the_longest_expected_remaining_time() {
 
 #[test]
 fn hadoop_uses_age_without_progress() {
-    // With α = 2, an attempt at age 1 s is expected to take 1 s more, which is the mean.
+    // The second task finishes at 1, so a new attempt is expected to take 1 s. With α = 2, an attempt at age t is
+    // expected to take t more: 1 s at the scan at 1, and 2 s at the scan at 2.
     let world = |seconds: f64| {
-        World::machines(2).knowledge("progress(0.5)").job("a").tasks([[seconds, 0.1]]).tail("pareto(alpha=2,mean=1)")
+        let tasks = [[seconds, 0.1], [1.0, 0.1]];
+        World::machines(3).knowledge("progress(0.5)").job("a").tasks(tasks).tail("pareto(alpha=2,mean=1)")
     };
-    assert_eq!(world(9.0).run("hadoop").backups("a"), [(0, 1.0 + TICK)]);
-    // At 0.9 s, progress reveals that 0.9 s remain: less than a new copy takes.
-    assert_eq!(world(1.8).run("hadoop").backups("a"), []);
-    // Progress would reveal at 1.05 s that 1.05 s remain, but the backup starts at 1 s because of the age.
-    assert_eq!(world(2.1).run("hadoop").backups("a"), [(0, 1.0 + TICK)]);
+    assert_eq!(world(9.0).run("hadoop").backups("a"), [(0, 2.0)]);
+    // Progress reveals at 1.45 that 1.45 s are left, so 0.9 s are left at 2.
+    assert_eq!(world(2.9).run("hadoop").backups("a"), []);
+    // Progress reveals at 1.9 that 1.9 s are left, so 1.8 s are left at 2.
+    assert_eq!(world(3.8).run("hadoop").backups("a"), [(0, 2.0)]);
 }
 
 #[test]

@@ -175,10 +175,12 @@ fn a_share_is_of_the_dominant_resource_or_of_memory() {
 
 #[test]
 fn backups_stay_within_the_maximum_too() {
-    let world =
-        World::machines(4).queues([("q", 0.5, 0.5)]).job("j").queue("q").tasks([vec![1.0], vec![9.0, 1.0]]).mean(1.0);
-    assert_eq!(world.run("fifo+hadoop").backups("j"), [(1, 0.0)]);
-    assert_eq!(world.run("capacity+hadoop").backups("j"), [(1, 1.0)]);
+    // Under `fifo`, the scan at 1 starts a backup of task 1, the scan at 16 one of task 2. Under `capacity`, both tasks
+    // hold all that the queue may have from 1 on; the backup of task 1 that the scan at 1 requests never starts.
+    let tasks = [vec![1.0], vec![30.0, 1.0], vec![30.0, 1.0]];
+    let world = World::machines(4).queues([("q", 0.5, 0.5)]).job("j").queue("q").tasks(tasks);
+    assert_eq!(world.run("fifo+hadoop").backups("j"), [(1, 1.0), (2, 16.0)]);
+    assert_eq!(world.run("capacity+hadoop").backups("j"), []);
 }
 
 #[test]

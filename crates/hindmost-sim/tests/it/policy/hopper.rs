@@ -26,13 +26,17 @@ fn a_slot_is_kept_for_the_smaller_jobs_backup() {
 
 #[test]
 fn backups_of_hadoop_get_the_idle_slot_at_once() {
-    let run = two_jobs().run("hopper(beta=1.6,epsilon=1)+hadoop");
-    assert_eq!(run.backups("A"), [(3, 0.0)]);
-    assert_eq!((run.job("A").finish, run.job("B").finish), (10.0, 20.0));
-    // Under `fifo`, B takes the seventh machine, and the backup waits until a machine is free.
-    let run = two_jobs().run("fifo+hadoop");
-    assert_eq!(run.backups("A"), [(3, 10.0)]);
-    assert_eq!((run.job("A").finish, run.job("B").finish), (20.0, 20.0));
+    let world = World::machines(7)
+        .job("A")
+        .tasks([vec![10.0], vec![10.0], vec![10.0], vec![30.0, 10.0]])
+        .job("B")
+        .tasks([[40.0]; 10]);
+    // At 10, A has one task left and is given the 2 slots that it wants.
+    let run = world.run("hopper(beta=1.6,epsilon=1)+hadoop");
+    assert_eq!((run.backups("A"), run.job("A").finish), (vec![(3, 10.0)], 20.0));
+    // Under `fifo`, B's tasks take every machine that becomes free before A's last task finishes.
+    let run = world.run("fifo+hadoop");
+    assert_eq!((run.backups("A"), run.job("A").finish), (vec![], 30.0));
 }
 
 #[test]

@@ -38,13 +38,14 @@ pub fn markdown(reproduction: &Reproduction) -> String {
         let _ = writeln!(text, "{}\n", escaped(note));
     }
     let _ = writeln!(text, "## Claims\n\n{}\n", counts(reproduction));
-    text += "| | Claimed | Measured [95% interval] | Reading | Under all readings | Verdict |\n\
-             | --- | --- | --- | --- | --- | --- |\n";
+    text += "| | Claimed | Quantity | Measured [95% interval] | Reading | Under all readings | Verdict |\n\
+             | --- | --- | --- | --- | --- | --- | --- |\n";
     for (figure, claim) in claims(reproduction) {
-        let (measured, reading) = representative(claim);
+        let Shown { quantity, measured, reading } = representative(claim);
         let cells = [
             figure.name.clone(),
             format!("{} ({})", claim.claimed, claim.section),
+            quantity,
             measured,
             reading,
             span(claim).unwrap_or_default(),
@@ -88,7 +89,7 @@ fn claim_markdown(text: &mut String, claim: &Claim) {
         }
     };
     let _ = writeln!(text, "{verdict} Rule: {}. {}\n", claim.rule(), escaped(&claim.comment));
-    text.push_str("| Reading | Value | Measured [95% interval] | Rule holds |\n| --- | --- | --- | --- |\n");
+    text.push_str("| Reading | Quantity | Measured [95% interval] | Rule holds |\n| --- | --- | --- | --- |\n");
     for measured in &claim.readings {
         let holds = if measured.holds { HOLDS } else { "no" };
         row(text, [&measured.reading, &measured.value, &measured.text(), holds].into_iter());
@@ -196,7 +197,7 @@ pub fn text(reproduction: &Reproduction, width: u16) -> String {
     }
     text += "\nReadings\n";
     let used = |name: &str| {
-        claims(reproduction).any(|(_, claim)| representative(claim).1.split(", ").any(|part| part == name))
+        claims(reproduction).any(|(_, claim)| representative(claim).reading.split(", ").any(|part| part == name))
     };
     for reading in reproduction.readings.iter().filter(|reading| used(&reading.name)) {
         let _ = writeln!(text, "{}", wrapped(&format!("{}: {}", reading.name, reading.description), columns, 2));
@@ -210,7 +211,8 @@ fn claim_table(figure: &Figure, width: u16) -> String {
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     table.set_header(["claimed", "measured [95% interval]", "reading", "verdict"]);
     for claim in &figure.claims {
-        let (mut measured, reading) = representative(claim);
+        let Shown { quantity, measured, reading } = representative(claim);
+        let mut measured = format!("{quantity}: {measured}");
         if let Some(span) = span(claim) {
             let _ = write!(measured, "; under all readings {span}");
         }
@@ -227,9 +229,9 @@ fn claim_table(figure: &Figure, width: u16) -> String {
 /// Appends the claims of a figure as a list.
 fn list(text: &mut String, figure: &Figure, columns: usize) {
     for claim in &figure.claims {
-        let (measured, reading) = representative(claim);
+        let Shown { quantity, measured, reading } = representative(claim);
         let _ = writeln!(text, "{}", wrapped(&format!("- {}", claim.claimed), columns, 2));
-        for line in [format!("measured {measured}, reading {reading}"), claim.verdict.short(claim.readings.len())] {
+        for line in [format!("{quantity}: {measured}, reading {reading}"), claim.verdict.short(claim.readings.len())] {
             let _ = writeln!(text, "  {}", wrapped(&line, columns.saturating_sub(2), 0).replace('\n', "\n  "));
         }
     }
@@ -240,9 +242,24 @@ pub(crate) fn claims(reproduction: &Reproduction) -> impl Iterator<Item = (&Figu
     reproduction.figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (figure, claim)))
 }
 
-/// Returns the measured value that summaries of a claim show, as text, and the name of its reading.
-pub(crate) fn representative(claim: &Claim) -> (String, String) {
-    claim.representative().map_or_else(Default::default, |measured| (measured.text(), measured.reading.clone()))
+/// What summaries of a claim show of its measured values.
+#[derive(Default)]
+pub(crate) struct Shown {
+    /// The measured quantity in words.
+    pub(crate) quantity: String,
+    /// The measured value with its unit and interval.
+    pub(crate) measured: String,
+    /// Name of the reading under which the value was measured.
+    pub(crate) reading: String,
+}
+
+/// Returns the measured value that summaries of a claim show; empty texts if the claim has none.
+pub(crate) fn representative(claim: &Claim) -> Shown {
+    claim.representative().map_or_else(Shown::default, |measured| Shown {
+        quantity: measured.value.clone(),
+        measured: measured.text(),
+        reading: measured.reading.clone(),
+    })
 }
 
 /// Returns the smallest and largest mean over a claim's readings as text; `None` if they are equal.
@@ -329,7 +346,7 @@ mod tests {
             "Made by `hindmost reproduce xu2015 --quick` (hindmost ",
             "The paper has 2 tested claims. Under every reading that was run, 0 are reproduced; under some readings, \
              1; under no reading, 1.",
-            "| Figure 2 | SDA is faster (IV-C) | −61% [−62, −60] | oracle | −61% to −40% | reproduced under 1 of 2 readings |",
+            "| Figure 2 | SDA is faster (IV-C) | mean flowtime against Mantri | −61% [−62, −60] | oracle | −61% to −40% | reproduced under 1 of 2 readings |",
             "| early | mean flowtime against Mantri | −40% [−41, −39] | no |",
             "**Not reproduced**: measured 61% [60, 62], expected from −65% to −55%. Rule: from −65% to −55%. a\\|b",
             "<summary>Numbers &lt; 3</summary>",
@@ -366,6 +383,8 @@ mod tests {
         for width in [30, 60, 80, 120] {
             let text = text(&example(), width);
             assert!(text.contains("oracle: Everything is"), "{text}");
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(width >= TABLE_FROM_WIDTH || words.contains("mean flowtime against Mantri: −61%"), "{text}");
             for line in text.lines() {
                 assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
             }

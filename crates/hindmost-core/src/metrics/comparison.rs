@@ -70,7 +70,8 @@ pub struct PolicyResult {
     pub events: u64,
 }
 
-/// Counts of copies, not counting each task's first.
+/// Counts of redundant copies: attempts that started while another attempt of their task was running, or in place of one.
+/// Each task's first attempt, retries, and new starts after the loss of a node are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Copies {
@@ -78,7 +79,10 @@ pub struct Copies {
     pub launched: u64,
     /// Number of copies that won their task.
     pub won: u64,
-    /// Share of the resource-time of all attempts that attempts used which did not win.
+    /// In simulations and replays: share of the resource-time of all attempts that was used by attempts that did not win,
+    /// those lost with their nodes included. In live runs: share of the running time of all attempts that was spent on
+    /// attempts that lost to another copy of their task or were replaced by one. Attempts that failed, lost their node or
+    /// were stopped with the run are not included.
     pub wasted_share: f64,
 }
 

@@ -23,7 +23,11 @@ const RESOURCE: Entry = [
      machine-second. On machines with one slot this is the machine time. On other clusters, the duration of an attempt \
      is multiplied by the share of the cluster that the attempt demands, summed over the resources. Unit: γ·s.",
 ];
-const WASTED: Entry = ["wasted share", "The share of the resource that went to attempts that did not win."];
+const WASTED: Entry = [
+    "wasted share",
+    "The share of the resource that went to attempts that did not win. Attempts that were lost with their nodes are \
+     included.",
+];
 const BUSY: Entry = [
     "busy",
     "The share of the cluster's capacity that was in use, on average over time. If there are several resources, it is \
@@ -81,7 +85,8 @@ pub(super) fn reproduction() -> Vec<Entry> {
 pub(super) fn run() -> Vec<Entry> {
     let extra = [
         "extra work",
-        "The share of the total time of all attempts that was spent on attempts that lost to another copy.",
+        "The share of the total time of all attempts that was spent on attempts that lost to another copy. Attempts \
+         that failed, lost their node or were stopped with the run are not included.",
     ];
     let quantile = ["p50, p95, max", "50%, 95% and 100% of the winning attempts of a phase took no longer than this."];
     vec![TASK, STRAGGLER, COPY, NODE, BROKEN, extra, quantile, KNOWLEDGE]

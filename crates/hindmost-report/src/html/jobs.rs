@@ -68,7 +68,9 @@ pub(super) fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection
             )
         });
         let shown = group.iter().map(|job| job_picture(job, &tasks, until, pictures)).collect();
-        JobSection { heading: full(chosen).trim_end_matches('.').to_owned(), about, pictures: shown }
+        // The tables of the page are about all seeds, but a picture is about one.
+        let seed = group.first().map_or(String::new(), |job| format!(", seed {}", job.seed));
+        JobSection { heading: format!("{}{seed}", full(chosen).trim_end_matches('.')), about, pictures: shown }
     };
     sections.iter().map(section).collect()
 }

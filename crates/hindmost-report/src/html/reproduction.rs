@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Frame, Picture, Pictures, Step, Table, full, glossary, name, rendered, sentence};
 use crate::figures::{Axis, Bar, BarChart, Strip, StripDot, Unit};
-use crate::reproduction::{as_text, claims, counts, drawn, representative, seeds};
+use crate::reproduction::{Shown, as_text, claims, counts, drawn, representative, seeds};
 use crate::text::counted;
 
 #[derive(Serialize)]
@@ -23,6 +23,7 @@ struct Content {
 struct ClaimRow {
     claimed: String,
     place: String,
+    quantity: String,
     measured: String,
     reading: String,
     rule: String,
@@ -100,7 +101,7 @@ fn class(verdict: &Verdict) -> &'static str {
 }
 
 fn claim_row(figure: &Figure, claim: &Claim, pictures: &mut Pictures) -> ClaimRow {
-    let (measured, reading) = representative(claim);
+    let Shown { quantity, measured, reading } = representative(claim);
     let strip = Strip {
         title: format!("{}: measured values against the rule", claim.claimed),
         low: claim.expected.low,
@@ -117,6 +118,7 @@ fn claim_row(figure: &Figure, claim: &Claim, pictures: &mut Pictures) -> ClaimRo
     ClaimRow {
         claimed: sentence(&claim.claimed),
         place: format!("{}; {}", name(&figure.name), sentence(&claim.section)),
+        quantity: sentence(&quantity),
         measured,
         reading: sentence(&reading),
         rule: format!("rule: {}", claim.rule()),
@@ -171,7 +173,7 @@ fn caption(table: &DataTable) -> String {
 fn claim_section(claim: &Claim) -> ClaimSection {
     let mut table = Table::new(
         "The measured value under every reading",
-        &["reading:", "value:", "measured [95% interval]", "rule holds"],
+        &["reading:", "quantity:", "measured [95% interval]", "rule holds"],
     );
     for measured in &claim.readings {
         let holds = if measured.holds { "yes" } else { "no" };

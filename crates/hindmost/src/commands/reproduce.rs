@@ -4,6 +4,7 @@ use hindmost_core::reproduction::Reproduction;
 use hindmost_math::suggest::did_you_mean;
 use hindmost_report::html::{Step, reproduction_page};
 use hindmost_report::reproduction;
+use hindmost_report::text::grouped;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
 
@@ -79,9 +80,12 @@ fn say_times(times: &[hindmost_papers::DecisionTime]) {
     for time in times {
         let (scratch, arrival) = (time.from_scratch.as_secs_f64() * 1e3, time.after_one_arrival.as_secs_f64() * 1e3);
         say(&format!(
-            "  {:<18} {:>4} jobs, {:>5} machines: {:>5} copies started in {scratch:.2} ms; {arrival:.2} ms after one more \
+            "  {:<18} {:>5} jobs, {:>6} machines: {:>7} copies started in {scratch:.2} ms; {arrival:.2} ms after one more \
              arrival",
-            time.policy, time.size.jobs, time.size.machines, time.copies
+            time.policy,
+            grouped(time.size.jobs.into()),
+            grouped(time.size.machines.into()),
+            grouped(time.copies as u64)
         ));
     }
 }

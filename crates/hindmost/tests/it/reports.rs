@@ -32,7 +32,7 @@ fn a_comparison_page_does_not_depend_on_the_threads() {
         "mean flowtime (s)",
         "Share of jobs by flowtime",
         "Copies started and copies that won",
-        "The slowest job under none",
+        "The slowest job under none, seed 1",
         "hindmost simulate quickstart --policy none,mantri --seeds 2 --set horizon=20 --set cluster.machines=30 --out DIR",
     ] {
         assert!(pages[0].contains(part), "{part}");

@@ -114,7 +114,9 @@ impl Truth {
     /// began at `since`, finishes at `finish`, and would take `mean` if it had its phase's mean duration.
     pub(crate) fn reveal(&self, attempt: AttemptId, since: Time, finish: Time, mean: Time) -> Reveal {
         let fraction = match self.model.knowledge {
-            Knowledge::Oracle | Knowledge::Age | Knowledge::History => 0.0,
+            // Nothing is revealed, whatever condition a policy watches.
+            Knowledge::Age | Knowledge::History => return Reveal { at: Time::NEVER, expected_finish: finish },
+            Knowledge::Oracle => 0.0,
             Knowledge::Progress(fraction) => fraction,
             Knowledge::ProgressUniform => draw_for_attempt(self.model.seed, Purpose::Detection, attempt),
         };

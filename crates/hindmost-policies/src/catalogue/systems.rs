@@ -58,14 +58,14 @@ pub static SYSTEMS: &[SystemEntry] = &[
         about: "once most of a phase has finished, a backup for attempts that run several times as long as the \
             median",
         does: "Once a share of a phase's tasks (90% by default) has finished, each attempt that has run longer than a \
-            multiple (3 by default) of their median duration gets one backup. It compares elapsed times and needs no \
-            progress reports.",
+            multiple (3 by default) of their median duration gets one backup. An attempt that processes its input about \
+            as fast as the finished tasks did gets its backup only after twice that time.",
         wins: "A phase has many similar tasks and a few very slow ones. It starts few backups and wastes little \
             slot-time, because a backup starts only if both conditions hold.",
         loses: "More than 10% of a phase's tasks straggle: with the default parameters, no backup starts before 90% \
             of the tasks have finished and an attempt has run for three median durations. A phase of one task gets no \
             backup.",
-        passes: "[Originals(order), Backups(spark rule: quantile, multiplier, minimum runtime)]",
+        passes: "[Originals(order), Backups(spark rule: quantile, multiplier, minimum runtime, efficiency)]",
         source: "Apache Spark 4, TaskSetManager (spark.speculation)",
         order: None,
         build: &system_of(|spark: SparkParameters, policy| {
@@ -93,7 +93,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
     },
     SystemEntry {
         name: "mantri",
-        about: "a backup where it is expected to save resources: P(t_rem > 2 t_new) > delta",
+        about: "a backup if the remaining time exceeds twice that of a new copy with a probability above delta",
         does: "Starts a backup on a free node if the probability is above delta that the attempt's remaining time \
             exceeds twice the duration of a new copy. If no node is free and kill_restart=true, it stops such an \
             attempt and relaunches the task.",
@@ -111,8 +111,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
     },
     SystemEntry {
         name: "sca",
-        about: "clones of all tasks of new jobs while the cluster is lightly loaded; problem P2 gives the number of \
-            copies",
+        about: "clones of all tasks of new jobs while the cluster is lightly loaded; an optimisation problem \
+            gives the number of copies",
         does: "If the new jobs have fewer tasks than there are idle machines, it solves problem P2, which weighs the \
             expected durations of jobs against the price of machine time, and starts each new job with the resulting \
             number of copies of each task. Otherwise new jobs start with one copy of each task, the smallest workload \
@@ -133,7 +133,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
     },
     SystemEntry {
         name: "sda",
-        about: "c - 1 backups for each attempt whose remaining time is above sigma mean durations",
+        about: "backups for each attempt whose remaining time is above a multiple (sigma) of the mean duration",
         does: "Once an attempt's remaining time is known to exceed sigma mean durations, its task gets c - 1 backups; \
             each task gets them at most once. By default, sigma and c minimise the expected resource usage of a task: \
             1.707 and 2 for Pareto durations with alpha = 2.",

@@ -4,15 +4,23 @@
 //! Source: `TaskSetManager` of Apache Spark (`spark.speculation`).
 //!
 //! Algorithm: once a share `quantile` of a phase's tasks has finished, an attempt gets one backup if it has run longer
-//! than `multiplier` × the median duration of the finished tasks, and longer than `min_runtime`.
+//! than `multiplier` × the median duration of the finished tasks, and longer than `min_runtime`. This limit is the
+//! threshold. Since version 3.4, an attempt above the threshold must also be inefficient: it has run longer than
+//! `long_run` × the threshold, or it processes its input more slowly than `process_rate` × the mean rate of the finished
+//! tasks. So tasks that take long because they have much input get no backups.
 //!
 //! Passes: `[Originals(order), Backups(spark rule)]`.
 //!
 //! Readings:
-//! - The rule is tested continuously (Spark tests it every 100 ms).
+//! - The rule is tested continuously (Spark tests it every 100 ms). As in Spark, an attempt that was found slow stays
+//!   so, even if the threshold rises before its backup starts.
 //! - The attempt that has run longest gets its backup first.
 //! - As in Spark, phases of one task get no backups, and a copy does not go to a node that runs another copy of its task.
 //!   Even with `quantile` = 0, backups start only after a task of the phase has finished.
+//! - Spark's rate is the number of records read divided by the time. Here it is the size of a task's input divided by the
+//!   time that an attempt takes in all; tasks whose input is unknown count as equally large. As in Spark, an attempt
+//!   whose rate is unknown has the rate 0, so it is inefficient. It is unknown until the attempt's progress shows when it
+//!   finishes, and always under the progress model `age`.
 //! - Tasks that were finished before the job arrived are not counted.
 
 use std::cmp::Reverse;
@@ -27,7 +35,7 @@ use hindmost_core::time::Time;
 
 use hindmost_core::policy::{Round, Seen, View};
 
-use super::candidates::{Candidates, Entry};
+use super::candidates::Candidates;
 use super::{Cause, Rule, only_copy};
 
 crate::parameters! {
@@ -40,6 +48,14 @@ crate::parameters! {
         pub multiplier: f64 = 3.0, in 0.0.., unit "medians";
         /// an attempt gets no backup before it has run this long (spark.speculation.minTaskRuntime)
         pub min_runtime: f64 = 0.1, in 0.0.., unit "s";
+        /// whether an attempt must be inefficient to get a backup (spark.speculation.efficiency.enabled)
+        pub efficiency: bool = true;
+        /// an attempt is inefficient if it processes its input at less than this multiple of the mean rate of the finished
+        /// tasks (spark.speculation.efficiency.processRateMultiplier)
+        pub process_rate: f64 = 0.75, in 0.0.., unit "mean rates";
+        /// an attempt that has run longer than this many thresholds counts as inefficient
+        /// (spark.speculation.efficiency.longRunTaskFactor)
+        pub long_run: f64 = 2.0, in 1.0.., unit "thresholds";
     }
 }
 
@@ -50,8 +66,6 @@ pub struct SparkRule {
     /// The times of requested wake-ups, with the phase for which each was requested.
     wakes: BTreeSet<(Time, (JobId, u32))>,
     candidates: Candidates,
-    /// Phases whose threshold has risen since the last round.
-    risen: Vec<(JobId, u32)>,
 }
 
 /// The attempts and finished durations of a phase with unfinished tasks.
@@ -67,6 +81,10 @@ struct PhaseWatch {
     threshold: Option<Time>,
     /// The earliest requested wake-up in the future; `None` if there is none.
     wake: Option<Time>,
+    /// Input of the finished tasks, and the time that their winners took, in seconds.
+    processed: (f64, f64),
+    /// Attempts above the threshold that are efficient, with the times from which on they have run too long.
+    efficient: BTreeSet<(Time, AttemptId)>,
 }
 
 impl SparkRule {
@@ -77,7 +95,6 @@ impl SparkRule {
             phases: FxHashMap::default(),
             wakes: BTreeSet::new(),
             candidates: Candidates::default(),
-            risen: Vec::new(),
         }
     }
 
@@ -115,14 +132,15 @@ impl SparkRule {
         // As in Spark: max(floor(quantile × tasks), 1).
         let enough = ((self.parameters.quantile * f64::from(phase.to_do())).floor() as usize).max(1);
         watch.add(duration);
+        watch.processed.0 += input_of(attempt.task, view.cluster);
+        watch.processed.1 += Time(duration).seconds();
         if watch.shorter.len() + watch.longer.len() >= enough {
             let median = watch.median().seconds();
             let threshold = Time::from_seconds((self.parameters.multiplier * median).max(self.parameters.min_runtime));
-            if watch.threshold.is_some_and(|before| before < threshold) {
-                self.risen.push(key);
-            }
             watch.threshold = Some(threshold);
         }
+        // Threshold and mean rate have changed.
+        candidates.extend(std::mem::take(&mut watch.efficient).into_iter().map(|(_, id)| id));
         self.look(key, view, candidates);
     }
 
@@ -132,6 +150,10 @@ impl SparkRule {
         let Some(watch) = self.phases.get_mut(&key) else { return };
         let Some(threshold) = watch.threshold else { return };
         let now = view.cluster.now();
+        while let Some((until, id)) = watch.efficient.first().copied().filter(|(until, _)| *until <= now) {
+            watch.efficient.remove(&(until, id));
+            candidates.push(id);
+        }
         if watch.wake.is_some_and(|wake| wake <= now) {
             watch.wake = None;
         }
@@ -149,35 +171,53 @@ impl SparkRule {
             watch.running.pop_front();
             if !has_ended {
                 candidates.push(id);
+                if self.parameters.efficiency {
+                    view.watch(id, Condition::Revealed);
+                }
             }
         }
     }
 
-    /// Moves a candidate that is no longer slow, because the median has risen, back to the attempts that may become
-    /// slow.
-    fn put_back(&mut self, id: AttemptId, round: &mut Round<'_>) {
+    /// Decides about an attempt that has run longer than the threshold, or did so before. It becomes a candidate, or waits
+    /// until it may be inefficient, or until it has run longer than the threshold.
+    fn sort(&mut self, id: AttemptId, round: &mut Round<'_>) {
         let key = (id.task.job, id.task.phase);
-        let Some(since) = round.cluster().attempt(id).map(Attempt::since) else { return };
-        let Some(watch) = self.phases.get_mut(&key) else { return };
-        let Some(threshold) = watch.threshold else { return };
-        let at = watch.running.partition_point(|other| *other < (since, id));
-        watch.running.insert(at, (since, id));
-        let due = since + threshold + Time::TICK;
-        if watch.wake.is_none_or(|wake| due < wake) {
-            watch.wake = Some(due);
-            self.wakes.insert((due, key));
-            round.decide(Decision::Wake { at: due });
+        let cluster = round.cluster();
+        let Some((attempt, phase)) = only_copy(id, cluster) else { return };
+        let (Some(watch), false) = (self.phases.get_mut(&key), self.candidates.contains(id)) else { return };
+        let (Some(threshold), since) = (watch.threshold, attempt.since()) else { return };
+        watch.efficient.retain(|(_, other)| *other != id);
+        if cluster.now() - since <= threshold {
+            let at = watch.running.partition_point(|other| *other < (since, id));
+            watch.running.insert(at, (since, id));
+            let due = since + threshold + Time::TICK;
+            if watch.wake.is_none_or(|wake| due < wake) {
+                watch.wake = Some(due);
+                self.wakes.insert((due, key));
+                round.decide(Decision::Wake { at: due });
+            }
+        } else if let Some(until) = watch.efficient_until(attempt, &self.parameters, cluster) {
+            watch.efficient.insert((until, id));
+            self.wakes.insert((until, key));
+            round.decide(Decision::Wake { at: until });
+        } else {
+            // Rank by start: the attempt that has run longest is first.
+            self.candidates.put((0, since.0), id, Time::NEVER, phase.demand());
         }
-    }
-
-    fn is_slow(&self, cluster: &Cluster, attempt: &Attempt) -> bool {
-        let task = attempt.id().task;
-        let threshold = self.phases.get(&(task.job, task.phase)).and_then(|watch| watch.threshold);
-        threshold.is_some_and(|threshold| cluster.now() - attempt.since() > threshold)
     }
 }
 
 impl PhaseWatch {
+    /// Returns the time from which on an attempt above the threshold has run too long; `None` if it is inefficient now.
+    fn efficient_until(&self, attempt: &Attempt, parameters: &SparkParameters, cluster: &Cluster) -> Option<Time> {
+        let (threshold, finish) = (self.threshold?, attempt.expected_finish().filter(|_| parameters.efficiency)?);
+        let until = attempt.since() + Time::from_seconds(parameters.long_run * threshold.seconds()) + Time::TICK;
+        let (input, seconds) = self.processed;
+        let rate = input_of(attempt.id().task, cluster) / (finish - attempt.since()).seconds();
+        let is_efficient = input > 0.0 && cluster.now() < until && rate >= parameters.process_rate * input / seconds;
+        is_efficient.then_some(until)
+    }
+
     fn add(&mut self, duration: u64) {
         self.shorter.push(duration);
         self.longer.extend(self.shorter.pop().map(Reverse));
@@ -192,6 +232,13 @@ impl PhaseWatch {
         let next = self.longer.peek().filter(|_| self.longer.len() == self.shorter.len());
         Time(next.map_or(middle, |Reverse(next)| u64::midpoint(middle, *next)))
     }
+}
+
+/// Returns the size of a task's input in bytes; 1 if it is unknown.
+fn input_of(task: TaskId, cluster: &Cluster) -> f64 {
+    let spec = cluster.job(task.job).and_then(|job| job.spec().phases.get(task.phase as usize));
+    let bytes = spec.and_then(|phase| phase.input.as_ref()?.bytes.get(task.index as usize));
+    bytes.map_or(1.0, |bytes| *bytes as f64)
 }
 
 impl Rule for SparkRule {
@@ -239,53 +286,25 @@ impl Rule for SparkRule {
     }
 
     fn serve(&mut self, new: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        if (new.is_empty() && self.candidates.is_empty()) || round.cluster().open_nodes() == 0 {
+        for id in std::mem::take(new) {
+            self.sort(id, round);
+        }
+        if self.candidates.is_empty() || round.cluster().open_nodes() == 0 {
             return;
         }
-        let cluster = round.cluster();
-        for id in new.drain(..) {
-            if let Some((attempt, phase)) = only_copy(id, cluster) {
-                // Rank by start: the attempt that has run longest is first.
-                self.candidates.put((0, attempt.since().0), id, Time::NEVER, phase.demand());
-            }
-        }
-        self.candidates.forget_copied(cluster);
+        self.candidates.forget_copied(round.cluster());
         self.candidates.close(|task| round.slack_needed(task), round.slack());
-        let mut no_longer_slow = self.take_no_longer_slow(cluster);
-        let mut first = None;
         loop {
             let cluster = round.cluster();
-            first = first.or_else(|| self.candidates.next(|_, _| 0.0, -1.0, |demand| cluster.fits_somewhere(demand)));
-            if let Some(entry) = no_longer_slow.pop_if(|entry| first.is_none_or(|first| *entry < first)) {
-                self.put_back(entry.1, round);
-            } else if let Some((_, id)) = first.take() {
-                self.help(id, round);
-            } else {
-                break;
-            }
+            let next = self.candidates.next(|_, _| 0.0, -1.0, |demand| cluster.fits_somewhere(demand));
+            let Some((_, id)) = next else { break };
+            self.help(id, round);
         }
         self.candidates.end_round();
     }
 }
 
 impl SparkRule {
-    /// Removes and returns the candidates that are no longer slow because their phase's threshold has risen. The attempt
-    /// that has run longest is last.
-    fn take_no_longer_slow(&mut self, cluster: &Cluster) -> Vec<Entry> {
-        let mut taken = Vec::new();
-        for key in std::mem::take(&mut self.risen) {
-            let of_phase = self.candidates.of_phase(key).rev();
-            let slow = |id| cluster.attempt(id).is_some_and(|attempt| self.is_slow(cluster, attempt));
-            let no_longer: Vec<Entry> = of_phase.take_while(|(_, id)| !slow(*id)).collect();
-            for (_, id) in &no_longer {
-                self.candidates.remove(*id);
-            }
-            taken.extend(no_longer);
-        }
-        taken.sort_unstable_by(|one, other| other.cmp(one));
-        taken
-    }
-
     /// Starts a backup for an attempt, if resources are free.
     fn help(&self, id: AttemptId, round: &mut Round<'_>) {
         if round.start_copies(id.task, 1).started > 0 {

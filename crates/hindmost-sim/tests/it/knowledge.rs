@@ -1,6 +1,12 @@
 //! Progress models: when policies learn remaining times, and what they estimate from an attempt's age.
 
+use hindmost_core::policy::queue_place::Which;
+use hindmost_core::policy::{Pass, Policy, Seen, View};
+use hindmost_core::record::{Change, Condition, Decision, Event};
+use hindmost_core::time::Time;
 use hindmost_math::distribution::Distribution;
+use hindmost_policies::orders::fifo::Fifo;
+use hindmost_policies::placement::job_by_job::Originals;
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
 
@@ -15,6 +21,40 @@ fn lonely(seconds: f64) -> World {
 fn oracle_knows_remaining_times_at_the_start() {
     assert_eq!(lonely(5.0).run("sda(sigma=2,max_copies=2)").backups("a"), [(0, 0.0)]);
     assert_eq!(lonely(2.0).run("sda(sigma=2,max_copies=2)").backups("a"), []);
+}
+
+/// Watches every attempt for each condition that progress may reveal.
+struct WatchEverything;
+
+impl Pass for WatchEverything {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        if let Seen::Decision(Decision::Start { attempt, .. }) = seen {
+            for condition in [
+                Condition::Revealed,
+                Condition::RemainingAbove(0.5),
+                Condition::RemainingOrElapsedAbove(0.5, 3.0),
+                Condition::Lagging { rate: 1.0, after: 0.1 },
+            ] {
+                view.watch(*attempt, condition);
+            }
+        }
+    }
+}
+
+#[test]
+fn age_reveals_no_finish_whatever_is_watched() {
+    let policy = || Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any)), Box::new(WatchEverything)]);
+    let revealed = |knowledge: &str| {
+        let run = lonely(5.0).knowledge(knowledge).run_own(policy);
+        let met = run.records.into_iter().filter_map(|record| match record.change {
+            Change::Event(Event::WatchMet { expected_finish, .. }) => Some((record.at.seconds(), expected_finish)),
+            _ => None,
+        });
+        met.map(|(at, finish)| (at, finish.map(Time::seconds))).collect::<Vec<_>>()
+    };
+    // Only the elapsed time is known.
+    assert_eq!(revealed("age"), [(3.0 + TICK, None)]);
+    assert!(revealed("progress(0.5)").iter().any(|(at, finish)| (*at, *finish) == (2.5, Some(5.0))));
 }
 
 #[test]

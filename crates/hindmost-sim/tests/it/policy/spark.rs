@@ -83,17 +83,15 @@ fn the_longest_running_attempt_comes_first() {
 }
 
 #[test]
-fn a_task_can_stop_being_slow_when_the_median_rises() {
+fn an_attempt_found_slow_stays_so_when_the_median_rises() {
     // At 1 two of five tasks have finished: the limit is 2.5 s. Task 2 is slow from 2.5 on, but all machines are busy
-    // until
-    // 4. Then the median of 1, 1, 3 and 3 s is 2 s and the limit 5 s: task 2 is not slow, but it is again from 5 on,
-    // when machines are idle.
+    // until 4. Then the median of 1, 1, 3 and 3 s is 2 s and the limit 5 s, but the task has been marked before.
     let run = World::machines(3)
         .job("a")
         .tasks([[1.0, 9.0], [1.0, 9.0], [100.0, 9.0], [3.0, 9.0], [3.0, 9.0]])
         .run("fifo+spark(quantile=0.4,multiplier=2.5)");
-    assert_eq!(run.backups("a"), [(2, 5.0 + TICK)]);
-    assert_eq!(run.job("a").finish, 14.0 + TICK);
+    assert_eq!(run.backups("a"), [(2, 4.0)]);
+    assert_eq!(run.job("a").finish, 13.0);
 }
 
 #[test]
@@ -108,4 +106,41 @@ fn a_backup_starts_on_another_node_than_the_original() {
         .run("spark(quantile=0.6,multiplier=2)");
     let backup = run.tries("a")[1];
     assert_eq!((backup.id.copy, backup.node, backup.start), (1, 1, 8.0));
+}
+
+#[test]
+fn a_task_with_much_input_gets_no_backup_while_it_is_efficient() {
+    // Ten tasks read 100 bytes in 1 s each, so the threshold is 3 s. The last task takes 10 s.
+    let world = |bytes: u64, knowledge: &str| {
+        let tasks = (0..11).map(|task| if task < 10 { [1.0, 1.0] } else { [10.0, 9.0] });
+        let mut world = World::machines(20).knowledge(knowledge).job("a").tasks(tasks).input(100);
+        world.jobs[0].spec.phases[0].input.as_mut().unwrap().bytes[10] = bytes;
+        world
+    };
+    let backups = |bytes: u64, policy: &str| world(bytes, "progress(0.1)").run(policy).backups("a");
+    // 1000 bytes in 10 s are as fast as the others; after 2 · 3 s the task counts as inefficient all the same.
+    assert_eq!(backups(1000, "spark"), [(10, 6.0 + TICK)]);
+    assert_eq!(backups(1000, "spark(long_run=4)"), []);
+    assert_eq!(backups(1000, "spark(efficiency=false)"), [(10, 3.0 + TICK)]);
+    // 75 bytes a second are just enough, 74 are not.
+    assert_eq!(backups(750, "spark(long_run=4)"), []);
+    assert_eq!(backups(740, "spark(long_run=4)"), [(10, 3.0 + TICK)]);
+    assert_eq!(backups(740, "spark(long_run=4,process_rate=0.7)"), []);
+    // Without progress the rate is unknown and counts as 0.
+    assert_eq!(world(1000, "age").run("spark").backups("a"), [(10, 3.0 + TICK)]);
+}
+
+#[test]
+fn a_finished_task_makes_the_test_of_efficiency_again() {
+    // Tasks 0 to 2 read 100 bytes in 1 s, task 3 in 4 s, task 4 in 20 s; the threshold is 3 s from 1 on. At 3 the mean
+    // rate is 100 bytes/s: task 3 reads 25 bytes/s and gets a backup. Task 4 reads 1600 bytes, 80 bytes/s, and is efficient.
+    // At 4 task 3 finishes. The mean rate falls to 400/7 bytes/s, so task 4 stays efficient, until 6.
+    let tasks = [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [4.0, 9.0], [20.0, 9.0]];
+    let mut world = World::machines(20).job("a").tasks(tasks).input(100);
+    world.jobs[0].spec.phases[0].input.as_mut().unwrap().bytes[4] = 1600;
+    let run = world.run("spark(quantile=0.5)");
+    assert_eq!(run.backups("a"), [(3, 3.0 + TICK), (4, 6.0 + TICK)]);
+    // With 500 bytes in its fourth task, finished at 4, the mean rate rises to 800/7 = 114 bytes/s: 80 is too slow then.
+    world.jobs[0].spec.phases[0].input.as_mut().unwrap().bytes[3] = 500;
+    assert_eq!(world.run("spark(quantile=0.5)").backups("a"), [(4, 4.0)]);
 }

@@ -4,7 +4,7 @@ use comfy_table::{ContentArrangement, Table};
 use hindmost_core::metrics::{Comparison, PolicyResult, Summary};
 
 use crate::figures::raised;
-use crate::table::{Column, STYLE, finished, narrowed, widest};
+use crate::table::{Column, STYLE, finished, narrowed_with_columns, widest};
 use crate::text::{counted, grouped, percent, wrapped};
 
 /// The columns from left to right. The less important a column is, the wider a terminal has to be to show it.
@@ -15,22 +15,27 @@ const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: P50, from_width: 90, cell: |row| number(row.flowtime.p50) },
     Column { heading: P95, from_width: 70, cell: |row| number(row.flowtime.p95) },
     Column { heading: P99, from_width: 80, cell: |row| number(row.flowtime.p99) },
-    Column { heading: "resource\n(γ·s)", from_width: 60, cell: |row| number(row.resource.mean) },
+    Column { heading: RESOURCE, from_width: 60, cell: |row| number(row.resource.mean) },
     Column { heading: "copies\nstarted", from_width: 100, cell: |row| grouped(row.copies.launched) },
     Column { heading: "copies\nwon", from_width: 110, cell: |row| grouped(row.copies.won) },
-    Column { heading: "wasted", from_width: 75, cell: |row| percent(row.copies.wasted_share) },
-    Column { heading: "busy", from_width: 105, cell: |row| percent(row.utilization) },
+    Column { heading: WASTED, from_width: 75, cell: |row| percent(row.copies.wasted_share) },
+    Column { heading: BUSY, from_width: 105, cell: |row| percent(row.utilization) },
 ];
 
 // The headings of percentiles, which are left out if there is only one job.
 const P50: &str = "p50\n(s)";
 const P95: &str = "p95\n(s)";
 const P99: &str = "p99\n(s)";
+// The headings that footnotes explain only if the column is shown.
+const RESOURCE: &str = "resource\n(γ·s)";
+const WASTED: &str = "wasted";
+const BUSY: &str = "busy";
 
 /// Returns the comparison as text of at most `width` columns: a table for each point of a sweep, then footnotes.
 pub fn text(compared: &Comparison, width: u16) -> String {
     let mut text = wrapped(&heading(compared), usize::from(width), 2) + "\n";
     let differ = sizes(compared).len() > 1;
+    let mut columns = Headings::default();
     for set in sets(compared) {
         let rows: Vec<&PolicyResult> = compared.results.iter().filter(|row| row.set == set).collect();
         if !set.is_empty() {
@@ -38,10 +43,10 @@ pub fn text(compared: &Comparison, width: u16) -> String {
             let size = if differ { format!(": {}", size_text(&sizes_of(&rows))) } else { String::new() };
             text += &format!("\n{}{size}\n", values.join(", "));
         }
-        text += &table(&rows, seeds_at(compared, &set), width);
+        text += &table(&rows, seeds_at(compared, &set), width, &mut columns);
         text.push('\n');
     }
-    text += &footnotes(compared, width);
+    text += &footnotes(compared, width, &columns);
     text
 }
 
@@ -103,16 +108,33 @@ pub(crate) fn seeds_at(compared: &Comparison, set: &[(String, String)]) -> usize
     swept.unwrap_or(compared.seeds.len())
 }
 
-fn table(rows: &[&PolicyResult], seeds: usize, width: u16) -> String {
+/// The headings of the columns of all tables.
+#[derive(Default)]
+struct Headings {
+    /// Columns that some table shows.
+    shown: Vec<&'static str>,
+    /// Columns that some table lacks because the output is too narrow.
+    left_out: Vec<&'static str>,
+}
+
+/// Draws the table of a sweep's point, and adds its columns to `headings`.
+fn table(rows: &[&PolicyResult], seeds: usize, width: u16, headings: &mut Headings) -> String {
     let single = one_job(rows, seeds);
-    let columns = COLUMNS.iter().filter(|column| !single || ![P50, P95, P99].contains(&column.heading));
+    let columns = || COLUMNS.iter().filter(|column| !single || ![P50, P95, P99].contains(&column.heading));
     // Names of policies are never shortened. If the table is still too wide, its cells are wrapped.
-    let drawn = narrowed(columns, width, 1, |columns, _| draw(columns, rows, None));
-    if widest(&drawn) <= usize::from(width) {
-        return drawn;
+    let (mut drawn, mut shown) = narrowed_with_columns(columns(), width, 1, |columns, _| draw(columns, rows, None));
+    if widest(&drawn) > usize::from(width) {
+        shown = COLUMNS.iter().filter(|column| column.from_width == 0).collect();
+        drawn = draw(&shown, rows, Some(width));
     }
-    let needed: Vec<&Column<PolicyResult>> = COLUMNS.iter().filter(|column| column.from_width == 0).collect();
-    draw(&needed, rows, Some(width))
+    for heading in columns().map(|column| column.heading) {
+        let is_shown = shown.iter().any(|column| column.heading == heading);
+        let list = if is_shown { &mut headings.shown } else { &mut headings.left_out };
+        if !list.contains(&heading) {
+            list.push(heading);
+        }
+    }
+    drawn
 }
 
 /// Returns true if no policy has finished more than one job on each seed. Percentiles over a single job would all be
@@ -136,23 +158,60 @@ fn draw(columns: &[&Column<PolicyResult>], rows: &[&PolicyResult], width: Option
     finished(&mut table, 1)
 }
 
-/// Explains the columns, and what the numbers leave out.
-fn footnotes(compared: &Comparison, width: u16) -> String {
-    let mut notes = vec![
-        "Flowtime (job completion time): from a job's arrival to its finish. The mean is over the seeds' means, ± half \
-         of its 95% interval. Versus first: ratio of the flowtimes to the first policy's, on the same jobs. Resource: \
-         mean per job of the time for which its attempts hold a slot (or a share of the cluster), times gamma. Wasted: \
-         share of the resource that went to attempts that did not win. Busy: share of the capacity in use."
-            .to_owned(),
-    ];
+/// Explains the columns that are shown, and what the numbers leave out.
+fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
+    let has_intervals = compared.results.iter().any(|row| row.flowtime.ci95.is_some());
+    let mean = if has_intervals { " The mean is over the seeds' means, ± half of its 95% interval." } else { "" };
+    let mut legend = format!(
+        "Flowtime (job completion time): from a job's arrival to its finish.{mean} Versus first: ratio of the flowtimes \
+         to the first policy's, on the same jobs."
+    );
+    for (heading, meaning) in [
+        (
+            RESOURCE,
+            " Resource: mean per job of the time for which its attempts hold a slot (or a share of the cluster), times \
+             gamma.",
+        ),
+        (WASTED, " Wasted: share of the resource that went to attempts that did not win."),
+        (BUSY, " Busy: share of the capacity in use."),
+    ] {
+        if columns.shown.contains(&heading) {
+            legend += meaning;
+        }
+    }
+    let mut notes = vec![legend];
+    if !columns.left_out.is_empty() {
+        let names: Vec<&str> =
+            columns.left_out.iter().map(|heading| heading.split("\n(").next().unwrap_or(heading)).collect();
+        notes.push(format!(
+            "Left out, because the output has only {width} columns of text: {}. A wider terminal or --json shows them.",
+            names.join(", ").replace('\n', " ")
+        ));
+    }
     let unfinished: u64 = compared.results.iter().map(|row| row.unfinished_jobs).sum();
     if unfinished > 0 {
         let each: Vec<String> =
             compared.results.iter().map(|row| format!("{} {}", row.policy, row.unfinished_jobs)).collect();
         notes.push(format!("Unfinished jobs, not counted in any number above: {}.", each.join(", ")));
     }
+    notes.extend(lost_attempts(&compared.results.iter().collect::<Vec<_>>()));
     notes.extend(compared.notes.iter().map(|note| capitalised(note)));
     notes.iter().map(|note| wrapped(note, usize::from(width), 0)).collect::<Vec<_>>().join("\n")
+}
+
+/// Says how many attempts each policy lost with their nodes, over all seeds and all given points of a sweep; `None` if
+/// no attempt was lost.
+pub(crate) fn lost_attempts(rows: &[&PolicyResult]) -> Option<String> {
+    let mut lost: Vec<(&str, u64)> = Vec::new();
+    for row in rows {
+        match lost.iter_mut().find(|(policy, _)| *policy == row.policy) {
+            Some((_, count)) => *count += row.lost_attempts,
+            None => lost.push((&row.policy, row.lost_attempts)),
+        }
+    }
+    let each: Vec<String> = lost.iter().map(|(policy, count)| format!("{policy} {}", grouped(*count))).collect();
+    let any = lost.iter().any(|(_, count)| *count > 0);
+    any.then(|| format!("Attempts lost with their nodes (their resource counts as wasted): {}.", each.join(", ")))
 }
 
 /// Turns a note into a sentence with a capital letter and a full stop.
@@ -271,6 +330,45 @@ mod tests {
         );
         let (first, _) = heading(vec![row("none", &[("knowledge", "age"), ("seeds", "3")], [1, 1])]);
         assert_eq!(first, "small: 1 job of 1 task over the swept numbers of seeds, knowledge swept");
+    }
+
+    #[test]
+    fn attempts_lost_with_their_nodes_are_counted_for_each_policy() {
+        let results = |lost: [u64; 3]| {
+            let mut rows = [("none", "1"), ("pace", "1"), ("none", "2")]
+                .map(|(policy, rate)| row(policy, &[("rate", rate)], [2, 10]));
+            rows.iter_mut().zip(lost).for_each(|(row, lost)| row.lost_attempts = lost);
+            text(&compared(rows.into()), 120)
+        };
+        let note = "Attempts lost with their nodes (their resource counts as wasted): none 1 005, pace 0.";
+        let shown = results([1000, 0, 5]);
+        assert!(shown.contains(note), "{shown}");
+        assert!(!results([0, 0, 0]).contains("lost"));
+    }
+
+    #[test]
+    fn footnotes_explain_the_columns_that_are_shown() {
+        let results = || vec![row("none", &[], [104, 2684]), row("pace", &[], [104, 2684])];
+        let wide = text(&compared(results()), 120).replace('\n', " ");
+        assert!(
+            wide.contains("Resource: mean") && wide.contains("Wasted: share") && wide.contains("Busy: share"),
+            "{wide}"
+        );
+        assert!(!wide.contains("Left out"), "{wide}");
+        let narrow = text(&compared(results()), 60).replace('\n', " ");
+        assert!(!narrow.contains("Wasted: share") && !narrow.contains("Busy: share"), "{narrow}");
+        let left_out =
+            "the output has only 60 columns of text: p50, p95, p99, copies started, copies won, wasted, busy.";
+        assert!(narrow.contains(left_out), "{narrow}");
+    }
+
+    #[test]
+    fn the_interval_is_explained_only_if_it_is_shown() {
+        let mut one = compared(vec![row("none", &[], [104, 2684])]);
+        one.results[0].flowtime.ci95 = Some([1.0, 2.0]);
+        assert!(text(&one, 120).contains("± half"));
+        one.results[0].flowtime.ci95 = None;
+        assert!(!text(&one, 120).contains('±'));
     }
 
     #[test]

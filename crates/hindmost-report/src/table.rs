@@ -23,21 +23,31 @@ pub(crate) struct Column<T> {
 pub(crate) fn narrowed<'c, T: 'c>(
     columns: impl IntoIterator<Item = &'c Column<T>>,
     width: u16,
-    mut name_width: usize,
+    name_width: usize,
     draw: impl Fn(&[&Column<T>], usize) -> String,
 ) -> String {
+    narrowed_with_columns(columns, width, name_width, draw).0
+}
+
+/// Draws a table as [`narrowed`] does, and also returns the columns that it shows.
+pub(crate) fn narrowed_with_columns<'c, T: 'c>(
+    columns: impl IntoIterator<Item = &'c Column<T>>,
+    width: u16,
+    mut name_width: usize,
+    draw: impl Fn(&[&Column<T>], usize) -> String,
+) -> (String, Vec<&'c Column<T>>) {
     let mut columns: Vec<&Column<T>> = columns.into_iter().filter(|column| column.from_width <= width).collect();
     loop {
         let drawn = draw(&columns, name_width);
         let over = widest(&drawn).saturating_sub(usize::from(width));
         if over == 0 {
-            return drawn;
+            return (drawn, columns);
         }
         let least = columns.iter().enumerate().filter(|(_, column)| column.from_width > 0);
         match least.max_by_key(|(_, column)| column.from_width).map(|(at, _)| at) {
             Some(at) => drop(columns.remove(at)),
             None if name_width > 1 => name_width = name_width.saturating_sub(over).max(1),
-            None => return drawn,
+            None => return (drawn, columns),
         }
     }
 }

@@ -16,7 +16,7 @@ pub enum Outcome {
     /// Finished before all other attempts of its task.
     Won,
     /// Finished later than another copy of its task, or stopped because another copy had finished or was expected to
-    /// finish first.
+    /// finish first, or stopped so that its task is relaunched on another node.
     Lost,
     /// Stopped and replaced by a new attempt of its task, which took over its resources.
     Replaced,

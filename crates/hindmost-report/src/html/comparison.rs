@@ -8,7 +8,7 @@ use super::keys::set_text;
 use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
 };
-use crate::comparison::{is_swept, one_job, seeds_at, sets, significant, size_text, sizes, sizes_of};
+use crate::comparison::{is_swept, lost_attempts, one_job, seeds_at, sets, significant, size_text, sizes, sizes_of};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped, percent};
 
@@ -166,6 +166,7 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
             listed(&unfinished)
         ));
     }
+    notes.extend(lost_attempts(&rows).map(|note| full(&note)));
     let mut drawings = Vec::new();
     if drawn {
         if rows.len() > MOST_POLICIES {

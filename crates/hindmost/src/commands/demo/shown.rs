@@ -16,11 +16,12 @@ use crate::terminal;
 const SENTENCE: u16 = 100;
 /// Largest number of copies to describe one by one.
 const COPIES_SHOWN: usize = 3;
-/// Commands to try after the demo, and what they do.
-const NEXT: [[&str; 2]; 2] = [
-    ["hindmost run examples/wordcount/job.toml", "run your first job file"],
-    ["hindmost simulate", "compare policies on a simulated cluster"],
-];
+/// A job file of the repository, to try after the demo.
+const EXAMPLE: &str = "examples/wordcount/job.toml";
+
+/// Explains the table of both runs.
+const LEGEND: &str = "Slowest winner: the longest attempt that finished first for its task. Extra work: share of the \
+                      total time of all attempts that was spent on attempts that lost to another copy of their task.";
 
 /// Returns a description of the two runs that follow.
 pub fn introduction(slow: f64, bytes: usize, cores: usize) -> String {
@@ -63,6 +64,8 @@ pub fn comparison(without: &RunOutcome, with: &RunOutcome) -> String {
     }
     text += "\n";
     text += &side_by_side(("without", &without.summary), ("with", &with.summary), terminal::width());
+    text += "\n";
+    text += &paragraph(LEGEND);
     text + "\n" + &paragraph(&copies(&with.timeline))
 }
 
@@ -79,6 +82,7 @@ pub fn equal_results(counts: &Counts) -> String {
 /// Returns where the files are, and commands to try next.
 pub fn farewell(out: Option<&Path>, with: &Timeline) -> String {
     let mut text = "\n".to_owned();
+    let program = program();
     match out {
         None => text += &paragraph("The files are removed. With --out DIR the demo keeps them."),
         Some(out) => {
@@ -87,14 +91,18 @@ pub fn farewell(out: Option<&Path>, with: &Timeline) -> String {
             if let Some(row) = with.rows.iter().find(|row| row.redundant) {
                 let task = row.attempt.task;
                 let command =
-                    format!("hindmost explain {} {}/{}", quoted(&out.join("with")), with.phase_name(task), task.index);
+                    format!("{program} explain {} {}/{}", quoted(&out.join("with")), with.phase_name(task), task.index);
                 text += &format!("\nThis command shows why a copy was started:\n  {command}\n");
             }
         }
     }
     text += "\nTry next:\n";
-    let widest = NEXT.map(|[command, _]| columns(command)).into_iter().max().unwrap_or(0);
-    for [command, what] in NEXT {
+    let mut next = vec![(format!("{program} simulate"), "compare policies on a simulated cluster")];
+    if Path::new(EXAMPLE).is_file() {
+        next.insert(0, (format!("{program} run {EXAMPLE}"), "run your first job file"));
+    }
+    let widest = next.iter().map(|(command, _)| columns(command)).max().unwrap_or(0);
+    for (command, what) in next {
         let line = format!("  {command:widest$}   {what}");
         // A command must stay on one line, so that it can be copied. Its description is left out if it does not fit.
         let fits = columns(&line) <= usize::from(terminal::width());
@@ -105,6 +113,13 @@ pub fn farewell(out: Option<&Path>, with: &Timeline) -> String {
 
 fn paragraph(text: &str) -> String {
     wrapped(text, usize::from(terminal::width().min(SENTENCE)), 0) + "\n"
+}
+
+/// Returns the command that starts this program again: the path by which it was started, or `hindmost` if it was found
+/// on the path of the shell.
+fn program() -> String {
+    let started = std::env::args_os().next().filter(|name| name.to_string_lossy().contains('/'));
+    started.map_or_else(|| "hindmost".to_owned(), |path| quoted(Path::new(&path)))
 }
 
 /// Replaces spaces by no-break spaces, so that a number and its unit stay on one line.

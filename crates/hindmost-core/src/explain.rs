@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cluster::{Applied, Attempt, Cluster, RecordError};
 use crate::estimator::Estimator;
-use crate::ids::{AttemptId, TaskId};
+use crate::ids::{AttemptId, NodeId, TaskId};
 use crate::record::{Change, Decision, Event, Record, StopReason};
 use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
@@ -43,6 +43,32 @@ pub struct Step {
     pub because: Option<String>,
     /// The task's copies that were running before a decision; empty for events.
     pub knew: Vec<Known>,
+    /// True for an update of an estimate that a later update replaced before the policy decided about a copy, or after
+    /// which it decided nothing. Texts for people leave such steps out.
+    #[serde(skip)]
+    pub superseded: bool,
+}
+
+/// A kind of step that updates an estimate. A later step of the same kind replaces it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Update {
+    /// The durations of the task's phase.
+    Durations,
+    /// The speed of a node.
+    Speed(NodeId),
+    /// The expected finish or the age of a copy, of which the policy was notified.
+    Copy(u32),
+}
+
+impl Update {
+    fn of(event: &Event) -> Option<Update> {
+        match event {
+            Event::DurationsLearned { .. } => Some(Update::Durations),
+            Event::NodeSpeedLearned { node, .. } => Some(Update::Speed(*node)),
+            Event::WatchMet { attempt, .. } => Some(Update::Copy(attempt.copy)),
+            _ => None,
+        }
+    }
 }
 
 /// Returns the events and decisions that concern a task, in order of time. `session` is in the state in which the
@@ -56,7 +82,7 @@ pub fn explain(
     task: TaskId,
 ) -> Result<Vec<Step>, Difference> {
     session.keep_reasons();
-    let mut history = History { task, steps: Vec::new(), before: Vec::new(), after: Vec::new() };
+    let mut history = History::of(task);
     for Record { at, change } in records {
         let Change::Event(event) = change else { continue };
         history.before = history.known(&session, at);
@@ -73,9 +99,50 @@ struct History {
     before: Vec<Known>,
     /// The task's running copies after the current event.
     after: Vec<Known>,
+    /// Numbers of the copies that the policy has decided to stop.
+    stopping: Vec<u32>,
+    /// The last copy that failed or was ended from outside, and how; `None` if another copy has started since.
+    broken: Option<(u32, &'static str)>,
+    /// The last update of each kind since the last decision, with the index of its step.
+    updates: Vec<(Update, usize)>,
 }
 
 impl History {
+    fn of(task: TaskId) -> History {
+        let (steps, before, after) = (Vec::new(), Vec::new(), Vec::new());
+        History { task, steps, before, after, stopping: Vec::new(), broken: None, updates: Vec::new() }
+    }
+
+    /// Adds the step of an event.
+    fn push_event(&mut self, at: Time, event: &Event, copy: Option<u32>, what: String) {
+        let update = Update::of(event);
+        if let Some(update) = update {
+            self.updates.retain(|(earlier, _)| *earlier != update);
+            self.updates.push((update, self.steps.len()));
+        }
+        let (at, superseded) = (at.seconds(), update.is_some());
+        self.steps.push(Step { at, copy, what, because: None, knew: Vec::new(), superseded });
+    }
+
+    /// Returns how an event ended a copy of the task if neither the copy's success nor the policy ended it.
+    fn broke(&self, event: &Event, copy: Option<u32>, cluster: &Cluster) -> Option<(u32, &'static str)> {
+        let copy = copy?;
+        let how = match event {
+            Event::AttemptFailed { reason: Some(_), .. } => "had failed",
+            Event::AttemptFailed { reason: None, .. } => "had been ended from outside",
+            Event::AttemptStopped { .. } if self.stopped_with_run(copy, cluster) => "had been stopped with the run",
+            Event::NodeLost { .. } => "had been lost with its node",
+            _ => return None,
+        };
+        Some((copy, how))
+    }
+
+    /// Returns whether a copy that has been stopped was stopped because the run ended: the policy did not decide it,
+    /// and the task has no result.
+    fn stopped_with_run(&self, copy: u32, cluster: &Cluster) -> bool {
+        !self.stopping.contains(&copy) && cluster.task(self.task).is_some_and(|task| !task.is_finished())
+    }
+
     fn known(&self, session: &Session, at: Time) -> Vec<Known> {
         let cluster = session.cluster();
         cluster.copies(self.task).map(|copy| known(cluster, session.estimator(), copy, at)).collect()
@@ -87,18 +154,39 @@ impl Sink for History {
 
     fn applied(&mut self, at: Time, event: &Event, applied: Applied, state: &Session) -> Result<(), RecordError> {
         self.after = self.known(state, at);
-        if let Some((copy, what)) = happened(event, applied.won, state.cluster(), self.task, &self.before) {
-            self.steps.push(Step { at: at.seconds(), copy, what, because: None, knew: Vec::new() });
+        if let Some((copy, mut what)) = happened(event, applied.won, state.cluster(), self.task, &self.before) {
+            if let (Event::AttemptStopped { .. }, Some(stopped)) = (event, copy)
+                && self.stopped_with_run(stopped, state.cluster())
+            {
+                what += ", because the run was stopped";
+            }
+            self.broken = self.broke(event, copy, state.cluster()).or(self.broken);
+            self.push_event(at, event, copy, what);
         }
         Ok(())
     }
 
     fn decided(&mut self, decided: Decided<'_>) -> Result<(), RecordError> {
         for (number, decision) in decided.decisions.iter().enumerate() {
-            let Some((copy, what)) = decision_on(decision, decided.cluster, self.task) else { continue };
+            let Some((copy, mut what)) = decision_on(decision, decided.cluster, self.task) else { continue };
+            match decision {
+                Decision::Start { .. } => {
+                    if let Some((broken, how)) = self.broken.take().filter(|_| self.after.is_empty()) {
+                        what += &format!("; attempt {broken} {how}");
+                    }
+                }
+                _ => self.stopping.push(copy),
+            }
+            // The reason for stopping a copy whose sibling has won has nothing to do with estimates.
+            if !matches!(decision, Decision::Stop { reason: StopReason::Lost, .. }) {
+                for (_, step) in self.updates.drain(..) {
+                    self.steps[step].superseded = false;
+                }
+            }
             let because = decided.reasons.iter().find(|(of, _)| *of == number).map(|(_, why)| why.clone());
             let at = decided.at.seconds();
-            self.steps.push(Step { at, copy: Some(copy), what, because, knew: self.after.clone() });
+            let (copy, knew) = (Some(copy), self.after.clone());
+            self.steps.push(Step { at, copy, what, because, knew, superseded: false });
         }
         Ok(())
     }
@@ -163,7 +251,7 @@ fn happened(
             let concerns = *job == task.job && *phase == task.phase && !running.is_empty();
             let by = if *progress { "copies report progress" } else { "no copy has shown progress yet" };
             concerns.then(|| {
-                let copies = if *samples == 1 { "copy" } else { "copies" };
+                let copies = if *samples == 1 { "finished or running copy" } else { "finished or running copies" };
                 let times = format!("median {median:.2} s, 90th percentile {p90:.2} s");
                 (None, format!("durations of the phase estimated from {samples} {copies}: {times}; {by}"))
             })
@@ -228,5 +316,50 @@ mod tests {
         assert_eq!(lost, "was ended from outside after 2.50 s: its node was lost");
         // Journals of earlier versions do not record the cause.
         assert!(text(None, None).starts_with("was ended from outside after 2.50 s; the journal does not record"));
+    }
+
+    fn decide(history: &mut History, cluster: &Cluster, mut decisions: Vec<Decision>) {
+        let (reasons, refused, decisions) = (Vec::new(), Vec::new(), &mut decisions);
+        history.decided(Decided { at: Time::ZERO, decisions, reasons, refused, cluster }).unwrap();
+    }
+
+    #[test]
+    fn only_the_last_updates_before_a_decision_are_kept() {
+        let task = TaskId { job: JobId(0), phase: 0, index: 0 };
+        let mut history = History::of(task);
+        let met = |copy| Event::WatchMet {
+            attempt: AttemptId { task, copy },
+            expected_finish: None,
+            conditions: None,
+            guessed: false,
+        };
+        for copy in [0, 1, 0] {
+            history.push_event(Time::ZERO, &met(copy), Some(copy), String::new());
+        }
+        let (cluster, decision) = (Cluster::new(Dimensions::one_slot()), |reason| Decision::Stop {
+            attempt: AttemptId { task, copy: 0 },
+            reason,
+        });
+        for (reason, superseded) in
+            [(StopReason::Lost, [true, true, true]), (StopReason::Overtaken, [true, false, false])]
+        {
+            decide(&mut history, &cluster, vec![decision(reason)]);
+            let found: Vec<bool> = history.steps[..3].iter().map(|step| step.superseded).collect();
+            assert_eq!(found, superseded);
+        }
+    }
+
+    #[test]
+    fn a_new_start_names_the_attempt_that_broke() {
+        let task = TaskId { job: JobId(0), phase: 0, index: 0 };
+        let attempt = |copy| AttemptId { task, copy };
+        let cluster = Cluster::new(Dimensions::one_slot());
+        let mut history = History::of(task);
+        let failed = Event::AttemptFailed { attempt: attempt(0), reason: Some("exit code 3".into()), external: None };
+        history.broken = history.broke(&failed, Some(0), &cluster);
+        let start = |copy| Decision::Start { attempt: attempt(copy), node: NodeId(0), from_progress: 0.0 };
+        decide(&mut history, &cluster, vec![start(1), start(2)]);
+        let texts: Vec<&str> = history.steps.iter().map(|step| step.what.as_str()).collect();
+        assert_eq!(texts, ["started on ?; attempt 0 had failed", "started on ?"]);
     }
 }

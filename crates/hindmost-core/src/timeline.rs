@@ -97,6 +97,9 @@ pub struct Timeline {
     pub rows: Vec<TimelineRow>,
     /// The time of the last record.
     pub end: Time,
+    /// Begin and end of each pause of a resumed run, in which no attempt of it ran, in order and without overlaps. The
+    /// records do not show pauses; the record of the run's job does. Empty if the run had none or they are unknown.
+    pub pauses: Vec<[Time; 2]>,
 }
 
 /// A timeline under construction.
@@ -139,6 +142,11 @@ impl Timeline {
             builder.timeline.rows[row].end = end;
         }
         builder.timeline
+    }
+
+    /// Returns the total length of the pauses before the time `until`.
+    pub fn paused_until(&self, until: Time) -> Time {
+        Time(self.pauses.iter().map(|[begin, end]| (until.min(*end) - *begin).0).sum())
     }
 
     /// Returns a node's name, or `?` if it is unknown.

@@ -13,8 +13,10 @@ const PHASES: usize = 15;
 const NODES: usize = 15;
 /// Largest number of slow nodes that the text names.
 const NODES_NAMED: usize = 3;
-/// Smallest number of stragglers for which the text gives causes as percentages.
+/// Smallest number of stragglers for which the text gives causes.
 const FEWEST: u64 = 5;
+/// Smallest number of stragglers for which the text gives causes as percentages instead of counts.
+const FEWEST_IN_PERCENT: u64 = 50;
 /// The text recommends speculation if jobs spend at least this share of their time waiting for their last tasks.
 const WORTH: f64 = 0.05;
 /// Largest width of a node's name in the text, in columns.
@@ -24,19 +26,34 @@ const UNKNOWN: &str = "–";
 /// Tails with at least this tail index are called light, because the longest durations differ little.
 const LIGHT: f64 = 10.0;
 
+/// A row of the table of phases.
+struct PhaseRow {
+    phase: PhaseFinding,
+    /// Whether nodes could be tested for slowness.
+    nodes_tested: bool,
+}
+
 /// The columns of the table of phases after the phase's name, from left to right.
-const PHASE_COLUMNS: &[Column<PhaseFinding>] = &[
-    Column { heading: "tasks", from_width: 0, cell: |phase| grouped(phase.tasks) },
-    Column { heading: "attempts", from_width: 110, cell: |phase| grouped(phase.attempts.ended) },
-    Column { heading: "p50", from_width: 50, cell: |phase| time(phase.durations.p50) },
-    Column { heading: "p95", from_width: 70, cell: |phase| time(phase.durations.p95) },
-    Column { heading: "max", from_width: 40, cell: |phase| time(phase.durations.max) },
-    Column { heading: "waited", from_width: 0, cell: |phase| waited(phase) },
-    Column { heading: "strag-\nglers", from_width: 60, cell: |phase| grouped(phase.stragglers.tasks) },
-    Column { heading: "more\ninput", from_width: 90, cell: |phase| cause(phase, phase.stragglers.skew) },
-    Column { heading: "slow\nnode", from_width: 95, cell: |phase| cause(phase, phase.stragglers.slow_node) },
-    Column { heading: "copies\nwon/lost", from_width: 100, cell: copies },
-    Column { heading: "tail", from_width: 80, cell: |phase| tail(&phase.fit) },
+const PHASE_COLUMNS: &[Column<PhaseRow>] = &[
+    Column { heading: "tasks", from_width: 0, cell: |row| grouped(row.phase.tasks) },
+    Column { heading: "attempts", from_width: 110, cell: |row| grouped(row.phase.attempts.ended) },
+    Column { heading: "p50", from_width: 50, cell: |row| quantile(&row.phase, row.phase.durations.p50) },
+    Column { heading: "p95", from_width: 70, cell: |row| quantile(&row.phase, row.phase.durations.p95) },
+    Column { heading: "max", from_width: 40, cell: |row| time(row.phase.durations.max) },
+    Column { heading: "waited", from_width: 0, cell: |row| waited(&row.phase) },
+    Column { heading: "strag-\nglers", from_width: 60, cell: |row| grouped(row.phase.stragglers.tasks) },
+    Column {
+        heading: "more\ninput",
+        from_width: 90,
+        cell: |row| cause(&row.phase, row.phase.skew.is_some(), row.phase.stragglers.skew),
+    },
+    Column {
+        heading: "slow\nnode",
+        from_width: 95,
+        cell: |row| cause(&row.phase, row.nodes_tested, row.phase.stragglers.slow_node),
+    },
+    Column { heading: "copies\nwon/lost", from_width: 100, cell: |row| copies(&row.phase) },
+    Column { heading: "tail", from_width: 80, cell: |row| tail(&row.phase.fit) },
 ];
 
 /// The columns of the table of slow nodes after the node's name, from left to right.
@@ -123,23 +140,26 @@ fn causes(findings: &Findings) -> Vec<String> {
         duration(found.excess_seconds)
     )];
     let classified = found.skew + found.slow_node + found.other;
-    let share = |count: u64| percent(count as f64 / classified as f64);
-    let of_what = if found.unclassified > 0 {
-        format!("the {} longest of them in each phase", grouped(1024))
-    } else {
-        "these".to_owned()
+    let of_all = |count: u64| format!("{} of the {}", grouped(count), grouped(classified));
+    let in_percent = classified >= FEWEST_IN_PERCENT;
+    let share = |count: u64| if in_percent { percent(count as f64 / classified as f64) } else { of_all(count) };
+    let of_what = match (found.unclassified > 0, in_percent) {
+        (true, _) => format!(" of the {} longest of them in each phase", grouped(1024)),
+        (false, true) => " of these".to_owned(),
+        (false, false) => String::new(),
     };
     if classified < FEWEST {
-        said.push("This is too few for percentages of causes.".to_owned());
+        said.push("These are too few to compare their causes.".to_owned());
         return said;
     }
+    let inputs_tested = findings.phases.iter().any(|phase| phase.skew.is_some());
     if found.skew > 0 {
         said.push(format!(
-            "{} of {of_what} had more input than others: split the input more evenly (repartition, smaller splits, \
+            "{}{of_what} had more input than others: split the input more evenly (repartition, smaller splits, \
              salted keys).",
             share(found.skew)
         ));
-    } else if findings.phases.iter().all(|phase| phase.skew.is_none()) {
+    } else if !inputs_tested {
         said.push("The log has too few input sizes to test whether more input made them slow.".to_owned());
     } else if !findings.phases.iter().any(|phase| phase.skew.is_some_and(|skew| skew.explains)) {
         said.push("More input does not explain them.".to_owned());
@@ -153,16 +173,30 @@ fn causes(findings: &Findings) -> Vec<String> {
         } else {
             ""
         };
-        said.push(format!("For {}, neither input nor a slow node is the reason{advice}.", share(found.other)));
+        said.extend(match (inputs_tested, nodes_tested(findings)) {
+            (true, true) => {
+                Some(format!("For {}, neither input nor a slow node is the reason{advice}.", share(found.other)))
+            }
+            (true, false) => Some(format!("For {}, more input is not the reason.", share(found.other))),
+            (false, true) => Some(format!("For {}, a slow node is not the reason.", share(found.other))),
+            (false, false) => None,
+        });
     }
     said
+}
+
+/// Returns whether enough nodes were tested for slowness to say that a node is not slow.
+fn nodes_tested(findings: &Findings) -> bool {
+    findings.nodes_tested >= 2 || !findings.slow_nodes.is_empty()
 }
 
 /// Describes which nodes are slow by a statistical test.
 fn node_test(findings: &Findings) -> String {
     let slow = &findings.slow_nodes;
-    if findings.nodes_tested < 2 {
-        return "Slow nodes cannot be detected: too few nodes ran tasks of the same phases as other nodes.".to_owned();
+    if !nodes_tested(findings) {
+        return "Slow nodes cannot be detected: this needs two nodes with at least ten finished tasks each, of phases \
+                that ran on other nodes too."
+            .to_owned();
     }
     if slow.is_empty() {
         return format!("None of {} tested is slow.", counted(findings.nodes_tested, "node"));
@@ -220,14 +254,19 @@ fn time(seconds: Option<f64>) -> String {
     seconds.map_or(UNKNOWN.to_owned(), duration)
 }
 
+/// Formats a percentile of a phase's durations. All percentiles of one task are equal, so only its maximum is shown.
+fn quantile(phase: &PhaseFinding, seconds: Option<f64>) -> String {
+    time(seconds.filter(|_| phase.tasks > 1))
+}
+
 /// Formats how long a phase waited for the last 5% of its tasks; a dash if it has fewer than 20 tasks.
 fn waited(phase: &PhaseFinding) -> String {
     if phase.finish.is_none() || phase.tasks < 20 { UNKNOWN.to_owned() } else { duration(phase.waiting.seconds) }
 }
 
-/// Formats a number of stragglers; a dash if the phase has none.
-fn cause(phase: &PhaseFinding, count: u64) -> String {
-    if phase.stragglers.tasks == 0 { UNKNOWN.to_owned() } else { grouped(count) }
+/// Formats a number of stragglers with a cause; a dash if the phase has no stragglers or the cause could not be tested.
+fn cause(phase: &PhaseFinding, tested: bool, count: u64) -> String {
+    if phase.stragglers.tasks == 0 || !tested { UNKNOWN.to_owned() } else { grouped(count) }
 }
 
 /// Formats the numbers of copies that won and lost; a dash if there were no copies.
@@ -275,7 +314,9 @@ fn phases(findings: &Findings, width: u16) -> String {
     let several = shown.iter().any(|phase| phase.application != shown[0].application);
     let labels: Vec<String> = shown.iter().map(|phase| label(phase, several)).collect();
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-    table("phase", &labels, shown, PHASE_COLUMNS, width)
+    let nodes_tested = nodes_tested(findings);
+    let rows: Vec<PhaseRow> = shown.iter().map(|phase| PhaseRow { phase: phase.clone(), nodes_tested }).collect();
+    table("phase", &labels, &rows, PHASE_COLUMNS, width)
 }
 
 /// Returns the number and the name of a phase.
@@ -302,6 +343,12 @@ fn table<T>(what: &str, labels: &[&str], rows: &[T], columns: &[Column<T>], widt
 fn explanation(findings: &Findings, width: u16) -> String {
     let mut notes =
         vec!["waited: time from the end of 95% of a phase's tasks to the end of all, for 20 tasks or more."];
+    if findings.phases.len() > 1 {
+        notes.push("The phase with the longest wait is first, then the one with the most machine time.");
+    }
+    if width >= 90 && findings.phases.iter().any(|phase| phase.stragglers.tasks > 0) {
+        notes.push("more input, slow node: stragglers with this cause; a dash if it could not be tested.");
+    }
     if width >= 40 {
         notes.push(match width {
             ..50 => "max: longest duration of a winning attempt.",

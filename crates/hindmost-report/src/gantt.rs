@@ -145,7 +145,7 @@ impl<'a> Chart<'a> {
         cells
     }
 
-    /// Draws the attempts of a lane, and the times at which its node was lost.
+    /// Draws the attempts of a lane, the times at which its node was lost, and the pauses of the run.
     fn lane(&self, node: usize, lane: &[&TimelineRow], seen: &mut Seen) -> Vec<Cell> {
         let mut cells = vec![Cell { glyph: ' ', paint: Paint::Plain }; self.scale.columns];
         let runs = lanes::runs(lane, self.scale);
@@ -161,6 +161,14 @@ impl<'a> Chart<'a> {
                 if cell.glyph == ' ' {
                     *cell = Cell { glyph: self.glyphs.lost, paint: Paint::Lost };
                     seen.lost = true;
+                }
+            }
+        }
+        for [from, to] in &self.timeline.pauses {
+            for cell in &mut cells[self.scale.covered(from.seconds(), to.seconds())] {
+                if cell.glyph == ' ' {
+                    *cell = Cell { glyph: self.glyphs.paused, paint: Paint::Frame };
+                    seen.paused = true;
                 }
             }
         }

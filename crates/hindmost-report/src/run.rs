@@ -17,6 +17,9 @@ const TAB: &str = "    ";
 const TOTAL: &str = "(all)";
 const ELLIPSIS: &str = "…";
 const UNKNOWN: &str = "–";
+/// Which attempts the extra work leaves out. Pages of runs say the same.
+pub(crate) const BROKEN_NOT_COUNTED: &str =
+    "Attempts that failed, lost their node or were stopped with the run are not counted as extra work.";
 /// The words after a ratio of times, as in `2.50× as fast`.
 const AS_FAST: &str = " as fast";
 
@@ -68,8 +71,12 @@ fn heading(summary: &RunSummary) -> String {
         Some(false) => ", deadline missed",
         None => "",
     };
+    let pauses = match summary.paused() {
+        0.0 => String::new(),
+        seconds => format!(" (without {} of pauses)", duration(seconds)),
+    };
     format!(
-        "{}: {state} {}{deadline}, policy {}, knowledge {}",
+        "{}: {state} {}{pauses}{deadline}, policy {}, knowledge {}",
         escaped(&summary.job),
         duration(summary.flowtime),
         escaped(&summary.policy),
@@ -121,32 +128,46 @@ fn phases(summary: &RunSummary, width: u16) -> String {
 
 fn extra_work(summary: &RunSummary) -> String {
     let none = summary.copies.launched == 0 && summary.copies.wasted_share == 0.0;
-    if none {
+    let text = if none {
         "Extra work: none, because no copies were started.".to_owned()
     } else {
         format!(
             "Extra work: {} of the total time of all attempts was spent on attempts that lost to another copy of their task.",
             percent(summary.copies.wasted_share)
         )
-    }
+    };
+    if summary.phases.iter().any(|phase| phase.broken > 0) { format!("{text} {BROKEN_NOT_COUNTED}") } else { text }
 }
 
 /// Explains the columns that the table shows at this width.
 fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
     let broken = summary.phases.iter().any(|phase| phase.broken > 0) && width >= 65;
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut note = |text: &str| notes.push(text.to_owned());
     if summary.copies.launched > 0 {
-        notes.push("Copies: attempts started while another attempt of the same task was running.");
+        note("Copies: attempts started while another attempt of the same task was running.");
     }
     if broken {
-        notes.push("Broken: attempts that failed, lost their node or were stopped with the run.");
+        note("Broken: attempts that failed, lost their node or were stopped with the run.");
     }
     if summary.phases.iter().any(|phase| phase.max.is_some()) {
-        notes.push(match width {
+        note(match width {
             ..60 => "max: longest duration of a winning attempt.",
             60..75 => "p50, max: median and longest duration of the winning attempts.",
             _ => "p50, p95, max: median, 95th percentile and longest duration of the winning attempts.",
         });
+    }
+    let times = match width {
+        ..90 => None,
+        90..100 => Some("finished after"),
+        _ => Some("started after, finished after"),
+    };
+    if let Some(times) = times.filter(|_| summary.phases.iter().any(|phase| phase.start.is_some())) {
+        let pauses = if summary.pauses.is_empty() { "" } else { " and its pauses" };
+        note(&format!(
+            "{times}: time since the run began, including its preparation{pauses}, which the time in the first line \
+             leaves out."
+        ));
     }
     (!notes.is_empty()).then(|| notes.join(" "))
 }
@@ -166,14 +187,15 @@ fn failure(failed: &FailedTask, width: usize) -> String {
 }
 
 /// Draws two runs of one job side by side in at most `width` columns. If both runs are done, the last column shows how
-/// much faster the second run is.
+/// much faster the second run is. The slowest winner is the longest attempt that won. Its task may have taken longer,
+/// because an earlier attempt of it was stopped.
 pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width: u16) -> String {
     let runs = [left.1, right.1];
     let row = |what: &str, cell: &dyn Fn(&RunSummary) -> String| vec![what.to_owned(), cell(runs[0]), cell(runs[1])];
     let slowest = |run: &RunSummary| run.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp);
     let mut rows = vec![
         row("time", &|run| duration(run.flowtime)),
-        row("slowest task", &|run| time(slowest(run))),
+        row("slowest winner", &|run| time(slowest(run))),
         row("copies started", &|run| grouped(run.copies.launched)),
         row("copies that won", &|run| grouped(run.copies.won)),
         row("extra work", &|run| percent(run.copies.wasted_share)),

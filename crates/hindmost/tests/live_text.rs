@@ -55,6 +55,7 @@ fn done() -> RunSummary {
         knowledge: "progress".to_owned(),
         met_deadline: Some(true),
         synced: true,
+        pauses: Vec::new(),
     }
 }
 
@@ -87,6 +88,18 @@ fn failed() -> RunSummary {
 #[test]
 fn a_done_run_is_printed_at_three_widths() {
     insta::assert_snapshot!("run-done", at_widths(|width| run_table(&done(), width)));
+}
+
+#[test]
+fn the_pauses_of_a_resumed_run_are_named() {
+    let resumed = RunSummary { pauses: vec![[3.0, 13.0], [20.0, 20.5]], ..done() };
+    let flat = |run: &RunSummary| run_table(run, 120).replace('\n', " ");
+    assert!(flat(&resumed).contains("done in 23.4 s (without 10.5 s of pauses), deadline met"), "{}", flat(&resumed));
+    assert!(flat(&resumed).contains("including its preparation and its pauses,"), "{}", flat(&resumed));
+    assert!(
+        flat(&done()).contains("since the run began, including its preparation, which")
+            && !flat(&done()).contains("pause")
+    );
 }
 
 #[test]

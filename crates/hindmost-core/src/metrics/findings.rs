@@ -86,7 +86,8 @@ pub struct MachineTime {
     pub repeated: f64,
     /// Machine time of attempts that failed.
     pub failed: f64,
-    /// Machine time of attempts that were killed although no other attempt won.
+    /// Machine time of attempts that were killed although no other attempt had won, and of attempts that ended with their
+    /// node or with the run.
     pub killed: f64,
 }
 

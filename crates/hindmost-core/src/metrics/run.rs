@@ -37,7 +37,7 @@ pub struct FailedTask {
     pub stderr: String,
 }
 
-/// The result of a phase. Times in seconds since the run began.
+/// The result of a phase. Times in seconds since the run began; they include the run's preparation and its pauses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSummary {
@@ -95,6 +95,9 @@ pub struct RunSummary {
     pub met_deadline: Option<bool>,
     /// True if the results were synced to the disk, so that they survive a power failure.
     pub synced: bool,
+    /// Begin and end of each pause of a resumed run, seconds since the run began; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<[f64; 2]>,
 }
 
 /// Counts of the attempts of a job or phase.
@@ -144,7 +147,8 @@ impl Counts {
 impl RunSummary {
     /// Summarises the first job of a recorded run; `None` if the timeline has no job. `failed_tasks`, the policy and
     /// its progress model are copied into the summary. Attempts that follow a failure do not count as redundant copies.
-    /// `wasted_share` is the running time of losing copies as a share of the running time of all attempts.
+    /// `wasted_share` is the running time of losing copies as a share of the running time of all attempts. Attempts that
+    /// failed, lost their node or were stopped with the run are no losing copies.
     pub fn of(
         timeline: &Timeline,
         state: RunState,
@@ -193,7 +197,13 @@ impl RunSummary {
             knowledge,
             met_deadline: job.spec.deadline.map(|deadline| job.finish.is_some_and(|at| at <= job.arrival + deadline)),
             synced: true,
+            pauses: timeline.pauses.iter().map(|pause| pause.map(Time::seconds)).collect(),
         })
+    }
+
+    /// Returns the total length of the pauses, in seconds.
+    pub fn paused(&self) -> f64 {
+        self.pauses.iter().map(|[begin, end]| end - begin).sum()
     }
 }
 

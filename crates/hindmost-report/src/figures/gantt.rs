@@ -53,6 +53,8 @@ pub struct Panel {
     pub notes: Vec<String>,
     /// End of the last attempt, in seconds.
     pub end: f64,
+    /// Begin and end of each pause of the run, in seconds.
+    pub pauses: Vec<[f64; 2]>,
 }
 
 /// A chart of one or more panels. All panels have the same scale of time.
@@ -81,6 +83,8 @@ enum Entry {
     Away,
     /// The line of a task that waits for its first start.
     Waited,
+    /// The span during which the run was paused.
+    Paused,
 }
 
 impl GanttChart {
@@ -134,6 +138,9 @@ impl GanttChart {
         if rows().any(|row| row.waited.is_some()) {
             all.push(Entry::Waited);
         }
+        if self.panels.iter().any(|panel| !panel.pauses.is_empty()) {
+            all.push(Entry::Paused);
+        }
         all
     }
 }
@@ -150,6 +157,7 @@ fn entry_name(entry: Entry) -> &'static str {
         Entry::Bar(Fate::Cut, _) => "not finished",
         Entry::Away => "node lost",
         Entry::Waited => "waiting for its first start",
+        Entry::Paused => "run paused",
     }
 }
 
@@ -160,6 +168,7 @@ fn entry_sample(canvas: &mut Canvas, entry: Entry, x: f64, y: f64) {
         Entry::Bar(fate, copy) => bars::shape(canvas, fate, copy, [x + 4.0, top, 20.0, height]),
         Entry::Away => canvas.rect("hm-down", x + 2.0, top, 22.0, height),
         Entry::Waited => canvas.line("hm-wait", (x + 2.0, y), (x + 24.0, y)),
+        Entry::Paused => canvas.rect("hm-zone", x + 2.0, top, 22.0, height),
     }
 }
 
@@ -178,6 +187,11 @@ impl Panel {
         let height = |row: &Row| row.lanes.len().max(1) as f64 * (LANE + BETWEEN_LANES) + BETWEEN_ROWS;
         let bottom = top + self.rows.iter().map(height).sum::<f64>() + 2.0;
         let place = |seconds: f64| left + scale.place(seconds).clamp(0.0, 1.0) * area;
+        for [from, to] in &self.pauses {
+            canvas.explained("run paused", |canvas| {
+                canvas.rect("hm-zone", place(*from), top, place(*to) - place(*from), bottom - top);
+            });
+        }
         for (at, middle, label) in scale.labels(left, area, [0.0, picture]) {
             canvas.line("hm-grid", (at, top), (at, bottom));
             canvas.text("hm-text", middle, bottom + LINE - 2.0, Anchor::Middle, label);

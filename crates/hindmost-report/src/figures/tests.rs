@@ -189,7 +189,7 @@ proptest! {
     ) {
         let row = |(name, lanes)| Row { name, lanes, away: vec![[3.0, 9.0]], waited: Some([0.0, 1.0]) };
         let rows: Vec<Row> = rows.into_iter().map(row).collect();
-        let panel = Panel { heading: note.clone(), rows, notes: vec![note.repeat(9)], end: 400.0 };
+        let panel = Panel { heading: note.clone(), rows, notes: vec![note.repeat(9)], end: 400.0, pauses: vec![] };
         let panels = vec![panel.clone(), panel];
         let chart = GanttChart { about: title.clone(), title, time: "time".to_owned(), panels, until: None, wide };
         sound(&chart.draw());

@@ -63,12 +63,12 @@ fn the_text_begins_with_costs_and_causes() {
     let shown = text(&findings(), 2000);
     let first = "Jobs spent 12.0% of their time (120 s) waiting for the last 5% of tasks. 18 of 400 tasks took more \
                  than 1.5 times as long as the median of their phase; together they took 200 s longer than the median. \
-                 61.1% of these had more input than others: split the input more evenly (repartition, smaller splits, \
-                 salted keys). 27.8% ran on a slow node: repair the node or keep tasks off it. ";
+                 11 of the 18 had more input than others: split the input more evenly (repartition, smaller splits, \
+                 salted keys). 5 of the 18 ran on a slow node: repair the node or keep tasks off it. ";
     assert!(shown.starts_with(first), "{shown}");
     let shown = shown.replace('\n', " ");
     for sentence in [
-        "For 11.1%, neither input nor a slow node is the reason. ",
+        "For 2 of the 18, neither input nor a slow node is the reason. ",
         "1 of 10 nodes tested is slow: h7 takes 2.3 times as long (p = 0.0001).",
         "2 of 6 speculative copies won. Attempts that lost to another attempt of their task took 36.0 s, 2.0% of all machine time.",
     ] {
@@ -148,7 +148,7 @@ fn the_text_claims_only_what_the_log_supports() {
 
     let mut few = findings();
     few.stragglers = Stragglers { tasks: 3, other: 2, skew: 1, ..Stragglers::default() };
-    assert!(flat(&few).contains("This is too few for percentages of causes.") && !flat(&few).contains("repartition"));
+    assert!(flat(&few).contains("These are too few to compare their causes.") && !flat(&few).contains("repartition"));
 
     let mut unknown = findings();
     unknown.waiting = Waiting { seconds: 0.0, share: None };
@@ -161,11 +161,20 @@ fn the_text_claims_only_what_the_log_supports() {
     for sentence in [
         "The log does not record when tasks ran,",
         "The log has too few input sizes to test whether more input made them slow.",
-        "Slow nodes cannot be detected: too few nodes ran tasks of the same phases as other nodes.",
-        "For 100.0%, neither input nor a slow node is the reason.",
+        "Slow nodes cannot be detected: this needs two nodes with at least ten finished tasks each,",
     ] {
         assert!(shown.contains(sentence), "{sentence}: {shown}");
     }
+    // A cause that could not be tested is not excluded.
+    assert!(!shown.contains("the reason") && !shown.contains("18 of the 18"), "{shown}");
+    unknown.nodes_tested = 2;
+    assert!(flat(&unknown).contains("For 18 of the 18, a slow node is not the reason."), "{}", flat(&unknown));
+    unknown.stragglers = Stragglers { tasks: 50, other: 50, ..Stragglers::default() };
+    assert!(flat(&unknown).contains("For 100.0%, a slow node is not the reason."), "{}", flat(&unknown));
+    unknown.nodes_tested = 1;
+    let row = PhaseRow { phase: unknown.phases[0].clone(), nodes_tested: nodes_tested(&unknown) };
+    let cells: Vec<String> = PHASE_COLUMNS.iter().map(|column| (column.cell)(&row)).collect();
+    assert_eq!(cells[6..9], ["9", "–", "–"]);
 
     let mut healthy = findings();
     healthy.stragglers = Stragglers::default();
@@ -190,6 +199,15 @@ fn the_text_claims_only_what_the_log_supports() {
         flat(&idle)
             .contains("is the reason; no speculative copies ran, and speculation helps against such stragglers.")
     );
+}
+
+#[test]
+fn percentiles_of_a_single_task_are_left_out() {
+    let row = |tasks| PhaseRow { phase: phase(0, "join", tasks, 0.0), nodes_tested: true };
+    let cells = |tasks| PHASE_COLUMNS[2..5].iter().map(|column| (column.cell)(&row(tasks))).collect::<Vec<_>>();
+    assert_eq!(cells(1)[..2], ["–", "–"]);
+    assert_eq!(cells(1)[2], cells(2)[2]);
+    assert!(!cells(2).contains(&"–".to_owned()));
 }
 
 #[test]

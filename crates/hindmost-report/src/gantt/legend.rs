@@ -17,6 +17,8 @@ pub(super) struct Seen {
     stopped_with_run: bool,
     /// True if a node was lost.
     pub(super) lost: bool,
+    /// True if the run was paused.
+    pub(super) paused: bool,
     /// The number of a task that is drawn on a bar, as an example for the legend; `None` if no bar has a number.
     pub(super) number: Option<String>,
 }
@@ -94,6 +96,9 @@ impl Seen {
         }
         if self.lost {
             entries.push((vec![Cell { glyph: glyphs.lost, paint: Paint::Lost }; 2], "node lost"));
+        }
+        if self.paused {
+            entries.push((vec![Cell { glyph: glyphs.paused, paint: Paint::Frame }; 2], "run paused"));
         }
         if let Some(number) = &self.number {
             entries.push((plain(number), "task number"));

@@ -26,6 +26,8 @@ pub(super) struct Glyphs {
     pub(super) unfinished: char,
     /// The columns during which a node was lost.
     pub(super) lost: char,
+    /// The columns during which the run was paused.
+    pub(super) paused: char,
     /// The vertical line to the left of a node's first lane, and to the left of its other lanes.
     pub(super) rails: [char; 2],
     /// The corner, the line and the ticks of the axis.
@@ -39,6 +41,7 @@ pub(super) const UNICODE: Glyphs = Glyphs {
     failed: '×',
     unfinished: '►',
     lost: '╱',
+    paused: '·',
     rails: ['┤', '│'],
     axis: ['└', '─', '┬'],
     ellipsis: "…",
@@ -49,6 +52,7 @@ pub(super) const ASCII: Glyphs = Glyphs {
     failed: 'X',
     unfinished: '>',
     lost: '/',
+    paused: '.',
     rails: ['|', '|'],
     axis: ['+', '-', '+'],
     ellipsis: "...",

@@ -54,6 +54,16 @@ fn eventful() -> Timeline {
 }
 
 #[test]
+fn pauses_of_the_run_are_drawn() {
+    let mut run = timeline(&["n1"], 10.0);
+    run.pauses = vec![[2.0, 8.0].map(Time::from_seconds)];
+    let chart = gantt(&run, &options(40));
+    assert!(chart.starts_with("n1 ┤       ·····") && chart.contains("·· run paused"), "{chart}");
+    let ascii = gantt(&run, &GanttOptions { ascii: true, ..options(40) });
+    assert!(ascii.contains(".. run paused") && ascii.is_ascii(), "{ascii}");
+}
+
+#[test]
 fn every_kind_of_attempt_looks_different() {
     let chart = gantt(&eventful(), &options(67));
     let expected = "\

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::copies::{AttemptList, attempt_list, copy_entries};
 use super::{Frame, Picture, Pictures, Step, Table, glossary, knowledge_text, long, name, rendered, sentence};
-use crate::figures::gantt::{GanttChart, by_node};
+use crate::figures::gantt::{Fate, GanttChart, Panel, by_node};
+use crate::run::BROKEN_NOT_COUNTED;
 use crate::text::{counted, duration, grouped, percent};
 
 /// Largest number of copies in the table of copies.
@@ -41,7 +42,7 @@ struct Content {
     failed: Vec<Failed>,
     failed_about: String,
     phases: Table,
-    phases_about: &'static str,
+    phases_about: String,
     gantt: Picture,
     attempts: AttemptList,
     copies: Option<Table>,
@@ -82,10 +83,12 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
         failed: summary.failed_tasks.iter().take(MOST_FAILED).map(failed).collect(),
         failed_about: failed_about(summary),
         phases: phases(summary),
-        phases_about: "Started after, finished after: time from the start of the run to the start of the phase's first \
-                       attempt, and to the finish of its last task. p50, p95, max: median, 95th percentile and longest \
-                       duration of the attempts that finished first. Broken: attempts that failed, lost their node or \
-                       were stopped with the run.",
+        phases_about: format!(
+            "Started after, finished after: time from the start of the run to the start of the phase's first attempt, \
+             and to the finish of its last task{}. p50, p95, max: median, 95th percentile and longest duration of the \
+             attempts that finished first. Broken: attempts that failed, lost their node or were stopped with the run.",
+            if summary.pauses.is_empty() { "" } else { ", pauses included" }
+        ),
         gantt: gantt(page, &mut pictures),
         attempts: attempts(page),
         copies_about: copies_about(summary, entries.len()),
@@ -107,7 +110,8 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
 fn state(summary: &RunSummary) -> String {
     let finished: u64 = summary.phases.iter().map(|phase| phase.finished).sum();
     let of = format!("{} of {} finished", grouped(finished), counted(summary.tasks, "task"));
-    let took = duration(summary.flowtime);
+    let pauses = if summary.pauses.is_empty() { "" } else { " (without pauses)" };
+    let took = duration(summary.flowtime) + pauses;
     match summary.state {
         RunState::Done => format!("Done in {took}: all {} finished", counted(summary.tasks, "task")),
         RunState::Failed => format!("Failed after {took}: {of}"),
@@ -127,7 +131,12 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
         RunState::Interrupted => "interrupted",
     };
     fact("state", state.to_owned());
-    fact("time", duration(summary.flowtime));
+    let pauses = if summary.pauses.is_empty() {
+        String::new()
+    } else {
+        format!(", without {} of pauses; the other times on this page include the pauses", duration(summary.paused()))
+    };
+    fact("time", duration(summary.flowtime) + &pauses);
     fact("tasks", grouped(summary.tasks));
     fact("attempts", grouped(summary.attempts));
     let won = match (copies.launched, copies.won) {
@@ -137,7 +146,16 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
         (_, won) => format!(", and {} of them finished first", grouped(won)),
     };
     fact("copies", format!("{} started{won}", grouped(copies.launched)));
-    fact("extra work", format!("{} of the total time of all attempts", percent(copies.wasted_share)));
+    let broken = summary.phases.iter().any(|phase| phase.broken > 0);
+    fact(
+        "extra work",
+        format!(
+            "{} of the total time of all attempts{}{}",
+            percent(copies.wasted_share),
+            if broken { ". " } else { "" },
+            if broken { BROKEN_NOT_COUNTED } else { "" }
+        ),
+    );
     if let Some(met) = summary.met_deadline {
         fact("deadline", if met { "met" } else { "missed" }.to_owned());
     }
@@ -209,6 +227,8 @@ fn phases(summary: &RunSummary) -> Table {
 
 /// Draws the attempts by node, for narrow and for wide screens.
 fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
+    let panel = by_node(page.timeline, page.reasons);
+    let caption = caption(&panel);
     let mut chart = GanttChart {
         title: format!(
             "{} on {}",
@@ -217,21 +237,40 @@ fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
         ),
         about: "The attempts of the run on each node over time.".to_owned(),
         time: "time since the run began".to_owned(),
-        panels: vec![by_node(page.timeline, page.reasons)],
+        panels: vec![panel],
         until: None,
         wide: false,
     };
     let svg = pictures.inline(&chart.draw());
     chart.wide = true;
-    Picture {
-        svg,
-        wide: pictures.inline(&chart.draw()),
-        caption:
-            "Each row is a node, with as many lanes as attempts ran there at the same time. Each bar is an attempt, \
-                  labelled with its task if it is long enough. Solid: finished first. Hatched: stopped for another \
-                  copy. Diamond: a copy, which started while another attempt of its task was running."
-                .to_owned(),
+    Picture { svg, wide: pictures.inline(&chart.draw()), caption }
+}
+
+/// Explains the picture of the nodes, with the signs that occur in it.
+fn caption(panel: &Panel) -> String {
+    let attempts = || panel.rows.iter().flat_map(|row| row.lanes.iter().flatten());
+    let ended = |fate: Fate| attempts().any(|attempt| attempt.fate == fate);
+    let signs = [
+        (ended(Fate::Won), "Solid: finished first."),
+        (ended(Fate::Lost), "Hatched: stopped for another copy."),
+        (ended(Fate::Failed), "Cross: failed."),
+        (ended(Fate::NodeLost), "Crossed-out circle: lost with its node."),
+        (ended(Fate::Cut), "Dashed: not finished, stopped with the run or still running."),
+        (
+            attempts().any(|attempt| attempt.copy),
+            "Diamond: a copy, which started while another attempt of its task was running, or in place of one.",
+        ),
+        (panel.rows.iter().any(|row| !row.away.is_empty()), "Grey: the node was lost."),
+        (!panel.pauses.is_empty(), "Over all nodes: the run was paused, from its interruption until it was resumed."),
+    ];
+    let mut text = "Each row is a node, with as many lanes as attempts ran there at the same time. Each bar is an \
+                    attempt, labelled with its task if it is long enough."
+        .to_owned();
+    for (_, sign) in signs.iter().filter(|(occurs, _)| *occurs) {
+        text += " ";
+        text += sign;
     }
+    text
 }
 
 /// Lists the attempts in words. If there are too many, the attempts of tasks with several attempts are listed first.

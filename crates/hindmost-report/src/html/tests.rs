@@ -139,6 +139,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
             row(1, 0, 0, 1, [7.0, 9.0], AttemptEnd::Stopped, false),
         ],
         end: seconds(9.0),
+        pauses: Vec::new(),
     }
 }
 
@@ -168,6 +169,22 @@ fn run_summary(names: &[&str; 4], state: RunState) -> RunSummary {
     };
     let timeline = timeline(names);
     RunSummary::of(&timeline, state, vec![failed], names[0].to_owned(), names[2].to_owned()).unwrap()
+}
+
+#[test]
+fn the_page_of_a_resumed_run_shows_its_pauses() {
+    let names = ["job", "map", "node", "exit code 1"];
+    let mut timeline = timeline(&names);
+    timeline.pauses = vec![[seconds(7.25), seconds(8.5)]];
+    let (policy, knowledge) = ("none".to_owned(), "age".to_owned());
+    let summary = RunSummary::of(&timeline, RunState::Done, Vec::new(), policy, knowledge).unwrap();
+    let page =
+        RunPage { summary: &summary, timeline: &timeline, reasons: &BTreeMap::new(), work: "", faults: "", again: &[] };
+    let page = run_page(&page).unwrap();
+    for text in ["without 1.25 s of pauses", "run paused", "pauses included", "Over all nodes: the run was paused"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(!run(&names, RunState::Done).contains("pause"));
 }
 
 fn run(names: &[&str; 4], state: RunState) -> String {
@@ -428,8 +445,13 @@ fn pages_of_large_runs_are_small_and_name_what_is_left_out() {
         "failed, killed from outside",
         "120 of 100 000 attempts are listed",
         "<b>map&#x2f;0</b>: Attempt 0 on node-0, started after 0 s; finished first, in 900 ms.",
+        "Solid: finished first. Cross: failed. Diamond: a copy, which",
     ] {
         assert!(page.contains(part), "{part}");
+    }
+    // The caption explains only signs that are drawn.
+    for sign in ["Hatched", "Dashed", "Crossed-out", "Grey"] {
+        assert!(!page.contains(&format!("{sign}: ")), "{sign}");
     }
 }
 

@@ -298,13 +298,14 @@ impl Driver<'_> {
         recheck::kill(&self.store.run(), self.engine, self.follower);
         self.recorder.journal.sync()?;
         let records = journal::read(&self.store)?.map(|(_, records)| records).unwrap_or_default();
-        let timeline = Timeline::of(records);
+        let mut timeline = Timeline::of(records);
+        timeline.pauses = self.store.job().pauses.iter().map(|(begin, end)| [Time(*begin), Time(*end)]).collect();
         let (policy, knowledge) = (self.header.policy.clone(), self.header.knowledge.to_string());
         let mut summary = RunSummary::of(&timeline, state, self.failures.into_given_up(), policy, knowledge)
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
         summary.synced = self.store.is_synced();
         let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
-        summary.flowtime -= self.store.job().paused_until(end).seconds();
+        summary.flowtime -= timeline.paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
         self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         Ok(RunOutcome {

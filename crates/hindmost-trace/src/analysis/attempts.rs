@@ -65,7 +65,7 @@ impl Tally {
         match attempt.ended {
             Ended::Succeeded => self.attempts.succeeded += 1,
             Ended::Failed => self.attempts.failed += 1,
-            Ended::Killed => self.attempts.killed += 1,
+            Ended::Killed | Ended::Interrupted => self.attempts.killed += 1,
         }
         self.tasks += u64::from(role == Role::Winner);
         let time = &mut self.machine_time;

@@ -76,8 +76,11 @@ pub enum Ended {
     Succeeded,
     /// The attempt failed, for any reason.
     Failed,
-    /// The attempt was killed, for any reason.
+    /// The attempt was killed, for any reason. If another attempt of its task wins, it has lost.
     Killed,
+    /// The attempt was killed for a reason that has nothing to do with other attempts of its task, such as the loss of
+    /// its node. An attempt of its task that wins later does not make it a loser.
+    Interrupted,
 }
 
 /// An attempt that ended, in the form common to all formats.

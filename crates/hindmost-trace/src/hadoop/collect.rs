@@ -121,7 +121,7 @@ impl Collector {
         match ended {
             Ended::Succeeded => {}
             Ended::Failed => others.failed += 1,
-            Ended::Killed => others.killed += 1,
+            Ended::Killed | Ended::Interrupted => others.killed += 1,
         }
     }
 
@@ -134,7 +134,7 @@ impl Collector {
                 self.counts.failed += 1;
                 self.failures.count(cause);
             }
-            Ended::Killed => {
+            Ended::Killed | Ended::Interrupted => {
                 self.counts.killed += 1;
                 self.kills.count(cause);
             }

@@ -284,6 +284,7 @@ impl Reading {
             nodes: hosts.that_ran().count() as u64,
             from: counts.from.map(seconds),
             to: counts.to.map(seconds),
+            paused: None,
             warnings,
             failures: facts.failures.clone(),
             killed_by: facts.kills.clone(),

@@ -6,28 +6,34 @@ use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::journal::Header;
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::time::Time;
-use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
+use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
 use rustc_hash::FxHashSet;
 
 use super::JournalNode;
 use super::record_reader::JournalRecords;
 use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
 use crate::error::TraceError;
+use crate::reading::causes::{Causes, NOT_SAID, shortened};
 use crate::summary::TraceSummary;
 
 /// A node is slow if its learned speed is less than this share of the speed with which it joined.
 const SLOW: f64 = 0.9;
 
+/// The longest cause of a failed or killed attempt, in characters.
+const LONGEST_CAUSE: usize = 80;
+
 /// The most nodes that a note names. If there are more, the note gives only their number.
 const MOST_NAMED: usize = 4;
 
-/// A recorded run: its timeline, and facts that the timeline does not have.
+/// A recorded run: its timeline, and facts that the timeline does not have. All times leave out the run's pauses.
 pub(super) struct Collected {
     pub header: Header,
     pub timeline: Timeline,
     seen: Seen,
     /// Whether the journal's last line is incomplete.
     cut_short: bool,
+    /// The total length of the pauses that are left out.
+    paused: Time,
 }
 
 /// Facts about the run that the timeline does not have.
@@ -35,8 +41,8 @@ pub(super) struct Collected {
 struct Seen {
     /// The speed with which each node joined, by node id.
     speeds: Vec<f64>,
-    /// The last learned speed of each node.
-    learned: BTreeMap<NodeId, f64>,
+    /// The speeds that the run learned for each node, in order.
+    learned: BTreeMap<NodeId, Vec<f64>>,
     /// Whether the run estimated durations while it ran (`DurationsLearned`).
     durations_learned: bool,
     /// Attempts that did all of their work, whether or not another attempt had won before.
@@ -48,7 +54,7 @@ impl Seen {
         match &record.change {
             Change::Event(Event::NodeJoined { speed, .. }) => self.speeds.push(*speed),
             Change::Event(Event::NodeSpeedLearned { node, speed }) => {
-                self.learned.insert(*node, *speed);
+                self.learned.entry(*node).or_default().push(*speed);
             }
             Change::Event(Event::DurationsLearned { .. }) => self.durations_learned = true,
             Change::Event(Event::AttemptFinished { attempt }) => {
@@ -63,10 +69,14 @@ impl Collected {
     /// Reads a journal from beginning to end.
     pub fn from(mut records: JournalRecords<'_>) -> Result<Collected, TraceError> {
         let header = records.header().clone();
-        let (mut seen, mut failed) = (Seen::default(), None);
+        // Only its pauses are used: the time of a record without the pauses before it.
+        let clock = Timeline { pauses: records.pauses().to_vec(), ..Timeline::default() };
+        let (mut seen, mut failed, mut paused) = (Seen::default(), None, Time::ZERO);
         let timeline = Timeline::of(std::iter::from_fn(|| match records.next()? {
-            Ok(record) => {
+            Ok(mut record) => {
                 seen.note(&record);
+                paused = paused.max(clock.paused_until(record.at));
+                record.at = record.at - clock.paused_until(record.at);
                 Some(record)
             }
             Err(error) => {
@@ -76,7 +86,7 @@ impl Collected {
         }));
         match failed {
             Some(error) => Err(error),
-            None => Ok(Collected { header, timeline, seen, cut_short: records.cut_short() }),
+            None => Ok(Collected { header, timeline, seen, cut_short: records.cut_short(), paused }),
         }
     }
 
@@ -86,16 +96,44 @@ impl Collected {
         joined.filter(|speed| speed.is_finite() && *speed > 0.0).unwrap_or(1.0)
     }
 
-    /// Returns the learned speed of a slow node relative to the speed with which it joined; `None` if the node is not
-    /// slow.
-    fn slowed(&self, node: NodeId) -> Option<f64> {
-        let relative = *self.seen.learned.get(&node)? / self.joined(node);
-        (relative > 0.0 && relative < SLOW).then_some(relative)
+    /// Returns the speeds that the run learned for a slow node since it last counted as normal, relative to the speed
+    /// with which it joined. Empty if the node counted as normal at the end.
+    fn slow_estimates(&self, node: NodeId) -> Vec<f64> {
+        let learned = self.seen.learned.get(&node).into_iter().flatten().rev();
+        learned.map(|speed| speed / self.joined(node)).take_while(|speed| *speed > 0.0 && *speed < SLOW).collect()
     }
 
-    /// Returns the speed of a node: the learned speed if the node is slow, otherwise the speed with which it joined.
+    /// Returns the speed of a slow node relative to the speed with which it joined; `None` if the node is not slow. It is
+    /// the geometric mean of the run's estimates. A single estimate can be far too low, if it comes from an attempt
+    /// that has reported nothing for long.
+    fn slowed(&self, node: NodeId) -> Option<f64> {
+        let estimates = self.slow_estimates(node);
+        let sum: f64 = estimates.iter().map(|speed| speed.ln()).sum();
+        (!estimates.is_empty()).then(|| (sum / estimates.len() as f64).exp())
+    }
+
+    /// Returns the speed of a node: the estimated speed if the node is slow, otherwise the speed with which it joined.
     fn speed(&self, node: NodeId) -> f64 {
         self.joined(node) * self.slowed(node).unwrap_or(1.0)
+    }
+
+    /// Returns why an attempt did not finish, and whether this counts as its failure; `None` if it finished or still
+    /// runs. An attempt that something else ended has not failed: it does not count against the retries of its task.
+    fn cause(&self, row: &TimelineRow) -> Option<(String, bool)> {
+        let named = |text: &str| match shortened(text, LONGEST_CAUSE) {
+            text if text.is_empty() => NOT_SAID.to_owned(),
+            text => text,
+        };
+        match &row.outcome {
+            _ if self.finished(row) => None,
+            AttemptEnd::Won | AttemptEnd::Running => None,
+            AttemptEnd::Failed(Cause::Own(reason)) => Some((named(reason), true)),
+            AttemptEnd::Failed(Cause::External(what)) => Some((named(what.as_deref().unwrap_or_default()), false)),
+            AttemptEnd::NodeLost => Some(("its node was lost".to_owned(), false)),
+            AttemptEnd::Lost => Some(("another attempt won, or was expected to".to_owned(), false)),
+            AttemptEnd::Replaced => Some(("another attempt replaced it".to_owned(), false)),
+            AttemptEnd::Stopped => Some(("the run was stopped".to_owned(), false)),
+        }
     }
 
     pub fn nodes(&self) -> Vec<JournalNode> {
@@ -121,10 +159,14 @@ impl Collected {
     }
 
     pub fn summary(&self) -> TraceSummary {
-        let Timeline { nodes, jobs, rows, end } = &self.timeline;
+        let Timeline { nodes, jobs, rows, end, .. } = &self.timeline;
         let ended = || rows.iter().filter(|row| row.outcome != AttemptEnd::Running);
         let count = |is: &dyn Fn(&TimelineRow) -> bool| ended().filter(|row| is(row)).count() as u64;
         let tasks: FxHashSet<TaskId> = ended().map(|row| row.attempt.task).collect();
+        let (mut failures, mut killed_by) = (Causes::default(), Causes::default());
+        for (cause, failed) in rows.iter().filter_map(|row| self.cause(row)) {
+            if failed { &mut failures } else { &mut killed_by }.count(&cause);
+        }
         let mut warnings = Vec::new();
         if self.cut_short {
             warnings
@@ -137,14 +179,14 @@ impl Collected {
             tasks: tasks.len() as u64,
             attempts: count(&|_| true),
             speculative_attempts: count(&|row| row.redundant),
-            failed_attempts: count(&|row| matches!(row.outcome, AttemptEnd::Failed(_) | AttemptEnd::NodeLost)),
-            killed_attempts: count(&|row| {
-                matches!(row.outcome, AttemptEnd::Lost | AttemptEnd::Replaced | AttemptEnd::Stopped)
-                    && !self.finished(row)
-            }),
+            failed_attempts: failures.counts().values().sum(),
+            killed_attempts: killed_by.counts().values().sum(),
+            failures: failures.counts().clone(),
+            killed_by: killed_by.counts().clone(),
             nodes: nodes.len() as u64,
             from: Some(0.0),
             to: Some(end.seconds()),
+            paused: (self.paused > Time::ZERO).then(|| self.paused.seconds()),
             warnings,
             ..TraceSummary::default()
         }
@@ -173,7 +215,8 @@ impl Collected {
             let key = PhaseKey { application: task.job.0, phase: task.phase };
             let ended = match row.outcome {
                 _ if self.finished(row) => Ended::Succeeded,
-                AttemptEnd::Failed(_) | AttemptEnd::NodeLost => Ended::Failed,
+                AttemptEnd::Failed(Cause::Own(_)) => Ended::Failed,
+                AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Stopped => Ended::Interrupted,
                 _ => Ended::Killed,
             };
             analysis.ended(
@@ -196,6 +239,12 @@ impl Collected {
     /// Returns the sentences for [`JournalTrace::notes`](super::JournalTrace::notes).
     pub fn notes(&self) -> Vec<String> {
         let mut notes = vec![self.how_it_went()];
+        if self.paused > Time::ZERO {
+            notes.push(format!(
+                "the recorded run was paused for {} before it was resumed; its flowtime and the replay leave this out",
+                rounded(self.paused)
+            ));
+        }
         if self.seen.durations_learned {
             notes.push(
                 "the recorded run learned durations while it ran; in the replay their mean and deviation are known from the beginning"
@@ -204,12 +253,20 @@ impl Collected {
         }
         let name = |node: NodeId| self.timeline.node_name(node).to_owned();
         let slow = self.seen.learned.keys().filter_map(|node| Some((*node, self.slowed(*node)?)));
-        let slow: Vec<String> =
-            slow.map(|(node, speed)| format!("{} ({speed:.2} times its stated speed)", name(node))).collect();
+        let slow = slow.map(|(node, speed)| {
+            let estimates = self.slow_estimates(node);
+            let [low, high] = [f64::min, f64::max].map(|of| estimates.iter().copied().reduce(of).unwrap_or(speed));
+            let from = match estimates.len() {
+                1 => "a single estimate".to_owned(),
+                count => format!("the geometric mean of {count} estimates from {low:.2} to {high:.2}"),
+            };
+            format!("{} (about {speed:.2} times its stated speed, {from})", name(node))
+        });
+        let slow: Vec<String> = slow.collect();
         if !slow.is_empty() {
-            let they = if slow.len() == 1 { "it is" } else { "they are" };
+            let they = if slow.len() == 1 { "it has" } else { "they have" };
             notes.push(format!(
-                "{} found to be slow; in the replay {they} slow from the beginning, and policies know it",
+                "{} estimated to be slow; in the replay {they} this speed from the beginning, and policies know it",
                 were(&slow)
             ));
         }

@@ -23,8 +23,10 @@
 //! their phase are renumbered, and phases without any other task are removed, together with the dependencies on them.
 //!
 //! Durations are converted to a node of speed 1. The speed of a node is the speed with which it joined or, if the run
-//! found that the node is slow, the last speed that the run learned. In a replay a slow node has this speed from the
-//! beginning, and a note says so.
+//! found that the node is slow, the geometric mean of the speeds that the run learned since the node last counted as
+//! normal. In a replay a slow node has this speed from the beginning, and a note says so.
+//!
+//! The pauses of a resumed run are left out of all times. They are known if the journal is in the run's folder.
 //!
 //! [`Durations::Observed`]: hindmost_core::workload::Durations::Observed
 
@@ -79,8 +81,8 @@ pub struct JournalNode {
     pub name: Arc<str>,
     /// The node's resources, in the dimensions of the journal's header.
     pub capacity: Resources,
-    /// The node's speed; 1 is normal. If the run found that the node is slow, this is the last speed that the run
-    /// learned, otherwise the speed with which the node joined.
+    /// The node's speed; 1 is normal. If the run found that the node is slow, this is the geometric mean of the speeds
+    /// that the run learned, otherwise the speed with which the node joined.
     pub speed: f64,
 }
 

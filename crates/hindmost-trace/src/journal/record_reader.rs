@@ -6,6 +6,8 @@ use std::path::Path;
 
 use hindmost_core::journal::{Header, JournalError, JournalReader};
 use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::time::Time;
+use serde::Deserialize;
 
 use crate::JOURNAL_IN_FOLDER;
 use crate::error::TraceError;
@@ -37,11 +39,44 @@ pub(crate) fn begins_like_one(beginning: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{") && memchr::memmem::find(line, key).is_some()
 }
 
+/// The name of a run's journal, and of the record of the run's job in the same folder.
+const JOURNAL_AND_JOB: [&str; 2] = ["journal.jsonl", "job.json"];
+/// The largest record of a job that is read, in bytes.
+const LARGEST_JOB: u64 = 64 << 20;
+
+/// Returns the begin and end of each pause of a run, in order and without overlaps, from the record of its job beside
+/// the journal. Empty if there is no such record. Journals of earlier runs of the job (`journal-1.jsonl`) have none.
+fn pauses_of(journal: &Path) -> Vec<[Time; 2]> {
+    #[derive(Default, Deserialize)]
+    struct JobRecord {
+        #[serde(default)]
+        pauses: Vec<[u64; 2]>,
+    }
+    let [name, job] = JOURNAL_AND_JOB;
+    let path = journal.with_file_name(job);
+    if journal.file_name() != Some(name.as_ref()) || !path.is_file() {
+        return Vec::new();
+    }
+    let read = File::open(&path).map(|file| serde_json::from_reader(BufReader::new(file.take(LARGEST_JOB))));
+    let JobRecord { mut pauses } = read.ok().and_then(Result::ok).unwrap_or_default();
+    pauses.retain(|[begin, end]| begin < end);
+    pauses.sort_unstable();
+    let mut apart: Vec<[Time; 2]> = Vec::new();
+    for [begin, end] in pauses.into_iter().map(|pause| pause.map(Time)) {
+        match apart.last_mut() {
+            Some([_, last]) if begin <= *last => *last = end.max(*last),
+            _ => apart.push([begin, end]),
+        }
+    }
+    apart
+}
+
 /// Reads a journal record by record.
 pub struct JournalRecords<'a> {
     reader: JournalReader<Box<dyn BufRead + 'a>>,
     name: String,
     tasks: u64,
+    pauses: Vec<[Time; 2]>,
 }
 
 impl<'a> JournalRecords<'a> {
@@ -58,13 +93,14 @@ impl<'a> JournalRecords<'a> {
         let about = file.metadata().map_err(failed)?;
         let total = about.is_file().then_some(about.len());
         let name = journal.display().to_string();
-        JournalRecords::new(Progress::new(progress, total).watch_all(file), &name)
+        let records = JournalRecords::new(Progress::new(progress, total).watch_all(file), &name)?;
+        Ok(JournalRecords { pauses: pauses_of(&journal), ..records })
     }
 
     pub(super) fn new(reader: impl Read + 'a, name: &str) -> Result<JournalRecords<'a>, TraceError> {
         let buffered: Box<dyn BufRead + 'a> = Box::new(BufReader::with_capacity(1 << 16, reader));
         let reader = JournalReader::new(buffered).map_err(|error| in_file(name, 0, error))?;
-        Ok(JournalRecords { reader, name: name.to_owned(), tasks: 0 })
+        Ok(JournalRecords { reader, name: name.to_owned(), tasks: 0, pauses: Vec::new() })
     }
 
     /// Returns the journal's name for errors.
@@ -75,6 +111,12 @@ impl<'a> JournalRecords<'a> {
     /// Returns the journal's header.
     pub fn header(&self) -> &Header {
         self.reader.header()
+    }
+
+    /// Returns the begin and end of each pause of a resumed run, in order and without overlaps. They come from the run's
+    /// folder; empty for a journal outside of it. The times of the records include the pauses.
+    pub fn pauses(&self) -> &[[Time; 2]] {
+        &self.pauses
     }
 
     /// Returns the number of the line that was read last, counted from 1; the header is line 1.

@@ -162,8 +162,21 @@ fn attempts_are_counted_by_how_they_ended() {
     assert_eq!((found.attempts, found.tasks), (11, 5));
     // Two backups of task 0, one of task 5, and the replacement of task 3.
     assert_eq!(found.speculative_attempts, 4);
-    // One attempt failed, two were lost with their node, one was replaced, one stopped.
-    assert_eq!((found.failed_attempts, found.killed_attempts), (3, 2));
+    // No attempt failed itself: one was ended from outside, two were lost with their node, one was replaced, and one
+    // lost. An attempt that lost but finished all the same is not among the killed ones.
+    assert_eq!((found.failed_attempts, found.killed_attempts), (0, 5));
+    let causes: Vec<_> = found.killed_by.iter().map(|(cause, count)| (cause.as_str(), *count)).collect();
+    let expected = [
+        ("another attempt replaced it", 1),
+        ("another attempt won, or was expected to", 1),
+        ("its node was lost", 2),
+        ("not said", 1),
+    ];
+    assert_eq!(causes, expected);
+    let failed =
+        Journal(eventful().0.replace(r#"{"attempt_failed":{"#, r#"{"attempt_failed":{"reason":"exit code 3","#));
+    let found = failed.read().summary;
+    assert_eq!((found.failed_attempts, found.failures.get("exit code 3"), found.killed_attempts), (1, Some(&1), 4));
 }
 
 #[test]
@@ -186,17 +199,19 @@ fn durations_are_scaled_to_speed_1_and_to_all_of_the_work() {
     journal.start_from(1, (0, 1, 0), 0, 0.5);
     journal.ended(9, "finished", (0, 0, 0));
     journal.ended(9, "finished", (0, 1, 0));
-    // Node 0 is slow, so its last learned speed is used.
+    // Node 0 is slow, so the geometric mean of its estimates is used. Before, it counted as slow and as normal again.
+    journal.event(3, r#"{"node_speed_learned":{"node":0,"speed":0.01}}"#);
+    journal.event(4, r#"{"node_speed_learned":{"node":0,"speed":1.0}}"#);
     journal.event(5, r#"{"node_speed_learned":{"node":0,"speed":0.5}}"#);
     journal.event(9, r#"{"node_speed_learned":{"node":0,"speed":0.125}}"#);
     journal.event(9, r#"{"node_speed_learned":{"node":1,"speed":0.24}}"#);
     let trace = journal.read();
-    assert_eq!(observed(&trace, 0).0, [vec![Took(2.0)], vec![Took(2.0)]]);
-    assert_eq!(trace.nodes.iter().map(|node| node.speed).collect::<Vec<_>>(), [0.125, 0.25]);
+    assert_eq!(observed(&trace, 0).0, [vec![Took(2.0)], vec![Took(4.0)]]);
+    assert_eq!(trace.nodes.iter().map(|node| node.speed).collect::<Vec<_>>(), [0.25, 0.25]);
     assert_eq!(trace.notes.len(), 2);
     assert!(trace.notes[0].contains("flowtime of 8.000 s"), "{}", trace.notes[0]);
     assert!(
-        trace.notes[1].starts_with("node n0 (0.12 times its stated speed) was found to be slow"),
+        trace.notes[1].starts_with("node n0 (about 0.25 times its stated speed, the geometric mean of 2 estimates from 0.12 to 0.50) was estimated to be slow"),
         "{}",
         trace.notes[1]
     );
@@ -299,6 +314,56 @@ fn journals_are_found_by_first_line_or_in_a_run_folder() {
     let size = eventful().0.len() as u64;
     assert_eq!(reports.last(), Some(&(size, Some(size))));
     assert_eq!(trace.jobs, eventful().read().jobs);
+}
+
+/// Returns a journal of a run whose attempt is stopped with the run at 3 s, and whose task runs again from 13 s to 15 s.
+fn resumed() -> Journal {
+    let mut journal = Journal::new([1.0, 1.0], &[1]);
+    journal.start(1, (0, 0, 0), 0);
+    journal.ended(3, "stopped", (0, 0, 0));
+    journal.event(13, "\"round\"");
+    journal.start(13, (0, 0, 1), 0);
+    journal.ended(15, "finished", (0, 0, 1));
+    journal
+}
+
+#[test]
+fn pauses_in_the_run_folder_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (inner, out) = (folder.path().join("run.out/.hindmost"), folder.path().join("run.out"));
+    fs::create_dir_all(&inner).unwrap();
+    fs::write(inner.join("journal.jsonl"), resumed().0).unwrap();
+    fs::write(inner.join("journal-1.jsonl"), resumed().0).unwrap();
+    let second = TICKS_PER_SECOND;
+    let record =
+        |pauses: &str| fs::write(inner.join("job.json"), format!(r#"{{"job":"j","pauses":{pauses}}}"#)).unwrap();
+    // The pauses are not in order, they overlap, and the last one is after the end of the run.
+    record(&format!(
+        "[[{},{}],[{},{}],[{},{}]]",
+        6 * second,
+        12 * second,
+        3 * second,
+        7 * second,
+        50 * second,
+        60 * second
+    ));
+    assert_eq!(
+        records(&out, None).unwrap().pauses(),
+        [[Time(3 * second), Time(12 * second)], [Time(50 * second), Time(60 * second)]]
+    );
+    let trace = open(&out, None).unwrap();
+    assert_eq!((trace.summary.to, trace.summary.paused), (Some(6.0), Some(9.0)));
+    assert!(trace.notes[0].contains("flowtime of 5.000 s"), "{:?}", trace.notes);
+    assert!(trace.notes[1].starts_with("the recorded run was paused for 9.000 s"), "{:?}", trace.notes);
+    assert_eq!(observed(&trace, 0).0, [vec![Took(2.0)]]);
+    // The attempt that was stopped with the run has not lost to the attempt that ran after the pause.
+    let (_, findings) = analyse(&out, None).unwrap();
+    assert_eq!((findings.machine_time.losers, findings.machine_time.killed), (0.0, 2.0));
+    // An earlier journal of the run, and a record that can't be read, have no pauses.
+    assert!(records(&inner.join("journal-1.jsonl"), None).unwrap().pauses().is_empty());
+    record("7");
+    let trace = open(&out, None).unwrap();
+    assert_eq!((trace.summary.to, trace.summary.paused, trace.notes.len()), (Some(15.0), None, 1));
 }
 
 #[test]

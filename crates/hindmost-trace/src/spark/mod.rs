@@ -321,6 +321,7 @@ fn summary(collected: &Collected, mut warnings: Vec<String>, directory: bool) ->
         nodes: tally.executors,
         from: tally.from.map(seconds),
         to: tally.to.map(seconds),
+        paused: None,
         warnings,
         failures: collected.failures.counts().clone(),
         killed_by: collected.killed_by.counts().clone(),

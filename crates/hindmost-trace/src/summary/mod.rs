@@ -45,12 +45,13 @@ pub struct TraceSummary {
     /// Attempts that failed: exceptions, lost executors, failed fetches, denied commits, lost results. An output that
     /// is lost after the attempt succeeded is not a failure.
     ///
-    /// Journal: attempts that failed or whose node was lost.
+    /// Journal: attempts that failed themselves, which counts against the retries of their task.
     pub failed_attempts: u64,
     /// Attempts that were killed (end reason `TaskKilled`, or no success and `Killed` in the task info), because
     /// another attempt won, or the stage or job was cancelled.
     ///
-    /// Journal: attempts that were stopped, because another copy won or replaced them or the run was stopped.
+    /// Journal: attempts that were stopped, because another copy won or replaced them or the run was stopped, and
+    /// attempts that ended from outside, such as with their node.
     pub killed_attempts: u64,
     /// Executors: distinct ids among `SparkListenerExecutorAdded`, `SparkListenerBlockManagerAdded` (without the
     /// driver's) and `SparkListenerTaskEnd` events. In local mode the driver is the only executor.
@@ -67,6 +68,10 @@ pub struct TraceSummary {
     ///
     /// Journal: the time of the last record, in seconds from the beginning of the run.
     pub to: Option<f64>,
+    /// Journal in the folder of a resumed run: for how long the run was paused, in seconds. All times leave the pauses
+    /// out. `None` without a pause, and for other formats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<f64>,
     /// Problems that the reader worked around, as sentences for the user.
     pub warnings: Vec<String>,
     /// Failed attempts by cause; they add up to `failed_attempts`. Not serialised if empty. For Spark, a cause is the

@@ -11,7 +11,12 @@ fn time() -> impl Strategy<Value = Option<f64>> {
 }
 
 fn attempt() -> impl Strategy<Value = EndedAttempt> {
-    let ended = prop_oneof![6 => Just(Ended::Succeeded), 1 => Just(Ended::Failed), 2 => Just(Ended::Killed)];
+    let ended = prop_oneof![
+        6 => Just(Ended::Succeeded),
+        1 => Just(Ended::Failed),
+        2 => Just(Ended::Killed),
+        1 => Just(Ended::Interrupted),
+    ];
     let task = prop_oneof![20 => 0u32..60, 1 => any::<u32>()];
     let bytes = prop_oneof![Just(None), Just(Some(0)), any::<u64>().prop_map(Some), (0u64..1000).prop_map(Some)];
     let flags = (any::<bool>(), prop::bool::weighted(0.1));
@@ -52,7 +57,7 @@ proptest! {
         let count = |ended| log.iter().filter(|(_, attempt)| attempt.ended == ended).count() as u64;
         prop_assert_eq!(findings.attempts.succeeded, count(Ended::Succeeded));
         prop_assert_eq!(findings.attempts.failed, count(Ended::Failed));
-        prop_assert_eq!(findings.attempts.killed, count(Ended::Killed));
+        prop_assert_eq!(findings.attempts.killed, count(Ended::Killed) + count(Ended::Interrupted));
         let winners: std::collections::BTreeSet<_> =
             log.iter().filter(|(_, a)| a.ended == Ended::Succeeded && !a.repeated).map(|(key, a)| (*key, a.task)).collect();
         prop_assert_eq!(findings.tasks, winners.len() as u64);

@@ -34,6 +34,15 @@ fn the_first_success_wins_and_the_others_lose() {
 }
 
 #[test]
+fn interrupted_attempts_are_no_losers() {
+    for (last, losers, killed) in [(Ended::Killed, 4.0, 0.0), (Ended::Interrupted, 0.0, 4.0)] {
+        let (_, found) = of_phase(&[ended(0, 4.0, last, false), ended(0, 8.0, Ended::Succeeded, false)]);
+        assert_eq!((found.machine_time.losers, found.machine_time.killed), (losers, killed));
+        assert_eq!((found.attempts.killed, found.machine_time.winners), (1, 8.0));
+    }
+}
+
+#[test]
 fn overlapping_waits_of_one_job_count_once() {
     // The two phases of the first job wait from 10 s to 30 s and from 10 s to 50 s; the phase of the second job waits
     // from 10 s to 110 s.

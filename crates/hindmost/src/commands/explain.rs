@@ -5,7 +5,7 @@ use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
-use hindmost_report::text::{counted, duration, indented};
+use hindmost_report::text::{counted, indented};
 use hindmost_trace::journal;
 use serde_json::json;
 
@@ -21,14 +21,15 @@ const GAP: &str = "             ";
 
 /// Prints the steps of a task in a recorded run.
 pub fn run(args: &ExplainArgs) -> Outcome {
-    let (header, records) = with_progress(|progress| {
+    let (header, pauses, records) = with_progress(|progress| {
         let reader = journal::records(&args.journal, Some(progress))?;
-        let header = reader.header().clone();
+        let (header, pauses) = (reader.header().clone(), reader.pauses().to_vec());
         let records = reader.collect::<Result<Vec<Record>, _>>()?;
-        Ok((header, records))
+        Ok((header, pauses, records))
     })?;
     let name = args.journal.display();
-    let timeline = Timeline::of(records.iter().cloned());
+    let mut timeline = Timeline::of(records.iter().cloned());
+    timeline.pauses = pauses;
     let job = timeline
         .jobs
         .first()
@@ -38,7 +39,9 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     let task = find_task(&args.task, &phases, &tasks).map_err(Failure::input)?;
     let spec: PolicySpec = header.policy.parse().map_err(Failure::input)?;
     let session = catalogue::session_of(&header).map_err(Failure::input)?;
-    let steps = explain(session, records, task).map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
+    let mut steps =
+        explain(session, records, task).map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
+    add_pauses(&mut steps, &timeline);
     let outcome = outcome(&timeline, task);
     if args.json {
         return terminal::print_json(&json!({
@@ -54,14 +57,32 @@ pub fn run(args: &ExplainArgs) -> Outcome {
         text += &indented("", &format!("{}: {about}", spec.system), width);
     }
     text += "\n";
-    for step in &steps {
+    for step in steps.iter().filter(|step| !step.superseded) {
         text += &step_text(step, width);
     }
     if steps.is_empty() {
         text += "No attempt of this task was started.\n";
     }
     text += &format!("\n{}", indented("", &outcome, width));
+    let left_out = steps.iter().filter(|step| step.superseded).count() as u64;
+    if left_out > 0 {
+        let updates = counted(left_out, "more update");
+        text +=
+            &indented("", &format!("{updates} of estimates, without a decision after it: --json shows all."), width);
+    }
     terminal::print(&text)
+}
+
+/// Adds the end of each pause of the run between two steps as a step.
+fn add_pauses(steps: &mut Vec<Step>, timeline: &Timeline) {
+    for [begin, end] in &timeline.pauses {
+        let at = end.seconds();
+        let place = steps.partition_point(|step| step.at < at);
+        if place > 0 && place < steps.len() {
+            let what = format!("the run was resumed after a pause of {:.2} s", (*end - *begin).seconds());
+            steps.insert(place, Step { at, copy: None, what, because: None, knew: Vec::new(), superseded: false });
+        }
+    }
 }
 
 /// Returns the text of a step: its time, what happened, why, and what the progress model showed. A reason may contain the
@@ -98,16 +119,18 @@ fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
     };
     let seconds = |row: &hindmost_core::timeline::TimelineRow| (row.end - row.start).seconds();
     let lost: f64 = rows.iter().filter(|row| row.outcome != AttemptEnd::Won).fold(0.0, |sum, row| sum + seconds(row));
+    let paused = timeline.paused_until(winner.end).seconds();
+    let pauses = if paused > 0.0 { format!(", pauses of {paused:.2} s included,") } else { String::new() };
     let won = format!(
-        "Attempt {} won on {}: it finished {} after the run began and took {}",
+        "Attempt {} won on {}: it finished {:.2} s after the run began{pauses} and took {:.2} s",
         winner.attempt.copy,
         timeline.node_name(winner.node),
-        duration(winner.end.seconds()),
-        duration(seconds(winner)),
+        winner.end.seconds(),
+        seconds(winner),
     );
     match rows.len() {
         1 => won + ".",
-        2 => format!("{won}; the other attempt ran for {}.", duration(lost)),
-        attempts => format!("{won}; the {} other attempts ran for {} in total.", attempts - 1, duration(lost)),
+        2 => format!("{won}; the other attempt ran for {lost:.2} s."),
+        attempts => format!("{won}; the {} other attempts ran for {lost:.2} s in total.", attempts - 1),
     }
 }

@@ -88,6 +88,9 @@ fn text(name: &str, info: &LogInfo) -> String {
     if let Some(span) = span {
         line("time covered", duration(span));
     }
+    if let Some(paused) = summary.paused {
+        line("paused", format!("{}, left out of all other times", duration(paused)));
+    }
     for (what, causes) in [("failed because of", &summary.failures), ("killed because of", &summary.killed_by)] {
         let mut causes: Vec<(&String, &u64)> = causes.iter().collect();
         causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

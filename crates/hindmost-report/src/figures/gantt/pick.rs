@@ -83,7 +83,8 @@ pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::Attem
         let row = Row { name: about.name.to_string(), lanes: lanes.collect(), away: away.collect(), waited: None };
         rows.push((node, row));
     }
-    let mut panel = Panel { end, ..Panel::default() };
+    let pauses = timeline.pauses.iter().map(|pause| pause.map(hindmost_core::time::Time::seconds)).collect();
+    let mut panel = Panel { end, pauses, ..Panel::default() };
     let (nodes, attempts) = (rows.len(), timeline.rows.len());
     let count = |row: &Row| row.lanes.iter().map(Vec::len).sum::<usize>();
     let odd = |row: &Row| row.lanes.iter().flatten().filter(|one| one.copy || one.fate != Fate::Won).count();

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::cluster::{Applied, Attempt, AttemptState, Placement, RecordError};
 use crate::ids::{AttemptId, JobId, TaskId};
-use crate::record::{Change, Decision, Event, Record};
+use crate::record::{Change, Condition, Decision, Event, Record, StopReason};
 use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
 
@@ -27,15 +27,15 @@ pub enum Difference {
     Decision {
         /// Time of the journal's next record, or of its last event if no record follows.
         at: Time,
-        /// The recorded decision, or `nothing`.
+        /// The recorded decision in words.
         recorded: String,
-        /// The policy's decision, or `nothing`.
+        /// The policy's decision in words.
         decided: String,
     },
     /// The policy makes the same decision at another time.
     #[error("the journal has {decision} at {recorded}, but the policy decides it at {decided}")]
     Time {
-        /// The decision, as JSON.
+        /// The decision in words.
         decision: String,
         /// Time of the decision in the journal.
         recorded: Time,
@@ -185,7 +185,7 @@ impl<'a> Verifier<'a> {
         }
         let decided = self.session.cluster().now();
         if at != decided {
-            return Err(Difference::Time { decision: text(recorded), recorded: at, decided });
+            return Err(Difference::Time { decision: in_words(recorded), recorded: at, decided });
         }
         self.verified.decisions += 1;
         Ok(())
@@ -245,11 +245,46 @@ pub fn verify(mut session: Session, records: impl IntoIterator<Item = Record>) -
 }
 
 fn differs(at: Time, recorded: Option<&Decision>, decided: Option<&Decision>) -> Difference {
-    let shown = |decision: Option<&Decision>| decision.map_or("nothing".to_owned(), text);
-    Difference::Decision { at, recorded: shown(recorded), decided: shown(decided) }
+    let words = |decision: Option<&Decision>| decision.map_or("no decision".to_owned(), in_words);
+    let (mut in_journal, mut made) = (words(recorded), words(decided));
+    if in_journal == made {
+        // Only the record shows the difference.
+        let record = |decision: Option<&Decision>| decision.and_then(|decision| serde_json::to_string(decision).ok());
+        in_journal += &record(recorded).map_or(String::new(), |record| format!(" {record}"));
+        made += &record(decided).map_or(String::new(), |record| format!(" {record}"));
+    }
+    Difference::Decision { at, recorded: in_journal, decided: made }
 }
 
-/// Formats a decision as it is written in the journal.
-fn text(decision: &Decision) -> String {
-    serde_json::to_string(decision).unwrap_or_else(|_| format!("{decision:?}"))
+/// Describes a decision by its kind and the ids that it names.
+fn in_words(decision: &Decision) -> String {
+    match decision {
+        Decision::Start { attempt, node, .. } => format!("the start of {attempt} on {node}"),
+        Decision::Stop { attempt, reason } => {
+            let why = match reason {
+                StopReason::Lost => "another copy has won",
+                StopReason::Replaced => "a new copy replaces it",
+                StopReason::Overtaken => "another copy will finish first",
+                StopReason::Relaunched => "its task is relaunched on another node",
+            };
+            format!("the stop of {attempt} ({why})")
+        }
+        Decision::Replace { attempt, .. } => format!("the replacement of {attempt}"),
+        Decision::Reserve { node, until, .. } => format!("a reservation on {node} until {until}"),
+        Decision::Wake { at } => format!("a round at {at}"),
+        Decision::Watch { attempt, condition } => {
+            let what = match condition {
+                Condition::Revealed => "its remaining time becomes known".to_owned(),
+                Condition::RemainingAbove(limit) => format!("its remaining time is above {limit} s"),
+                Condition::ElapsedAbove(limit) => format!("it has run for more than {limit} s"),
+                Condition::RemainingOrElapsedAbove(remaining, elapsed) => format!(
+                    "its remaining time is above {remaining} s, or is unknown after a running time of {elapsed} s"
+                ),
+                Condition::Lagging { rate, after } => {
+                    format!("its progress is below {rate} a second after a running time of {after} s")
+                }
+            };
+            format!("a notification when {what}: {attempt}")
+        }
+    }
 }

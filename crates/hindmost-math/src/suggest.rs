@@ -18,11 +18,18 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
     nearest(name, candidates).map_or_else(String::new, |near| format!("; did you mean {near:?}?"))
 }
 
-/// Rewrites what serde reports of an unknown key or word: `there is no key "machine"; did you mean "machines"?` instead of
+/// Rewrites what serde reports of an unknown or missing key or an unknown word: `there is no key "machine"; did you mean "machines"?` instead of
 /// a list of all keys. Without a similar key the list stays. Other messages are returned unchanged.
 ///
 /// The text before serde's words is kept. A last line ``in `cluster.nodes` ``, which `toml` adds, moves to the key.
 pub fn with_nearest_name(message: &str) -> String {
+    const MISSING: &str = "missing field `";
+    if let Some((before, report)) = message.split_once(MISSING)
+        && let Some((key, rest)) = report.split_once('`')
+    {
+        let path = rest.trim().strip_prefix("in `").map(|path| format!(" in {}", path.trim_end_matches('`')));
+        return format!("{before}the key {} is missing{}", Quoted(key), path.unwrap_or_default());
+    }
     const FORMS: [(&str, bool); 2] = [("unknown field `", true), ("unknown variant `", false)];
     let found = FORMS.into_iter().find_map(|(form, is_key)| message.find(form).map(|at| (at, is_key)));
     let Some((at, is_key)) = found else { return message.to_owned() };
@@ -80,7 +87,9 @@ mod tests {
                 "1 | a\nunknown variant `delya`, expected `first` or `delay`",
                 "1 | a\n\"delya\" is not valid; did you mean \"delay\"?",
             ),
-            ("missing field `tasks`", "missing field `tasks`"),
+            ("missing field `tasks`", "the key \"tasks\" is missing"),
+            ("missing field `tasks`\nin `job`\n", "the key \"tasks\" is missing in job"),
+            ("the file is empty", "the file is empty"),
         ] {
             assert_eq!(with_nearest_name(message), expected);
         }

@@ -9,7 +9,7 @@ use hindmost_math::plain::{Plain, Quoted};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Largest number of tasks that a job may have.
 pub(crate) const MOST_TASKS: u32 = u32::MAX >> 8;
@@ -20,7 +20,11 @@ pub(crate) const MOST_TASKS: u32 = u32::MAX >> 8;
 #[serde(untagged)]
 pub enum Parameter {
     /// A constant number.
-    Number(f64),
+    Number(
+        #[serde(serialize_with = "without_point")]
+        #[schemars(with = "f64")]
+        f64,
+    ),
     /// A distribution from which numbers are drawn.
     Drawn(Box<Family>),
 }
@@ -82,6 +86,18 @@ pub enum Family {
         #[serde(skip)]
         values: Vec<f64>,
     },
+}
+
+/// Writes a whole number without a decimal point, such as 20 tasks.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's serialize_with passes a reference")]
+fn without_point<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    /// Up to this size every whole number is exact.
+    const EXACT: f64 = 1e15;
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        serializer.serialize_i64(*number as i64)
+    } else {
+        serializer.serialize_f64(*number)
+    }
 }
 
 impl<'de> Deserialize<'de> for Parameter {

@@ -4,8 +4,39 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Finishes parallel jobs without waiting for their stragglers: compares scheduling policies with
-/// clones and backups on simulated clusters and on the logs of real ones.
+/// Returns a parser of whole numbers from `least` to `most`. Its error says which numbers are valid.
+fn whole<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
+where
+    T: std::str::FromStr + PartialOrd + Copy + std::fmt::Display + Bounded + Send + Sync,
+{
+    move |text| {
+        let valid = text.trim().parse::<T>().ok().filter(|number| (least..=most).contains(number));
+        let to = if most == T::MOST { String::new() } else { format!(" to {most}") };
+        valid.ok_or_else(|| format!("give a whole number from {least}{to}"))
+    }
+}
+
+/// A type with a largest number.
+trait Bounded: Sized {
+    /// The largest number of this type.
+    const MOST: Self;
+}
+
+impl Bounded for u32 {
+    const MOST: u32 = u32::MAX;
+}
+
+impl Bounded for u64 {
+    const MOST: u64 = u64::MAX;
+}
+
+/// Parses a number. The commands check the range.
+fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "give a number".to_owned())
+}
+
+/// Runs parallel jobs on this machine without waiting for their stragglers, and compares scheduling
+/// policies with clones and backups on simulated clusters and on the logs of real ones.
 #[derive(Parser)]
 #[command(name = "hindmost", version, max_term_width = 100, arg_required_else_help = true)]
 pub struct Cli {
@@ -16,18 +47,22 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Run a real job with one slow node twice, without Hindmost and with it, and compare the times
+    #[command(allow_negative_numbers = true)]
     Demo(DemoArgs),
     /// Run a job of many tasks on this machine, with backup copies of slow tasks
     Run(RunJobArgs),
     /// Compare policies on a simulated cluster and workload
+    #[command(allow_negative_numbers = true)]
     Simulate(SimulateArgs),
     /// Compare policies on the jobs and nodes that a log or journal records
+    #[command(allow_negative_numbers = true)]
     Replay(ReplayArgs),
     /// Show when and why each copy of a task was started and stopped in a recorded run
     Explain(ExplainArgs),
     /// Check that the policy of a recorded run makes the same decisions again
     Verify(VerifyArgs),
     /// Repeat the experiments of published papers and check their claims
+    #[command(allow_negative_numbers = true)]
     Reproduce(ReproduceArgs),
     /// Solve the optimisation problems of published papers, without a simulation
     #[command(subcommand)]
@@ -67,10 +102,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "P[,P…]")]
     pub policy: Vec<String>,
     /// Number of seeds. Each policy runs once on each seed [default: that of the scenario]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1_u32, 100_000))]
     pub seeds: Option<u32>,
     /// First seed. The next seeds are S+1, S+2, …
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = whole(0, u64::MAX))]
     pub seed: u64,
     /// Progress model, what policies know of running attempts: oracle (remaining times from the start), progress(S) (remaining time
     /// once a share S of the work is done), progress(uniform) or age (elapsed time only) [default: that of the scenario]
@@ -83,14 +118,14 @@ pub struct RunArgs {
     #[arg(long, value_name = "KEY=A,B,C")]
     pub sweep: Vec<String>,
     /// Number of threads. Results do not depend on it [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole(1_u32, 1024))]
     pub threads: Option<u32>,
     /// Write report.html, summary.json, scenario.toml and one record for each job and attempt into this new or empty
     /// folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// File format of the records in --out
-    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    #[arg(long, value_name = "FORMAT", default_value = "csv", requires = "out")]
     pub records: RecordsForm,
     /// Print one JSON document
     #[arg(long)]
@@ -108,7 +143,7 @@ pub struct SimulateArgs {
     /// A scenario file (TOML) or the name of a built-in scenario
     #[arg(default_value = "quickstart")]
     pub scenario: String,
-    /// List the built-in scenarios, each on one line with a description, and exit
+    /// List the built-in scenarios, each with a description, and exit
     #[arg(long)]
     pub list: bool,
     /// Print the scenario with all options applied, as TOML, and exit
@@ -218,7 +253,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Factor by which tasks take longer on the slow node, from 1 to 1000
-    #[arg(long, value_name = "F", default_value_t = 8.0)]
+    #[arg(long, value_name = "F", default_value_t = 8.0, value_parser = number)]
     pub slow: f64,
     /// Print one JSON document
     #[arg(long)]
@@ -253,7 +288,7 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub quick: bool,
     /// Number of threads. Results do not depend on it [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole(1_u32, 1024))]
     pub threads: Option<u32>,
     /// Write PAPER.md with its pictures, PAPER.json and report.html (PAPER.html if there are several papers) into
     /// this folder
@@ -269,7 +304,7 @@ pub struct ReproduceArgs {
 #[group(required = true, multiple = false)]
 pub struct DurationArgs {
     /// Tail index of Pareto durations, above 1
-    #[arg(long, value_name = "A")]
+    #[arg(long, value_name = "A", value_parser = number)]
     pub alpha: Option<f64>,
     /// Distribution of durations: constant, uniform, exponential, pareto, log_normal or weibull with its parameters, such
     /// as 'log_normal(mean=1,cv=2)'
@@ -289,13 +324,13 @@ pub enum TheoryCommand {
         #[command(flatten)]
         duration: DurationArgs,
         /// Number of idle machines, N
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
         machines: u64,
         /// Largest number of copies of a task, r
-        #[arg(long, value_name = "R", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
+        #[arg(long, value_name = "R", default_value_t = 8, value_parser = whole(1_u32, 1024))]
         max_copies: u32,
         /// Price of a machine-second in seconds of flowtime, gamma
-        #[arg(long, value_name = "G", default_value_t = 0.01)]
+        #[arg(long, value_name = "G", default_value_t = 0.01, value_parser = number)]
         gamma: f64,
         /// Solver: whole numbers (exact), real numbers (continuous), or the paper's dual iteration (dual)
         #[arg(long, value_name = "M", default_value = "exact")]
@@ -304,10 +339,10 @@ pub enum TheoryCommand {
         #[arg(long, value_name = "A,B,C")]
         steps: Option<String>,
         /// The dual iteration ends when no number of copies changes by more than this
-        #[arg(long, value_name = "E", default_value_t = 1e-6)]
+        #[arg(long, value_name = "E", default_value_t = 1e-6, value_parser = number)]
         tolerance: f64,
         /// Largest number of iterations of the dual method
-        #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+        #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole(1_u32, 10_000_000))]
         iterations: u32,
         /// Print one JSON document
         #[arg(long)]
@@ -322,10 +357,10 @@ pub enum TheoryCommand {
         #[command(flatten)]
         duration: DurationArgs,
         /// Share of its work after which a task's remaining time is known, from 0 to below 1 (SDA)
-        #[arg(long, value_name = "S", default_value_t = 0.0)]
+        #[arg(long, value_name = "S", default_value_t = 0.0, value_parser = number)]
         s: f64,
         /// Largest number of copies of a task to try (SDA)
-        #[arg(long, value_name = "R", default_value_t = 64, value_parser = clap::value_parser!(u32).range(2..=1024))]
+        #[arg(long, value_name = "R", default_value_t = 64, value_parser = whole(2_u32, 1024))]
         max_copies: u32,
         /// Print one JSON document
         #[arg(long)]
@@ -337,13 +372,13 @@ pub enum TheoryCommand {
         #[command(flatten)]
         duration: DurationArgs,
         /// Number of machines, M
-        #[arg(long, value_name = "M")]
+        #[arg(long, value_name = "M", value_parser = number)]
         machines: f64,
         /// Mean number of tasks of a job
-        #[arg(long, value_name = "E")]
+        #[arg(long, value_name = "E", value_parser = number)]
         mean_tasks: f64,
         /// Mean duration of a task, seconds
-        #[arg(long, value_name = "E")]
+        #[arg(long, value_name = "E", value_parser = number)]
         mean_duration: f64,
         /// Print one JSON document
         #[arg(long)]
@@ -353,13 +388,13 @@ pub enum TheoryCommand {
     #[command(allow_negative_numbers = true)]
     Speedup {
         /// Mean duration of a copy, seconds
-        #[arg(long, value_name = "E")]
+        #[arg(long, value_name = "E", value_parser = number)]
         mean: f64,
         /// Standard deviation of the duration of a copy, seconds
-        #[arg(long, value_name = "S")]
+        #[arg(long, value_name = "S", value_parser = number)]
         sd: f64,
         /// Number of copies of the task, the first included
-        #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "R", value_parser = whole(1, u32::MAX))]
         copies: u32,
         /// Print one JSON document
         #[arg(long)]

@@ -166,7 +166,7 @@ pub static ORDERS: &[OrderEntry] = &[
     },
     OrderEntry {
         name: "hopper",
-        about: "the smallest virtual size first (2/beta x remaining tasks), with slots kept for backups",
+        about: "the job that can use the fewest slots first, backups included; slots are kept for backups",
         does: "A job's virtual size, 2/beta times its remaining tasks, is the number of slots that it can use, \
             backups included. If the jobs want more slots than there are, the smallest jobs are served first, each up \
             to its virtual size; otherwise all slots are shared in proportion to virtual size.",

@@ -5,7 +5,7 @@ use crate::parameters::ParameterEntry;
 
 const HEAD: &str = r#"# Policies
 
-<!-- Generated from the catalogue in crates/hindmost-policies; tests/it/reference.rs names the command. -->
+<!-- Generated from the catalogue in crates/hindmost-policies, by the test tests/it/reference.rs of that crate. -->
 
 A policy is a system under an order of jobs. The system decides which tasks get backups or clones, and the order decides
 which job is served next. The name of a policy has one of three forms. `SYSTEM` runs under the system's own order if it

@@ -52,7 +52,7 @@ crate::parameters! {
         /// age below which an attempt's progress is not tested
         pub after: f64 = 0.1, in 0.0.., unit "medians";
         /// age from which an attempt lags if its phase reports no progress
-        pub late: f64 = 1.2, in 1.0.., unit "90th percentiles";
+        pub late: f64 = 1.2, in 1.0.., unit "times the 90th percentile";
         /// while nothing is pending, the remaining time must exceed margin times the duration of a backup
         pub margin: f64 = 1.2, in 1.0..;
         /// speed below which a node is slow, relative to 1

@@ -44,7 +44,7 @@ pub enum CutoffError {
     /// compared. Theorem 1's bound is still valid.
     #[error(
         "the second moment of durations is infinite (Pareto with alpha <= 2), so the delay without copies is infinite \
-         at every load; two copies don't overload the machines below lambda = {necessary_lambda}"
+         at every load; two copies don't overload the machines below {necessary_lambda:.6} jobs a second"
     )]
     InfiniteSecondMoment {
         /// Theorem 1's bound on the arrival rate.

@@ -81,7 +81,11 @@ pub fn check(plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Result<(
     catalogue::check(&policy)?;
     let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
     if let Some(unknown) = options.chaos.unknown_node(&names) {
-        return Err(RunError::Input(format!("--chaos names node {unknown:?}, but the nodes are {}", names.join(", "))));
+        let known = match names.as_slice() {
+            [only] => format!("the only node is {only}; --nodes splits the machine into several"),
+            several => format!("the nodes are {}", several.join(", ")),
+        };
+        return Err(RunError::Input(format!("--chaos names node {unknown:?}, but {known}")));
     }
     check_fits(plan, nodes)
 }

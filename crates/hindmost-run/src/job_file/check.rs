@@ -105,7 +105,10 @@ fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wro
         let phase = phase.get_ref();
         for parent in phase.after.iter().flatten() {
             let Some(at) = places.get(parent.get_ref().as_str()) else {
-                let near = did_you_mean(parent.get_ref(), places.keys().copied());
+                let near = did_you_mean(
+                    parent.get_ref(),
+                    places.keys().copied().filter(|other| *other != phase.name.get_ref()),
+                );
                 let message = format!(
                     "phase {:?} comes after {:?}, which is not a phase of the job{near}",
                     phase.name.get_ref(),

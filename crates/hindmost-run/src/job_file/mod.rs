@@ -73,13 +73,27 @@ pub fn parse(text: &str, file: &Path, folder: &Path) -> Result<Plan, JobFileErro
     // The shell that runs the commands expects line ends without carriage returns.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let folder = resolved(folder).map_err(|error| JobFileError::Unreadable { path: folder.into(), error })?;
-    let read: Result<format::JobFile, Wrong> = toml::from_str(&text).map_err(|error| Wrong::from_toml(&error, &text));
+    let read: Result<format::JobFile, Wrong> = toml::from_str(&text).map_err(|error| {
+        if is_scenario(&text) {
+            let file = file.display();
+            return Wrong::anywhere(format!(
+                "this is a scenario, not a job file: `hindmost simulate {file}` simulates it"
+            ));
+        }
+        Wrong::from_toml(&error, &text)
+    });
     let plan = read.and_then(|job| check::plan(job, file, &folder));
     plan.map_err(|wrong| JobFileError::Invalid {
         file: file.into(),
         place: wrong.span.map(|span| Place::of(&text, span.start)),
         message: wrong.message,
     })
+}
+
+/// Returns true if a text that is not a job file is a scenario.
+fn is_scenario(text: &str) -> bool {
+    let table = text.parse::<toml::Table>();
+    table.is_ok_and(|table| table.contains_key("cluster") && !table.contains_key("phase"))
 }
 
 /// Returns the folder's canonical path, so that the job is recognised by any path that leads to it.

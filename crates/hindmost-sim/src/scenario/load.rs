@@ -7,6 +7,7 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_math::plain::{Quoted, with_plain_numbers};
 use hindmost_math::suggest::{did_you_mean, with_nearest_name};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::check::{check_machines, check_times};
 use super::{Scenario, default_order};
@@ -22,8 +23,20 @@ pub enum ScenarioError {
         /// What is wrong, where, and what would be valid.
         message: String,
     },
+    /// A value that was set is not valid.
+    #[error("{}{option} {}: {message}", origin.as_ref().map_or(String::new(), |origin| format!("{origin}: ")), short(setting))]
+    Setting {
+        /// The scenario; `None`: the settings of a replay.
+        origin: Option<String>,
+        /// The option that sets the value: `--set` or `--sweep`.
+        option: &'static str,
+        /// Key and value, as `KEY=VALUE`.
+        setting: String,
+        /// What is wrong, and what would be valid.
+        message: String,
+    },
     /// The file cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), unreadable(error))]
     Unreadable {
         /// Path of the file.
         path: PathBuf,
@@ -38,6 +51,40 @@ pub enum ScenarioError {
         /// The end of the message: a similar name or the names of all built-in scenarios.
         near: String,
     },
+}
+
+impl ScenarioError {
+    /// Returns the error with `--sweep` as the option that sets the wrong value, if it is one of these swept values.
+    #[must_use]
+    pub fn with_sweep(mut self, swept: &[(String, String)]) -> ScenarioError {
+        if let ScenarioError::Setting { option, setting, .. } = &mut self
+            && swept.iter().any(|(key, value)| format!("{key}={value}") == *setting)
+        {
+            *option = "--sweep";
+        }
+        self
+    }
+}
+
+/// Number of characters of a value that an error quotes at most.
+const QUOTED: usize = 80;
+
+/// Returns the beginning of a text.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Says why a file cannot be read, and what to do.
+fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
+        std::io::ErrorKind::IsADirectory => "this is a folder; name the scenario file in it".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "you may not read this file; check its permissions".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// The settings of a replay; the cluster and the jobs are those of the log.
@@ -76,12 +123,8 @@ impl ReplaySettings {
     /// If a key is unknown or a value not valid.
     pub fn parse(set: &[(String, String)]) -> Result<ReplaySettings, ScenarioError> {
         let invalid = |message: String| ScenarioError::Invalid { origin: "--set".to_owned(), message };
-        let mut table = toml::Table::new();
-        for (path, value) in set {
-            set_value(&mut table, path, value).map_err(&invalid)?;
-        }
-        let settings: ReplaySettings = serde::Deserialize::deserialize(toml::Value::Table(table))
-            .map_err(|error: toml::de::Error| invalid(in_plain_words(&error)))?;
+        let settings: ReplaySettings =
+            with_values(&toml::Table::new(), set).map_err(|wrong| wrong.into_error(None, set))?;
         check_times(settings.slot, settings.noise, settings.gamma).map_err(&invalid)?;
         settings.machines.map_or(Ok(()), |machines| check_machines("machines", machines)).map_err(&invalid)?;
         Ok(settings)
@@ -145,23 +188,62 @@ impl Scenario {
     pub fn parse(text: &str, origin: &str, folder: &Path, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let invalid = |message: String| ScenarioError::Invalid { origin: origin.to_owned(), message };
         // The text is first read without the values of `set`, because its errors then have line and column.
-        let mut scenario: Scenario = toml::from_str(text).map_err(|error| invalid(in_plain_words(&error)))?;
+        let mut scenario: Scenario = toml::from_str(text).map_err(|error| {
+            invalid(if is_job_file(text) {
+                format!("this is a job file, not a scenario: `hindmost run {origin}` runs it")
+            } else {
+                in_plain_words(&error)
+            })
+        })?;
         if !set.is_empty() {
-            let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| invalid(error.to_string()))?;
-            for (path, value) in set {
-                set_value(&mut table, path, value)
-                    .map_err(|error| invalid(format!("--set {path}={value}: {error}")))?;
-            }
-            scenario =
-                serde::Deserialize::deserialize(toml::Value::Table(table)).map_err(|error: toml::de::Error| {
-                    // Without a text, the error has the path of the value on a line of its own.
-                    invalid(format!("--set: {}", in_plain_words(&error).replace("\nin `", " in `")))
-                })?;
+            let table: toml::Table = text.parse().map_err(|error: toml::de::Error| invalid(error.to_string()))?;
+            scenario = with_values(&table, set).map_err(|wrong| wrong.into_error(Some(origin), set))?;
         }
         folder.clone_into(&mut scenario.folder);
         scenario.check().map_err(invalid)?;
         Ok(scenario)
     }
+}
+
+/// Returns true if a text that is not a scenario is a job file.
+fn is_job_file(text: &str) -> bool {
+    let table = text.parse::<toml::Table>();
+    table.is_ok_and(|table| table.contains_key("phase") && !table.contains_key("cluster"))
+}
+
+/// A value that was set and is not valid: its index, and what is wrong with it.
+struct WrongValue(usize, String);
+
+impl WrongValue {
+    fn into_error(self, origin: Option<&str>, set: &[(String, String)]) -> ScenarioError {
+        let WrongValue(at, message) = self;
+        let setting = set.get(at).map_or(String::new(), |(key, value)| format!("{key}={value}"));
+        ScenarioError::Setting { origin: origin.map(str::to_owned), option: "--set", setting, message }
+    }
+}
+
+/// Reads a table after values have been set in it.
+fn with_values<T: DeserializeOwned>(table: &toml::Table, set: &[(String, String)]) -> Result<T, WrongValue> {
+    let read = |table: &toml::Table| {
+        let read = T::deserialize(toml::Value::Table(table.clone()));
+        // Without a text, the error has the path of the value on a line of its own.
+        read.map_err(|error: toml::de::Error| in_plain_words(&error).replace("\nin `", " in `"))
+    };
+    let mut changed = table.clone();
+    for (at, (path, value)) in set.iter().enumerate() {
+        set_value(&mut changed, path, value).map_err(|error| WrongValue(at, error))?;
+    }
+    let message = match read(&changed) {
+        Ok(value) => return Ok(value),
+        Err(message) => message,
+    };
+    // The wrong value is the first one with which the table can't be read.
+    let mut changed = table.clone();
+    for (at, (path, value)) in set.iter().enumerate() {
+        set_value(&mut changed, path, value).map_err(|error| WrongValue(at, error))?;
+        read(&changed).map_err(|message| WrongValue(at, message))?;
+    }
+    Err(WrongValue(set.len(), message))
 }
 
 /// Sets the value at a dotted path; numbers in the path are indices of lists. A value that is not TOML is a text.
@@ -205,8 +287,12 @@ fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, S
 fn in_plain_words(error: &toml::de::Error) -> String {
     let message = with_nearest_name(&with_plain_numbers(error.to_string().trim_end()));
     let in_words = |line: &str| match line.rsplit_once(", expected ") {
-        Some((start, "u32")) => format!("{start}, expected a whole number"),
+        Some((start, "u32" | "u64")) => format!("{start}, expected a whole number from 0"),
         Some((start, "f64")) => format!("{start}, expected a number"),
+        Some((start, "a sequence")) if start.ends_with("invalid type: map") => {
+            format!("{start}, expected a list: write the name of such a table in two brackets, [[…]]")
+        }
+        Some((start, "a sequence")) => format!("{start}, expected a list, in brackets"),
         Some((start, "a boolean")) => format!("{start}, expected true or false"),
         Some((start, expected)) if expected.starts_with("struct ") => format!("{start}, expected a table"),
         _ => line.to_owned(),

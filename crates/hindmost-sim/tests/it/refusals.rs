@@ -93,5 +93,5 @@ fn invalid_parameters_name_their_policy() {
     let twice = changed("name = \"sca\"", "name = \"sca(max_copies=8)\"");
     assert!(twice.contains("max_copies is given twice, 8 in the name and 4 as a key"), "{twice}");
     assert!(changed("name = \"sca\"", "name = 3").contains("a policy's name is a number, but must be a text"));
-    assert!(changed("name = \"sca\"\n", "").contains("missing field `name`"));
+    assert!(changed("name = \"sca\"\n", "").contains("the key \"name\" is missing"));
 }

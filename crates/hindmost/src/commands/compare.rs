@@ -10,7 +10,7 @@ use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_report::comparison;
 use hindmost_report::html::{ComparisonPage, comparison_page};
 use hindmost_sim::compare::policy_results;
-use hindmost_sim::experiment::{Execution, Experiment, run_all};
+use hindmost_sim::experiment::{Execution, Experiment, Jobs, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
 use hindmost_sim::records;
 
@@ -68,14 +68,14 @@ pub fn knowledge(args: &RunArgs) -> Outcome<Option<Knowledge>> {
 
 /// Returns the pairs of key and value that `--set` gives.
 pub fn settings(args: &RunArgs) -> Outcome<Settings> {
-    args.set.iter().map(|text| pair("--set", text)).collect()
+    args.set.iter().map(|text| pair("--set", text, "KEY=VALUE, such as slot=0.1")).collect()
 }
 
 /// Returns all combinations of the values that `--sweep` gives; one empty combination without a sweep.
 pub fn sweep(args: &RunArgs) -> Outcome<Vec<Settings>> {
     let mut points: Vec<Settings> = vec![Vec::new()];
     for text in &args.sweep {
-        let (key, list) = pair("--sweep", text)?;
+        let (key, list) = pair("--sweep", text, "KEY=A,B,C, such as gamma=0.01,0.1")?;
         let values = split_values(&list);
         if values.iter().any(|value| value.trim().is_empty()) {
             return Err(Failure::input(format!("--sweep {text}: a value is empty; write KEY=A,B,C")));
@@ -101,10 +101,9 @@ pub fn sweep(args: &RunArgs) -> Outcome<Vec<Settings>> {
     Ok(points)
 }
 
-fn pair(option: &str, text: &str) -> Outcome<(String, String)> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| Failure::input(format!("{option} {text}: write KEY=VALUE, such as slot=0.1")))?;
+/// Splits `KEY=VALUE` at the first equals sign. `form` is what the error of `option` says to write.
+fn pair(option: &str, text: &str, form: &str) -> Outcome<(String, String)> {
+    let (key, value) = text.split_once('=').ok_or_else(|| Failure::input(format!("{option} {text}: write {form}")))?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
@@ -134,11 +133,12 @@ fn split_values(list: &str) -> Vec<String> {
 pub fn run(
     points: &[Point],
     args: &RunArgs,
-    notes: Vec<String>,
+    mut notes: Vec<String>,
     what: &Subject<'_>,
     description: Option<&str>,
 ) -> Outcome {
     let Some(first) = points.first() else { return Ok(()) };
+    notes.extend(about_seeds(points));
     let threads = args.threads.map_or_else(
         || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         |number| number as usize,
@@ -204,6 +204,26 @@ pub fn run(
     } else {
         terminal::print(&comparison::text(&compared, terminal::width()))
     }
+}
+
+/// Returns notes on what the seeds have in common, if there are several.
+fn about_seeds(points: &[Point]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let each = |is: fn(&Experiment) -> bool| points.iter().all(|Point { experiment, .. }| is(experiment));
+    if !each(|experiment| experiment.seeds.len() > 1) {
+        return notes;
+    }
+    if each(|experiment| matches!(experiment.jobs, Jobs::Given(_))) {
+        notes.push("all seeds have the same jobs; the first line counts each job once for every seed".to_owned());
+    }
+    if each(Experiment::is_the_same_for_every_seed) {
+        notes.push(
+            "the workload is exact and nothing else is drawn at random: all seeds give the same result, and the intervals \
+             over seeds do not apply to other workloads"
+                .to_owned(),
+        );
+    }
+    notes
 }
 
 /// Returns the seeds of the point with the most seeds. Points differ in their seeds if the sweep changes `seeds`.

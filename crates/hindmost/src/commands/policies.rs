@@ -26,7 +26,8 @@ pub fn run(is_short: bool, as_json: bool, as_schema: bool) -> Outcome {
     );
     text += &format!("\n{}", indented("", &last, width));
     if is_short {
-        text += "`hindmost policies` also prints parameters, sources, and when each policy wins and loses.\n";
+        let more = "`hindmost policies` also prints parameters, sources, and when each policy wins and loses.";
+        text += &indented("", more, width);
     }
     terminal::print(&text)
 }
@@ -49,7 +50,9 @@ fn short(width: usize) -> String {
 fn full(width: usize) -> String {
     let paragraph = |label: &str, content: &str| indented(&format!("    {label}"), content, width);
     let parameters = |entries: &[ParameterEntry]| -> String {
-        let line = |one: &ParameterEntry| paragraph(&format!("{} = {}  ", one.name, one.default), one.about);
+        let unit = |one: &ParameterEntry| one.unit.map_or(String::new(), |unit| format!(" {unit}"));
+        let line =
+            |one: &ParameterEntry| paragraph(&format!("{} = {}{}  ", one.name, one.default, unit(one)), one.about);
         entries.iter().map(line).collect()
     };
     let mut text = String::from("Systems\n");

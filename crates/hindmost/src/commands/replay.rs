@@ -134,7 +134,7 @@ fn settings(args: &ReplayArgs, swept: &Settings) -> Outcome<Given> {
     let mut set = compare::settings(&args.run)?;
     set.extend(swept.iter().cloned());
     let settings = ReplaySettings::parse(&set).map_err(|error: ScenarioError| {
-        let message = error.to_string();
+        let message = error.with_sweep(swept).to_string();
         // The parser does not know which option gave the value.
         let message = if swept.is_empty() { message } else { message.replacen("--set:", "--set or --sweep:", 1) };
         Failure::input(message)

@@ -11,6 +11,7 @@ use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::run_table;
+use hindmost_report::text::{columns, indented, wrapped};
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
@@ -218,7 +219,22 @@ fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffe
     for node in nodes {
         text += &format!("  {}: {}\n", node.name, node.capacity_in_words());
     }
-    terminal::print(&text)
+    let width = usize::from(terminal::width());
+    terminal::print(&text.lines().map(|line| fitted(line, width)).collect::<String>())
+}
+
+/// Width of the labels in the description of a plan, in columns, with the spaces before and after them.
+const LABELS: usize = 13;
+
+/// Wraps a line of a plan's description if it is wider than `width`. Its label stays alone in the first columns.
+fn fitted(line: &str, width: usize) -> String {
+    if columns(line) <= width {
+        return format!("{line}\n");
+    }
+    match line.split_at_checked(LABELS) {
+        Some((label, rest)) if label.starts_with("  ") && label.ends_with(' ') => indented(label, rest, width),
+        _ => wrapped(line, width, 2) + "\n",
+    }
 }
 
 /// Shows the progress of a run on a board.

@@ -2,6 +2,7 @@
 
 use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue;
+use hindmost_report::text::indented;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::{self, BUILT_IN, PolicyEntry, Scenario};
 
@@ -16,8 +17,9 @@ use super::report::Subject;
 pub fn run(args: &SimulateArgs) -> Outcome {
     if args.list {
         let widest = BUILT_IN.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let lines = BUILT_IN.iter().map(|(name, text)| format!("{name:<widest$}  {}", first_sentence(text)));
-        return terminal::print(&lines.collect::<Vec<_>>().join("\n"));
+        let width = usize::from(terminal::width());
+        let line = |(name, text): &(&str, &str)| indented(&format!("{name:<widest$}  "), &first_sentence(text), width);
+        return terminal::print(&BUILT_IN.iter().map(line).collect::<String>());
     }
     if args.schema {
         return terminal::print_json(&scenario::schema());
@@ -34,15 +36,7 @@ pub fn run(args: &SimulateArgs) -> Outcome {
     }
     let swept = points.first().map(|point: &Point| point.set.as_slice()).unwrap_or_default();
     let summary = describe(&base, &|key| swept.iter().any(|(other, _)| other == key));
-    let mut notes = vec![summary];
-    if points.iter().all(|point| point.experiment.seeds.len() > 1 && point.experiment.is_the_same_for_every_seed()) {
-        notes.push(
-            "the workload is exact and nothing else is drawn at random: all seeds give the same result, and the intervals \
-             over seeds do not apply to other workloads"
-                .to_owned(),
-        );
-    }
-    compare::run(&points, &args.run, notes, &Subject::Scenario(&args.scenario), Some(&text))
+    compare::run(&points, &args.run, vec![summary], &Subject::Scenario(&args.scenario), Some(&text))
 }
 
 /// Returns the first sentence of a scenario's leading comment, on one line.
@@ -56,7 +50,7 @@ fn first_sentence(scenario: &str) -> String {
 fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
     let mut set = compare::settings(&args.run)?;
     set.extend(swept.iter().cloned());
-    let mut scenario = Scenario::load(&args.scenario, &set).map_err(Failure::input)?;
+    let mut scenario = Scenario::load(&args.scenario, &set).map_err(|error| Failure::input(error.with_sweep(swept)))?;
     let named = compare::policies(&args.run)?;
     if !named.is_empty() {
         scenario.policy = named.iter().map(PolicyEntry::from).collect();

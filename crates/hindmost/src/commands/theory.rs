@@ -254,7 +254,12 @@ fn solve_priorities(jobs: &[String]) -> Outcome<Value> {
     // The last priority level by the formula that the paper prints, for comparison with the paper.
     answer["printed_last_level"] = json!(priorities::printed_last_level(&sizes, &shares));
     if answer["printed_last_level"].is_null() {
-        answer["reason"] = json!("the paper's number of levels, log2(sum v / (1 - max d)), is undefined here");
+        let share = shares.iter().copied().fold(0.0, f64::max);
+        let why = if share < 1.0 { "all volumes are 0" } else { "a job's SHARE is 1, so the formula divides by 0" };
+        answer["reason"] = json!(format!(
+            "the paper's number of levels is log2(V / (1 - D)), where V is the sum of all VOLUMEs and D the largest \
+             SHARE; here {why}"
+        ));
     }
     Ok(answer)
 }
@@ -297,7 +302,14 @@ fn show(answer: &Value, fields: &[Field], as_json: bool) -> Outcome {
     }
     let width = usize::from(terminal::width()).max(40);
     let mut text = String::new();
-    for (name, value) in answer.as_object().into_iter().flatten() {
+    let entries = || answer.as_object().into_iter().flatten();
+    // If no number is defined, only the reason is printed.
+    if let Some(reason) = answer["reason"].as_str()
+        && entries().all(|(name, value)| name == "reason" || value.is_null())
+    {
+        return terminal::print(&indented(&format!("{:<LABELS$} ", "no solution"), reason, width));
+    }
+    for (name, value) in entries() {
         if name == "trace" {
             text += &trace(value);
             continue;

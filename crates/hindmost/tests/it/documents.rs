@@ -145,11 +145,9 @@ impl Place {
     fn new(document: &Document) -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let folder = place.0.path();
-        // The examples of the repository, and the folder `text` that the job files of documents read.
-        for (from, to) in [("examples", "examples"), ("examples/wordcount/text", "text")] {
-            fs::create_dir(folder.join(to)).unwrap();
-            examples::copy(&root().join(from), &folder.join(to));
-        }
+        // Documents expect their readers in the folder of the repository.
+        fs::create_dir(folder.join("examples")).unwrap();
+        examples::copy(&root().join("examples"), &folder.join("examples"));
         for (name, text) in defined_files(document) {
             fs::write(folder.join(name), text).unwrap();
         }

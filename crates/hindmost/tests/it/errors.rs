@@ -97,12 +97,20 @@ fn files_that_are_no_scenarios_or_logs_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("binary.toml"), [0u8, 159, 146, 150]).unwrap();
     fs::write(folder.path().join("empty.log"), "").unwrap();
+    fs::write(folder.path().join("scenario.toml"), SCENARIO).unwrap();
+    let job = "environment = { A = \"1\" }\n[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"true\"\n";
+    fs::write(folder.path().join("job.toml"), job).unwrap();
     fs::write(folder.path().join("binary.log"), [0u8, 1, 2, 255, 0]).unwrap();
     for (args, expected) in [
         (&["simulate", "nowhere.toml"][..], "nowhere.toml"),
         (&["simulate", "quickstrat"], "did you mean \"quickstart\"?"),
         (&["simulate", "binary.toml"], "not a text file"),
-        (&["simulate", "."], "directory"),
+        (&["simulate", "."], "this is a folder; name the scenario file in it"),
+        (&["simulate", "job.toml"], "this is a job file, not a scenario: `hindmost run job.toml` runs it"),
+        (
+            &["run", "scenario.toml"],
+            "this is a scenario, not a job file: `hindmost simulate scenario.toml` simulates it",
+        ),
         (&["trace", "info", "nowhere"], "no such file"),
         (&["trace", "info", "empty.log"], "is empty"),
         (&["trace", "info", "binary.log"], "not a text file"),
@@ -141,7 +149,25 @@ fn options_out_of_range_are_refused() {
         ),
         (&["simulate", "--set", "workload.duration={exponential={mean=1e300}}"], "from 1e-6 to 1e10 seconds"),
         (&["simulate", "--set", "slot=1e10", "--policy", "none,sda"], "more than 500 years"),
-        (&["simulate", "--seeds", "0"], "0 is not in 1..=100000"),
+        (&["simulate", "--seeds", "0"], "give a whole number from 1 to 100000"),
+        (&["simulate", "--seeds", "-1"], "give a whole number from 1 to 100000"),
+        (&["simulate", "--seed", "-1"], "give a whole number from 0\n"),
+        (&["demo", "--slow", "x"], "give a number\n"),
+        (&["theory", "cutoff", "--alpha", "x"], "give a number\n"),
+        (&["simulate", "--records", "parquet"], "--out <DIR>"),
+        (&["replay", "log", "--records", "parquet"], "--out <DIR>"),
+        (&["simulate", "--sweep", "gamma"], "--sweep gamma: write KEY=A,B,C"),
+        (&["simulate", "--sweep", "foo=1,2"], "quickstart: --sweep foo=1: there is no key \"foo\""),
+        (&["simulate", "--set", "gamma=1", "--set", "foo=1"], "quickstart: --set foo=1: there is no key \"foo\""),
+        (
+            &["simulate", "--set", "cluster.machines=-1"],
+            "--set cluster.machines=-1: invalid value: integer `-1`, expected a whole number from 0",
+        ),
+        (
+            &["simulate", "--set", "cluster.outage={}"],
+            "expected a list: write the name of such a table in two brackets",
+        ),
+        (&["simulate", "--set", "cluster.outage=[{at=1}]"], "the key \"node\" is missing"),
         (&["simulate", "--records", "xml"], "possible values: csv, parquet"),
         (&["reproduce", "xu2016"], "did you mean \"xu2015\"?"),
         (&["simulat"], "similar subcommand exists"),

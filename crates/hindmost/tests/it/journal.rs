@@ -203,7 +203,7 @@ fn an_altered_journal_does_not_verify() {
     let delayed = journal.replace(lines[start], &lines[start].replace(at, &format!("{at}1")));
     for (what, text, expected) in [
         ("removed", &without, "the journal has"),
-        ("moved", &moved, "\"node\":7"),
+        ("moved", &moved, "attempt 0 on node 7, but the policy decides the start of"),
         ("delayed", &delayed, "but the policy decides it at"),
     ] {
         assert_ne!(*text, journal, "{what}");

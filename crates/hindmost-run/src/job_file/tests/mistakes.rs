@@ -25,7 +25,7 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         ("policy =", "polcy =", "line 2, column 1: there is no key \"polcy\"; did you mean \"policy\"?"),
         ("retries", "retrys", "line 27, column 1: there is no key \"retrys\"; did you mean \"retries\"?"),
         ("[[phase]]", "[[phases]]", "line 10, column 3: there is no key \"phases\"; did you mean \"phase\"?"),
-        ("name = \"map\"\n", "", "line 17, column 1: missing field `name`"),
+        ("name = \"map\"\n", "", "line 17, column 1: the key \"name\" is missing"),
         (
             "tasks = 3\ncommand",
             "tasks = 3\ncomand",
@@ -155,6 +155,11 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
             "[\"map\"]",
             "[\"map\", \"mop\"]",
             "line 12, column 17: phase \"reduce\" comes after \"mop\", which is not a phase of the job; did you mean \"map\"?",
+        ),
+        (
+            "[\"map\"]",
+            "[\"reducer\"]",
+            "line 12, column 10: phase \"reduce\" comes after \"reducer\", which is not a phase of the job",
         ),
         (
             "[\"map\"]",

@@ -45,6 +45,9 @@ fn flowtime_leaves_out_the_pauses_between_runs() {
     let third = resume(true);
     assert_eq!(third.summary.state, RunState::Done);
     assert!((second.flowtime..100.0).contains(&third.summary.flowtime), "{:?}", third.summary);
+    // The summary has both pauses, and the timeline shows them to charts.
+    assert!((third.summary.paused() - 3000.0).abs() < 100.0, "{:?}", third.summary.pauses);
+    assert_eq!((third.summary.pauses.len(), third.timeline.pauses.len()), (2, 2));
     // The journal's clock includes the pauses.
     assert!(third.timeline.end.seconds() > 3000.0);
     // Resuming a run that is done does not change its flowtime.

@@ -9,6 +9,7 @@ const GAP: usize = 3;
 
 /// The symbols that occur in a chart.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each flag says whether one symbol occurs")]
 pub(super) struct Seen {
     kinds: Vec<Kind>,
     /// True if an attempt was still running at the end of the record.

@@ -220,7 +220,7 @@ fn values_of_kinds_can_be_set_by_path() {
     ];
     let scenario = parse(TWO_KINDS, &set).unwrap();
     let written = toml::to_string(&scenario).unwrap();
-    for expected in ["tasks = 4.0", "share = 7.5", "repeat = 1", "cpus = 0.5"] {
+    for expected in ["tasks = 4\n", "share = 7.5", "repeat = 1", "cpus = 0.5"] {
         assert!(written.contains(expected), "{expected}: {written}");
     }
     let again = seen_of(&written, 1);

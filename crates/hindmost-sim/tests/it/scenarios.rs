@@ -239,16 +239,19 @@ fn an_unknown_path_is_an_error() {
         (
             "workload.arrival.poisson.rat",
             "4",
-            &["--set: there is no key \"rat\" in workload.arrival", "did you mean \"rate\"?"][..],
+            &[
+                "--set workload.arrival.poisson.rat=4: there is no key \"rat\" in workload.arrival",
+                "did you mean \"rate\"?",
+            ][..],
         ),
         ("policy.9.name", "sda", &["--set policy.9.name=sda", "\"9\" is not an index of a list of 2"]),
         ("policy.first.name", "sda", &["\"first\" is not an index of a list"]),
         ("slot.deep", "1", &["--set slot.deep=1", "not a table"]),
         ("", "1", &["empty"]),
         ("workload..tasks", "1", &["a part of the key is empty"]),
-        ("slot", "soon", &["--set: invalid type", "soon", "expected a number in `slot`"]),
+        ("slot", "soon", &["--set slot=soon: invalid type", "expected a number in `slot`"]),
         ("slot", "-1", &["slot is -1"]),
-        ("cluster", "3", &["--set: invalid type: integer `3`, expected a table in `cluster`"]),
+        ("cluster", "3", &["--set cluster=3: invalid type: integer `3`, expected a table in `cluster`"]),
     ] {
         let error = parse(VALID, &[(key, value)]).unwrap_err();
         for part in expected {

@@ -24,13 +24,13 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
 /// The text before serde's words is kept. A last line ``in `cluster.nodes` ``, which `toml` adds, moves to the key.
 pub fn with_nearest_name(message: &str) -> String {
     const MISSING: &str = "missing field `";
+    const FORMS: [(&str, bool); 2] = [("unknown field `", true), ("unknown variant `", false)];
     if let Some((before, report)) = message.split_once(MISSING)
         && let Some((key, rest)) = report.split_once('`')
     {
         let path = rest.trim().strip_prefix("in `").map(|path| format!(" in {}", path.trim_end_matches('`')));
         return format!("{before}the key {} is missing{}", Quoted(key), path.unwrap_or_default());
     }
-    const FORMS: [(&str, bool); 2] = [("unknown field `", true), ("unknown variant `", false)];
     let found = FORMS.into_iter().find_map(|(form, is_key)| message.find(form).map(|at| (at, is_key)));
     let Some((at, is_key)) = found else { return message.to_owned() };
     let (before, report) = message.split_at(at);

@@ -87,7 +87,7 @@ fn a_requested_backup_waits_for_free_resources() {
 }
 
 #[test]
-fn the_exponential_estimator_distrusts_attempts_before_25_reports() {
+fn an_attempt_with_few_reports_seems_endless_to_exponential() {
     let world = World::machines(9).job("a").tasks([[1.0, 9.0], [1.5, 9.0], [1.6, 9.0]]);
     // After 1 s one task has finished; 0.5 and 0.6 s are left, less than its 1 s.
     assert_eq!(world.run("hadoop").backups("a"), []);

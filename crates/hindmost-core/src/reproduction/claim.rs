@@ -1,0 +1,258 @@
+//! Claims and their verdicts.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::expected::{Expected, Measured};
+
+/// A claim of the paper and its measured values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Claim {
+    /// Name of the claim on the command line, unique within the paper, such as `fig2-sca-flowtime`. It stays the same
+    /// in later versions.
+    pub id: String,
+    /// The paper's statement in a sentence.
+    pub claimed: String,
+    /// The paper's words; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+    /// The paper's section or figure that makes the statement.
+    pub section: String,
+    /// True if the abstract makes the statement.
+    pub in_abstract: bool,
+    /// True if the claim is about the published numbers of the paper's baseline, and not about its own methods.
+    pub of_baseline: bool,
+    /// Whether the values are simulated, follow from formulas, or were not measured.
+    pub status: Status,
+    /// The rule that a measured value must satisfy.
+    pub expected: Expected,
+    /// One measured value for each reading; empty if the claim was not run.
+    pub readings: Vec<Measured>,
+    /// Statements that the paper makes together with this one: the claim holds under a reading only if they hold too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Part>,
+    /// The values under the best joint reading, measured again on fresh seeds: that of the claim, then those of
+    /// `also`. Empty if they were not measured again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confirmed: Vec<Measured>,
+    /// Whether the measured values satisfy the rule.
+    pub verdict: Verdict,
+    /// Sentences that explain the rule or the measured values; may be empty.
+    pub comment: String,
+}
+
+/// How the values of a claim are obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// By simulation, under each reading.
+    Simulated,
+    /// By formulas, without simulation.
+    Formula,
+    /// The claim was not measured; its verdict says why.
+    NotRun,
+}
+
+/// A statement that is one part of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Part {
+    /// The rule that a measured value must satisfy.
+    pub expected: Expected,
+    /// One measured value for each reading.
+    pub readings: Vec<Measured>,
+}
+
+/// Whether the measured values confirm a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The claim holds under every reading that was run.
+    Reproduced,
+    /// The claim holds only under these readings.
+    ReproducedUnder {
+        /// Names of the readings.
+        readings: Vec<String>,
+    },
+    /// The claim holds under no reading.
+    NotReproduced {
+        /// The measured values and the rule, as text.
+        why: String,
+    },
+    /// The claim was not measured.
+    NotRun {
+        /// The reason.
+        why: String,
+    },
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Reproduced => f.write_str("reproduced"),
+            Verdict::ReproducedUnder { readings } => write!(f, "reproduced under {}", readings.join("; ")),
+            Verdict::NotReproduced { why } => write!(f, "not reproduced: {why}"),
+            Verdict::NotRun { why } => write!(f, "not run: {why}"),
+        }
+    }
+}
+
+impl Verdict {
+    /// Returns `reproduced`, `reproduced under N of M readings`, `not reproduced` or `not run`, where M is
+    /// `readings_run`.
+    pub fn short(&self, readings_run: usize) -> String {
+        match self {
+            Verdict::Reproduced => "reproduced".to_owned(),
+            Verdict::ReproducedUnder { readings } => {
+                format!("reproduced under {} of {readings_run} readings", readings.len())
+            }
+            Verdict::NotReproduced { .. } => "not reproduced".to_owned(),
+            Verdict::NotRun { .. } => "not run".to_owned(),
+        }
+    }
+}
+
+impl Part {
+    /// Creates a part: applies the rule to every measured value.
+    pub fn judge(expected: Expected, mut readings: Vec<Measured>) -> Part {
+        for measured in &mut readings {
+            measured.holds = expected.accepts(measured.mean, measured.ci95);
+        }
+        Part { expected, readings }
+    }
+
+    /// Formats the rule with the unit of the measured values: `from −65% to −55%`.
+    pub fn rule(&self) -> String {
+        rule(self.expected, &self.readings)
+    }
+}
+
+impl Claim {
+    /// Creates a claim from its parts, the main one first, and derives the verdict. The claim has no quote, and no part
+    /// of it is in the abstract or about the baseline; set these fields afterwards.
+    pub fn judge(
+        id: &str,
+        claimed: &str,
+        section: &str,
+        main: Part,
+        also: Vec<Part>,
+        comment: impl Into<String>,
+    ) -> Claim {
+        let mut claim = Claim {
+            id: id.to_owned(),
+            claimed: claimed.to_owned(),
+            quote: String::new(),
+            section: section.to_owned(),
+            in_abstract: false,
+            of_baseline: false,
+            status: Status::Simulated,
+            expected: main.expected,
+            readings: main.readings,
+            also,
+            confirmed: Vec::new(),
+            verdict: Verdict::Reproduced,
+            comment: comment.into(),
+        };
+        let names = || claim.readings.iter().map(|measured| measured.reading.clone());
+        let holding: Vec<String> = names().filter(|name| claim.holds_under(name) == Some(true)).collect();
+        claim.verdict = if holding.is_empty() {
+            Verdict::NotReproduced { why: claim.why_not() }
+        } else if holding.len() == claim.readings.len() {
+            Verdict::Reproduced
+        } else {
+            Verdict::ReproducedUnder { readings: holding }
+        };
+        claim
+    }
+
+    /// Creates a claim that was not measured, with the reason.
+    pub fn not_run(id: &str, claimed: &str, section: &str, why: impl Into<String>) -> Claim {
+        let nothing = Part::judge(Expected { low: None, high: None, whole_interval: false }, Vec::new());
+        Claim {
+            status: Status::NotRun,
+            verdict: Verdict::NotRun { why: why.into() },
+            ..Claim::judge(id, claimed, section, nothing, Vec::new(), "")
+        }
+    }
+
+    /// Returns whether all parts of the claim hold under a reading; `None` if a part was not measured under it.
+    pub fn holds_under(&self, reading: &str) -> Option<bool> {
+        let of = |readings: &[Measured]| {
+            readings.iter().find(|measured| measured.reading == reading).map(|measured| measured.holds)
+        };
+        let mut holds = of(&self.readings)?;
+        for part in &self.also {
+            holds &= of(&part.readings)?;
+        }
+        Some(holds)
+    }
+
+    /// Returns the value of the main part that was measured under a reading.
+    pub fn under(&self, reading: &str) -> Option<&Measured> {
+        self.readings.iter().find(|measured| measured.reading == reading)
+    }
+
+    /// Formats the claim's rule with the unit of the measured values: `from −65% to −55%`. The rules of several parts
+    /// are joined by `; and`.
+    pub fn rule(&self) -> String {
+        let mut text = rule(self.expected, &self.readings);
+        for part in &self.also {
+            let what = part.readings.first().map_or("", |measured| measured.value.as_str());
+            text += &format!("; and {what} {}", part.rule());
+        }
+        text
+    }
+
+    /// Returns the measured value that summaries show: the first one under a reading for which the claim holds, or the
+    /// first one if there is none.
+    pub fn representative(&self) -> Option<&Measured> {
+        let holds = |measured: &&Measured| self.holds_under(&measured.reading) == Some(true);
+        self.readings.iter().find(holds).or(self.readings.first())
+    }
+
+    /// Describes the measured values if the claim holds under no reading.
+    fn why_not(&self) -> String {
+        let mut text = why_not(self.expected, &self.readings);
+        for part in &self.also {
+            let what = part.readings.first().map_or("", |measured| measured.value.as_str());
+            text += &format!("; {what}: {}", why_not(part.expected, &part.readings));
+        }
+        text
+    }
+}
+
+/// Formats a rule with the unit of the measured values.
+fn rule(expected: Expected, readings: &[Measured]) -> String {
+    let unit = readings.first().map_or("", |measured| measured.unit.as_str());
+    expected.text(unit, readings.iter().any(|measured| measured.ci95.is_some()))
+}
+
+/// Describes the measured values of one part of a claim.
+fn why_not(expected: Expected, readings: &[Measured]) -> String {
+    let expected = rule(expected, readings);
+    let values: Vec<(f64, &Measured)> = readings.iter().filter_map(|one| Some((one.mean?, one))).collect();
+    let least = values.iter().min_by(|one, other| one.0.total_cmp(&other.0));
+    let most = values.iter().max_by(|one, other| one.0.total_cmp(&other.0));
+    match (least, most) {
+        (None, _) | (_, None) => "there is no value to compare".to_owned(),
+        (Some((_, only)), Some(_)) if readings.len() == 1 => format!("measured {}, expected {expected}", only.text()),
+        (Some((low, least)), Some((high, most))) => {
+            let range = if low == high {
+                format!("measured {} under all {} readings", least.text(), readings.len())
+            } else {
+                format!("measured {} ({}) to {} ({})", least.text(), least.reading, most.text(), most.reading)
+            };
+            let missing = readings.len() - values.len();
+            let missing = match missing {
+                0 => String::new(),
+                1 => ", no value under 1 reading".to_owned(),
+                several => format!(", no value under {several} readings"),
+            };
+            format!("{range}{missing}, expected {expected}")
+        }
+    }
+}

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use hindmost_papers::dollymp2022::overhead_case::{Case, Machines, Size};
+use hindmost_papers::overhead::case::{Case, Machines, Size};
 
 fn decide(criterion: &mut Criterion) {
     let one_slot = ["none", "fair+none", "mantri", "sca", "sda", "ese", "late", "spark", "hadoop"];

@@ -5,7 +5,7 @@
 #![allow(missing_docs, reason = "the items that the macros create cannot be documented")]
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
-use hindmost_papers::dollymp2022::overhead_case::{Case, Machines, Size};
+use hindmost_papers::overhead::case::{Case, Machines, Size};
 
 fn fresh(policy: &str) -> Case {
     Case::new(Machines::Heterogeneous, Size::LARGE, policy).expect("a policy of the catalogue")

@@ -1,37 +1,84 @@
 //! Reproduces the experiments of papers and compares their claims with measured values.
 //!
-//! - A **claim** is a sentence of a paper together with a rule: the range of values that confirms the claim. All readings
-//!   of a claim have the same rule, and the rule was written down before anything was measured.
-//! - A **reading** is one interpretation of details that the paper does not specify, such as the length of a slot.
-//! - A **figure** requests the simulations that it needs and derives the verdicts of its claims from their results. The
-//!   simulations of all figures run in parallel. A simulation that several figures request runs once.
+//! - A **claim** is a statement of a paper together with rules: the values that confirm it. A claim of several parts
+//!   holds only where all parts hold under one reading. The rules are the same under every reading, and were written
+//!   down before anything was measured.
+//! - A **world** is a cluster with a workload: a scenario with some changed keys.
+//! - A **reading** is one interpretation of details that the paper does not specify, such as the length of a slot: what
+//!   it changes in worlds and policies.
+//!
+//! Papers are data: TOML files in `papers/KEY/`, read into a [`Paper`]. One evaluator requests the simulations that the
+//! claims and tables need, runs them in parallel, each once, and judges the claims. Adding a paper needs a folder with
+//! data and, at most, a [metric](metric) or a formula. A reader can [add a reading](Paper::add_reading) or a whole paper
+//! without compiling.
 //!
 //! A [`Reproduction`](hindmost_core::reproduction::Reproduction) contains the claims with their verdicts and all
-//! numbers as data; `hindmost-report` turns it into text, Markdown and HTML. Each paper has a folder with a file for
-//! each figure. Papers: Xu & Lau 2015 ([`xu2015`](fn@xu2015)) and Xu, Liu & Lau 2022 ([`dollymp2022`](fn@dollymp2022)).
+//! numbers as data; `hindmost-report` turns it into text, Markdown and HTML.
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use hindmost_papers::xu2015;
+//! use hindmost_papers::{Selection, built_in, reproduce};
 //! use hindmost_sim::experiment::Execution;
 //!
+//! let paper = built_in("xu2015").unwrap()?;
+//! let selection = Selection { figures: vec!["2".to_owned()], ..Selection::default() };
 //! let stop = AtomicBool::new(false);
 //! let execution = Execution { threads: 4, stop: &stop, progress: &|_| {}, output: None };
-//! // `true` requests the quick version, which takes minutes.
-//! let reproduction = xu2015(true, &execution)?;
-//! for claim in reproduction.figures.iter().flat_map(|figure| &figure.claims) {
+//! for (_, claim) in reproduce(&paper, &selection, &execution)?.reproduction.claims() {
 //!     println!("{}: {}", claim.claimed, claim.verdict);
 //! }
-//! # Ok::<(), hindmost_sim::driver::SimulationError>(())
+//! # Ok::<(), hindmost_papers::PaperError>(())
 //! ```
 
-mod digest;
-pub mod dollymp2022;
-mod plan;
-mod xu2015;
+mod answer;
+pub mod data;
+mod evaluate;
+pub mod files;
+mod formulas;
+pub mod metric;
+pub mod overhead;
+mod reproduce;
+mod runs;
+mod search;
+mod tables;
 
-pub use dollymp2022::{DecisionTime, dollymp2022, dollymp2022_decision_times, dollymp2022_runs};
-#[cfg(feature = "testing")]
-pub use xu2015::xu2015_short;
-pub use xu2015::{xu2015, xu2015_runs};
+pub use data::{Folder, Paper, PaperError};
+pub use reproduce::{HEADLINE_SEEDS, JobsOfRun, Made, Selection, reproduce, simulations};
+pub use runs::Size;
+
+/// The papers of this crate: names and files.
+const PAPERS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "xu2015",
+        &[
+            ("paper.toml", include_str!("../papers/xu2015/paper.toml")),
+            ("readings.toml", include_str!("../papers/xu2015/readings.toml")),
+            ("figures.toml", include_str!("../papers/xu2015/figures.toml")),
+            ("claims.toml", include_str!("../papers/xu2015/claims.toml")),
+        ],
+    ),
+    (
+        "dollymp2022",
+        &[
+            ("paper.toml", include_str!("../papers/dollymp2022/paper.toml")),
+            ("readings.toml", include_str!("../papers/dollymp2022/readings.toml")),
+            ("figures.toml", include_str!("../papers/dollymp2022/figures.toml")),
+            ("claims.toml", include_str!("../papers/dollymp2022/claims.toml")),
+            ("example.toml", include_str!("../papers/dollymp2022/example.toml")),
+            ("example.jsonl", include_str!("../papers/dollymp2022/example.jsonl")),
+            ("cluster.toml", include_str!("../papers/dollymp2022/cluster.toml")),
+        ],
+    ),
+];
+
+/// Returns the names of the papers of this crate.
+pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+    PAPERS.iter().map(|(name, _)| *name)
+}
+
+/// Returns a paper of this crate; `None` if there is none of this name.
+pub fn built_in(name: &str) -> Option<Result<Paper, PaperError>> {
+    let (_, files) = PAPERS.iter().find(|(known, _)| *known == name)?;
+    Some(Paper::load(Folder::BuiltIn(files)))
+}

@@ -282,16 +282,30 @@ pub struct VerifyArgs {
 
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// Names of papers: xu2015, dollymp2022 [default: all]
+    /// Names of papers: xu2015, dollymp2022; or folders with the data of a paper [default: all]
+    #[arg(value_name = "PAPER")]
     pub papers: Vec<String>,
     /// Run fewer and shorter simulations; confidence intervals are wider
     #[arg(long)]
     pub quick: bool,
+    /// Reproduce only this figure, such as 2; may be repeated
+    #[arg(long = "figure", value_name = "N", action = ArgAction::Append)]
+    pub figures: Vec<String>,
+    /// Reproduce only this claim, such as abstract-sca-60; may be repeated
+    #[arg(long = "claim", value_name = "ID", action = ArgAction::Append)]
+    pub claims: Vec<String>,
+    /// Measure only under the base reading and this one: the name of a reading of the paper, or a TOML file with a new
+    /// one; may be repeated
+    #[arg(long = "reading", value_name = "READING", action = ArgAction::Append)]
+    pub readings: Vec<String>,
+    /// Number of seeds of every simulation [default: the paper's, usually 5, and 20 for the claims of the abstract]
+    #[arg(long, value_name = "N", value_parser = whole(1_u32, 100_000))]
+    pub seeds: Option<u32>,
     /// Number of threads. Results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = whole(1_u32, 1024))]
     pub threads: Option<u32>,
-    /// Write PAPER.md with its pictures, PAPER.json and report.html (PAPER.html if there are several papers) into
-    /// this folder
+    /// Write the pages as HTML (report.html and a page for each figure) and as Markdown, PAPER.json, and claims and jobs
+    /// as CSV and Parquet into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document

@@ -26,16 +26,20 @@ impl super::Tables for Tables {
         write_row(&mut self.attempts, row)
     }
 
-    fn finish(mut self) -> io::Result<()> {
-        for file in [&mut self.jobs, &mut self.attempts] {
-            file.flush()?;
-            file.get_ref().sync()?;
-        }
-        Ok(())
+    fn finish(self) -> io::Result<()> {
+        finish(self.jobs)?;
+        finish(self.attempts)
     }
 }
 
-fn begin(file: PartFile, columns: &[(&str, Kind)]) -> io::Result<BufWriter<PartFile>> {
+/// Writes the buffered rows and waits until the file is on the disk.
+pub(super) fn finish(mut file: BufWriter<PartFile>) -> io::Result<()> {
+    file.flush()?;
+    file.get_ref().sync()
+}
+
+/// Begins a file with a line of column names.
+pub(super) fn begin(file: PartFile, columns: &[(&str, Kind)]) -> io::Result<BufWriter<PartFile>> {
     let mut out = BufWriter::with_capacity(BUFFER, file);
     let names: Vec<Value<'_>> = columns.iter().map(|(name, _)| Value::Text(name)).collect();
     write_row(&mut out, &names)?;

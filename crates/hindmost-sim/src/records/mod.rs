@@ -94,20 +94,53 @@ pub fn open(dir: &Path, format: Format, policy: &str, seed: u64) -> io::Result<B
 }
 
 /// The type of a column.
-#[derive(Clone, Copy)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
     Text,
+    /// Seconds, or another real number.
     Seconds,
+    /// A whole number that is not negative.
     Count,
 }
 
 /// A value of a row; its type is that of its column.
-#[derive(Clone, Copy)]
-enum Value<'a> {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Text.
     Text(&'a str),
     /// Seconds, or another real number.
     Seconds(f64),
+    /// A whole number that is not negative.
     Count(u64),
+}
+
+/// Writes a table to the file `FOLDER/NAME.csv` or `FOLDER/NAME.parquet`. `fill` receives a function that writes a row,
+/// which has a value for each column. The file appears under its name when it is complete.
+///
+/// # Errors
+/// If the file cannot be written; the message names the path.
+pub fn write_table(
+    folder: &Path,
+    name: &str,
+    format: Format,
+    columns: &[(&str, Kind)],
+    fill: impl FnOnce(&mut dyn FnMut(&[Value<'_>]) -> io::Result<()>) -> io::Result<()>,
+) -> io::Result<()> {
+    let (place, [file]) = Place::open(folder.to_path_buf(), [name], format.name())?;
+    match format {
+        Format::Csv => {
+            let mut out = csv::begin(file, columns)?;
+            fill(&mut |row| csv::write_row(&mut out, row))?;
+            csv::finish(out)?;
+        }
+        Format::Parquet => {
+            let mut table = parquet::Table::begin(file, columns)?;
+            fill(&mut |row| table.push(row))?;
+            table.finish()?;
+        }
+    }
+    place.keep()
 }
 
 /// Columns of the jobs, in the order of [`job_row`].

@@ -74,7 +74,8 @@ impl Column {
     }
 }
 
-struct Table {
+/// A table that is being written.
+pub(super) struct Table {
     writer: SerializedFileWriter<PartFile>,
     columns: Vec<Column>,
     /// Number of buffered rows.
@@ -82,13 +83,13 @@ struct Table {
 }
 
 impl Table {
-    fn begin(file: PartFile, columns: &[(&str, Kind)]) -> io::Result<Table> {
+    pub(super) fn begin(file: PartFile, columns: &[(&str, Kind)]) -> io::Result<Table> {
         let path = file.path().to_path_buf();
         let writer = writer(file, columns).map_err(|error| as_io(error, &path))?;
         Ok(Table { writer, columns: columns.iter().map(|(_, kind)| Column::new(*kind)).collect(), rows: 0 })
     }
 
-    fn push(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+    pub(super) fn push(&mut self, row: &[Value<'_>]) -> io::Result<()> {
         for (column, value) in self.columns.iter_mut().zip(row) {
             column.push(*value);
         }
@@ -124,7 +125,7 @@ impl Table {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         let rest = if self.rows > 0 { self.write_group() } else { Ok(()) };
         let written = rest.and_then(|()| self.writer.finish().map(drop));
         let file = self.writer.inner();

@@ -1,11 +1,13 @@
 //! `hindmost reproduce`: repeats the experiments of papers and compares claimed with measured values.
 
-use hindmost_core::reproduction::Reproduction;
+use std::path::Path;
+
 use hindmost_math::suggest::did_you_mean;
-use hindmost_report::html::{Step, reproduction_page};
+use hindmost_papers::overhead::{DecisionTime, decision_times};
+use hindmost_papers::{Folder, Made, Paper, PaperError, Selection, Size, built_in, names, reproduce, simulations};
+use hindmost_report::html::{Step, html_pages};
 use hindmost_report::reproduction;
 use hindmost_report::text::grouped;
-use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
 
 use crate::cli::ReproduceArgs;
@@ -13,33 +15,12 @@ use crate::failure::{Failure, Outcome, say};
 use crate::progress::Progress;
 use crate::{files, stop, terminal};
 
-/// A paper that can be reproduced.
-struct Paper {
-    key: &'static str,
-    /// Returns the number of simulations; the argument is true for the quick version.
-    runs: fn(bool) -> u64,
-    make: fn(bool, &Execution<'_>) -> Result<Reproduction, SimulationError>,
-    /// Measures the time that decisions take on this machine, if the paper has a claim about it.
-    times: Option<Measure>,
-}
-
-/// Measures the time that decisions take on this machine.
-type Measure = fn() -> Result<Vec<hindmost_papers::DecisionTime>, SimulationError>;
-
-/// Papers that can be reproduced.
-const PAPERS: &[Paper] = &[
-    Paper { key: "xu2015", runs: hindmost_papers::xu2015_runs, make: hindmost_papers::xu2015, times: None },
-    Paper {
-        key: "dollymp2022",
-        runs: hindmost_papers::dollymp2022_runs,
-        make: hindmost_papers::dollymp2022,
-        times: Some(hindmost_papers::dollymp2022_decision_times),
-    },
-];
-
 /// Runs the experiments of papers.
 pub fn run(args: &ReproduceArgs) -> Outcome {
-    let chosen = chosen(&args.papers)?;
+    let mut chosen = Vec::new();
+    for paper in papers(&args.papers)? {
+        chosen.push(with_selection(paper, args)?);
+    }
     let threads = args.threads.map_or_else(
         || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         |number| number as usize,
@@ -48,23 +29,23 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
         files::folder(folder)?;
     }
     let mut results = Vec::with_capacity(chosen.len());
-    for paper in &chosen {
-        let bar = Progress::new((paper.runs)(args.quick) as f64, paper.key);
+    for (paper, selection) in &chosen {
+        let bar = Progress::new(simulations(paper, selection)? as f64, &paper.key);
         let advance = |units: f64| bar.advance(units);
         let execution = Execution { threads, stop: stop::flag(), progress: &advance, output: None };
-        let result = (paper.make)(args.quick, &execution);
-        bar.finish(result.is_err());
-        let result = result?;
-        if let Some(measure) = paper.times {
-            say_times(&measure()?);
+        let made = reproduce(paper, selection, &execution);
+        bar.finish(made.is_err());
+        let made = made?;
+        if paper.decision_times && selection.figures.is_empty() && selection.claims.is_empty() {
+            say_times(&decision_times()?);
         }
         if let Some(folder) = &args.out {
-            write(folder, &result, chosen.len() > 1)?;
+            write(folder, &made, chosen.len() > 1)?;
         }
         if !args.json {
-            terminal::print(&reproduction::text(&result, terminal::width()))?;
+            terminal::print(&reproduction::text(&made.reproduction, terminal::width()))?;
         }
-        results.push(result);
+        results.push(made.reproduction);
     }
     match results.as_slice() {
         _ if !args.json => Ok(()),
@@ -75,7 +56,7 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
 }
 
 /// Prints decision times to stderr. They differ from run to run, so they are not part of the result.
-fn say_times(times: &[hindmost_papers::DecisionTime]) {
+fn say_times(times: &[DecisionTime]) {
     say("time of one decision on this machine (the paper claims 20 ms for 30 machines and 50 ms for 30 000 machines):");
     for time in times {
         let (scratch, arrival) = (time.from_scratch.as_secs_f64() * 1e3, time.after_one_arrival.as_secs_f64() * 1e3);
@@ -90,38 +71,82 @@ fn say_times(times: &[hindmost_papers::DecisionTime]) {
     }
 }
 
-/// Returns the named papers, each once; all papers if none is named.
-fn chosen(names: &[String]) -> Result<Vec<&'static Paper>, Failure> {
-    let keys = || PAPERS.iter().map(|paper| paper.key);
-    if let Some(unknown) = names.iter().find(|name| !keys().any(|key| key == name.as_str())) {
-        return Err(Failure::input(format!(
-            "there is no reproduction of a paper named {unknown:?}{}; the papers are {}",
-            did_you_mean(unknown, keys()),
-            keys().collect::<Vec<_>>().join(", ")
-        )));
+/// Reads the named papers, each once; all papers if none is named.
+fn papers(given: &[String]) -> Result<Vec<Paper>, Failure> {
+    let mut wanted: Vec<String> = Vec::new();
+    for name in given.iter().cloned().chain(names().map(str::to_owned).filter(|_| given.is_empty())) {
+        if !wanted.contains(&name) {
+            wanted.push(name);
+        }
     }
-    let wanted = |paper: &&Paper| names.is_empty() || names.iter().any(|name| name == paper.key);
-    Ok(PAPERS.iter().filter(wanted).collect())
+    let mut papers = Vec::with_capacity(wanted.len());
+    for name in wanted {
+        let paper = match built_in(&name) {
+            Some(paper) => paper,
+            None if Path::new(&name).is_dir() => Paper::load(Folder::Disk(name.into())),
+            None => {
+                return Err(Failure::input(format!(
+                    "there is no reproduction of a paper named {name:?}{}; the papers are {}, or name a folder with \
+                     the data of a paper",
+                    did_you_mean(&name, names()),
+                    names().collect::<Vec<_>>().join(", ")
+                )));
+            }
+        };
+        papers.push(paper?);
+    }
+    Ok(papers)
 }
 
-/// Writes the page, Markdown, pictures and JSON of a paper. If there are `several` papers, the page is named after its
-/// paper.
-fn write(folder: &std::path::Path, result: &Reproduction, several: bool) -> Outcome {
-    let pictures = folder.join(&result.paper);
-    files::folder(&pictures)?;
-    for plot in reproduction::plots(result).iter().flatten() {
-        files::write(&pictures.join(&plot.file), &plot.drawing.standalone())?;
+/// Returns a paper, to which readings in files are added, and what is to be reproduced of it.
+fn with_selection(mut paper: Paper, args: &ReproduceArgs) -> Result<(Paper, Selection), Failure> {
+    let mut readings = Vec::with_capacity(args.readings.len());
+    for reading in &args.readings {
+        let file = Path::new(reading);
+        let is_file = paper.reading(reading).is_none() && (file.is_file() || file.extension().is_some_and(|it| it == "toml"));
+        readings.push(if is_file { paper.add_reading(file)? } else { reading.clone() });
     }
-    let quick = if result.quick { " --quick" } else { "" };
+    let selection = Selection {
+        size: if args.quick { Size::Quick } else { Size::Full },
+        figures: args.figures.clone(),
+        claims: args.claims.clone(),
+        readings,
+        seeds: args.seeds,
+        jobs: args.out.is_some(),
+    };
+    Ok((paper, selection))
+}
+
+impl From<PaperError> for Failure {
+    fn from(error: PaperError) -> Failure {
+        match error {
+            PaperError::Simulation(error) => error.into(),
+            other => Failure::input(other),
+        }
+    }
+}
+
+/// Writes the pages, pictures, JSON and tables of a paper. If there are `several` papers, the pages are named after
+/// their paper, and the tables are in the paper's folder.
+fn write(folder: &Path, made: &Made, several: bool) -> Outcome {
+    let result = &made.reproduction;
+    let own = folder.join(&result.paper);
+    files::folder(&own)?;
+    for picture in reproduction::pictures(result) {
+        files::write(&own.join(&picture.file), &picture.drawing.standalone())?;
+    }
     let again = [Step {
-        text: "The same command gives the same page on any number of threads. It takes some minutes, \
-               fewer with --quick."
+        text: "The same command gives the same pages on any number of threads. It takes some minutes, fewer with \
+               --quick."
             .to_owned(),
-        code: format!("hindmost reproduce {}{quick} --out DIR", result.paper),
+        code: format!("hindmost {} --out DIR", result.command),
     }];
-    let page = reproduction_page(result, &again).map_err(Failure::work)?;
-    let name = if several { format!("{}.html", result.paper) } else { "report.html".to_owned() };
-    files::write(&folder.join(name), &page)?;
-    files::write(&folder.join(format!("{}.md", result.paper)), &reproduction::markdown(result))?;
-    files::write(&folder.join(format!("{}.json", result.paper)), &(terminal::json(result)? + "\n"))
+    for page in html_pages(result, several, &again).map_err(Failure::work)? {
+        files::write(&folder.join(&page.file), &page.text)?;
+    }
+    for page in reproduction::markdown_pages(result) {
+        files::write(&folder.join(&page.file), &page.text)?;
+    }
+    files::write(&folder.join(format!("{}.json", result.paper)), &(terminal::json(result)? + "\n"))?;
+    hindmost_papers::files::write(if several { &own } else { folder }, made).map_err(Failure::work)
 }

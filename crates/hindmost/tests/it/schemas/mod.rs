@@ -288,7 +288,10 @@ fn documents_of_live_runs_conform() {
 fn documents_of_reproductions_conform() {
     let stop = AtomicBool::new(false);
     let execution = Execution { threads: 2, stop: &stop, progress: &|_| {}, output: None };
-    let document = serde_json::to_value(hindmost_papers::xu2015_short(&execution).unwrap()).unwrap();
+    let paper = hindmost_papers::built_in("xu2015").unwrap().unwrap();
+    let selection = hindmost_papers::Selection { size: hindmost_papers::Size::Short, ..Default::default() };
+    let made = hindmost_papers::reproduce(&paper, &selection, &execution).unwrap();
+    let document = serde_json::to_value(made.reproduction).unwrap();
     conforms("reproduce", &document);
     // The command prints a list if several papers are named.
     conforms("reproduce", &json!([document, document]));

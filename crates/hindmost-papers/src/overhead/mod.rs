@@ -3,8 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::dollymp2022::overhead_case::{Case, Machines, OverheadError, Size};
-use hindmost_core::reproduction::{Cell, DataTable, Figure};
+pub mod case;
+
+use case::{Case, Machines, OverheadError, Size};
+use hindmost_core::reproduction::{Cell, DataTable};
 
 use hindmost_sim::driver::SimulationError;
 
@@ -35,39 +37,31 @@ fn wrong(error: &OverheadError) -> SimulationError {
     SimulationError::Workload(error.to_string())
 }
 
-/// Returns the figure with the number of copies that the rounds start, which is the same in every run.
-pub(super) fn figure() -> Result<Figure, SimulationError> {
+/// Returns the number of copies that the rounds start, which is the same in every run.
+///
+/// # Errors
+/// If a policy makes a decision that the state does not allow.
+pub fn copies_table() -> Result<DataTable, String> {
     let mut rows = Vec::new();
     for size in SIZES {
         for policy in POLICIES {
-            let mut case = Case::new(Machines::Heterogeneous, size, policy).map_err(|error| wrong(&error))?;
-            let first = case.decide().map_err(|error| wrong(&error))?;
-            let then = case.after_one_arrival().map_err(|error| wrong(&error))?;
+            let mut case = Case::new(Machines::Heterogeneous, size, policy).map_err(|error| error.to_string())?;
+            let first = case.decide().map_err(|error| error.to_string())?;
+            let then = case.after_one_arrival().map_err(|error| error.to_string())?;
             let name = format!("{policy}, {} jobs on {} machines", size.jobs, size.machines);
             rows.push(vec![Cell::Text(name), Cell::from(first as f64), Cell::from(then as f64)]);
         }
     }
     let columns = ["policy and size", "copies started in the first round", "copies started after one more arrival"];
     let caption = "Section 6.3.3: number of copies that a round starts, originals included".to_owned();
-    Ok(Figure {
-        name: "Scheduling overhead".to_owned(),
-        about: "The paper claims that scheduling takes less than 20 ms for all jobs on its cluster, and less than 50 \
-                ms for 1 000 jobs on 30 000 machines (6.3.3). The time of a round differs between runs and computers, \
-                so this page has no times. The command `hindmost reproduce` prints times on your computer, and \
-                docs/performance.md has times on a known one. The table shows how many copies these rounds start. The \
-                machines have the capacities of Figure 4's nodes. Each job has a first phase of 1 to 50 tasks and a \
-                second phase. The first phases have 40 different demands."
-            .to_owned(),
-        claims: Vec::new(),
-        tables: vec![DataTable::new(&caption, columns.map(str::to_owned).to_vec(), rows)],
-    })
+    Ok(DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows))
 }
 
 /// Measures how long decisions take on this machine.
 ///
 /// # Errors
 /// If a policy makes a decision that the state does not allow.
-pub fn dollymp2022_decision_times() -> Result<Vec<DecisionTime>, SimulationError> {
+pub fn decision_times() -> Result<Vec<DecisionTime>, SimulationError> {
     let mut times = Vec::new();
     for size in SIZES {
         for policy in POLICIES {

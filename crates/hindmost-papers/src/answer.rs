@@ -1,0 +1,104 @@
+//! Three sentences that answer: does the paper's headline hold, under what, and why not otherwise.
+
+use hindmost_core::reproduction::{Claim, Factor, Reading, Search, number_text, with_unit};
+
+use crate::data::Paper;
+
+/// Returns the sentences. They are empty if no claim of the headline was measured.
+pub fn answer(
+    paper: &Paper,
+    claims: &[Claim],
+    readings: &[Reading],
+    search: Option<&Search>,
+    factors: &[Factor],
+) -> Vec<String> {
+    let headline: Vec<&Claim> = paper
+        .headline
+        .iter()
+        .filter_map(|id| claims.iter().find(|claim| claim.id == *id && !claim.readings.is_empty()))
+        .collect();
+    let Some(base) = readings.first().filter(|_| !headline.is_empty()) else { return Vec::new() };
+    let mut sentences = vec![under_base(&headline, base)];
+    if readings.len() > 1 {
+        sentences.push(under_some(&headline, readings, search));
+    }
+    let mut why = paper.why.trim().to_owned();
+    if let Some(factor) = factors.iter().find(|factor| headline.first().is_some_and(|claim| claim.id == factor.claim)) {
+        let value = |value: f64| with_unit(&number_text(value), &factor.unit);
+        let claimed = headline.first().map_or("", |claim| claim.claimed.as_str());
+        let swing = format!(
+            "Most depends on {}: with nothing else changed, the value of “{claimed}” is {} to {}.",
+            factor.name,
+            value(factor.low),
+            value(factor.high)
+        );
+        why = if why.is_empty() { swing } else { format!("{why} {swing}") };
+    }
+    if !why.is_empty() {
+        sentences.push(why);
+    }
+    sentences
+}
+
+fn under_base(headline: &[&Claim], base: &Reading) -> String {
+    let held: Vec<&&Claim> = headline.iter().filter(|claim| claim.holds_under(&base.name) == Some(true)).collect();
+    let values: Vec<String> = headline
+        .iter()
+        .filter_map(|claim| Some(format!("“{}”: measured {}", claim.claimed, claim.under(&base.name)?.text())))
+        .collect();
+    let opening = match (held.len(), headline.len()) {
+        (1, 1) => "The headline holds under the base reading".to_owned(),
+        (0, 1) => "The headline does not hold under the base reading".to_owned(),
+        (0, all) => format!("None of the headline's {all} claims holds under the base reading"),
+        (some, all) if some == all => format!("All {all} claims of the headline hold under the base reading"),
+        (some, all) => format!("{some} of the headline's {all} claims {} under the base reading", if some == 1 { "holds" } else { "hold" }),
+    };
+    format!("{opening}: {}.", values.join("; "))
+}
+
+fn under_some(headline: &[&Claim], readings: &[Reading], search: Option<&Search>) -> String {
+    let together: Vec<&str> = readings
+        .iter()
+        .filter(|reading| headline.iter().all(|claim| claim.holds_under(&reading.name) == Some(true)))
+        .map(|reading| reading.name.as_str())
+        .collect();
+    let plural = if headline.len() == 1 { "The headline holds" } else { "The headline's claims hold together" };
+    let mut text = match together.as_slice() {
+        [] => {
+            let count = |reading: &Reading| {
+                headline.iter().filter(|claim| claim.holds_under(&reading.name) == Some(true)).count()
+            };
+            let most = readings.iter().map(count).max().unwrap_or(0);
+            let who: Vec<&str> =
+                readings.iter().filter(|reading| count(reading) == most).map(|reading| reading.name.as_str()).collect();
+            if headline.len() == 1 || most == 0 {
+                format!("{plural} under none of the {} readings", readings.len())
+            } else {
+                format!(
+                    "{plural} under none of the {} readings; at most {most} of them hold under one reading ({})",
+                    readings.len(),
+                    listed(&who)
+                )
+            }
+        }
+        names if names.len() == readings.len() => format!("{plural} under all {} readings", readings.len()),
+        names => format!("{plural} under {} of {} readings ({})", names.len(), readings.len(), listed(names)),
+    };
+    if let Some(search) = search {
+        text += &format!(
+            "; of all simulated claims, most hold under “{}”: {} of {}, where {} would by chance",
+            search.best,
+            search.holds,
+            search.of,
+            number_text(search.by_chance)
+        );
+    }
+    text + "."
+}
+
+/// Lists at most four names.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 4;
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN { format!("{shown} and {} more", names.len() - SHOWN) } else { shown }
+}

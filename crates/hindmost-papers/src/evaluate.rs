@@ -1,0 +1,344 @@
+//! Measures claims under readings.
+
+use hindmost_core::reproduction::{Claim, CurvePoint, Measured, Part, Status};
+use hindmost_math::statistics::mean;
+
+use crate::data::{ClaimSpec, Measure, Paper, PaperError, PartSpec, ReadingSpec, SweepSpec, WorldSpec};
+use crate::formulas;
+use crate::metric::Metric;
+use crate::runs::{Place, RunId, Runs, Seeds, chain};
+
+/// Evaluates claims with the results of runs. In the first pass of [`Runs`] the numbers are NaN.
+pub struct Evaluator<'p, 'r> {
+    /// The paper.
+    pub paper: &'p Paper,
+    /// The simulations.
+    pub runs: &'r mut Runs<'p>,
+    /// The readings under which claims are measured, beginning with the base reading.
+    pub readings: Vec<&'p ReadingSpec>,
+}
+
+/// A policy in a world, or at a place of a sweep.
+#[derive(Clone, Copy)]
+enum Who<'p> {
+    Label(&'p WorldSpec, &'p str),
+    At(&'p WorldSpec, &'p SweepSpec, &'p str, &'p toml::Value),
+    Best(&'p WorldSpec, &'p SweepSpec, &'p str),
+}
+
+impl<'p> Evaluator<'p, '_> {
+    /// Measures a claim under all readings.
+    ///
+    /// # Errors
+    /// If a run or a formula is not valid.
+    pub fn claim(&mut self, spec: &'p ClaimSpec) -> Result<Claim, PaperError> {
+        let mut parts = Vec::with_capacity(spec.part.len());
+        for part in &spec.part {
+            parts.push(self.part(part)?);
+        }
+        let mut claim = if parts.is_empty() {
+            Claim::not_run(&spec.id, &spec.claimed, &spec.section, spec.not_run.as_str())
+        } else {
+            let main = parts.remove(0);
+            Claim::judge(&spec.id, &spec.claimed, &spec.section, main, parts, spec.comment.as_str())
+        };
+        claim.quote.clone_from(&spec.quote);
+        claim.in_abstract = spec.in_abstract;
+        claim.of_baseline = spec.baseline;
+        if spec.part.iter().any(|part| part.formula.is_some()) {
+            claim.status = Status::Formula;
+        }
+        Ok(claim)
+    }
+
+    /// Measures a part of a claim under all readings.
+    fn part(&mut self, part: &'p PartSpec) -> Result<Part, PaperError> {
+        let expected = part.expected().map_err(|message| self.wrong(message))?;
+        if let Some(name) = &part.formula {
+            let value = formulas::value(name).map_err(|message| self.wrong(message))?;
+            let failed = |message| PaperError::Formula { name: name.clone(), message };
+            return Ok(Part::judge(expected, value().map_err(failed)?));
+        }
+        let mut measured = Vec::new();
+        for reading in self.readings.clone() {
+            if self.is_measured(part, reading) {
+                measured.push(self.under(part, reading, None)?);
+            }
+        }
+        Ok(Part::judge(expected, measured))
+    }
+
+    /// Returns whether a part is measured under a reading.
+    fn is_measured(&self, part: &PartSpec, reading: &ReadingSpec) -> bool {
+        let listed = part.readings.is_empty() || part.readings.contains(&reading.name);
+        let sweeps = part.policy.iter().chain(&part.against).filter_map(|label| self.paper.sweep(label.split_once(':')?.0));
+        listed && sweeps.into_iter().all(|sweep| self.is_swept(sweep, reading))
+    }
+
+    /// Returns whether a sweep is run under a reading.
+    pub fn is_swept(&self, sweep: &SweepSpec, reading: &ReadingSpec) -> bool {
+        let is_base = self.paper.base().is_some_and(|base| base.name == reading.name);
+        is_base || sweep.readings.contains(&reading.name) || sweep.readings.iter().any(|name| name == "all")
+    }
+
+    /// Measures a part of a claim under one reading; `seeds`: on other seeds than usual.
+    pub fn under(
+        &mut self,
+        part: &'p PartSpec,
+        reading: &'p ReadingSpec,
+        seeds: Option<Seeds>,
+    ) -> Result<Measured, PaperError> {
+        let metric: Metric = part.metric.as_deref().unwrap_or_default().parse().map_err(|it| self.wrong(it))?;
+        let label = part.policy.as_deref().unwrap_or_default();
+        let who = self.who(label, part.world.as_deref())?;
+        let Some(against) = &part.against else {
+            let (values, place) = self.measure(who, metric, reading, seeds)?;
+            let unit = part.unit.clone().unwrap_or_else(|| metric.unit(&who.world().unit));
+            let words = part.value.clone().unwrap_or_else(|| self.words(metric, who, &place, None));
+            return Ok(Measured::over_seeds(&reading.name, &words, &values, &unit));
+        };
+        let other = self.who(against, part.against_world.as_deref().or(part.world.as_deref()))?;
+        let other_metric = match &part.against_metric {
+            Some(text) => text.parse().map_err(|it| self.wrong(it))?,
+            None => metric,
+        };
+        let (values, place) = if metric.needs_two() {
+            let (one, place) = self.run(who, metric, reading, seeds)?;
+            let (two, _) = self.run(other, metric, reading, seeds)?;
+            (self.runs.pair_values(one, two, metric, is_cut(self.paper, reading)), place)
+        } else {
+            let (one, place) = self.measure(who, metric, reading, seeds)?;
+            let (two, other_place) = self.measure(other, other_metric, reading, seeds)?;
+            let compared = one.iter().zip(&two).map(|(one, two)| compared(part.measure, *one, *two)).collect();
+            (compared, if other_place.is_empty() { place } else { format!("{place}{other_place}") })
+        };
+        let unit = part.unit.clone().unwrap_or_else(|| {
+            if metric.needs_two() { "%".to_owned() } else { compared_unit(part.measure, metric, &who.world().unit) }
+        });
+        let words = part.value.clone().unwrap_or_else(|| self.words(metric, who, &place, Some(other)));
+        Ok(Measured::over_seeds(&reading.name, &words, &values, &unit))
+    }
+
+    /// Finds the policy and world, or the place of a sweep, that a part names.
+    fn who(&self, label: &'p str, world: Option<&str>) -> Result<Who<'p>, PaperError> {
+        let paper = self.paper;
+        let found = match label.split_once(':') {
+            None => world.and_then(|world| paper.world(world)).map(|world| Who::Label(world, label)),
+            Some((sweep, place)) => paper.sweep(sweep).and_then(|sweep| {
+                let world = paper.world(&sweep.world)?;
+                let (label, value) = place.split_once('@')?;
+                if value == "best" {
+                    return Some(Who::Best(world, sweep, label));
+                }
+                let text = |known: &toml::Value| match known {
+                    toml::Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                let same = |known: &&toml::Value| {
+                    let numbers = text(known).parse::<f64>().ok().zip(value.parse::<f64>().ok());
+                    text(known) == value || numbers.is_some_and(|(one, two)| one == two)
+                };
+                sweep.values.iter().find(same).map(|value| Who::At(world, sweep, label, value))
+            }),
+        };
+        found.ok_or_else(|| self.wrong(format!("there is no policy, world or value as in {label:?}")))
+    }
+
+    /// Requests the run of a policy. For the best place of a sweep it is the run with the lowest mean of the metric.
+    /// The text names the best place; empty otherwise.
+    fn run(
+        &mut self,
+        who: Who<'p>,
+        metric: Metric,
+        reading: &'p ReadingSpec,
+        seeds: Option<Seeds>,
+    ) -> Result<(RunId, String), PaperError> {
+        let reading = self.applied(reading, who.world());
+        match who {
+            Who::Label(world, label) => {
+                let seeds = seeds.unwrap_or_else(|| self.runs.seeds(world));
+                Ok((self.runs.run(world, label, reading, None, seeds)?, String::new()))
+            }
+            Who::At(world, sweep, label, value) => {
+                let seeds = seeds.unwrap_or_else(|| self.runs.seeds(world));
+                Ok((self.runs.run(world, label, reading, Some(Place { sweep, value }), seeds)?, String::new()))
+            }
+            Who::Best(world, sweep, label) => {
+                let seeds = seeds.unwrap_or_else(|| self.runs.seeds(world));
+                let mut best: Option<(f64, RunId, String)> = None;
+                for value in self.values_of(sweep) {
+                    let id = self.runs.run(world, label, reading, Some(Place { sweep, value }), seeds)?;
+                    let values = self.runs.values(id, metric, is_cut(self.paper, reading));
+                    let mean = mean(&values).unwrap_or(f64::NAN);
+                    if best.as_ref().is_none_or(|(lowest, ..)| mean < *lowest) {
+                        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                        best = Some((mean, id, format!(", at {} = {value}", sweep.variable)));
+                    }
+                }
+                best.map(|(_, id, text)| (id, text)).ok_or_else(|| self.wrong("a sweep needs values".to_owned()))
+            }
+        }
+    }
+
+    /// Returns the values of a sweep in this size of the simulations.
+    pub fn values_of(&self, sweep: &'p SweepSpec) -> Vec<&'p toml::Value> {
+        let quick = self.runs.size() != crate::runs::Size::Full && !sweep.quick.is_empty();
+        if quick { sweep.quick.iter().collect() } else { sweep.values.iter().collect() }
+    }
+
+    /// Returns the reading that applies in a world: the base reading in worlds that a reading leaves out.
+    fn applied(&self, reading: &'p ReadingSpec, world: &WorldSpec) -> &'p ReadingSpec {
+        let left_out = |part: &&ReadingSpec| !part.worlds.is_empty() && !part.worlds.contains(&world.name);
+        let leaves_out = chain(self.paper, reading).iter().all(left_out);
+        if leaves_out { self.paper.base().unwrap_or(reading) } else { reading }
+    }
+
+    /// Returns a metric on each seed.
+    pub(crate) fn values(
+        &mut self,
+        world: &'p WorldSpec,
+        label: &'p str,
+        reading: &'p ReadingSpec,
+        metric: Metric,
+    ) -> Result<Vec<f64>, PaperError> {
+        Ok(self.measure(Who::Label(world, label), metric, reading, None)?.0)
+    }
+
+    fn measure(
+        &mut self,
+        who: Who<'p>,
+        metric: Metric,
+        reading: &'p ReadingSpec,
+        seeds: Option<Seeds>,
+    ) -> Result<(Vec<f64>, String), PaperError> {
+        let cut = is_cut(self.paper, self.applied(reading, who.world()));
+        let (id, place) = self.run(who, metric, reading, seeds)?;
+        Ok((self.runs.values(id, metric, cut), place))
+    }
+
+    /// Returns the run of a policy under a reading, on the usual seeds.
+    ///
+    /// # Errors
+    /// If the run is not valid.
+    pub fn run_of(
+        &mut self,
+        world: &'p WorldSpec,
+        label: &'p str,
+        reading: &'p ReadingSpec,
+        place: Option<Place<'p>>,
+    ) -> Result<RunId, PaperError> {
+        let reading = self.applied(reading, world);
+        let seeds = self.runs.seeds(world);
+        self.runs.run(world, label, reading, place, seeds)
+    }
+
+    fn words(&self, metric: Metric, who: Who<'p>, best: &str, other: Option<Who<'p>>) -> String {
+        let paper = self.paper;
+        let mut text = format!("{} under {}", metric.words(), who.name(paper));
+        if let Some(other) = other {
+            let same = matches!((who, other), (Who::Label(..), Who::Label(..)));
+            text += &match other {
+                Who::Best(..) => format!(" compared with the lowest of the sweep{best}"),
+                _ if same && who.label() == other.label() => {
+                    format!(" compared with {}", other.world().words)
+                }
+                _ => format!(" compared with {}", other.name(paper)),
+            };
+        } else {
+            text += best;
+        }
+        let world = &who.world().words;
+        if world.is_empty() { text } else { format!("{text}, {world}") }
+    }
+
+    /// Returns the points of curves that a claim states, measured under the base reading.
+    ///
+    /// # Errors
+    /// If a run is not valid.
+    pub fn points(&mut self, spec: &'p ClaimSpec) -> Result<Vec<CurvePoint>, PaperError> {
+        let Some(base) = self.paper.base() else { return Ok(Vec::new()) };
+        let mut points = Vec::new();
+        for part in spec.part.iter().filter(|part| part.against.is_none()) {
+            let Some(Ok(metric)) = part.metric.as_deref().map(str::parse::<Metric>) else { continue };
+            let stated = part.near.or(part.at_least).or(part.at_most).or(part.above).or(part.below);
+            let (quantity, at, share) = match (metric, stated) {
+                (Metric::Share(quantity, at, None), Some(share)) => (quantity, at, share / 100.0),
+                (Metric::Quantile(quantity, share, None), Some(at)) => (quantity, at, share),
+                _ => continue,
+            };
+            let (Some(label), Some(world)) = (&part.policy, part.world.as_deref().and_then(|it| self.paper.world(it)))
+            else {
+                continue;
+            };
+            let share_at = self.values(world, label, base, Metric::Share(quantity, at, None))?;
+            let at_share = self.values(world, label, base, Metric::Quantile(quantity, share.clamp(0.0, 1.0), None))?;
+            let finite = |values: Vec<f64>| mean(&values).filter(|mean| mean.is_finite());
+            points.push(CurvePoint {
+                claim: spec.id.clone(),
+                curve: self.paper.policy(label).map_or_else(|| label.clone(), |policy| policy.name.clone()),
+                quantity: quantity.words().to_owned(),
+                at,
+                share,
+                reading: base.name.clone(),
+                measured_share: finite(share_at).map(|share| share / 100.0),
+                measured_at: finite(at_share),
+            });
+        }
+        Ok(points)
+    }
+
+    fn wrong(&self, message: String) -> PaperError {
+        PaperError::Data { file: format!("paper {}", self.paper.key), message }
+    }
+}
+
+impl<'p> Who<'p> {
+    fn world(self) -> &'p WorldSpec {
+        match self {
+            Who::Label(world, _) | Who::At(world, ..) | Who::Best(world, ..) => world,
+        }
+    }
+
+    fn label(self) -> &'p str {
+        match self {
+            Who::Label(_, label) | Who::At(_, _, label, _) | Who::Best(_, _, label) => label,
+        }
+    }
+
+    /// Returns the policy's name, with the value of the sweep.
+    fn name(self, paper: &Paper) -> String {
+        let name = paper.policy(self.label()).map_or_else(|| self.label().to_owned(), |policy| policy.name.clone());
+        match self {
+            Who::At(_, sweep, _, value) => {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                format!("{name} with {} = {value}", sweep.variable)
+            }
+            _ => name,
+        }
+    }
+}
+
+/// Returns whether a reading counts only the jobs that had finished when arrivals stopped.
+pub fn is_cut(paper: &Paper, reading: &ReadingSpec) -> bool {
+    chain(paper, reading).iter().filter_map(|part| part.cut).next_back().unwrap_or(false)
+}
+
+/// Compares two values.
+pub fn compared(measure: Option<Measure>, one: f64, other: f64) -> f64 {
+    match measure {
+        None | Some(Measure::Change) => 100.0 * (one / other - 1.0),
+        Some(Measure::Gain) => 100.0 * (1.0 - one / other),
+        Some(Measure::Difference) => one - other,
+        Some(Measure::Ratio) => one / other,
+    }
+}
+
+/// Returns the unit of a comparison.
+pub fn compared_unit(measure: Option<Measure>, metric: Metric, time: &str) -> String {
+    match measure {
+        None | Some(Measure::Change | Measure::Gain) => "%".to_owned(),
+        Some(Measure::Difference) if metric.unit(time) == "%" => "percentage points".to_owned(),
+        Some(Measure::Difference) => metric.unit(time),
+        Some(Measure::Ratio) => "times".to_owned(),
+    }
+}

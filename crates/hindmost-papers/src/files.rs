@@ -1,0 +1,148 @@
+//! The files of a reproduction beside its pages: claims and jobs as CSV and Parquet.
+//!
+//! `claims.csv` has a row for each claim, part and reading: `claim`, `part` (from 0), `figure`, `section`, `abstract`
+//! (`true` or `false`), `reading`, `value` (in words), `mean`, `ci_low`, `ci_high`, `unit`, `low`, `high` (limits of the
+//! rule), `whole_interval`, `holds` (the part under this reading), `claim_holds` (all parts under this reading),
+//! `verdict` and `claimed`. Claims that were not run have one row without numbers. Numbers that do not exist are `NaN`.
+//!
+//! `jobs.csv` has a row for each job of the simulations under the base reading and under the readings that were named:
+//! `world`, `reading`, `policy`, `seed`, `job`, `arrival`, `start`, `finish`, `flowtime`, `running_time`, `resource`,
+//! `tasks`, `attempts`.
+
+use std::io;
+use std::path::Path;
+
+use hindmost_core::reproduction::{Claim, Expected, Figure, Measured};
+use hindmost_sim::records::{Format, Kind, Value, write_table};
+
+use crate::reproduce::Made;
+
+const CLAIM_COLUMNS: [(&str, Kind); 18] = [
+    ("claim", Kind::Text),
+    ("part", Kind::Count),
+    ("figure", Kind::Text),
+    ("section", Kind::Text),
+    ("abstract", Kind::Text),
+    ("reading", Kind::Text),
+    ("value", Kind::Text),
+    ("mean", Kind::Seconds),
+    ("ci_low", Kind::Seconds),
+    ("ci_high", Kind::Seconds),
+    ("unit", Kind::Text),
+    ("low", Kind::Seconds),
+    ("high", Kind::Seconds),
+    ("whole_interval", Kind::Text),
+    ("holds", Kind::Text),
+    ("claim_holds", Kind::Text),
+    ("verdict", Kind::Text),
+    ("claimed", Kind::Text),
+];
+
+const JOB_COLUMNS: [(&str, Kind); 13] = [
+    ("world", Kind::Text),
+    ("reading", Kind::Text),
+    ("policy", Kind::Text),
+    ("seed", Kind::Count),
+    ("job", Kind::Text),
+    ("arrival", Kind::Seconds),
+    ("start", Kind::Seconds),
+    ("finish", Kind::Seconds),
+    ("flowtime", Kind::Seconds),
+    ("running_time", Kind::Seconds),
+    ("resource", Kind::Seconds),
+    ("tasks", Kind::Count),
+    ("attempts", Kind::Count),
+];
+
+/// Writes `claims` and, if the jobs were requested, `jobs` to a folder, each as CSV and as Parquet.
+///
+/// # Errors
+/// If a file cannot be written; the message names the path.
+pub fn write(folder: &Path, made: &Made) -> io::Result<()> {
+    for format in [Format::Csv, Format::Parquet] {
+        write_table(folder, "claims", format, &CLAIM_COLUMNS, |write| claims(made, write))?;
+        if !made.jobs.is_empty() {
+            write_table(folder, "jobs", format, &JOB_COLUMNS, |write| jobs(made, write))?;
+        }
+    }
+    Ok(())
+}
+
+type Write<'a> = &'a mut dyn FnMut(&[Value<'_>]) -> io::Result<()>;
+
+fn word(is: bool) -> &'static str {
+    if is { "true" } else { "false" }
+}
+
+fn claims(made: &Made, write: Write<'_>) -> io::Result<()> {
+    for (figure, claim) in made.reproduction.claims() {
+        if claim.readings.is_empty() {
+            claim_row(figure, claim, 0, claim.expected, None, write)?;
+        }
+        let main = (claim.expected, &claim.readings);
+        let parts = std::iter::once(main).chain(claim.also.iter().map(|part| (part.expected, &part.readings)));
+        for (at, (expected, readings)) in parts.enumerate() {
+            for measured in readings {
+                claim_row(figure, claim, at as u64, expected, Some(measured), write)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn claim_row(
+    figure: &Figure,
+    claim: &Claim,
+    part: u64,
+    expected: Expected,
+    measured: Option<&Measured>,
+    write: Write<'_>,
+) -> io::Result<()> {
+    let reading = measured.map_or("", |one| one.reading.as_str());
+    let number = |number: Option<f64>| Value::Seconds(number.unwrap_or(f64::NAN));
+    let interval = measured.and_then(|one| one.ci95);
+    write(&[
+        Value::Text(&claim.id),
+        Value::Count(part),
+        Value::Text(&figure.name),
+        Value::Text(&claim.section),
+        Value::Text(word(claim.in_abstract)),
+        Value::Text(reading),
+        Value::Text(measured.map_or("", |one| one.value.as_str())),
+        number(measured.and_then(|one| one.mean)),
+        number(interval.map(|ends| ends[0])),
+        number(interval.map(|ends| ends[1])),
+        Value::Text(measured.map_or("", |one| one.unit.as_str())),
+        number(expected.low),
+        number(expected.high),
+        Value::Text(word(expected.whole_interval)),
+        Value::Text(measured.map_or("", |one| word(one.holds))),
+        Value::Text(claim.holds_under(reading).map_or("", word)),
+        Value::Text(&claim.verdict.short(claim.readings.len())),
+        Value::Text(&claim.claimed),
+    ])
+}
+
+fn jobs(made: &Made, write: Write<'_>) -> io::Result<()> {
+    for run in &made.jobs {
+        for job in run.jobs.iter() {
+            let result = &job.result;
+            write(&[
+                Value::Text(&run.world),
+                Value::Text(&run.reading),
+                Value::Text(&run.policy),
+                Value::Count(run.seed),
+                Value::Text(&job.name),
+                Value::Seconds(result.arrival),
+                Value::Seconds(result.start),
+                Value::Seconds(result.finish),
+                Value::Seconds(result.flowtime()),
+                Value::Seconds(result.running_time()),
+                Value::Seconds(result.resource),
+                Value::Count(result.tasks),
+                Value::Count(result.attempts),
+            ])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,375 @@
+//! Makes the reproduction of a paper: plans, simulates, judges and summarises.
+
+use hindmost_core::reproduction::{Claim, Coverage, Figure, Reproduction, Status, Verdict};
+use hindmost_math::suggest::did_you_mean;
+use hindmost_sim::experiment::Execution;
+
+use crate::answer::answer;
+use crate::data::{ClaimSpec, FigureSpec, Paper, PaperError, ReadingSpec};
+use crate::evaluate::Evaluator;
+use crate::metric::JobRow;
+use crate::runs::{Runs, Seeds, Size};
+use crate::search;
+
+/// Number of seeds of the abstract's claims under the base reading and under the best joint reading.
+pub const HEADLINE_SEEDS: u32 = 20;
+
+/// What to reproduce of a paper.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The size of the simulations.
+    pub size: Size,
+    /// Ids of the figures; empty: all.
+    pub figures: Vec<String>,
+    /// Ids of the claims; empty: all.
+    pub claims: Vec<String>,
+    /// Names of the readings besides the base reading; empty: all.
+    pub readings: Vec<String>,
+    /// Number of seeds of every simulation; `None`: the paper's, and [`HEADLINE_SEEDS`] for the abstract's claims.
+    pub seeds: Option<u32>,
+    /// Whether to return the jobs of the simulations, too.
+    pub jobs: bool,
+}
+
+impl Default for Selection {
+    fn default() -> Selection {
+        Selection { size: Size::Full, figures: Vec::new(), claims: Vec::new(), readings: Vec::new(), seeds: None, jobs: false }
+    }
+}
+
+/// The jobs of one simulation.
+#[derive(Clone, Debug)]
+pub struct JobsOfRun {
+    /// Name of the world.
+    pub world: String,
+    /// Name of the reading.
+    pub reading: String,
+    /// The policy as it is written on the command line.
+    pub policy: String,
+    /// The seed.
+    pub seed: u64,
+    /// The jobs in the order of arrival.
+    pub jobs: std::sync::Arc<Vec<JobRow>>,
+}
+
+/// A reproduction with the jobs of its simulations.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The claims, measured values and verdicts.
+    pub reproduction: Reproduction,
+    /// The jobs of the simulations under the base reading and under the readings that were named; empty unless they
+    /// were requested.
+    pub jobs: Vec<JobsOfRun>,
+}
+
+/// What a selection includes.
+struct Chosen<'p> {
+    figures: Vec<(&'p FigureSpec, Vec<&'p ClaimSpec>)>,
+    readings: Vec<&'p ReadingSpec>,
+    /// Whether everything of the paper is included.
+    everything: bool,
+}
+
+/// Returns the number of simulations that [`reproduce`] makes, approximately: how many seeds the best joint reading
+/// needs is known only during the reproduction. Each simulation advances the execution's progress by 1.
+///
+/// # Errors
+/// As [`reproduce`].
+pub fn simulations(paper: &Paper, selection: &Selection) -> Result<u64, PaperError> {
+    let chosen = choose(paper, selection)?;
+    let mut runs = Runs::new(paper, selection.size, selection.seeds);
+    figures(paper, &mut runs, &chosen)?;
+    let screened = runs.left();
+    let base = chosen.readings.first().copied();
+    if let (Some(base), Some(count)) = (base, headline_count(selection, &chosen)) {
+        let before = runs.left();
+        measure_again(paper, &mut runs, &chosen, base, Seeds { first: 1, count })?;
+        let extra = runs.left() - before;
+        return Ok(screened + 2 * extra);
+    }
+    Ok(screened)
+}
+
+/// Reproduces a paper, or a part of it. `execution.output` is ignored.
+///
+/// # Errors
+/// If the selection names something that the paper does not have, if the paper's data are not valid, or if a simulation
+/// fails or is interrupted.
+pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>) -> Result<Made, PaperError> {
+    let chosen = choose(paper, selection)?;
+    let mut runs = Runs::new(paper, selection.size, selection.seeds);
+    figures(paper, &mut runs, &chosen)?;
+    if selection.jobs {
+        jobs(paper, &mut runs, &chosen, selection)?;
+    }
+    runs.execute(execution)?;
+    let mut made = figures(paper, &mut runs, &chosen)?;
+    let jobs = if selection.jobs { jobs(paper, &mut runs, &chosen, selection)? } else { Vec::new() };
+
+    let all = |figures: &[Figure]| -> Vec<Claim> {
+        figures.iter().flat_map(|figure| figure.claims.iter().cloned()).collect()
+    };
+    let mut readings = search::readings(&all(&made), &chosen.readings);
+    let found = search::search(&all(&made), &readings);
+    let (mut headline_seeds, mut fresh_seeds) = (Vec::new(), Vec::new());
+    if let (Some(base), Some(count)) = (chosen.readings.first().copied(), headline_count(selection, &chosen)) {
+        let many = Seeds { first: 1, count };
+        let best = found.as_ref().and_then(|found| paper.reading(&found.best)).filter(|best| best.name != base.name);
+        // The seeds of the search are 1, 2, …; the fresh ones follow them.
+        let fresh = Seeds { first: 1 + u64::from(screening_seeds(paper, &runs)), count };
+        measure_again(paper, &mut runs, &chosen, base, many)?;
+        if let Some(best) = best {
+            measure_again(paper, &mut runs, &chosen, best, fresh)?;
+        }
+        runs.execute(execution)?;
+        let under_base = measure_again(paper, &mut runs, &chosen, base, many)?;
+        let under_best = match best {
+            Some(best) => measure_again(paper, &mut runs, &chosen, best, fresh)?,
+            None => Vec::new(),
+        };
+        headline_seeds = if under_base.is_empty() { Vec::new() } else { many.list() };
+        fresh_seeds = if under_best.is_empty() { Vec::new() } else { fresh.list() };
+        for claim in made.iter_mut().flat_map(|figure| &mut figure.claims) {
+            if let Some((_, measured)) = under_base.iter().find(|(id, _)| *id == claim.id) {
+                *claim = with_measured(claim, measured);
+            }
+            if let Some((_, measured)) = under_best.iter().find(|(id, _)| *id == claim.id) {
+                claim.confirmed.clone_from(measured);
+            }
+        }
+        readings = search::readings(&all(&made), &chosen.readings);
+    }
+    let claims = all(&made);
+    let factors = search::factors(paper, &claims, &chosen.readings);
+    let seeds = Seeds { first: 1, count: screening_seeds(paper, &runs) }.list();
+    let quick = selection.size != Size::Full;
+    let reproduction = Reproduction {
+        paper: paper.key.clone(),
+        title: paper.title.clone(),
+        command: command(paper, selection),
+        minutes: paper.minutes.filter(|_| chosen.everything && !quick && selection.seeds.is_none()),
+        quick,
+        seeds,
+        headline_seeds,
+        fresh_seeds,
+        answer: answer(paper, &claims, &readings, found.as_ref(), &factors),
+        coverage: coverage(&claims),
+        notes: paper.notes.clone(),
+        readings,
+        search: found,
+        factors,
+        figures: made,
+    };
+    Ok(Made { reproduction, jobs })
+}
+
+/// Returns how many seeds the abstract's claims have if they have more than the others.
+fn headline_count(selection: &Selection, chosen: &Chosen<'_>) -> Option<u32> {
+    let in_abstract = chosen.figures.iter().flat_map(|(_, claims)| claims).any(|claim| claim.in_abstract);
+    (selection.size == Size::Full && selection.seeds.is_none() && in_abstract).then_some(HEADLINE_SEEDS)
+}
+
+fn screening_seeds(paper: &Paper, runs: &Runs<'_>) -> u32 {
+    // The worlds of the abstract's claims have the paper's usual number of seeds.
+    runs.seeds(&crate::data::WorldSpec { seeds: paper.seeds, ..crate::data::WorldSpec::default() }).count
+}
+
+/// Returns a claim with other values under the readings of `measured`: that of the main part, then those of the others.
+fn with_measured(claim: &Claim, measured: &[hindmost_core::reproduction::Measured]) -> Claim {
+    use hindmost_core::reproduction::Part;
+    let put = |part: &Part, new: Option<&hindmost_core::reproduction::Measured>| {
+        let mut readings = part.readings.clone();
+        if let Some(new) = new
+            && let Some(place) = readings.iter_mut().find(|one| one.reading == new.reading)
+        {
+            *place = new.clone();
+        }
+        Part::judge(part.expected, readings)
+    };
+    let main = put(&Part { expected: claim.expected, readings: claim.readings.clone() }, measured.first());
+    let also = claim.also.iter().enumerate().map(|(at, part)| put(part, measured.get(at + 1))).collect();
+    let judged = Claim::judge(&claim.id, &claim.claimed, &claim.section, main, also, claim.comment.as_str());
+    Claim {
+        quote: claim.quote.clone(),
+        in_abstract: claim.in_abstract,
+        of_baseline: claim.of_baseline,
+        status: claim.status,
+        confirmed: claim.confirmed.clone(),
+        ..judged
+    }
+}
+
+/// The values of claims measured again: id and the value of each part.
+type Again = Vec<(String, Vec<hindmost_core::reproduction::Measured>)>;
+
+/// Measures the abstract's simulated claims under a reading on other seeds.
+fn measure_again<'p>(
+    paper: &'p Paper,
+    runs: &mut Runs<'p>,
+    chosen: &Chosen<'p>,
+    reading: &'p ReadingSpec,
+    seeds: Seeds,
+) -> Result<Again, PaperError> {
+    let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
+    let mut again = Again::new();
+    let claims = chosen.figures.iter().flat_map(|(_, claims)| claims);
+    for claim in claims.filter(|claim| claim.in_abstract && claim.part.iter().all(|part| part.metric.is_some())) {
+        let mut values = Vec::new();
+        for part in &claim.part {
+            let mut measured = evaluator.under(part, reading, Some(seeds))?;
+            let expected = part.expected().unwrap_or(hindmost_core::reproduction::Expected::at_least(f64::NAN));
+            measured.holds = expected.accepts(measured.mean, measured.ci95);
+            values.push(measured);
+        }
+        if !values.is_empty() {
+            again.push((claim.id.clone(), values));
+        }
+    }
+    Ok(again)
+}
+
+/// Makes the figures with the results that are there.
+fn figures<'p>(paper: &'p Paper, runs: &mut Runs<'p>, chosen: &Chosen<'p>) -> Result<Vec<Figure>, PaperError> {
+    let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
+    let mut made = Vec::with_capacity(chosen.figures.len());
+    for (spec, claims) in &chosen.figures {
+        let (mut judged, mut points, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+        for claim in claims {
+            judged.push(evaluator.claim(claim)?);
+            points.extend(evaluator.points(claim)?);
+        }
+        for table in &spec.table {
+            tables.push(evaluator.table(table)?);
+        }
+        made.push(Figure {
+            id: spec.id.clone(),
+            name: spec.name.clone(),
+            about: spec.about.clone(),
+            claims: judged,
+            points,
+            tables,
+        });
+    }
+    Ok(made)
+}
+
+/// Returns the jobs of all worlds and policies that the chosen claims name, under the base reading and the readings
+/// that were named.
+fn jobs<'p>(
+    paper: &'p Paper,
+    runs: &mut Runs<'p>,
+    chosen: &Chosen<'p>,
+    selection: &Selection,
+) -> Result<Vec<JobsOfRun>, PaperError> {
+    let mut who: Vec<(&'p str, &'p str)> = Vec::new();
+    for part in chosen.figures.iter().flat_map(|(_, claims)| claims).flat_map(|claim| &claim.part) {
+        let labels = [(&part.policy, &part.world), (&part.against, &part.world), (&part.against, &part.against_world)];
+        for (label, world) in labels {
+            if let (Some(label), Some(world)) = (label.as_deref(), world.as_deref())
+                && !label.contains(':')
+                && !who.contains(&(world, label))
+            {
+                who.push((world, label));
+            }
+        }
+    }
+    let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
+    let mut all = Vec::new();
+    let named = |at: usize, reading: &ReadingSpec| at == 0 || selection.readings.contains(&reading.name);
+    for (_, reading) in chosen.readings.iter().enumerate().filter(|(at, reading)| named(*at, reading)) {
+        for (world_name, label) in &who {
+            let Some(world) = paper.world(world_name) else { continue };
+            let id = evaluator.run_of(world, label, reading, None)?;
+            let rows = evaluator.runs.rows(id, false);
+            let seeds = evaluator.runs.seeds_of(id).to_vec();
+            let policy = evaluator.runs.policy_of(id);
+            all.extend(rows.into_iter().zip(seeds).map(|(jobs, seed)| JobsOfRun {
+                world: (*world_name).to_owned(),
+                reading: reading.name.clone(),
+                policy: policy.clone(),
+                seed,
+                jobs,
+            }));
+        }
+    }
+    Ok(all)
+}
+
+/// Applies a selection.
+fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, PaperError> {
+    fn unknown<'a>(paper: &str, what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> PaperError {
+        let near = did_you_mean(name, known.clone());
+        let all: Vec<&str> = known.collect();
+        PaperError::Unknown(format!("{paper} has no {what} {name:?}{near}; it has {}", all.join(", ")))
+    }
+    for id in &selection.figures {
+        let known = paper.figure.iter().map(|figure| figure.id.as_str());
+        if !known.clone().any(|known| known == id) {
+            return Err(unknown(&paper.key, "figure", id, known));
+        }
+    }
+    for id in &selection.claims {
+        let known = paper.claim.iter().map(|claim| claim.id.as_str());
+        if !known.clone().any(|known| known == id) {
+            return Err(unknown(&paper.key, "claim", id, known));
+        }
+    }
+    for name in &selection.readings {
+        if paper.reading(name).is_none() {
+            return Err(unknown(&paper.key, "reading", name, paper.reading.iter().map(|it| it.name.as_str())));
+        }
+    }
+    let wanted = |claim: &ClaimSpec| selection.claims.is_empty() || selection.claims.contains(&claim.id);
+    let mut figures = Vec::new();
+    for figure in &paper.figure {
+        let claims: Vec<&ClaimSpec> =
+            paper.claim.iter().filter(|claim| claim.figure == figure.id && wanted(claim)).collect();
+        let named = selection.figures.is_empty() || selection.figures.contains(&figure.id);
+        if named && (selection.claims.is_empty() || !claims.is_empty()) {
+            figures.push((figure, claims));
+        }
+    }
+    let in_size = |reading: &ReadingSpec| selection.size == Size::Full || reading.quick;
+    let readings = paper
+        .reading
+        .iter()
+        .enumerate()
+        .filter(|(at, reading)| {
+            *at == 0
+                || if selection.readings.is_empty() { in_size(reading) } else { selection.readings.contains(&reading.name) }
+        })
+        .map(|(_, reading)| reading)
+        .collect();
+    let everything = selection.figures.is_empty() && selection.claims.is_empty() && selection.readings.is_empty();
+    Ok(Chosen { figures, readings, everything })
+}
+
+fn coverage(claims: &[Claim]) -> Coverage {
+    let count = |is: fn(&Claim) -> bool| claims.iter().filter(|claim| is(claim)).count();
+    Coverage {
+        listed: claims.len(),
+        tested: count(|claim| !matches!(claim.verdict, Verdict::NotRun { .. })),
+        not_run: count(|claim| matches!(claim.verdict, Verdict::NotRun { .. })),
+        by_formula: count(|claim| claim.status == Status::Formula),
+    }
+}
+
+/// Returns the command that makes the reproduction, without `hindmost` and without `--out`.
+fn command(paper: &Paper, selection: &Selection) -> String {
+    let mut text = format!("reproduce {}", paper.key);
+    if selection.size == Size::Quick {
+        text += " --quick";
+    }
+    for (option, names) in
+        [("--figure", &selection.figures), ("--claim", &selection.claims), ("--reading", &selection.readings)]
+    {
+        for name in names {
+            let quoted = name.contains(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.".contains(letter));
+            text += &if quoted { format!(" {option} '{name}'") } else { format!(" {option} {name}") };
+        }
+    }
+    if let Some(seeds) = selection.seeds {
+        text += &format!(" --seeds {seeds}");
+    }
+    text
+}

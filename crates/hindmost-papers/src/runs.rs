@@ -1,0 +1,415 @@
+//! The simulations that claims and tables need, and their results.
+//!
+//! The evaluation of claims runs twice. In the first pass every request only records what is needed and returns no
+//! numbers. Then all simulations run in parallel. In the second pass the same requests return numbers. A simulation
+//! that several requests need runs once, and only the requested numbers of its jobs are kept.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hindmost_core::metrics::JobResult;
+use hindmost_core::time::Time;
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_sim::driver::SimulationError;
+use hindmost_sim::exact::read_exact_from;
+use hindmost_sim::experiment::{Execution, Experiment, FinishedOutput, Jobs, run_all};
+use hindmost_sim::output::Output;
+use hindmost_sim::scenario::{PolicyEntry, Scenario};
+
+use crate::data::{Paper, PaperError, ReadingSpec, Settings, SweepSpec, WorldSpec};
+use crate::metric::{JobRow, Metric, Quantity};
+
+/// The size of the simulations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// As in the paper.
+    Full,
+    /// Shorter, with fewer readings and swept values.
+    Quick,
+    /// Very short, for tests; the numbers say nothing about the paper.
+    Short,
+}
+
+/// Consecutive seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seeds {
+    /// The first seed.
+    pub first: u64,
+    /// Number of seeds.
+    pub count: u32,
+}
+
+impl Seeds {
+    /// Returns the seeds one by one.
+    pub fn list(self) -> Vec<u64> {
+        (0..u64::from(self.count)).map(|at| self.first + at).collect()
+    }
+}
+
+/// Identifies the runs of one policy in one world under one reading, on all their seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RunId(usize);
+
+/// What is kept of the jobs of a run.
+#[derive(Clone, Debug, PartialEq)]
+enum Want {
+    /// A number.
+    Metric(Metric),
+    /// Cumulative shares of jobs, from 0 to 1, for each value of a grid.
+    Shares(Quantity, Vec<f64>),
+    /// All jobs.
+    Rows,
+}
+
+/// What was kept of the jobs of a run.
+#[derive(Clone, Debug)]
+enum Kept {
+    Number(f64),
+    Shares(Vec<f64>),
+    Rows(Arc<Vec<JobRow>>),
+}
+
+struct Planned {
+    experiment: Experiment,
+    /// Requests; `true`: only jobs that had finished when arrivals stopped.
+    wants: Vec<(Want, bool)>,
+    /// What was kept for each seed, in the order of `wants`; empty before the run.
+    kept: Vec<Vec<Kept>>,
+}
+
+/// The simulations of a reproduction.
+pub struct Runs<'a> {
+    paper: &'a Paper,
+    size: Size,
+    /// Number of seeds given on the command line.
+    given_seeds: Option<u32>,
+    planned: Vec<Planned>,
+    index: HashMap<String, RunId>,
+}
+
+/// A place of a sweep: the sweep and one of its values.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The sweep.
+    pub sweep: &'a SweepSpec,
+    /// The value.
+    pub value: &'a toml::Value,
+}
+
+impl<'a> Runs<'a> {
+    /// Creates an empty plan.
+    pub fn new(paper: &'a Paper, size: Size, given_seeds: Option<u32>) -> Runs<'a> {
+        Runs { paper, size, given_seeds, planned: Vec::new(), index: HashMap::new() }
+    }
+
+    /// Returns the size of the simulations.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Returns the seeds of a world's simulations.
+    pub fn seeds(&self, world: &WorldSpec) -> Seeds {
+        let usual = world.seeds.or(self.paper.seeds).unwrap_or(5);
+        let count = match self.size {
+            Size::Full => self.given_seeds.unwrap_or(usual),
+            Size::Quick => self.given_seeds.unwrap_or(usual.min(3)),
+            Size::Short => usual.min(2),
+        };
+        Seeds { first: 1, count }
+    }
+
+    /// Requests the runs of a policy.
+    ///
+    /// # Errors
+    /// If the world, a setting or the policy is not valid.
+    pub fn run(
+        &mut self,
+        world: &WorldSpec,
+        label: &str,
+        reading: &ReadingSpec,
+        place: Option<Place<'_>>,
+        seeds: Seeds,
+    ) -> Result<RunId, PaperError> {
+        let (scenario, spec) = self.resolve(world, label, reading, place)?;
+        let text = serde_json::to_string(&scenario).unwrap_or_default();
+        let key = format!("{text}\n{spec}\n{}\n{seeds:?}", world.jobs.as_deref().unwrap_or_default());
+        if let Some(id) = self.index.get(&key) {
+            return Ok(*id);
+        }
+        let mut experiment = Experiment::of(&scenario, seeds.first)?;
+        experiment.seeds = seeds.list();
+        if let Some(file) = &world.jobs {
+            let text = self.paper.folder.text(file)?.ok_or_else(|| PaperError::Data {
+                file: file.clone(),
+                message: format!("there is no such file; world {} needs it", world.name),
+            })?;
+            let jobs = read_exact_from(text.as_bytes(), file)
+                .map_err(|error| PaperError::Data { file: file.clone(), message: error.to_string() })?;
+            experiment.jobs = Jobs::Given(Arc::new(jobs));
+        }
+        let id = RunId(self.planned.len());
+        self.planned.push(Planned { experiment, wants: Vec::new(), kept: Vec::new() });
+        self.index.insert(key, id);
+        Ok(id)
+    }
+
+    /// Returns the scenario of a run, and the policy.
+    fn resolve(
+        &self,
+        world: &WorldSpec,
+        label: &str,
+        reading: &ReadingSpec,
+        place: Option<Place<'_>>,
+    ) -> Result<(Scenario, PolicySpec), PaperError> {
+        let mut set = Vec::new();
+        add(&mut set, &world.set);
+        match self.size {
+            Size::Full => {}
+            Size::Quick => add(&mut set, &world.quick),
+            Size::Short => {
+                add(&mut set, &world.quick);
+                add(&mut set, &world.short);
+            }
+        }
+        let mut spec = self.paper.policy(label).map_or_else(|| label.to_owned(), |policy| policy.spec.clone());
+        let chain = chain(self.paper, reading);
+        for part in &chain {
+            add(&mut set, &part.set);
+        }
+        for change in chain.iter().filter_map(|part| part.policy.get(label)) {
+            add(&mut set, &change.set);
+            spec = change.spec.clone().unwrap_or(spec);
+        }
+        if let Some(place) = place {
+            add(&mut set, &place.sweep.set);
+            let value = plain(place.value);
+            for key in &place.sweep.keys {
+                let text = match (place.sweep.over, place.value.as_float().or(place.value.as_integer().map(|it| it as f64))) {
+                    (Some(over), Some(number)) => (over / number).to_string(),
+                    _ => value.clone(),
+                };
+                set.push((key.clone(), text));
+            }
+            if let Some(template) = place.sweep.specs.get(label) {
+                spec = template.replace("{}", &value);
+            }
+        }
+        // A slot of 0 means that policies decide after every event, which scenarios write by leaving the key out.
+        let slot = set.iter().rev().find(|(key, _)| key == "slot").map(|(_, text)| text.clone());
+        let no_slot = slot.is_some_and(|text| text.parse::<f64>() == Ok(0.0));
+        set.retain(|(key, text)| key != "slot" || text.parse::<f64>() != Ok(0.0));
+        let wrong = |error| PaperError::World { world: world.name.clone(), error };
+        let mut scenario = match self.paper.folder.text(&world.scenario)? {
+            Some(text) => Scenario::parse(&text, &world.scenario, std::path::Path::new("."), &set).map_err(wrong)?,
+            None => Scenario::load(&world.scenario, &set).map_err(wrong)?,
+        };
+        if no_slot {
+            scenario.slot = None;
+        }
+        let parsed: PolicySpec = spec.parse().map_err(|error| PaperError::Data {
+            file: format!("paper {}", self.paper.key),
+            message: format!("policy {spec}: {error}"),
+        })?;
+        scenario.policy = vec![PolicyEntry::from(&parsed)];
+        scenario.seeds = 1;
+        Ok((scenario, parsed))
+    }
+
+    fn position(&mut self, id: RunId, want: Want, cut: bool) -> usize {
+        let wants = &mut self.planned[id.0].wants;
+        let known = wants.iter().position(|(known, known_cut)| *known == want && *known_cut == cut);
+        known.unwrap_or_else(|| {
+            wants.push((want, cut));
+            wants.len() - 1
+        })
+    }
+
+    /// Returns a metric of each seed's run. In the first pass these are NaN.
+    pub fn values(&mut self, id: RunId, metric: Metric, cut: bool) -> Vec<f64> {
+        let at = self.position(id, Want::Metric(metric), cut);
+        let planned = &self.planned[id.0];
+        if planned.kept.is_empty() {
+            return vec![f64::NAN; planned.experiment.seeds.len()];
+        }
+        planned.kept.iter().map(|kept| match kept.get(at) {
+            Some(Kept::Number(number)) => *number,
+            _ => f64::NAN,
+        })
+        .collect()
+    }
+
+    /// Returns a metric that compares two runs on each seed. In the first pass these are NaN.
+    pub fn pair_values(&mut self, id: RunId, other: RunId, metric: Metric, cut: bool) -> Vec<f64> {
+        let (one, two) = (self.rows(id, cut), self.rows(other, cut));
+        if one.is_empty() {
+            return vec![f64::NAN; self.planned[id.0].experiment.seeds.len()];
+        }
+        one.iter().zip(&two).map(|(one, two)| metric.of_two(one, two)).collect()
+    }
+
+    /// Returns the cumulative shares of jobs, from 0 to 1, as means over seeds. Empty in the first pass.
+    pub fn shares(&mut self, id: RunId, quantity: Quantity, grid: &[f64], cut: bool) -> Vec<f64> {
+        let at = self.position(id, Want::Shares(quantity, grid.to_vec()), cut);
+        let kept = &self.planned[id.0].kept;
+        let of_seeds: Vec<&Vec<f64>> = kept
+            .iter()
+            .filter_map(|kept| match kept.get(at) {
+                Some(Kept::Shares(shares)) => Some(shares),
+                _ => None,
+            })
+            .collect();
+        let places = of_seeds.first().map_or(0, |shares| shares.len());
+        (0..places).map(|at| of_seeds.iter().map(|shares| shares[at]).sum::<f64>() / of_seeds.len() as f64).collect()
+    }
+
+    /// Returns all jobs of each seed's run. Empty in the first pass.
+    pub fn rows(&mut self, id: RunId, cut: bool) -> Vec<Arc<Vec<JobRow>>> {
+        let at = self.position(id, Want::Rows, cut);
+        self.planned[id.0].kept.iter().filter_map(|kept| match kept.get(at) {
+            Some(Kept::Rows(rows)) => Some(Arc::clone(rows)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// Returns the seeds of a run.
+    pub fn seeds_of(&self, id: RunId) -> &[u64] {
+        &self.planned[id.0].experiment.seeds
+    }
+
+    /// Returns the policy of a run as it is written on the command line.
+    pub fn policy_of(&self, id: RunId) -> String {
+        self.planned[id.0].experiment.policies.first().map_or_else(String::new, PolicySpec::to_string)
+    }
+
+    /// Returns the number of simulations that have not run: one for each run and seed.
+    pub fn left(&self) -> u64 {
+        self.planned.iter().filter(|run| run.kept.is_empty()).map(|run| run.experiment.seeds.len() as u64).sum()
+    }
+
+    /// Runs all simulations that have not run.
+    ///
+    /// # Errors
+    /// If a run fails or is interrupted.
+    pub fn execute(&mut self, execution: &Execution<'_>) -> Result<(), PaperError> {
+        let waiting: Vec<usize> =
+            (0..self.planned.len()).filter(|at| self.planned[*at].kept.is_empty()).collect();
+        // The results of a batch are in memory until its end, so batches are small. A batch has about eight runs for
+        // each thread, so that no thread is idle for long at its end.
+        let enough = 8 * execution.threads.max(1);
+        let mut from = 0;
+        while from < waiting.len() {
+            let (mut to, mut runs) = (from, 0);
+            while to < waiting.len() && runs < enough {
+                runs += self.planned[waiting[to]].experiment.seeds.len();
+                to += 1;
+            }
+            self.execute_batch(&waiting[from..to], execution)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    fn execute_batch(&mut self, batch: &[usize], execution: &Execution<'_>) -> Result<(), PaperError> {
+        let store: Store = Arc::default();
+        let experiments: Vec<Experiment> = batch.iter().map(|at| self.planned[*at].experiment.clone()).collect();
+        let wants: Vec<Arc<Vec<(Want, bool)>>> =
+            batch.iter().map(|at| Arc::new(self.planned[*at].wants.clone())).collect();
+        let open = |number: usize, _: &PolicySpec, seed: u64| -> io::Result<Option<Box<dyn FinishedOutput>>> {
+            Ok(Some(Box::new(Collector {
+                key: (number, seed),
+                horizon: experiments[number].setup.horizon.map_or(f64::INFINITY, Time::seconds),
+                wants: Arc::clone(&wants[number]),
+                jobs: Vec::new(),
+                store: Arc::clone(&store),
+            })))
+        };
+        run_all(&experiments, &Execution { output: Some(&open), ..*execution })?;
+        let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, at) in batch.iter().enumerate() {
+            let seeds = experiments[number].seeds.iter();
+            let kept: Option<Vec<Vec<Kept>>> = seeds.map(|seed| store.remove(&(number, *seed))).collect();
+            self.planned[*at].kept = kept.ok_or(SimulationError::Interrupted)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns a reading after the readings that it includes, in the order in which their changes are made.
+pub fn chain<'a>(paper: &'a Paper, reading: &'a ReadingSpec) -> Vec<&'a ReadingSpec> {
+    /// Readings that include each other in a circle are cut off at this depth.
+    const DEEPEST: usize = 16;
+    fn collect<'a>(paper: &'a Paper, reading: &'a ReadingSpec, depth: usize, into: &mut Vec<&'a ReadingSpec>) {
+        if depth < DEEPEST {
+            for included in reading.includes.iter().filter_map(|name| paper.reading(name)) {
+                collect(paper, included, depth + 1, into);
+            }
+        }
+        into.push(reading);
+    }
+    let mut all = Vec::new();
+    collect(paper, reading, 0, &mut all);
+    all
+}
+
+fn add(set: &mut Vec<(String, String)>, settings: &Settings) {
+    set.extend(settings.iter().map(|(key, value)| (key.clone(), plain(value))));
+}
+
+/// Formats a value for a setting: texts without quotes.
+fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What was kept, by number of the experiment and seed.
+type Store = Arc<Mutex<HashMap<(usize, u64), Vec<Kept>>>>;
+
+/// Collects the finished jobs of a run and keeps what is requested when the run ends.
+struct Collector {
+    key: (usize, u64),
+    /// Time at which arrivals stop; infinite if the workload has no such time.
+    horizon: f64,
+    wants: Arc<Vec<(Want, bool)>>,
+    jobs: Vec<JobRow>,
+    store: Store,
+}
+
+impl Output for Collector {
+    fn job(&mut self, name: &Arc<str>, result: &JobResult) -> io::Result<()> {
+        self.jobs.push(JobRow { name: Arc::clone(name), result: *result });
+        Ok(())
+    }
+}
+
+impl FinishedOutput for Collector {
+    fn complete(self: Box<Self>) -> io::Result<()> {
+        let mut all = self.jobs;
+        // Jobs finish in another order under each policy; rows are in the order of arrival.
+        all.sort_by(|one, other| {
+            one.result.arrival.total_cmp(&other.result.arrival).then_with(|| one.name.cmp(&other.name))
+        });
+        let in_time: Vec<JobRow> = if self.wants.iter().any(|(_, cut)| *cut) {
+            all.iter().filter(|job| job.result.finish <= self.horizon).cloned().collect()
+        } else {
+            Vec::new()
+        };
+        let mut kept = Vec::with_capacity(self.wants.len());
+        for (want, cut) in self.wants.iter() {
+            let jobs = if *cut { &in_time } else { &all };
+            kept.push(match want {
+                Want::Metric(metric) => Kept::Number(metric.of(jobs)),
+                Want::Shares(quantity, grid) => {
+                    let share = |limit: &f64| Metric::Share(*quantity, *limit, None).of(jobs) / 100.0;
+                    Kept::Shares(grid.iter().map(share).collect())
+                }
+                Want::Rows => Kept::Rows(Arc::new(jobs.clone())),
+            });
+        }
+        self.store.lock().unwrap_or_else(PoisonError::into_inner).insert(self.key, kept);
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! The papers of this crate, in their short version: its numbers say nothing about the papers.
+
+use std::sync::atomic::AtomicBool;
+
+use hindmost_core::reproduction::Status;
+use hindmost_papers::{PaperError, Selection, Size, built_in, names, reproduce};
+use hindmost_sim::driver::SimulationError;
+use hindmost_sim::experiment::Execution;
+
+use crate::made;
+
+fn short() -> Selection {
+    Selection { size: Size::Short, ..Selection::default() }
+}
+
+#[test]
+fn every_claim_has_values_and_a_rule() {
+    for name in names() {
+        let paper = built_in(name).unwrap().unwrap();
+        assert_eq!(paper.key, name);
+        let one = made(&paper, &short(), 1).unwrap().reproduction;
+        assert_eq!(one.coverage.listed, paper.claim.len());
+        assert_eq!(one.coverage.tested + one.coverage.not_run, one.coverage.listed);
+        for (_, claim) in one.claims() {
+            let runs = claim.status != Status::NotRun;
+            assert_eq!(runs, !claim.readings.is_empty(), "{}", claim.id);
+            let parts = std::iter::once(&claim.readings).chain(claim.also.iter().map(|part| &part.readings));
+            assert!(parts.flatten().all(|one| one.mean.is_some() || claim.status == Status::Formula), "{}", claim.id);
+            assert!(!claim.also.iter().any(|part| part.readings.is_empty()), "{}", claim.id);
+        }
+        for table in one.figures.iter().flat_map(|figure| &figure.tables) {
+            assert!(!table.rows.is_empty(), "{}", table.caption);
+            assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.caption);
+        }
+        assert_eq!(one, made(&paper, &short(), 3).unwrap().reproduction, "{name} depends on threads");
+    }
+}
+
+#[test]
+fn stopped_reproductions_are_errors() {
+    let paper = built_in("xu2015").unwrap().unwrap();
+    let stop = AtomicBool::new(true);
+    let execution = Execution { threads: 2, stop: &stop, progress: &|_| {}, output: None };
+    let error = reproduce(&paper, &short(), &execution).unwrap_err();
+    assert!(matches!(error, PaperError::Simulation(SimulationError::Interrupted)), "{error}");
+}
+
+#[test]
+fn the_example_of_dollymp_has_the_sums_of_the_paper() {
+    let paper = built_in("dollymp2022").unwrap().unwrap();
+    let selection = Selection { figures: vec!["2".to_owned()], ..Selection::default() };
+    let made = made(&paper, &selection, 1).unwrap().reproduction;
+    let sums: Vec<f64> = made
+        .claims()
+        .flat_map(|(_, claim)| &claim.readings)
+        .filter(|one| one.value.starts_with("sum of completion times") && one.unit == "s")
+        .filter_map(|one| one.mean)
+        .collect();
+    for sum in [46.0, 42.0, 28.0] {
+        assert!(sums.contains(&sum), "{sum}: {sums:?}");
+    }
+}

@@ -1,0 +1,312 @@
+//! A paper of three jobs, whose numbers follow by hand.
+//!
+//! One machine; jobs a, b and c of one task each arrive at times 0, 1 and 2 and take 8, 4 and 1. First come, first
+//! served: they finish at 8, 12 and 13, so the flowtimes are 8, 11 and 11. Shortest job first (nothing is interrupted):
+//! a, c, b finish at 8, 9 and 13, so the flowtimes of a, b and c are 8, 12 and 7.
+
+use std::fs;
+
+use hindmost_core::reproduction::{Status, Verdict};
+use hindmost_papers::{Folder, Paper, Selection, files};
+use tempfile::TempDir;
+
+use crate::made;
+
+const PAPER: &str = r#"
+key = "small"
+title = "A paper of three jobs"
+seeds = 1
+headline = ["both"]
+why = "The order decides."
+
+policy = [
+  { label = "fifo", name = "FIFO", spec = "fifo+none" },
+  { label = "srpt", name = "SRPT", spec = "srpt+none" },
+]
+
+[[world]]
+name = "one"
+scenario = "one.toml"
+jobs = "jobs.jsonl"
+unit = "s"
+
+[[sweep]]
+name = "machines"
+world = "one"
+variable = "machines"
+values = [1, 2]
+keys = ["cluster.machines"]
+policies = ["fifo"]
+
+[[reading]]
+name = "one machine"
+description = "There is one machine."
+
+[[reading]]
+name = "three machines"
+description = "There are three machines, so no job waits."
+factor = "machines"
+set = { "cluster.machines" = 3 }
+
+[[reading]]
+name = "the same"
+description = "Nothing changes."
+set = { "cluster.machines" = 1 }
+
+[[reading]]
+name = "SRPT as FIFO"
+description = "SRPT is FIFO."
+factor = "order"
+policy.srpt.as = "fifo+none"
+
+[[reading]]
+name = "three machines, SRPT as FIFO"
+description = "Both."
+includes = ["three machines", "SRPT as FIFO"]
+
+[[figure]]
+id = "1"
+name = "Figure 1"
+about = "Three jobs."
+
+[[figure.table]]
+kind = "means"
+caption = "Means"
+world = "one"
+policies = ["fifo", "srpt"]
+readings = ["all"]
+metrics = ["mean(flowtime)", "max(finish)"]
+
+[[figure.table]]
+kind = "shares"
+caption = "Shares"
+world = "one"
+policies = ["fifo", "srpt"]
+quantity = "flowtime"
+grid = [7, 8, 11, 12]
+
+[[figure.table]]
+kind = "sweep"
+caption = "By machines"
+sweep = "machines"
+columns = [{ metric = "mean(flowtime)", policy = "fifo" }]
+
+[[claim]]
+id = "mean"
+figure = "1"
+section = "1"
+claimed = "The mean flowtime under SRPT is 10% lower"
+part = [{ metric = "mean(flowtime)", world = "one", policy = "srpt", against = "fifo", near = -10, within = 0.001 }]
+
+[[claim]]
+id = "both"
+figure = "1"
+section = "1"
+claimed = "The mean is 10% lower at the same makespan of 13 s"
+part = [
+  { metric = "mean(flowtime)", world = "one", policy = "srpt", against = "fifo", at_most = -5 },
+  { metric = "max(finish)", world = "one", policy = "srpt", near = 13, within = 0 },
+]
+
+[[claim]]
+id = "never"
+figure = "1"
+section = "1"
+claimed = "The mean is lower, and the makespan, too"
+part = [
+  { metric = "mean(flowtime)", world = "one", policy = "srpt", against = "fifo", at_most = -5 },
+  { metric = "max(finish)", world = "one", policy = "srpt", at_most = 10 },
+]
+
+[[claim]]
+id = "baseline"
+figure = "1"
+section = "1"
+baseline = true
+claimed = "Under FIFO the mean flowtime is 5 s"
+part = [{ metric = "mean(flowtime)", world = "one", policy = "fifo", near = 5, within = 1 }]
+
+[[claim]]
+id = "pairs"
+figure = "1"
+section = "1"
+claimed = "A third of the jobs has at most 0.7 times the flowtime"
+part = [{ metric = "pairs(flowtime <= 0.7)", world = "one", policy = "srpt", against = "fifo", near = 33.3333333333, within = 0.001 }]
+
+[[claim]]
+id = "point"
+figure = "1"
+section = "1"
+claimed = "A third of the jobs finishes within 9 s under FIFO"
+part = [{ metric = "share(flowtime <= 9)", world = "one", policy = "fifo", near = 50, within = 20 }]
+
+[[claim]]
+id = "best"
+figure = "1"
+section = "1"
+claimed = "Two machines are best"
+part = [{ metric = "mean(flowtime)", policy = "machines:fifo@2", against = "machines:fifo@best", at_most = 0 }]
+
+[[claim]]
+id = "later"
+figure = "1"
+section = "1"
+claimed = "It is fast"
+not_run = "The paper gives no number."
+"#;
+
+const JOBS: &str = r#"{"job":"a","arrival":0,"phases":[{"name":"all","after":[],"demand":{"cpus":1},"mean":8,"sd":0,"tasks":[[8]]}]}
+{"job":"b","arrival":1,"phases":[{"name":"all","after":[],"demand":{"cpus":1},"mean":4,"sd":0,"tasks":[[4]]}]}
+{"job":"c","arrival":2,"phases":[{"name":"all","after":[],"demand":{"cpus":1},"mean":1,"sd":0,"tasks":[[1]]}]}
+"#;
+
+const SCENARIO: &str = r#"
+name = "one"
+knowledge = "oracle"
+cluster = { machines = 1 }
+workload = { arrival = { at_once = { jobs = 1 } }, tasks = 1, duration = 1 }
+"#;
+
+/// Writes the paper into a folder, with a change of its text.
+fn written(old: &str, new: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    assert!(PAPER.contains(old));
+    fs::write(folder.path().join("paper.toml"), PAPER.replacen(old, new, 1)).unwrap();
+    fs::write(folder.path().join("jobs.jsonl"), JOBS).unwrap();
+    fs::write(folder.path().join("one.toml"), SCENARIO).unwrap();
+    folder
+}
+
+fn load(folder: &TempDir) -> Result<Paper, String> {
+    Paper::load(Folder::Disk(folder.path().to_owned())).map_err(|error| error.to_string())
+}
+
+#[test]
+fn values_are_those_of_the_three_jobs() {
+    let folder = written("key", "key");
+    let paper = load(&folder).unwrap();
+    let made = made(&paper, &Selection::default(), 1).unwrap().reproduction;
+    let mean = |id: &str, reading: &str| made.claim(id).unwrap().under(reading).unwrap().mean.unwrap();
+    // (8 + 12 + 7) / (8 + 11 + 11) = 0.9
+    assert!((mean("mean", "one machine") + 10.0).abs() < 1e-9);
+    assert_eq!(mean("mean", "three machines"), 0.0);
+    assert_eq!(mean("mean", "SRPT as FIFO"), 0.0);
+    assert_eq!(mean("baseline", "one machine"), 10.0);
+    assert!((mean("baseline", "three machines") - 13.0 / 3.0).abs() < 1e-9);
+    // Only c's flowtime is at most 0.7 times that under FIFO: 7 against 11.
+    assert!((mean("pairs", "one machine") - 100.0 / 3.0).abs() < 1e-9);
+    assert!((mean("point", "one machine") - 100.0 / 3.0).abs() < 1e-9);
+    assert_eq!(made.figures[0].points[0].measured_at, Some(11.0));
+    assert_eq!(made.claim("best").unwrap().verdict, Verdict::Reproduced);
+    assert_eq!(made.claim("later").unwrap().status, Status::NotRun);
+    assert_eq!((made.coverage.listed, made.coverage.tested, made.coverage.not_run), (8, 7, 1));
+}
+
+#[test]
+fn joint_claims_hold_only_where_all_parts_hold() {
+    let folder = written("key", "key");
+    let made = made(&load(&folder).unwrap(), &Selection::default(), 1).unwrap().reproduction;
+    let both = made.claim("both").unwrap();
+    let held = vec!["one machine".to_owned(), "the same".to_owned()];
+    assert_eq!(both.verdict, Verdict::ReproducedUnder { readings: held });
+    // Each part of "never" holds under a reading, but both hold under none.
+    let never = made.claim("never").unwrap();
+    assert!(never.readings.iter().any(|one| one.holds) && never.also[0].readings.iter().any(|one| one.holds));
+    assert!(matches!(never.verdict, Verdict::NotReproduced { .. }));
+}
+
+#[test]
+fn the_search_counts_claims_and_calibrates_on_the_baseline() {
+    let folder = written("key", "key");
+    let made = made(&load(&folder).unwrap(), &Selection::default(), 1).unwrap().reproduction;
+    let same = made.readings.iter().find(|reading| reading.name == "the same").unwrap();
+    assert_eq!(same.same_as.as_deref(), Some("one machine"));
+    let search = made.search.as_ref().unwrap();
+    // "three machines" and its combination with FIFO have the same results: no job waits.
+    assert_eq!((search.searched, search.distinct, search.best.as_str()), (5, 3, "one machine"));
+    // mean, both, pairs, point and best hold; never and baseline do not.
+    assert_eq!((search.holds, search.of), (5, 7));
+    let calibrated = search.calibrated.as_ref().unwrap();
+    assert_eq!((calibrated.reading.as_str(), calibrated.numbers), ("three machines", 1));
+    assert!((calibrated.error - 2.0 / 3.0).abs() < 1e-9);
+    assert!(search.by_chance <= search.by_chance_p95 && search.by_chance_p95 <= 7.0);
+    assert_eq!(made.factors[0].claim, "both");
+    assert_eq!((made.factors[0].low, made.factors[0].high), (-10.000000000000002, 0.0));
+    assert!(made.answer[0].starts_with("The headline holds under the base reading"), "{:?}", made.answer);
+    assert!(made.answer[2].starts_with("The order decides. Most depends on"), "{:?}", made.answer);
+}
+
+#[test]
+fn tables_have_the_numbers_of_the_three_jobs() {
+    let folder = written("key", "key");
+    let made = made(&load(&folder).unwrap(), &Selection::default(), 1).unwrap().reproduction;
+    let table = |at: usize| serde_json::to_value(&made.figures[0].tables[at]).unwrap();
+    let means = table(0);
+    assert_eq!(means["columns"][1], "mean flowtime (s)");
+    assert_eq!(means["rows"][0][0], "FIFO, one machine");
+    assert_eq!((&means["rows"][0][1], &means["rows"][0][3]), (&10.0.into(), &13.0.into()));
+    // FIFO is the same under "the same" and "SRPT as FIFO"; so it has two rows, and SRPT three.
+    assert_eq!(means["rows"].as_array().unwrap().len(), 5);
+    assert_eq!(table(1)["rows"][1], serde_json::json!(["SRPT", 1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 1.0]));
+    let swept = table(2);
+    // Two machines: a ends at 8, b at 5, c at 6.
+    assert_eq!((&swept["rows"][0][1], &swept["rows"][1][1]), (&10.0.into(), &(16.0 / 3.0).into()));
+}
+
+#[test]
+fn a_selection_limits_claims_and_readings() {
+    let folder = written("key", "key");
+    let mut paper = load(&folder).unwrap();
+    let file = folder.path().join("mine.toml");
+    let text = "name = \"mine\"\ndescription = \"Two machines.\"\nset = { \"cluster.machines\" = 2 }\n";
+    fs::write(&file, text).unwrap();
+    let name = paper.add_reading(&file).unwrap();
+    assert!(paper.add_reading(&file).unwrap_err().to_string().contains("already"));
+    let selection =
+        Selection { claims: vec!["baseline".to_owned()], readings: vec![name], jobs: true, ..Selection::default() };
+    let made = made(&paper, &selection, 1).unwrap();
+    let reproduction = &made.reproduction;
+    assert_eq!(reproduction.command, "reproduce small --claim baseline --reading mine");
+    let names: Vec<&str> = reproduction.readings.iter().map(|reading| reading.name.as_str()).collect();
+    assert_eq!((names, reproduction.claims().count()), (vec!["one machine", "mine"], 1));
+    // a: 8, b: 1 to 5, c: 5 to 6
+    let mean = reproduction.claim("baseline").unwrap().under("mine").unwrap().mean.unwrap();
+    assert!((mean - 16.0 / 3.0).abs() < 1e-9);
+
+    let out = folder.path().join("out");
+    files::write(&out, &made).unwrap();
+    let jobs = fs::read_to_string(out.join("jobs.csv")).unwrap();
+    assert!(jobs.starts_with("world,reading,policy,seed,job,arrival,"), "{jobs}");
+    assert!(jobs.contains("\none,mine,fifo+none,1,c,2,5,6,4,1,1,1,1\n"), "{jobs}");
+    let claims = fs::read_to_string(out.join("claims.csv")).unwrap();
+    assert_eq!(claims.lines().count(), 3, "{claims}");
+    assert!(claims.contains("baseline,0,Figure 1,1,false,one machine,mean flowtime under FIFO,10,NaN,NaN,s,4,6,false,false,false,"), "{claims}");
+    for file in ["claims.parquet", "jobs.parquet"] {
+        assert!(fs::read(out.join(file)).unwrap().starts_with(b"PAR1"));
+    }
+}
+
+#[test]
+fn wrong_papers_are_errors_that_name_the_place() {
+    for (old, new, message) in [
+        ("headline = [\"both\"]", "headline = [\"bth\"]", "did you mean \"both\"?"),
+        ("figure = \"1\"", "figure = \"2\"", "there is no figure"),
+        ("metric = \"max(finish)\"", "metric = \"maximum(finish)\"", "is not a metric"),
+        ("near = -10, within = 0.001", "near = -10", "needs one rule"),
+        ("world = \"one\"\nvariable", "world = \"two\"\nvariable", "there is no world"),
+        ("includes = [\"three machines\"", "includes = [\"four machines\"", "there is no reading"),
+        ("policy.srpt.as", "policy.drf.as", "there is no policy"),
+        ("not_run = \"The paper gives no number.\"", "", "needs either parts or the reason"),
+        ("id = \"later\"", "id = \"best\"", "two claims with this id"),
+        ("seeds = 1", "seed = 1", "unknown field"),
+    ] {
+        let error = load(&written(old, new)).unwrap_err();
+        assert!(error.contains(message), "{new}: {error}");
+    }
+    let folder = written("spec = \"srpt+none\"", "spec = \"sprt+none\"");
+    let error = made(&load(&folder).unwrap(), &Selection::default(), 1).unwrap_err().to_string();
+    assert!(error.contains("sprt"), "{error}");
+    let unknown = Selection { figures: vec!["9".to_owned()], ..Selection::default() };
+    let error = made(&load(&written("key", "key")).unwrap(), &unknown, 1).unwrap_err().to_string();
+    assert!(error.contains("small has no figure \"9\"") && error.ends_with("it has 1"), "{error}");
+}

@@ -145,10 +145,16 @@ proptest! {
         kind in 0usize..3,
         series in prop::collection::vec(series(), 0..9),
         level in prop::option::of(value()),
+        stated in prop::collection::vec((0usize..9, value(), value(), prop::option::of((value(), value()))), 0..4),
     ) {
         let kind = [Kind::Steps, Kind::Plain, Kind::Marked][kind];
         let levels = level.map(|level| (level, "a level".to_owned())).into_iter().collect();
-        let chart = LineChart { about: title.clone(), title, x, y, kind, series, x_limits: None, y_limits: None, x_ticks: Vec::new(), levels };
+        let mark = |(series, x, y, near): (usize, f64, f64, Option<(f64, f64)>)| {
+            Stated { series, x, y, near: near.into_iter().map(<[f64; 2]>::from).collect(), tip: "stated".to_owned() }
+        };
+        let stated = stated.into_iter().map(mark).collect();
+        let (about, x_ticks) = (title.clone(), Vec::new());
+        let chart = LineChart { about, title, x, y, kind, series, x_limits: None, y_limits: None, x_ticks, levels, stated };
         prop_assert_eq!(sound(&chart.draw()), chart.draw().standalone());
     }
 
@@ -206,6 +212,40 @@ proptest! {
     }
 }
 
+prop_compose! {
+    fn forest_value()(value in value(), half in prop::option::of(value()), text in name(), holds: bool) -> ForestValue {
+        ForestValue { value, interval: interval(value, half), tip: text.clone(), text, holds }
+    }
+}
+
+prop_compose! {
+    fn forest_row()(
+        name in name(),
+        low in prop::option::of(value()),
+        high in prop::option::of(value()),
+        base in prop::option::of(forest_value()),
+        best in prop::option::of(forest_value()),
+        range in prop::option::of((value(), value())),
+    ) -> ForestRow {
+        let (claimed, range_tip) = (name.clone(), name.clone());
+        ForestRow { name, low, high, claimed, base, best, range: range.map(<[f64; 2]>::from), range_tip }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn forests_are_drawn_for_any_values_and_names(
+        title in name(),
+        best in prop::option::of(name()),
+        panels in prop::collection::vec((axis(), prop::collection::vec(forest_row(), 0..5)), 0..4),
+    ) {
+        let panels = panels.into_iter().map(|(axis, rows)| ForestPanel { axis, rows }).collect();
+        sound(&ForestChart { about: title.clone(), base: title.clone(), title, best, panels }.draw());
+    }
+}
+
 fn curve(name: &str, points: usize) -> Series {
     let point = |at: usize| {
         let x = at as f64 / 10.0;
@@ -226,6 +266,7 @@ fn shares(series: Vec<Series>, kind: Kind) -> LineChart {
         y_limits: Some([0.0, 1.0]),
         x_ticks: Vec::new(),
         levels: Vec::new(),
+        stated: Vec::new(),
     }
 }
 

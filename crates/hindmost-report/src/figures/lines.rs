@@ -259,11 +259,10 @@ impl LineChart {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let stated = || self.stated.iter();
         let positive = |logarithmic: bool| move |value: &f64| value.is_finite() && (!logarithmic || *value > 0.0);
-        let x =
-            self.x_limits.unwrap_or_else(|| {
-                let all = points().map(|point| point.x).chain(stated().map(|point| point.x));
-                span(all.filter(positive(self.x.logarithmic)))
-            });
+        let x = self.x_limits.unwrap_or_else(|| {
+            let all = points().map(|point| point.x).chain(stated().map(|point| point.x));
+            span(all.filter(positive(self.x.logarithmic)))
+        });
         let heights = points()
             .flat_map(|point| [Some(point.y), point.interval.map(|ends| ends[0]), point.interval.map(|ends| ends[1])]);
         let levels = self.levels.iter().map(|(level, _)| *level).chain(stated().map(|point| point.y));

@@ -128,11 +128,7 @@ impl Names {
 ///
 /// # Errors
 /// If a template is faulty, which is a defect of this crate.
-pub fn html_pages(
-    reproduction: &Reproduction,
-    several: bool,
-    again: &[Step],
-) -> Result<Vec<Page>, minijinja::Error> {
+pub fn html_pages(reproduction: &Reproduction, several: bool, again: &[Step]) -> Result<Vec<Page>, minijinja::Error> {
     let names = Names::of(reproduction, several);
     let mut pages = vec![Page { file: names.report.clone(), text: report(reproduction, &names, again)? }];
     let mut before = 0;
@@ -232,7 +228,7 @@ fn headline(first: &FirstScreen, names: &Names) -> Vec<HeadlineRow> {
         claimed: sentence(&claim.claimed),
         base: shown(&claim.base),
         best: shown(&claim.best),
-        verdict: claim.short.clone(),
+        verdict: capitalised(&claim.short),
         class: class(&claim.verdict),
     };
     first.claims.iter().map(row).collect()
@@ -288,7 +284,8 @@ fn strip(reproduction: &Reproduction, claim: &Claim) -> Strip {
         let best = reproduction.search.as_ref().map(|search| &search.best);
         let last = values.len() - 1;
         let every = last.div_ceil(MOST_DOTS - 1);
-        let is_shown = |at: usize, name: &String| at % every == 0 || at == last || [base, best].contains(&Some(name));
+        let is_shown =
+            |at: usize, name: &String| at.is_multiple_of(every) || at == last || [base, best].contains(&Some(name));
         let shown = values.iter().enumerate().filter(|(at, (_, one))| is_shown(*at, &one.reading));
         values = shown.map(|(_, value)| *value).collect();
     }

@@ -216,10 +216,7 @@ fn names_with_markup_are_shown_as_text() {
         let mut compared = compared(results);
         compared.scenario = text.to_owned();
         compared.notes = vec![text.to_owned()];
-        let pages = [
-            comparison(&compared, &[shown(&names, text), shown(&names, text)]),
-            run(&names, RunState::Failed),
-        ];
+        let pages = [comparison(&compared, &[shown(&names, text), shown(&names, text)]), run(&names, RunState::Failed)];
         let reproduced = html_pages(&hostile_reproduction(text), true, &[]).unwrap();
         for page in pages.into_iter().chain(reproduced.into_iter().map(|page| page.text)) {
             sound(&page);

@@ -1,8 +1,8 @@
 //! A reproduction for tests: two figures, claims of several parts, a search over five readings, and points of curves.
 
 use hindmost_core::reproduction::{
-    Calibrated, Cell, Claim, Coverage, CurvePoint, DataTable, Expected, Factor, Figure, Measured, Part, Plot, PlotShape,
-    Reading, Reproduction, Search, Status,
+    Calibrated, Cell, Claim, Coverage, CurvePoint, DataTable, Expected, Factor, Figure, Measured, Part, Plot,
+    PlotShape, Reading, Reproduction, Search, Status,
 };
 
 const READINGS: [&str; 5] = ["base", "oracle", "age", "late", "fair"];
@@ -24,9 +24,12 @@ fn claims() -> Vec<Claim> {
         ..Measured { mean: Some(mean), ci95: Some([mean - 1.5, mean + 1.5]), ..readings.readings[1].clone() }
     };
     let main = part(flowtime, "%", near, &[-52.0, -61.0, -33.0, -52.5, -52.0]);
-    let resource = part("mean resource usage of SCA compared with Mantri", "%", Expected::at_most(110.0), &[
-        101.0, 64.0, 130.0, 100.0, 101.0,
-    ]);
+    let resource = part(
+        "mean resource usage of SCA compared with Mantri",
+        "%",
+        Expected::at_most(110.0),
+        &[101.0, 64.0, 130.0, 100.0, 101.0],
+    );
     let again = vec![confirmed(&main, -59.0), confirmed(&resource, 66.0)];
     let comment = "The rule allows 5 percentage points | more is another claim.";
     vec![
@@ -60,7 +63,12 @@ fn claims() -> Vec<Claim> {
                 "fig2-mantri-80",
                 "Under Mantri about 80% of the jobs finish within 17 time units",
                 "IV-C",
-                part("time within which 80% finish", "time units", Expected::near(17.0, 2.0), &[7.6, 8.0, 16.0, 13.3, 7.6]),
+                part(
+                    "time within which 80% finish",
+                    "time units",
+                    Expected::near(17.0, 2.0),
+                    &[7.6, 8.0, 16.0, 13.3, 7.6],
+                ),
                 Vec::new(),
                 "",
             )
@@ -165,11 +173,14 @@ pub(crate) fn example() -> Reproduction {
                     point("Mantri", 17.0, 8.25, 0.96, "base"),
                     point("SCA", 6.0, 4.44, 0.92, "base"),
                 ],
-                tables: vec![cumulative(), DataTable::new(
-                    "Numbers < 3",
-                    vec!["σ".to_owned(), "|c|".to_owned()],
-                    vec![vec![Cell::from("no backup"), Cell::from(f64::NAN)]],
-                )],
+                tables: vec![
+                    cumulative(),
+                    DataTable::new(
+                        "Numbers < 3",
+                        vec!["σ".to_owned(), "|c|".to_owned()],
+                        vec![vec![Cell::from("no backup"), Cell::from(f64::NAN)]],
+                    ),
+                ],
             },
             Figure {
                 id: "3".to_owned(),

@@ -1,6 +1,8 @@
 //! What a reader sees first: the answer, the claims of the abstract, what decides them, and what was tested.
 
-use hindmost_core::reproduction::{Claim, Measured, Reproduction, Status, Verdict, number_text, rounded_text, with_unit};
+use hindmost_core::reproduction::{
+    Claim, Measured, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
+};
 
 use super::matrix::sign;
 use crate::text::counted;
@@ -147,8 +149,7 @@ pub(crate) fn first_screen(reproduction: &Reproduction) -> FirstScreen {
 
 /// Returns the details that change the headline, and a sentence that introduces them.
 fn factors(reproduction: &Reproduction) -> (String, Vec<FactorRow>) {
-    let claimed =
-        |id: &String| reproduction.claim(id).map_or_else(|| id.clone(), |claim| claim.claimed.clone());
+    let claimed = |id: &String| reproduction.claim(id).map_or_else(|| id.clone(), |claim| claim.claimed.clone());
     let first = reproduction.factors.first().map(|factor| &factor.claim);
     let one = first.filter(|first| reproduction.factors.iter().all(|factor| factor.claim == **first));
     let about = match one {

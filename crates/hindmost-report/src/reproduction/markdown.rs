@@ -75,7 +75,8 @@ fn headline(text: &mut String, first: &FirstScreen, folder: &str, names: &[Strin
     header(text, &["#", "Claimed", "Under the base reading [95% interval]", "Best joint reading", "Verdict"]);
     for claim in &first.claims {
         let link = format!("[{}]({folder}/{}.md#{})", claim.number, names[claim.figure], anchors[claim.number - 1]);
-        let cells = [&claim.claimed, &claim.base.signed(), &claim.best.signed(), &claim.short].map(|cell| escaped(cell));
+        let cells =
+            [&claim.claimed, &claim.base.signed(), &claim.best.signed(), &claim.short].map(|cell| escaped(cell));
         let _ = writeln!(text, "| {link} | {} |", cells.join(" | "));
     }
     text.push_str("\n✓ the claim holds under the reading, ✗ it does not.\n\n");
@@ -109,7 +110,10 @@ fn anchors(reproduction: &Reproduction) -> Vec<String> {
 fn numbered(reproduction: &Reproduction, tested: bool) -> Vec<(usize, usize, String, &Claim)> {
     let figures = reproduction.figures.iter().enumerate();
     let all = figures.flat_map(|(at, figure)| figure.claims.iter().map(move |claim| (at, claim)));
-    let all = all.zip(anchors(reproduction)).enumerate().map(|(at, ((figure, claim), anchor))| (at + 1, figure, anchor, claim));
+    let all = all
+        .zip(anchors(reproduction))
+        .enumerate()
+        .map(|(at, ((figure, claim), anchor))| (at + 1, figure, anchor, claim));
     all.filter(|(_, _, _, claim)| matches!(claim.verdict, Verdict::NotRun { .. }) != tested).collect()
 }
 
@@ -193,8 +197,7 @@ fn joint(text: &mut String, reproduction: &Reproduction) {
     if matrix.rows.is_empty() {
         return;
     }
-    let legend: Vec<String> =
-        matrix.claims.iter().map(|(number, id)| format!("{number} {}", escaped(id))).collect();
+    let legend: Vec<String> = matrix.claims.iter().map(|(number, id)| format!("{number} {}", escaped(id))).collect();
     let _ = writeln!(
         text,
         "A column is a simulated claim, a row is a reading. ✓ the claim holds, ✗ it does not, – it was not measured. \

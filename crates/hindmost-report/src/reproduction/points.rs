@@ -38,11 +38,7 @@ pub(crate) fn point_rows(figure: &Figure) -> Vec<[String; 8]> {
 /// Returns the points that the plot of a table shows: those whose quantity is on the horizontal axis, and whose curve is
 /// drawn. If a point was measured under several readings, it is shown with the reading that the table's caption names,
 /// or with the base reading, or with the first one.
-pub(super) fn points_on<'a>(
-    reproduction: &Reproduction,
-    figure: &'a Figure,
-    table: &DataTable,
-) -> Vec<&'a CurvePoint> {
+pub(super) fn points_on<'a>(reproduction: &Reproduction, figure: &'a Figure, table: &DataTable) -> Vec<&'a CurvePoint> {
     let Some(plot) = table.plot.as_ref().filter(|plot| plot.shape == PlotShape::CumulativeRows) else {
         return Vec::new();
     };

@@ -104,7 +104,9 @@ fn factors_of_several_claims_name_them() {
     let other = Factor { claim: "fig2-sda-flowtime".to_owned(), ..example.factors[0].clone() };
     example.factors.push(other);
     let page = markdown(&example, "xu2015.md");
-    for part in ["| Detail | Claim | Base reading |", "| knowledge | SDA reduces the mean flowtime by nearly 60% against"] {
+    for part in
+        ["| Detail | Claim | Base reading |", "| knowledge | SDA reduces the mean flowtime by nearly 60% against"]
+    {
         assert!(page.contains(part), "{part}\n{page}");
     }
     let text = text(&example, 200);
@@ -198,6 +200,11 @@ fn text_fits_the_terminal() {
     let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("mean flowtime of SCA compared with Mantri: ✗ −52%"), "{narrow}");
     assert!(words.contains("not run: the trace is not public"), "{narrow}");
+}
+
+#[test]
+fn a_small_text_is_unchanged() {
+    insta::assert_snapshot!(text(&example(), 100));
 }
 
 /// Returns a reproduction in which all texts are `text`.

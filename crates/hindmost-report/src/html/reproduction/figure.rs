@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::super::{Column, Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use super::{Names, Shown, class, shown};
 use crate::reproduction::{
-    POINT_COLUMNS, as_text, best_value, caption, capitalised, claim_table, drawn, point_rows, same_results,
+    POINT_COLUMNS, as_text, best_value, capitalised, caption, claim_table, drawn, point_rows, same_results,
 };
 use crate::text::counted;
 

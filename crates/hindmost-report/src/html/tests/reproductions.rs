@@ -52,7 +52,7 @@ fn reports_answer_before_they_list() {
         "<a href=\"figure-2.html#fig2-sca-flowtime\">SCA reduces",
         "<span class=\"bad\">✗</span> −52% [−53, −51]; mean resource usage of SCA compared with Mantri: 101% [100, 102]",
         "<span class=\"good\">✓</span> −59% [−60.5, −57.5]",
-        "reproduced under 1 of 5 readings",
+        "Reproduced under 1 of 5 readings",
         "Claims of the abstract: claimed and measured",
         "<h2>What decides it</h2>",
         "−33% (age)",

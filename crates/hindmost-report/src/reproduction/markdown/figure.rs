@@ -20,7 +20,8 @@ pub(super) fn figure_page(
     before: usize,
 ) -> String {
     let (name, paper) = (escaped(&figure.name), escaped(&reproduction.paper));
-    let mut text = format!("# {name}\n\nA part of [{paper} reproduced](../{folder}.md).\n\n{}\n\n", escaped(&figure.about));
+    let mut text =
+        format!("# {name}\n\nA part of [{paper} reproduced](../{folder}.md).\n\n{}\n\n", escaped(&figure.about));
     for plot in plots {
         picture(&mut text, plot.drawing.title(), &plot.file, &plot.caption);
     }

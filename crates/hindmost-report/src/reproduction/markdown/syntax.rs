@@ -29,6 +29,8 @@ pub(super) fn picture(text: &mut String, title: &str, file: &str, caption: &str)
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let (mut in_code, mut left) = (false, text.matches('`').count());
+    // Square brackets, such as those of intervals, can be a link only if one of these signs follows.
+    let has_link = ["](", "][", "]:"].iter().any(|link| text.contains(link));
     for letter in text.chars() {
         if letter == '`' {
             left -= 1;
@@ -38,21 +40,13 @@ pub(super) fn escaped(text: &str) -> String {
             '`' if in_code || left > 0 => in_code = !in_code,
             // A bar would end a table cell even in code.
             '|' => escaped.push('\\'),
-            '*' | '_' | '<' | '`' | '[' | ']' if !in_code => {
-                if !is_interval(letter, text) {
-                    escaped.push('\\');
-                }
-            }
+            '*' | '_' | '<' | '`' if !in_code => escaped.push('\\'),
+            '[' | ']' if has_link && !in_code => escaped.push('\\'),
             _ => {}
         }
         escaped.push(if matches!(letter, '\n' | '\r') { ' ' } else { letter });
     }
     escaped
-}
-
-/// Returns whether a bracket needs no backslash, because no round bracket follows one: then it cannot be a link.
-fn is_interval(letter: char, text: &str) -> bool {
-    matches!(letter, '[' | ']') && !text.contains("](") && !text.contains("][") && !text.contains("]:")
 }
 
 /// Returns a text as code.

@@ -19,7 +19,6 @@ mod text;
 mod wording;
 
 pub(crate) use first_screen::{FirstScreen, HeadlineRow, Value, base_value, best_value, first_screen};
-pub use forest::FOREST_FILE;
 pub(crate) use forest::{forest, forest_caption};
 pub use markdown::markdown_pages;
 pub(crate) use matrix::{Matrix, Row, matrix, search_sentences, sign};

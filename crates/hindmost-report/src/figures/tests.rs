@@ -8,6 +8,8 @@ use super::measure::{Size, width};
 use super::*;
 use crate::markup::{Element, check};
 
+mod forests;
+
 /// Names that a log may contain. They contain markup, control characters and templates, which must be shown as text.
 pub(crate) const HOSTILE: [&str; 11] = [
     "<script>alert(1)</script>",
@@ -212,40 +214,6 @@ proptest! {
     }
 }
 
-prop_compose! {
-    fn forest_value()(value in value(), half in prop::option::of(value()), text in name(), holds: bool) -> ForestValue {
-        ForestValue { value, interval: interval(value, half), tip: text.clone(), text, holds }
-    }
-}
-
-prop_compose! {
-    fn forest_row()(
-        name in name(),
-        low in prop::option::of(value()),
-        high in prop::option::of(value()),
-        base in prop::option::of(forest_value()),
-        best in prop::option::of(forest_value()),
-        range in prop::option::of((value(), value())),
-    ) -> ForestRow {
-        let (claimed, range_tip) = (name.clone(), name.clone());
-        ForestRow { name, low, high, claimed, base, best, range: range.map(<[f64; 2]>::from), range_tip }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn forests_are_drawn_for_any_values_and_names(
-        title in name(),
-        best in prop::option::of(name()),
-        panels in prop::collection::vec((axis(), prop::collection::vec(forest_row(), 0..5)), 0..4),
-    ) {
-        let panels = panels.into_iter().map(|(axis, rows)| ForestPanel { axis, rows }).collect();
-        sound(&ForestChart { about: title.clone(), base: title.clone(), title, best, panels }.draw());
-    }
-}
-
 fn curve(name: &str, points: usize) -> Series {
     let point = |at: usize| {
         let x = at as f64 / 10.0;
@@ -342,4 +310,16 @@ fn kinds_of_attempts_differ_without_colours() {
     different.sort_unstable();
     different.dedup();
     assert_eq!(different.len(), seen.len(), "{seen:?}");
+}
+
+#[test]
+fn lines_lead_from_stated_points_to_the_nearest_curve() {
+    let stated = Stated { series: 0, x: 50.0, y: 0.2, near: vec![[22.0, 0.2], [50.0, 0.39]], tip: "stated".to_owned() };
+    let chart = LineChart { stated: vec![stated], ..shares(vec![curve("none", 1000)], Kind::Plain) };
+    let text = sound(&chart.draw());
+    let (_, after) = text.split_once("<title>stated</title>").unwrap();
+    let line = after.split_once("d=\"M").unwrap().1.split_once('"').unwrap().0;
+    let numbers: Vec<&str> = line.split([' ', 'L']).collect();
+    // The nearest point lies above the stated one.
+    assert!(numbers[0] == numbers[2] && numbers[1] != numbers[3], "{line}");
 }

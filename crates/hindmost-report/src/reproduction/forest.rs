@@ -7,7 +7,7 @@ use crate::figures::{Axis, Drawing, ForestChart, ForestPanel, ForestRow, ForestV
 use crate::text::counted;
 
 /// Name of the file with the picture of the abstract's claims.
-pub const FOREST_FILE: &str = "forest.svg";
+pub(super) const FOREST_FILE: &str = "forest.svg";
 /// If fewer claims than this are drawn, further claims are drawn with them.
 const FEW: usize = 3;
 /// Largest number of panels. Values of further units are not drawn.
@@ -134,7 +134,10 @@ fn row(
     let base = reproduction.readings.first().and_then(|base| under(&base.name));
     let best = confirmed.or_else(|| reproduction.search.as_ref().and_then(|search| under(&search.best)));
     // Formulas have values under their own readings only.
-    let base = base.or_else(|| readings.first().filter(|_| best.is_none()));
+    let (what, base) = match base {
+        None if best.is_none() => ("Under another reading", readings.first()),
+        base => ("Under the base reading", base),
+    };
     let value = |what: &str, measured: &Measured| {
         let mean = measured.mean?;
         let holds = if measured.holds { "the rule holds" } else { "the rule does not hold" };
@@ -159,7 +162,7 @@ fn row(
             (None, Some(high)) => format!("claimed: below {}", limit(high)),
             (None, None) => "claimed: any value".to_owned(),
         },
-        base: base.and_then(|measured| value("Under the base reading", measured)),
+        base: base.and_then(|measured| value(what, measured)),
         best: best.and_then(|measured| value("Best joint reading", measured)),
         range: means()
             .min_by(f64::total_cmp)

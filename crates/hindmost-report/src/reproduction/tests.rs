@@ -11,23 +11,6 @@ fn markdown(reproduction: &Reproduction, file: &str) -> String {
     markdown_pages(reproduction).into_iter().find(|page| page.file == file).expect("no such page").text
 }
 
-/// Writes the pages and pictures of the example into a folder, to look at them.
-#[test]
-#[ignore = "it writes files"]
-fn example_is_written() {
-    let folder = std::path::PathBuf::from(std::env::var_os("HINDMOST_EXAMPLE").expect("no folder"));
-    let example = example();
-    std::fs::create_dir_all(folder.join("xu2015")).unwrap();
-    for picture in pictures(&example) {
-        std::fs::write(folder.join("xu2015").join(picture.file), picture.drawing.standalone()).unwrap();
-    }
-    for page in markdown_pages(&example).into_iter().chain(crate::html::html_pages(&example, false, &[]).unwrap()) {
-        std::fs::write(folder.join(page.file), page.text).unwrap();
-    }
-    std::fs::write(folder.join("text.txt"), text(&example, 110)).unwrap();
-    std::fs::write(folder.join("narrow.txt"), text(&example, 50)).unwrap();
-}
-
 #[test]
 fn each_figure_has_a_page_of_markdown() {
     let pages: Vec<String> = markdown_pages(&example()).into_iter().map(|page| page.file).collect();
@@ -350,6 +333,9 @@ fn the_forest_has_the_abstract_then_the_headline_claims() {
     ] {
         assert!(picture.contains(part), "{part}: {picture}");
     }
+    assert!(
+        forest_caption(&reproduction).contains("The values under the best joint reading are those on fresh seeds.")
+    );
     // No other claim has a number in per cent.
     assert!(!picture.contains("time units"), "{picture}");
     let mut others = example();
@@ -360,4 +346,23 @@ fn the_forest_has_the_abstract_then_the_headline_claims() {
     others.figures.clear();
     assert_eq!(forest(&others), None);
     assert!(markdown(&others, "xu2015.md").starts_with("# xu2015 reproduced"));
+}
+
+#[test]
+fn the_forest_has_a_panel_for_each_unit() {
+    let mut reproduction = example();
+    for figure in &mut reproduction.figures {
+        figure.claims.iter_mut().for_each(|claim| claim.in_abstract = true);
+    }
+    let picture = forest(&reproduction).unwrap().standalone();
+    for part in [
+        ">measured value (%)<",
+        ">measured value (time units)<",
+        ">measured value (mean durations)<",
+        "Under another reading (analysis, α = 2): 1.71 mean durations, the rule holds",
+    ] {
+        assert!(picture.contains(part), "{part}: {picture}");
+    }
+    let caption = forest_caption(&reproduction);
+    assert!(caption.ends_with("Not drawn, because nothing was measured: 1 claim of the abstract."), "{caption}");
 }

@@ -99,6 +99,13 @@ fn entities(text: &str) {
     }
 }
 
+/// Returns whether a link leads to a place in the same document or to a file in the same folder.
+fn is_beside(link: &str) -> bool {
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let plain = |part: &str| part.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
+    plain(anchor) && (file.is_empty() || file.strip_suffix(".html").is_some_and(plain)) && !link.is_empty()
+}
+
 /// Returns the text before and after a position, for messages.
 fn around(markup: &str, at: usize) -> String {
     let letters: Vec<char> = markup[..at].chars().rev().take(60).collect();
@@ -146,6 +153,7 @@ pub(crate) fn check(markup: &str) -> Vec<Element> {
             "summary",
             "ul",
             "wbr",
+            "a",
             "b",
             "li",
             "span",
@@ -159,6 +167,10 @@ pub(crate) fn check(markup: &str) -> Vec<Element> {
         ];
         assert!(known.contains(&element.name.as_str()), "<{}>", element.name);
         for (name, value) in &element.attributes {
+            if element.name == "a" && name == "href" {
+                assert!(is_beside(value), "{name}={value}");
+                continue;
+            }
             assert!(!["src", "href", "style", "action", "data"].contains(&name.as_str()), "{name}={value}");
             let outside =
                 name != "xmlns" && (value.contains("://") || (value.contains("url(") && !value.starts_with("url(#")));

@@ -24,6 +24,10 @@ const INSET: f64 = 14.0;
 const LONGEST_TICK: f64 = 90.0;
 /// The note below a picture if intervals exceed the axis.
 const CUT: &str = "An arrow at the end of an interval: it continues beyond the axis.";
+/// The entry of the legend for stated points.
+const STATED: &str = "stated in the paper's text";
+/// Radius of the ring of a stated point.
+const RING: f64 = 4.5;
 /// Number of colours of curves. Later curves use the colours again.
 const COLOURS: usize = 7;
 
@@ -71,6 +75,21 @@ impl Series {
     }
 }
 
+/// A point that is stated by somebody else, such as a point of a paper's curve in the paper's text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stated {
+    /// Index of the curve on which the point should lie.
+    pub series: usize,
+    /// Value along the horizontal axis.
+    pub x: f64,
+    /// Value along the vertical axis.
+    pub y: f64,
+    /// Points of the curve. A line leads to the one that is nearest in the picture; empty: there is no line.
+    pub near: Vec<[f64; 2]>,
+    /// Tooltip of the point.
+    pub tip: String,
+}
+
 /// A chart of several curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineChart {
@@ -94,6 +113,8 @@ pub struct LineChart {
     pub x_ticks: Vec<(f64, String)>,
     /// Values of `y` that are marked by dashed horizontal lines, with the lines' tooltips.
     pub levels: Vec<(f64, String)>,
+    /// Points that are drawn as rings in the colours of their curves, each with a line to its curve.
+    pub stated: Vec<Stated>,
 }
 
 impl LineChart {
@@ -101,8 +122,14 @@ impl LineChart {
     pub fn draw(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let mut top = heading(&mut canvas, &self.title, NARROW);
-        let names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
+        let mut names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
+        if !self.stated.is_empty() {
+            names.push(STATED);
+        }
         top = legend(&mut canvas, &names, top, NARROW, |canvas, at, x, y| {
+            if at == self.series.len() {
+                return ring(canvas, "hm-axis", (x + SAMPLE / 2.0, y));
+            }
             canvas.line(&stroke(at), (x, y), (x + SAMPLE, y));
             if self.kind == Kind::Marked {
                 mark(canvas, at, x + SAMPLE / 2.0, y);
@@ -151,6 +178,9 @@ impl LineChart {
         canvas.clipped("area", clip, |canvas| {
             for (at, series) in self.series.iter().enumerate() {
                 canvas.explained(&series.name, |canvas| self.curve(canvas, at, series, apart, edges, &place));
+            }
+            for stated in &self.stated {
+                canvas.explained(&stated.tip, |canvas| stated.draw(canvas, &place));
             }
         });
         let mut end = bottom + 2.0 * LINE + 8.0;
@@ -227,12 +257,15 @@ impl LineChart {
     /// Returns the limits of the horizontal and of the vertical axis.
     fn limits(&self) -> ([f64; 2], [f64; 2]) {
         let points = || self.series.iter().flat_map(|series| &series.points);
+        let stated = || self.stated.iter();
         let positive = |logarithmic: bool| move |value: &f64| value.is_finite() && (!logarithmic || *value > 0.0);
-        let x =
-            self.x_limits.unwrap_or_else(|| span(points().map(|point| point.x).filter(positive(self.x.logarithmic))));
+        let x = self.x_limits.unwrap_or_else(|| {
+            let all = points().map(|point| point.x).chain(stated().map(|point| point.x));
+            span(all.filter(positive(self.x.logarithmic)))
+        });
         let heights = points()
             .flat_map(|point| [Some(point.y), point.interval.map(|ends| ends[0]), point.interval.map(|ends| ends[1])]);
-        let levels = self.levels.iter().map(|(level, _)| *level);
+        let levels = self.levels.iter().map(|(level, _)| *level).chain(stated().map(|point| point.y));
         let mut y =
             self.y_limits.unwrap_or_else(|| span(heights.flatten().chain(levels).filter(positive(self.y.logarithmic))));
         // If no value is negative, the axis begins at 0 even if an interval begins below 0.
@@ -244,6 +277,35 @@ impl LineChart {
         }
         (x, y)
     }
+}
+
+impl Stated {
+    /// Draws the point as a ring, and a line to the nearest point of its curve.
+    fn draw(&self, canvas: &mut Canvas, place: &dyn Fn(f64, f64) -> (f64, f64)) {
+        if !(self.x.is_finite() && self.y.is_finite()) {
+            return;
+        }
+        let at = place(self.x, self.y);
+        let colour = format!("hm-s{}", self.series % COLOURS);
+        let distance = |other: &(f64, f64)| (other.0 - at.0).hypot(other.1 - at.1);
+        let near = self.near.iter().filter(|point| point.iter().all(|number| number.is_finite()));
+        let near = near.map(|[x, y]| place(*x, *y)).min_by(|one, other| distance(one).total_cmp(&distance(other)));
+        // The line ends at the ring; there is none if the curve passes through the ring.
+        if let Some(near) = near.filter(|near| distance(near) > RING) {
+            let part = RING / distance(&near);
+            let from = (at.0 + (near.0 - at.0) * part, at.1 + (near.1 - at.1) * part);
+            canvas.line(&format!("hm-whisker {colour}"), from, near);
+        }
+        ring(canvas, &format!("hm-ring {colour}"), at);
+    }
+}
+
+/// Draws a ring with a point in its middle.
+fn ring(canvas: &mut Canvas, class: &str, (x, y): (f64, f64)) {
+    let [left, inner, y] = [x - RING, x - 0.7, y].map(number);
+    let [radius, across] = [RING, 2.0 * RING].map(number);
+    let around = format!("a{radius} {radius} 0 1 0 {across} 0a{radius} {radius} 0 1 0 -{across} 0Z");
+    canvas.path(class, &format!("M{left} {y}{around}M{inner} {y}a.7 .7 0 1 0 1.4 0a.7 .7 0 1 0 -1.4 0Z"));
 }
 
 /// Returns the smallest and the largest value; infinities without values.
@@ -287,11 +349,16 @@ fn stroke(at: usize) -> String {
 
 /// Draws a mark in the colour and shape of curve number `at`.
 pub(super) fn mark(canvas: &mut Canvas, at: usize, x: f64, y: f64) {
+    canvas.path(&format!("hm-f{}", at % COLOURS), &mark_path(at, x, y));
+}
+
+/// Returns the path of a mark in the shape of curve number `at`.
+pub(super) fn mark_path(at: usize, x: f64, y: f64) -> String {
     let around = |points: &[(f64, f64)]| {
         let moved: Vec<(f64, f64)> = points.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
         polyline(&moved) + "Z"
     };
-    let d = match at % 5 {
+    match at % 5 {
         0 => {
             let [left, y] = [x - 3.5, y].map(number);
             format!("M{left} {y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z")
@@ -300,6 +367,5 @@ pub(super) fn mark(canvas: &mut Canvas, at: usize, x: f64, y: f64) {
         2 => around(&[(0.0, -4.0), (4.0, 3.0), (-4.0, 3.0)]),
         3 => around(&[(0.0, -4.5), (4.5, 0.0), (0.0, 4.5), (-4.5, 0.0)]),
         _ => around(&[(0.0, 4.0), (4.0, -3.0), (-4.0, -3.0)]),
-    };
-    canvas.path(&format!("hm-f{}", at % COLOURS), &d);
+    }
 }

@@ -5,6 +5,7 @@
 //! page. Text does not overlap, because its width is estimated with a wide font, and because headings, legends and
 //! labels have their own space. Curves and bars differ in colour and also in shape, dashes or hatching.
 
+mod forest;
 pub mod gantt;
 mod legend;
 mod lines;
@@ -17,7 +18,8 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-pub use lines::{Kind, LineChart, Point, Series};
+pub use forest::{ForestChart, ForestPanel, ForestRow, ForestValue};
+pub use lines::{Kind, LineChart, Point, Series, Stated};
 pub use rows::{Bar, BarChart, Dot, DotChart};
 pub(crate) use scale::raised;
 pub use scale::{Axis, Unit};

@@ -8,6 +8,8 @@ use super::measure::{Size, width};
 use super::*;
 use crate::markup::{Element, check};
 
+mod forests;
+
 /// Names that a log may contain. They contain markup, control characters and templates, which must be shown as text.
 pub(crate) const HOSTILE: [&str; 11] = [
     "<script>alert(1)</script>",
@@ -145,10 +147,16 @@ proptest! {
         kind in 0usize..3,
         series in prop::collection::vec(series(), 0..9),
         level in prop::option::of(value()),
+        stated in prop::collection::vec((0usize..9, value(), value(), prop::option::of((value(), value()))), 0..4),
     ) {
         let kind = [Kind::Steps, Kind::Plain, Kind::Marked][kind];
         let levels = level.map(|level| (level, "a level".to_owned())).into_iter().collect();
-        let chart = LineChart { about: title.clone(), title, x, y, kind, series, x_limits: None, y_limits: None, x_ticks: Vec::new(), levels };
+        let mark = |(series, x, y, near): (usize, f64, f64, Option<(f64, f64)>)| {
+            Stated { series, x, y, near: near.into_iter().map(<[f64; 2]>::from).collect(), tip: "stated".to_owned() }
+        };
+        let stated = stated.into_iter().map(mark).collect();
+        let (about, x_ticks) = (title.clone(), Vec::new());
+        let chart = LineChart { about, title, x, y, kind, series, x_limits: None, y_limits: None, x_ticks, levels, stated };
         prop_assert_eq!(sound(&chart.draw()), chart.draw().standalone());
     }
 
@@ -226,6 +234,7 @@ fn shares(series: Vec<Series>, kind: Kind) -> LineChart {
         y_limits: Some([0.0, 1.0]),
         x_ticks: Vec::new(),
         levels: Vec::new(),
+        stated: Vec::new(),
     }
 }
 
@@ -301,4 +310,16 @@ fn kinds_of_attempts_differ_without_colours() {
     different.sort_unstable();
     different.dedup();
     assert_eq!(different.len(), seen.len(), "{seen:?}");
+}
+
+#[test]
+fn lines_lead_from_stated_points_to_the_nearest_curve() {
+    let stated = Stated { series: 0, x: 50.0, y: 0.2, near: vec![[22.0, 0.2], [50.0, 0.39]], tip: "stated".to_owned() };
+    let chart = LineChart { stated: vec![stated], ..shares(vec![curve("none", 1000)], Kind::Plain) };
+    let text = sound(&chart.draw());
+    let (_, after) = text.split_once("<title>stated</title>").unwrap();
+    let line = after.split_once("d=\"M").unwrap().1.split_once('"').unwrap().0;
+    let numbers: Vec<&str> = line.split([' ', 'L']).collect();
+    // The nearest point lies above the stated one.
+    assert!(numbers[0] == numbers[2] && numbers[1] != numbers[3], "{line}");
 }

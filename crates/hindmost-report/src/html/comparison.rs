@@ -405,5 +405,6 @@ fn cdf_chart(
         y_limits: Some([0.0, 1.0]),
         x_ticks: Vec::new(),
         levels: Vec::new(),
+        stated: Vec::new(),
     }
 }

@@ -56,7 +56,16 @@ const KNOWLEDGE: Entry = [
     "The progress model: what a policy may know about running attempts. It often changes results more than the policy \
      does, so only results with the same knowledge can be compared.",
 ];
-const READING: Entry = ["reading", "One interpretation of details that the paper does not specify."];
+const READING: Entry = [
+    "reading",
+    "One interpretation of details that the paper does not specify. The base reading is the plainest one, and the others \
+     change parts of it.",
+];
+const BEST_JOINT: Entry = [
+    "best joint reading",
+    "The one reading under which most claims of the paper hold together. It was chosen for its results, so the number \
+     of claims that hold under it is compared with chance.",
+];
 const RULE: Entry = [
     "rule",
     "The range of values that confirms a claim. It is the same for all readings and was written down before anything \
@@ -78,7 +87,7 @@ pub(super) fn comparison() -> Vec<Entry> {
 
 /// Returns the glossary of the page of a reproduction.
 pub(super) fn reproduction() -> Vec<Entry> {
-    vec![READING, RULE, FLOWTIME, RESOURCE, COPY, STRAGGLER, INTERVAL, SHARE, SEED, KNOWLEDGE]
+    vec![READING, BEST_JOINT, RULE, FLOWTIME, RESOURCE, COPY, STRAGGLER, INTERVAL, SHARE, SEED, KNOWLEDGE]
 }
 
 /// Returns the glossary of the page of a run.

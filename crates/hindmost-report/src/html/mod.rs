@@ -1,4 +1,4 @@
-//! Renders results as one page of HTML. A page loads nothing, runs no scripts, and suits phones, dark screens and
+//! Renders results as pages of HTML, each in one file. A page loads nothing, runs no scripts, and suits phones, dark screens and
 //! paper.
 //!
 //! The templates escape all text. Only style sheets and pictures are inserted without escaping; pictures escape their
@@ -17,7 +17,7 @@ mod sweep;
 mod tests;
 
 pub use comparison::{ComparisonPage, comparison_page};
-pub use reproduction::reproduction_page;
+pub use reproduction::html_pages;
 pub use run::{RunPage, run_page};
 
 use minijinja::value::Serde;
@@ -32,6 +32,8 @@ use crate::text;
 const NAME: usize = 80;
 /// Largest number of letters of a sentence.
 const SENTENCE: usize = 600;
+/// Largest number of letters of a paragraph.
+const PARAGRAPH: usize = 3_000;
 /// Largest number of letters of a long text such as a scenario.
 const LONG: usize = 20_000;
 const ELLIPSIS: &str = "…";
@@ -117,6 +119,7 @@ fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Resu
     environment.add_template("parts.html", include_str!("templates/parts.html"))?;
     environment.add_template("comparison.html", include_str!("templates/comparison.html"))?;
     environment.add_template("reproduction.html", include_str!("templates/reproduction.html"))?;
+    environment.add_template("figure.html", include_str!("templates/figure.html"))?;
     environment.add_template("run.html", include_str!("templates/run.html"))?;
     let style = format!("{}{STYLE}", include_str!("templates/page.css"));
     let again: Vec<Step> =
@@ -149,6 +152,11 @@ fn name(text: &str) -> String {
 /// Escapes and shortens a sentence.
 fn sentence(text: &str) -> String {
     text::beginning(text, SENTENCE, ELLIPSIS)
+}
+
+/// Escapes and shortens a paragraph.
+fn paragraph(text: &str) -> String {
+    text::beginning(text, PARAGRAPH, ELLIPSIS)
 }
 
 /// Escapes and shortens a text of many lines. Line ends and tabs are kept.

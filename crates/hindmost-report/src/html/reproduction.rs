@@ -1,90 +1,196 @@
-//! The page of a reproduction: claims of a paper, measured values, and figures drawn from the measured values.
+//! The pages of a reproduction: one with the answer, all claims and all readings, and one for each figure of the paper.
 
-use hindmost_core::reproduction::{Claim, DataTable, Figure, Reproduction, Verdict};
+mod figure;
+
+use hindmost_core::reproduction::{Claim, Measured, Reading, Reproduction, Verdict};
 use serde::Serialize;
 
-use super::{Frame, Picture, Pictures, Step, Table, full, glossary, name, rendered, sentence};
-use crate::figures::{Axis, Bar, BarChart, Strip, StripDot, Unit};
-use crate::reproduction::{Shown, as_text, claims, counts, drawn, representative, seeds};
-use crate::text::counted;
+use super::{Frame, Picture, Pictures, Step, Table, full, glossary, name, paragraph, rendered, sentence};
+use crate::figures::{Strip, StripDot};
+use crate::reproduction::{
+    FirstScreen, Matrix, Page, Value, base_value, best_value, capitalised, counts, figure_slugs, first_screen, forest,
+    forest_caption, matrix, same_results, search_sentences, seeds_sentence, sign, slug, slugs, span,
+};
+use figure::figure_page;
+
+/// Largest number of readings whose values are all shown in the small picture of a claim.
+const MOST_DOTS: usize = 16;
 
 #[derive(Serialize)]
 struct Content {
+    answer: Vec<String>,
+    headline: Vec<HeadlineRow>,
+    forest: Option<Picture>,
+    factors: Option<Table>,
+    coverage: String,
+    command: String,
+    minutes: String,
+    seeds: String,
     notes: Vec<String>,
-    counts: String,
-    strips_about: String,
-    tally: Picture,
     claims: Vec<ClaimRow>,
+    not_run: Vec<NotRunRow>,
     readings: Vec<[String; 2]>,
-    figures: Vec<FigureSection>,
+    same: Vec<String>,
+    search: Vec<String>,
+    matrix: Option<MatrixTable>,
+}
+
+#[derive(Serialize)]
+struct HeadlineRow {
+    number: usize,
+    link: String,
+    claimed: String,
+    base: Shown,
+    best: Shown,
+    verdict: String,
+    class: &'static str,
+}
+
+/// A measured value with the style class of its sign.
+#[derive(Serialize)]
+struct Shown {
+    sign: &'static str,
+    class: &'static str,
+    text: String,
 }
 
 #[derive(Serialize)]
 struct ClaimRow {
+    number: usize,
+    link: String,
+    anchor: String,
+    id: String,
     claimed: String,
     place: String,
-    quantity: String,
-    measured: String,
-    reading: String,
+    base: Shown,
+    best: Shown,
     rule: String,
+    range: String,
     strip: String,
     verdict: String,
     class: &'static str,
 }
 
 #[derive(Serialize)]
-struct FigureSection {
-    name: String,
-    about: String,
-    pictures: Vec<Picture>,
-    claims: Vec<ClaimSection>,
-    tables: Vec<Table>,
+struct NotRunRow {
+    number: usize,
+    link: String,
+    claimed: String,
+    why: String,
 }
 
 #[derive(Serialize)]
-struct ClaimSection {
-    heading: String,
-    verdict: String,
-    class: &'static str,
-    more: String,
-    count: String,
-    table: Table,
+struct MatrixTable {
+    columns: Vec<MatrixColumn>,
+    has_errors: bool,
+    rows: Vec<MatrixRow>,
 }
 
-/// Returns the page of a reproduction.
+#[derive(Serialize)]
+struct MatrixColumn {
+    number: usize,
+    id: String,
+}
+
+#[derive(Serialize)]
+struct MatrixRow {
+    name: String,
+    holds: String,
+    error: String,
+    cells: Vec<[&'static str; 2]>,
+}
+
+/// The names of the pages, and the links between them.
+struct Names {
+    /// Name of the page with the answer, such as `report.html`.
+    report: String,
+    /// Names of the figures' pages, in the order of the figures.
+    figures: Vec<String>,
+    /// Anchors of the claims in the figures' pages, in the order of the paper.
+    claims: Vec<String>,
+}
+
+impl Names {
+    fn of(reproduction: &Reproduction, several: bool) -> Names {
+        let paper = slug(&reproduction.paper);
+        let file = |figure: &String| if several { format!("{paper}-{figure}.html") } else { format!("{figure}.html") };
+        Names {
+            report: if several { format!("{paper}.html") } else { "report.html".to_owned() },
+            figures: figure_slugs(reproduction).iter().map(file).collect(),
+            claims: slugs(reproduction.claims().map(|(_, claim)| claim.id.as_str())),
+        }
+    }
+}
+
+/// Returns the pages of a reproduction: `report.html` with the answer, all claims and all readings, then
+/// `figure-ID.html` for each figure. If `several` papers are written into the same folder, the names are `PAPER.html`
+/// and `PAPER-figure-ID.html`.
 ///
 /// # Errors
 /// If a template is faulty, which is a defect of this crate.
-pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<String, minijinja::Error> {
+pub fn html_pages(reproduction: &Reproduction, several: bool, again: &[Step]) -> Result<Vec<Page>, minijinja::Error> {
+    let names = Names::of(reproduction, several);
+    let mut pages = vec![Page { file: names.report.clone(), text: report(reproduction, &names, again)? }];
+    let mut before = 0;
+    for (figure, file) in reproduction.figures.iter().zip(&names.figures) {
+        let text = figure_page(reproduction, figure, &names, before)?;
+        pages.push(Page { file: file.clone(), text });
+        before += figure.claims.len();
+    }
+    Ok(pages)
+}
+
+fn report(reproduction: &Reproduction, names: &Names, again: &[Step]) -> Result<String, minijinja::Error> {
     let mut pictures = Pictures::default();
-    let rows = claims(reproduction).map(|(figure, claim)| claim_row(figure, claim, &mut pictures)).collect();
-    let content = Content {
-        notes: reproduction.notes.iter().map(|note| full(note)).collect(),
-        counts: counts(reproduction),
-        strips_about: "A claim's rule says which values confirm the claim. The value shown is measured under the \
-                       first reading that confirms it, or under the first if none does. In the small pictures, the \
-                       shaded area contains the values that satisfy the rule. Each dot is the value under a reading: \
-                       filled if it satisfies the rule, hollow if it does not. Each picture has its own scale."
-            .to_owned(),
-        tally: tally(reproduction, &mut pictures),
-        claims: rows,
-        readings: reproduction
-            .readings
-            .iter()
-            .map(|reading| [name(&reading.name), full(&reading.description)])
-            .collect(),
-        figures: reproduction.figures.iter().map(|figure| section(figure, &mut pictures)).collect(),
+    let first = first_screen(reproduction);
+    let figures = reproduction.figures.iter().enumerate();
+    let all: Vec<(usize, &Claim)> =
+        figures.flat_map(|(at, figure)| figure.claims.iter().map(move |claim| (at, claim))).collect();
+    let forest = forest(reproduction).map(|drawing| Picture {
+        svg: pictures.inline(&drawing),
+        wide: String::new(),
+        caption: paragraph(&forest_caption(reproduction)),
+    });
+    let tested = all.iter().enumerate().filter(|(_, (_, claim))| !matches!(claim.verdict, Verdict::NotRun { .. }));
+    let not_run = all.iter().enumerate().filter_map(|(at, (figure, claim))| {
+        let Verdict::NotRun { why } = &claim.verdict else { return None };
+        Some(NotRunRow {
+            number: at + 1,
+            link: names.figures[*figure].clone(),
+            claimed: format!("{} ({})", sentence(&claim.claimed), sentence(&claim.section)),
+            why: full(why),
+        })
+    });
+    let shown = reproduction.readings.iter().enumerate().filter(|(_, reading)| reading.same_as.is_none());
+    let reading = |(at, reading): (usize, &Reading)| {
+        let base = if at == 0 { " (base reading)" } else { "" };
+        [name(&reading.name) + base, full(&reading.description)]
     };
-    let quick = if reproduction.quick { " in the quick version" } else { "" };
+    let matrix = matrix(reproduction);
+    let content = Content {
+        answer: first.answer.iter().map(|text| paragraph(text)).collect(),
+        headline: headline(&first, names),
+        forest,
+        factors: factors(&first),
+        coverage: format!("{} {}", first.coverage, counts(reproduction)),
+        command: sentence(&first.command),
+        minutes: first.minutes.clone(),
+        seeds: paragraph(&seeds_sentence(reproduction)),
+        notes: reproduction.notes.iter().map(|note| full(note)).collect(),
+        claims: tested
+            .map(|(at, (figure, claim))| claim_row(reproduction, names, (at, *figure), claim, &mut pictures))
+            .collect(),
+        not_run: not_run.collect(),
+        readings: shown.map(reading).collect(),
+        same: same_results(reproduction).iter().map(|text| paragraph(text)).collect(),
+        search: search_sentences(reproduction).iter().map(|text| paragraph(text)).collect(),
+        matrix: (!matrix.rows.is_empty()).then(|| matrix_table(&matrix)),
+    };
+    let quick = if reproduction.quick { " (quick)" } else { "" };
     let frame = Frame {
         title: format!("{} reproduced – hindmost", name(&reproduction.paper)),
-        heading: format!("{} reproduced", name(&reproduction.paper)),
-        lead: format!(
-            "The experiments of {}, repeated{quick} on seeds {}: the paper's claims, the measured values, and figures \
-             drawn from the measured values.",
-            sentence(&reproduction.title),
-            seeds(reproduction)
-        ),
+        heading: format!("{} reproduced{quick}", name(&reproduction.paper)),
+        lead: full(&reproduction.title),
         glossary: glossary::reproduction(),
         again,
     };
@@ -97,112 +203,115 @@ fn class(verdict: &Verdict) -> &'static str {
         Verdict::Reproduced => "good",
         Verdict::ReproducedUnder { .. } => "",
         Verdict::NotReproduced { .. } => "bad",
+        Verdict::NotRun { .. } => "soft",
     }
 }
 
-fn claim_row(figure: &Figure, claim: &Claim, pictures: &mut Pictures) -> ClaimRow {
-    let Shown { quantity, measured, reading } = representative(claim);
-    let strip = Strip {
+/// Returns the style class of the sign for whether a claim holds.
+fn sign_class(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "good",
+        Some(false) => "bad",
+        None => "soft",
+    }
+}
+
+fn shown(value: &Value) -> Shown {
+    let sign = if value.holds.is_none() { "" } else { sign(value.holds) };
+    Shown { sign, class: sign_class(value.holds), text: sentence(&value.text) }
+}
+
+fn headline(first: &FirstScreen, names: &Names) -> Vec<HeadlineRow> {
+    let row = |claim: &crate::reproduction::HeadlineRow| HeadlineRow {
+        number: claim.number,
+        link: format!("{}#{}", names.figures[claim.figure], names.claims[claim.number - 1]),
+        claimed: sentence(&claim.claimed),
+        base: shown(&claim.base),
+        best: shown(&claim.best),
+        verdict: capitalised(&claim.short),
+        class: class(&claim.verdict),
+    };
+    first.claims.iter().map(row).collect()
+}
+
+fn factors(first: &FirstScreen) -> Option<Table> {
+    let has_claims = first.factors.iter().any(|factor| !factor.claimed.is_empty());
+    let claim = has_claims.then_some("claim:");
+    let headings = ["detail:"].into_iter().chain(claim).chain(["base reading", "lowest:", "highest:", "swing"]);
+    let mut table = Table::new(&sentence(&first.about_factors), &headings.collect::<Vec<_>>());
+    table.stacked = true;
+    for factor in &first.factors {
+        let claimed = has_claims.then_some(&factor.claimed);
+        let values = [&factor.base, &factor.low, &factor.high, &factor.swing];
+        let cells = std::iter::once(&factor.name).chain(claimed).chain(values);
+        table.rows.push(cells.map(|cell| sentence(cell)).collect());
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn claim_row(
+    reproduction: &Reproduction,
+    names: &Names,
+    (at, figure): (usize, usize),
+    claim: &Claim,
+    pictures: &mut Pictures,
+) -> ClaimRow {
+    let strip = strip(reproduction, claim);
+    ClaimRow {
+        number: at + 1,
+        link: format!("{}#{}", names.figures[figure], names.claims[at]),
+        anchor: format!("claim-{}", at + 1),
+        id: name(&claim.id),
+        claimed: sentence(&claim.claimed),
+        place: format!("{}; {}", name(&reproduction.figures[figure].name), sentence(&claim.section)),
+        base: shown(&base_value(reproduction, claim)),
+        best: shown(&best_value(reproduction, claim)),
+        rule: sentence(&format!("rule: {}", claim.rule())),
+        range: span(claim).map_or_else(String::new, |span| sentence(&format!("range: {span}"))),
+        strip: pictures.inline(&strip.draw()),
+        verdict: capitalised(&claim.verdict.short(claim.readings.len())),
+        class: class(&claim.verdict),
+    }
+}
+
+/// Returns the small picture of a claim. If there are many readings, it shows the base reading, the best joint reading,
+/// the smallest and the largest value, and some between them.
+fn strip(reproduction: &Reproduction, claim: &Claim) -> Strip {
+    let mut values: Vec<(f64, &Measured)> = claim.readings.iter().filter_map(|one| Some((one.mean?, one))).collect();
+    if values.len() > MOST_DOTS {
+        values.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let base = reproduction.readings.first().map(|reading| &reading.name);
+        let best = reproduction.search.as_ref().map(|search| &search.best);
+        let last = values.len() - 1;
+        let every = last.div_ceil(MOST_DOTS - 1);
+        let is_shown =
+            |at: usize, name: &String| at.is_multiple_of(every) || at == last || [base, best].contains(&Some(name));
+        let shown = values.iter().enumerate().filter(|(at, (_, one))| is_shown(*at, &one.reading));
+        values = shown.map(|(_, value)| *value).collect();
+    }
+    let dot = |(value, one): (f64, &Measured)| {
+        let tip = format!("{}: {}", one.reading, one.text());
+        StripDot { tip, value, interval: one.ci95, holds: one.holds }
+    };
+    Strip {
         title: format!("{}: measured values against the rule", claim.claimed),
         low: claim.expected.low,
         high: claim.expected.high,
-        dots: claim
-            .readings
-            .iter()
-            .filter_map(|one| {
-                let tip = format!("{}: {}, {}", one.reading, one.value, one.text());
-                Some(StripDot { tip, value: one.mean?, interval: one.ci95, holds: one.holds })
-            })
-            .collect(),
+        dots: values.into_iter().map(dot).collect(),
+    }
+}
+
+fn matrix_table(matrix: &Matrix) -> MatrixTable {
+    let row = |row: &crate::reproduction::Row| MatrixRow {
+        name: name(&row.name()),
+        holds: format!("{} of {}", row.holds[0], row.holds[1]),
+        error: row.baseline_error.clone(),
+        cells: row.cells.iter().map(|holds| [sign_class(*holds), sign(*holds)]).collect(),
     };
-    ClaimRow {
-        claimed: sentence(&claim.claimed),
-        place: format!("{}; {}", name(&figure.name), sentence(&claim.section)),
-        quantity: sentence(&quantity),
-        measured,
-        reading: sentence(&reading),
-        rule: format!("rule: {}", claim.rule()),
-        strip: pictures.inline(&strip.draw()),
-        verdict: claim.verdict.short(claim.readings.len()),
-        class: class(&claim.verdict),
-    }
-}
-
-/// Draws a bar chart of the number of claims for each verdict.
-fn tally(reproduction: &Reproduction, pictures: &mut Pictures) -> Picture {
-    let count = |is: fn(&Verdict) -> bool| claims(reproduction).filter(|(_, claim)| is(&claim.verdict)).count();
-    let counts = [
-        ("reproduced", count(|verdict| matches!(verdict, Verdict::Reproduced))),
-        ("under some readings", count(|verdict| matches!(verdict, Verdict::ReproducedUnder { .. }))),
-        ("not reproduced", count(|verdict| matches!(verdict, Verdict::NotReproduced { .. }))),
-    ];
-    let bars = counts.map(|(name, count)| Bar {
-        name: name.to_owned(),
-        whole: count as f64,
-        part: None,
-        text: counted(count as u64, "claim"),
-    });
-    let chart = BarChart {
-        title: "Claims by verdict".to_owned(),
-        about:
-            "The number of claims that are reproduced under all readings, under some readings, and under no reading."
-                .to_owned(),
-        axis: Axis::new("claims", Unit::Number(String::new())),
-        bars: bars.into(),
-        legend: None,
-    };
-    pictures.picture(&chart.draw(), "A claim is reproduced if its rule holds under every reading that was run.")
-}
-
-fn section(figure: &Figure, pictures: &mut Pictures) -> FigureSection {
-    let redrawn = figure.tables.iter().filter_map(|table| Some((table, drawn(table)?)));
-    FigureSection {
-        name: name(&figure.name),
-        about: full(&figure.about),
-        pictures: redrawn.map(|(table, drawing)| pictures.picture(&drawing, caption(table))).collect(),
-        claims: figure.claims.iter().map(claim_section).collect(),
-        tables: figure.tables.iter().map(table).collect(),
-    }
-}
-
-/// Returns the caption of the picture of a table.
-fn caption(table: &DataTable) -> String {
-    crate::reproduction::caption(table).map_or_else(String::new, |text| sentence(&text))
-}
-
-fn claim_section(claim: &Claim) -> ClaimSection {
-    let mut table = Table::new(
-        "The measured value under every reading",
-        &["reading:", "quantity:", "measured [95% interval]", "rule holds"],
-    );
-    for measured in &claim.readings {
-        let holds = if measured.holds { "yes" } else { "no" };
-        table.rows.push(vec![name(&measured.reading), sentence(&measured.value), measured.text(), holds.to_owned()]);
-    }
-    let more = match &claim.verdict {
-        Verdict::NotReproduced { why } => format!(": {}.", sentence(why)),
-        _ => ".".to_owned(),
-    };
-    let verdict = claim.verdict.short(claim.readings.len());
-    let mut letters = verdict.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    ClaimSection {
-        heading: format!("{} ({})", sentence(&claim.claimed), sentence(&claim.section)),
-        verdict: format!("{first}{}", letters.as_str()),
-        class: class(&claim.verdict),
-        more: format!("{more} Rule: {}. {}", claim.rule(), sentence(&claim.comment)).trim_end().to_owned(),
-        count: format!("Measured under {}", counted(claim.readings.len() as u64, "reading")),
-        table,
-    }
-}
-
-fn table(table: &DataTable) -> Table {
-    let (columns, rows) = as_text(table);
-    let columns = columns.iter().enumerate().map(|(at, name)| super::Column { name: sentence(name), text: at == 0 });
-    Table {
-        caption: sentence(&table.caption),
-        columns: columns.collect(),
-        stacked: false,
-        rows: rows.iter().map(|row| row.iter().map(|cell| sentence(cell)).collect()).collect(),
+    let column = |(number, id): &(usize, String)| MatrixColumn { number: *number, id: name(id) };
+    MatrixTable {
+        columns: matrix.claims.iter().map(column).collect(),
+        has_errors: matrix.has_errors,
+        rows: matrix.rows.iter().map(row).collect(),
     }
 }

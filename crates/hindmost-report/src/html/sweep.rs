@@ -249,6 +249,7 @@ fn curve(
         y_limits: None,
         x_ticks: ticks,
         levels: Vec::new(),
+        stated: Vec::new(),
     };
     pictures.picture(&chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(swept.label())))
 }

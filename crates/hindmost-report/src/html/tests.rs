@@ -10,9 +10,6 @@ use hindmost_core::metrics::{
     Cdf, Comparison, Copies, FailedTask, PolicyCurves, PolicyResult, RunState, RunSummary, ShownJob, Summary,
     VersusFirst,
 };
-use hindmost_core::reproduction::{
-    Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape, Reading, Reproduction,
-};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineJob, TimelineNode, TimelineRow};
@@ -21,7 +18,9 @@ use hindmost_core::workload::{JobSpec, PhaseSpec};
 use super::*;
 use crate::figures::HOSTILE;
 use crate::markup::{Element, check};
+use crate::reproduction::tests::hostile as hostile_reproduction;
 
+mod reproductions;
 mod sweeps;
 
 /// Checks that a page is well formed and not too large, and returns its elements.
@@ -200,62 +199,6 @@ fn run(names: &[&str; 4], state: RunState) -> String {
     run_page(&page).unwrap()
 }
 
-fn reproduced(text: &str) -> Reproduction {
-    let measured = |reading: &str, mean| Measured {
-        ci95: Some([mean - 1.0, mean + 1.0]),
-        ..Measured::exact(reading, text, Some(mean), "%")
-    };
-    let claim = |readings| Claim::judge(text, text, Expected::near(-60.0, 5.0), readings, text);
-    let columns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let plot = |shape| Plot {
-        title: text.to_owned(),
-        x: text.to_owned(),
-        y: text.to_owned(),
-        shape,
-        curves: Vec::new(),
-        rows: None,
-    };
-    let by_column = DataTable {
-        plot: Some(plot(PlotShape::Columns)),
-        ..DataTable::new(
-            text,
-            columns(&["σ", text, "±"]),
-            vec![
-                vec![Cell::from(1.0), Cell::from(2.0), Cell::from(0.5)],
-                vec![Cell::from(2.0), Cell::from(3.0), Cell::from(f64::NAN)],
-                vec![Cell::from(text), Cell::from(2.5), Cell::from(0.5)],
-            ],
-        )
-    };
-    let cumulative = DataTable {
-        plot: Some(plot(PlotShape::CumulativeRows)),
-        ..DataTable::new(
-            text,
-            columns(&[text, "1", "2"]),
-            vec![vec![Cell::from(text), Cell::from(0.5), Cell::from(1.0)]],
-        )
-    };
-    Reproduction {
-        paper: text.to_owned(),
-        title: text.to_owned(),
-        quick: true,
-        seeds: vec![1, 2],
-        notes: vec![text.to_owned()],
-        readings: vec![Reading { name: text.to_owned(), description: text.to_owned() }],
-        figures: vec![Figure {
-            name: text.to_owned(),
-            about: text.to_owned(),
-            claims: vec![
-                claim(vec![measured(text, -40.0), measured("oracle", -61.0)]),
-                claim(vec![measured(text, 61.0)]),
-                claim(vec![measured(text, -60.0)]),
-                claim(Vec::new()),
-            ],
-            tables: vec![by_column, cumulative, DataTable::new(text, columns(&[text]), vec![vec![Cell::from(text)]])],
-        }],
-    }
-}
-
 /// Returns texts that a log or a job file may contain, with markup or control characters; one of them is very long.
 fn hostile() -> Vec<String> {
     HOSTILE.iter().map(|name| (*name).to_owned()).chain(["<x>&\u{202e}\n".repeat(200_000)]).collect()
@@ -273,12 +216,9 @@ fn names_with_markup_are_shown_as_text() {
         let mut compared = compared(results);
         compared.scenario = text.to_owned();
         compared.notes = vec![text.to_owned()];
-        let pages = [
-            comparison(&compared, &[shown(&names, text), shown(&names, text)]),
-            run(&names, RunState::Failed),
-            reproduction_page(&reproduced(text), &[]).unwrap(),
-        ];
-        for page in pages {
+        let pages = [comparison(&compared, &[shown(&names, text), shown(&names, text)]), run(&names, RunState::Failed)];
+        let reproduced = html_pages(&hostile_reproduction(text), true, &[]).unwrap();
+        for page in pages.into_iter().chain(reproduced.into_iter().map(|page| page.text)) {
             sound(&page);
             assert!(!page.contains("<script") && !page.contains("<img"), "{text:.40}");
         }

@@ -1,7 +1,10 @@
 //! Draws the figures of a paper from the numbers of its reproduction.
 
-use hindmost_core::reproduction::{Cell, DataTable, Plot, PlotShape, Reproduction};
+use hindmost_core::reproduction::{Cell, DataTable, Figure, Plot, PlotShape, Reproduction};
 
+use super::forest::{FOREST_FILE, forest, forest_caption};
+use super::points::{points_on, stated, stated_sentence};
+use super::wording::figure_slugs;
 use crate::figures::{Axis, Drawing, Kind, LineChart, Point, Series, Unit};
 
 /// A picture of a reproduction. The Markdown shows it from a file.
@@ -15,33 +18,33 @@ pub struct PlotFile {
     pub caption: String,
 }
 
-/// Draws all pictures of a reproduction. Returns a list for each of its figures, in the same order.
-pub fn plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
-    let of_figure = |figure: &hindmost_core::reproduction::Figure| {
-        let drawn = figure.tables.iter().filter_map(|table| Some((drawn(table)?, caption(table)?)));
+/// Draws all pictures of a reproduction: the claims of the abstract, then the pictures of each figure. The Markdown
+/// expects them in a folder that has the paper's name.
+pub fn pictures(reproduction: &Reproduction) -> Vec<PlotFile> {
+    let first = forest(reproduction).map(|drawing| PlotFile {
+        file: FOREST_FILE.to_owned(),
+        drawing,
+        caption: forest_caption(reproduction),
+    });
+    first.into_iter().chain(figure_plots(reproduction).into_iter().flatten()).collect()
+}
+
+/// Draws the pictures of each figure, in the same order.
+pub(super) fn figure_plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
+    let of_figure = |(figure, slug): (&Figure, String)| {
+        let tables = figure.tables.iter();
+        let drawn = tables
+            .filter_map(|table| Some((drawn(reproduction, figure, table)?, caption(reproduction, figure, table)?)));
         drawn
             .enumerate()
-            .map(|(at, (drawing, caption))| PlotFile {
-                file: format!("{}-{}.svg", file_name(&figure.name), at + 1),
-                drawing,
-                caption,
-            })
+            .map(|(at, (drawing, caption))| PlotFile { file: format!("{slug}-{}.svg", at + 1), drawing, caption })
             .collect()
     };
-    reproduction.figures.iter().map(of_figure).collect()
+    reproduction.figures.iter().zip(figure_slugs(reproduction)).map(of_figure).collect()
 }
 
-/// Turns the name of a figure, such as `Figure 2`, into part of a file name.
-fn file_name(name: &str) -> String {
-    let letters = name
-        .chars()
-        .take(60)
-        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
-    letters.collect()
-}
-
-/// Draws the plot of a table; `None` if the table has no plot or no points.
-pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
+/// Draws the plot of a table with the points that the paper's text states; `None` if the table has no plot or no points.
+pub(crate) fn drawn(reproduction: &Reproduction, figure: &Figure, table: &DataTable) -> Option<Drawing> {
     let plot = table.plot.as_ref()?;
     let (series, levels) = match plot.shape {
         PlotShape::Columns => (columns(table, plot), levels(table, plot)),
@@ -58,6 +61,7 @@ pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
         x: Axis { from_zero: cumulative, ..plain(&plot.x) },
         y: if cumulative { Axis::new(&plot.y, Unit::Share) } else { Axis { from_zero: false, ..plain(&plot.y) } },
         kind: if cumulative { Kind::Plain } else { Kind::Marked },
+        stated: stated(&points_on(reproduction, figure, table), &series),
         series,
         x_limits: None,
         y_limits: cumulative.then_some([0.0, 1.0]),
@@ -68,7 +72,7 @@ pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
 }
 
 /// Returns sentences that say what a table's plot shows and how to read it; `None` if the table has no plot.
-pub(crate) fn caption(table: &DataTable) -> Option<String> {
+pub(crate) fn caption(reproduction: &Reproduction, figure: &Figure, table: &DataTable) -> Option<String> {
     let plot = table.plot.as_ref()?;
     let mut text = match plot.shape {
         PlotShape::Columns => format!("{}.", table.caption),
@@ -96,6 +100,9 @@ pub(crate) fn caption(table: &DataTable) -> Option<String> {
     {
         text += &format!(" The dashed horizontal lines show the values with {level}.");
     }
+    if let Some(sentence) = stated_sentence(&points_on(reproduction, figure, table)) {
+        text += &format!(" {sentence}");
+    }
     Some(text)
 }
 
@@ -108,7 +115,7 @@ fn number(cell: &Cell) -> Option<f64> {
 }
 
 /// Returns the text of a cell; `None` if the cell has a number.
-fn text_of(cell: &Cell) -> Option<&str> {
+pub(super) fn text_of(cell: &Cell) -> Option<&str> {
     match cell {
         Cell::Text(text) => Some(text),
         Cell::Number(_) => None,
@@ -121,12 +128,12 @@ fn is_interval(column: &str) -> bool {
 }
 
 /// Returns whether the curve with this name is drawn.
-fn is_drawn(plot: &Plot, name: &str) -> bool {
+pub(super) fn is_drawn(plot: &Plot, name: &str) -> bool {
     plot.curves.is_empty() || plot.curves.iter().any(|curve| curve == name)
 }
 
 /// Returns the rows of a table that are drawn.
-fn drawn_rows<'a>(table: &'a DataTable, plot: &Plot) -> &'a [Vec<Cell>] {
+pub(super) fn drawn_rows<'a>(table: &'a DataTable, plot: &Plot) -> &'a [Vec<Cell>] {
     &table.rows[..plot.rows.unwrap_or(usize::MAX).min(table.rows.len())]
 }
 

@@ -1,0 +1,205 @@
+//! What a reader sees first: the answer, the claims of the abstract, what decides them, and what was tested.
+
+use hindmost_core::reproduction::{
+    Claim, Measured, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
+};
+
+use super::matrix::sign;
+use crate::text::counted;
+
+/// The content of the first screen as text.
+pub(crate) struct FirstScreen {
+    /// Sentences that say whether the headline holds, under what, and why not otherwise.
+    pub(crate) answer: Vec<String>,
+    /// The claims of the abstract, in the order of the paper.
+    pub(crate) claims: Vec<HeadlineRow>,
+    /// A sentence about the table of factors.
+    pub(crate) about_factors: String,
+    /// The details that change the headline, those with the largest effect first.
+    pub(crate) factors: Vec<FactorRow>,
+    /// A sentence with the number of claims that were listed, tested and not run.
+    pub(crate) coverage: String,
+    /// The command that makes the reproduction.
+    pub(crate) command: String,
+    /// A sentence that says how long the command takes.
+    pub(crate) minutes: String,
+}
+
+/// A claim of the abstract.
+pub(crate) struct HeadlineRow {
+    /// The claim's number: claims are counted from 1 in the order of the paper.
+    pub(crate) number: usize,
+    /// Position of the claim's figure.
+    pub(crate) figure: usize,
+    /// The paper's statement with its section.
+    pub(crate) claimed: String,
+    /// The value under the base reading.
+    pub(crate) base: Value,
+    /// The value under the best joint reading.
+    pub(crate) best: Value,
+    pub(crate) verdict: Verdict,
+    /// The verdict in a few words.
+    pub(crate) short: String,
+}
+
+/// A detail that the paper leaves out.
+pub(crate) struct FactorRow {
+    /// Name of the detail.
+    pub(crate) name: String,
+    /// The claim whose value changes; empty if it is the same for all details.
+    pub(crate) claimed: String,
+    /// The value under the base reading.
+    pub(crate) base: String,
+    /// The smallest value with its reading.
+    pub(crate) low: String,
+    /// The largest value with its reading.
+    pub(crate) high: String,
+    /// The difference between the largest and the smallest value.
+    pub(crate) swing: String,
+}
+
+/// The measured values of all parts of a claim under one reading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Value {
+    /// The values with their units and intervals; a dash if there is none.
+    pub(crate) text: String,
+    /// Whether the claim holds; `None` if it was not measured.
+    pub(crate) holds: Option<bool>,
+}
+
+impl Value {
+    fn of<'a>(values: impl Iterator<Item = &'a Measured>, holds: Option<bool>) -> Value {
+        let text = |(at, measured): (usize, &Measured)| match at {
+            0 => measured.text(),
+            _ => format!("{}: {}", measured.value, measured.text()),
+        };
+        Value { text: values.enumerate().map(text).collect::<Vec<_>>().join("; "), holds }
+    }
+
+    fn none() -> Value {
+        Value { text: "–".to_owned(), holds: None }
+    }
+
+    /// Returns the value with a sign before it that says whether the claim holds.
+    pub(crate) fn signed(&self) -> String {
+        match self.holds {
+            None => self.text.clone(),
+            holds => format!("{} {}", sign(holds), self.text),
+        }
+    }
+}
+
+/// Returns the values of a claim under a reading.
+fn under(claim: &Claim, reading: &str) -> Option<Value> {
+    let main = claim.under(reading)?;
+    let find = |readings: &'_ [Measured]| readings.iter().position(|measured| measured.reading == reading);
+    let parts = claim.also.iter().filter_map(|part| part.readings.get(find(&part.readings)?));
+    Some(Value::of(std::iter::once(main).chain(parts), claim.holds_under(reading)))
+}
+
+/// Returns the values of a claim under the base reading. If the claim was not measured under it, the value is under
+/// another reading, which the text names, or comes from a formula.
+pub(crate) fn base_value(reproduction: &Reproduction, claim: &Claim) -> Value {
+    let base = reproduction.readings.first().and_then(|base| under(claim, &base.name));
+    base.or_else(|| {
+        let reading = &claim.representative()?.reading;
+        let value = under(claim, reading)?;
+        Some(Value { text: format!("{} ({reading})", value.text), ..value })
+    })
+    .unwrap_or_else(Value::none)
+}
+
+/// Returns the values of a claim under the best joint reading, on fresh seeds if there are such values.
+pub(crate) fn best_value(reproduction: &Reproduction, claim: &Claim) -> Value {
+    if !claim.confirmed.is_empty() {
+        let holds = claim.confirmed.iter().all(|measured| measured.holds);
+        return Value::of(claim.confirmed.iter(), Some(holds));
+    }
+    let best = reproduction.search.as_ref().filter(|_| claim.status == Status::Simulated);
+    best.and_then(|search| under(claim, &search.best)).unwrap_or_else(Value::none)
+}
+
+/// Returns the content of the first screen.
+pub(crate) fn first_screen(reproduction: &Reproduction) -> FirstScreen {
+    let mut claims = Vec::new();
+    let figures = || reproduction.figures.iter().enumerate();
+    let all = figures().flat_map(|(at, figure)| figure.claims.iter().map(move |claim| (at, claim)));
+    for (number, (figure, claim)) in all.enumerate().filter(|(_, (_, claim))| claim.in_abstract) {
+        claims.push(HeadlineRow {
+            number: number + 1,
+            figure,
+            claimed: format!("{} ({})", claim.claimed, claim.section),
+            base: base_value(reproduction, claim),
+            best: best_value(reproduction, claim),
+            verdict: claim.verdict.clone(),
+            short: claim.verdict.short(claim.readings.len()),
+        });
+    }
+    let (about_factors, factors) = factors(reproduction);
+    FirstScreen {
+        answer: reproduction.answer.clone(),
+        claims,
+        about_factors,
+        factors,
+        coverage: coverage(reproduction),
+        command: format!("hindmost {}", reproduction.command),
+        minutes: minutes(reproduction),
+    }
+}
+
+/// Returns the details that change the headline, and a sentence that introduces them.
+fn factors(reproduction: &Reproduction) -> (String, Vec<FactorRow>) {
+    let claimed = |id: &String| reproduction.claim(id).map_or_else(|| id.clone(), |claim| claim.claimed.clone());
+    let first = reproduction.factors.first().map(|factor| &factor.claim);
+    let one = first.filter(|first| reproduction.factors.iter().all(|factor| factor.claim == **first));
+    let about = match one {
+        Some(claim) => format!("Details that the paper leaves out change the value of this claim: {}.", claimed(claim)),
+        None => "Details that the paper leaves out, those with the largest effect first.".to_owned(),
+    };
+    let rows = reproduction.factors.iter().map(|factor| {
+        let value = |number: f64| with_unit(&rounded_text(number), &factor.unit);
+        let of_reading = |number: f64, reading: &str| format!("{} ({reading})", value(number));
+        let swing = rounded_text(factor.swing());
+        FactorRow {
+            name: factor.name.clone(),
+            claimed: if one.is_some() { String::new() } else { claimed(&factor.claim) },
+            base: value(factor.base),
+            low: of_reading(factor.low, &factor.low_reading),
+            high: of_reading(factor.high, &factor.high_reading),
+            swing: match factor.unit.as_str() {
+                "%" => with_unit(&swing, "percentage points"),
+                unit => with_unit(&swing, unit),
+            },
+        }
+    });
+    (about, rows.collect())
+}
+
+fn coverage(reproduction: &Reproduction) -> String {
+    let coverage = reproduction.coverage;
+    let were = |count: usize| if count == 1 { "was" } else { "were" };
+    let formulas = match coverage.by_formula {
+        0 => String::new(),
+        count => format!(", {count} of them by formulas without simulation"),
+    };
+    let not_run = match coverage.not_run {
+        0 => "every claim was tested".to_owned(),
+        1 => "1 was not run, and the reason is given".to_owned(),
+        count => format!("{count} were not run, and the reason is given for each"),
+    };
+    format!(
+        "{}: {} {} tested{formulas}; {not_run}.",
+        counted(coverage.listed as u64, "claim"),
+        coverage.tested,
+        were(coverage.tested)
+    )
+}
+
+fn minutes(reproduction: &Reproduction) -> String {
+    match reproduction.minutes {
+        Some(minutes) if minutes < 0.95 => "It takes less than a minute on two cores.".to_owned(),
+        Some(minutes) if minutes.round() <= 1.0 => "It takes about a minute on two cores.".to_owned(),
+        Some(minutes) => format!("It takes about {} minutes on two cores.", number_text(minutes.round())),
+        None => "It makes only a part of the reproduction.".to_owned(),
+    }
+}

@@ -1,0 +1,134 @@
+//! The matrix of readings and claims, and what was found by searching the readings.
+
+use hindmost_core::reproduction::{Reading, Reproduction, Search, Status, number_text};
+
+use super::wording::seeds;
+
+/// Which claims hold under which readings. Only simulated claims have a column.
+pub(crate) struct Matrix {
+    /// Numbers and ids of the claims: claims are counted from 1 in the order of the paper.
+    pub(crate) claims: Vec<(usize, String)>,
+    /// The base reading, then the others, those with the most claims that hold first.
+    pub(crate) rows: Vec<Row>,
+    /// Whether the readings have errors of the paper's baseline.
+    pub(crate) has_errors: bool,
+}
+
+/// A reading with the claims that hold under it.
+pub(crate) struct Row {
+    /// Name of the reading.
+    pub(crate) reading: String,
+    /// What the reading is: `base reading`, `best joint reading`, `calibrated reading`, or several of them.
+    pub(crate) roles: Vec<&'static str>,
+    /// Whether each claim holds; `None` if it was not measured.
+    pub(crate) cells: Vec<Option<bool>>,
+    /// Number of claims that hold, and number of claims that were measured.
+    pub(crate) holds: [usize; 2],
+    /// Error of the paper's baseline; a dash if there is none.
+    pub(crate) baseline_error: String,
+}
+
+/// Returns the sign for whether a claim holds.
+pub(crate) fn sign(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "✓",
+        Some(false) => "✗",
+        None => "–",
+    }
+}
+
+impl Row {
+    /// Returns the name of the reading with what it is in brackets.
+    pub(crate) fn name(&self) -> String {
+        match self.roles.as_slice() {
+            [] => self.reading.clone(),
+            roles => format!("{} ({})", self.reading, roles.join(", ")),
+        }
+    }
+}
+
+/// Returns the matrix. Readings that have the same results as another one have no row.
+pub(crate) fn matrix(reproduction: &Reproduction) -> Matrix {
+    let all = reproduction.claims().map(|(_, claim)| claim).enumerate();
+    let simulated: Vec<_> =
+        all.filter(|(_, claim)| claim.status == Status::Simulated && !claim.readings.is_empty()).collect();
+    let base = reproduction.readings.first().map(|reading| reading.name.as_str());
+    let calibrated = reproduction.search.as_ref().and_then(|search| search.calibrated.as_ref());
+    let roles = |name: &str| {
+        let role = |is: bool, role: &'static str| is.then_some(role);
+        let best = reproduction.search.as_ref().is_some_and(|search| search.best == name);
+        let roles = [
+            role(base == Some(name), "base reading"),
+            role(best, "best joint reading"),
+            role(calibrated.is_some_and(|calibrated| calibrated.reading == name), "calibrated reading"),
+        ];
+        roles.into_iter().flatten().collect()
+    };
+    let row = |reading: &Reading| Row {
+        reading: reading.name.clone(),
+        roles: roles(&reading.name),
+        cells: simulated.iter().map(|(_, claim)| claim.holds_under(&reading.name)).collect(),
+        holds: [reading.holds, reading.of],
+        baseline_error: reading.baseline_error.map_or_else(|| "–".to_owned(), number_text),
+    };
+    let distinct = || reproduction.readings.iter().filter(|reading| reading.same_as.is_none());
+    let mut rows: Vec<Row> = distinct().map(row).filter(|row| row.cells.iter().any(Option::is_some)).collect();
+    rows.sort_by_key(|row| (base != Some(row.reading.as_str()), std::cmp::Reverse(row.holds[0])));
+    Matrix {
+        claims: simulated.iter().map(|(at, claim)| (at + 1, claim.id.clone())).collect(),
+        rows,
+        has_errors: distinct().any(|reading| reading.baseline_error.is_some()),
+    }
+}
+
+/// Returns paragraphs about the search for the best joint reading: what was found, what chance explains, and the reading
+/// that was chosen by the paper's baseline alone. Empty if there was no search.
+pub(crate) fn search_sentences(reproduction: &Reproduction) -> Vec<String> {
+    let Some(search) = &reproduction.search else { return Vec::new() };
+    let mut found = format!(
+        "Best joint reading: {}. Under it, {} of {} simulated claims hold together. {} readings were searched, and {} \
+         of them have different results.",
+        search.best, search.holds, search.of, search.searched, search.distinct
+    );
+    if !reproduction.fresh_seeds.is_empty() {
+        found += &format!(
+            " The abstract's claims were measured again under it on fresh seeds ({}), because a reading that was chosen \
+             for its results looks better than it is.",
+            seeds(&reproduction.fresh_seeds)
+        );
+    }
+    let mut paragraphs = vec![found, by_chance(search)];
+    if let Some(calibrated) = &search.calibrated {
+        let numbers = if calibrated.numbers == 1 { "number" } else { "numbers" };
+        paragraphs.push(format!(
+            "Calibrated reading: {}. Of all readings, it comes closest to the {} published {numbers} of the paper's \
+             baseline (mean error {} of what the rules allow). The claims about the paper's own methods did not take \
+             part in choosing it, so they are predictions: {} of {} hold.",
+            calibrated.reading,
+            calibrated.numbers,
+            number_text(calibrated.error),
+            calibrated.holds,
+            calibrated.of
+        ));
+    }
+    paragraphs
+}
+
+/// Compares the number of claims that hold under the best joint reading with chance.
+fn by_chance(search: &Search) -> String {
+    let holds = search.holds as f64;
+    let conclusion = if holds > search.by_chance_p95 {
+        "More claims hold, so searching alone does not explain the result."
+    } else if holds > search.by_chance {
+        "The result is within what searching alone may explain."
+    } else {
+        "No more claims hold, so searching alone explains the result."
+    };
+    format!(
+        "Correction for the search: if each claim held under as many readings as it does, but under readings chosen at \
+         random, then {} claims would hold under the best reading on average, and at most {} in 95% of such draws. \
+         {conclusion}",
+        number_text(search.by_chance),
+        number_text(search.by_chance_p95)
+    )
+}

@@ -1,0 +1,368 @@
+//! Tests of the Markdown, the text and the pictures of a reproduction.
+
+use hindmost_core::reproduction::{Cell, DataTable, Factor, Measured, Part, Plot, PlotShape, Reading, Reproduction};
+
+use super::example::example;
+use super::*;
+use crate::figures::HOSTILE;
+use crate::markup::check;
+
+fn markdown(reproduction: &Reproduction, file: &str) -> String {
+    markdown_pages(reproduction).into_iter().find(|page| page.file == file).expect("no such page").text
+}
+
+#[test]
+fn each_figure_has_a_page_of_markdown() {
+    let pages: Vec<String> = markdown_pages(&example()).into_iter().map(|page| page.file).collect();
+    assert_eq!(pages, ["xu2015.md", "xu2015/figure-2.md", "xu2015/figure-3.md"]);
+    let files: Vec<String> = pictures(&example()).into_iter().map(|picture| picture.file).collect();
+    assert_eq!(files, ["forest.svg", "figure-2-1.svg"]);
+}
+
+#[test]
+fn the_first_page_answers_before_it_lists() {
+    let text = markdown(&example(), "xu2015.md");
+    let mut at = 0;
+    for part in [
+        "# xu2015 reproduced\n\nXu & Lau, A title, 2015.\n\n**The headline holds for SCA, but not for SDA.**\n\nSCA needs",
+        "## Claims of the abstract",
+        "| [1](xu2015/figure-2.md#fig2-sca-flowtime) | SCA reduces the mean flowtime by nearly 60% against Mantri, at about twice its \
+         resource usage (Abstract, IV-C) | ✗ −52% [−53, −51]; mean resource usage of SCA compared with Mantri: \
+         101% [100, 102] | ✓ −59% [−60.5, −57.5]; mean resource usage of SCA compared with Mantri: 66% [64.5, 67.5] | \
+         reproduced under 1 of 5 readings |",
+        "![Claims of the abstract: claimed and measured](xu2015/forest.svg)",
+        "The values under the best joint reading are those on fresh seeds.",
+        "## What decides it",
+        "Details that the paper leaves out change the value of this claim: SCA reduces",
+        "| Detail | Base reading | Lowest | Highest | Swing |",
+        "| knowledge | −52% | −61% (oracle) | −33% (age) | 28 percentage points |",
+        "5 claims: 4 were tested, 1 of them by formulas without simulation; 1 was not run, and the reason is given. \
+         The paper has 4 tested claims. Under every reading that was run, 1 are reproduced; under some readings, 2; \
+         under no reading, 1.",
+        "Made by `hindmost reproduce xu2015`",
+        "It takes about 12 minutes on two cores. Seeds: 1 to 3. The abstract's claims under the base reading: seeds 1 \
+         to 20. The abstract's claims under the best joint reading: fresh seeds 101 to 103,",
+        "## All tested claims",
+        "| [2](xu2015/figure-2.md#fig2-sda-flowtime) | fig2-sda-flowtime | SDA reduces the mean flowtime by nearly 60% \
+         against Mantri (Abstract) | ✗ −37% [−38, −36] | ✗ −42% [−43, −41] | −42% to 9.5% | not reproduced |",
+        "| [4](xu2015/figure-3.md#sigma) | sigma | The optimal σ is 1.707 (V-C, Eq. 27) | ✓ 1.71 mean durations \
+         (analysis, α = 2) | – |  | reproduced |",
+        "## Claims that were not run",
+        "| [5](xu2015/figure-3.md#trace) | trace | The makespan is 18% lower (6.3) | The trace is not public |",
+        "- **base** (base reading): What base assumes",
+        "This reading has the same results as base: fair.",
+    ] {
+        let found = text[at..].find(part).unwrap_or_else(|| panic!("{part}\n{text}"));
+        at += found + part.len();
+    }
+    assert!(!text.contains("**fair**"), "{text}");
+}
+
+#[test]
+fn the_first_page_ends_with_the_matrix() {
+    let text = markdown(&example(), "xu2015.md");
+    let (_, matrix) = text.split_once("## Which claims hold together\n\n").unwrap();
+    for part in [
+        "Best joint reading: oracle. Under it, 1 of 3 simulated claims hold together. 5 readings were searched, and 4 of \
+         them have different results.",
+        "1.25 claims would hold under the best reading on average, and at most 2 in 95% of such draws. No more claims \
+         hold, so searching alone explains the result.",
+        "Calibrated reading: age. Of all readings, it comes closest to the 1 published number of the paper's baseline \
+         (mean error 0.5 of what the rules allow).",
+        "Claims: 1 fig2-sca-flowtime, 2 fig2-sda-flowtime, 3 fig2-mantri-80.",
+        "| Reading | Hold | Baseline error | 1 | 2 | 3 |\n| --- | --- | --- | --- | --- | --- |\n\
+         | base (base reading) | 0 of 3 | 4.7 | ✗ | ✗ | ✗ |\n\
+         | oracle (best joint reading) | 1 of 3 | 4.5 | ✓ | ✗ | ✗ |\n\
+         | age (calibrated reading) | 1 of 3 | 0.5 | ✗ | ✗ | ✓ |\n\
+         | late | 0 of 3 | 1.85 | ✗ | ✗ | ✗ |\n",
+    ] {
+        assert!(matrix.contains(part), "{part}\n{matrix}");
+    }
+    assert!(matrix.ends_with("✗ |\n"), "{matrix}");
+}
+
+#[test]
+fn factors_of_several_claims_name_them() {
+    let mut example = example();
+    let other = Factor { claim: "fig2-sda-flowtime".to_owned(), ..example.factors[0].clone() };
+    example.factors.push(other);
+    let page = markdown(&example, "xu2015.md");
+    for part in
+        ["| Detail | Claim | Base reading |", "| knowledge | SDA reduces the mean flowtime by nearly 60% against"]
+    {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    let text = text(&example, 200);
+    assert!(text.contains("SDA reduces the mean flowtime by nearly 60% against Mantri: −61% (oracle) to"), "{text}");
+}
+
+#[test]
+fn chance_explains_more_if_fewer_claims_hold() {
+    let mut example = example();
+    let mut conclusion = |holds| {
+        example.search.as_mut().unwrap().holds = holds;
+        search_sentences(&example)[1].clone()
+    };
+    assert!(conclusion(1).ends_with("No more claims hold, so searching alone explains the result."));
+    assert!(conclusion(2).ends_with("The result is within what searching alone may explain."));
+    assert!(conclusion(3).ends_with("More claims hold, so searching alone does not explain the result."));
+    example.search = None;
+    assert!(search_sentences(&example).is_empty());
+}
+
+#[test]
+fn pages_of_figures_have_parts_points_and_tables() {
+    let text = markdown(&example(), "xu2015/figure-2.md");
+    for part in [
+        "A part of [xu2015 reproduced](../xu2015.md).",
+        "![Jobs by flowtime](figure-2-1.svg)",
+        "Mantri 80% at 17 (measured 80% at 8.25, −8.75; 96% at 17, +16 percentage points); SCA 80% at 6 (measured 80% at \
+         4.44, −1.56; 92% at 6, +12 percentage points).",
+        "<a id=\"fig2-sca-flowtime\"></a>\n\n## 1. SCA reduces",
+        "> SCA reduces the mean flowtime by nearly 60%",
+        "**Reproduced under 1 of 5 readings**. Rule: from −65% to −55%; and mean resource usage of SCA compared with \
+         Mantri at most 110%. The rule allows 5 percentage points \\| more is another claim.",
+        "Under the best joint reading on fresh seeds: ✓ −59%",
+        "| reading | mean flowtime of SCA compared with Mantri | mean resource usage of SCA compared with Mantri | all \
+         rules hold |",
+        "| age | ✗ −33% [−34, −32] | ✗ 130% [129, 131] | no |",
+        "**Not reproduced**: measured −42%",
+        "Rule: from 15 to 19 time units. The claim is about the paper's baseline.",
+        "| Mantri | flowtime | 80% at 17 | base | 8.25 | −8.75 | 96% | +16 |",
+        "<summary>Numbers &lt; 3</summary>",
+        "| σ | \\|c\\| |\n| --- | ---: |\n| no backup | – |",
+        "This reading has the same results as base: fair.",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("| fair |"), "{text}");
+    let text = markdown(&example(), "xu2015/figure-3.md");
+    assert!(text.contains("## 5. The makespan is 18% lower (6.3)\n\n**Not run**: the trace is not public."), "{text}");
+}
+
+#[test]
+fn half_an_interval_follows_its_value_in_one_cell() {
+    let columns = ["load", "flowtime", "± flowtime", "copies"].map(str::to_owned).to_vec();
+    let rows = vec![
+        vec![Cell::from(1.0), Cell::from(12.5), Cell::from(0.5), Cell::from(3.0)],
+        vec![Cell::from(2.0), Cell::from(20.0), Cell::from(f64::NAN), Cell::from("none")],
+        vec![Cell::from(3.0), Cell::from(-1.59e-5), Cell::from(0.0643), Cell::from(1e-7)],
+    ];
+    let mut example = example();
+    example.figures[1].tables.push(DataTable::new("Numbers", columns, rows));
+    let table = "| load | flowtime ± | copies |\n| --- | ---: | ---: |\n| 1 | 12.5 ± 0.5 | 3 |\n| 2 | 20 | none |\n\
+         | 3 | 0 ± 0.0643 | \\< 0.0001 |\n";
+    let text = markdown(&example, "xu2015/figure-3.md");
+    assert!(text.contains(table), "{text}");
+}
+
+#[test]
+fn text_fits_the_terminal() {
+    for width in [30, 60, 80, 120] {
+        let text = text(&example(), width);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "The headline holds for SCA, but not for SDA. SCA needs",
+            "What decides it Details that",
+            "- knowledge −61% (oracle) to −33% (age), a swing of 28 percentage points; base reading −52%",
+            "hindmost reproduce xu2015. It takes about 12 minutes",
+            "oracle (best joint reading): What oracle assumes",
+            "Best joint reading: oracle.",
+        ] {
+            assert!(words.contains(part), "{width} {part}: {text}");
+        }
+        let answer = words.find("The headline holds").unwrap();
+        assert!(answer < words.find("Claims of the abstract").unwrap(), "{text}");
+        for value in ["−52%", "−59%", "✓"] {
+            assert!(text.contains(value), "{width} {value}: {text}");
+        }
+        let fits = |line: &str| crate::text::columns(line) <= usize::from(width);
+        assert!(text.lines().all(fits), "{width}: {text}");
+    }
+    let narrow = text(&example(), 60);
+    let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("mean flowtime of SCA compared with Mantri: ✗ −52%"), "{narrow}");
+    assert!(words.contains("not run: the trace is not public"), "{narrow}");
+}
+
+#[test]
+fn a_small_text_is_unchanged() {
+    insta::assert_snapshot!(text(&example(), 100));
+}
+
+/// Returns a reproduction in which all texts are `text`.
+pub(crate) fn hostile(text: &str) -> Reproduction {
+    let mut example = example();
+    let all = |texts: &mut Vec<String>| texts.iter_mut().for_each(|one| *one = text.to_owned());
+    for field in [&mut example.paper, &mut example.title, &mut example.command] {
+        *field = text.to_owned();
+    }
+    all(&mut example.answer);
+    all(&mut example.notes);
+    for reading in &mut example.readings {
+        reading.description = text.to_owned();
+    }
+    let rename = |name: &mut String| {
+        if name == "oracle" {
+            *name = text.to_owned();
+        }
+    };
+    let renamed = |readings: &mut Vec<Measured>| {
+        for measured in readings {
+            rename(&mut measured.reading);
+            (measured.value, measured.unit) = (text.to_owned(), text.to_owned());
+        }
+    };
+    example.readings.iter_mut().for_each(|reading| rename(&mut reading.name));
+    let same = Reading { name: text.to_owned(), same_as: Some(text.to_owned()), ..example.readings[0].clone() };
+    example.readings.push(same);
+    rename(&mut example.search.as_mut().unwrap().best);
+    let factor = &mut example.factors[0];
+    for field in [&mut factor.name, &mut factor.low_reading, &mut factor.unit] {
+        *field = text.to_owned();
+    }
+    for figure in &mut example.figures {
+        for field in [&mut figure.id, &mut figure.name, &mut figure.about] {
+            *field = text.to_owned();
+        }
+        for claim in &mut figure.claims {
+            for field in [&mut claim.id, &mut claim.claimed, &mut claim.quote, &mut claim.section, &mut claim.comment] {
+                *field = text.to_owned();
+            }
+            renamed(&mut claim.readings);
+            renamed(&mut claim.confirmed);
+            claim.also.iter_mut().for_each(|part: &mut Part| renamed(&mut part.readings));
+        }
+        for point in &mut figure.points {
+            (point.curve, point.quantity, point.reading) = (text.to_owned(), text.to_owned(), text.to_owned());
+        }
+        for table in &mut figure.tables {
+            table.caption = text.to_owned();
+            table.columns[0] = text.to_owned();
+            table.rows.iter_mut().for_each(|row| row[0] = Cell::from(text));
+            if let Some(plot) = &mut table.plot {
+                for field in [&mut plot.title, &mut plot.x, &mut plot.y] {
+                    *field = text.to_owned();
+                }
+            }
+        }
+        figure.tables.push(by_column(text));
+    }
+    example
+}
+
+fn by_column(text: &str) -> DataTable {
+    let plot = Plot {
+        title: text.to_owned(),
+        x: text.to_owned(),
+        y: text.to_owned(),
+        shape: PlotShape::Columns,
+        curves: Vec::new(),
+        rows: None,
+    };
+    let columns = ["σ", text, "±"].map(str::to_owned).to_vec();
+    let rows = vec![
+        vec![Cell::from(1.0), Cell::from(2.0), Cell::from(0.5)],
+        vec![Cell::from(2.0), Cell::from(3.0), Cell::from(f64::NAN)],
+        vec![Cell::from(text), Cell::from(2.5), Cell::from(0.5)],
+    ];
+    DataTable { plot: Some(plot), ..DataTable::new(text, columns, rows) }
+}
+
+#[test]
+fn hostile_names_stay_text_in_files_and_terminals() {
+    for name in HOSTILE {
+        let reproduction = hostile(name);
+        let mut files: Vec<String> = markdown_pages(&reproduction).into_iter().map(|page| page.file).collect();
+        files.extend(pictures(&reproduction).into_iter().map(|picture| picture.file));
+        for file in &files {
+            let plain = |letter: char| letter.is_ascii_alphanumeric() || "-/.".contains(letter);
+            assert!(file.chars().all(plain) && !file.contains("..") && !file.starts_with('/'), "{file}");
+        }
+        files.sort_unstable();
+        assert!(files.windows(2).all(|pair| pair[0] != pair[1]), "{files:?}");
+        for picture in pictures(&reproduction) {
+            check(&picture.drawing.standalone());
+        }
+        for width in [20, 80, 120] {
+            let text = text(&reproduction, width);
+            assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{0}']), "{text}");
+        }
+        for page in markdown_pages(&reproduction) {
+            // The command is code, in which Markdown interprets no markup.
+            let text = page.text.replace("\\<", "").replace(&format!("`hindmost {name}`"), "");
+            assert!(!text.contains("<script") && !text.contains("<img"), "{}", page.text);
+        }
+    }
+}
+
+#[test]
+fn points_are_drawn_on_the_curve_of_the_caption_s_reading() {
+    let reproduction = example();
+    let figure = &reproduction.figures[0];
+    let shown = |caption: &str| {
+        let table = DataTable { caption: caption.to_owned(), ..figure.tables[0].clone() };
+        drawn(&reproduction, figure, &table).unwrap().standalone()
+    };
+    let base = shown("Share of jobs");
+    let elements = check(&base);
+    let rings = elements.iter().filter(|one| one.get("class").is_some_and(|class| class.starts_with("hm-ring")));
+    assert_eq!(rings.count(), 2);
+    assert!(base.contains("Mantri: 80% at 17 (measured 80% at 8.25, −8.75;"), "{base}");
+    assert!(base.contains("stated in the paper&#39;s text"), "{base}");
+    let age = shown("Share of jobs, reading age");
+    assert!(age.contains("Mantri: 80% at 17 (measured 80% at 16, −1;"), "{age}");
+    // Another quantity has no points.
+    let mut table = figure.tables[0].clone();
+    table.plot.as_mut().unwrap().x = "resource usage".to_owned();
+    let other = drawn(&reproduction, figure, &table).unwrap().standalone();
+    assert!(!other.contains("stated in the paper"), "{other}");
+}
+
+#[test]
+fn the_forest_has_the_abstract_then_the_headline_claims() {
+    let reproduction = example();
+    let picture = forest(&reproduction).unwrap().standalone();
+    for part in [
+        "and mean resource usage of SCA compared with Mantri",
+        "claimed: −65% to −55%",
+        "Under the base reading (base): −52% [−53, −51], the rule does not hold",
+        "Best joint reading (oracle): −59% [−60.5, −57.5], the rule holds",
+        "over all readings: −61% to −33%",
+        ">−42%<",
+    ] {
+        assert!(picture.contains(part), "{part}: {picture}");
+    }
+    assert!(
+        forest_caption(&reproduction).contains("The values under the best joint reading are those on fresh seeds.")
+    );
+    // No other claim has a number in per cent.
+    assert!(!picture.contains("time units"), "{picture}");
+    let mut others = example();
+    others.figures[0].claims.iter_mut().for_each(|claim| claim.in_abstract = false);
+    let picture = forest(&others).unwrap().standalone();
+    assert!(picture.contains("SCA reduces") && picture.contains("SDA reduces"), "{picture}");
+    assert!(forest_caption(&others).contains("Of the claims shown, 2 are not in the abstract."));
+    others.figures.clear();
+    assert_eq!(forest(&others), None);
+    assert!(markdown(&others, "xu2015.md").starts_with("# xu2015 reproduced"));
+}
+
+#[test]
+fn the_forest_has_a_panel_for_each_unit() {
+    let mut reproduction = example();
+    for figure in &mut reproduction.figures {
+        figure.claims.iter_mut().for_each(|claim| claim.in_abstract = true);
+    }
+    let picture = forest(&reproduction).unwrap().standalone();
+    for part in [
+        ">measured value (%)<",
+        ">measured value (time units)<",
+        ">measured value (mean durations)<",
+        "Under another reading (analysis, α = 2): 1.71 mean durations, the rule holds",
+    ] {
+        assert!(picture.contains(part), "{part}: {picture}");
+    }
+    let caption = forest_caption(&reproduction);
+    assert!(caption.ends_with("Not drawn, because nothing was measured: 1 claim of the abstract."), "{caption}");
+}

@@ -1,0 +1,203 @@
+//! Names and sentences that the Markdown, the HTML pages and the text share.
+
+use std::fmt::Write as _;
+
+use hindmost_core::reproduction::{
+    Cell, Claim, DataTable, Measured, Reproduction, Verdict, number_text, rounded_text, with_unit,
+};
+
+use super::matrix::sign;
+use crate::text::counted;
+
+/// The heading of a column begins with this if the column has half of the intervals of the column before it.
+const HALF: &str = "±";
+/// Largest number of letters of a name's part in a file name or an anchor.
+const SLUG: usize = 60;
+
+/// Turns a name into a part of a file name: ASCII letters and digits in lower case, and hyphens; `x` for an empty name.
+pub(crate) fn slug(name: &str) -> String {
+    if name.is_empty() {
+        return "x".to_owned();
+    }
+    let letters = name.chars().take(SLUG);
+    letters.map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }).collect()
+}
+
+/// Turns names into parts of file names that differ from each other.
+pub(crate) fn slugs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken: Vec<String> = Vec::new();
+    for name in names {
+        let plain = slug(name);
+        let numbered = (2..).map(|at| format!("{plain}-{at}"));
+        let free = std::iter::once(plain.clone()).chain(numbered).find(|one| !taken.contains(one));
+        taken.extend(free);
+    }
+    taken
+}
+
+/// Returns the names of the figures' pages without an ending, such as `figure-2`, in the order of the figures.
+pub(crate) fn figure_slugs(reproduction: &Reproduction) -> Vec<String> {
+    slugs(reproduction.figures.iter().map(|figure| figure.id.as_str()))
+        .into_iter()
+        .map(|slug| format!("figure-{slug}"))
+        .collect()
+}
+
+/// Returns a text with a capital first letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + letters.as_str()
+}
+
+/// Returns the smallest and largest mean over a claim's readings as text; `None` if they are equal.
+pub(crate) fn span(claim: &Claim) -> Option<String> {
+    span_of(&claim.readings)
+}
+
+/// Returns the smallest and largest mean of measured values as text; `None` if they are equal.
+pub(super) fn span_of(readings: &[Measured]) -> Option<String> {
+    let means = || readings.iter().filter_map(|measured| measured.mean);
+    let (low, high) = (means().min_by(f64::total_cmp)?, means().max_by(f64::total_cmp)?);
+    let unit = readings.first().map_or("", |measured| measured.unit.as_str());
+    let [low, high] = [low, high].map(rounded_text);
+    let low_unit = if unit == "%" { unit } else { "" };
+    (low != high).then(|| format!("{} to {}", with_unit(&low, low_unit), with_unit(&high, unit)))
+}
+
+/// Returns a sentence with the number of tested claims for each verdict.
+pub(crate) fn counts(reproduction: &Reproduction) -> String {
+    let (mut all, mut some, mut none) = (0, 0, 0);
+    for (_, claim) in reproduction.claims() {
+        match claim.verdict {
+            Verdict::Reproduced => all += 1,
+            Verdict::ReproducedUnder { .. } => some += 1,
+            Verdict::NotReproduced { .. } => none += 1,
+            Verdict::NotRun { .. } => {}
+        }
+    }
+    format!(
+        "The paper has {}. Under every reading that was run, {all} are reproduced; under some readings, {some}; under \
+         no reading, {none}.",
+        counted(all + some + none, "tested claim")
+    )
+}
+
+/// Formats seeds: successive ones as a range, such as `1 to 5`.
+pub(super) fn seeds(seeds: &[u64]) -> String {
+    match seeds {
+        [] => "none".to_owned(),
+        [only] => only.to_string(),
+        [first, .., last] if seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1])) => {
+            format!("{first} to {last}")
+        }
+        several => several.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Returns sentences with the seeds of the simulations.
+pub(crate) fn seeds_sentence(reproduction: &Reproduction) -> String {
+    let mut text = format!("Seeds: {}.", seeds(&reproduction.seeds));
+    if !reproduction.headline_seeds.is_empty() {
+        let headline = seeds(&reproduction.headline_seeds);
+        let _ = write!(text, " The abstract's claims under the base reading: seeds {headline}.");
+    }
+    if !reproduction.fresh_seeds.is_empty() {
+        let _ = write!(
+            text,
+            " The abstract's claims under the best joint reading: fresh seeds {}, none of which was used to choose that \
+             reading.",
+            seeds(&reproduction.fresh_seeds)
+        );
+    }
+    text
+}
+
+/// Returns a sentence for each group of readings that have exactly the same results.
+pub(crate) fn same_results(reproduction: &Reproduction) -> Vec<String> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for reading in &reproduction.readings {
+        let Some(original) = reading.same_as.as_deref() else { continue };
+        match groups.iter_mut().find(|(name, _)| *name == original) {
+            Some((_, names)) => names.push(&reading.name),
+            None => groups.push((original, vec![&reading.name])),
+        }
+    }
+    let sentence = |(original, names): (&str, Vec<&str>)| match names.as_slice() {
+        [only] => format!("This reading has the same results as {original}: {only}."),
+        several => format!("These readings have the same results as {original}: {}.", several.join("; ")),
+    };
+    groups.into_iter().map(sentence).collect()
+}
+
+/// Returns headings and rows of the table of a claim's measured values: one row for each reading. Readings that have
+/// the same results as another one that was measured have no row. A quantity is in a heading if it is the same under
+/// all readings, and in the cells otherwise.
+pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> (Vec<String>, Vec<Vec<String>>) {
+    let parts = || std::iter::once(&claim.readings).chain(claim.also.iter().map(|part| &part.readings));
+    let common = |readings: &[Measured]| {
+        let first = readings.first()?.value.clone();
+        readings.iter().all(|measured| measured.value == first).then_some(first)
+    };
+    let mut headings = vec!["reading".to_owned()];
+    headings.extend(parts().map(|part| common(part).unwrap_or_else(|| "measured".to_owned())));
+    headings.push(if claim.also.is_empty() { "rule holds" } else { "all rules hold" }.to_owned());
+    let cell = |part: &Vec<Measured>, reading: &str| {
+        let Some(measured) = part.iter().find(|measured| measured.reading == reading) else { return "–".to_owned() };
+        let alone = if claim.also.is_empty() { String::new() } else { format!("{} ", sign(Some(measured.holds))) };
+        match common(part) {
+            Some(_) => alone + &measured.text(),
+            None => format!("{alone}{}: {}", measured.value, measured.text()),
+        }
+    };
+    let repeats = |name: &str| {
+        let reading = reproduction.readings.iter().find(|reading| reading.name == name);
+        reading.and_then(|reading| reading.same_as.as_deref()).is_some_and(|original| claim.under(original).is_some())
+    };
+    let row = |measured: &Measured| {
+        let mut row = vec![measured.reading.clone()];
+        row.extend(parts().map(|part| cell(part, &measured.reading)));
+        row.push(match claim.holds_under(&measured.reading) {
+            Some(true) => "yes".to_owned(),
+            Some(false) => "no".to_owned(),
+            None => "–".to_owned(),
+        });
+        row
+    };
+    (headings, claim.readings.iter().filter(|measured| !repeats(&measured.reading)).map(row).collect())
+}
+
+/// Returns the headings and the rows of a table as text. Half of an interval is in the cell of its value and has no
+/// column of its own.
+pub(crate) fn as_text(table: &DataTable) -> (Vec<String>, Vec<Vec<String>>) {
+    let is_half = |at: usize| at > 0 && table.columns.get(at).is_some_and(|heading| heading.starts_with(HALF));
+    let shown: Vec<usize> = (0..table.columns.len()).filter(|at| !is_half(*at)).collect();
+    let heading = |at: &usize| {
+        let half = if is_half(at + 1) { format!(" {HALF}") } else { String::new() };
+        table.columns[*at].clone() + &half
+    };
+    let cells = |row: &Vec<Cell>| {
+        let with_halves = |at: &usize| Some((row.get(*at)?, row.get(at + 1).filter(|_| is_half(at + 1))));
+        shown.iter().filter_map(with_halves).map(with_half).collect()
+    };
+    (shown.iter().map(heading).collect(), table.rows.iter().map(cells).collect())
+}
+
+/// Formats a value with half of its interval, if it has one.
+fn with_half((value, half): (&Cell, Option<&Cell>)) -> String {
+    match (value, half) {
+        (Cell::Number(Some(value)), Some(Cell::Number(Some(half)))) => {
+            format!("{} {HALF} {}", rounded_text(*value), rounded_text(*half))
+        }
+        _ => cell_text(value),
+    }
+}
+
+/// Formats a cell of a table; a dash if the cell has no number.
+fn cell_text(cell: &Cell) -> String {
+    match cell {
+        Cell::Number(Some(number)) => number_text(*number),
+        Cell::Number(None) => "–".to_owned(),
+        Cell::Text(text) => text.clone(),
+    }
+}

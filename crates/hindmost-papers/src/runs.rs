@@ -185,10 +185,11 @@ impl<'a> Runs<'a> {
             add(&mut set, &place.sweep.set);
             let value = plain(place.value);
             for key in &place.sweep.keys {
-                let text = match (place.sweep.over, place.value.as_float().or(place.value.as_integer().map(|it| it as f64))) {
-                    (Some(over), Some(number)) => (over / number).to_string(),
-                    _ => value.clone(),
-                };
+                let text =
+                    match (place.sweep.over, place.value.as_float().or(place.value.as_integer().map(|it| it as f64))) {
+                        (Some(over), Some(number)) => (over / number).to_string(),
+                        _ => value.clone(),
+                    };
                 set.push((key.clone(), text));
             }
             if let Some(template) = place.sweep.specs.get(label) {
@@ -232,11 +233,14 @@ impl<'a> Runs<'a> {
         if planned.kept.is_empty() {
             return vec![f64::NAN; planned.experiment.seeds.len()];
         }
-        planned.kept.iter().map(|kept| match kept.get(at) {
-            Some(Kept::Number(number)) => *number,
-            _ => f64::NAN,
-        })
-        .collect()
+        planned
+            .kept
+            .iter()
+            .map(|kept| match kept.get(at) {
+                Some(Kept::Number(number)) => *number,
+                _ => f64::NAN,
+            })
+            .collect()
     }
 
     /// Returns a metric that compares two runs on each seed. In the first pass these are NaN.
@@ -266,11 +270,14 @@ impl<'a> Runs<'a> {
     /// Returns all jobs of each seed's run. Empty in the first pass.
     pub fn rows(&mut self, id: RunId, cut: bool) -> Vec<Arc<Vec<JobRow>>> {
         let at = self.position(id, Want::Rows, cut);
-        self.planned[id.0].kept.iter().filter_map(|kept| match kept.get(at) {
-            Some(Kept::Rows(rows)) => Some(Arc::clone(rows)),
-            _ => None,
-        })
-        .collect()
+        self.planned[id.0]
+            .kept
+            .iter()
+            .filter_map(|kept| match kept.get(at) {
+                Some(Kept::Rows(rows)) => Some(Arc::clone(rows)),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Returns the seeds of a run.
@@ -293,8 +300,7 @@ impl<'a> Runs<'a> {
     /// # Errors
     /// If a run fails or is interrupted.
     pub fn execute(&mut self, execution: &Execution<'_>) -> Result<(), PaperError> {
-        let waiting: Vec<usize> =
-            (0..self.planned.len()).filter(|at| self.planned[*at].kept.is_empty()).collect();
+        let waiting: Vec<usize> = (0..self.planned.len()).filter(|at| self.planned[*at].kept.is_empty()).collect();
         // The results of a batch are in memory until its end, so batches are small. A batch has about eight runs for
         // each thread, so that no thread is idle for long at its end.
         let enough = 8 * execution.threads.max(1);
@@ -403,7 +409,10 @@ impl FinishedOutput for Collector {
             kept.push(match want {
                 Want::Metric(metric) => Kept::Number(metric.of(jobs)),
                 Want::Shares(quantity, grid) => {
-                    let share = |limit: &f64| Metric::Share(*quantity, *limit, None).of(jobs) / 100.0;
+                    let values: Vec<f64> = jobs.iter().map(|job| quantity.of(&job.result)).collect();
+                    let share = |limit: &f64| {
+                        values.iter().filter(|value| *value <= limit).count() as f64 / values.len() as f64
+                    };
                     Kept::Shares(grid.iter().map(share).collect())
                 }
                 Want::Rows => Kept::Rows(Arc::new(jobs.clone())),

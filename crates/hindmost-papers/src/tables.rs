@@ -39,8 +39,15 @@ impl<'p> Evaluator<'p, '_> {
     /// Returns the readings of a table: the base reading, the listed ones, or all.
     fn readings_of(&self, names: &[String]) -> Vec<&'p ReadingSpec> {
         let all = names.iter().any(|name| name == "all");
-        let chosen = |at: usize, reading: &&'p ReadingSpec| all || (at == 0 && names.is_empty()) || names.contains(&reading.name);
-        self.readings.iter().enumerate().filter(|(at, reading)| chosen(*at, reading)).map(|(_, reading)| *reading).collect()
+        let chosen = |at: usize, reading: &&'p ReadingSpec| {
+            all || (at == 0 && names.is_empty()) || names.contains(&reading.name)
+        };
+        self.readings
+            .iter()
+            .enumerate()
+            .filter(|(at, reading)| chosen(*at, reading))
+            .map(|(_, reading)| *reading)
+            .collect()
     }
 
     fn name(&self, label: &str) -> String {
@@ -53,11 +60,16 @@ impl<'p> Evaluator<'p, '_> {
         let readings = self.readings_of(&spec.readings);
         let mut rows: Vec<(String, RunId, bool)> = Vec::new();
         for label in &spec.policies {
+            let from = rows.len();
             for reading in &readings {
                 let id = self.run_of(world, label, reading, None)?;
                 let cut = spec.cut || is_cut(self.paper, reading);
-                if !rows.iter().any(|(_, known, known_cut)| *known == id && *known_cut == cut) {
-                    let name = if readings.len() == 1 { self.name(label) } else { format!("{}, {}", self.name(label), reading.name) };
+                if !rows[from..].iter().any(|(_, known, known_cut)| *known == id && *known_cut == cut) {
+                    let name = if readings.len() == 1 {
+                        self.name(label)
+                    } else {
+                        format!("{}, {}", self.name(label), reading.name)
+                    };
                     rows.push((name, id, cut));
                 }
             }
@@ -67,8 +79,12 @@ impl<'p> Evaluator<'p, '_> {
 
     fn means(&mut self, spec: &'p TableSpec) -> Result<DataTable, PaperError> {
         let world = self.world(spec)?;
-        let metrics: Vec<Metric> =
-            spec.metrics.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(|it| self.failed(spec, it))?;
+        let metrics: Vec<Metric> = spec
+            .metrics
+            .iter()
+            .map(|text| text.parse())
+            .collect::<Result<_, _>>()
+            .map_err(|it| self.failed(spec, it))?;
         let mut columns = vec!["policy".to_owned()];
         for metric in &metrics {
             let unit = metric.unit(&world.unit);

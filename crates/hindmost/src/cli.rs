@@ -289,14 +289,14 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub quick: bool,
     /// Reproduce only this figure, such as 2; may be repeated
-    #[arg(long = "figure", value_name = "N", action = ArgAction::Append)]
+    #[arg(long = "figure", value_name = "N", action = clap::ArgAction::Append)]
     pub figures: Vec<String>,
     /// Reproduce only this claim, such as abstract-sca-60; may be repeated
-    #[arg(long = "claim", value_name = "ID", action = ArgAction::Append)]
+    #[arg(long = "claim", value_name = "ID", action = clap::ArgAction::Append)]
     pub claims: Vec<String>,
     /// Measure only under the base reading and this one: the name of a reading of the paper, or a TOML file with a new
     /// one; may be repeated
-    #[arg(long = "reading", value_name = "READING", action = ArgAction::Append)]
+    #[arg(long = "reading", value_name = "READING", action = clap::ArgAction::Append)]
     pub readings: Vec<String>,
     /// Number of seeds of every simulation [default: the paper's, usually 5, and 20 for the claims of the abstract]
     #[arg(long, value_name = "N", value_parser = whole(1_u32, 100_000))]

@@ -18,7 +18,7 @@ pub enum Outcome {
     /// Finished later than another copy of its task, or stopped because another copy had finished or was expected to
     /// finish first, or stopped so that its task is relaunched on another node.
     Lost,
-    /// Stopped and replaced by a new attempt of its task, which took over its resources.
+    /// Stopped and replaced by a new attempt of its task, which took over its resources or runs on another node.
     Replaced,
     /// Lost with its node.
     NodeLost,

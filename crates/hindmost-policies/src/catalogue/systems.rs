@@ -13,7 +13,8 @@ use crate::speculation::Speculation;
 use crate::speculation::ese::EseRule;
 use crate::speculation::hadoop::{HadoopParameters, HadoopRule};
 use crate::speculation::late::{LateParameters, LateRule};
-use crate::speculation::mantri::{MantriParameters, MantriRule};
+use crate::speculation::mantri::{MantriParameters, MantriRule, Statement};
+use crate::speculation::mantri_osdi::OsdiRule;
 use crate::speculation::pace::{PaceParameters, PaceRule};
 use crate::speculation::sda::{SdaParameters, SdaRule};
 use crate::speculation::spark::{SparkParameters, SparkRule};
@@ -96,17 +97,23 @@ pub static SYSTEMS: &[SystemEntry] = &[
         about: "a backup if the remaining time exceeds twice that of a new copy with a probability above delta",
         does: "Starts a backup on a free node if the probability is above delta that the attempt's remaining time \
             exceeds twice the duration of a new copy. If no node is free and kill_restart=true, it stops such an \
-            attempt and relaunches the task.",
+            attempt and relaunches the task. With rule=osdi2010 it follows Mantri's own paper: while tasks wait, a \
+            straggler is restarted on another node, or gets another copy if that saves resources; otherwise it gets \
+            another copy if that saves time.",
         wins: "Durations have a heavy tail and remaining times are known early. At light load, `hindmost reproduce \
             xu2015` measures a shorter mean flowtime than that of sda if both know remaining times equally early.",
         loses: "Remaining times are known late: stragglers run on until then. At light load, sca, which needs no \
             progress reports, has a much shorter mean flowtime in `hindmost reproduce xu2015`, but a higher \
             resource usage.",
-        passes: "[Backups(mantri rule), Originals(order)]",
+        passes: "[Backups(mantri rule), Originals(order)], and Backups(spare resources) with rule=osdi2010",
         source: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",
         order: None,
-        build: &system_of(|mantri: MantriParameters, policy| {
-            policy.pass(Speculation::by(MantriRule::new(mantri))).originals(Which::Any)
+        build: &system_of(|mantri: MantriParameters, policy| match mantri.rule {
+            Statement::Xu2015 => policy.pass(Speculation::by(MantriRule::new(mantri))).originals(Which::Any),
+            Statement::Osdi2010 => {
+                let policy = policy.pass(Speculation::by(OsdiRule::new(mantri, true))).originals(Which::Any);
+                policy.pass(Speculation::by(OsdiRule::new(mantri, false)))
+            }
         }),
     },
     SystemEntry {

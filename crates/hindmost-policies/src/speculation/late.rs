@@ -1,27 +1,46 @@
 //! `late` starts backups for the attempts with the lowest progress rates, the longest estimated time to end first. It
 //! starts them only on nodes that are not slow, and limits how much of the cluster runs backups.
 //!
-//! Paper: Zaharia et al., "Improving MapReduce performance in heterogeneous environments", OSDI 2008 (LATE: Longest
-//! Approximate Time to End).
+//! Paper: Zaharia et al., "Improving MapReduce performance in heterogeneous environments", OSDI 2008, section 4 (LATE:
+//! Longest Approximate Time to End).
 //!
-//! Algorithm: an attempt's progress rate is its progress divided by the time it has run. An attempt is a candidate if
-//! its rate is below the `slow_task` percentile of its phase. The candidate with the longest estimated time to end gets
-//! a backup, one for each task, if two conditions hold:
-//! - fewer backups run than the share `cap` of the copies that fit into the whole cluster (SpeculativeCap);
-//! - the summed progress of the backup's node is not below the `slow_node` percentile of all nodes.
+//! Algorithm: an attempt's progress rate is its progress divided by the time it has run, and its time left is
+//! (1 − progress)/rate. When a node has a free slot and no task is pending:
+//! - If as many backups run as SpeculativeCap (`cap`, 10% of the slots) allows, none starts.
+//! - If the summed progress of the node's finished and running tasks is below SlowNodeThreshold (`slow_node`, the 25th
+//!   percentile of nodes), it gets no backup.
+//! - Of the attempts whose tasks have no backup, which have run for a minute (`min_age`), and whose rates are below
+//!   SlowTaskThreshold (`slow_task`, the 25th percentile), the one with the longest time left gets a backup.
 //!
 //! Passes: `[Originals(order), Backups(late rule, speculative cap)]`.
 //!
 //! Readings:
-//! - The percentile is taken over the attempts of the phase whose rate is known, including finished ones. A rate counts
-//!   from the time at which it becomes known; in a live run it is updated when a later measurement differs. While fewer
-//!   than two rates are known, no attempt is slow by its rate.
-//! - A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs.
-//!   (The progress of running attempts is not known between measurements.)
+//! - A backup starts while fewer than `cap` times the slots run, so the cap is rounded up. The slots are the copies of the
+//!   candidate's demand that fit into the whole cluster.
+//! - The percentile is the smallest rate that at least a share `slow_task` of the rates does not exceed; only rates below
+//!   it are slow. So in a phase of four or fewer attempts none is slow with the default, as in larger phases of equal rates.
+//! - It is taken over the attempts of the phase whose rate is known, including finished ones. Otherwise the last attempt
+//!   of a phase would be compared with itself. While fewer than two rates are known, no attempt is slow by its rate.
 //! - A node whose progress equals the percentile is not slow. Otherwise all nodes would be slow if all had the same
 //!   progress.
+//!
+//! Deviations:
+//! - `min_age` is 0 by default, because durations in a scenario may have any scale: a minute is short for some and longer
+//!   than any task for others. `late(min_age=60)` is the paper's value for times in seconds.
+//! - A rate is one over the attempt's expected duration d, so that the time left, (1 − age/d)·d, is the expected end minus
+//!   now. It is known when the progress model reveals the end, not from the start. In a live run it is updated when a later
+//!   measurement differs.
+//! - A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs, because
+//!   the progress of running attempts is not known between measurements.
+//! - The first good node with free resources gets the backup. In the paper, it is the node that asks for a task.
+//! - Pending tasks of all jobs start before any backup. In Hadoop of that time, a job's backups came before the pending
+//!   tasks of the next job.
 //! - With the progress model `age` no rate is known. An attempt is then slow once its expected duration, given its age,
 //!   is above the same percentile of the phase's distribution.
+//!
+//! The paper's text was not at hand. The three thresholds and their defaults, the time left, the minute and one backup for
+//! each task agree with the descriptions in RiskI and in Xu & Lau 2015, section II; the order of the steps and the summed
+//! progress of nodes are given from memory.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
@@ -51,7 +70,7 @@ crate::parameters! {
         pub slow_node: f64 = 0.25, in 0.0..=1.0;
         /// share of the cluster's capacity that may run backups
         pub cap: f64 = 0.1, in 0.0..=1.0;
-        /// age below which an attempt gets no backup (60 s in the LATE paper)
+        /// age below which an attempt gets no backup; 60 s in the LATE paper
         pub min_age: f64 = 0.0, in 0.0.., unit "s";
     }
 }

@@ -1,23 +1,32 @@
 //! `mantri` starts a backup for an attempt if the backup is likely to save resources. With `kill_restart`, it stops the
 //! attempt and starts a replacement in its place if no resources are free for a backup.
 //!
-//! Paper: Ananthanarayanan et al., "Reining in the outliers in Map-Reduce clusters using Mantri", OSDI 2010, as Xu &
-//! Lau 2015 state it for their baseline.
+//! Papers: Ananthanarayanan et al., "Reining in the outliers in Map-Reduce clusters using Mantri", OSDI 2010; and Xu &
+//! Lau 2015, section II, who state its rule for their baseline. By default (`rule=xu2015`) this module follows Xu & Lau,
+//! so that their experiments can be repeated. [`mantri_osdi`](super::mantri_osdi) has the rule of the OSDI paper
+//! (`rule=osdi2010`).
 //!
-//! Algorithm: an attempt gets a backup when a node is free and P(t_rem > 2·t_new) > δ, where t_rem is its remaining
-//! time and t_new the duration of a new copy. If the test holds while no node is free, kill-restart stops the attempt
-//! and starts a replacement on the same resources.
+//! Algorithm of `rule=xu2015`: an attempt gets a backup when a node is free and P(t_rem > 2·t_new) > δ, where t_rem is its
+//! remaining time and t_new the duration of a new copy. "Mantri also may terminate a task which shows an excessively large
+//! remaining-time-to-finish": with `kill_restart`, if the test holds while no node is free, the attempt is stopped and a
+//! replacement starts on the same resources. With `backups=false` as well, Mantri restarts stragglers instead of
+//! duplicating them, even if nodes are free.
 //!
 //! Passes: `[Backups(mantri rule), Originals(order)]`.
 //!
-//! Readings where the paper is silent:
+//! Readings where Xu & Lau are silent:
 //! - Backups start before originals. A task has one backup at a time. Attempts with long remaining times get backups
 //!   before attempts with short ones.
 //! - The test is made again when the backup starts.
-//! - A replacement may be replaced again, but copies of a task are replaced at most `max_restarts` times. Without this
-//!   limit, a task might be replaced forever: on a slow node, or if each new copy passes the test too.
+//! - t_new is the duration of a new copy on a node of speed 1.
+//! - A replacement may be replaced again, but copies of a task are replaced at most `max_restarts` times, 3 as in the OSDI
+//!   paper. Without this limit, a task might be replaced forever: on a slow node, or if each new copy passes the test too.
 //! - For the same reason an attempt is replaced only if, besides the test, a new copy on the same node is expected to end
 //!   sooner than the attempt.
+//!
+//! Deviations of `rule=xu2015` from the OSDI paper: the factor is 2 and a task has at most two copies, where the OSDI paper
+//! has (c + 1)/c for c copies, and up to three of them; the test is the same whether tasks wait or not; a kill needs the test
+//! of a backup, and the replacement starts on the same node.
 
 use hindmost_core::cluster::{Cluster, Node, Phase};
 use hindmost_core::estimator::{Pace, Test};
@@ -28,19 +37,44 @@ use hindmost_core::resources::Resources;
 use super::candidates::Candidates;
 use super::straggler_test::{self, ByTest};
 
+/// The statement of Mantri's rule that is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// That of Xu & Lau 2015.
+    Xu2015,
+    /// That of Mantri's own paper.
+    Osdi2010,
+}
+
+crate::words!(Statement: Xu2015 = "xu2015", Osdi2010 = "osdi2010");
+
 crate::parameters! {
     /// The parameters of `mantri`.
     pub struct MantriParameters {
         /// probability of saving resources above which a backup starts
         pub delta: f64 = 0.25, in 0.0..1.0;
-        /// if no resources are free for a backup, stop the straggler and start a replacement in its place
+        /// xu2015 only: if no resources are free for a backup, stop the straggler and start a replacement in its place
         pub kill_restart: bool = false;
         /// how often the copies of a task may be replaced
-        pub max_restarts: u32 = 3, in 1..=1000;
+        pub max_restarts: u32 = 3, in 0..=1000;
+        /// false: stragglers are only restarted, never duplicated
+        pub backups: bool = true;
+        /// xu2015: a backup if P(t_rem > 2 t_new) > delta, as Xu & Lau 2015 state the rule; osdi2010: the rule of
+        /// Mantri's own paper, with kill-restart and up to copies + 1 copies of a task
+        pub rule: Statement = Statement::Xu2015;
+        /// osdi2010 only: number of copies of a task that keep running; slower ones are stopped
+        pub copies: u32 = 2, in 1..=63, unit "copies";
+        /// osdi2010 only: how many duplicates of a task may be started in all
+        pub max_duplicates: u32 = 10, in 0..=1000, unit "copies";
+        /// osdi2010 only: longest time between progress reports; a task also reports after every tenth of its mean
+        /// duration
+        pub report: f64 = 10.0, in 0.0.., unit "s";
+        /// osdi2010 only: while no task waits, a backup must save more than this many times the time between reports
+        pub spare: f64 = 3.0, in 0.0..;
     }
 }
 
-/// The rule by which Mantri starts backups and replacements.
+/// The rule by which Mantri starts backups and replacements, as Xu & Lau 2015 state it.
 pub struct MantriRule {
     parameters: MantriParameters,
     candidates: Candidates,
@@ -77,7 +111,7 @@ impl ByTest for MantriRule {
     }
 
     fn is_ready(&self, cluster: &Cluster) -> bool {
-        cluster.open_nodes() > 0 || self.parameters.kill_restart
+        (cluster.open_nodes() > 0 && self.parameters.backups) || self.parameters.kill_restart
     }
 
     fn is_worth(&self, demand: &Resources, cluster: &Cluster) -> bool {
@@ -90,7 +124,8 @@ impl ByTest for MantriRule {
 
     fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
         let Some(test) = round.cluster().phase(id.task).map(|phase| self.test(phase)) else { return };
-        if !straggler_test::start_backups(id, test, 1, round) && self.restart_pays(id, round) {
+        let has_backup = self.parameters.backups && straggler_test::start_backups(id, test, 1, round);
+        if !has_backup && self.restart_pays(id, round) {
             straggler_test::replace(id, test, round);
         }
     }

@@ -17,6 +17,7 @@ pub mod hadoop;
 mod lagging;
 pub mod late;
 pub mod mantri;
+pub mod mantri_osdi;
 mod node_progress;
 pub mod pace;
 mod progress_rates;

@@ -18,7 +18,7 @@ use hindmost_core::estimator::{Knowledge, estimator};
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::metrics::BusyTime;
 use hindmost_core::policy::Policy;
-use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_core::record::{Change, Decision, Event, Record, StopReason};
 use hindmost_core::resources::MAX_DIMENSIONS;
 use hindmost_core::session::{Decided, Session, Sink, Stepped};
 use hindmost_core::time::Time;
@@ -358,10 +358,11 @@ impl Driver<'_> {
         for decision in &decisions {
             match decision {
                 Decision::Start { attempt, .. } => self.begin(*attempt)?,
-                Decision::Stop { attempt, .. } => {
+                Decision::Stop { attempt, reason } => {
                     // The reaction to an earlier stop in this list may have ended the attempt.
                     if self.session.cluster().attempt(*attempt).is_some() {
-                        self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, Outcome::Lost)?;
+                        let outcome = if *reason == StopReason::Replaced { Outcome::Replaced } else { Outcome::Lost };
+                        self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, outcome)?;
                     }
                 }
                 Decision::Replace { attempt, .. } => {

@@ -203,7 +203,7 @@ pub fn audit(world: &World, run: &Run) {
     // These two leave resources idle on purpose: hopper keeps slots for later copies, pace does not use slow nodes.
     let conserving = !["hopper", "pace"].iter().any(|name| run.policy().contains(name));
     let mut last = Time::ZERO;
-    let mut in_round = false;
+    let (mut in_round, mut stops) = (false, false);
     for (at, record) in run.records.iter().enumerate() {
         assert!(record.at >= last, "records are in order of time");
         // When a winner finishes, the task's other copies end at the same time, except one that the policy keeps.
@@ -218,8 +218,13 @@ pub fn audit(world: &World, run: &Run) {
         ledger.enter(world, record);
         if !follows_a_decision(&record.change) {
             in_round = record.change == Change::Event(Event::Round);
+            stops = false;
         }
+        stops |= in_round && matches!(record.change, Change::Decision(Decision::Stop { .. }));
         let goes_on = run.records.get(at + 1).is_some_and(|next| follows_a_decision(&next.change));
+        // The resources of a copy that is stopped in a round are free after it. The next round at the same time uses them.
+        let mut same_time = run.records[at + 1..].iter().take_while(|later| later.at == record.at);
+        let goes_on = goes_on || stops && same_time.any(|later| later.change == Change::Event(Event::Round));
         if in_round && !goes_on && conserving {
             ledger.is_conserving(world);
         }

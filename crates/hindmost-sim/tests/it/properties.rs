@@ -16,13 +16,16 @@ use crate::audit::{Limits, audit, audit_clones};
 use crate::experiments::{experiment, run_on};
 
 /// Systems with other parameters than their defaults.
-const VARIANTS: [&str; 14] = [
+const VARIANTS: [&str; 17] = [
     "hadoop(minimum_allowed=1)",
     "spark(quantile=0.3,multiplier=1.2,min_runtime=0)",
     "late(cap=1)",
     "late(cap=0.3,slow_task=0.5,slow_node=0.1,min_age=1)",
     "mantri(delta=0.01)",
     "mantri(delta=0.1,kill_restart=true)",
+    "mantri(delta=0.1,kill_restart=true,backups=false)",
+    "mantri(rule=osdi2010)",
+    "mantri(rule=osdi2010,delta=0.1,copies=3,spare=0)",
     "pace(lag=1.2,margin=1,slow=0.9)",
     "sca(max_copies=3)",
     "sda(sigma=0.5,max_copies=3)",

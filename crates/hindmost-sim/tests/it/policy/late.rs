@@ -19,13 +19,16 @@ fn eight() -> World {
 #[test]
 fn attempts_with_slow_rates_get_backups_longest_first() {
     // Progress rates are known from the start: 1/16, 1/8 and six times 1/4. The 25th percentile is the second smallest
-    // rate, 1/8; only task 7 is strictly below. The cap of 0.1 × 16 = 1.6 allows one backup.
+    // rate, 1/8; only task 7 is strictly below.
     let run = eight().run("late");
     assert_eq!(run.backups("a"), [(7, 0.0)]);
     // With slow_task = 0.375 the limit is the third smallest rate, 1/4: tasks 6 and 7 are below. The cap of
     // 0.05 × 16 = 0.8 allows one backup at a time, so task 6 gets its backup when the backup of task 7 has won at 1.
     let run = eight().run("late(slow_task=0.375,cap=0.05)");
     assert_eq!(run.backups("a"), [(6, 1.0), (7, 0.0)]);
+    // Backups start while fewer than the cap run: with 0.1 × 16 = 1.6, both start at 0.
+    let run = eight().run("late(slow_task=0.375)");
+    assert_eq!(run.backups("a"), [(6, 0.0), (7, 0.0)]);
     // A cap of 0 allows no backups.
     assert_eq!(eight().run("late(cap=0)").backups("a"), []);
     // The 0th percentile is the smallest rate, so no rate is below.
@@ -36,6 +39,47 @@ fn attempts_with_slow_rates_get_backups_longest_first() {
 fn attempts_below_min_age_get_no_backup() {
     assert_eq!(eight().run("late(min_age=6)").backups("a"), [(7, 6.0)]);
     assert_eq!(eight().run("late(min_age=20)").backups("a"), []);
+    // The paper's minute, for an attempt that starts when another one has ended, at 10.
+    let tasks = [[10.0, 10.0], [40.0, 40.0], [200.0, 20.0]];
+    let run = World::machines(2).job("a").tasks(tasks).run("late(min_age=60,slow_task=0.5)");
+    assert_eq!(run.backups("a"), [(2, 70.0)]);
+    // Remaining times that become known after the minute give a backup when they become known.
+    let world = World::machines(2).job("a").tasks(tasks).knowledge("progress(0.5)");
+    assert_eq!(world.run("late(min_age=60,slow_task=0.5)").backups("a"), [(2, 110.0)]);
+    // If only ages are known, an attempt is slow from 100 s on: its expected duration, (100 + 200)/2, is then the upper
+    // quartile.
+    let world = World::machines(2).job("a").tasks([[190.0, 1.0]]).tail("uniform(min=0,max=200)").knowledge("age");
+    for (policy, start) in [("late", 100.0), ("late(min_age=60)", 100.0), ("late(min_age=120)", 120.0)] {
+        let backups = world.run(policy).backups("a");
+        assert!((backups[0].1 - start).abs() < 1e-6, "{policy}: {backups:?}");
+    }
+}
+
+#[test]
+fn the_longest_time_left_is_first_not_the_slowest_rate() {
+    // The machines are busy until 9. Task 0 has the lowest rate, 1/20, and 11 s left. Task 4 runs since 8 at a rate of 1/18
+    // and has 17 s left. The median rate is 1/8, so both are slow. The cap of 0.3 allows one backup at a time.
+    let run = World::machines(3)
+        .order("fifo")
+        .job("a")
+        .tasks([[20.0, 1.0], [4.0, 9.0], [8.0, 9.0], [4.0, 9.0], [18.0, 1.0]])
+        .job("b")
+        .tasks([[1.0, 9.0]])
+        .run("late(slow_task=0.5)");
+    assert_eq!(run.starts("a"), [0.0, 0.0, 0.0, 4.0, 8.0]);
+    assert_eq!(run.backups("a"), [(0, 10.0), (4, 9.0)]);
+}
+
+#[test]
+fn slow_rates_are_below_the_percentile_of_all_attempts() {
+    // Of four rates none is below the first; of five, one is below the second.
+    let tasks = |count: usize| (0..count).map(move |task| if task == 0 { [40.0, 1.0] } else { [4.0, 1.0] });
+    assert_eq!(World::machines(9).job("a").tasks(tasks(4)).run("late").backups("a"), []);
+    assert_eq!(World::machines(9).job("a").tasks(tasks(5)).run("late").backups("a"), [(0, 0.0)]);
+    // At 8 only task 4 runs. It is slow compared with the four tasks that have finished.
+    let last = [[4.0, 9.0], [4.0, 9.0], [4.0, 9.0], [4.0, 9.0], [8.0, 1.0]];
+    let run = World::machines(2).job("a").tasks(last).run("late");
+    assert_eq!((run.starts("a")[4], run.backups("a")), (8.0, vec![(4, 8.0)]));
 }
 
 #[test]

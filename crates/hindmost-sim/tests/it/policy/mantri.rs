@@ -91,3 +91,18 @@ fn kill_restart_prefers_a_backup_on_a_free_machine() {
     let run = World::machines(2).job("a").tasks([[9.0, 1.0]]).tail(QUARTER_AT_ONE).run("mantri(kill_restart=true)");
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 1.0, Lost), (0, 1, 1, 0.0, 1.0, Won)]);
 }
+
+#[test]
+fn without_backups_stragglers_are_only_restarted() {
+    // The second machine is free, but copies of 9 and 8 s are replaced on the first one. The copy of 1.5 s stays.
+    let world = World::machines(2).job("a").tasks([[9.0, 8.0, 1.5]]).tail(QUARTER_AT_ONE);
+    let run = world.run("mantri(kill_restart=true,backups=false)");
+    assert_eq!(
+        run.table("a"),
+        [(0, 0, 0, 0.0, 0.0, Replaced), (0, 1, 0, 0.0, 0.0, Replaced), (0, 2, 0, 0.0, 1.5, Won)]
+    );
+    // After one restart nothing more is done for the task.
+    let run = world.run("mantri(kill_restart=true,backups=false,max_restarts=1)");
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 0.0, Replaced), (0, 1, 0, 0.0, 8.0, Won)]);
+    assert_eq!(world.run("mantri(backups=false)").backups("a"), []);
+}

@@ -14,6 +14,7 @@ mod hadoop;
 mod hopper;
 mod late;
 mod mantri;
+mod mantri_osdi;
 mod none;
 mod pace;
 mod plain_packing;

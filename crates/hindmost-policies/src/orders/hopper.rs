@@ -10,8 +10,8 @@
 //! - If Σ V_i > S, jobs get slots in ascending order of virtual size, each up to V_i slots, until no slot is left.
 //! - Otherwise each job gets slots in proportion to its virtual size.
 //!
-//! The originals and backups of a job together never hold more than its allotment. Allotted slots without an original
-//! to run stay idle until the job's speculation policy starts a backup (`hopper+hadoop`, `hopper+spark`). So Hopper is
+//! The originals and backups of a job together hold at most its allotment, in whole copies. Allotted slots without an
+//! original to run stay idle until a speculation policy starts a backup (`hopper+hadoop`, `hopper+spark`). So Hopper is
 //! not work-conserving.
 //!
 //! **DAGs.** T_i counts the tasks of the phases that may run now. Jobs are served in ascending order of max(V_i, V'_i),
@@ -24,14 +24,23 @@
 //! Key: max(V_i, V'_i). Allotments are computed from sums over blocks of jobs (`allotment.rs`), so a change of one job
 //! needs no pass over all others.
 //!
+//! **Whole slots.** A virtual size such as 1.25 slots is a sum over many jobs, not a number that one job can hold. The
+//! division of the slots adds virtual sizes as they are. Only the job that the last slots go to has its allotment
+//! rounded, to the nearest whole copy. So if k slots more are claimed than the tasks of the jobs before it need, then k
+//! slots, to the nearest whole number, stay free for backups in the whole cluster. Any of these jobs may take one: a
+//! job that is given its virtual size may start a copy while it holds less than that. As β approaches 2, the reserve
+//! shrinks to nothing: 20 jobs of one task each keep 5 slots at β = 1.6, 1 at β = 1.9 and none at β = 1.96. If each job
+//! rounded its own virtual size up, they would keep 20 slots at any β below 2.
+//!
 //! Readings:
 //! - 2/β counts as at least 1; otherwise a job could not run all of its tasks at the same time. A β below 1 counts as
 //!   1.
 //! - β is the tail index of a phase that is known to be Pareto. For other phases it is the tail index of a Pareto with
 //!   the same mean and standard deviation: 1 + √(1 + (mean/sd)²). This is never below 2. So slots are kept for backups
 //!   only with a known Pareto of α < 2, or with the parameter `beta`.
-//! - Slots are whole numbers, so each phase's part of V_i is rounded up. So even a phase with one task may get a slot
-//!   for a backup. Slots beyond V_i, and the fair share, are in effect rounded down to whole copies.
+//! - Slots that a job gets beyond V_i, and its fair share, are rounded down to whole copies.
+//! - A single small job can keep a slot for its last task's backup only if 2/β is at least 1.5, because half a slot is
+//!   the least that is rounded to a whole one.
 //! - On nodes with several resources a copy counts as its dominant share, and S is 1. So the demands of different jobs
 //!   can be added.
 //! - In the paper α_i measures communication: a shuffle runs at the same time as the upstream tasks. Here all work is
@@ -50,7 +59,7 @@ use hindmost_core::policy::queue_place::{Place, ordered};
 use hindmost_core::record::Event;
 use hindmost_math::distribution::Distribution;
 
-use allotment::{Allotment, Claim, ROUNDING};
+use allotment::{Allotment, Claim};
 
 #[cfg(test)]
 mod tests;
@@ -117,7 +126,7 @@ impl Hopper {
     /// Returns the virtual size of a phase in copies.
     fn virtual_size(&self, phase: &Phase) -> f64 {
         let beta = self.beta.unwrap_or_else(|| tail_index(phase)).max(1.0);
-        ((2.0 / beta).max(1.0) * f64::from(phase.unfinished()) - ROUNDING).ceil()
+        (2.0 / beta).max(1.0) * f64::from(phase.unfinished())
     }
 
     /// Returns a job's key, max(V_i, V'_i), and its claim on slots.

@@ -24,13 +24,13 @@
 //! Key: max(V_i, V'_i). Allotments are computed from sums over blocks of jobs (`allotment.rs`), so a change of one job
 //! needs no pass over all others.
 //!
-//! **Whole slots.** A virtual size such as 1.25 slots is a sum over many jobs, not a number that one job can hold. The
-//! division of the slots adds virtual sizes as they are. Only the job that the last slots go to has its allotment
-//! rounded, to the nearest whole copy. So if k slots more are claimed than the tasks of the jobs before it need, then k
-//! slots, to the nearest whole number, stay free for backups in the whole cluster. Any of these jobs may take one: a
-//! job that is given its virtual size may start a copy while it holds less than that. As β approaches 2, the reserve
-//! shrinks to nothing: 20 jobs of one task each keep 5 slots at β = 1.6, 1 at β = 1.9 and none at β = 1.96. If each job
-//! rounded its own virtual size up, they would keep 20 slots at any β below 2.
+//! **Whole slots.** Virtual sizes are rarely whole numbers: with β = 1.6, a job with one task left has one of 1.25.
+//! Allotments are computed without rounding. A job that is given its whole virtual size may start a copy while it holds
+//! less than that. A job that is given less is the last one that gets slots; its allotment is rounded to the nearest
+//! whole copy. So the jobs before it keep as many slots for backups as their virtual sizes exceed their tasks, summed
+//! and then rounded, and any of them may use these slots. As β approaches 2, this reserve shrinks to nothing: 20 jobs
+//! with one task each keep 5 slots at β = 1.6, 1 at β = 1.9 and none at β = 1.96. If each job rounded its own virtual
+//! size up, they would keep 20 slots at any β below 2.
 //!
 //! Readings:
 //! - 2/β counts as at least 1; otherwise a job could not run all of its tasks at the same time. A β below 1 counts as
@@ -49,6 +49,12 @@
 //!   equal α this is the paper's V_i S/Σ V. For a job in its last phases α_i is 1.
 //! - A job's fair share is at most V_i, because it cannot use more.
 //! - If a job holds more than its present allotment, nothing is taken from it.
+//!
+//! Deviations from the paper:
+//! - β is not learned from the durations of finished tasks, and tails other than Pareto are not fitted by their
+//!   quantiles.
+//! - The decentralised form (probes, and responses that a scheduler may refuse) is not built.
+//! - Jobs are not served out of order for the sake of data locality.
 
 mod allotment;
 

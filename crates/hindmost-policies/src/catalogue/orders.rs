@@ -152,7 +152,7 @@ pub static ORDERS: &[OrderEntry] = &[
         about: "the queue that uses the least of its guaranteed share first; within a queue, the earliest arrival",
         does: "The queue that uses the smallest part of its guaranteed share starts the next task; within a queue, \
             jobs are served in order of arrival. A queue may borrow resources that other queues do not use, up to its \
-            own maximum share.",
+            own maximum share. Backups count as well; with capacity+hadoop they also wait in the turn of their job.",
         wins: "Departments with guaranteed shares use one cluster: a queue below its guarantee goes first, and other \
             queues use what it does not need.",
         loses: "Tasks are long: nothing is stopped to return borrowed resources, so a queue waits until attempts of \

@@ -28,7 +28,7 @@
 //!   its remaining time for nearly infinite. So does this rule; reports come every `report` seconds. After that the
 //!   remaining time comes from the progress model, as above; the smoothing of the rate itself has no counterpart.
 //! - A backup that waits for free resources comes after all originals of the order of jobs. In Hadoop the cluster's
-//!   scheduler treats it as any other request of its job.
+//!   scheduler treats it as any other request of its job; so does the order `capacity`.
 //! - All application masters start with their jobs. Scans happen at the first decision at or after their time.
 //! - Hadoop's threshold `mapreduce.job.speculative.slowtaskthreshold` is computed there but compared with nothing, so it
 //!   has no counterpart.
@@ -244,6 +244,7 @@ impl HadoopRule {
                 round.because(|| reason(attempt, remaining, new));
             } else if let Some((_, phase)) = only_copy(attempt, round.cluster()) {
                 self.requested.put((0, now.0), attempt, Time::NEVER, phase.demand());
+                round.request_backup(attempt);
             }
         }
         let retry =

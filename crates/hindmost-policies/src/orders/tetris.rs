@@ -29,9 +29,9 @@
 //!   score, such as the clones of `dollymp`, follow b too.
 //!
 //! Deviations from the paper:
-//! - The penalty for remote reads (the score of a node that would read a task's input over the network is lower by a
-//!   tenth) is not built: alignment does not depend on the task's input. Among the tasks of a phase, those with input on
-//!   the chosen node come first.
+//! - The penalty for remote reads, a lower score on nodes that would read a task's input over the network, is not built:
+//!   the score does not depend on the task's input. Among the tasks of a phase, those with input on the chosen node come
+//!   first.
 //! - The fairness knob f is not built; f = 0, the most efficient: every job with pending tasks is considered, however
 //!   much more than its fair share it holds.
 //! - Demands are peak demands that the cluster reserves. Usage reports and estimates from earlier tasks have no

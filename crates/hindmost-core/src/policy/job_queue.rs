@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use crate::cluster::{Applied, Cluster, Job};
-use crate::ids::{JobId, TaskId};
+use crate::ids::{AttemptId, JobId, TaskId};
 use crate::record::Event;
 
 use super::order::{Concerned, Order};
@@ -33,6 +33,8 @@ pub struct JobQueue {
     changes_before: u64,
     /// Jobs that have started tasks since they got their place, so that the place may be outdated.
     stale: Vec<JobId>,
+    /// Attempts for which a backup was requested, if the order serves requests.
+    requests: Vec<AttemptId>,
 }
 
 impl JobQueue {
@@ -49,6 +51,7 @@ impl JobQueue {
             changed: Vec::new(),
             changes_before: 0,
             stale: Vec::new(),
+            requests: Vec::new(),
         }
     }
 
@@ -131,6 +134,18 @@ impl JobQueue {
             other = self.next(which, other);
         }
         other.is_some_and(|other| other < place)
+    }
+
+    /// Keeps a request for a backup of an attempt, if the order serves requests.
+    pub(super) fn request(&mut self, attempt: AttemptId) {
+        if self.order.serves_requests() {
+            self.requests.push(attempt);
+        }
+    }
+
+    /// Removes and returns the requests for backups.
+    pub(super) fn take_requests(&mut self) -> Vec<AttemptId> {
+        std::mem::take(&mut self.requests)
     }
 
     fn place_of(&self, job: JobId, cluster: &Cluster) -> Option<Place> {

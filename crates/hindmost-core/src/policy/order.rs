@@ -61,6 +61,12 @@ pub trait Order: Send {
         true
     }
 
+    /// Returns true if the pass that starts originals also serves requests for backups, in turn with pending tasks. It
+    /// receives them from [`Round::take_requests`](super::Round::take_requests).
+    fn serves_requests(&self) -> bool {
+        false
+    }
+
     /// Returns how far jobs may now exceed their limits, for orders that give each job a limit. 0 if jobs may not
     /// exceed it. The order defines the unit; [`Order::slack_needed`] has the same unit.
     fn slack(&self) -> f64 {

@@ -163,6 +163,18 @@ impl<'a> Round<'a> {
         self.queue.slack_needed(task, self.cluster)
     }
 
+    /// Requests a backup of an attempt that can't start now because no resources are free. The pass that starts
+    /// originals may start the backup in a later round, before tasks of other jobs: see
+    /// [`Order::serves_requests`](super::order::Order::serves_requests). Otherwise this has no effect.
+    pub fn request_backup(&mut self, attempt: AttemptId) {
+        self.queue.request(attempt);
+    }
+
+    /// Removes and returns the attempts for which a backup was requested since the last call.
+    pub fn take_requests(&mut self) -> Vec<AttemptId> {
+        self.queue.take_requests()
+    }
+
     /// Stops an attempt and starts the next copy of its task on the resources that it holds.
     ///
     /// Returns false if the state does not allow the replacement: see [`Round::decide`].

@@ -6,7 +6,7 @@ use hindmost_math::plain::Plain;
 
 use super::meaning;
 use super::spec::PolicySpec;
-use crate::cloning::dolly::{self, DollyParameters};
+use crate::cloning::dolly::{self, Admission, DollyParameters};
 use crate::orders::dollymp::DollympParameters;
 use crate::parameters::Parameters;
 use crate::placement::by_node::is_within_budget;
@@ -20,7 +20,7 @@ enum Cloning {
 /// Returns a message if a cloning policy can never clone a task of this job on a cluster of `nodes` nodes with the
 /// resources `total`. The message gives one of two reasons: the cluster has one node and the policy places the copies
 /// of a task on different nodes, or the policy's budget is too small. `dollymp` needs a budget for one clone; `dolly`,
-/// which clones all tasks of a job or none, needs a budget for the clones of all tasks.
+/// which clones all tasks of a job or none, needs a budget for the copies or clones of all tasks.
 ///
 /// Returns `None` if clones fit, if the policy does not clone tasks or would not clone this job on any cluster, or if
 /// the catalogue does not know the policy's name.
@@ -61,12 +61,17 @@ pub fn without_clones(
         Cloning::Dolly(parameters) => {
             let tasks: u64 = job.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();
             let copies = dolly::copies_for(tasks, parameters.p, parameters.epsilon);
-            let clones = u64::from(copies).saturating_sub(1);
-            let of_phase = |(tasks, demand): &(u32, Resources)| dolly::multiple(demand, clones * u64::from(*tasks));
+            let counted = parameters.admission.counted(copies);
+            let of_phase =
+                |(tasks, demand): &(u32, Resources)| dolly::multiple(demand, counted.saturating_mul(u64::from(*tasks)));
             let all = demands.iter().map(of_phase).fold(Resources::NONE, |sum, claim| sum.plus(&claim));
             let is_small = tasks <= u64::from(parameters.small);
             let never = is_small && !dolly::within(&all, budget, total);
-            never.then(|| format!("the clones of all tasks of the job together need {}", shown(&all)))
+            let what = match parameters.admission {
+                Admission::Copies => "copies",
+                Admission::Clones => "clones",
+            };
+            never.then(|| format!("the {what} of all tasks of the job together need {}", shown(&all)))
         }
         Cloning::Dollymp(_) => {
             let never = !demands.iter().any(|(_, demand)| is_within_budget(demand, budget, total));
@@ -147,19 +152,26 @@ mod tests {
 
     #[test]
     fn a_budget_too_small_for_any_clone_is_reported() {
-        // dolly clones both tasks or none: 5% of 39 cpus are less than the 2 cpus of both clones, 5% of 40 are enough.
+        // dolly clones both tasks or none: 5% of 79 cpus are less than the 4 cpus of all copies, 5% of 80 are enough.
         // With the default parameters, the tasks of a job of two to ten tasks get two copies each, and a job of one
         // task gets no clone, because p = epsilon.
-        let of_dolly = message("svf+dolly", (2, 1.0), 39.0).unwrap();
+        let of_dolly = message("svf+dolly", (2, 1.0), 79.0).unwrap();
         assert_eq!(
             of_dolly,
-            "svf+dolly will clone no task of this job: its budget, 0.05 of the cluster, is 1.95 cpus, but the clones \
-             of all tasks of the job together need 2 cpus; budget=SHARE sets another budget"
+            "svf+dolly will clone no task of this job: its budget, 0.05 of the cluster, is 3.95 cpus, but the copies \
+             of all tasks of the job together need 4 cpus; budget=SHARE sets another budget"
         );
-        assert_eq!(message("dolly", (2, 1.0), 40.0), None);
+        assert_eq!(message("dolly", (2, 1.0), 80.0), None);
+        // With admission=clones only the two clones count.
+        let clones = message("dolly(admission=clones)", (2, 1.0), 39.0).unwrap();
+        assert!(
+            clones.contains("is 1.95 cpus, but the clones of all tasks of the job together need 2 cpus"),
+            "{clones}"
+        );
+        assert_eq!(message("dolly(admission=clones)", (2, 1.0), 40.0), None);
         assert_eq!(message("dolly", (1, 1.0), 4.0), None, "a job of one task needs no clone");
         assert_eq!(message("dolly", (11, 1.0), 4.0), None, "dolly does not clone a job of 11 tasks");
-        assert_eq!(message("dolly(budget=0.5)", (2, 1.0), 4.0), None);
+        assert_eq!(message("dolly(budget=1)", (2, 1.0), 4.0), None);
         // dollymp needs a budget for a single clone.
         let of_dollymp = message("dollymp(budget=0.1)", (5, 1.0), 9.0).unwrap();
         let expected = "0.1 of the cluster, is 0.9 cpus, but a clone needs at least 1 cpu";

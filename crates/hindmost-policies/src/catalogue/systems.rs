@@ -225,8 +225,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
         name: "dolly",
         about: "clones of every task of small jobs from the start, within a budget",
         does: "A job of at most 10 tasks starts with as many copies of each task as it takes to bring the probability \
-            that the job has a straggler down to epsilon. Either all of its tasks are cloned or none is, and clones \
-            hold at most 5% of the cluster.",
+            that the job has a straggler down to epsilon. Either all of its tasks are cloned or none is, and all \
+            copies of cloned jobs together hold at most 5% of the cluster (with admission=clones, their clones).",
         wins: "Most jobs are small and the cluster has free resources. The clones of a small job start with the job, \
             so it does not wait until stragglers are detected, and it needs no progress reports.",
         loses: "Jobs have more than 10 tasks: they get no clones, and no job gets backups. In the built-in scenario \

@@ -13,12 +13,17 @@
 //! c = ceil( log(1 - (1 - epsilon)^(1/n)) / log p )
 //! ```
 //!
-//! When a small job starts, the policy computes this c. It admits the job to cloning if all clones stay within a share
-//! β (`budget`) of the cluster's capacity, and the resources in use stay within a share τ (`utilization`):
+//! When a small job starts, the policy computes this c. It admits the job to cloning if its c·n copies stay within a
+//! share β (`budget`) of the cluster's capacity, together with the copies of the other cloned jobs (B_U), and within a
+//! share τ (`utilization`), together with the resources in use before the job (U):
 //!
 //! ```text
-//! budget used + clones of the job <= β · capacity    and    resources in use + clones of the job <= τ · capacity
+//! B_U + c·n <= β · capacity    and    U + c·n <= τ · capacity          (section 3, admission control for the job)
 //! ```
+//!
+//! An admitted job adds its c·n copies to B_U. So the budget pays for the originals of cloned jobs too: with c = 2, at
+//! most half of it goes to extra copies. `admission=clones` counts only the (c − 1)·n extra copies in both conditions,
+//! so that the whole budget goes to them.
 //!
 //! All tasks of an admitted job are cloned, each one when it starts. Cloning only some of them would not help, because
 //! one task without clones can delay the job as before. The first copy to finish wins.
@@ -26,9 +31,10 @@
 //! Passes: `[Originals(order), Clones(small jobs, budget)]`.
 //!
 //! Readings where the paper is silent or speaks of slots:
-//! - c counts all copies, so a job has (c − 1)·n clones.
+//! - c counts all copies of a task, because p^c is the probability that all of them straggle. So a cloned job has
+//!   (c − 1)·n extra copies, and a job with c = 1 needs no admission and no budget.
 //! - n counts the tasks of all phases, except those that were finished before the job arrived.
-//! - An admitted job claims budget for the clones of all its phases at once, because later phases need their clones
+//! - An admitted job claims budget for the copies of all its phases at once, because later phases need their clones
 //!   too. A task's claim ends when the task has finished and its copies have ended.
 //! - The limits β and τ hold for each resource separately.
 //! - A job is small if it has at most `small` tasks; the paper's smallest class of jobs has 1 to 10 tasks.
@@ -36,7 +42,7 @@
 //! - A clone goes to a node without a copy of its task. It waits for such a node while its task runs.
 //! - A task whose copies have all failed or were lost with their nodes is started and cloned again.
 //! - If nodes are lost and the claims exceed the budget of the smaller cluster, no clone starts until they fit again.
-//! - Tasks of phases that are not idempotent get no clones.
+//! - Tasks of phases that are not idempotent get no clones, and claim no budget.
 //! - Delay assignment (section 5), the paper's remedy for contention over intermediate data, belongs to the simulated
 //!   network and not to this policy: `assignment = "delay"` under `[network]` in a scenario. It has no effect under
 //!   `dolly`, because it needs upstream copies that run on after their task has finished, and `dolly` stops them.
@@ -50,6 +56,17 @@ use hindmost_core::resources::Resources;
 
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
+/// The copies that a job needs budget for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// All c·n copies of its tasks, as in the paper.
+    Copies,
+    /// The (c − 1)·n copies in addition to the originals.
+    Clones,
+}
+
+crate::words!(Admission: Copies = "copies", Clones = "clones");
+
 crate::parameters! {
     /// The parameters of `dolly`.
     pub struct DollyParameters {
@@ -59,10 +76,12 @@ crate::parameters! {
         pub p: f64 = 0.05, in 0.0..1.0;
         /// accepted probability that a cloned job still has a straggler
         pub epsilon: f64 = 0.05, in 0.0..1.0;
-        /// share of the cluster's capacity that clones may hold
+        /// share of the cluster's capacity that the copies of cloned jobs may hold (see admission)
         pub budget: f64 = 0.05, in 0.0..=1.0;
-        /// share of the cluster's capacity in use, clones included, above which no job is cloned
+        /// share of the cluster's capacity in use, the job's copies included, above which no job is cloned
         pub utilization: f64 = 0.8, in 0.0..=1.0;
+        /// copies that count for the budget: copies (all copies of cloned jobs) or clones (only extra copies)
+        pub admission: Admission = Admission::Copies;
     }
 }
 
@@ -88,7 +107,7 @@ pub struct CloneSmallJobs {
     new_jobs: Vec<JobId>,
     /// Running tasks of admitted jobs that need more clones.
     waiting: BTreeSet<TaskId>,
-    /// The resources that the clones of admitted jobs hold or may still need.
+    /// B_U: the resources that the counted copies of admitted jobs hold or may still need.
     claimed: Resources,
     /// The resources that all attempts hold.
     in_use: Resources,
@@ -150,7 +169,8 @@ impl CloneSmallJobs {
             && phase.may_be_copied()
             && cluster.task(task).is_some_and(|task| task.is_finished() && task.running_copies() == 0)
         {
-            self.claimed = self.claimed.minus(&multiple(phase.demand(), u64::from(copies - 1)));
+            let counted = self.parameters.admission.counted(*copies);
+            self.claimed = self.claimed.minus(&multiple(phase.demand(), counted));
         }
         if job.finished().is_some() && job.running_copies() == 0 {
             self.copies.remove(&task.job);
@@ -163,7 +183,8 @@ impl CloneSmallJobs {
         self.in_use = held.fold(Resources::NONE, |sum, held| sum.plus(&held));
         self.copies
             .retain(|job, _| cluster.job(*job).is_some_and(|job| job.finished().is_none() || job.running_copies() > 0));
-        let claims = self.copies.iter().map(|(job, copies)| claim(cluster, *job, *copies));
+        let admission = self.parameters.admission;
+        let claims = self.copies.iter().map(|(job, copies)| claim(cluster, *job, admission.counted(*copies)));
         self.claimed = claims.fold(Resources::NONE, |sum, claim| sum.plus(&claim));
     }
 
@@ -173,8 +194,14 @@ impl CloneSmallJobs {
         for id in std::mem::take(&mut self.new_jobs) {
             let Some(job) = cluster.job(id).filter(|job| job.finished().is_none()) else { continue };
             let copies = copies_for(job.tasks_to_do(), self.parameters.p, self.parameters.epsilon);
-            let clones = claim(cluster, id, copies);
-            let (claimed, used) = (self.claimed.plus(&clones), in_use.plus(&clones));
+            let admission = self.parameters.admission;
+            let counted = claim(cluster, id, admission.counted(copies));
+            let others = match admission {
+                // c·n includes the originals that have just started.
+                Admission::Copies => in_use.minus(&held_by_copyable(job)),
+                Admission::Clones => in_use,
+            };
+            let (claimed, used) = (self.claimed.plus(&counted), others.plus(&counted));
             let total = cluster.total();
             let admitted = copies > 1
                 && within(&claimed, self.parameters.budget, total)
@@ -188,13 +215,32 @@ impl CloneSmallJobs {
     }
 }
 
-/// Returns the resources that a job's clones need if each task has this many copies. Counts the tasks that have not
-/// finished or still have running copies.
-fn claim(cluster: &Cluster, job: JobId, copies: u32) -> Resources {
+impl Admission {
+    /// Returns how many copies of each task count for the budget if each task has `copies` copies. A job whose tasks
+    /// have only one copy is not cloned, so none of its copies counts.
+    pub(crate) fn counted(self, copies: u32) -> u64 {
+        match self {
+            Admission::Copies if copies > 1 => u64::from(copies),
+            Admission::Copies => 0,
+            Admission::Clones => u64::from(copies.saturating_sub(1)),
+        }
+    }
+}
+
+/// Returns the resources that a job's running copies hold, except those of phases that may not be copied.
+fn held_by_copyable(job: &Job) -> Resources {
+    let phases = job.phases().iter().filter(|phase| phase.may_be_copied());
+    let held = phases.map(|phase| multiple(phase.demand(), u64::from(phase.running_copies())));
+    held.fold(Resources::NONE, |sum, held| sum.plus(&held))
+}
+
+/// Returns the resources that a job claims if `counted` copies of each task count. Only tasks that have not finished or
+/// still have running copies count.
+fn claim(cluster: &Cluster, job: JobId, counted: u64) -> Resources {
     let phases = cluster.job(job).map_or(&[][..], Job::phases);
     let open = phases.iter().filter(|phase| phase.may_be_copied()).map(|phase| {
         let tasks = phase.tasks().iter().filter(|task| !task.is_finished() || task.running_copies() > 0).count() as u64;
-        multiple(phase.demand(), tasks.saturating_mul(u64::from(copies.saturating_sub(1))))
+        multiple(phase.demand(), tasks.saturating_mul(counted))
     });
     open.fold(Resources::NONE, |sum, claim| sum.plus(&claim))
 }

@@ -11,8 +11,10 @@
 //! - A queue may borrow the parts of other queues' guarantees that these do not use, up to its maximum. It gives
 //!   borrowed resources back when its attempts end, because a queue below its guarantee is chosen first. No attempt is
 //!   stopped for that: there is no preemption.
-//! - No copy starts that would take its queue, or a queue above it, over its maximum. Backups count like any other
-//!   copy.
+//! - No copy starts that would take its queue, or a queue above it, over its maximum (`AbstractCSQueue.accept`).
+//! - Backups are requests like any others. They count in the used share and for the maximum of their queue. A backup
+//!   that had to wait for free resources (`capacity+hadoop`) starts when the turn comes to its queue and, within the
+//!   queue, to its job: before all jobs that arrived later.
 //! - A queue uses the dominant share of the cluster that its jobs' copies hold (`resources=dominant`, YARN's
 //!   `DominantResourceCalculator`), or their share of the memory (`resources=memory`, YARN's
 //!   `DefaultResourceCalculator`; the first dimension if nodes have no memory).
@@ -24,18 +26,32 @@
 //!
 //! Order of jobs for other passes: arrival. Parameter: `resources`.
 //!
+//! Hadoop runs with speculation by default, `capacity` alone without: `capacity+hadoop` is YARN with MapReduce jobs, and
+//! the baseline that Xu, Liu & Lau 2022 call Capacity Scheduler.
+//!
 //! Readings:
-//! - A task that fits nowhere, or would exceed a maximum, does not block the jobs behind its own. (YARN may reserve a
-//!   node for it instead.)
-//! - Queues with equal used / guaranteed are served in the order in which they are configured, an implicit `default`
-//!   last. (YARN: the larger guarantee first.)
+//! - Of queues with equal used / guaranteed, the one with the larger guarantee is next, as in YARN. If these are equal
+//!   too, the queue that is configured first is next, an implicit `default` last.
 //! - Queues with a guarantee of 0 are served after all others at their level.
-//! - Left out: limits for users, applications and application masters; priorities; node labels; elastic preemption.
+//! - A job's pending tasks come before its backups.
+//!
+//! Deviations:
+//! - A task that fits nowhere, or would exceed a maximum, does not block the jobs behind its own. YARN may reserve a
+//!   node for it instead, and ends the turn of the queue.
+//! - Only backups of `hadoop` that had to wait come in turn. All other backups start in a pass after the originals, from
+//!   the resources that these leave.
+//! - Left out: limits for users (by default YARN keeps all jobs of one user in a queue within the queue's guarantee,
+//!   `user-limit-factor` 1), for applications and for application masters, which hold no resources here; priorities of
+//!   queues and jobs; node labels; elastic preemption; ordering policies other than first in, first out; guarantees and
+//!   maxima in absolute amounts or weights; locality delays.
 
 mod queue_tree;
 
-use hindmost_core::cluster::{Applied, Cluster, Job};
-use hindmost_core::ids::{JobId, TaskId};
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use hindmost_core::cluster::{Applied, Cluster, Job, Phase};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::Resources;
 use hindmost_core::workload::QueueSpec;
@@ -81,6 +97,10 @@ impl Order for CapacityOrder {
         self.tree.stays_within_maxima(self.tree.leaf_of(job.spec()), phase.demand(), cluster)
     }
 
+    fn serves_requests(&self) -> bool {
+        true
+    }
+
     fn started(&mut self, task: TaskId, cluster: &Cluster) {
         self.tree.count(task.job, cluster);
     }
@@ -101,18 +121,40 @@ struct Line {
     passed: Option<Place>,
     /// The job that is being served, and what was tried for it without success.
     current: Option<(JobId, Tried)>,
+    /// Attempts for which a backup was requested. Those that have ended are removed when their turn comes.
+    requests: BTreeSet<AttemptId>,
+    /// The request up to which this round has tried the requests.
+    tried_requests: Option<AttemptId>,
     /// True if this round can start no further task of the leaf.
     done: bool,
 }
 
 impl Line {
     fn begin(&mut self) {
-        (self.passed, self.current, self.done) = (None, None, false);
+        (self.passed, self.current, self.tried_requests, self.done) = (None, None, None, false);
         self.stuck = Stuck::default();
     }
 
     fn has_more(&self) -> bool {
-        !self.done && (self.current.is_some() || !self.jobs.is_empty())
+        !self.done && (self.current.is_some() || !self.jobs.is_empty() || !self.requests.is_empty())
+    }
+
+    /// Returns the next request of a job that arrived before `job`, or of any job if `job` is `None`. A round returns
+    /// each request at most once.
+    fn next_request(&mut self, job: Option<JobId>, cluster: &Cluster) -> Option<AttemptId> {
+        loop {
+            let from = self.tried_requests.map_or(Bound::Unbounded, Bound::Excluded);
+            let next = *self.requests.range((from, Bound::Unbounded)).next()?;
+            if job.is_some_and(|job| next.task.job >= job) {
+                return None;
+            }
+            self.tried_requests = Some(next);
+            let may_be_copied = cluster.phase(next.task).is_some_and(Phase::may_be_copied);
+            if may_be_copied && cluster.attempt(next).is_some_and(|attempt| cluster.is_only_copy(attempt)) {
+                return Some(next);
+            }
+            self.requests.remove(&next);
+        }
     }
 }
 
@@ -152,15 +194,34 @@ impl CapacityOriginals {
         }
         let leaves =
             below.iter().filter_map(|child| Some((self.tree.need(*child, cluster), self.next_leaf(*child, cluster)?)));
-        let first = leaves.min_by(|((later, used), _), ((other_later, other_used), _)| {
-            later.cmp(other_later).then(used.total_cmp(other_used))
-        });
-        first.map(|(_, leaf)| leaf)
+        // Of queues with equal keys, the first configured one is served.
+        leaves.min_by_key(|(need, _)| *need).map(|(_, leaf)| leaf)
     }
 
-    /// Starts the first task of a leaf's jobs that may start now, if there is one.
+    /// Starts a requested backup on a node without a copy of its task. Returns false if there is no such node, or if the
+    /// backup would exceed a maximum.
+    fn start_backup(&mut self, leaf: usize, request: AttemptId, round: &mut Round<'_>) -> bool {
+        let (task, cluster) = (request.task, round.cluster());
+        let Some(demand) = cluster.phase(task).map(Phase::demand) else { return false };
+        if !self.tree.stays_within_maxima(leaf, demand, cluster) {
+            return false;
+        }
+        let may_run = |node: NodeId| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
+        let node = cluster.find_nearest_node(task, demand, |node, _| may_run(node));
+        if !node.is_some_and(|node| round.start(task, node)) {
+            return false;
+        }
+        let (name, copy) = (self.tree.name(leaf), request.copy);
+        round.because(|| format!("queue {name} was next, and a backup of attempt {copy} had been requested"));
+        self.waiting[leaf].requests.remove(&request);
+        self.tree.count(task.job, round.cluster());
+        true
+    }
+
+    /// Starts the first task of a leaf's jobs that may start now, or the first backup that was requested for a job before
+    /// them, if there is one.
     fn serve(&mut self, leaf: usize, round: &mut Round<'_>) {
-        let waiting = &mut self.waiting[leaf];
+        let mut waiting = &mut self.waiting[leaf];
         while !waiting.done {
             let cluster = round.cluster();
             let fits = |demand: &Resources| {
@@ -170,6 +231,14 @@ impl CapacityOriginals {
                 let place = waiting.jobs.next(self.which, waiting.passed, &mut waiting.stuck, fits)?;
                 Some((place.job(), Tried::default()))
             });
+            if let Some(request) = waiting.next_request(next.as_ref().map(|(job, _)| *job), cluster) {
+                waiting.current = next;
+                if self.start_backup(leaf, request, round) {
+                    return;
+                }
+                waiting = &mut self.waiting[leaf];
+                continue;
+            }
             let Some((job, mut tried)) = next else {
                 waiting.done = true;
                 break;
@@ -208,6 +277,10 @@ impl Pass for CapacityOriginals {
             Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
                 self.tree.count(attempt.task.job, cluster);
                 self.refresh(attempt.task.job, cluster);
+                if let Some(job) = cluster.job(attempt.task.job).filter(|_| attempt.copy > 0) {
+                    let requests = &mut self.waiting[self.tree.leaf_of(job.spec())].requests;
+                    requests.retain(|request| request.task != attempt.task);
+                }
             }
             Seen::Event(Event::JobArrived { job, .. }, _) => self.refresh(*job, cluster),
             Seen::Event(
@@ -227,6 +300,11 @@ impl Pass for CapacityOriginals {
 
     fn decide(&mut self, round: &mut Round<'_>) {
         self.waiting.iter_mut().for_each(Line::begin);
+        for request in round.take_requests() {
+            if let Some(job) = round.cluster().job(request.task.job) {
+                self.waiting[self.tree.leaf_of(job.spec())].requests.insert(request);
+            }
+        }
         while round.cluster().open_nodes() > 0 {
             let Some(leaf) = self.next_leaf(ROOT, round.cluster()) else { return };
             self.serve(leaf, round);

@@ -10,8 +10,8 @@
 //! - If Σ V_i > S, jobs get slots in ascending order of virtual size, each up to V_i slots, until no slot is left.
 //! - Otherwise each job gets slots in proportion to its virtual size.
 //!
-//! The originals and backups of a job together never hold more than its allotment. Allotted slots without an original
-//! to run stay idle until the job's speculation policy starts a backup (`hopper+hadoop`, `hopper+spark`). So Hopper is
+//! The originals and backups of a job together hold at most its allotment, in whole copies. Allotted slots without an
+//! original to run stay idle until a speculation policy starts a backup (`hopper+hadoop`, `hopper+spark`). So Hopper is
 //! not work-conserving.
 //!
 //! **DAGs.** T_i counts the tasks of the phases that may run now. Jobs are served in ascending order of max(V_i, V'_i),
@@ -24,14 +24,23 @@
 //! Key: max(V_i, V'_i). Allotments are computed from sums over blocks of jobs (`allotment.rs`), so a change of one job
 //! needs no pass over all others.
 //!
+//! **Whole slots.** Virtual sizes are rarely whole numbers: with β = 1.6, a job with one task left has one of 1.25.
+//! Allotments are computed without rounding. A job that is given its whole virtual size may start a copy while it holds
+//! less than that. A job that is given less is the last one that gets slots; its allotment is rounded to the nearest
+//! whole copy. So the jobs before it keep as many slots for backups as their virtual sizes exceed their tasks, summed
+//! and then rounded, and any of them may use these slots. As β approaches 2, this reserve shrinks to nothing: 20 jobs
+//! with one task each keep 5 slots at β = 1.6, 1 at β = 1.9 and none at β = 1.96. If each job rounded its own virtual
+//! size up, they would keep 20 slots at any β below 2.
+//!
 //! Readings:
 //! - 2/β counts as at least 1; otherwise a job could not run all of its tasks at the same time. A β below 1 counts as
 //!   1.
 //! - β is the tail index of a phase that is known to be Pareto. For other phases it is the tail index of a Pareto with
 //!   the same mean and standard deviation: 1 + √(1 + (mean/sd)²). This is never below 2. So slots are kept for backups
 //!   only with a known Pareto of α < 2, or with the parameter `beta`.
-//! - Slots are whole numbers, so each phase's part of V_i is rounded up. So even a phase with one task may get a slot
-//!   for a backup. Slots beyond V_i, and the fair share, are in effect rounded down to whole copies.
+//! - Slots that a job gets beyond V_i, and its fair share, are rounded down to whole copies.
+//! - A single small job can keep a slot for its last task's backup only if 2/β is at least 1.5, because half a slot is
+//!   the least that is rounded to a whole one.
 //! - On nodes with several resources a copy counts as its dominant share, and S is 1. So the demands of different jobs
 //!   can be added.
 //! - In the paper α_i measures communication: a shuffle runs at the same time as the upstream tasks. Here all work is
@@ -40,6 +49,12 @@
 //!   equal α this is the paper's V_i S/Σ V. For a job in its last phases α_i is 1.
 //! - A job's fair share is at most V_i, because it cannot use more.
 //! - If a job holds more than its present allotment, nothing is taken from it.
+//!
+//! Deviations from the paper:
+//! - β is not learned from the durations of finished tasks, and tails other than Pareto are not fitted by their
+//!   quantiles.
+//! - The decentralised form (probes, and responses that a scheduler may refuse) is not built.
+//! - Jobs are not served out of order for the sake of data locality.
 
 mod allotment;
 
@@ -50,7 +65,7 @@ use hindmost_core::policy::queue_place::{Place, ordered};
 use hindmost_core::record::Event;
 use hindmost_math::distribution::Distribution;
 
-use allotment::{Allotment, Claim, ROUNDING};
+use allotment::{Allotment, Claim};
 
 #[cfg(test)]
 mod tests;
@@ -117,7 +132,7 @@ impl Hopper {
     /// Returns the virtual size of a phase in copies.
     fn virtual_size(&self, phase: &Phase) -> f64 {
         let beta = self.beta.unwrap_or_else(|| tail_index(phase)).max(1.0);
-        ((2.0 / beta).max(1.0) * f64::from(phase.unfinished()) - ROUNDING).ceil()
+        (2.0 / beta).max(1.0) * f64::from(phase.unfinished())
     }
 
     /// Returns a job's key, max(V_i, V'_i), and its claim on slots.

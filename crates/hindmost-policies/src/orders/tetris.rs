@@ -14,16 +14,31 @@
 //! - ε, unless it is given, is ā / p̄. ā is the mean alignment of the pending copies with an empty node of mean
 //!   capacity, and p̄ is the mean of p over the jobs with pending tasks. Both are computed in every round.
 //!
+//! **Barriers.** The paper's knob b (`barrier`): once a share b of the tasks of a phase that precedes a barrier have
+//! finished, its remaining tasks go before those of all other phases. Among such phases the score decides. Here phases
+//! wait for whole phases, so each phase precedes a barrier; the last ones precede the end of their job. The paper uses
+//! b = 0.9. The default, b = 1, leaves the preference out, as Xu, Liu & Lau 2022 do in their description of Tetris.
+//!
 //! Readings:
-//! - Xu, Liu & Lau 2022 print a + ε·p, which prefers the largest job. The Tetris paper, and this implementation, prefer
-//!   the smallest.
+//! - Xu, Liu & Lau 2022 print a + ε·p (section 2), which prefers the largest job. The Tetris paper, and this
+//!   implementation, prefer the smallest. `sign=plus` is the printed formula, for comparison.
 //! - As in the paper, a node with free resources takes the task with the highest score there. If several nodes have
 //!   free resources at the same time, the highest score of all pairs comes first.
 //! - Tasks of all open phases are compared. Ties go to the first job, phase and node.
-//! - The paper's penalty for remote reads and its fairness knob are left out (f = 0: most efficient). ε = 0 is packing
-//!   without a preference for small jobs.
+//! - Tasks that had finished before their job arrived count as finished for b. Other passes that choose copies by this
+//!   score, such as the clones of `dollymp`, follow b too.
+//!
+//! Deviations from the paper:
+//! - The penalty for remote reads, a lower score on nodes that would read a task's input over the network, is not built:
+//!   the score does not depend on the task's input. Among the tasks of a phase, those with input on the chosen node come
+//!   first.
+//! - The fairness knob f is not built; f = 0, the most efficient: every job with pending tasks is considered, however
+//!   much more than its fair share it holds.
+//! - Demands are peak demands that the cluster reserves. Usage reports and estimates from earlier tasks have no
+//!   counterpart.
+//! - ε = 0 is packing without a preference for small jobs.
 
-use hindmost_core::cluster::{Cluster, Job};
+use hindmost_core::cluster::{Cluster, Job, Phase};
 use hindmost_core::record::Event;
 use hindmost_core::resources::Resources;
 
@@ -44,6 +59,17 @@ pub enum Remaining {
 
 crate::words!(Remaining: Work = "work", Time = "time");
 
+/// The sign of ε·p in the score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// a − ε·p: jobs with little remaining work first, as in the Tetris paper.
+    Minus,
+    /// a + ε·p: jobs with much remaining work first, as printed by Xu, Liu & Lau 2022.
+    Plus,
+}
+
+crate::words!(Sign: Minus = "minus", Plus = "plus");
+
 crate::parameters! {
     /// The parameters of `tetris`.
     pub struct TetrisParameters {
@@ -51,6 +77,11 @@ crate::parameters! {
         pub epsilon: Option<f64> = None, word auto, in 0.0..;
         /// measure of a job's remaining work: work (demand x time) or time (the longest path through its phases)
         pub remaining: Remaining = Remaining::Work;
+        /// sign of epsilon x remaining work in the score: minus prefers small jobs; plus, a misprint in the paper of
+        /// DollyMP, prefers large ones
+        pub sign: Sign = Sign::Minus;
+        /// share of a phase's tasks after which its remaining tasks go before those of all other phases; 1: never
+        pub barrier: f64 = 1.0, in 0.0..=1.0;
     }
 }
 
@@ -64,17 +95,28 @@ impl Remaining {
                 });
                 work.sum()
             }
-            Remaining::Time => job.longest_remaining_path(hindmost_core::cluster::Phase::mean),
+            Remaining::Time => job.longest_remaining_path(Phase::mean),
         }
     }
 }
 
-/// The order by remaining work, the least first. Passes that go through jobs instead of nodes use it.
-pub struct LeastRemaining(pub Remaining);
+impl Sign {
+    /// Returns a job's remaining work so that the job with the smallest result is preferred.
+    fn of(self, remaining: f64) -> f64 {
+        match self {
+            Sign::Minus => remaining,
+            Sign::Plus => -remaining,
+        }
+    }
+}
 
-impl Order for LeastRemaining {
+/// The order by remaining work, the least first with [`Sign::Minus`]. Passes that go through jobs instead of nodes use
+/// it.
+pub struct ByRemaining(pub Remaining, pub Sign);
+
+impl Order for ByRemaining {
     fn key(&self, job: &Job, cluster: &Cluster) -> f64 {
-        self.0.of(job, cluster)
+        self.1.of(self.0.of(job, cluster))
     }
 
     fn observe(&mut self, event: &Event, applied: Applied, _cluster: &Cluster) -> Concerned {
@@ -101,9 +143,21 @@ impl Fit for TetrisFit {
         0
     }
 
+    fn level_of_phase(&self, level: u64, job: &Job, phase: u32) -> u64 {
+        let barrier = self.parameters.barrier;
+        let is_near_barrier = |phase: &Phase| {
+            let tasks = phase.tasks().len() as f64;
+            // The margin covers rounding errors of the product.
+            tasks - f64::from(phase.unfinished()) >= barrier * tasks - 1e-9
+        };
+        let goes_first = barrier < 1.0 && job.phases().get(phase as usize).is_some_and(is_near_barrier);
+        level + u64::from(!goes_first)
+    }
+
     fn penalty(&self, job: &Job, cluster: &Cluster) -> f64 {
+        let TetrisParameters { epsilon, remaining, sign, .. } = self.parameters;
         // With ε = 0 remaining work must not even break ties between jobs that pack equally well.
-        if self.parameters.epsilon == Some(0.0) { 0.0 } else { self.parameters.remaining.of(job, cluster) }
+        if epsilon == Some(0.0) { 0.0 } else { sign.of(remaining.of(job, cluster)) }
     }
 
     fn prepare(&mut self, candidates: &Levels, cluster: &Cluster) {
@@ -119,7 +173,7 @@ impl Fit for TetrisFit {
                 (demand, aligned) = (candidate.demand, with_an_empty_node(&candidate.demand, cluster.total(), nodes));
             }
             alignment += aligned;
-            remaining += candidate.penalty;
+            remaining += candidate.penalty.abs();
         }
         self.current = if remaining > 0.0 { alignment / remaining } else { 0.0 };
     }
@@ -133,7 +187,18 @@ impl Fit for TetrisFit {
     }
 
     fn because(&self) -> &'static str {
-        "its job had the highest score on the node: alignment with the free resources minus remaining work"
+        match (self.parameters.sign, self.parameters.barrier < 1.0) {
+            (Sign::Minus, false) => {
+                "its job had the highest score on the node: alignment with the free resources minus remaining work"
+            }
+            (Sign::Plus, false) => {
+                "its job had the highest score on the node: alignment with the free resources plus remaining work"
+            }
+            (_, true) => {
+                "its phase was almost finished, or no such phase had a task that fitted; among these phases its job had \
+                 the highest score on the node"
+            }
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use hindmost_core::cluster::Node;
 use hindmost_core::ids::JobId;
+use hindmost_core::policy::queue_place::{ordered, unordered};
 use hindmost_core::resources::{MAX_DIMENSIONS, Resources};
 
 /// A phase of a job with copies to start.
@@ -23,8 +24,8 @@ pub struct Candidate {
     pub phase: u32,
     /// The demand of a copy.
     pub demand: Resources,
-    /// Among candidates of one level and demand, the smallest penalty comes first; ties go to the smaller job id. At
-    /// least 0 and not NaN.
+    /// Among candidates of one level and demand, the smallest penalty comes first; ties go to the smaller job id. Not
+    /// NaN.
     pub penalty: f64,
 }
 
@@ -52,7 +53,7 @@ struct Kind {
     demand: Resources,
     /// The demand as floats, so that alignments need no conversion.
     amounts: [f64; MAX_DIMENSIONS],
-    /// Penalty (as bits) and phase of each candidate. The last field is true if an earlier phase of the same job is a
+    /// Penalty (as bits that sort as the numbers do) and phase of each candidate. The last field is true if an earlier phase of the same job is a
     /// candidate too; wherever the earlier phase fits, it comes first.
     phases: BTreeSet<(u64, JobPhase, bool)>,
     /// The first entry of `phases`.
@@ -233,7 +234,7 @@ impl Levels {
             return;
         }
         for (at, candidate) in before.iter().enumerate() {
-            self.take_out(candidate, (candidate.penalty.to_bits(), (job, candidate.phase), at > 0 && !self.any_phase));
+            self.take_out(candidate, (ordered(candidate.penalty), (job, candidate.phase), at > 0 && !self.any_phase));
         }
         for (at, candidate) in candidates.iter().enumerate() {
             let level = self.by_number.entry(candidate.level).or_default();
@@ -246,7 +247,7 @@ impl Levels {
                 place
             });
             let kind = &mut level.kinds[place];
-            kind.phases.insert((candidate.penalty.to_bits(), (job, candidate.phase), at > 0 && !self.any_phase));
+            kind.phases.insert((ordered(candidate.penalty), (job, candidate.phase), at > 0 && !self.any_phase));
             kind.first = kind.phases.first().copied();
             let same = |known: &Candidate| (known.phase, known.demand) == (candidate.phase, candidate.demand);
             if !before.iter().any(same) {
@@ -293,7 +294,7 @@ impl Levels {
         let kinds = self.by_number.iter().flat_map(|(level, found)| found.kinds.iter().map(|kind| (*level, kind)));
         kinds.filter_map(|(level, kind)| {
             let (penalty, phase, _) = kind.first?;
-            Some(First { level, number: kind.number, penalty: f64::from_bits(penalty), phase })
+            Some(First { level, number: kind.number, penalty: unordered(penalty), phase })
         })
     }
 
@@ -363,8 +364,9 @@ impl Levels {
                 continue;
             }
             let aligned: f64 = (0..WIDTH).map(|at| kind.amounts[at] * alignment.0[at]).sum();
-            // The penalty can only lower the score. The factor covers rounding errors.
-            if aligned * (1.0 + 1e-9) < highest {
+            // A penalty of at least 0 can only lower the score. The factor covers rounding errors.
+            let may_gain = || weight > 0.0 && kind.first.is_some_and(|(penalty, ..)| unordered(penalty) < 0.0);
+            if aligned * (1.0 + 1e-9) < highest && !may_gain() {
                 continue;
             }
             let (penalty, phase) = match kind.first {
@@ -374,7 +376,7 @@ impl Levels {
                     None => continue,
                 },
             };
-            let score = without_rounding(aligned) - weight * f64::from_bits(penalty);
+            let score = without_rounding(aligned) - weight * unordered(penalty);
             if score > highest || (score >= highest && best.is_none_or(|first| phase < first)) {
                 highest = score;
                 best = Some(phase);

@@ -28,14 +28,16 @@
 //!   its remaining time for nearly infinite. So does this rule; reports come every `report` seconds. After that the
 //!   remaining time comes from the progress model, as above; the smoothing of the rate itself has no counterpart.
 //! - A backup that waits for free resources comes after all originals of the order of jobs. In Hadoop the cluster's
-//!   scheduler treats it as any other request of its job.
+//!   scheduler treats it as any other request of its job; so does the order `capacity`.
 //! - All application masters start with their jobs. Scans happen at the first decision at or after their time.
 //! - Hadoop's threshold `mapreduce.job.speculative.slowtaskthreshold` is computed there but compared with nothing, so it
 //!   has no counterpart.
-//! - An attempt that starts at the instant of the scan has reported nothing yet and gets no backup.
+//! - An attempt that starts at the instant of the scan has reported nothing yet, so only later scans compare it.
 //! - Of tasks with equal estimates, the one with the smallest id is first.
 
 mod scans;
+
+use std::cell::Cell;
 
 use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::estimator::{Estimator, Pace};
@@ -215,8 +217,8 @@ impl HadoopRule {
     }
 
     /// Scans a phase. Returns the attempt that gets a backup, its remaining time, and the expected duration of a new
-    /// attempt, both in seconds.
-    fn scan(&self, id: PhaseId, round: &Round<'_>) -> Option<(AttemptId, f64, f64)> {
+    /// attempt, both in seconds. Sets `left_out` if an attempt was left out because it has not reported yet.
+    fn scan(&self, id: PhaseId, round: &Round<'_>, left_out: &Cell<bool>) -> Option<(AttemptId, f64, f64)> {
         let cluster = round.cluster();
         let phase = cluster.phase(TaskId { job: id.0, phase: id.1, index: 0 })?;
         if !self.may_get_backup(id, phase) {
@@ -224,8 +226,12 @@ impl HadoopRule {
         }
         let new = self.new_attempt(id, phase)?;
         let estimated = |attempt: AttemptId| {
+            let attempt = cluster.attempt(attempt)?;
             // Hadoop skips attempts that have not reported yet.
-            let attempt = cluster.attempt(attempt).filter(|attempt| attempt.since() < cluster.now())?;
+            if attempt.since() >= cluster.now() {
+                left_out.set(true);
+                return None;
+            }
             Some((self.remaining(attempt, phase, cluster, round.estimator)?, attempt.id()))
         };
         let is_by_finish = self.parameters.estimator == RuntimeEstimator::Legacy;
@@ -236,20 +242,21 @@ impl HadoopRule {
     /// Scans a job, and plans its next scan.
     fn scan_job(&mut self, job: JobId, round: &mut Round<'_>) {
         let now = round.cluster().now();
-        let mut found = false;
+        let (mut found, left_out) = (false, Cell::new(false));
         for phase in self.scans.phases_of(job) {
-            let Some((attempt, remaining, new)) = self.scan((job, phase), round) else { continue };
+            let Some((attempt, remaining, new)) = self.scan((job, phase), round, &left_out) else { continue };
             found = true;
             if start_backup(attempt, round) {
                 round.because(|| reason(attempt, remaining, new));
             } else if let Some((_, phase)) = only_copy(attempt, round.cluster()) {
                 self.requested.put((0, now.0), attempt, Time::NEVER, phase.demand());
+                round.request_backup(attempt);
             }
         }
         let retry =
             if found { self.parameters.retry_after_speculate } else { self.parameters.retry_after_no_speculate };
         // An attempt whose finish is unknown may become the slowest while time passes.
-        let again = found || self.scans.has_unknown(job);
+        let again = found || left_out.get() || self.scans.has_unknown(job);
         if let Some(at) = self.scans.scanned(job, now + Time::from_seconds(retry), again) {
             round.decide(Decision::Wake { at });
         }

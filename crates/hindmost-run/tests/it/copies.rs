@@ -165,8 +165,8 @@ fn a_copy_that_is_kept_ends_with_the_job() {
 
 #[test]
 fn a_budget_too_small_for_a_clone_is_reported() {
-    // 5% of four cpus is less than one cpu, so no task is cloned and a message says why. With a budget of 50%, two cpus may
-    // run clones.
+    // 5% of four cpus is less than one cpu, so no task is cloned and a message says why. With a budget of 100%, all four
+    // copies of the two tasks fit; with a budget of 50%, their two clones do.
     let test_run = |policy: &str| TestRun::on_nodes(4).phase("map", 2).policy(policy);
     let messages = test_run("dolly").messages();
     assert!(
@@ -174,7 +174,12 @@ fn a_budget_too_small_for_a_clone_is_reported() {
         "{messages:?}"
     );
     assert_eq!(test_run("dolly").run().done().copies(), 0);
-    for policy in ["dolly(budget=0.5,utilization=1)", "dollymp(budget=0.5)", "dollymp"] {
+    for policy in [
+        "dolly(budget=1,utilization=1)",
+        "dolly(budget=0.5,utilization=1,admission=clones)",
+        "dollymp(budget=0.5)",
+        "dollymp",
+    ] {
         assert_eq!(test_run(policy).messages(), [""; 0], "{policy}");
         assert!(test_run(policy).run().done().copies() > 0, "{policy}");
     }

@@ -1,11 +1,13 @@
 //! The tree of queues, with each queue's guaranteed share, its maximum share and the resources that its jobs hold.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::ids::JobId;
+use hindmost_core::policy::queue_place::ordered;
 use hindmost_core::record::Event;
 use hindmost_core::resources::{Dimensions, MEMORY, Resources};
 use hindmost_core::submission_queues::{DEFAULT_QUEUE, parent_of};
@@ -131,11 +133,13 @@ impl QueueTree {
     }
 
     /// Returns the sort key of a queue among its siblings, the smallest first: queues with a guarantee by used /
-    /// guaranteed, then queues without one by what they use.
-    pub(crate) fn need(&self, queue: usize, cluster: &Cluster) -> (bool, f64) {
+    /// guaranteed, then queues without one by what they use. Of equal queues, the one with the larger guarantee is
+    /// first.
+    pub(crate) fn need(&self, queue: usize, cluster: &Cluster) -> (bool, u64, Reverse<u64>) {
         let Queue { guaranteed, in_use, .. } = &self.queues[queue];
         let used = self.share(in_use, cluster);
-        if *guaranteed > 0.0 { (false, used / guaranteed) } else { (true, used) }
+        let relative = if *guaranteed > 0.0 { used / guaranteed } else { used };
+        (*guaranteed <= 0.0, ordered(relative), Reverse(ordered(*guaranteed)))
     }
 
     /// Returns true if a leaf and all queues above it stay within their maxima when a copy with this demand starts.

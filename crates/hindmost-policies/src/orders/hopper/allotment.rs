@@ -20,7 +20,7 @@ const MAX_IN_BLOCK: usize = 64;
 /// The claim of an active job, in slots, or in shares of the cluster if nodes have several resources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
-    /// The virtual size V_i.
+    /// The virtual size V_i, in general not a whole number of copies.
     pub wanted: f64,
     /// The slots of the largest copy among the phases that may run now.
     pub copy: f64,
@@ -31,6 +31,21 @@ pub(super) struct Claim {
     pub held: f64,
     /// The slots of the smallest copy of a pending task; infinity if no task is pending.
     pub next: f64,
+}
+
+impl Claim {
+    /// Returns true if the job may start a copy of `slots` slots with an allotment of `given` slots. A job that is
+    /// given its virtual size may start copies while it holds less than that. A smaller allotment is rounded to the
+    /// nearest whole copy, half a copy down. A larger one is rounded down.
+    fn allows(&self, slots: f64, given: f64) -> bool {
+        if self.held + slots <= given + ROUNDING {
+            return true;
+        }
+        if given >= self.wanted - ROUNDING {
+            return slots.is_finite() && self.held < self.wanted - ROUNDING;
+        }
+        self.held + slots / 2.0 < given - ROUNDING
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +64,7 @@ impl Entry {
 
     /// Returns true if none of the job's pending tasks may start with an allotment of `given` slots.
     fn is_blocked(&self, given: f64) -> bool {
-        self.claim.held + self.claim.next > given + ROUNDING
+        !self.claim.allows(self.claim.next, given)
     }
 }
 
@@ -298,20 +313,20 @@ impl Allotment {
         blocks.chain(entries).sum()
     }
 
-    /// Returns a job's allotment and the slots that it holds.
-    fn given_and_held(&self, job: JobId) -> Option<(f64, f64)> {
+    /// Returns a job's allotment and its claim.
+    fn given_and_claim(&self, job: JobId) -> Option<(f64, &Claim)> {
         let (block, Ok(at)) = self.find(*self.places.get(&job)?) else { return None };
         let entry = &self.blocks[block].entries[at];
         let before = match self.division {
             Division::Enough { .. } => 0.0,
             Division::Short { .. } => self.more_before(block, at),
         };
-        Some((self.given(entry, before), entry.claim.held))
+        Some((self.given(entry, before), &entry.claim))
     }
 
-    /// Returns true if a job may hold this many slots more than it holds now.
+    /// Returns true if a job may start a copy of this many slots.
     pub fn permits(&self, job: JobId, slots: f64) -> bool {
-        self.given_and_held(job).is_some_and(|(given, held)| held + slots <= given + ROUNDING)
+        self.given_and_claim(job).is_some_and(|(given, claim)| claim.allows(slots, given))
     }
 
     /// Returns the slots that a job gets beyond its virtual size, divided by its virtual size and its
@@ -323,16 +338,19 @@ impl Allotment {
         }
     }
 
-    /// Returns a bound: while [`Allotment::slack`] is below it, a job certainly may not hold `slots` more slots than it
-    /// holds now.
+    /// Returns a bound: while [`Allotment::slack`] is below it, a job certainly may not start a copy of `slots` slots.
     pub fn slack_needed(&self, job: JobId, slots: f64) -> f64 {
         let Some((block, Ok(at))) = self.places.get(&job).map(|place| self.find(*place)) else {
             return f64::NEG_INFINITY;
         };
         let claim = &self.blocks[block].entries[at].claim;
         let beyond = claim.held + slots - claim.wanted - 2.0 * ROUNDING;
-        // A job that stays within its virtual size needs no slack.
-        if beyond > 0.0 { beyond / (claim.downstream * claim.wanted) * (1.0 - MARGIN) } else { f64::NEG_INFINITY }
+        // A job that holds less than its virtual size needs no slack.
+        if beyond > 0.0 && claim.held >= claim.wanted - ROUNDING {
+            beyond / (claim.downstream * claim.wanted) * (1.0 - MARGIN)
+        } else {
+            f64::NEG_INFINITY
+        }
     }
 
     /// Returns the place up to which no job can start a task, counted from `place`. `None` if the first job from
@@ -365,6 +383,6 @@ impl Allotment {
 impl Allotment {
     /// Returns a job's allotment.
     pub fn given_to(&self, job: JobId) -> Option<f64> {
-        self.given_and_held(job).map(|(given, _)| given)
+        self.given_and_claim(job).map(|(given, _)| given)
     }
 }

@@ -76,10 +76,10 @@ fn equal_weights(phases: Vec<Vec<PhaseSpec>>) -> Vec<(Vec<PhaseSpec>, f64)> {
 
 #[test]
 fn the_smallest_jobs_get_scarce_slots_first() {
-    // 2/β = 1.25, so the virtual sizes are 5, 7 (6.25 rounded up) and 3 (2.5 rounded up).
+    // 2/β = 1.25, so the virtual sizes are 5, 6.25 and 2.5.
     let jobs = equal_weights(vec![one(4), one(5), one(2)]);
-    assert_eq!(given(hopper(Some(1.6), 1.0), 7, &jobs), [4.0, 0.0, 3.0]);
-    assert_eq!(given(hopper(Some(1.6), 1.0), 12, &jobs), [5.0, 4.0, 3.0]);
+    assert_eq!(given(hopper(Some(1.6), 1.0), 7, &jobs), [4.5, 0.0, 2.5]);
+    assert_eq!(given(hopper(Some(1.6), 1.0), 12, &jobs), [5.0, 4.5, 2.5]);
     // With a tail index of 2 or more, a job wants one slot for each task.
     assert_eq!(given(hopper(Some(4.0), 1.0), 7, &jobs), [4.0, 1.0, 2.0]);
 }

@@ -2,7 +2,7 @@
 //!
 //! Under orders such as `fifo`, the pass in `job_by_job.rs` takes the next job and looks for a node. `dollymp` takes a
 //! node and chooses, level by level, the job whose next copy has the highest score there. `tetris` chooses the best pair
-//! of task and node among all nodes (`pairs.rs`).
+//! of task and node among all nodes (`pairs.rs`), of the lowest level that has one.
 //!
 //! A round does not check every node and every job. It visits only the nodes whose free resources have grown since the
 //! last visit, and the nodes on which a copy fits that could not be started before. On every other node, no copy fitted
@@ -49,7 +49,13 @@ pub trait Fit: Send {
         queue.key_of(job, cluster)
     }
 
-    /// Returns the penalty of a job's copies, which is the same on all nodes; at least 0.
+    /// Returns the level of one of a job's phases, by its number. `level` is the job's level. By default all phases have
+    /// the job's level.
+    fn level_of_phase(&self, level: u64, _job: &Job, _phase: u32) -> u64 {
+        level
+    }
+
+    /// Returns the penalty of a job's copies, which is the same on all nodes.
     fn penalty(&self, _job: &Job, _cluster: &Cluster) -> f64 {
         0.0
     }
@@ -228,7 +234,8 @@ impl ByNode {
             self.candidates.clear();
             if let Some(found) = cluster.job(job) {
                 let level_and_penalty = || (self.fit.level(found, cluster, queue), self.fit.penalty(found, cluster));
-                serving.candidates(found, &self.pool, level_and_penalty, &mut self.candidates);
+                let of_phase = |level, phase| self.fit.level_of_phase(level, found, phase);
+                serving.candidates(found, &self.pool, level_and_penalty, of_phase, &mut self.candidates);
             }
             if self.limits.budget.is_some() && matches!(serving.stage, Stage::Clones { .. }) {
                 self.candidates.iter().for_each(|candidate| self.withheld.may_be_cloned(&candidate.demand));

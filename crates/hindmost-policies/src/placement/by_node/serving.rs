@@ -37,21 +37,23 @@ impl Serving {
     }
 
     /// Adds a job's candidates to `found`, one for each phase with copies to start. `level_and_penalty` returns the job's
-    /// level and penalty.
+    /// level and penalty, and `of_phase` the level of one of its phases from the job's level and the phase's number.
     pub(crate) fn candidates(
         &self,
         job: &Job,
         pool: &ClonePool,
         level_and_penalty: impl Fn() -> (u64, f64),
+        of_phase: impl Fn(u64, u32) -> u64,
         found: &mut Vec<Candidate>,
     ) {
+        let mut of_job = None;
         let mut add = |phase: u32| {
             if self.first_phase_only && !found.is_empty() {
                 return;
             }
             let Some(demand) = job.phases().get(phase as usize).map(|phase| *phase.demand()) else { return };
-            let (level, penalty) = found.first().map_or_else(&level_and_penalty, |first| (first.level, first.penalty));
-            found.push(Candidate { level, phase, demand, penalty });
+            let (level, penalty) = *of_job.get_or_insert_with(&level_and_penalty);
+            found.push(Candidate { level: of_phase(level, phase), phase, demand, penalty });
         };
         match self.stage {
             Stage::Originals(which) => {

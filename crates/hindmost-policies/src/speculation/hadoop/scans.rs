@@ -196,7 +196,7 @@ impl Scans {
     }
 
     /// Returns the attempt of a phase with the longest remaining time, in seconds. `estimated` returns the remaining time
-    /// of an attempt, or `None` if it is unknown. If `is_by_finish` is true, the remaining times of attempts with a known
+    /// of an attempt, or `None` if it is unknown or the attempt is not compared. If `is_by_finish` is true, the remaining times of attempts with a known
     /// finish have the order of their finishes.
     pub(super) fn longest(
         &self,
@@ -205,9 +205,9 @@ impl Scans {
         estimated: impl Fn(AttemptId) -> Option<(f64, AttemptId)>,
     ) -> Option<(f64, AttemptId)> {
         let scan = self.jobs.get(&job)?.phases.get(&phase)?;
-        let known = scan.by_finish.iter().rev().map(|(_, id)| id.0);
+        let known = scan.by_finish.iter().rev().filter_map(|(_, id)| estimated(id.0));
         let known = known.take(if is_by_finish { 1 } else { usize::MAX });
-        let estimates = known.chain(scan.unknown.iter().copied()).filter_map(estimated);
+        let estimates = known.chain(scan.unknown.iter().filter_map(|id| estimated(*id)));
         estimates.max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)))
     }
 }

@@ -1,5 +1,7 @@
 //! The order `capacity`: sequences of starts worked out by hand, maxima of queues in random runs, queues in scenarios.
 
+mod backups;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -51,10 +53,26 @@ fn the_queue_that_uses_least_of_its_guarantee_is_next() {
 }
 
 #[test]
+fn of_equal_queues_the_larger_guarantee_is_next() {
+    // The small queue is configured first. The used parts of the guarantees of small and large, and the job that starts,
+    // are: 0, 0: large; 0, 1/3: small; 1, 1/3: large; 1, 2/3: large.
+    let run = World::machines(4)
+        .queues([("small", 0.25, 1.0), ("large", 0.75, 1.0)])
+        .job("s")
+        .queue("small")
+        .same(4, 1.0)
+        .job("l")
+        .queue("large")
+        .same(4, 1.0)
+        .run("capacity");
+    assert_eq!(sequence(&run)[..4], *"lsll");
+}
+
+#[test]
 fn a_hierarchy_shares_level_by_level() {
     // Of eight machines a and b are guaranteed four each; of a's four, x is guaranteed three and y one. a and b take
     // turns. When it is a's turn, the used parts of the guarantees of x and y, and the job that starts, are: 0, 0: x
-    // (first by id); 1/3, 0: y; 1/3, 1: x; 2/3, 1: x.
+    // (the larger guarantee); 1/3, 0: y; 1/3, 1: x; 2/3, 1: x.
     let world = World::machines(8)
         .queues([("a", 0.5, 1.0), ("b", 0.5, 1.0), ("a.x", 0.75, 1.0), ("a.y", 0.25, 1.0)])
         .job("x")
@@ -171,16 +189,6 @@ fn a_share_is_of_the_dominant_resource_or_of_memory() {
     // If the cluster has no memory, the first dimension counts: here, machines.
     let world = World::machines(4).queues([("q", 0.5, 0.5)]).job("j").queue("q").same(3, 1.0);
     assert_eq!(world.run("capacity(resources=memory)").starts("j"), [0.0, 0.0, 1.0]);
-}
-
-#[test]
-fn backups_stay_within_the_maximum_too() {
-    // Under `fifo`, the scan at 1 starts a backup of task 1, the scan at 16 one of task 2. Under `capacity`, both tasks
-    // hold all that the queue may have from 1 on; the backup of task 1 that the scan at 1 requests never starts.
-    let tasks = [vec![1.0], vec![30.0, 1.0], vec![30.0, 1.0]];
-    let world = World::machines(4).queues([("q", 0.5, 0.5)]).job("j").queue("q").tasks(tasks);
-    assert_eq!(world.run("fifo+hadoop").backups("j"), [(1, 1.0), (2, 16.0)]);
-    assert_eq!(world.run("capacity+hadoop").backups("j"), []);
 }
 
 #[test]

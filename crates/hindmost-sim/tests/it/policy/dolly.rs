@@ -52,8 +52,8 @@ fn big_jobs_are_never_cloned() {
 
 #[test]
 fn all_tasks_of_a_job_are_cloned_or_none() {
-    // The budget is 3 of 30 machines. "a" gets 2 clones. "b" needs 2 as well, but the budget has only one left, so it
-    // gets none.
+    // The budget is 6 of 30 machines. The copies of "a" need 4, its originals included. "b" needs 4 as well, but the
+    // budget has only 2 left, so it gets no clones.
     let world = World::machines(30)
         .job("a")
         .tasks([[5.0, 5.0], [5.0, 5.0]])
@@ -65,15 +65,68 @@ fn all_tasks_of_a_job_are_cloned_or_none() {
         .job("d")
         .at(5.0)
         .tasks([[2.0, 1.0], [2.0, 1.0]]);
-    let run = world.run("fifo+dolly(budget=0.1)");
+    let run = world.run("fifo+dolly(budget=0.2)");
     assert_eq!((run.backups("a").len(), run.backups("b").len()), (2, 0));
     // "a" finishes at 5, so the budget is free for "d". "b" still gets no clones, because that was decided at its
     // start.
     assert_eq!(run.backups("d"), [(0, 5.0), (1, 5.0)]);
-    let run = world.run("fifo+dolly(budget=0.1,p=0.06,epsilon=0.05)");
+    let run = world.run("fifo+dolly(budget=0.2,p=0.06,epsilon=0.05)");
     // With p = 0.06 a single task needs two copies as well (log 0.05 / log 0.06 = 1.06), so "c" uses the rest of the
     // budget.
     assert_eq!((run.backups("a").len(), run.backups("b").len(), run.backups("c").len()), (2, 0, 1));
+}
+
+#[test]
+fn the_budget_counts_originals_of_cloned_jobs() {
+    // Two jobs of two tasks get c = 2 copies of each task: c·n = 4 for each job. The budget is 4 of 40 machines, so
+    // only the first job is admitted. If only the (c − 1)·n = 2 clones counted, both would be.
+    let world = World::machines(40)
+        .job("a")
+        .tasks([[5.0, 5.0], [5.0, 5.0]])
+        .job("b")
+        .tasks([[5.0, 5.0], [5.0, 5.0]])
+        .job("c")
+        .at(5.0)
+        .tasks([[1.0, 1.0], [1.0, 1.0]]);
+    let clones = |policy: &str| ["a", "b", "c"].map(|job| world.run(policy).backups(job).len());
+    assert_eq!(clones("fifo+dolly(budget=0.1)"), [2, 0, 2]);
+    assert_eq!(clones("fifo+dolly(budget=0.1,admission=clones)"), [2, 2, 2]);
+    // With a budget of 3 machines not even the first job fits.
+    assert_eq!(clones("fifo+dolly(budget=0.075)"), [0, 0, 0]);
+    assert_eq!(clones("fifo+dolly(budget=0.075,admission=clones)"), [2, 0, 2]);
+}
+
+#[test]
+fn utilization_counts_all_copies_of_the_job() {
+    // "big" uses 6 of 10 machines. The clock starts with the map of "small" (1 task); its two reduces come later. Its
+    // c·n = 2 · 3 copies and the 6 of "big" are 12 machines; the original that runs already is one of the 6 copies. If
+    // only clones counted, it would be 6 + 1 + 3 = 10.
+    let world = World::machines(10)
+        .job("big")
+        .same(6, 9.0)
+        .job("small")
+        .at(1.0)
+        .phase("map")
+        .tasks([[2.0, 1.0]])
+        .phase("reduce")
+        .after(["map"])
+        .tasks([[2.0, 1.0], [2.0, 1.0]]);
+    let with = |options: &str| world.run(&format!("fifo+dolly(small=3,budget=1,utilization=1{options})"));
+    assert_eq!(with("").backups("small"), []);
+    assert_eq!(with(",admission=clones").backups("small").len(), 3);
+    // Without two of the attempts of "big", 4 + 6 machines are just enough.
+    let world = World::machines(10)
+        .job("big")
+        .same(4, 9.0)
+        .job("small")
+        .at(1.0)
+        .phase("map")
+        .tasks([[2.0, 1.0]])
+        .phase("reduce")
+        .after(["map"])
+        .tasks([[2.0, 1.0], [2.0, 1.0]]);
+    assert_eq!(world.run("fifo+dolly(small=3,budget=1,utilization=1)").backups("small").len(), 3);
+    assert_eq!(world.run("fifo+dolly(small=3,budget=1,utilization=0.99)").backups("small").len(), 0);
 }
 
 #[test]
@@ -88,8 +141,8 @@ fn no_clones_above_the_utilization_limit() {
 
 #[test]
 fn later_phases_keep_their_part_of_the_budget() {
-    // The map and the reduce of "a" reserve one clone each, which is the whole budget of 2. "b" gets no clones,
-    // although only the map's clone is running at 1. The reduce starts with its clone.
+    // The map and the reduce of "a" reserve two copies each, which is the whole budget of 4. "b" gets no clones,
+    // although only the map's copies are running at 1. The reduce starts with its clone.
     let world = World::machines(20)
         .job("a")
         .phase("map")
@@ -106,10 +159,10 @@ fn later_phases_keep_their_part_of_the_budget() {
         .job("d")
         .at(7.0)
         .tasks([[1.0, 1.0], [1.0, 1.0]]);
-    let run = world.run("fifo+dolly(budget=0.1)");
+    let run = world.run("fifo+dolly(budget=0.2)");
     assert_eq!(run.backups("a"), [(0, 0.0), (0, 4.0)]);
     assert_eq!(run.backups("b"), []);
-    // The map ends at 4 and its part of the budget is free, but "c" needs two clones. The reduce ends at 6, so the
+    // The map ends at 4 and its part of the budget is free, but "c" needs four copies. The reduce ends at 6, so the
     // whole budget is free for "d".
     assert_eq!(run.backups("c"), []);
     assert_eq!(run.backups("d").len(), 2);
@@ -135,15 +188,15 @@ fn whether_a_job_gets_clones_is_decided_at_its_start() {
 
 #[test]
 fn the_budget_holds_in_every_dimension() {
-    // The budget is a tenth of 40 cpus and 40 GB. Two clones of 1 cpu and 3 GB hold 2 cpus, but 6 GB.
+    // The budget is a fifth of 40 cpus and 40 GB. Four copies of 1 cpu and 3 GB hold 4 cpus, but 12 GB.
     let world = |memory: f64| {
         World::nodes([[("cpus", 10.0), ("memory", 10.0e9)]; 4])
             .job("a")
             .tasks([[2.0, 1.0], [2.0, 1.0]])
             .demand([("cpus", 1.0), ("memory", memory)])
     };
-    assert_eq!(world(3e9).run("fifo+dolly(budget=0.1)").backups("a"), []);
-    assert_eq!(world(2e9).run("fifo+dolly(budget=0.1)").backups("a").len(), 2);
+    assert_eq!(world(3e9).run("fifo+dolly(budget=0.2)").backups("a"), []);
+    assert_eq!(world(2e9).run("fifo+dolly(budget=0.2)").backups("a").len(), 2);
 }
 
 /// Returns the largest share of the cluster, over dimensions and time, that clones held. All running copies of a task
@@ -204,6 +257,7 @@ proptest! {
         budget in prop::sample::select(vec![0.0, 0.05, 0.1, 0.3, 1.0]),
         utilization in prop::sample::select(vec![0.5, 0.8, 1.0]),
         p in prop::sample::select(vec![0.05, 0.3]),
+        admission in prop::sample::select(vec!["copies", "clones"]),
         seed in any::<u64>(),
     ) {
         const NAMES: [&str; 3] = ["one", "two", "three"];
@@ -218,7 +272,7 @@ proptest! {
                 world = world.demand([("cpus", f64::from(*cpus)), ("memory", f64::from(*memory) * 1e9)]);
             }
         }
-        let run = world.run(&format!("fair+dolly(budget={budget},utilization={utilization},p={p})"));
+        let run = world.run(&format!("fair+dolly(budget={budget},utilization={utilization},p={p},admission={admission})"));
         let largest = largest_share_of_clones(&world, &run);
         prop_assert!(largest <= budget + 1e-9, "clones held {largest} of the cluster");
         for (number, (_, phases)) in jobs.iter().enumerate() {

@@ -19,6 +19,19 @@ fn a_backup_waits_until_no_task_of_its_phase_is_pending() {
 }
 
 #[test]
+fn an_attempt_that_starts_with_a_scan_hides_no_other() {
+    // Task 3 starts at 1, on the machine of task 0, and ends last, at 32. The scan at 1 can't compare it yet and finds
+    // task 1, which ends at 30. The backup ends at 3, and the scan at 16 finds task 3.
+    let tasks = [vec![1.0], vec![30.0, 2.0], vec![1.0], vec![31.0, 2.0]];
+    let run = World::machines(3).job("a").tasks(tasks).run("fifo+hadoop");
+    assert_eq!(run.starts("a"), [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(run.backups("a"), [(1, 1.0), (3, 16.0)]);
+    // The only attempt starts with the scan at 1. The scan at 2 finds it.
+    let world = World::machines(2).job("b").same(1, 1.5).job("a").tasks([vec![1.0], vec![30.0, 2.0]]);
+    assert_eq!(world.run("fifo+hadoop").backups("a"), [(1, 2.0)]);
+}
+
+#[test]
 fn a_scan_starts_one_backup_and_the_next_one_follows_15_s_later() {
     // The first task has finished at 1.5. The scan at 2 finds task 1, which ends last; the scan at 17 finds task 0.
     let world = World::machines(9).job("a").tasks([[60.0, 90.0], [80.0, 90.0], [1.5, 90.0]]);

@@ -8,7 +8,7 @@ use hindmost_core::policy::order::Order;
 use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
 use hindmost_core::record::Decision;
 use hindmost_core::resources::Resources;
-use hindmost_policies::orders::tetris::LeastRemaining;
+use hindmost_policies::orders::tetris::ByRemaining;
 use hindmost_policies::placement::candidates_by_level::without_rounding;
 use hindmost_sim::testing::World;
 
@@ -30,7 +30,9 @@ pub struct Plain {
 
 /// Tetris without an index: starts the pair of task and node with the highest score.
 pub struct PlainPairs {
-    pub order: LeastRemaining,
+    pub order: ByRemaining,
+    /// The paper's knob b: phases of which this share of the tasks has finished go first; 1 if none does.
+    pub barrier: f64,
     pub score: Score,
 }
 
@@ -45,12 +47,14 @@ impl PlainPairs {
                 for (node, there) in (0..).map(NodeId).zip(cluster.nodes()) {
                     if found.demand().fits(there.free()) {
                         let score = (self.score)(job, found.demand(), key, cluster, node);
-                        pairs.push((Reverse(bits(score)), task, node));
+                        let finished = found.tasks().iter().filter(|task| task.is_finished()).count() as f64;
+                        let is_last_part = finished / found.tasks().len() as f64 >= self.barrier - 1e-9;
+                        pairs.push((!(self.barrier < 1.0 && is_last_part), Reverse(bits(score)), task, node));
                     }
                 }
             }
         }
-        pairs.into_iter().min().map(|(_, task, node)| (task, node))
+        pairs.into_iter().min().map(|(_, _, task, node)| (task, node))
     }
 }
 

@@ -9,11 +9,12 @@
 //! Two things keep this plain interval from covering 95%. Resampling both levels counts the variation within seeds twice
 //! (A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8). And few seeds give
 //! too little variation between seeds (T. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
-//! Statistician 69, 2015). With five seeds it covers between 80% of the cases (if seeds differ and pairs do
-//! not) and 99% (if only pairs differ). So the logarithms of the resampled ratios, minus that of the estimate, are
-//! multiplied by the factor that makes their spread t/1.96 times the standard error between seeds, where t is the 97.5%
-//! quantile of Student's t with one degree of freedom fewer than seeds. With 2 to 20 seeds the interval then covers 92% to
-//! 96% in these cases, and 91% or more if the pairs' logarithms have a standard deviation of 1.5 (Student's: 90%). Unlike Student's interval, it is not symmetric if the values are not, and its ends are positive.
+//! Statistician 69, 2015). With five seeds it covers between 80% of the cases (if seeds differ and pairs do not) and 99%
+//! (if only pairs differ). So the logarithms of the resampled ratios, minus that of the estimate, are multiplied by the
+//! factor that makes their spread t/1.96 times the standard error between seeds, where t is the 97.5% quantile of
+//! Student's t with one degree of freedom fewer than seeds. With 2 to 20 seeds the interval then covers 92% to 96% in
+//! these cases, and 91% or more if the pairs' logarithms have a standard deviation of 1.5 (Student's: 90%). Unlike
+//! Student's interval, it is not symmetric if the values are not, and its ends are positive.
 //!
 //! A seed with many pairs is divided into blocks of consecutive pairs, which are drawn as a whole. This bounds the time,
 //! and keeps jobs together that wait for each other.

@@ -2,11 +2,11 @@
 //!
 //! **Heavy tails.** A Pareto distribution with α ≤ 2 has an infinite variance. A job takes at least as long as each of its
 //! tasks, so flowtimes have an infinite variance, too, under a policy that may leave a task with a single copy however
-//! long it takes. Means over seeds are then not close to normal, and their intervals cover the true mean less often than
-//! 95%. The minimum of k independent copies has tail index kα. So if every long task gets a second, independent copy
-//! after a bounded time, its index is 2α > 2 (α > 1, because the mean is finite), and the variance is finite. If copies of a
-//! task share a part of its duration (`correlation`), or a parameter that is drawn once for each job has the heavy tail,
-//! copies do not change the index.
+//! long it takes. Means over seeds are then far from normal unless there are very many jobs, and their intervals may cover
+//! the true mean less often than 95%. The minimum of k independent copies has tail index kα. So if every long task gets a
+//! second, independent copy after a bounded time, its index is 2α > 2 (α > 1, because the mean is finite), and the
+//! variance is finite. If copies of a task share a part of its duration (`correlation`), or a parameter that is drawn
+//! once for each job has the heavy tail, copies do not change the index.
 //!
 //! A sample with few large values gets a caution by Hill's estimate of its tail ([`Hill`]). Replayed logs get none: their
 //! jobs are the same for all seeds, and what is drawn comes from a finite list.
@@ -77,7 +77,7 @@ fn of_copies(tails: &Tails) -> Option<String> {
     Some(format!(
         "durations have a Pareto tail with α = {}, so their variance is infinite, as is that of flowtimes under a policy \
          that may leave a long task with a single copy: the 95% intervals of means and ratios (Student's t, bootstrap) \
-         then cover the true value less often than stated, so compare quantiles and their intervals; {copies}",
+         may then cover the true value less often than stated, so compare quantiles and their intervals; {copies}",
         Plain(alpha)
     ))
 }
@@ -87,7 +87,7 @@ fn of_jobs(tails: &Tails) -> Option<String> {
     Some(format!(
         "the number of tasks or the durations of a job depend on a number, drawn once for each job, that has a Pareto tail \
          with α = {alpha}, so the variance of flowtimes is infinite under every policy: the 95% intervals of means and \
-         ratios (Student's t, bootstrap) cover the true value less often than stated, so compare quantiles and their intervals"
+         ratios (Student's t, bootstrap) may cover the true value less often than stated, so compare quantiles and their intervals"
     ))
 }
 

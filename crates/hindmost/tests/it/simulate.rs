@@ -85,7 +85,8 @@ fn comparisons_on_one_seed_carry_a_caution() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    let document = |more: &[&str]| serde_json::from_str::<serde_json::Value>(&run(&[more, &["--json"]].concat())).unwrap();
+    let document =
+        |more: &[&str]| serde_json::from_str::<serde_json::Value>(&run(&[more, &["--json"]].concat())).unwrap();
     // A file without `seeds` has one.
     assert_eq!(cautions(&document(&["--policy", "none,late"])), [caution]);
     assert!(cautions(&document(&["--policy", "none,late", "--seeds", "5"])).is_empty());

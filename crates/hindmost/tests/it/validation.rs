@@ -23,10 +23,9 @@ fn rows(text: &str) -> Vec<Vec<&str>> {
 /// Returns true if the text of a Rust file has a test of this name.
 fn has_test(text: &str, name: &str) -> bool {
     let Some(at) = text.find(&format!("fn {name}(")) else { return false };
-    let before = text[..at].trim_end();
-    // Between `#[test]` and the function there are at most other attributes.
-    let attributes = before.rsplit("\n\n").next().unwrap_or(before);
-    attributes.contains("#[test]")
+    // Between `#[test]` and the function there are at most other attributes and comments.
+    let lines = text[..at].trim_end_matches(' ').lines().rev().map(str::trim);
+    lines.take_while(|line| line.starts_with("#[") || line.starts_with("//")).any(|line| line == "#[test]")
 }
 
 #[test]

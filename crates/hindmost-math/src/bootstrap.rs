@@ -158,9 +158,9 @@ mod tests {
     fn intervals_cover_the_ratio_as_often_as_stated() {
         const RUNS: u32 = 400;
         // x is exponential, and y = x · exp(U + V) with a normal U of each seed and a normal V of each pair. E[y]/E[x] =
-        // exp(σ²/2) with σ² = the sum of both variances, up to a bias of order 1/n of the ratio of sums.
+        // exp(half the sum of both variances), up to a bias of order 1/n of the ratio of sums.
         for (between, within) in [(0.2, 0.0), (0.1, 0.5), (0.0, 0.5)] {
-            let truth = f64::exp((between * between + within * within) / 2.0);
+            let truth = f64::exp(f64::midpoint(between * between, within * within));
             let covers = |run: &u32| {
                 let draw = |seed: u64, pair: u64, what: u64| unit(hash(u64::from(*run), seed, pair, what));
                 let pair = |seed: u64, pair: u64| {

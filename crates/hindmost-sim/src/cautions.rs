@@ -87,7 +87,8 @@ fn of_jobs(tails: &Tails) -> Option<String> {
     Some(format!(
         "the number of tasks or the durations of a job depend on a number, drawn once for each job, that has a Pareto tail \
          with α = {alpha}, so the variance of flowtimes is infinite under every policy: the 95% intervals of means and \
-         ratios (Student's t, bootstrap) may cover the true value less often than stated, so compare quantiles and their intervals"
+         ratios (Student's t, bootstrap) may cover the true value less often than stated, so compare quantiles and \
+         their intervals"
     ))
 }
 

@@ -9,8 +9,9 @@
 //! - A draw ([`random`]) is a hash of a seed and of what the number is for, so it does not depend on the order of
 //!   draws.
 //!
-//! The other modules have scalar numerics ([`numeric`]), means, quantiles and intervals ([`statistics`]), and helpers
-//! for messages ([`plain`], [`suggest`]).
+//! The other modules have scalar numerics ([`numeric`]), means, quantiles and intervals ([`statistics`], [`pooled`] for
+//! several samples together, [`bootstrap`] for ratios of paired values), and helpers for messages ([`plain`],
+//! [`suggest`]).
 //!
 //! # Example
 //!
@@ -31,10 +32,12 @@
 //! # Ok::<(), hindmost_math::distribution::DistributionError>(())
 //! ```
 
+pub mod bootstrap;
 pub mod distribution;
 pub mod fit;
 pub mod numeric;
 pub mod plain;
+pub mod pooled;
 pub mod random;
 pub mod shapes;
 pub mod statistics;

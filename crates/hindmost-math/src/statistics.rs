@@ -13,10 +13,16 @@ pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
-    // 0.95 × 20 must give rank 19, so the product is reduced by a relative 1e-12 before the ceiling.
-    let exact = share * values.len() as f64;
-    let rank = ((exact - exact.abs() * 1e-12).ceil() as usize).clamp(1, values.len());
+    let rank = rank(share, values.len());
     Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
+}
+
+/// Returns the rank, from 1 to `count`, of the smallest of `count` values with at least this share of the values at or
+/// below it.
+pub(crate) fn rank(share: f64, count: usize) -> usize {
+    // 0.95 × 20 must give rank 19, so the product is reduced by a relative 1e-12 before the ceiling.
+    let exact = share * count as f64;
+    ((exact - exact.abs() * 1e-12).ceil() as usize).clamp(1, count)
 }
 
 /// Returns the 95% confidence interval of the mean of independent values (Student's t); `None` for fewer than two

@@ -12,9 +12,13 @@ const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: "policy", from_width: 0, cell: |row| row.policy.clone() },
     Column { heading: "mean\nflowtime (s)", from_width: 0, cell: |row| with_interval(&row.flowtime) },
     Column { heading: "versus\nfirst", from_width: 0, cell: versus_first },
+    Column { heading: VERSUS_INTERVAL, from_width: 125, cell: |row| ratio_interval(row.versus_first.bootstrap_ci95) },
     Column { heading: P50, from_width: 90, cell: |row| number(row.flowtime.p50) },
+    Column { heading: P50_INTERVAL, from_width: 155, cell: |row| interval(row.flowtime.quantile_ci95.p50) },
     Column { heading: P95, from_width: 70, cell: |row| number(row.flowtime.p95) },
+    Column { heading: P95_INTERVAL, from_width: 140, cell: |row| interval(row.flowtime.quantile_ci95.p95) },
     Column { heading: P99, from_width: 80, cell: |row| number(row.flowtime.p99) },
+    Column { heading: P99_INTERVAL, from_width: 170, cell: |row| interval(row.flowtime.quantile_ci95.p99) },
     Column { heading: RESOURCE, from_width: 60, cell: |row| number(row.resource.mean) },
     Column { heading: "copies\nstarted", from_width: 100, cell: |row| grouped(row.copies.launched) },
     Column { heading: "copies\nwon", from_width: 110, cell: |row| grouped(row.copies.won) },
@@ -26,6 +30,12 @@ const COLUMNS: &[Column<PolicyResult>] = &[
 const P50: &str = "p50\n(s)";
 const P95: &str = "p95\n(s)";
 const P99: &str = "p99\n(s)";
+// The headings of 95% intervals, which are left out if no policy has them.
+const VERSUS_INTERVAL: &str = "interval of\nversus first";
+const P50_INTERVAL: &str = "interval\nof p50";
+const P95_INTERVAL: &str = "interval\nof p95";
+const P99_INTERVAL: &str = "interval\nof p99";
+const INTERVALS: [&str; 4] = [VERSUS_INTERVAL, P50_INTERVAL, P95_INTERVAL, P99_INTERVAL];
 // The headings that footnotes explain only if the column is shown.
 const RESOURCE: &str = "resource\n(γ·s)";
 const WASTED: &str = "wasted";
@@ -120,7 +130,14 @@ struct Headings {
 /// Draws the table of a sweep's point, and adds its columns to `headings`.
 fn table(rows: &[&PolicyResult], seeds: usize, width: u16, headings: &mut Headings) -> String {
     let single = one_job(rows, seeds);
-    let columns = || COLUMNS.iter().filter(|column| !single || ![P50, P95, P99].contains(&column.heading));
+    let percentiles = [P50, P50_INTERVAL, P95, P95_INTERVAL, P99, P99_INTERVAL];
+    let unknown = |column: &Column<PolicyResult>| {
+        INTERVALS.contains(&column.heading) && rows.iter().all(|row| (column.cell)(row) == MISSING)
+    };
+    let columns = || {
+        let columns = COLUMNS.iter().filter(|column| !single || !percentiles.contains(&column.heading));
+        columns.filter(|column| !unknown(column))
+    };
     // Names of policies are never shortened. If the table is still too wide, its cells are wrapped.
     let (mut drawn, mut shown) = narrowed_with_columns(columns(), width, 1, |columns, _| draw(columns, rows, None));
     if widest(&drawn) > usize::from(width) {
@@ -179,7 +196,11 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
             legend += meaning;
         }
     }
+    if INTERVALS.iter().any(|heading| columns.shown.contains(heading)) {
+        legend += " Intervals: 95% intervals, that of versus first by the paired bootstrap.";
+    }
     let mut notes = vec![legend];
+    notes.extend(compared.cautions.iter().map(|caution| format!("Caution: {}.", caution.trim_end_matches('.'))));
     if !columns.left_out.is_empty() {
         let names: Vec<&str> =
             columns.left_out.iter().map(|heading| heading.split("\n(").next().unwrap_or(heading)).collect();
@@ -239,11 +260,24 @@ pub(crate) fn half_width(mean: f64, [low, high]: [f64; 2]) -> f64 {
 }
 
 fn versus_first(row: &PolicyResult) -> String {
-    row.versus_first.flowtime_ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}"))
+    row.versus_first.flowtime_ratio.map_or(MISSING.to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
+/// Formats the ends of an interval of a ratio; a dash if there is none.
+pub(crate) fn ratio_interval(ends: Option<[f64; 2]>) -> String {
+    ends.map_or(MISSING.to_owned(), |[low, high]| format!("{low:.3} to {high:.3}"))
+}
+
+/// Formats the ends of an interval; a dash if there is none.
+pub(crate) fn interval(ends: Option<[f64; 2]>) -> String {
+    ends.map_or(MISSING.to_owned(), |[low, high]| format!("{} to {}", significant(low), significant(high)))
+}
+
+/// Stands for a number that is not known.
+const MISSING: &str = "–";
+
 fn number(value: Option<f64>) -> String {
-    value.map_or("–".to_owned(), significant)
+    value.map_or(MISSING.to_owned(), significant)
 }
 
 /// Formats a number with four significant digits. Sizes below 0.0001 and from 10⁷ on are written with a power of ten.
@@ -287,7 +321,7 @@ mod tests {
             makespan: 100.0,
             lost_attempts: 0,
             copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
-            versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None },
+            versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None, bootstrap_ci95: None },
             energy_joules: None,
             pocd: None,
             events: 1,
@@ -300,6 +334,7 @@ mod tests {
             seeds: vec![1, 2],
             knowledge: Knowledge::Oracle,
             results,
+            cautions: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -350,6 +385,7 @@ mod tests {
     fn footnotes_explain_the_columns_that_are_shown() {
         let results = || vec![row("none", &[], [104, 2684]), row("pace", &[], [104, 2684])];
         let wide = text(&compared(results()), 120).replace('\n', " ");
+        assert!(!wide.contains("nterval"), "{wide}");
         assert!(
             wide.contains("Resource: mean") && wide.contains("Wasted: share") && wide.contains("Busy: share"),
             "{wide}"
@@ -360,6 +396,33 @@ mod tests {
         let left_out =
             "the output has only 60 columns of text: p50, p95, p99, copies started, copies won, wasted, busy.";
         assert!(narrow.contains(left_out), "{narrow}");
+    }
+
+    #[test]
+    fn wide_tables_show_intervals_of_percentiles_and_ratios() {
+        let mut with = compared(vec![row("none", &[], [104, 2684]), row("pace", &[], [104, 2684])]);
+        with.results[1].flowtime.quantile_ci95.p95 = Some([24.9, 26.64]);
+        with.results[1].versus_first.bootstrap_ci95 = Some([0.52, 0.5839]);
+        let wide = text(&with, 180);
+        let line = wide.lines().find(|line| line.starts_with("pace")).unwrap();
+        assert!(line.contains("0.520 to 0.584") && line.contains("24.90 to 26.64"), "{wide}");
+        assert!(wide.contains("Intervals: 95% intervals") && !wide.contains("of p50") && !wide.contains("Left out"));
+        for width in [40, 80, 120] {
+            let narrow = text(&with, width);
+            assert!(!narrow.contains("0.520 to") && widest(&narrow) <= usize::from(width), "{narrow}");
+            let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains("interval of versus first") && words.contains("interval of p95"), "{narrow}");
+        }
+    }
+
+    #[test]
+    fn cautions_follow_the_legend() {
+        let mut with = compared(vec![row("none", &[], [104, 2684])]);
+        assert!(!text(&with, 120).contains("Caution"));
+        with.cautions = vec!["one seed: differences may be chance".to_owned(), "a second.".to_owned()];
+        let shown = text(&with, 120);
+        let lines: Vec<&str> = shown.lines().filter(|line| line.starts_with("Caution")).collect();
+        assert_eq!(lines, ["Caution: one seed: differences may be chance.", "Caution: a second."]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Combines the runs of an experiment into a comparison.
 
 use hindmost_core::metrics::{Copies, PolicyResult, Summary, VersusFirst};
+use hindmost_math::bootstrap::{ratio_interval, ratios};
 use hindmost_math::statistics::{mean, student_interval};
 
 use crate::driver::RunResult;
@@ -14,28 +15,33 @@ pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String
         .iter()
         .zip(results)
         .map(|(policy, seeds)| {
-            let pairs = first.map(|first| versus(first, seeds)).unwrap_or_default();
-            policy_result(policy.to_string(), seeds, &pairs, set)
+            let first = first.map_or(seeds.as_slice(), Vec::as_slice);
+            policy_result(policy.to_string(), seeds, versus(first, seeds), set)
         })
         .collect()
 }
 
-/// Returns, for each seed, the summed flowtimes under `other` divided by those under `first`, over the jobs that
-/// finished in both runs.
-fn versus(first: &[RunResult], other: &[RunResult]) -> Vec<f64> {
-    first
-        .iter()
-        .zip(other)
-        .filter_map(|(first, other)| {
-            let pairs = first.flowtime.iter().zip(&other.flowtime);
-            let pairs = pairs.filter(|(one, other)| one.is_finite() && other.is_finite());
-            let (sum_first, sum_other) = pairs.fold((0.0, 0.0), |sums, (one, other)| (sums.0 + one, sums.1 + other));
-            (sum_first > 0.0).then_some(sum_other / sum_first)
-        })
-        .collect()
+/// Compares the flowtimes under `other` with those under `first`, on each seed over the jobs that finished in both runs.
+fn versus(first: &[RunResult], other: &[RunResult]) -> VersusFirst {
+    let pairs = |(first, other): (&RunResult, &RunResult)| -> Vec<[f64; 2]> {
+        let pairs = first.flowtime.iter().zip(&other.flowtime).map(|(one, other)| [*one, *other]);
+        pairs.filter(|[one, other]| one.is_finite() && other.is_finite()).collect()
+    };
+    let seeds: Vec<Vec<[f64; 2]>> = first.iter().zip(other).map(pairs).collect();
+    let ratios = ratios(&seeds);
+    VersusFirst {
+        flowtime_ratio: mean(&ratios),
+        ci95: student_interval(&ratios),
+        bootstrap_ci95: ratio_interval(&seeds),
+    }
 }
 
-fn policy_result(policy: String, seeds: &[RunResult], ratios: &[f64], set: &[(String, String)]) -> PolicyResult {
+fn policy_result(
+    policy: String,
+    seeds: &[RunResult],
+    versus_first: VersusFirst,
+    set: &[(String, String)],
+) -> PolicyResult {
     let sum = |of: fn(&RunResult) -> u64| seeds.iter().map(of).sum::<u64>();
     let average = |of: fn(&RunResult) -> f64| mean(&seeds.iter().map(of).collect::<Vec<f64>>()).unwrap_or(0.0);
     let summary = |of: fn(&RunResult) -> &[f64]| {
@@ -67,7 +73,7 @@ fn policy_result(policy: String, seeds: &[RunResult], ratios: &[f64], set: &[(St
             wasted_share: if total > 0.0 { wasted / total } else { 0.0 },
         },
         lost_attempts: sum(|seed| seed.lost_attempts),
-        versus_first: VersusFirst { flowtime_ratio: mean(ratios), ci95: student_interval(ratios) },
+        versus_first,
         energy_joules: None,
         pocd: (with_deadline > 0).then(|| met as f64 / with_deadline as f64),
         events: sum(|seed| seed.events),

@@ -26,6 +26,7 @@
 //! ```
 
 mod agenda;
+pub mod cautions;
 pub mod compare;
 pub mod driver;
 pub mod exact;

@@ -158,7 +158,7 @@ pub struct SimulateArgs {
 
 // The help texts of these options differ from those of `simulate`, because a log gives the cluster and the jobs.
 #[derive(Args)]
-#[command(mut_arg("seeds", |arg| arg.help("Number of seeds. Each policy runs once on each seed [default: 1]")))]
+#[command(mut_arg("seeds", |arg| arg.help("Number of seeds. Each policy runs once on each seed [default: 5]")))]
 #[command(mut_arg("knowledge", |arg| arg.help(REPLAY_KNOWLEDGE)))]
 #[command(mut_arg("set", |arg| arg.help(REPLAY_SET)))]
 #[command(mut_arg("out", |arg| arg.help(REPLAY_OUT)))]

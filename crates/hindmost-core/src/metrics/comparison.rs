@@ -19,6 +19,9 @@ pub struct Comparison {
     pub knowledge: Knowledge,
     /// Results, one entry for each policy and each combination of swept values.
     pub results: Vec<PolicyResult>,
+    /// What limits conclusions from these results, such as durations of infinite variance or a single seed; empty if
+    /// nothing does.
+    pub cautions: Vec<String>,
     /// Notes that are shown with the results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -95,6 +98,9 @@ pub struct VersusFirst {
     pub flowtime_ratio: Option<f64>,
     /// The 95% interval of the ratio (Student's t over seeds); `None` for fewer than two seeds.
     pub ci95: Option<[f64; 2]>,
+    /// The 95% interval of the ratio by the paired bootstrap, which resamples seeds, and jobs of each seed as pairs of
+    /// their flowtimes under both policies. It need not be symmetric. `None` for fewer than two seeds.
+    pub bootstrap_ci95: Option<[f64; 2]>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]

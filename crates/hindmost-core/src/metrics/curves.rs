@@ -84,6 +84,8 @@ pub struct ShownJob {
 
 #[cfg(test)]
 mod tests {
+    use hindmost_math::statistics::quantile;
+
     use super::*;
 
     #[test]
@@ -106,8 +108,8 @@ mod tests {
             let up_to = values.iter().filter(|other| *other <= value).count() as f64 / 100_003.0;
             assert!(below < *share && *share <= up_to, "{value} {share}");
         }
-        let exact = crate::metrics::quantile(&mut values, 0.95).unwrap();
+        let exact = quantile(&mut values, 0.95).unwrap();
         assert!((cdf.quantile(0.95).unwrap() / exact - 1.0).abs() < 0.01);
-        assert_eq!(cdf.quantile(1.0), crate::metrics::quantile(&mut values, 1.0));
+        assert_eq!(cdf.quantile(1.0), quantile(&mut values, 1.0));
     }
 }

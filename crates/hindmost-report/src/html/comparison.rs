@@ -1,6 +1,6 @@
 //! The page of a comparison of policies, which `simulate` and `replay` write.
 
-use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, ShownJob, Summary};
+use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob, Summary};
 use serde::Serialize;
 
 use super::jobs::{JobSection, jobs, jobs_about};
@@ -8,7 +8,9 @@ use super::keys::set_text;
 use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
 };
-use crate::comparison::{is_swept, lost_attempts, one_job, seeds_at, sets, significant, size_text, sizes, sizes_of};
+use crate::comparison::{
+    interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets, significant, size_text, sizes, sizes_of,
+};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped, percent};
 
@@ -38,6 +40,7 @@ pub struct ComparisonPage<'a> {
 #[derive(Serialize)]
 struct Content {
     facts: Vec<[String; 2]>,
+    cautions: Vec<String>,
     sweeps: Vec<sweep::Section>,
     points: Vec<PointSection>,
     jobs: Vec<JobSection>,
@@ -71,6 +74,7 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
     }
     let content = Content {
         facts: facts(compared, &policies),
+        cautions: compared.cautions.iter().map(|caution| full(caution)).collect(),
         sweeps,
         points,
         jobs: jobs(page.jobs, &mut pictures),
@@ -147,8 +151,17 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
         ),
     };
     let percentiles = if one_job(&rows, seeds) { "" } else { " Percentiles are over the jobs of all seeds together." };
-    let mut notes =
-        vec![format!("{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}")];
+    let known = rows.iter().any(|row| row.flowtime.quantile_ci95 != QuantileIntervals::default());
+    let in_brackets = if known && !percentiles.is_empty() { " In brackets: their 95% intervals." } else { "" };
+    let paired = rows.iter().any(|row| row.versus_first.bootstrap_ci95.is_some());
+    let bootstrap = if paired && rows.len() > 1 {
+        " The bootstrap interval is the 95% interval of the ratio to the first policy; it resamples seeds, and jobs as pairs."
+    } else {
+        ""
+    };
+    let mut notes = vec![format!(
+        "{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}{in_brackets}{bootstrap}"
+    )];
     notes.push(
         "Resource is the time for which the attempts of a job hold a slot, or a share of the cluster, multiplied by \
          the price γ (gamma) of a machine-second; its unit is γ·s. Wasted share: the part of it that was used by \
@@ -204,10 +217,10 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
     } else {
         let mut text = format!("{} has the lowest mean flowtime: {}", name(&best.policy), duration(mean));
         if let Some(ratio) = best.versus_first.flowtime_ratio {
-            let sure = best
-                .versus_first
-                .ci95
-                .map_or(String::new(), |[low, high]| format!(" (95% interval {} to {})", percent(low), percent(high)));
+            let sure =
+                best.versus_first.bootstrap_ci95.or(best.versus_first.ci95).map_or(String::new(), |[low, high]| {
+                    format!(" (95% interval {} to {})", percent(low), percent(high))
+                });
             text += &format!(", which is {} of the one under {}{sure}", percent(ratio), name(&first.policy));
         }
         if let (Some(own), Some(base)) = (best.resource.mean, first.resource.mean.filter(|mean| *mean > 0.0)) {
@@ -236,6 +249,10 @@ fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
     // All percentiles of a single job are equal, so they are left out.
     let several = !one_job(rows, seeds);
     let mut columns = vec!["policy:", "mean flowtime (s)", "versus first"];
+    let paired = rows.len() > 1 && rows.iter().any(|row| row.versus_first.bootstrap_ci95.is_some());
+    if paired {
+        columns.push("bootstrap interval");
+    }
     if several {
         columns.extend(["p50 (s)", "p95 (s)", "p99 (s)", "max (s)"]);
     }
@@ -251,9 +268,19 @@ fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
         let versus =
             if std::ptr::eq(*row, rows[0]) { "1".to_owned() } else { measured(versus.flowtime_ratio, versus.ci95) };
         let mut cells = vec![name(&row.policy), measured(row.flowtime.mean, row.flowtime.ci95), versus];
+        if paired {
+            let own = std::ptr::eq(*row, rows[0]);
+            cells.push(if own { "–".to_owned() } else { ratio_interval(row.versus_first.bootstrap_ci95) });
+        }
         if several {
-            let flowtime = &row.flowtime;
-            cells.extend([flowtime.p50, flowtime.p95, flowtime.p99, flowtime.max].map(number));
+            let (flowtime, around) = (&row.flowtime, &row.flowtime.quantile_ci95);
+            let with_ends = |value, ends: Option<[f64; 2]>| match ends {
+                Some(_) => format!("{} ({})", number(value), interval(ends)),
+                None => number(value),
+            };
+            let percentiles = [(flowtime.p50, around.p50), (flowtime.p95, around.p95), (flowtime.p99, around.p99)];
+            cells.extend(percentiles.map(|(value, ends)| with_ends(value, ends)));
+            cells.push(number(flowtime.max));
         }
         cells.extend([
             measured(row.resource.mean, row.resource.ci95),

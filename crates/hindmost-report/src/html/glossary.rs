@@ -44,8 +44,17 @@ const INTERVAL: Entry = [
      interval contains the true mean in 95 of 100 repetitions. There is none if there is only one seed. ± is half of \
      the interval.",
 ];
-const QUANTILE: Entry =
-    ["p50, p95, p99", "Percentiles: 50%, 95% and 99% of the jobs of all seeds took no longer than this."];
+const QUANTILE: Entry = [
+    "p50, p95, p99",
+    "Percentiles: 50%, 95% and 99% of the jobs of all seeds took no longer than this. Their intervals come from the \
+     differences between seeds. There are none for fewer than three seeds, or if fewer than five jobs are expected to \
+     take longer.",
+];
+const BOOTSTRAP: Entry = [
+    "bootstrap interval",
+    "The 95% interval of the ratio to the first policy. Seeds are drawn with replacement, and the jobs of each seed as \
+     pairs of their flowtimes under both policies. It need not be symmetric.",
+];
 const SEED: Entry = [
     "seed",
     "A number from which everything random follows. On a seed, all policies run the same jobs, and attempt 0 of a task \
@@ -82,7 +91,10 @@ const NODE: Entry =
 
 /// Returns the glossary of the page of a comparison.
 pub(super) fn comparison() -> Vec<Entry> {
-    vec![TASK, STRAGGLER, COPY, FLOWTIME, RESOURCE, WASTED, BUSY, VERSUS, INTERVAL, QUANTILE, SHARE, SEED, KNOWLEDGE]
+    vec![
+        TASK, STRAGGLER, COPY, FLOWTIME, RESOURCE, WASTED, BUSY, VERSUS, INTERVAL, BOOTSTRAP, QUANTILE, SHARE, SEED,
+        KNOWLEDGE,
+    ]
 }
 
 /// Returns the glossary of the page of a reproduction.

@@ -57,7 +57,7 @@ const METRICS: [Metric; 5] = [
         title: "95th percentile of flowtimes",
         axis: || Axis::new("95th percentile of flowtimes", Unit::Seconds),
         value: |row| row.flowtime.p95,
-        interval: |_| None,
+        interval: |row| row.flowtime.quantile_ci95.p95,
     },
     Metric {
         title: "Mean resource",

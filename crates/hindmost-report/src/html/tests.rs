@@ -20,6 +20,7 @@ use crate::figures::HOSTILE;
 use crate::markup::{Element, check};
 use crate::reproduction::tests::hostile as hostile_reproduction;
 
+mod intervals;
 mod reproductions;
 mod sweeps;
 
@@ -52,7 +53,11 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
         makespan: 100.0,
         lost_attempts: 0,
         copies: Copies { launched: 44, won: 22, wasted_share: 0.1 },
-        versus_first: VersusFirst { flowtime_ratio: Some(factor), ci95: Some([factor * 0.9, factor * 1.1]) },
+        versus_first: VersusFirst {
+            flowtime_ratio: Some(factor),
+            ci95: Some([factor * 0.9, factor * 1.1]),
+            bootstrap_ci95: Some([factor * 0.92, factor * 1.12]),
+        },
         energy_joules: None,
         pocd: Some(0.75),
         events: 1000,
@@ -65,6 +70,7 @@ fn compared(results: Vec<PolicyResult>) -> Comparison {
         seeds: vec![1, 2],
         knowledge: Knowledge::Progress(0.2),
         results,
+        cautions: Vec::new(),
         notes: vec!["order fair".to_owned()],
     }
 }
@@ -266,7 +272,7 @@ fn pages_of_comparisons_state_the_results() {
     );
     sound(&page);
     for part in [
-        "pace has the lowest mean flowtime: 10.2 s, which is 50.0% of the one under none (95% interval 45.0% to 55.0%)",
+        "pace has the lowest mean flowtime: 10.2 s, which is 50.0% of the one under none (95% interval 46.0% to 56.0%)",
         "The resource that its jobs use is 50.0% of what they use under none.",
         "once 20% of its work is done",
         "mean flowtime (s)",

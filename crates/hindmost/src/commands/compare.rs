@@ -9,6 +9,7 @@ use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_report::comparison;
 use hindmost_report::html::{ComparisonPage, comparison_page};
+use hindmost_sim::cautions::cautions;
 use hindmost_sim::compare::policy_results;
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
@@ -190,6 +191,7 @@ pub fn run(
         seeds: all_seeds(points),
         knowledge: first.experiment.knowledge(),
         results: rows,
+        cautions: cautions(&points.iter().map(|point| &point.experiment).collect::<Vec<_>>()),
         notes,
     };
     if let Some(folder) = &args.out {

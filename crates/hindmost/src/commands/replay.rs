@@ -22,6 +22,9 @@ use super::report::Subject;
 /// its work is done.
 const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Progress(0.1);
 
+/// Number of seeds without `--seeds`, because the durations of copies that never ran are drawn.
+const DEFAULT_SEEDS: u32 = 5;
+
 /// Replays logs and journals under each policy.
 pub fn run(args: &ReplayArgs) -> Outcome {
     let named = compare::policies(&args.run)?;
@@ -59,7 +62,9 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                 nodes,
                 jobs: Jobs::Given(one.jobs.clone()),
                 policies: policies.clone(),
-                seeds: (0..u64::from(args.run.seeds.unwrap_or(1))).map(|at| args.run.seed.wrapping_add(at)).collect(),
+                seeds: (0..u64::from(args.run.seeds.unwrap_or(DEFAULT_SEEDS)))
+                    .map(|at| args.run.seed.wrapping_add(at))
+                    .collect(),
                 order: settings.order.clone(),
                 setup: Setup {
                     dimensions,

@@ -21,6 +21,7 @@ mod scene;
 mod schemas;
 mod simulate;
 mod theory;
+mod validation;
 mod words;
 
 use std::path::Path;

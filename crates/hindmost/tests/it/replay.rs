@@ -87,6 +87,11 @@ fn a_log_is_counted_and_replayed() {
     // The winners of the first stage take 2, 2, 2.5 and 2 s at the same time, that of the second stage 1 s: 2.5 s + 1 s.
     assert_eq!(replayed["results"][0]["flowtime"]["mean"], 3.5);
     assert_eq!(replayed["knowledge"], "progress(0.1)");
+    // Durations of copies are drawn, so a replay has several seeds unless the command line says otherwise.
+    assert_eq!(replayed["seeds"], serde_json::json!([1, 2, 3, 4, 5]));
+    assert_eq!(replayed["cautions"], serde_json::json!([]));
+    let single = run_in(folder.path(), &["replay", "app-1", "--policy", "none,spark", "--seeds", "1"]);
+    assert!(single.stdout.contains("Caution: one seed: differences may be chance"), "{}", single.stdout);
     assert!(replayed["notes"][0].as_str().unwrap().contains("drawn"), "{}", replayed["notes"]);
 }
 

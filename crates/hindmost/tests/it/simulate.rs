@@ -45,7 +45,7 @@ fn json_has_the_documented_keys_in_order() {
     let document = printed(&["--json", "--policy", "none,sca(max_copies=4)"]);
     let value: serde_json::Value = serde_json::from_str(&document).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(",");
-    assert!(keys(&value).starts_with("scenario,seeds,knowledge,results"), "{}", keys(&value));
+    assert!(keys(&value).starts_with("scenario,seeds,knowledge,results,cautions"), "{}", keys(&value));
     let result = &value["results"][1];
     assert_eq!(result["policy"], "sca(max_copies=4)");
     assert_eq!(
@@ -53,16 +53,73 @@ fn json_has_the_documented_keys_in_order() {
         "policy,jobs,unfinished_jobs,tasks,attempts,flowtime,running_time,resource,slowdown,utilization,makespan,\
          copies,versus_first,energy_joules,pocd,events"
     );
-    assert_eq!(keys(&result["flowtime"]), "mean,ci95,p50,p80,p90,p95,p99,max");
+    assert_eq!(keys(&result["flowtime"]), "mean,ci95,p50,p80,p90,p95,p99,max,quantile_ci95");
+    let [at, around] = [&result["flowtime"]["p50"], &result["flowtime"]["quantile_ci95"]["p50"]];
+    assert_eq!(keys(&result["flowtime"]["quantile_ci95"]), "p50,p80,p90,p95,p99");
+    assert!(around[0].as_f64() <= at.as_f64() && at.as_f64() <= around[1].as_f64(), "{around}");
+    assert_eq!(keys(&result["versus_first"]), "flowtime_ratio,ci95,bootstrap_ci95");
+    let [ratio, around] = [&result["versus_first"]["flowtime_ratio"], &result["versus_first"]["bootstrap_ci95"]];
+    assert!(around[0].as_f64() < ratio.as_f64() && ratio.as_f64() < around[1].as_f64(), "{around}");
     assert_eq!(keys(&result["copies"]), "launched,won,wasted_share");
     assert_eq!(result["versus_first"]["ci95"].as_array().unwrap().len(), 2);
-    assert_eq!(value["seeds"], serde_json::json!([1, 2, 3]));
+    assert_eq!(value["seeds"], serde_json::json!([1, 2, 3, 4, 5]));
+}
+
+/// Returns the cautions of a document.
+fn cautions(document: &serde_json::Value) -> Vec<&str> {
+    document["cautions"].as_array().unwrap().iter().map(|caution| caution.as_str().unwrap()).collect()
+}
+
+#[test]
+fn comparisons_on_one_seed_carry_a_caution() {
+    let caution = "one seed: differences may be chance; --seeds 5 gives intervals";
+    // Exponential durations have no other caution.
+    let light = ["--set", "workload.duration.exponential.mean=2", "--set", "workload.tasks=2"];
+    let run = |more: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = "horizon = 20\n[cluster]\nmachines = 9\n[workload]\narrival = { poisson = { rate = 1 } }\n\
+            tasks = 1\nduration = { exponential = { mean = 1 } }\n";
+        std::fs::write(folder.path().join("s.toml"), scenario).unwrap();
+        let args = [&["simulate", "s.toml"], &light[..], more].concat();
+        let output = hindmost().args(args).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let document =
+        |more: &[&str]| serde_json::from_str::<serde_json::Value>(&run(&[more, &["--json"]].concat())).unwrap();
+    // A file without `seeds` has one.
+    assert_eq!(cautions(&document(&["--policy", "none,late"])), [caution]);
+    assert!(cautions(&document(&["--policy", "none,late", "--seeds", "5"])).is_empty());
+    assert!(cautions(&document(&["--policy", "none"])).is_empty());
+    assert_eq!(cautions(&document(&["--policy", "none", "--sweep", "cluster.machines=5,9"])), [caution]);
+    let text = run(&["--policy", "none,late"]);
+    assert!(text.contains("\nCaution: one seed: differences may be chance; --seeds 5 gives intervals.\n"), "{text}");
+    assert!(!run(&["--policy", "none,late", "--seeds", "5"]).contains("Caution"));
+}
+
+#[test]
+fn durations_of_infinite_variance_carry_a_caution() {
+    let document: serde_json::Value = serde_json::from_str(&printed(&["--json", "--policy", "none"])).unwrap();
+    let found = cautions(&document);
+    assert!(found.len() == 1 && found[0].starts_with("durations have a Pareto tail with α = 2, so"), "{found:?}");
+    let lighter = printed(&["--json", "--policy", "none", "--set", "workload.duration.pareto.alpha=2.5"]);
+    assert!(cautions(&serde_json::from_str(&lighter).unwrap()).is_empty(), "{lighter}");
+}
+
+#[test]
+fn built_in_scenarios_have_at_least_five_seeds() {
+    for (name, text) in hindmost_sim::scenario::BUILT_IN {
+        let scenario: toml::Table = text.parse().unwrap();
+        assert!(scenario["seeds"].as_integer() >= Some(5), "{name}");
+    }
 }
 
 #[test]
 fn one_seed_has_no_interval() {
     let document = json(&["simulate", "xu2015-single-job", "--set", "workload.tasks=50", "--seeds", "1", "--json"]);
     assert_eq!(document["results"][0]["flowtime"]["ci95"], serde_json::Value::Null);
+    assert_eq!(document["results"][0]["flowtime"]["quantile_ci95"]["p50"], serde_json::Value::Null);
+    assert_eq!(document["results"][0]["versus_first"]["bootstrap_ci95"], serde_json::Value::Null);
     assert_eq!(document["results"][0]["jobs"], 1);
 }
 

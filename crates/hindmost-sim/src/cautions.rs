@@ -1,0 +1,290 @@
+//! Cautions: what limits conclusions from the results of experiments.
+//!
+//! **Heavy tails.** A Pareto distribution with α ≤ 2 has an infinite variance. A job takes at least as long as each of its
+//! tasks, so flowtimes have an infinite variance, too, under a policy that may leave a task with a single copy however
+//! long it takes. Means over seeds are then far from normal unless there are very many jobs, and their intervals may cover
+//! the true mean less often than 95%. The minimum of k independent copies has tail index kα. So if every long task gets a
+//! second, independent copy after a bounded time, its index is 2α > 2 (α > 1, because the mean is finite), and the
+//! variance is finite. If copies of a task share a part of its duration (`correlation`), or a parameter that is drawn
+//! once for each job has the heavy tail, copies do not change the index.
+//!
+//! A sample with few large values gets a caution by Hill's estimate of its tail ([`Hill`]). Replayed logs get none: their
+//! jobs are the same for all seeds, and what is drawn comes from a finite list.
+//!
+//! A run that stops at the horizon (`drain = false`) gets none, because its flowtimes are bounded.
+//!
+//! **One seed.** Differences between policies on a single seed can be chance, and there are no intervals.
+
+use std::path::Path;
+
+use hindmost_math::fit::{Hill, Summary};
+use hindmost_math::plain::{Plain, Quoted};
+
+use crate::experiment::{Experiment, Jobs};
+use crate::parameter::{Draws, Family, Parameter};
+use crate::scenario::WorkloadSpec;
+
+/// The largest tail index with an infinite variance.
+const INFINITE_VARIANCE: f64 = 2.0;
+
+/// Returns the cautions of experiments whose results are shown together: the points of a sweep, or logs. Each is a
+/// sentence without a capital letter and full stop.
+pub fn cautions(experiments: &[&Experiment]) -> Vec<String> {
+    let mut cautions = Vec::new();
+    let compares = experiments.len() > 1 || experiments.iter().any(|one| one.policies.len() > 1);
+    let single = |one: &&Experiment| one.seeds.len() == 1 && !one.is_the_same_for_every_seed();
+    if compares && experiments.iter().any(single) {
+        cautions.push("one seed: differences may be chance; --seeds 5 gives intervals".to_owned());
+    }
+    let each: Vec<Tails> = experiments.iter().map(|one| tails(one)).collect();
+    for of in [of_copies, of_jobs, of_files] {
+        let mut found: Vec<(String, usize)> = Vec::new();
+        for sentence in each.iter().filter_map(of) {
+            match found.iter_mut().find(|(other, _)| *other == sentence) {
+                Some((_, points)) => *points += 1,
+                None => found.push((sentence, 1)),
+            }
+        }
+        let part = |points: usize| if points < experiments.len() { "at some points of the sweep, " } else { "" };
+        cautions.extend(found.into_iter().map(|(sentence, points)| format!("{}{sentence}", part(points))));
+    }
+    cautions
+}
+
+/// The tails of a workload for which means are not reliable.
+#[derive(Debug, Default, PartialEq)]
+struct Tails {
+    /// Smallest tail index of durations that are drawn for each copy, if it is at most 2.
+    copies: Option<f64>,
+    /// Share of a duration that all copies of a task have in common.
+    correlation: f64,
+    /// Smallest tail index of what is drawn once for each job, if it is at most 2.
+    jobs: Option<f64>,
+    /// A file whose values have a tail with an estimated index of at most 2: its name, and the estimate.
+    file: Option<(String, Hill)>,
+}
+
+fn of_copies(tails: &Tails) -> Option<String> {
+    let alpha = tails.copies?;
+    let copies = if tails.correlation > 0.0 {
+        "copies do not change this, because all copies of a task share a part of its duration".to_owned()
+    } else {
+        let twice = Plain(2.0 * alpha);
+        format!(
+            "a long task that always gets a second, independent copy has the tail index 2α = {twice} and a finite variance"
+        )
+    };
+    Some(format!(
+        "durations have a Pareto tail with α = {}, so their variance is infinite, as is that of flowtimes under a policy \
+         that may leave a long task with a single copy: the 95% intervals of means and ratios (Student's t, bootstrap) \
+         may then cover the true value less often than stated, so compare quantiles and their intervals; {copies}",
+        Plain(alpha)
+    ))
+}
+
+fn of_jobs(tails: &Tails) -> Option<String> {
+    let alpha = Plain(tails.jobs?);
+    Some(format!(
+        "the number of tasks or the durations of a job depend on a number, drawn once for each job, that has a Pareto tail \
+         with α = {alpha}, so the variance of flowtimes is infinite under every policy: the 95% intervals of means and \
+         ratios (Student's t, bootstrap) may cover the true value less often than stated, so compare quantiles and \
+         their intervals"
+    ))
+}
+
+fn of_files(tails: &Tails) -> Option<String> {
+    let (name, hill) = tails.file.as_ref()?;
+    let [low, high] = hill.alpha_ci95;
+    Some(format!(
+        "the largest values of {} look like a Pareto tail with α = {:.2} (Hill's estimate, 95% interval {low:.2} to \
+         {high:.2}), whose variance would be infinite: a few values decide the means, and their intervals (Student's t, \
+         bootstrap) do not apply to other runs of what the file records, so compare quantiles and their intervals",
+        Quoted(name),
+        hill.alpha
+    ))
+}
+
+/// Returns the tails of an experiment's workload.
+fn tails(experiment: &Experiment) -> Tails {
+    match &experiment.jobs {
+        Jobs::Generated { spec, .. } if experiment.setup.drain || experiment.setup.horizon.is_none() => {
+            of_workload(spec)
+        }
+        _ => Tails::default(),
+    }
+}
+
+fn of_workload(spec: &WorkloadSpec) -> Tails {
+    let phases = || spec.job.iter().flat_map(|kind| &kind.phase);
+    let durations: Vec<&Parameter> = spec.duration.iter().chain(phases().map(|phase| &phase.duration)).collect();
+    let tasks = spec.tasks.iter().chain(phases().map(|phase| &phase.tasks));
+    let of_durations = durations.iter().filter_map(|duration| own_tail(duration));
+    let of_parameters = durations.iter().filter_map(|duration| parameters_tail(duration));
+    let of_jobs = tasks.filter_map(tail).chain(of_parameters);
+    let files = durations.iter().filter_map(|duration| file_tail(duration));
+    Tails {
+        copies: heaviest(of_durations),
+        correlation: spec.correlation,
+        jobs: heaviest(of_jobs),
+        file: files.min_by(|one, other| one.1.alpha.total_cmp(&other.1.alpha)),
+    }
+}
+
+/// Returns the smallest tail index with an infinite variance; `None` if there is none.
+fn heaviest(indices: impl Iterator<Item = f64>) -> Option<f64> {
+    indices.filter(|alpha| *alpha <= INFINITE_VARIANCE).min_by(f64::total_cmp)
+}
+
+/// Returns the tail index of a parameter's values, over the draws of its own parameters; `None` if no Pareto
+/// distribution without a limit is involved.
+fn tail(parameter: &Parameter) -> Option<f64> {
+    own_tail(parameter).into_iter().chain(parameters_tail(parameter)).min_by(f64::total_cmp)
+}
+
+/// Returns the tail index of a distribution, given its parameters: the smallest α that they can have. `None` if it is
+/// not a Pareto distribution, or has a maximum: draws are then not larger than a parameter.
+fn own_tail(parameter: &Parameter) -> Option<f64> {
+    let Parameter::Drawn(family) = parameter else { return None };
+    match &**family {
+        // 1 is the draw that gives the smallest value.
+        Family::Pareto { alpha, maximum: None, .. } => alpha.draw(&mut Draws::always(1.0)).ok(),
+        _ => None,
+    }
+}
+
+/// Returns the tail index of the parameters of a distribution to which its values are proportional.
+fn parameters_tail(parameter: &Parameter) -> Option<f64> {
+    let Parameter::Drawn(family) = parameter else { return None };
+    match &**family {
+        Family::Constant { value: scale }
+        | Family::Exponential { mean: scale }
+        | Family::LogNormal { mean: scale, .. }
+        | Family::Weibull { mean: scale, .. }
+        | Family::Uniform { max: scale, .. } => tail(scale),
+        // Values are below the maximum, so both have to be large.
+        Family::Pareto { alpha, maximum: Some(maximum), .. } => {
+            Some(tail(maximum)? + alpha.draw(&mut Draws::always(1.0)).ok()?)
+        }
+        Family::Pareto { mean, minimum, maximum: None, .. } => {
+            [mean, minimum].into_iter().flatten().filter_map(tail).min_by(f64::total_cmp)
+        }
+        Family::Empirical { .. } => None,
+    }
+}
+
+/// Returns the name of a file of durations with Hill's estimate of its tail index; `None` if that is above 2 or can't be
+/// estimated.
+fn file_tail(parameter: &Parameter) -> Option<(String, Hill)> {
+    let Parameter::Drawn(family) = parameter else { return None };
+    let Family::Empirical { file, values } = &**family else { return None };
+    let hill = Hill::of(&Summary::of(values, 0.0)).filter(|hill| hill.alpha <= INFINITE_VARIANCE)?;
+    let name = file.file_name().map_or(file.as_path(), Path::new);
+    Some((name.display().to_string(), hill))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn of(text: &str) -> Tails {
+        let text = format!("[workload]\narrival = {{ at_once = {{ jobs = 1 }} }}\n{text}\n[cluster]\nmachines = 2\n");
+        tails(&Experiment::of(&Scenario::parse(&text, "test", Path::new(""), &[]).unwrap(), 1).unwrap())
+    }
+
+    fn indices(tasks: &str, duration: &str) -> (Option<f64>, Option<f64>) {
+        let found = of(&format!("tasks = {tasks}\nduration = {duration}"));
+        (found.copies, found.jobs)
+    }
+
+    #[test]
+    fn pareto_tails_up_to_two_have_an_infinite_variance() {
+        for (duration, expected) in [
+            ("{ pareto = { alpha = 2, mean = 3 } }", Some(2.0)),
+            ("{ pareto = { alpha = 1.2, minimum = 3 } }", Some(1.2)),
+            ("{ pareto = { alpha = { uniform = { min = 1.5, max = 3 } }, mean = 3 } }", Some(1.5)),
+            ("{ pareto = { alpha = 2.01, mean = 3 } }", None),
+            ("{ pareto = { alpha = 1.5, mean = 3, maximum = 100 } }", None),
+            ("{ weibull = { shape = 0.3, mean = 3 } }", None),
+            ("{ log_normal = { mean = 3, cv = 9 } }", None),
+            ("4", None),
+        ] {
+            assert_eq!(indices("5", duration), (expected, None), "{duration}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_job_can_have_the_heavy_tail() {
+        let pareto = "{ pareto = { alpha = 1.5, mean = 3 } }";
+        for duration in [
+            format!("{{ exponential = {{ mean = {pareto} }} }}"),
+            format!("{{ uniform = {{ min = 1, max = {pareto} }} }}"),
+            format!("{{ pareto = {{ alpha = 3, mean = {pareto} }} }}"),
+            // Draws of at most the maximum have the index 1.5 + 0.3 = 1.8.
+            format!("{{ pareto = {{ alpha = 0.3, minimum = 0.1, maximum = {pareto} }} }}"),
+        ] {
+            let expected = if duration.contains("0.3") { 1.8 } else { 1.5 };
+            assert_eq!(indices("5", &duration), (None, Some(expected)), "{duration}");
+        }
+        assert_eq!(indices(pareto, "4"), (None, Some(1.5)));
+        assert_eq!(indices("{ uniform = { min = 1, max = 9 } }", pareto), (Some(1.5), None));
+    }
+
+    #[test]
+    fn the_heaviest_phase_decides() {
+        let phase = |name: &str, alpha: f64| {
+            format!(
+                "[[workload.job.phase]]\nname = \"{name}\"\ntasks = 2\nduration = {{ pareto = {{ alpha = {alpha}, mean = 2 }} }}\n"
+            )
+        };
+        let text =
+            format!("correlation = 0.5\n[[workload.job]]\nname = \"a\"\n{}{}", phase("map", 1.9), phase("reduce", 1.4));
+        let found = of(&text);
+        assert_eq!((found.copies, found.jobs), (Some(1.4), None));
+        assert!(of_copies(&found).unwrap().contains("α = 1.4") && of_copies(&found).unwrap().contains("share a part"));
+        let independent = of_copies(&Tails { correlation: 0.0, ..found }).unwrap();
+        assert!(independent.contains("the tail index 2α = 2.8 and a finite variance"), "{independent}");
+    }
+
+    #[test]
+    fn files_are_judged_by_hills_estimate() {
+        let folder = tempfile::tempdir().unwrap();
+        let caution = |alpha: f64| {
+            // The quantiles of a Pareto distribution at 100 equal steps.
+            let values = (0..100).map(|at| ((f64::from(at) + 0.5) / 100.0).powf(-1.0 / alpha).to_string());
+            std::fs::write(folder.path().join("d.txt"), values.collect::<Vec<_>>().join("\n")).unwrap();
+            let family = Family::Empirical { file: "d.txt".into(), values: Vec::new() };
+            let mut parameter = Parameter::Drawn(Box::new(family));
+            parameter.load(folder.path()).unwrap();
+            of_files(&Tails { file: file_tail(&parameter), ..Tails::default() })
+        };
+        assert!(
+            caution(1.2).unwrap().starts_with("the largest values of \"d.txt\" look like a Pareto tail with α = 1.")
+        );
+        assert_eq!(caution(3.0), None);
+    }
+
+    #[test]
+    fn bounded_flowtimes_and_single_policies_have_no_caution() {
+        let experiment = |settings: &str| {
+            let text = format!(
+                "{settings}\n[workload]\narrival = {{ poisson = {{ rate = 1 }} }}\ntasks = 2\n\
+                 duration = {{ pareto = {{ alpha = 1.5, mean = 2 }} }}\n[cluster]\nmachines = 9\n"
+            );
+            Experiment::of(&Scenario::parse(&text, "test", Path::new(""), &[]).unwrap(), 1).unwrap()
+        };
+        let drained = experiment("horizon = 9\nseeds = 5");
+        let stopped = experiment("horizon = 9\nseeds = 5\ndrain = false");
+        assert!(cautions(&[&stopped]).is_empty());
+        let found = cautions(&[&drained]);
+        assert!(found.len() == 1 && found[0].starts_with("durations have a Pareto tail with α = 1.5"), "{found:?}");
+        let found = cautions(&[&drained, &stopped]);
+        assert!(found.len() == 1 && found[0].starts_with("at some points of the sweep, durations"), "{found:?}");
+        let one_seed = experiment("horizon = 9\ndrain = false");
+        assert_eq!(cautions(&[&one_seed]), ["one seed: differences may be chance; --seeds 5 gives intervals"]);
+        let mut alone = one_seed.clone();
+        alone.policies.truncate(1);
+        assert!(cautions(&[&alone]).is_empty());
+        assert_eq!(cautions(&[&alone, &alone]).len(), 1);
+    }
+}

@@ -19,7 +19,8 @@
 //!   the smallest.
 //! - As in the paper, a node with free resources takes the task with the highest score there. If several nodes have
 //!   free resources at the same time, the highest score of all pairs comes first.
-//! - Tasks of all open phases are compared. Ties go to the first job, phase and node.
+//! - Tasks of all open phases are compared. Ties go to the first job and phase, then to the node that the cluster's
+//!   placement prefers.
 //! - The paper's penalty for remote reads and its fairness knob are left out (f = 0: most efficient). ε = 0 is packing
 //!   without a preference for small jobs.
 

@@ -385,7 +385,7 @@ mod tests {
         // comes first.
         assert_eq!(find(Placement::Fastest, &|_| true), Some(3));
         assert_eq!(find(Placement::Fastest, &|node| node != 3), Some(2));
-        assert_eq!(find(Placement::Fastest, &|node| node < 2 || node > 3), Some(5));
+        assert_eq!(find(Placement::Fastest, &|node| !(2..=3).contains(&node)), Some(5));
         assert_eq!(find(Placement::Random, &|node| node == 1 || node == 4), Some(1));
         for placement in [Placement::First, Placement::Random, Placement::Spread, Placement::Fastest] {
             assert_eq!(find(placement, &|node| node == 4), None);

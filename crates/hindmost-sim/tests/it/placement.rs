@@ -20,7 +20,8 @@ const PLACEMENTS: [Placement; 4] = [Placement::First, Placement::Random, Placeme
 fn unequal(classes: [usize; 3], placement: &str, policies: &str) -> String {
     const CLASSES: [&str; 3] = ["count = 8\nspeed = 0.4", "count = 8\nspeed = 1.0", "count = 8\nspeed = 2.0"];
     let nodes = classes.map(|class| format!("[[cluster.nodes]]\ncpus = 2\n{}\n", CLASSES[class])).concat();
-    let policies: String = policies.split(' ').map(|name| format!("[[policy]]\nname = \"{name}\"\n")).collect();
+    let policies: Vec<String> = policies.split(' ').map(|name| format!("[[policy]]\nname = \"{name}\"\n")).collect();
+    let policies = policies.concat();
     format!(
         "{placement}\nseeds = 16\nhorizon = 200.0\ngamma = 0.01\nknowledge = \"progress(0.1)\"\n[cluster]\n{nodes}
          [workload]\narrival = {{ poisson = {{ rate = 0.5 }} }}\ntasks = {{ uniform = {{ min = 1, max = 16 }} }}
@@ -148,7 +149,7 @@ fn backups_follow_the_placement() {
         let backup = run.tries("a").into_iter().find(|one| one.id.copy > 0 && one.start == 0.0);
         backup.unwrap_or_else(|| panic!("{policy}: no backup")).node
     };
-    for policy in ["fifo+mantri", "fifo+late(cap=1)", "sda(sigma=0.5)"] {
+    for policy in ["fifo+mantri", "fifo+late(cap=1,slow_node=0)", "sda(sigma=0.5)"] {
         assert_eq!(node(Placement::First, policy, 1), 10, "{policy}");
         assert_eq!(node(Placement::Fastest, policy, 1), 11, "{policy}");
         let random: std::collections::BTreeSet<u32> =

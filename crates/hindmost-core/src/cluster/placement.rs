@@ -228,7 +228,8 @@ impl Cluster {
 
     /// Returns the place at which a visit of all nodes begins; the first place follows the last. It is 0 unless the
     /// placement is [`Placement::Random`]. Then it is drawn: a function of the seed and of the number of attempts that
-    /// have ever started. So different nodes come first in different visits.
+    /// have ever started. So different nodes come first in different visits. Each place is drawn with the same probability;
+    /// if a visit passes over some nodes, the node after a longer gap comes first more often.
     pub fn first_place(&self) -> u32 {
         if self.placement != Placement::Random {
             return 0;

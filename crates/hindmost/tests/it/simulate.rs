@@ -139,7 +139,7 @@ fn every_result_states_the_placement() {
     std::fs::write(&scenario, UNEQUAL).unwrap();
     let simulate = |more: &[&str]| {
         let ran = run(&[&["simulate", &scenario][..], more].concat());
-        (ran.code, ran.stdout + &ran.stderr)
+        (ran.code, ran.stdout, ran.stderr)
     };
     let heading = |more: &[&str]| simulate(more).1.lines().next().unwrap_or_default().to_owned();
     // Nodes of unequal speed are taken at random by default, nodes of equal speed in order.
@@ -150,15 +150,15 @@ fn every_result_states_the_placement() {
     let swept = simulate(&["--sweep", "cluster.nodes.0.speed=2,0.5"]).1.replace('\n', " ");
     assert!(swept.contains("The placement is random at cluster.nodes.0.speed = 0.5"), "{swept}");
     let out = folder.path().join("out");
-    let (code, printed) = simulate(&["--json", "--out", &out.to_string_lossy()]);
-    assert_eq!(code, Some(0), "{printed}");
+    let (code, printed, errors) = simulate(&["--json", "--out", &out.to_string_lossy()]);
+    assert_eq!(code, Some(0), "{errors}");
     let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
     for document in [&printed, &read("summary.json")] {
         assert_eq!(serde_json::from_str::<serde_json::Value>(document).unwrap()["placement"], "random");
     }
     assert!(read("scenario.toml").contains("placement = \"random\""));
     assert!(read("report.html").contains("random: a copy gets a random one of the nodes"), "{}", read("report.html"));
-    let (code, message) = simulate(&["--set", "placement=fastet"]);
+    let (code, _, message) = simulate(&["--set", "placement=fastet"]);
     assert_eq!(code, Some(2), "{message}");
     assert!(message.contains("did you mean \"fastest\"?"), "{message}");
 }

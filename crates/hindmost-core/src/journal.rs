@@ -21,7 +21,8 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-use serde::{Deserialize, Serialize};
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cluster::Placement;
 use crate::estimator::Knowledge;
@@ -51,12 +52,35 @@ pub struct Header {
     pub gamma: f64,
     /// The progress model of the policy.
     pub knowledge: Knowledge,
-    /// How [`Cluster::find_node`](crate::cluster::Cluster::find_node) chose among nodes.
-    #[serde(default)]
+    /// How nodes for copies were chosen.
+    #[serde(default, deserialize_with = "placement")]
     pub placement: Placement,
+    /// The seed of [`Placement::Random`]; `None` under other placements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement_seed: Option<u64>,
+    /// True if the run was a live run. `None` in journals of earlier versions: see [`Header::is_live`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<bool>,
     /// The queues to which jobs could be submitted; empty if none were configured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueSpec>,
+}
+
+impl Header {
+    /// Returns true if the run was a live run, and false if it was simulated. Earlier versions did not record this; their
+    /// live runs, and only these, had [`Placement::Spread`].
+    pub fn is_live(&self) -> bool {
+        self.live.unwrap_or(self.placement == Placement::Spread)
+    }
+}
+
+/// Reads a placement. Earlier versions called [`Placement::First`] `first_fit`.
+fn placement<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Placement, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name == "first_fit" {
+        return Ok(Placement::First);
+    }
+    Placement::deserialize(StrDeserializer::new(&name))
 }
 
 /// An error while reading or writing a journal.
@@ -209,7 +233,9 @@ mod tests {
             order: "fair".to_owned(),
             gamma: 0.01,
             knowledge: Knowledge::Progress(0.2),
-            placement: Placement::FirstFit,
+            placement: Placement::Random,
+            placement_seed: Some(7),
+            live: Some(false),
             queues: Vec::new(),
         }
     }
@@ -231,6 +257,23 @@ mod tests {
         assert_eq!(records.len(), 3);
         assert_eq!(records[2], Record { at: Time(2), change: Change::Event(Event::Round) });
         assert!(!reader.cut_short());
+    }
+
+    #[test]
+    fn headers_of_earlier_versions_are_read() {
+        let read = |placement: &str| {
+            let header = format!(
+                r#"{{"hindmost_journal":1,"dimensions":["slots"],"policy":"none","order":"fifo","gamma":0,"knowledge":"age"{placement}}}"#
+            );
+            let reader = JournalReader::new(header.as_bytes()).map(|reader| reader.header().clone());
+            reader.map(|header| (header.placement, header.is_live()))
+        };
+        assert_eq!(read("").unwrap(), (Placement::First, false));
+        assert_eq!(read(r#","placement":"first_fit""#).unwrap(), (Placement::First, false));
+        assert_eq!(read(r#","placement":"spread""#).unwrap(), (Placement::Spread, true));
+        assert_eq!(read(r#","placement":"spread","live":false"#).unwrap(), (Placement::Spread, false));
+        assert_eq!(read(r#","placement":"first","live":true"#).unwrap(), (Placement::First, true));
+        assert!(read(r#","placement":"last""#).is_err());
     }
 
     #[test]

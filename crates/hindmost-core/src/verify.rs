@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::cluster::{Applied, Attempt, AttemptState, Placement, RecordError};
+use crate::cluster::{Applied, Attempt, AttemptState, RecordError};
 use crate::ids::{AttemptId, JobId, TaskId};
 use crate::record::{Change, Condition, Decision, Event, Record, StopReason};
 use crate::session::{Decided, Session, Sink};
@@ -111,6 +111,7 @@ pub struct Verifier<'a> {
     /// when the job leaves the cluster.
     winners: FxHashMap<JobId, FxHashMap<TaskId, (u32, Time)>>,
     allows_two_winners: bool,
+    is_live: bool,
     verified: Verified,
 }
 
@@ -129,10 +130,11 @@ impl Sink for Due<'_> {
 
 impl<'a> Verifier<'a> {
     /// Creates a verifier from a session in the state in which the recorded run began: an empty cluster with the run's
-    /// placement, and a policy that has observed nothing.
-    pub fn new(session: &'a mut Session) -> Verifier<'a> {
+    /// placement, and a policy that has observed nothing. `is_live` says whether the run was live
+    /// ([`Header::is_live`](crate::journal::Header::is_live)), because kept copies finish only in simulated runs.
+    pub fn new(session: &'a mut Session, is_live: bool) -> Verifier<'a> {
         let (due, winners, verified) = (VecDeque::new(), FxHashMap::default(), Verified::default());
-        Verifier { session, due, winners, allows_two_winners: false, verified }
+        Verifier { session, due, winners, allows_two_winners: false, is_live, verified }
     }
 
     /// Accepts a second winner of a task. A run that resumes from its journal uses this: a second winner has no effect
@@ -191,18 +193,13 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Returns true if the recorded run was a live run.
-    fn is_live(&self) -> bool {
-        self.session.cluster().placement() == Placement::Spread
-    }
-
     /// Checks that an attempt that is about to finish is not the second winner of its task.
     fn check_winner(&self, at: Time, attempt: AttemptId) -> Result<(), Difference> {
         let AttemptId { task, copy } = attempt;
         let first = self.winners.get(&task.job).and_then(|tasks| tasks.get(&task)).copied();
         let Some((first, first_at)) = first else { return Ok(()) };
         let was_kept = |attempt: &Attempt| attempt.state() != AttemptState::Stopping;
-        if !self.is_live() && (first == copy || self.session.cluster().attempt(attempt).is_some_and(was_kept)) {
+        if !self.is_live && (first == copy || self.session.cluster().attempt(attempt).is_some_and(was_kept)) {
             return Ok(());
         }
         Err(Difference::TwoWinners { task, first, first_at, second: copy, second_at: at })
@@ -222,7 +219,7 @@ impl<'a> Verifier<'a> {
         if let (Applied { won: true, .. }, Event::AttemptFinished { attempt }) = (stepped.applied, event) {
             self.winners.entry(attempt.task.job).or_default().insert(attempt.task, (attempt.copy, at));
         }
-        if !self.is_live() {
+        if !self.is_live {
             for job in &stepped.retired {
                 self.winners.remove(&job.id());
             }
@@ -232,12 +229,16 @@ impl<'a> Verifier<'a> {
 }
 
 /// Replays the records of a whole run and compares the policy's decisions with the recorded ones. `session` is in the
-/// state in which the run began.
+/// state in which the run began, and `is_live` says whether the run was live.
 ///
 /// # Errors
 /// Returns the first difference.
-pub fn verify(mut session: Session, records: impl IntoIterator<Item = Record>) -> Result<Verified, Difference> {
-    let mut verifier = Verifier::new(&mut session);
+pub fn verify(
+    mut session: Session,
+    is_live: bool,
+    records: impl IntoIterator<Item = Record>,
+) -> Result<Verified, Difference> {
+    let mut verifier = Verifier::new(&mut session, is_live);
     for record in records {
         verifier.check(record)?;
     }

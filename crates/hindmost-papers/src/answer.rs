@@ -51,7 +51,10 @@ fn under_base(headline: &[&Claim], base: &Reading) -> String {
         (0, 1) => "The headline does not hold under the base reading".to_owned(),
         (0, all) => format!("None of the headline's {all} claims holds under the base reading"),
         (some, all) if some == all => format!("All {all} claims of the headline hold under the base reading"),
-        (some, all) => format!("{some} of the headline's {all} claims {} under the base reading", if some == 1 { "holds" } else { "hold" }),
+        (some, all) => format!(
+            "{some} of the headline's {all} claims {} under the base reading",
+            if some == 1 { "holds" } else { "hold" }
+        ),
     };
     format!("{opening}: {}.", values.join("; "))
 }

@@ -71,7 +71,8 @@ impl<'p> Evaluator<'p, '_> {
     /// Returns whether a part is measured under a reading.
     fn is_measured(&self, part: &PartSpec, reading: &ReadingSpec) -> bool {
         let listed = part.readings.is_empty() || part.readings.contains(&reading.name);
-        let sweeps = part.policy.iter().chain(&part.against).filter_map(|label| self.paper.sweep(label.split_once(':')?.0));
+        let sweeps =
+            part.policy.iter().chain(&part.against).filter_map(|label| self.paper.sweep(label.split_once(':')?.0));
         listed && sweeps.into_iter().all(|sweep| self.is_swept(sweep, reading))
     }
 

@@ -11,8 +11,8 @@
 //!   policy with which it is compared. So it does not depend on the unit of the quantity.
 //!
 //! Quantities: `flowtime`, `running_time`, `waiting_time`, `resource`, `net_utility` (−flowtime − resource), `finish`,
-//! `tasks`, `copies` (attempts of a job beyond the first of each task). `mean`, `quantile`, `share` and `spread` may
-//! count only jobs of up to so many tasks: `mean(flowtime; tasks <= 25)`.
+//! `tasks`, `copies` (attempts of a job beyond the first of each task). `mean`, `quantile`, `share`, `spread` and
+//! `ratio` may count only jobs of up to so many tasks: `mean(flowtime; tasks <= 25)`.
 
 use std::str::FromStr;
 
@@ -61,7 +61,8 @@ const QUANTITIES: [(&str, Quantity, &str); 8] = [
 ];
 
 impl Quantity {
-    fn of(self, job: &JobResult) -> f64 {
+    /// Returns the quantity of a job.
+    pub(crate) fn of(self, job: &JobResult) -> f64 {
         match self {
             Quantity::Flowtime => job.flowtime(),
             Quantity::RunningTime => job.finish - job.start,
@@ -118,7 +119,7 @@ pub enum Metric {
     /// Sum over jobs.
     Sum(Quantity),
     /// Sum of the first quantity divided by the sum of the second.
-    Ratio(Quantity, Quantity),
+    Ratio(Quantity, Quantity, UpTo),
     /// Number of jobs.
     Jobs,
     /// Percentage of jobs with at most so many times the value of the same job in the other run.
@@ -149,8 +150,8 @@ impl Metric {
             Metric::Spread(quantity, up_to) => spread(&values(quantity, up_to)),
             Metric::Max(quantity) => values(quantity, None).into_iter().max_by(f64::total_cmp),
             Metric::Sum(quantity) => Some(values(quantity, None).iter().sum()),
-            Metric::Ratio(one, other) => {
-                Some(values(one, None).iter().sum::<f64>() / values(other, None).iter().sum::<f64>())
+            Metric::Ratio(one, other, up_to) => {
+                Some(values(one, up_to).iter().sum::<f64>() / values(other, up_to).iter().sum::<f64>())
             }
             Metric::Jobs => Some(jobs.len() as f64),
             Metric::Pairs(..) | Metric::Matched(..) => None,
@@ -175,8 +176,9 @@ impl Metric {
                 let within = pairs.iter().filter(|within| **within).count();
                 (!pairs.is_empty()).then(|| 100.0 * within as f64 / pairs.len() as f64)
             }
-            Metric::Matched(quantity, share) => quantile(&mut all(other, quantity), share)
-                .and_then(|limit| share_up_to(&all(jobs, quantity), limit)),
+            Metric::Matched(quantity, share) => {
+                quantile(&mut all(other, quantity), share).and_then(|limit| share_up_to(&all(jobs, quantity), limit))
+            }
             _ => Some(self.of(jobs)),
         };
         value.unwrap_or(f64::NAN)
@@ -203,10 +205,10 @@ impl Metric {
             Metric::Max(quantity) => format!("largest {}", quantity.words()),
             Metric::Sum(Quantity::Finish) => "sum of completion times".to_owned(),
             Metric::Sum(quantity) => format!("total {}", quantity.words()),
-            Metric::Ratio(Quantity::Copies, Quantity::Tasks) => {
-                "copies of a task, without its first attempt".to_owned()
+            Metric::Ratio(Quantity::Copies, Quantity::Tasks, up_to) => {
+                format!("copies of a task{}, without its first attempt", of(*up_to))
             }
-            Metric::Ratio(one, other) => format!("{} divided by {}", one.words(), other.words()),
+            Metric::Ratio(one, other, up_to) => format!("{} divided by {}{}", one.words(), other.words(), of(*up_to)),
             Metric::Jobs => "jobs".to_owned(),
             Metric::Pairs(quantity, factor) => {
                 format!("share of jobs with at most {factor} times the {}", quantity.words())
@@ -220,9 +222,10 @@ impl Metric {
     /// Returns the unit of the metric, if times have the unit `time`.
     pub fn unit(&self, time: &str) -> String {
         match self {
-            Metric::Mean(quantity, _) | Metric::Quantile(quantity, ..) | Metric::Max(quantity) | Metric::Sum(quantity) => {
-                quantity.unit(time)
-            }
+            Metric::Mean(quantity, _)
+            | Metric::Quantile(quantity, ..)
+            | Metric::Max(quantity)
+            | Metric::Sum(quantity) => quantity.unit(time),
             Metric::Share(..) | Metric::Pairs(..) | Metric::Matched(..) => "%".to_owned(),
             Metric::Spread(..) | Metric::Ratio(..) => String::new(),
             Metric::Jobs => "jobs".to_owned(),
@@ -286,7 +289,7 @@ impl FromStr for Metric {
             "sum" => Metric::Sum(inside.parse()?),
             "ratio" => {
                 let (one, other) = two(",")?;
-                Metric::Ratio(one.parse()?, other.parse()?)
+                Metric::Ratio(one.parse()?, other.parse()?, up_to)
             }
             "jobs" if inside.trim().is_empty() => Metric::Jobs,
             "pairs" => {
@@ -340,6 +343,7 @@ mod tests {
             ("max(finish)", 9.0),
             ("sum(resource)", 9.0),
             ("ratio(copies, tasks)", 3.0 / 80.0),
+            ("ratio(copies, tasks; tasks <= 30)", 2.0 / 40.0),
             ("mean(net_utility)", -(14.0 + 9.0) / 3.0),
             ("mean(waiting_time)", 1.0),
             ("jobs()", 3.0),
@@ -366,7 +370,9 @@ mod tests {
 
     #[test]
     fn wrong_metrics_are_errors() {
-        for text in ["mean", "mean(speed)", "quantile(flowtime, 2)", "share(flowtime, 3)", "mean(flowtime; jobs <= 3)", "x()"] {
+        for text in
+            ["mean", "mean(speed)", "quantile(flowtime, 2)", "share(flowtime, 3)", "mean(flowtime; jobs <= 3)", "x()"]
+        {
             assert!(text.parse::<Metric>().is_err(), "{text}");
         }
     }

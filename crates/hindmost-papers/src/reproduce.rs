@@ -33,7 +33,14 @@ pub struct Selection {
 
 impl Default for Selection {
     fn default() -> Selection {
-        Selection { size: Size::Full, figures: Vec::new(), claims: Vec::new(), readings: Vec::new(), seeds: None, jobs: false }
+        Selection {
+            size: Size::Full,
+            figures: Vec::new(),
+            claims: Vec::new(),
+            readings: Vec::new(),
+            seeds: None,
+            jobs: false,
+        }
     }
 }
 
@@ -336,7 +343,11 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
         .enumerate()
         .filter(|(at, reading)| {
             *at == 0
-                || if selection.readings.is_empty() { in_size(reading) } else { selection.readings.contains(&reading.name) }
+                || if selection.readings.is_empty() {
+                    in_size(reading)
+                } else {
+                    selection.readings.contains(&reading.name)
+                }
         })
         .map(|(_, reading)| reading)
         .collect();

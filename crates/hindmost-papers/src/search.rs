@@ -63,8 +63,10 @@ pub fn readings(claims: &[Claim], specs: &[&ReadingSpec]) -> Vec<Reading> {
     let mut made: Vec<Reading> = Vec::with_capacity(specs.len());
     for spec in specs {
         let (holds, of) = count(simulated(claims), &spec.name);
-        let same_as =
-            made.iter().find(|known| known.same_as.is_none() && same(claims, &spec.name, &known.name)).map(|it| it.name.clone());
+        let same_as = made
+            .iter()
+            .find(|known| known.same_as.is_none() && same(claims, &spec.name, &known.name))
+            .map(|it| it.name.clone());
         made.push(Reading {
             name: spec.name.clone(),
             description: spec.description.clone(),
@@ -148,7 +150,8 @@ fn by_chance(claims: &[Claim], readings: &[Reading]) -> (f64, f64) {
 pub fn factors(paper: &Paper, claims: &[Claim], specs: &[&ReadingSpec]) -> Vec<Factor> {
     let mut factors: Vec<Factor> = Vec::new();
     for claim in paper.headline.iter().filter_map(|id| claims.iter().find(|claim| claim.id == *id)) {
-        let Some(base) = specs.first().and_then(|base| claim.under(&base.name)).and_then(|one| Some((one, one.mean?))) else {
+        let Some(base) = specs.first().and_then(|base| claim.under(&base.name)).and_then(|one| Some((one, one.mean?)))
+        else {
             continue;
         };
         let mut names: Vec<&str> = specs.iter().filter_map(|reading| reading.factor.as_deref()).collect();

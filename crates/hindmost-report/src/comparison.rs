@@ -60,15 +60,20 @@ pub fn text(compared: &Comparison, width: u16) -> String {
     text
 }
 
-/// Returns the first line: the scenario, its size, the number of seeds and the progress model.
+/// Returns the first line: the scenario, its size, the number of seeds, the progress model and the placement.
 fn heading(compared: &Comparison) -> String {
     let seeds = match compared.seeds.len() as u64 {
         _ if is_swept(compared, "seeds") => "the swept numbers of seeds".to_owned(),
         seeds => counted(seeds, "seed"),
     };
     let knowledge = if is_swept(compared, "knowledge") { "swept".to_owned() } else { compared.knowledge.to_string() };
+    let placement = if is_swept(compared, "placement") { "swept".to_owned() } else { compared.placement.to_string() };
     let each = if sets(compared).len() > 1 && sizes(compared).len() > 1 { " at each point of the sweep," } else { "" };
-    format!("{}: {}{each} over {seeds}, knowledge {knowledge}", compared.scenario, size_text(&sizes(compared)))
+    format!(
+        "{}: {}{each} over {seeds}, knowledge {knowledge}, placement {placement}",
+        compared.scenario,
+        size_text(&sizes(compared))
+    )
 }
 
 /// Returns whether `key` is one of the keys that the sweep varies.
@@ -299,6 +304,7 @@ pub(crate) fn significant(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hindmost_core::cluster::Placement;
     use hindmost_core::estimator::Knowledge;
     use hindmost_core::metrics::{Copies, VersusFirst};
 
@@ -333,6 +339,7 @@ mod tests {
             scenario: "small".to_owned(),
             seeds: vec![1, 2],
             knowledge: Knowledge::Oracle,
+            placement: Placement::First,
             results,
             cautions: Vec::new(),
             notes: Vec::new(),
@@ -349,22 +356,22 @@ mod tests {
         let (first, point) = heading(vec![row("none", &[], [104, 2684]), row("pace", &[], [104, 2684])]);
         assert_eq!(
             (first.as_str(), point.as_str()),
-            ("small: 104 jobs of 2 684 tasks over 2 seeds, knowledge oracle", "")
+            ("small: 104 jobs of 2 684 tasks over 2 seeds, knowledge oracle, placement first", "")
         );
         let at = |value, size| [row("none", &[("rate", value)], size), row("pace", &[("rate", value)], size)];
         let (first, point) = heading([at("0.5", [104, 2684]), at("1", [211, 5300])].concat());
         assert_eq!(
             first,
-            "small: 104 to 211 jobs of 2 684 to 5 300 tasks at each point of the sweep, over 2 seeds, knowledge oracle"
+            "small: 104 to 211 jobs of 2 684 to 5 300 tasks at each point of the sweep, over 2 seeds, knowledge oracle, placement first"
         );
         assert_eq!(point, "rate = 0.5: 104 jobs of 2 684 tasks");
         let (first, point) = heading([at("0.5", [1, 10]), at("1", [1, 10])].concat());
         assert_eq!(
             (first.as_str(), point.as_str()),
-            ("small: 1 job of 10 tasks over 2 seeds, knowledge oracle", "rate = 0.5")
+            ("small: 1 job of 10 tasks over 2 seeds, knowledge oracle, placement first", "rate = 0.5")
         );
         let (first, _) = heading(vec![row("none", &[("knowledge", "age"), ("seeds", "3")], [1, 1])]);
-        assert_eq!(first, "small: 1 job of 1 task over the swept numbers of seeds, knowledge swept");
+        assert_eq!(first, "small: 1 job of 1 task over the swept numbers of seeds, knowledge swept, placement first");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::policy::Policy;
 use hindmost_core::random::Purpose;
@@ -85,6 +86,16 @@ impl Racks {
     }
 }
 
+/// Returns the placement that is used if none is given, from the speeds of the nodes: [`Placement::First`] if all are
+/// equal, otherwise [`Placement::Random`]. On nodes of unequal speed, the first node would depend on the order in which
+/// the nodes are listed, and with it every result.
+pub fn default_placement<'a>(speeds: impl IntoIterator<Item = &'a Parameter>) -> Placement {
+    let mut speeds = speeds.into_iter().map(Parameter::is_constant);
+    let first = speeds.next().flatten();
+    let are_equal = first.is_some() && speeds.all(|speed| speed == first);
+    if are_equal { Placement::First } else { Placement::Random }
+}
+
 /// A cluster, a workload and the policies to compare on them.
 #[derive(Clone)]
 pub struct Experiment {
@@ -150,6 +161,7 @@ impl Experiment {
             horizon: scenario.horizon.map(Time::from_seconds),
             drain: scenario.drain,
             knowledge: scenario.knowledge,
+            placement: scenario.placement.unwrap_or_else(|| default_placement(nodes.iter().map(|kind| &kind.speed))),
             noise: scenario.noise,
             correlation: scenario.workload.correlation,
             slow_from: scenario.workload.slow_from,
@@ -176,12 +188,18 @@ impl Experiment {
         self.setup.knowledge
     }
 
+    /// Returns how nodes for copies are chosen.
+    pub fn placement(&self) -> Placement {
+        self.setup.placement
+    }
+
     /// Returns whether nothing is drawn, so that all seeds have the same jobs and results.
     pub fn is_the_same_for_every_seed(&self) -> bool {
         let listed = |job: &WorkloadJob| job.durations.iter().all(|one| matches!(one, Durations::Listed(_)));
         matches!(&self.jobs, Jobs::Given(jobs) if jobs.iter().all(listed))
             && self.nodes.iter().all(|kind| kind.speed.is_constant().is_some())
             && self.setup.noise == 0.0
+            && self.setup.placement != Placement::Random
             && self.setup.knowledge != Knowledge::ProgressUniform
     }
 

@@ -73,7 +73,7 @@ fn check_written(header: &Header, records: &[Record]) {
 /// Verifies the records, and checks that a task of a verified journal can be explained.
 fn check_verified(header: &Header, records: &[Record], timeline: &Timeline) {
     let Ok(mut session) = catalogue::session_of(header) else { return };
-    let mut verifier = Verifier::new(&mut session);
+    let mut verifier = Verifier::new(&mut session, header.is_live());
     let same = records.iter().cloned().try_for_each(|record| verifier.check(record)).is_ok();
     let verified = verifier.verified();
     assert!(verified.rounds <= verified.events && verified.events + verified.decisions <= records.len() as u64);

@@ -285,7 +285,7 @@ impl Cluster {
     /// Must be called after a node has joined, was lost, has returned or has changed its speed.
     fn nodes_changed(&mut self) {
         self.node_changes += 1;
-        *self.fastest.get_mut() = None;
+        self.ranked.get_mut().clear();
     }
 
     fn node_lost(&mut self, id: NodeId) -> Result<Applied, RecordError> {
@@ -451,9 +451,7 @@ impl Cluster {
         } else {
             self.open.remove(id.0);
         }
-        if let Some(fastest) = self.fastest.get_mut() {
-            fastest.changed(id, node);
-        }
+        self.ranked.get_mut().changed(id, node);
         if let Some(free) = &mut self.free {
             let now = if node.up { &node.free } else { &Resources::NONE };
             if free.set(id.0, now) {

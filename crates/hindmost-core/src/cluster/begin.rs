@@ -76,6 +76,7 @@ impl Cluster {
             replacement: NO_ATTEMPT,
             replaces: NO_ATTEMPT,
         });
+        self.started += 1;
         self.nodes[node.0 as usize].attempts.push(slot);
         let Some(job) = self.job_mut(id.task.job) else { return slot };
         job.started.get_or_insert(now);

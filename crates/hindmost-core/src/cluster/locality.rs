@@ -1,9 +1,11 @@
 //! Locality: how near a node is to the input of a task.
 
+use std::cmp::Reverse;
+
 use crate::ids::{NodeId, TaskId};
 use crate::resources::Resources;
 
-use super::{Cluster, Node, Placement};
+use super::{Cluster, Node};
 
 /// How near a node is to a task's input, in ascending order of distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,23 +57,18 @@ impl Cluster {
     ) -> Option<NodeId> {
         let replicas = self.replicas(task);
         if replicas.is_empty() {
-            return self.find_node(demand, allowed);
+            return self.find_node(task, demand, allowed);
         }
-        let mut best: Option<(f64, NodeId)> = None;
+        let mut best = None;
         for id in replicas.iter().copied() {
             let fitting = self.node(id).filter(|node| self.next_fitting(id, demand) == Some(id) && allowed(id, node));
             let Some(node) = fitting else { continue };
-            let free = match self.placement {
-                Placement::FirstFit => 0.0,
-                Placement::Spread => node.free_share(),
-            };
-            if best.is_none_or(|(most, first)| free > most || (free == most && id < first)) {
-                best = Some((free, id));
-            }
+            let found = (self.preference(task, id, node), Reverse(id));
+            best = best.max(Some(found));
         }
-        best.map(|(_, id)| id)
-            .or_else(|| self.find_node(demand, |id, node| self.shares_rack(node, replicas) && allowed(id, node)))
-            .or_else(|| self.find_node(demand, &allowed))
+        best.map(|(_, Reverse(id))| id)
+            .or_else(|| self.find_node(task, demand, |id, node| self.shares_rack(node, replicas) && allowed(id, node)))
+            .or_else(|| self.find_node(task, demand, &allowed))
     }
 }
 
@@ -79,6 +76,7 @@ impl Cluster {
 pub(super) mod tests {
     use std::sync::Arc;
 
+    use super::super::Placement;
     use super::*;
     use crate::ids::JobId;
     use crate::record::{Decision, Event};
@@ -92,7 +90,7 @@ pub(super) mod tests {
     /// Returns a cluster of six one-slot machines in [`RACKS`], with a job of one task per entry of `replicas`. Each
     /// entry lists the nodes that hold the task's input.
     pub(in crate::cluster) fn cluster(placement: Placement, replicas: &[&[u32]]) -> Cluster {
-        let mut cluster = Cluster::new(Dimensions::one_slot()).with_placement(placement);
+        let mut cluster = Cluster::new(Dimensions::one_slot()).with_placement(placement, 1);
         for (at, rack) in RACKS.iter().enumerate() {
             let (name, rack) = (at.to_string().into(), rack.map(Into::into));
             let node = NodeId(at as u32);
@@ -134,7 +132,7 @@ pub(super) mod tests {
     fn locality_is_by_node_then_by_rack() {
         use Locality::{Node, Rack, Remote, Unknown};
 
-        let cluster = cluster(Placement::FirstFit, &[&[1], &[1, 2], &[5], &[]]);
+        let cluster = cluster(Placement::First, &[&[1], &[1, 2], &[5], &[]]);
         let all = |index| (0..6).map(|node| cluster.locality(task(index), NodeId(node))).collect::<Vec<_>>();
         assert_eq!(all(0), [Rack, Node, Remote, Remote, Remote, Remote]);
         assert_eq!(all(1), [Rack, Node, Node, Rack, Remote, Remote]);
@@ -148,7 +146,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_nearest_node_that_fits_is_found() {
-        for placement in [Placement::FirstFit, Placement::Spread] {
+        for placement in [Placement::First, Placement::Spread, Placement::Fastest] {
             let mut cluster = cluster(placement, &[&[3, 1], &[], &[]]);
             let mut found = Vec::new();
             for copy in 0..6 {
@@ -167,7 +165,7 @@ pub(super) mod tests {
 
     #[test]
     fn only_allowed_nodes_are_taken() {
-        let cluster = cluster(Placement::FirstFit, &[&[3, 1], &[]]);
+        let cluster = cluster(Placement::First, &[&[3, 1], &[]]);
         let find = |task, not: &[u32]| {
             cluster.find_nearest_node(task, &Resources::ONE_SLOT, |node, _| !not.contains(&node.0)).map(|node| node.0)
         };

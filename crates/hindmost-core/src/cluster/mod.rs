@@ -14,16 +14,17 @@ mod apply;
 mod attempt;
 mod begin;
 mod end;
-mod fastest;
 mod free;
 mod job;
 mod locality;
 mod node;
 mod phase;
+mod placement;
+mod ranked;
 mod task;
 mod tasks_by_input;
 
-use std::cell::{RefCell, RefMut};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use apply::{Applied, RecordError};
@@ -32,17 +33,17 @@ pub use job::Job;
 pub use locality::Locality;
 pub use node::Node;
 pub use phase::Phase;
+pub use placement::Placement;
 pub use task::Task;
 
 use crate::id_set::IdSet;
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::resources::{Dimensions, Resources};
 use crate::time::Time;
-use serde::{Deserialize, Serialize};
 
 use attempt::Attempts;
-use fastest::FastestNodes;
 use free::{FirstFits, FreeIndex};
+use ranked::RankedNodes;
 
 /// Resources on a node that are reserved until a time.
 #[derive(Clone, Copy, Debug)]
@@ -50,17 +51,6 @@ struct Reservation {
     node: NodeId,
     resources: Resources,
     until: Time,
-}
-
-/// How [`Cluster::find_node`] chooses among the nodes on which a copy fits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Placement {
-    /// The first node by id.
-    #[default]
-    FirstFit,
-    /// The node with the largest share of its capacity free; the first by id if several are equal.
-    Spread,
 }
 
 /// The state of nodes, jobs, tasks and attempts.
@@ -78,7 +68,7 @@ pub enum Placement {
 /// cluster.apply_event(Time::ZERO, &joined)?;
 /// assert_eq!(cluster.open_nodes(), 1);
 /// cluster.apply_event(Time::from_seconds(5.0), &Event::NodeLost { node: NodeId(0) })?;
-/// assert_eq!(cluster.find_node(&Resources::ONE_SLOT, |_, _| true), None);
+/// assert_eq!(cluster.find_node_for_demand(&Resources::ONE_SLOT), None);
 /// # Ok::<(), hindmost_core::cluster::RecordError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -86,6 +76,10 @@ pub struct Cluster {
     now: Time,
     dimensions: Dimensions,
     placement: Placement,
+    /// The seed of [`Placement::Random`].
+    placement_seed: u64,
+    /// True if passes that go node by node visit nodes by id even under [`Placement::Spread`].
+    visits_by_id: bool,
     nodes: Vec<Node>,
     total: Resources,
     joined_total: Resources,
@@ -94,9 +88,8 @@ pub struct Cluster {
     free: Option<FreeIndex>,
     /// A cache of earlier searches in `free`. It makes searches faster and does not change their results.
     first_fits: RefCell<FirstFits>,
-    /// The index of open nodes by speed. `None` until the first query that needs it, and again after nodes or speeds
-    /// have changed.
-    fastest: RefCell<Option<FastestNodes>>,
+    /// Nodes ranked by speed, by free share and at random.
+    ranked: RefCell<RankedNodes>,
     /// Number of times that a node has joined, was lost, has returned or has changed its speed.
     node_changes: u64,
     jobs: VecDeque<Option<Box<Job>>>,
@@ -105,6 +98,8 @@ pub struct Cluster {
     /// Number of pending tasks in open phases of all jobs.
     runnable: u64,
     attempts: Attempts,
+    /// Number of attempts that have ever started.
+    started: u64,
     reservations: Vec<Reservation>,
     /// Nodes on which attempts of unfinished tasks have failed.
     failed_on: BTreeMap<TaskId, Vec<NodeId>>,
@@ -118,33 +113,44 @@ impl Cluster {
             now: Time::ZERO,
             dimensions,
             placement: Placement::default(),
+            placement_seed: 0,
+            visits_by_id: false,
             nodes: Vec::new(),
             total: Resources::NONE,
             joined_total: Resources::NONE,
             open: IdSet::default(),
             free,
             first_fits: RefCell::default(),
-            fastest: RefCell::default(),
+            ranked: RefCell::default(),
             node_changes: 0,
             jobs: VecDeque::new(),
             first_job: 0,
             active_jobs: 0,
             runnable: 0,
             attempts: Attempts::default(),
+            started: 0,
             reservations: Vec::new(),
             failed_on: BTreeMap::new(),
         }
     }
 
-    /// Sets how [`Cluster::find_node`] chooses among nodes.
+    /// Sets how nodes for copies are chosen. `seed` is the seed of [`Placement::Random`]; the other placements ignore it.
     #[must_use]
-    pub fn with_placement(mut self, placement: Placement) -> Cluster {
-        self.placement = placement;
+    pub fn with_placement(mut self, placement: Placement, seed: u64) -> Cluster {
+        (self.placement, self.placement_seed) = (placement, seed);
         self
     }
 
-    /// Returns how [`Cluster::find_node`] chooses among nodes. [`Placement::Spread`] also marks a run as live; all
-    /// other runs are simulated.
+    /// Makes passes that go node by node visit nodes by id under [`Placement::Spread`], instead of the node with the
+    /// largest free share first. Live runs do this, so that journals of earlier versions verify.
+    #[must_use]
+    pub fn visiting_by_id(mut self) -> Cluster {
+        self.visits_by_id = true;
+        self
+    }
+
+    /// Returns how nodes for copies are chosen.
+    #[inline]
     pub fn placement(&self) -> Placement {
         self.placement
     }
@@ -188,56 +194,10 @@ impl Cluster {
         self.open.len()
     }
 
-    /// Returns a node on which `demand` fits into the free resources and for which `allowed` holds, chosen by the
-    /// cluster's [`Placement`]. `None` if there is no such node.
-    pub fn find_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
-        let mut fitting = self.fitting(demand, allowed);
-        match self.placement {
-            Placement::FirstFit => fitting.next().map(|(id, _)| id),
-            Placement::Spread => first_largest(fitting, |node| (0.0, node.free_share())),
-        }
-    }
-
-    /// Returns the fastest node on which `demand` fits into the free resources and for which `allowed` holds. Among
-    /// equally fast nodes it returns the one with the largest share of its capacity free. `None` if there is no such
-    /// node.
-    pub fn find_fastest_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
-        // Usually the demand fits on no node. `fits_somewhere` finds this out quickly, because it caches its searches.
-        if !self.fits_somewhere(demand) {
-            return None;
-        }
-        self.fastest_nodes()
-            .first(demand, |id| self.node(id).is_some_and(|node| demand.fits(&node.free) && allowed(id, node)))
-    }
-
-    /// Returns the speed of the fastest open node; `None` if no node is open.
-    pub fn fastest_open_speed(&self) -> Option<f64> {
-        self.node(self.fastest_nodes().first_open()?).map(Node::speed)
-    }
-
-    fn fastest_nodes(&self) -> RefMut<'_, FastestNodes> {
-        let made = || FastestNodes::of(&self.nodes, &self.dimensions);
-        RefMut::map(self.fastest.borrow_mut(), |index| index.get_or_insert_with(made))
-    }
-
     /// Returns the number of times that a node has joined, was lost, has returned or has changed its speed. While this
     /// number does not change, results computed from the set of nodes and their speeds stay valid.
     pub fn node_changes(&self) -> u64 {
         self.node_changes
-    }
-
-    fn fitting<'a>(
-        &'a self,
-        demand: &'a Resources,
-        allowed: impl Fn(NodeId, &Node) -> bool + 'a,
-    ) -> impl Iterator<Item = (NodeId, &'a Node)> + 'a {
-        let mut from = Some(NodeId(0));
-        let fitting = std::iter::from_fn(move || {
-            let next = self.next_fitting(from?, demand)?;
-            from = next.0.checked_add(1).map(NodeId);
-            Some((next, self.node(next)?))
-        });
-        fitting.filter(move |(id, node)| allowed(*id, node))
     }
 
     /// Returns the first node with an id of at least `from` that is open and has enough free resources for `demand`.
@@ -397,19 +357,4 @@ impl Cluster {
         }
         job
     }
-}
-
-/// Returns the node with the largest key; the first of them if several are equal.
-fn first_largest<'a>(
-    nodes: impl Iterator<Item = (NodeId, &'a Node)>,
-    key: impl Fn(&Node) -> (f64, f64),
-) -> Option<NodeId> {
-    let mut best: Option<((f64, f64), NodeId)> = None;
-    for (id, node) in nodes {
-        let key = key(node);
-        if best.is_none_or(|(largest, _)| key > largest) {
-            best = Some((key, id));
-        }
-    }
-    best.map(|(_, id)| id)
 }

@@ -112,7 +112,7 @@ mod tests {
     /// Returns a cluster of six machines, the first four in racks a, a, b and b, with a job of one task per entry of
     /// `replicas`. Each entry lists the nodes that hold the task's input.
     fn cluster(replicas: &[&[u32]]) -> Cluster {
-        cluster_of(Placement::FirstFit, replicas)
+        cluster_of(Placement::First, replicas)
     }
 
     fn start(cluster: &mut Cluster, task: TaskId, node: u32) {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::cluster::Placement;
 use crate::estimator::Knowledge;
 
 use super::Summary;
@@ -17,6 +18,8 @@ pub struct Comparison {
     /// The progress model of the policies.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub knowledge: Knowledge,
+    /// How nodes for copies were chosen. In a sweep this is the placement of the first point.
+    pub placement: Placement,
     /// Results, one entry for each policy and each combination of swept values.
     pub results: Vec<PolicyResult>,
     /// What limits conclusions from these results, such as durations of infinite variance or a single seed; empty if

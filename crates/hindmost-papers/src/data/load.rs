@@ -151,8 +151,8 @@ impl Paper {
     /// # Errors
     /// If the file is not valid, or names something that the paper does not have.
     pub fn add_reading(&mut self, path: &Path) -> Result<String, PaperError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| PaperError::Unreadable { path: path.to_owned(), error })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|error| PaperError::Unreadable { path: path.to_owned(), error })?;
         let wrong = |message: String| PaperError::Data { file: path.display().to_string(), message };
         let mut reading: ReadingSpec = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         reading.quick = true;
@@ -184,7 +184,8 @@ impl Paper {
             }
         }
         for id in &self.headline {
-            known(id, "claim", self.claim.iter().map(|claim| claim.id.as_str())).map_err(|it| format!("headline: {it}"))?;
+            known(id, "claim", self.claim.iter().map(|claim| claim.id.as_str()))
+                .map_err(|it| format!("headline: {it}"))?;
         }
         for reading in &self.reading {
             self.check_reading(reading)?;

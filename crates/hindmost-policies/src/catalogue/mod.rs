@@ -330,6 +330,8 @@ pub fn session_of(header: &Header) -> Result<Session, CatalogueError> {
 /// Returns a session for replaying a journal, as [`session_of`] does, but with a policy that the caller has built. The
 /// catalogue need not know this policy.
 pub fn session_under(policy: Policy, header: &Header) -> Session {
-    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
+    let seed = header.placement_seed.unwrap_or_default();
+    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement, seed);
+    let cluster = if header.is_live() { cluster.visiting_by_id() } else { cluster };
     Session::new(cluster, policy, estimator(header.knowledge))
 }

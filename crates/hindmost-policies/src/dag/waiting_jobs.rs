@@ -286,7 +286,7 @@ impl NodesByGroup {
             self.0.resize(at + 1, GroupNode::Unknown);
         }
         if self.0[at] == GroupNode::Unknown {
-            let node = cluster.find_node(demand, |_, _| true);
+            let node = cluster.find_node_for_demand(demand);
             let aligned = |id: NodeId| Some(GroupNode::On(id, alignment(demand, cluster.node(id)?)));
             self.0[at] = node.and_then(aligned).unwrap_or(GroupNode::Nowhere);
         }

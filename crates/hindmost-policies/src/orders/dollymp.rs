@@ -9,7 +9,8 @@
 //!   the job's unfinished phases, each with its effective time e = θ + r·σ (Eq. 17). A phase counts in full until its
 //!   last task has finished. v_j = Σ n·e·d over unfinished tasks (Eq. 16), where d is the dominant share of one copy
 //!   (Eq. 15). Priorities are not recomputed when tasks or jobs finish.
-//! - **Placement** (Algorithm 2). The policy goes node by node, and on each node through the priority levels in order.
+//! - **Placement** (Algorithm 2). The policy goes node by node, in the order that the cluster's placement gives, and on
+//!   each node through the priority levels in order.
 //!   Within a level it chooses, among the jobs whose next copy fits, the job with the largest inner product of demand
 //!   and free resources. A job offers the first phase with a copy that fits.
 //! - **Clones.** Then the policy goes through the same levels again for clones, once for each clone that a task may

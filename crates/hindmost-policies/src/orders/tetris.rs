@@ -24,7 +24,8 @@
 //!   implementation, prefer the smallest. `sign=plus` is the printed formula, for comparison.
 //! - As in the paper, a node with free resources takes the task with the highest score there. If several nodes have
 //!   free resources at the same time, the highest score of all pairs comes first.
-//! - Tasks of all open phases are compared. Ties go to the first job, phase and node.
+//! - Tasks of all open phases are compared. Ties go to the first job and phase, then to the node that the cluster's
+//!   placement prefers.
 //! - Tasks that had finished before their job arrived count as finished for b. Other passes that choose copies by this
 //!   score, such as the clones of `dollymp`, follow b too.
 //!

@@ -11,8 +11,9 @@ use hindmost_core::policy::{Pass, Round};
 /// The pass that starts pending tasks, one copy each: job by job in the order of the job queue, phase by phase, task by
 /// task.
 ///
-/// Each task goes to the first node on which it fits. If the location of its input is known, the task goes to the node
-/// nearest to the input ([`Cluster::find_nearest_node`](hindmost_core::cluster::Cluster::find_nearest_node)). A job is
+/// Each task goes to the node that the cluster's placement chooses among those on which it fits. If the location of its
+/// input is known, the placement chooses among the nodes nearest to the input
+/// ([`Cluster::find_nearest_node`](hindmost_core::cluster::Cluster::find_nearest_node)). A job is
 /// skipped if its next task fits nowhere, or if the order permits the job no more copies. If a task gets no node
 /// because it has failed on all nodes with free resources, the other tasks of its phase may still start.
 pub struct Originals {

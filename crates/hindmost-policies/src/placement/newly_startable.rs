@@ -1,7 +1,6 @@
 //! The demands of copies that can be started now and could not before, and the nodes on which they fit.
 
 use hindmost_core::cluster::Cluster;
-use hindmost_core::ids::NodeId;
 use hindmost_core::resources::Resources;
 
 /// Largest number of demands in a set. If there are more, one demand replaces all: their minimum in each dimension.
@@ -21,12 +20,12 @@ struct Demand {
     next: Next,
 }
 
-/// The next node on which a demand fits.
+/// The next place on whose node a demand fits.
 #[derive(Clone, Copy, Debug)]
 enum Next {
-    /// [`Fresh::next_node`] has not searched for it yet.
+    /// [`Fresh::next_place`] has not searched for it yet.
     Unknown,
-    On(NodeId),
+    At(u32),
     Nowhere,
 }
 
@@ -88,18 +87,18 @@ impl Fresh {
         }
     }
 
-    /// Returns the first node whose id is at least `from` and on which one of the demands fits. Results of earlier calls
-    /// are reused. Therefore, from one call to the next, `from` must not decrease, and the free resources of nodes whose
-    /// id is at least `from` must not grow.
-    pub(crate) fn next_node(&mut self, from: NodeId, cluster: &Cluster) -> Option<NodeId> {
+    /// Returns the first place from `from` on ([`Cluster::place_of`]) on whose node one of the demands fits. Results of
+    /// earlier calls are reused. Therefore, from one call to the next, `from` must not decrease, and the free resources of
+    /// nodes at places from `from` on must not grow.
+    pub(crate) fn next_place(&mut self, from: u32, cluster: &Cluster) -> Option<u32> {
         let mut first = None;
         for demand in &mut self.demands {
             let next = match demand.next {
-                Next::On(node) if node >= from => Some(node),
+                Next::At(place) if place >= from => Some(place),
                 Next::Nowhere => None,
-                Next::Unknown | Next::On(_) => {
-                    let next = cluster.next_fitting(from, &demand.amount);
-                    demand.next = next.map_or(Next::Nowhere, Next::On);
+                Next::Unknown | Next::At(_) => {
+                    let next = cluster.next_fitting_place(from, &demand.amount);
+                    demand.next = next.map_or(Next::Nowhere, Next::At);
                     next
                 }
             };
@@ -107,11 +106,19 @@ impl Fresh {
         }
         first
     }
+
+    /// Discards the results of earlier calls of [`Fresh::next_place`], so that `from` may decrease.
+    pub(crate) fn begin_again(&mut self) {
+        for demand in &mut self.demands {
+            demand.next = Next::Unknown;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hindmost_core::ids::NodeId;
     use hindmost_core::record::Event;
     use hindmost_core::resources::{Dimensions, MEMORY};
     use hindmost_core::time::Time;
@@ -136,11 +143,10 @@ mod tests {
     }
 
     fn visited(fresh: &mut Fresh, cluster: &Cluster) -> Vec<u32> {
-        let mut from = NodeId(0);
-        let mut visited = Vec::new();
-        while let Some(node) = fresh.next_node(from, cluster) {
-            visited.push(node.0);
-            from = NodeId(node.0 + 1);
+        let (mut from, mut visited) = (0, Vec::new());
+        while let Some(node) = fresh.next_place(from, cluster) {
+            visited.push(node);
+            from = node + 1;
         }
         visited
     }

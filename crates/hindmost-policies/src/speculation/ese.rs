@@ -18,6 +18,7 @@
 //!   begins.
 //! - In a job of several phases, m counts the tasks of the open phases.
 //! - With the paper's ξ = 1 and durations of E\[x] ≥ 1, no job is small and none is cloned.
+//! - Copies go to the nodes that the cluster's placement chooses; `random` is the paper's choice (Algorithm 2).
 //! - If fewer than m·c nodes are free, every task gets its first copy before any task gets its second.
 //!
 //! This module has step 1. Step 3 and the parameters are in [`cloning::ese`](crate::cloning::ese).

@@ -45,7 +45,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Attempt, Cluster, Phase, Placement};
+use hindmost_core::cluster::{Attempt, Cluster, Node, Phase, Placement};
 use hindmost_core::estimator::{Knowledge, Pace};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::policy::{Round, Seen, View};
@@ -228,11 +228,15 @@ impl LateRule {
     fn start_backup(&mut self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
         let cluster = round.cluster();
         let allowed = |node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
+        let first = self.nodes.first_good(demand, cluster, allowed)?;
+        let is_allowed = |node, _: &Node| self.nodes.is_good(node) && allowed(node);
         let node = match cluster.placement() {
-            Placement::FirstFit => self.nodes.first_good(demand, cluster, allowed),
-            Placement::Spread => cluster.find_node(demand, |node, _| self.nodes.is_good(node) && allowed(node)),
+            Placement::First => first,
+            Placement::Random | Placement::Spread | Placement::Fastest => {
+                cluster.find_node(task, demand, is_allowed)?
+            }
         };
-        node.map(|node| round.start(task, node))
+        Some(round.start(task, node))
     }
 }
 

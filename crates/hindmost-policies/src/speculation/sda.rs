@@ -15,8 +15,9 @@
 //!   remaining time is short.
 //! - If fewer than c − 1 nodes are free, each free node gets a backup. The task gets no more backups while one of these
 //!   runs.
-//! - Stragglers get backups in order of their ids. Where the paper takes "a random idle machine", the first idle one is
-//!   taken, because machines are identical.
+//! - Stragglers get backups in order of their ids. The paper takes "a random idle machine"; here the cluster's placement
+//!   chooses the machine. Under `random` this is the paper's choice. By default it is the first idle machine if all
+//!   machines have the same speed, because they are then identical.
 //! - Theorem 3 (c* = 2) is wrong for very heavy tails, where three copies cost less, and for durations that can be very
 //!   short, where more copies are always better. So c is searched up to r (`max_copies`).
 

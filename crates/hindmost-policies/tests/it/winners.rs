@@ -1,6 +1,6 @@
 //! `verify` finds journals in which a task has two winners.
 
-use hindmost_core::cluster::{Cluster, Placement};
+use hindmost_core::cluster::Cluster;
 use hindmost_core::estimator::{Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::Policy;
@@ -29,10 +29,10 @@ fn finished(attempt: u32) -> Event {
 
 /// Returns the result of `verify` for the journal of a job with two tasks, each with three running copies from 0 s on.
 /// The journal ends with the events `ends`, which concern the first task: one event each second, from 1 s on. `keep` is
-/// the parameter of `dollymp`.
-fn found(placement: Placement, keep: &str, ends: &[Event]) -> Result<Verified, Difference> {
+/// the parameter of `dollymp`, and `is_live` says whether the journal counts as that of a live run.
+fn found(is_live: bool, keep: &str, ends: &[Event]) -> Result<Verified, Difference> {
     let name = format!("fifo+dollymp(keep={keep},clones=2)");
-    let cluster = || Cluster::new(Dimensions::one_slot()).with_placement(placement);
+    let cluster = || Cluster::new(Dimensions::one_slot());
     let session = || Session::new(cluster(), policy(&name), estimator(Knowledge::Age));
     let mut decides = session();
     let phase = PhaseSpec {
@@ -74,14 +74,14 @@ fn found(placement: Placement, keep: &str, ends: &[Event]) -> Result<Verified, D
     let again = Timeline::of(records.clone());
     let won = again.attempts_of(TASK).filter(|row| row.outcome == AttemptEnd::Won);
     assert!(won.count() <= 1, "the timeline has two winners");
-    verify(session(), records)
+    verify(session(), is_live, records)
 }
 
 #[test]
 fn verify_rejects_a_second_winner() {
     let ends = [finished(1), Event::AttemptStopped { attempt: copy(2) }, finished(0)];
-    for placement in [Placement::Spread, Placement::FirstFit] {
-        let difference = found(placement, "none", &ends).unwrap_err();
+    for is_live in [true, false] {
+        let difference = found(is_live, "none", &ends).unwrap_err();
         assert_eq!(difference.to_string(), "task 0/0/0 has two winners: attempt 1 finished at 1 s, attempt 0 at 3 s");
     }
 }
@@ -89,27 +89,27 @@ fn verify_rejects_a_second_winner() {
 #[test]
 fn verify_rejects_a_finish_of_a_stopped_copy() {
     let ends = [finished(1), Event::AttemptStopped { attempt: copy(0) }, finished(0)];
-    for placement in [Placement::Spread, Placement::FirstFit] {
-        assert!(matches!(found(placement, "none", &ends), Err(Difference::TwoWinners { .. })));
+    for is_live in [true, false] {
+        assert!(matches!(found(is_live, "none", &ends), Err(Difference::TwoWinners { .. })));
     }
 }
 
 #[test]
 fn a_kept_copy_may_finish_only_in_simulations() {
     let ends = [finished(1), Event::AttemptStopped { attempt: copy(2) }, finished(0)];
-    assert!(found(Placement::FirstFit, "best_locality", &ends).is_ok());
-    let difference = found(Placement::Spread, "best_locality", &ends).unwrap_err();
+    assert!(found(false, "best_locality", &ends).is_ok());
+    let difference = found(true, "best_locality", &ends).unwrap_err();
     assert!(matches!(difference, Difference::TwoWinners { first: 1, second: 0, .. }), "{difference}");
     // The policy keeps copy 0 and has stopped copy 2, so copy 2 must not finish.
     let ends = [finished(1), finished(2)];
-    assert!(matches!(found(Placement::FirstFit, "best_locality", &ends), Err(Difference::TwoWinners { .. })));
+    assert!(matches!(found(false, "best_locality", &ends), Err(Difference::TwoWinners { .. })));
 }
 
 #[test]
 fn a_finish_recorded_twice_is_valid_only_in_simulations() {
     let ends = vec![finished(1), finished(1)];
-    assert!(found(Placement::FirstFit, "none", &ends).is_ok());
-    assert!(matches!(found(Placement::Spread, "none", &ends), Err(Difference::TwoWinners { .. })));
+    assert!(found(false, "none", &ends).is_ok());
+    assert!(matches!(found(true, "none", &ends), Err(Difference::TwoWinners { .. })));
 }
 
 #[test]
@@ -125,8 +125,8 @@ fn one_winner_is_valid_however_other_copies_end() {
         // Attempt 0 was lost with its node, so its late finish does not make it a winner.
         vec![Event::NodeLost { node: NodeId(0) }, finished(0), finished(1)],
     ] {
-        for placement in [Placement::Spread, Placement::FirstFit] {
-            let found = found(placement, "none", &ends);
+        for is_live in [true, false] {
+            let found = found(is_live, "none", &ends);
             assert!(found.is_ok(), "{ends:?}: {}", found.unwrap_err());
         }
     }

@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::jobs::{JobSection, jobs, jobs_about};
 use super::keys::set_text;
 use super::{
-    Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
+    Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, placement_text,
+    rendered, sweep,
 };
 use crate::comparison::{
     interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets, significant, size_text, sizes, sizes_of,
@@ -125,11 +126,17 @@ fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
     } else {
         knowledge_text(&compared.knowledge.to_string())
     };
+    let placement = if is_swept(compared, "placement") {
+        "one of the swept keys".to_owned()
+    } else {
+        placement_text(compared.placement)
+    };
     let mut facts = vec![
         ["jobs".to_owned(), format!("{}{at}{over}", size_text(&sizes))],
         ["seeds".to_owned(), seeds_text],
         ["policies".to_owned(), listed(policies)],
         ["knowledge (progress model)".to_owned(), knowledge],
+        ["placement".to_owned(), placement],
     ];
     let label = |at: usize| if at == 0 { "details" } else { "" }.to_owned();
     facts.extend(compared.notes.iter().enumerate().map(|(at, note)| [label(at), full(note)]));

@@ -65,6 +65,11 @@ const KNOWLEDGE: Entry = [
     "The progress model: what a policy may know about running attempts. It often changes results more than the policy \
      does, so only results with the same knowledge can be compared.",
 ];
+const PLACEMENT: Entry = [
+    "placement",
+    "How a node is chosen among those on which a copy fits. On nodes of unequal speed it can change results more than the \
+     policy does, so only results with the same placement can be compared.",
+];
 const READING: Entry = [
     "reading",
     "One interpretation of details that the paper does not specify. The base reading is the plainest one, and the others \
@@ -93,7 +98,7 @@ const NODE: Entry =
 pub(super) fn comparison() -> Vec<Entry> {
     vec![
         TASK, STRAGGLER, COPY, FLOWTIME, RESOURCE, WASTED, BUSY, VERSUS, INTERVAL, BOOTSTRAP, QUANTILE, SHARE, SEED,
-        KNOWLEDGE,
+        KNOWLEDGE, PLACEMENT,
     ]
 }
 

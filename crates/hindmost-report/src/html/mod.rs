@@ -20,6 +20,7 @@ pub use comparison::{ComparisonPage, comparison_page};
 pub use reproduction::html_pages;
 pub use run::{RunPage, run_page};
 
+use hindmost_core::cluster::Placement;
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
 use serde::Serialize;
@@ -204,6 +205,17 @@ fn knowledge_text(knowledge: &str) -> String {
         },
     };
     format!("{}: {text}", name(knowledge))
+}
+
+/// Describes how nodes for copies are chosen.
+fn placement_text(placement: Placement) -> String {
+    let text = match placement {
+        Placement::First => "a copy gets the first node on which it fits, in the order in which the nodes are listed",
+        Placement::Random => "a copy gets a random one of the nodes on which it fits",
+        Placement::Spread => "a copy gets the node with the largest share of its capacity free",
+        Placement::Fastest => "a copy gets the fastest node on which it fits",
+    };
+    format!("{placement}: {text}")
 }
 
 /// Formats a mean with half of its interval. Half of the interval has two significant digits, and the mean has as many

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::metrics::{
@@ -69,6 +70,7 @@ fn compared(results: Vec<PolicyResult>) -> Comparison {
         scenario: "small".to_owned(),
         seeds: vec![1, 2],
         knowledge: Knowledge::Progress(0.2),
+        placement: Placement::Random,
         results,
         cautions: Vec::new(),
         notes: vec!["order fair".to_owned()],

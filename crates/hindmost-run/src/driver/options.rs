@@ -100,6 +100,8 @@ pub(super) fn new_header(plan: &Plan, options: &RunOptions, engine: &dyn Engine)
         gamma: GAMMA,
         knowledge,
         placement: Placement::Spread,
+        placement_seed: None,
+        live: Some(true),
         queues: Vec::new(),
     })
 }

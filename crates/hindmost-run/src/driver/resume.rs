@@ -153,7 +153,7 @@ impl Driver<'_> {
                 }
             }
         }
-        let mut verifier = Verifier::new(&mut self.session).allowing_two_winners();
+        let mut verifier = Verifier::new(&mut self.session, true).allowing_two_winners();
         for record in records {
             verifier.check(record).map_err(|difference| {
                 RunError::Input(format!(

@@ -282,7 +282,8 @@ pub fn verified_as(out: &Path, records: Vec<Record>, own: Option<fn() -> Policy>
     let text = journal_text(out);
     let header = JournalReader::new(text.as_bytes()).unwrap().header().clone();
     let named = || catalogue::session_of(&header).unwrap();
-    verify(own.map_or_else(named, |own| catalogue::session_under(own(), &header)), records)
+    let session = own.map_or_else(named, |own| catalogue::session_under(own(), &header));
+    verify(session, header.is_live(), records)
 }
 
 /// Checks the invariants of a run that has ended in this folder.

@@ -62,6 +62,9 @@ struct Options {
     /// Progress model: what policies know of running attempts, as written in scenarios.
     #[arg(long, default_value = "progress(0.2)")]
     knowledge: Knowledge,
+    /// Placement, as written in scenarios; by default that of scenarios.
+    #[arg(long)]
+    placement: Option<String>,
     /// Stop runs that take this many times as long as the baseline.
     #[arg(long)]
     limit: Option<f64>,
@@ -153,8 +156,8 @@ fn policies(options: &Options) -> Vec<String> {
 fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<Measured>, Box<dyn Error>> {
     let enough = if options.quick { 20_000 } else { 100_000.max(33 * world.machines) };
     let tasks = options.tasks.unwrap_or(enough);
-    let (experiment, pilot) =
-        (world.experiment(tasks, options.knowledge)?, world.experiment(PILOT, options.knowledge)?);
+    let experiment = |tasks| world.experiment(tasks, options.knowledge, options.placement.as_deref());
+    let (experiment, pilot) = (experiment(tasks)?, experiment(PILOT)?);
     // At least three runs, because the first one allocates memory that later ones reuse.
     let baseline = shortest(&experiment, &BASELINE.parse()?, f64::INFINITY, options.repeat.max(3))?;
     let (seconds, tasks, attempts) = baseline.ok_or("the run of the baseline was stopped")?;

@@ -113,12 +113,14 @@ impl World {
         format!("{:?}, {} machines, {}", self.kind, self.machines, self.load.name())
     }
 
-    /// Returns the experiment with about `tasks` tasks in total.
+    /// Returns the experiment with about `tasks` tasks in total. `placement`: as in scenarios; `None`: their default.
     ///
     /// # Errors
     /// If the scenario is not valid, as with fewer than 30 machines of several classes.
-    pub fn experiment(self, tasks: u32, knowledge: Knowledge) -> Result<Experiment, String> {
-        let scenario = Scenario::parse(&self.scenario(tasks, knowledge), &self.name(), Path::new(""), &[]);
+    pub fn experiment(self, tasks: u32, knowledge: Knowledge, placement: Option<&str>) -> Result<Experiment, String> {
+        let set: Vec<(String, String)> =
+            placement.map(|placement| ("placement".to_owned(), placement.to_owned())).into_iter().collect();
+        let scenario = Scenario::parse(&self.scenario(tasks, knowledge), &self.name(), Path::new(""), &set);
         Experiment::of(&scenario.map_err(|error| error.to_string())?, 1).map_err(|error| error.to_string())
     }
 

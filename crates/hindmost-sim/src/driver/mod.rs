@@ -138,8 +138,9 @@ pub fn simulate(
     };
     let mut slot_shares = [0.0; MAX_DIMENSIONS];
     slot_shares[0] = 1.0 / setup.nodes.len().max(1) as f64;
+    let cluster = Cluster::new(setup.dimensions.clone()).with_placement(setup.placement, setup.seed);
     let mut driver = Driver {
-        session: Session::new(Cluster::new(setup.dimensions.clone()), policy, estimator(setup.knowledge)),
+        session: Session::new(cluster, policy, estimator(setup.knowledge)),
         truth: Truth::new(model),
         reading: Reading::over(setup.network.clone()),
         agenda: Agenda::default(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
@@ -38,6 +39,8 @@ pub struct Setup {
     pub drain: bool,
     /// The progress model: what the policy knows of running attempts.
     pub knowledge: Knowledge,
+    /// How nodes for copies are chosen.
+    pub placement: Placement,
     /// σ of the log-normal factor, of mean 1, by which revealed remaining times are wrong; 0: they are exact.
     pub noise: f64,
     /// Share of a drawn duration that all copies of a task have in common, from 0 to 1.

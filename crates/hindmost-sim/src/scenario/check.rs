@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::names::{check_name, check_shared_name};
 use hindmost_core::submission_queues::{self, DEFAULT_QUEUE};
 use hindmost_math::plain::{Plain, Quoted};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_policies::catalogue;
 
+use crate::experiment::default_placement;
 use crate::generate;
 use crate::parameter::absolute;
 
@@ -38,6 +40,10 @@ impl Scenario {
         catalogue::order(&self.order).map_err(|error| error.to_string())?;
         self.policies()?;
         self.cluster.check(&self.folder)?;
+        // Every result states its placement, also where the scenario gives none.
+        let speeds = self.cluster.nodes.iter().map(|class| &class.speed);
+        let is_by_default = if self.cluster.nodes.is_empty() { Placement::First } else { default_placement(speeds) };
+        self.placement.get_or_insert(is_by_default);
         self.cluster.outages()?;
         submission_queues::check(&self.queue).map_err(|error| error.to_string())?;
         self.network.as_ref().map_or(Ok(()), NetworkSpec::check)?;

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_math::plain::{Quoted, with_plain_numbers};
 use hindmost_math::suggest::{did_you_mean, with_nearest_name};
@@ -100,6 +101,9 @@ pub struct ReplaySettings {
     /// The progress model: what policies know of running attempts.
     #[serde(default)]
     pub knowledge: Option<Knowledge>,
+    /// How a node is chosen among those on which a copy fits; `None`: [`default_placement`](crate::experiment::default_placement).
+    #[serde(default)]
+    pub placement: Option<Placement>,
     /// Error of estimated remaining times: σ of a log-normal factor of mean 1.
     #[serde(default)]
     pub noise: f64,

@@ -14,6 +14,7 @@ mod schema;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::names::check_shared_name;
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
@@ -67,6 +68,10 @@ pub struct Scenario {
     #[serde(default = "progress_of_a_tenth")]
     #[schemars(with = "String", regex(pattern = KNOWLEDGE))]
     pub knowledge: Knowledge,
+    /// How a node is chosen among those on which a copy fits. The default is `first` if all nodes have the same speed, and
+    /// `random` otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// Error of estimated remaining times: σ of a log-normal factor of mean 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 5))]

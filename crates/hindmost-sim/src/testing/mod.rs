@@ -17,6 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::NodeId;
 use hindmost_core::policy::Policy;
@@ -81,6 +82,7 @@ impl World {
             horizon: None,
             drain: true,
             knowledge: Knowledge::Oracle,
+            placement: Placement::First,
             noise: 0.0,
             correlation: 0.0,
             slow_from: 0.0,
@@ -112,6 +114,12 @@ impl World {
         };
         let nodes = capacities.iter().enumerate().map(node).collect();
         World::of(dimensions, nodes)
+    }
+
+    /// Sets how nodes for copies are chosen; without it, the first node by id is.
+    pub fn placement(mut self, placement: Placement) -> World {
+        self.setup.placement = placement;
+        self
     }
 
     /// Sets the nodes' speeds, in order.

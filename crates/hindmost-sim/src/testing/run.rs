@@ -192,8 +192,8 @@ impl Run {
     /// Returns the first difference between recorded and repeated decisions.
     pub fn verify_records(&self, records: Vec<Record>) -> Result<Verified, Difference> {
         let setup = &self.world.setup;
-        let cluster = Cluster::new(setup.dimensions.clone());
-        verify(Session::new(cluster, self.world.policy(&self.policy), estimator(setup.knowledge)), records)
+        let cluster = Cluster::new(setup.dimensions.clone()).with_placement(setup.placement, setup.seed);
+        verify(Session::new(cluster, self.world.policy(&self.policy), estimator(setup.knowledge)), false, records)
     }
 
     /// Returns the journal of the run.
@@ -205,7 +205,9 @@ impl Run {
             order: self.world.order.clone(),
             gamma: self.world.setup.gamma,
             knowledge: self.world.setup.knowledge,
-            placement: Placement::FirstFit,
+            placement: self.world.setup.placement,
+            placement_seed: Some(self.world.setup.seed).filter(|_| self.world.setup.placement == Placement::Random),
+            live: Some(false),
             queues: self.world.setup.queues.clone(),
         };
         let mut writer = JournalWriter::new(Vec::new(), &header).expect("writing to memory succeeds");

@@ -104,7 +104,7 @@ impl LiveLike {
     }
 
     fn session(&self, policy: Policy) -> Session {
-        let cluster = Cluster::new(self.dimensions()).with_placement(self.placement);
+        let cluster = Cluster::new(self.dimensions()).with_placement(self.placement, self.seed).visiting_by_id();
         Session::new(cluster, policy, estimator(self.knowledge))
     }
 
@@ -134,7 +134,7 @@ pub fn amounts(cpus: f64, gigabytes: f64) -> DemandByName {
 impl Ran {
     /// Checks that a policy makes the same decisions when the records are replayed.
     pub fn verify(&self, policy: Policy) -> Result<Verified, Difference> {
-        verify(self.world.session(policy), self.records.clone())
+        verify(self.world.session(policy), true, self.records.clone())
     }
 
     /// Returns the attempts that were started, with their nodes, in order, without replacements.
@@ -461,6 +461,11 @@ fn spec(number: usize, arrival: f64, weight: f64, phases: &[PhasePlan], nodes: u
     JobSpec { name, arrival, deadline: None, weight, queue: None, phases }
 }
 
+/// Draws a placement.
+pub fn any_placement() -> impl Strategy<Value = Placement> {
+    proptest::sample::select(vec![Placement::First, Placement::Random, Placement::Spread, Placement::Fastest])
+}
+
 prop_compose! {
     /// Draws a cluster with jobs and losses of nodes. `finished`: whether tasks may be finished before the run.
     pub fn any_live_like(finished: bool)(
@@ -475,7 +480,7 @@ prop_compose! {
         fails in proptest::sample::select(vec![0, 0, 3, 10]),
         learns in any::<bool>(),
         knowledge in proptest::sample::select(vec!["progress(0.1)", "age", "history", "oracle"]),
-        spread in any::<bool>(),
+        placement in any_placement(),
         seed in any::<u64>(),
     ) -> LiveLike {
         let count = if one_slot { machines } else { nodes.len() as u32 };
@@ -502,7 +507,7 @@ prop_compose! {
             fails,
             learns,
             knowledge: knowledge.parse().unwrap(),
-            placement: if spread { Placement::Spread } else { Placement::FirstFit },
+            placement,
             seed,
         }
     }

@@ -11,6 +11,7 @@ mod live_like;
 mod locality;
 mod losses;
 mod outages;
+mod placement;
 mod policy;
 mod properties;
 mod queues;

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 
 use crate::audit::{Limits, audit, audit_clones};
 use crate::experiments::{experiment, run_on};
+use crate::live_like::any_placement;
 
 /// Systems with other parameters than their defaults.
 const VARIANTS: [&str; 17] = [
@@ -125,9 +126,10 @@ prop_compose! {
         nodes in proptest::collection::vec((2..6u32, 3..9u32, 0.3..3.0f64), 1..9),
         jobs in proptest::collection::vec(any_job(), 1..9),
         slot in proptest::sample::select(vec![0.0, 0.0, 0.3, 1.0]),
+        placement in any_placement(),
         seed in any::<u64>(),
     ) -> World {
-        with_jobs(nodes_of(&nodes).slot(slot).seed(seed), &jobs)
+        with_jobs(nodes_of(&nodes).slot(slot).seed(seed).placement(placement), &jobs)
     }
 }
 
@@ -145,9 +147,11 @@ prop_compose! {
         slow_from in proptest::sample::select(vec![0.0, 0.0, 0.4]),
         gamma in proptest::sample::select(vec![0.0, 0.01, 1.0]),
         outages in any_outages(),
+        placement in any_placement(),
         seed in any::<u64>(),
     ) -> World {
         let world = if one_slot { World::machines(machines) } else { nodes_of(&nodes) };
+        let world = world.placement(placement);
         let world = world.slot(slot).knowledge(&knowledge).noise(noise).correlation(correlation).slow_from(slow_from);
         with_jobs(with_outages(world.gamma(gamma).seed(seed), &outages), &jobs)
     }

@@ -110,6 +110,7 @@ fn errors_name_the_mistake_and_the_valid_values() {
             &["\"prophet\" is not a kind of knowledge", "oracle"],
         ),
         ("knowledge = \"progress(0.2)\"", "knowledge = \"progress(1)\"", &["S in [0, 1)"]),
+        ("order = \"fair\"", "placement = \"fastet\"", &["fastet", "did you mean \"fastest\"?"]),
         ("memory = \"8GB\"", "memory = \"8\"", &["\"8\" is not a size", "\"48GB\""]),
         ("memory = \"8GB\"", "resources = { cpus = 400 }", &["entry 1", "resources: cpus has a key of its own"]),
         ("memory = \"8GB\"", "resources = { memory = 8 }", &["resources: memory has a key of its own", "with a unit"]),

@@ -39,10 +39,9 @@ impl<O: Order> EveryJob<O> {
         let phases = cluster.job(job).into_iter().flat_map(Job::phases);
         let open = (0..).zip(phases).filter(|(_, phase)| phase.is_open() && phase.pending() > 0);
         let found = open.into_iter().find_map(|(at, phase)| {
-            let nodes = (0..).map(hindmost_core::ids::NodeId).zip(cluster.nodes());
-            let (node, _) = nodes.into_iter().find(|(_, node)| phase.demand().fits(node.free()))?;
             let index = (0..).zip(phase.tasks()).find(|(_, task)| task.is_pending()).map(|(index, _)| index)?;
-            Some((TaskId { job, phase: at, index }, node))
+            let task = TaskId { job, phase: at, index };
+            Some((task, cluster.find_node(task, phase.demand(), |_, _| true)?))
         });
         found.is_some_and(|(task, node)| round.start(task, node))
     }

@@ -140,6 +140,7 @@ pub fn run(
 ) -> Outcome {
     let Some(first) = points.first() else { return Ok(()) };
     notes.extend(about_seeds(points));
+    notes.extend(about_placement(points));
     let threads = args.threads.map_or_else(
         || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         |number| number as usize,
@@ -190,6 +191,7 @@ pub fn run(
         scenario: first.experiment.name.clone(),
         seeds: all_seeds(points),
         knowledge: first.experiment.knowledge(),
+        placement: first.experiment.placement(),
         results: rows,
         cautions: cautions(&points.iter().map(|point| &point.experiment).collect::<Vec<_>>()),
         notes,
@@ -226,6 +228,21 @@ fn about_seeds(points: &[Point]) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Returns a note if points have different placements by default: where all nodes have the same speed, and where they do
+/// not.
+fn about_placement(points: &[Point]) -> Option<String> {
+    let (first, others) = points.split_first()?;
+    let differs = |point: &&Point| point.experiment.placement() != first.experiment.placement();
+    let is_swept = first.set.iter().any(|(key, _)| key == "placement");
+    let other = others.iter().find(differs).filter(|_| !is_swept)?.experiment.placement();
+    let where_ = |point: &Point| {
+        let set: Vec<String> = point.set.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        set.join(", ")
+    };
+    let all: Vec<String> = others.iter().filter(differs).map(where_).collect();
+    Some(format!("the placement is {other} at {}", all.join("; ")))
 }
 
 /// Returns the seeds of the point with the most seeds. Points differ in their seeds if the sweep changes `seeds`.

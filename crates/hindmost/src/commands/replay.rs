@@ -8,7 +8,7 @@ use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
 use hindmost_sim::driver::Setup;
-use hindmost_sim::experiment::{Experiment, Jobs};
+use hindmost_sim::experiment::{Experiment, Jobs, default_placement};
 use hindmost_sim::scenario::{ReplaySettings, ScenarioError};
 
 use crate::cli::ReplayArgs;
@@ -56,6 +56,8 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                 Some(count) => one.machines(count),
                 None => (one.dimensions.clone(), one.nodes.clone()),
             };
+            let by_default = || default_placement(nodes.iter().map(|kind| &kind.speed));
+            let placement = settings.placement.unwrap_or_else(by_default);
             let experiment = Experiment {
                 name: one.name.clone(),
                 dimensions: dimensions.clone(),
@@ -73,6 +75,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                     horizon: None,
                     drain: true,
                     knowledge,
+                    placement,
                     noise: settings.noise,
                     correlation: 0.0,
                     slow_from: 0.0,

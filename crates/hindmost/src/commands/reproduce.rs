@@ -103,7 +103,8 @@ fn with_selection(mut paper: Paper, args: &ReproduceArgs) -> Result<(Paper, Sele
     let mut readings = Vec::with_capacity(args.readings.len());
     for reading in &args.readings {
         let file = Path::new(reading);
-        let is_file = paper.reading(reading).is_none() && (file.is_file() || file.extension().is_some_and(|it| it == "toml"));
+        let is_file =
+            paper.reading(reading).is_none() && (file.is_file() || file.extension().is_some_and(|it| it == "toml"));
         readings.push(if is_file { paper.add_reading(file)? } else { reading.clone() });
     }
     let selection = Selection {

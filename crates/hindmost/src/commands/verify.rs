@@ -35,7 +35,7 @@ fn verify(mut records: JournalRecords<'_>) -> Outcome<Verification> {
              that wrote it"
         ))
     })?;
-    let mut verifier = Verifier::new(&mut session);
+    let mut verifier = Verifier::new(&mut session, header.is_live());
     let mut difference = None;
     // Read to the end even after a difference, so that an unreadable line is always reported.
     while let Some(record) = records.next() {

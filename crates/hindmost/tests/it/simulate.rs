@@ -45,7 +45,7 @@ fn json_has_the_documented_keys_in_order() {
     let document = printed(&["--json", "--policy", "none,sca(max_copies=4)"]);
     let value: serde_json::Value = serde_json::from_str(&document).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(",");
-    assert!(keys(&value).starts_with("scenario,seeds,knowledge,results,cautions"), "{}", keys(&value));
+    assert!(keys(&value).starts_with("scenario,seeds,knowledge,placement,results,cautions"), "{}", keys(&value));
     let result = &value["results"][1];
     assert_eq!(result["policy"], "sca(max_copies=4)");
     assert_eq!(
@@ -168,6 +168,56 @@ fn seeds_count_up_from_the_first() {
     let value: serde_json::Value =
         serde_json::from_str(&printed(&["--json", "--policy", "none", "--seed", "7", "--seeds", "2"])).unwrap();
     assert_eq!(value["seeds"], serde_json::json!([7, 8]));
+}
+
+/// A scenario with nodes of two speeds.
+const UNEQUAL: &str = r#"
+horizon = 30.0
+[[cluster.nodes]]
+count = 2
+cpus = 4
+speed = 0.5
+[[cluster.nodes]]
+count = 2
+cpus = 4
+speed = 2.0
+[workload]
+arrival = { poisson = { rate = 0.3 } }
+tasks = 4
+duration = 2.0
+[[policy]]
+name = "none"
+"#;
+
+#[test]
+fn every_result_states_the_placement() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("unequal.toml").to_string_lossy().into_owned();
+    std::fs::write(&scenario, UNEQUAL).unwrap();
+    let simulate = |more: &[&str]| {
+        let ran = run(&[&["simulate", &scenario][..], more].concat());
+        (ran.code, ran.stdout, ran.stderr)
+    };
+    let heading = |more: &[&str]| simulate(more).1.lines().next().unwrap_or_default().to_owned();
+    // Nodes of unequal speed are taken at random by default, nodes of equal speed in order.
+    assert!(heading(&[]).ends_with(", placement random"), "{}", heading(&[]));
+    assert!(heading(&["--set", "cluster.nodes.0.speed=2"]).ends_with(", placement first"));
+    assert!(heading(&["--set", "placement=fastest"]).ends_with(", placement fastest"));
+    assert!(heading(&["--sweep", "placement=first,spread"]).ends_with(", placement swept"));
+    let swept = simulate(&["--sweep", "cluster.nodes.0.speed=2,0.5"]).1.replace('\n', " ");
+    assert!(swept.contains("The placement is random at cluster.nodes.0.speed = 0.5"), "{swept}");
+    let out = folder.path().join("out");
+    let (code, printed, errors) = simulate(&["--json", "--out", &out.to_string_lossy()]);
+    assert_eq!(code, Some(0), "{errors}");
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    for document in [&printed, &read("summary.json")] {
+        assert_eq!(serde_json::from_str::<serde_json::Value>(document).unwrap()["placement"], "random");
+    }
+    assert!(read("scenario.toml").contains("placement = \"random\""));
+    assert!(read("report.html").contains("random: a copy gets a random one of the nodes"), "{}", read("report.html"));
+    let (code, _, message) = simulate(&["--set", "placement=fastet"]);
+    assert_eq!(code, Some(2), "{message}");
+    assert!(message.contains("did you mean \"fastest\"?"), "{message}");
 }
 
 #[test]

@@ -12,12 +12,17 @@
 //! a given number of copies. If clones may start only after originals have been tried on every node, clones have sweeps
 //! of their own.
 //!
+//! The cluster's placement is the order in which a sweep visits nodes (`visit.rs`). Among equally good pairs of task and
+//! node, it is the order in which nodes are preferred: a node is preferred to others of the same capacity and free
+//! resources if it comes before them.
+//!
 //! If all tasks of a phase already have a copy on a node, the phase still counts as a candidate for a clone there until
 //! it is chosen and none of its tasks can start. Until then, later phases of the same job are not considered.
 
 mod node_kinds;
 mod pairs;
 mod serving;
+mod visit;
 mod withheld;
 
 use std::collections::BTreeSet;
@@ -30,6 +35,7 @@ use hindmost_core::resources::Resources;
 
 use self::node_kinds::NodeKinds;
 use self::serving::Serving;
+use self::visit::Visit;
 use self::withheld::{Awaits, Withheld};
 use crate::cloning::clone_pool::ClonePool;
 use crate::placement::candidates_by_level::{Alignment, Candidate, JobPhase, Levels};
@@ -257,15 +263,15 @@ impl ByNode {
         }
     }
 
-    /// Visits the nodes of a sweep and does the stages on each.
+    /// Visits the nodes of a sweep, in the order of the cluster's placement, and does the stages on each.
     fn sweep(&mut self, at: usize, round: &mut Round<'_>) {
         let mut fresh = Fresh::default();
         self.sweeps[at].take_fresh(&mut fresh);
         // Demands that become startable during a sweep are tried on the nodes that follow, and then on all nodes.
         while !(self.sweeps[at].grown.is_empty() && fresh.is_empty()) {
             let mut added = Fresh::default();
-            let mut from = NodeId(0);
-            while let Some(node) = next_node(from, &self.sweeps[at].grown, &mut fresh, round.cluster()) {
+            let mut visit = Visit::begin(&self.sweeps[at].grown, &fresh, round.cluster());
+            while let Some(node) = visit.next(&self.sweeps[at].grown, &mut fresh, round.cluster()) {
                 if self.has_nothing(at, round.cluster()) {
                     break;
                 }
@@ -276,8 +282,6 @@ impl ByNode {
                 self.sweeps[at].take_fresh(&mut here);
                 added.add_all(&here);
                 fresh.append(&mut here);
-                let Some(next) = node.0.checked_add(1) else { break };
-                from = NodeId(next);
             }
             self.sweeps[at].grown.clear();
             fresh = added;
@@ -394,12 +398,6 @@ fn is_outdated(stage: Stage, task: TaskId, cluster: &Cluster) -> bool {
         Stage::Originals(_) => true,
         Stage::Clones { .. } => false,
     }
-}
-
-/// Returns the first node whose id is at least `from` and that is in `grown` or on which one of the `fresh` demands fits.
-fn next_node(from: NodeId, grown: &IdSet, fresh: &mut Fresh, cluster: &Cluster) -> Option<NodeId> {
-    let grown = if grown.is_empty() { None } else { grown.next(from.0).map(NodeId) };
-    fresh.next_node(from, cluster).into_iter().chain(grown).min()
 }
 
 impl Sweep {

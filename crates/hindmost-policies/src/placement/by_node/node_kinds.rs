@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use hindmost_core::cluster::{Cluster, Node};
+use hindmost_core::cluster::{Cluster, Node, Placement};
 use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::NodeId;
 use hindmost_core::resources::Resources;
@@ -16,9 +16,33 @@ pub(crate) struct Kind {
     capacity: Resources,
     /// The free resources of each node.
     pub(crate) free: Resources,
-    nodes: BTreeSet<NodeId>,
-    /// The node with the smallest id.
-    pub(crate) first: Option<NodeId>,
+    /// The places of the nodes ([`Cluster::place_of`]), with their ids.
+    nodes: BTreeSet<(u32, NodeId)>,
+    /// The node that is preferred.
+    pub(crate) first: Option<Turn>,
+}
+
+impl Kind {
+    /// Returns the first node from the place `start` on; the first place follows the last.
+    fn first_from(&self, start: u32) -> Option<Turn> {
+        let later = self.nodes.range((start, NodeId(0))..).next();
+        later.or_else(|| self.nodes.first()).map(|(place, node)| Turn::new(*place, *node, start))
+    }
+}
+
+/// When a node's turn is: the node with the smallest turn is preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn {
+    /// True if the node's place is before the place at which the turns begin.
+    is_late: bool,
+    place: u32,
+    pub(crate) node: NodeId,
+}
+
+impl Turn {
+    fn new(place: u32, node: NodeId, start: u32) -> Turn {
+        Turn { is_late: place < start, place, node }
+    }
 }
 
 /// The kinds of all nodes. Kinds are numbered; the number of an empty kind is not reused before the next call of
@@ -36,6 +60,10 @@ pub(crate) struct NodeKinds {
     emptied: Vec<usize>,
     /// Numbers that may be reused for new kinds.
     unused: Vec<usize>,
+    /// The place at which the turns begin.
+    start: u32,
+    /// The value of [`Cluster::node_changes`] for which places are valid.
+    as_of: u64,
 }
 
 impl NodeKinds {
@@ -48,7 +76,7 @@ impl NodeKinds {
     pub(crate) fn refresh(&mut self, cluster: &Cluster) {
         let mut next = self.changed.next(0);
         while let Some(node) = next {
-            self.put(NodeId(node), cluster.node(NodeId(node)));
+            self.put(NodeId(node), cluster.node(NodeId(node)), cluster);
             next = self.changed.next(node + 1);
         }
         self.changed.clear();
@@ -60,9 +88,27 @@ impl NodeKinds {
         }
     }
 
+    /// Begins the turns at the cluster's first place. If the places of nodes have changed, the next refresh groups all nodes
+    /// again.
+    pub(crate) fn begin_turns(&mut self, cluster: &Cluster) {
+        if matches!(cluster.placement(), Placement::First | Placement::Spread) {
+            return;
+        }
+        if self.as_of != cluster.node_changes() {
+            *self = NodeKinds { as_of: cluster.node_changes(), ..NodeKinds::default() };
+            (0..cluster.nodes().len() as u32).for_each(|node| _ = self.changed.insert(node));
+        }
+        let start = cluster.first_place();
+        if self.start != start {
+            self.start = start;
+            self.kinds.iter_mut().for_each(|kind| kind.first = kind.first_from(start));
+        }
+    }
+
     /// Updates the kind of a node. If `node` is `None` or down, it has no kind from now on. Returns the number of the
     /// node's kind if the kind had no node before.
-    pub(crate) fn put(&mut self, id: NodeId, node: Option<&Node>) -> Option<usize> {
+    pub(crate) fn put(&mut self, id: NodeId, node: Option<&Node>, cluster: &Cluster) -> Option<usize> {
+        let place = cluster.place_of(id);
         let at = id.0 as usize;
         if at >= self.of.len() {
             self.of.resize(at + 1, None);
@@ -73,8 +119,8 @@ impl NodeKinds {
             if found == Some((kind.capacity, kind.free)) {
                 return None;
             }
-            kind.nodes.remove(&id);
-            kind.first = kind.nodes.first().copied();
+            kind.nodes.remove(&(place, id));
+            kind.first = kind.first_from(self.start);
             if kind.first.is_none() {
                 self.emptied.push(before);
             }
@@ -83,8 +129,9 @@ impl NodeKinds {
         let number = self.number(found?);
         self.of[at] = Some(number);
         let kind = &mut self.kinds[number];
-        kind.nodes.insert(id);
-        let before = kind.first.replace(kind.first.map_or(id, |first| first.min(id)));
+        kind.nodes.insert((place, id));
+        let turn = Turn::new(place, id, self.start);
+        let before = kind.first.replace(kind.first.map_or(turn, |first| first.min(turn)));
         before.is_none().then_some(number)
     }
 
@@ -100,6 +147,11 @@ impl NodeKinds {
             kinds.push(kind);
             kinds.len() - 1
         })
+    }
+
+    /// Returns when a node's turn is.
+    pub(crate) fn turn_of(&self, node: NodeId, cluster: &Cluster) -> Turn {
+        Turn::new(cluster.place_of(node), node, self.start)
     }
 
     /// Returns a kind by its number.

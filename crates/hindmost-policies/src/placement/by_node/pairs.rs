@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hindmost_core::ids::NodeId;
 use hindmost_core::resources::Resources;
 
-use super::node_kinds::NodeKinds;
+use super::node_kinds::{NodeKinds, Turn};
 use super::{ByNode, Start};
 use crate::placement::candidates_by_level::JobPhase;
 use crate::placement::newly_startable::Fresh;
@@ -26,14 +26,15 @@ struct Place {
     kind: usize,
 }
 
-/// A pair of task and node. The greatest pair is the best; ties go to the first job, phase and node.
+/// A pair of task and node. The greatest pair is the best; ties go to the first job and phase, and then to the node that
+/// the cluster's placement prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     level: Reverse<u64>,
     /// The score, as an integer that sorts as the float does.
     score: u64,
     phase: Reverse<JobPhase>,
-    node: Reverse<NodeId>,
+    node: Reverse<Turn>,
 }
 
 /// The kinds of nodes on which one demand fits. A kind that has lost all its nodes is removed only when it comes first.
@@ -58,6 +59,7 @@ struct Pairs {
 impl ByNode {
     /// As `sweep`, but each start is that of the best pair of task and node in the cluster.
     pub(crate) fn sweep_by_pairs(&mut self, at: usize, round: &mut Round<'_>) {
+        self.node_kinds.begin_turns(round.cluster());
         loop {
             self.node_kinds.refresh(round.cluster());
             let mut fresh = Fresh::default();
@@ -87,7 +89,8 @@ impl ByNode {
             };
             pairs.set(number, places);
         }
-        while let Some(Pair { phase: Reverse(phase), node: Reverse(id), .. }) = self.best_pair(&mut pairs, round) {
+        while let Some(Pair { phase: Reverse(phase), node: Reverse(turn), .. }) = self.best_pair(&mut pairs, round) {
+            let id = turn.node;
             match self.start_of(serving, phase, id, round) {
                 Start::Made | Start::Withheld => {}
                 Start::Nothing => pairs.odd.entry(id).or_default().push(phase),
@@ -96,7 +99,7 @@ impl ByNode {
             if is_odd {
                 self.node_kinds.changed(id);
             }
-            let became = self.node_kinds.put(id, round.cluster().node(id).filter(|_| !is_odd));
+            let became = self.node_kinds.put(id, round.cluster().node(id).filter(|_| !is_odd), round.cluster());
             if let Some(kind) = became {
                 for (number, demand) in self.levels_of(serving).demands() {
                     if let Some(place) = self.place_on(demand, kind, round) {
@@ -115,7 +118,7 @@ impl ByNode {
     fn place_on(&self, demand: &Resources, kind: usize, round: &Round<'_>) -> Option<Place> {
         let found = self.node_kinds.kind(kind);
         let first = found.first.filter(|_| demand.fits(&found.free))?;
-        let node = round.cluster().node(first)?;
+        let node = round.cluster().node(first.node)?;
         let alignment = self.fit.alignment(node, round.cluster().dimensions().names().len());
         Some(Place { aligned: Reverse(ordered(alignment.of(demand))), kind })
     }
@@ -141,6 +144,7 @@ impl ByNode {
     /// Returns the best pair with this node, without the phases in `passed`.
     fn pair_on(&self, serving: (usize, usize), id: NodeId, passed: &[JobPhase], round: &Round<'_>) -> Option<Pair> {
         let node = round.cluster().node(id)?;
+        let turn = self.node_kinds.turn_of(id, round.cluster());
         let levels = self.levels_of(serving);
         let alignment = self.fit.alignment(node, round.cluster().dimensions().names().len());
         let weight = self.fit.penalty_weight();
@@ -148,7 +152,7 @@ impl ByNode {
         loop {
             let next = levels.next_level(level, node.free())?;
             if let Some((score, phase)) = levels.best(next, node.free(), &alignment, weight, passed) {
-                let (level, phase, node) = (Reverse(next), Reverse(phase), Reverse(id));
+                let (level, phase, node) = (Reverse(next), Reverse(phase), Reverse(turn));
                 return Some(Pair { level, score: ordered(score), phase, node });
             }
             level = Some(next);
@@ -173,25 +177,25 @@ impl Pairs {
 }
 
 impl Places {
-    /// Returns the highest alignment of the demand with any node, and the first node that has it.
-    fn best(&mut self, kinds: &NodeKinds) -> Option<(f64, NodeId)> {
+    /// Returns the highest alignment of the demand with any node, and the preferred one of the nodes that have it.
+    fn best(&mut self, kinds: &NodeKinds) -> Option<(f64, Turn)> {
         if let Some(Place { aligned: Reverse(aligned), kind }) = self.first
-            && let Some(node) = kinds.kind(kind).first
+            && let Some(first) = kinds.kind(kind).first
         {
-            return Some((unordered(aligned), node));
+            return Some((unordered(aligned), first));
         }
         loop {
             let best = *self.sorted.first()?;
-            let Some(mut node) = kinds.kind(best.kind).first else {
+            let Some(mut first) = kinds.kind(best.kind).first else {
                 self.sorted.remove(&best);
                 continue;
             };
             let mut others = self.sorted.iter().skip(1).take_while(|other| other.aligned == best.aligned).peekable();
             self.first = Some(best).filter(|_| others.peek().is_none());
             for other in others {
-                node = kinds.kind(other.kind).first.map_or(node, |first| first.min(node));
+                first = kinds.kind(other.kind).first.map_or(first, |turn| turn.min(first));
             }
-            return Some((unordered(best.aligned.0), node));
+            return Some((unordered(best.aligned.0), first));
         }
     }
 }

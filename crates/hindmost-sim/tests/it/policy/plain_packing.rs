@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use hindmost_core::cluster::{Cluster, Job, Task};
+use hindmost_core::cluster::{Cluster, Job, Node, Task};
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::policy::order::Order;
 use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
@@ -37,30 +37,33 @@ pub struct PlainPairs {
 }
 
 impl PlainPairs {
-    fn best(&self, cluster: &Cluster) -> Option<(TaskId, NodeId)> {
+    /// Returns the best pair. Ties go to the first task and to the first of `nodes`.
+    fn best(&self, nodes: &[NodeId], cluster: &Cluster) -> Option<(TaskId, NodeId)> {
         let mut pairs = Vec::new();
         for job in cluster.jobs().filter(|job| job.finished().is_none()) {
             let key = self.order.key(job, cluster);
             for (phase, found) in (0..).zip(job.phases()).filter(|(_, phase)| phase.is_open() && phase.pending() > 0) {
                 let first = found.tasks().iter().position(Task::is_pending)?;
                 let task = TaskId { job: job.id(), phase, index: first as u32 };
-                for (node, there) in (0..).map(NodeId).zip(cluster.nodes()) {
-                    if found.demand().fits(there.free()) {
-                        let score = (self.score)(job, found.demand(), key, cluster, node);
+                for (turn, node) in nodes.iter().enumerate() {
+                    if found.demand().fits(cluster.node(*node)?.free()) {
+                        let score = (self.score)(job, found.demand(), key, cluster, *node);
                         let finished = found.tasks().iter().filter(|task| task.is_finished()).count() as f64;
                         let is_last_part = finished / found.tasks().len() as f64 >= self.barrier - 1e-9;
-                        pairs.push((!(self.barrier < 1.0 && is_last_part), Reverse(bits(score)), task, node));
+                        let after_barrier = !(self.barrier < 1.0 && is_last_part);
+                        pairs.push((after_barrier, Reverse(bits(score)), task, turn, *node));
                     }
                 }
             }
         }
-        pairs.into_iter().min().map(|(_, _, task, node)| (task, node))
+        pairs.into_iter().min().map(|(_, _, task, _, node)| (task, node))
     }
 }
 
 impl Pass for PlainPairs {
     fn decide(&mut self, round: &mut Round<'_>) {
-        while let Some((task, node)) = self.best(round.cluster()) {
+        let nodes = by_place(round.cluster());
+        while let Some((task, node)) = self.best(&nodes, round.cluster()) {
             assert!(round.start(task, node));
         }
     }
@@ -120,7 +123,7 @@ impl Plain {
     fn sweep(&self, copies: Option<u32>, round: &mut Round<'_>) {
         loop {
             let mut any = false;
-            for node in (0..round.cluster().nodes().len() as u32).map(NodeId) {
+            for node in visited(round.cluster()) {
                 let mut passed = Vec::new();
                 while let Some(task) = self.best(copies, node, round.cluster(), &mut passed) {
                     assert!(round.start(task, node));
@@ -132,6 +135,23 @@ impl Plain {
             }
         }
     }
+}
+
+/// Returns the nodes in the order of their places, from the cluster's first place on.
+fn by_place(cluster: &Cluster) -> Vec<NodeId> {
+    let count = cluster.nodes().len() as u32;
+    let places = (0..count).map(|turn| (cluster.first_place() + turn) % count);
+    places.filter_map(|place| cluster.node_at(place)).collect()
+}
+
+/// Returns the nodes in the order in which a sweep visits them.
+fn visited(cluster: &Cluster) -> Vec<NodeId> {
+    let mut nodes = by_place(cluster);
+    if cluster.visits_freest_first() {
+        let share = |node: &NodeId| cluster.node(*node).map_or(0.0, Node::free_share);
+        nodes.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    }
+    nodes
 }
 
 /// Converts a number to an integer that sorts in the same way.

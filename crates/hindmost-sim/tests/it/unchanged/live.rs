@@ -46,7 +46,7 @@ pub fn worlds() -> Vec<(&'static str, LiveLike)> {
         fails: 10,
         learns: true,
         knowledge: "progress(0.1)".parse().expect("a progress model"),
-        placement: Placement::FirstFit,
+        placement: Placement::First,
         seed: 1,
     };
     let nodes = vec![(4, 8, 1.0), (4, 8, 0.4), (2, 6, 1.0), (2, 4, 2.0), (6, 6, 1.0), (2, 4, 1.0)];

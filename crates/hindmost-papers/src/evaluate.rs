@@ -5,7 +5,7 @@ use hindmost_math::statistics::mean;
 
 use crate::data::{ClaimSpec, Measure, Paper, PaperError, PartSpec, ReadingSpec, SweepSpec, WorldSpec};
 use crate::formulas;
-use crate::metric::Metric;
+use crate::metric::{Metric, Quantity};
 use crate::runs::{Place, RunId, Runs, Seeds, chain};
 
 /// Evaluates claims with the results of runs. In the first pass of [`Runs`] the numbers are NaN.
@@ -267,6 +267,9 @@ impl<'p> Evaluator<'p, '_> {
                 (Metric::Quantile(quantity, share, None), Some(at)) => (quantity, at, share),
                 _ => continue,
             };
+            if !matches!(quantity, Quantity::Flowtime | Quantity::RunningTime | Quantity::Resource) {
+                continue;
+            }
             let (Some(label), Some(world)) = (&part.policy, part.world.as_deref().and_then(|it| self.paper.world(it)))
             else {
                 continue;

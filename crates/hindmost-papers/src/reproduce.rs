@@ -1,6 +1,6 @@
 //! Makes the reproduction of a paper: plans, simulates, judges and summarises.
 
-use hindmost_core::reproduction::{Claim, Coverage, Figure, Reproduction, Status, Verdict};
+use hindmost_core::reproduction::{Claim, Coverage, CurvePoint, Figure, Reproduction, Status, Verdict};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_sim::experiment::Execution;
 
@@ -240,10 +240,19 @@ fn figures<'p>(paper: &'p Paper, runs: &mut Runs<'p>, chosen: &Chosen<'p>) -> Re
     let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
     let mut made = Vec::with_capacity(chosen.figures.len());
     for (spec, claims) in &chosen.figures {
-        let (mut judged, mut points, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut judged, mut points, mut tables) = (Vec::new(), Vec::<CurvePoint>::new(), Vec::new());
         for claim in claims {
             judged.push(evaluator.claim(claim)?);
-            points.extend(evaluator.points(claim)?);
+            for point in evaluator.points(claim)? {
+                // Claims of several parts repeat points that the paper states in other claims.
+                let known = |one: &CurvePoint| {
+                    (&one.curve, &one.quantity, one.at, one.share)
+                        == (&point.curve, &point.quantity, point.at, point.share)
+                };
+                if !points.iter().any(known) {
+                    points.push(point);
+                }
+            }
         }
         for table in &spec.table {
             tables.push(evaluator.table(table)?);

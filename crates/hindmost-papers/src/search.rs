@@ -17,7 +17,13 @@ fn simulated(claims: &[Claim]) -> impl Iterator<Item = &Claim> + Clone {
     claims.iter().filter(|claim| claim.status == Status::Simulated)
 }
 
-/// Counts the simulated claims that hold under a reading, and those that were measured.
+/// Returns the simulated claims that were measured under every one of the readings. Only these are counted, because
+/// numbers of claims can be compared only if the claims are the same.
+fn common<'a>(claims: &'a [Claim], names: &[&str]) -> Vec<&'a Claim> {
+    simulated(claims).filter(|claim| names.iter().all(|name| claim.holds_under(name).is_some())).collect()
+}
+
+/// Counts the claims that hold under a reading, and those that were measured.
 fn count<'a>(claims: impl Iterator<Item = &'a Claim>, reading: &str) -> (usize, usize) {
     let measured = claims.filter_map(|claim| claim.holds_under(reading));
     measured.fold((0, 0), |(holds, of), one| (holds + usize::from(one), of + 1))
@@ -60,9 +66,11 @@ fn same(claims: &[Claim], reading: &str, other: &str) -> bool {
 
 /// Describes the readings: how many claims hold under each, and which of them change nothing.
 pub fn readings(claims: &[Claim], specs: &[&ReadingSpec]) -> Vec<Reading> {
+    let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    let counted = common(claims, &names);
     let mut made: Vec<Reading> = Vec::with_capacity(specs.len());
     for spec in specs {
-        let (holds, of) = count(simulated(claims), &spec.name);
+        let (holds, of) = count(counted.iter().copied(), &spec.name);
         let same_as = made
             .iter()
             .find(|known| known.same_as.is_none() && same(claims, &spec.name, &known.name))
@@ -85,21 +93,22 @@ pub fn search(claims: &[Claim], readings: &[Reading]) -> Option<Search> {
     if readings.len() < 2 {
         return None;
     }
-    let most = readings.iter().map(|reading| reading.of).max()?;
-    // Readings under which fewer claims were measured cannot be compared. Among equals the first one is taken.
+    let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
+    let counted = common(claims, &names);
+    // Among equals the first one is taken.
     let mut best = readings.first()?;
-    for reading in readings.iter().filter(|reading| 2 * reading.of >= most) {
+    for reading in readings {
         if reading.holds > best.holds {
             best = reading;
         }
     }
-    let (by_chance, by_chance_p95) = by_chance(claims, readings);
+    let (by_chance, by_chance_p95) = by_chance(&counted, readings);
     let closest = readings
         .iter()
         .filter_map(|reading| Some((reading, reading.baseline_error?)))
         .min_by(|one, other| one.1.total_cmp(&other.1));
     let calibrated = closest.map(|(reading, error)| {
-        let own = simulated(claims).filter(|claim| !claim.of_baseline);
+        let own = counted.iter().copied().filter(|claim| !claim.of_baseline);
         let (holds, of) = count(own, &reading.name);
         let numbers = baseline_error(claims, &reading.name).map_or(0, |(_, numbers)| numbers);
         Calibrated { reading: reading.name.clone(), error, numbers, holds, of }
@@ -119,11 +128,10 @@ pub fn search(claims: &[Claim], readings: &[Reading]) -> Option<Search> {
 /// Returns the mean and the 95th percentile of the number of claims that hold under the best reading if each claim holds
 /// under as many readings as it does, but under readings drawn at random, independently of the other claims. Readings
 /// with the same results as another one are left out.
-fn by_chance(claims: &[Claim], readings: &[Reading]) -> (f64, f64) {
+fn by_chance(claims: &[&Claim], readings: &[Reading]) -> (f64, f64) {
     let distinct: Vec<&Reading> = readings.iter().filter(|reading| reading.same_as.is_none()).collect();
-    let columns: Vec<Vec<Option<bool>>> = simulated(claims)
-        .map(|claim| distinct.iter().map(|reading| claim.holds_under(&reading.name)).collect())
-        .collect();
+    let columns: Vec<Vec<Option<bool>>> =
+        claims.iter().map(|claim| distinct.iter().map(|reading| claim.holds_under(&reading.name)).collect()).collect();
     let mut largest = Vec::with_capacity(ASSIGNMENTS as usize);
     for assignment in 0..ASSIGNMENTS {
         let mut holds = vec![0u32; distinct.len()];

@@ -87,9 +87,9 @@ pub struct Reading {
     /// The reading that has exactly the same results; `None` if this reading changes something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    /// Number of simulated claims that hold under this reading.
+    /// Number of simulated claims that hold under this reading. Only claims that were measured under every reading count.
     pub holds: usize,
-    /// Number of simulated claims that were measured under this reading.
+    /// Number of simulated claims that were measured under every reading.
     pub of: usize,
     /// How far the published numbers of the paper's *baseline* are from the measured ones: the mean over these claims
     /// of the difference, divided by the difference that the claim's rule allows; 0 is exact. `None` if the paper
@@ -110,7 +110,7 @@ pub struct Search {
     pub best: String,
     /// Number of simulated claims that hold under the best joint reading.
     pub holds: usize,
-    /// Number of simulated claims that were measured under the best joint reading.
+    /// Number of simulated claims that were measured under every reading.
     pub of: usize,
     /// Number of claims that would hold under the best of so many readings if each claim held under as many readings
     /// as it does, but under readings chosen at random: the mean. If `holds` is not larger, searching explains the

@@ -1,8 +1,8 @@
 //! Values and tables that follow from formulas, without a scenario of simulated jobs. Claims and tables refer to them by
 //! name.
 
-mod xu2015;
 mod dollymp2022;
+mod xu2015;
 
 use hindmost_core::reproduction::{DataTable, Measured};
 use hindmost_math::suggest::did_you_mean;
@@ -31,9 +31,10 @@ fn tables() -> impl Iterator<Item = &'static (&'static str, Table)> + Clone {
 /// # Errors
 /// If there is none; the error names a similar one.
 pub fn value(name: &str) -> Result<Value, String> {
-    values().find(|(known, _)| *known == name).map(|(_, value)| *value).ok_or_else(|| {
-        format!("there is no formula {name:?}{}", did_you_mean(name, values().map(|(known, _)| *known)))
-    })
+    values()
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| format!("there is no formula {name:?}{}", did_you_mean(name, values().map(|(known, _)| *known))))
 }
 
 /// Returns the table with this name.
@@ -41,7 +42,8 @@ pub fn value(name: &str) -> Result<Value, String> {
 /// # Errors
 /// If there is none; the error names a similar one.
 pub fn table(name: &str) -> Result<Table, String> {
-    tables().find(|(known, _)| *known == name).map(|(_, table)| *table).ok_or_else(|| {
-        format!("there is no table {name:?}{}", did_you_mean(name, tables().map(|(known, _)| *known)))
-    })
+    tables()
+        .find(|(known, _)| *known == name)
+        .map(|(_, table)| *table)
+        .ok_or_else(|| format!("there is no table {name:?}{}", did_you_mean(name, tables().map(|(known, _)| *known))))
 }

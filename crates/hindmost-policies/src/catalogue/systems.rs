@@ -109,6 +109,9 @@ pub static SYSTEMS: &[SystemEntry] = &[
         source: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",
         order: None,
         build: &system_of(|mantri: MantriParameters, policy| match mantri.rule {
+            Statement::Xu2015 if mantri.originals_first => {
+                policy.originals(Which::Any).pass(Speculation::by(MantriRule::new(mantri)))
+            }
             Statement::Xu2015 => policy.pass(Speculation::by(MantriRule::new(mantri))).originals(Which::Any),
             Statement::Osdi2010 => {
                 let policy = policy.pass(Speculation::by(OsdiRule::new(mantri, true))).originals(Which::Any);

@@ -59,6 +59,8 @@ crate::parameters! {
         pub max_restarts: u32 = 3, in 0..=1000;
         /// false: stragglers are only restarted, never duplicated
         pub backups: bool = true;
+        /// xu2015 only: backups start after originals and use only what these leave free
+        pub originals_first: bool = false;
         /// xu2015: a backup if P(t_rem > 2 t_new) > delta, as Xu & Lau 2015 state the rule; osdi2010: the rule of
         /// Mantri's own paper, with kill-restart and up to copies + 1 copies of a task
         pub rule: Statement = Statement::Xu2015;

@@ -9,8 +9,7 @@ fn percentiles_and_ratios_have_intervals() {
     compared.results[1].flowtime.quantile_ci95.p95 = Some([18.2, 19.52]);
     let page = comparison(&compared, &[]);
     sound(&page);
-    for part in ["19.00 (18.20 to 19.52)", "In brackets: their 95% intervals.", "resamples seeds", "0.460 to 0.560"]
-    {
+    for part in ["19.00 (18.20 to 19.52)", "In brackets: their 95% intervals.", "resamples seeds", "0.460 to 0.560"] {
         assert!(page.contains(part), "{part}");
     }
     // The interval in the sentence with the main result is that of the bootstrap.

@@ -51,6 +51,20 @@ fn backups_come_before_originals_longest_first() {
 }
 
 #[test]
+fn originals_first_leaves_backups_what_is_free() {
+    // The world of the test before. The machine that is free from 1 on runs the original of task 3 until 2, then the
+    // backup of task 1.
+    let run = World::machines(3)
+        .order("fifo")
+        .job("a")
+        .tasks([[6.0, 9.0], [7.0, 9.0], [1.0, 9.0], [1.0, 9.0]])
+        .tail(QUARTER_AT_ONE)
+        .run("mantri(originals_first=true)");
+    assert_eq!(run.starts("a"), [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(run.backups("a"), [(1, 2.0)]);
+}
+
+#[test]
 fn kill_restart_replaces_if_no_machine_is_free() {
     let world = World::machines(1).job("a").tasks([[9.0, 8.0, 1.5, 1.0]]).tail(QUARTER_AT_ONE);
     assert_eq!(world.run("mantri").job("a").finish, 9.0);

@@ -173,7 +173,9 @@ impl<'a> Runs<'a> {
             }
         }
         let mut spec = self.paper.policy(label).map_or_else(|| label.to_owned(), |policy| policy.spec.clone());
-        let chain = chain(self.paper, reading);
+        // A combined reading may include readings of other worlds.
+        let in_world = |part: &&ReadingSpec| part.worlds.is_empty() || part.worlds.contains(&world.name);
+        let chain: Vec<&ReadingSpec> = chain(self.paper, reading).into_iter().filter(in_world).collect();
         for part in &chain {
             add(&mut set, &part.set);
         }

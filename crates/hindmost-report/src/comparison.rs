@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn headings_show_the_number_of_jobs_of_each_point() {
         let heading = |results| {
-            let text = text(&compared(results), 120);
+            let text = text(&compared(results), 140);
             let point = text.lines().find(|line| line.contains(" = ")).unwrap_or("").to_owned();
             (text.lines().next().unwrap_or("").to_owned(), point)
         };

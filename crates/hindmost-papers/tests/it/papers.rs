@@ -25,7 +25,12 @@ fn every_claim_has_values_and_a_rule() {
             let runs = claim.status != Status::NotRun;
             assert_eq!(runs, !claim.readings.is_empty(), "{}", claim.id);
             let parts = std::iter::once(&claim.readings).chain(claim.also.iter().map(|part| &part.readings));
-            assert!(parts.flatten().all(|one| one.mean.is_some() || claim.status == Status::Formula), "{}", claim.id);
+            // A sweep of the short version has few of the values that claims name, and few jobs; then there is no value.
+            let sweeps = paper.claim.iter().find(|spec| spec.id == claim.id).is_some_and(|spec| {
+                spec.part.iter().any(|part| part.policy.as_deref().is_some_and(|policy| policy.contains(':')))
+            });
+            let may_lack = sweeps || claim.status == Status::Formula;
+            assert!(parts.flatten().all(|one| one.mean.is_some() || may_lack), "{}", claim.id);
             assert!(!claim.also.iter().any(|part| part.readings.is_empty()), "{}", claim.id);
         }
         for table in one.figures.iter().flat_map(|figure| &figure.tables) {

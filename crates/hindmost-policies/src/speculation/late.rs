@@ -32,7 +32,7 @@
 //!   measurement differs.
 //! - A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs, because
 //!   the progress of running attempts is not known between measurements.
-//! - The first good node with free resources gets the backup. In the paper, it is the node that asks for a task.
+//! - The first good node with free resources gets the backup. In the paper, it is the node that requests a task.
 //! - Pending tasks of all jobs start before any backup. In Hadoop of that time, a job's backups came before the pending
 //!   tasks of the next job.
 //! - With the progress model `age` no rate is known. An attempt is then slow once its expected duration, given its age,

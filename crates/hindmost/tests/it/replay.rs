@@ -147,7 +147,8 @@ fn every_real_log_is_read_and_replayed() {
         let replayed: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
         for result in replayed["results"].as_array().unwrap() {
             assert_eq!(result["unfinished_jobs"], 0, "{log}");
-            assert!(result["tasks"].as_u64().unwrap() <= counted["tasks"].as_u64().unwrap(), "{log}");
+            // Counts are sums over the five seeds.
+            assert!(result["tasks"].as_u64().unwrap() <= 5 * counted["tasks"].as_u64().unwrap(), "{log}");
         }
     }
 }

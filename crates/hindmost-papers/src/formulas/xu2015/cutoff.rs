@@ -52,7 +52,7 @@ pub(super) fn theorem_1() -> Result<Vec<Measured>, String> {
     })
 }
 
-/// Measures by how much the machine time of a task grows with each further copy, from two copies on.
+/// Measures by how much the machine time of a task grows with each second copy, from two copies on.
 pub(super) fn two_load_least() -> Result<Vec<Measured>, String> {
     let value = "smallest growth of a task's machine time from r to r + 1 copies, r = 2 to 15";
     by_alpha(&ALPHAS, value, "mean durations", |alpha| {

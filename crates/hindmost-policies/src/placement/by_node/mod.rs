@@ -270,7 +270,7 @@ impl ByNode {
         // Demands that become startable during a sweep are tried on the nodes that follow, and then on all nodes.
         while !(self.sweeps[at].grown.is_empty() && fresh.is_empty()) {
             let mut added = Fresh::default();
-            let mut visit = Visit::begin(&self.sweeps[at].grown, &fresh, round.cluster());
+            let mut visit = Visit::begin(&self.sweeps[at].grown, round.cluster());
             while let Some(node) = visit.next(&self.sweeps[at].grown, &mut fresh, round.cluster()) {
                 if self.has_nothing(at, round.cluster()) {
                     break;

@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
-use hindmost_core::cluster::{Cluster, Node, Placement};
+use hindmost_core::cluster::{Cluster, Placement};
 use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::NodeId;
 
 use crate::placement::newly_startable::Fresh;
 
 /// A visit of the nodes whose free resources have grown and of the nodes on which a newly startable demand fits. Each
-/// node comes once.
+/// node comes once. Other nodes may come too; nothing starts there.
 pub(super) enum Visit {
     /// By id. The value is the smallest id that has not come yet.
     Ids(u32),
@@ -29,9 +29,9 @@ pub(super) enum Visit {
 
 impl Visit {
     /// Begins a visit. `grown` has the nodes whose free resources have grown.
-    pub(super) fn begin(grown: &IdSet, fresh: &Fresh, cluster: &Cluster) -> Visit {
+    pub(super) fn begin(grown: &IdSet, cluster: &Cluster) -> Visit {
         match cluster.placement() {
-            Placement::Spread if cluster.visits_freest_first() => Visit::freest_first(grown, fresh, cluster),
+            Placement::Spread if cluster.visits_freest_first() => Visit::freest_first(cluster),
             Placement::First | Placement::Spread => Visit::Ids(0),
             Placement::Random | Placement::Fastest => {
                 let mut grown: Vec<u32> = grown.iter().map(|node| cluster.place_of(NodeId(node))).collect();
@@ -42,20 +42,20 @@ impl Visit {
         }
     }
 
-    fn freest_first(grown: &IdSet, fresh: &Fresh, cluster: &Cluster) -> Visit {
-        let mut fresh = fresh.clone();
-        let mut by_id = Visit::Ids(0);
-        let mut nodes: Vec<NodeId> = Vec::new();
-        while let Some(node) = by_id.next(grown, &mut fresh, cluster) {
-            nodes.push(node);
-        }
-        let share = |node: &NodeId| cluster.node(*node).map_or(0.0, Node::free_share);
-        nodes.sort_by_cached_key(|node| (Reverse(share(node).to_bits()), *node));
-        Visit::FreeShares(nodes.into_iter())
+    /// Visits all nodes, because a demand that becomes startable during the visit may fit on any of
+    /// them.
+    fn freest_first(cluster: &Cluster) -> Visit {
+        let mut nodes: Vec<(Reverse<u64>, NodeId)> = (0..)
+            .map(NodeId)
+            .zip(cluster.nodes())
+            .map(|(id, node)| (Reverse(node.free_share().to_bits()), id))
+            .collect();
+        nodes.sort_unstable();
+        Visit::FreeShares(nodes.into_iter().map(|(_, id)| id).collect::<Vec<_>>().into_iter())
     }
 
     /// Returns the next node. `grown` is the same as at the beginning; demands may have been added to `fresh`. A node that
-    /// comes because such a demand fits there is missing if its turn was before, and from [`Visit::FreeShares`].
+    /// comes because such a demand fits there is missing if its turn was before.
     pub(super) fn next(&mut self, grown: &IdSet, fresh: &mut Fresh, cluster: &Cluster) -> Option<NodeId> {
         match self {
             Visit::Ids(next) => {

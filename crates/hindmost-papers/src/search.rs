@@ -37,7 +37,7 @@ fn baseline_error(claims: &[Claim], reading: &str) -> Option<(f64, usize)> {
         .filter_map(|claim| {
             let (low, high) = (claim.expected.low?, claim.expected.high?);
             let measured = claim.under(reading)?.mean?;
-            let (target, allowed) = ((low + high) / 2.0, (high - low) / 2.0);
+            let (target, allowed) = (f64::midpoint(low, high), (high - low) / 2.0);
             Some((measured - target).abs() / allowed.max(f64::MIN_POSITIVE))
         })
         .collect();

@@ -254,18 +254,15 @@ impl Paper {
             _ => return Err("needs either a metric or a formula".to_owned()),
         }
         for label in part.policy.iter().chain(&part.against) {
-            match label.split_once(':') {
-                Some((sweep, place)) => {
-                    known(sweep, "sweep", self.sweep.iter().map(|sweep| sweep.name.as_str()))?;
-                    if !place.contains('@') {
-                        return Err(format!("{} needs a value: SWEEP:POLICY@VALUE", Quoted(label)));
-                    }
+            if let Some((sweep, place)) = label.split_once(':') {
+                known(sweep, "sweep", self.sweep.iter().map(|sweep| sweep.name.as_str()))?;
+                if !place.contains('@') {
+                    return Err(format!("{} needs a value: SWEEP:POLICY@VALUE", Quoted(label)));
                 }
-                None => {
-                    self.check_label(label)?;
-                    let world = part.world.as_deref().ok_or("needs a world")?;
-                    known(world, "world", self.world.iter().map(|world| world.name.as_str()))?;
-                }
+            } else {
+                self.check_label(label)?;
+                let world = part.world.as_deref().ok_or("needs a world")?;
+                known(world, "world", self.world.iter().map(|world| world.name.as_str()))?;
             }
         }
         part.policy.is_some().then_some(()).ok_or_else(|| "needs a policy".to_owned())

@@ -81,6 +81,7 @@ fn pareto(alpha: f64) -> Result<Distribution, String> {
 }
 
 /// Returns one value that does not depend on anything.
+#[allow(clippy::unnecessary_wraps, reason = "values that can fail have this type")]
 fn one(value: &str, number: f64, unit: &str) -> Result<Vec<Measured>, String> {
     Ok(vec![Measured::exact(ANALYSIS, value, Some(number), unit)])
 }

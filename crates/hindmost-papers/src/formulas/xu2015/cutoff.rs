@@ -100,7 +100,7 @@ pub(super) fn not_sufficient() -> Result<Vec<Measured>, String> {
     by_alpha(&WITH_LIMIT, value, "%", |alpha| {
         let (duration, limit, full) = (pareto(alpha)?, limit(alpha)?, full_with_two(alpha)?);
         let change = |omega| 100.0 * (task_delay_two_copies(&duration, omega) / task_delay(&duration, omega) - 1.0);
-        Ok(limit.omega.map(|omega| change((omega + full) / 2.0)))
+        Ok(limit.omega.map(|omega| change(f64::midpoint(omega, full))))
     })
 }
 

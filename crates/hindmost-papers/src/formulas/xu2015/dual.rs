@@ -163,9 +163,9 @@ pub(super) fn subgradients() -> Result<Vec<Measured>, String> {
         };
         let stated = problem.machines as f64 - problem.machines_used(&copies);
         worst = worst.max((value(&|at, step| at.nu += step) - stated).abs() / problem.machines as f64);
-        for place in 0..copies.len() {
-            worst = worst.max((value(&|at, step| at.xi[place] += step) - (most - copies[place])).abs() / most);
-            worst = worst.max((value(&|at, step| at.h[place] += step) - (copies[place] - 1.0)).abs() / most);
+        for (place, copies) in copies.iter().enumerate() {
+            worst = worst.max((value(&|at, step| at.xi[place] += step) - (most - copies)).abs() / most);
+            worst = worst.max((value(&|at, step| at.h[place] += step) - (copies - 1.0)).abs() / most);
         }
     }
     one("largest difference between Lemma 2 and differences of D, relative to N or r, 200 random points", worst, "")

@@ -173,6 +173,7 @@ pub(super) fn tau_two_below_one() -> Result<Vec<Measured>, String> {
 
 const TAU_ALPHAS: [f64; 7] = [1.2, 1.5, 1.8, 2.0, 2.5, 3.0, 5.0];
 
+#[allow(clippy::unnecessary_wraps, reason = "tables that can fail have this type")]
 pub(super) fn tau_table() -> Result<DataTable, String> {
     let columns = ["α", "σ", "τ(1)", "τ(2)", "τ(3)", "τ(4)", "grows from 2 to 3"].map(str::to_owned).to_vec();
     let mut rows = Vec::new();

@@ -9,7 +9,7 @@
 //!
 //! Papers are data: TOML files in `papers/KEY/`, read into a [`Paper`]. One evaluator requests the simulations that the
 //! claims and tables need, runs them in parallel, each once, and judges the claims. Adding a paper needs a folder with
-//! data and, at most, a [metric](metric) or a formula. A reader can [add a reading](Paper::add_reading) or a whole paper
+//! data and, at most, a [metric] or a formula. A reader can [add a reading](Paper::add_reading) or a whole paper
 //! without compiling.
 //!
 //! A [`Reproduction`](hindmost_core::reproduction::Reproduction) contains the claims with their verdicts and all

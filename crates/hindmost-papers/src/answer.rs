@@ -40,11 +40,15 @@ pub fn answer(
     sentences
 }
 
+/// Number of claims whose values the first sentence shows.
+const SHOWN_VALUES: usize = 3;
+
 fn under_base(headline: &[&Claim], base: &Reading) -> String {
     let held: Vec<&&Claim> = headline.iter().filter(|claim| claim.holds_under(&base.name) == Some(true)).collect();
     let values: Vec<String> = headline
         .iter()
         .filter_map(|claim| Some(format!("“{}”: measured {}", claim.claimed, claim.under(&base.name)?.text())))
+        .take(SHOWN_VALUES)
         .collect();
     let opening = match (held.len(), headline.len()) {
         (1, 1) => "The headline holds under the base reading".to_owned(),

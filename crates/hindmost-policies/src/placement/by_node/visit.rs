@@ -42,12 +42,13 @@ impl Visit {
         }
     }
 
-    /// Visits all nodes, because a demand that becomes startable during the visit may fit on any of
+    /// Visits all nodes that are up, because a demand that becomes startable during the visit may fit on any of
     /// them.
     fn freest_first(cluster: &Cluster) -> Visit {
         let mut nodes: Vec<(Reverse<u64>, NodeId)> = (0..)
             .map(NodeId)
             .zip(cluster.nodes())
+            .filter(|(_, node)| node.is_up())
             .map(|(id, node)| (Reverse(node.free_share().to_bits()), id))
             .collect();
         nodes.sort_unstable();

@@ -200,6 +200,7 @@ fn minutes(reproduction: &Reproduction) -> String {
         Some(minutes) if minutes < 0.95 => "It takes less than a minute on two cores.".to_owned(),
         Some(minutes) if minutes.round() <= 1.0 => "It takes about a minute on two cores.".to_owned(),
         Some(minutes) => format!("It takes about {} minutes on two cores.", number_text(minutes.round())),
+        None if reproduction.quick => "It takes a few minutes.".to_owned(),
         None => "It makes only a part of the reproduction.".to_owned(),
     }
 }

@@ -57,6 +57,9 @@ impl<'p> Evaluator<'p, '_> {
         if let Some(name) = &part.formula {
             let value = formulas::value(name).map_err(|message| self.wrong(message))?;
             let failed = |message| PaperError::Formula { name: name.clone(), message };
+            if self.runs.is_planning() {
+                return Ok(Part::judge(expected, Vec::new()));
+            }
             return Ok(Part::judge(expected, value().map_err(failed)?));
         }
         let mut measured = Vec::new();

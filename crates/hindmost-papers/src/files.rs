@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 
 use hindmost_core::reproduction::{Claim, Expected, Figure, Measured};
-use hindmost_sim::records::{Format, Kind, Value, write_table};
+use hindmost_sim::records::{Format, JOB_COLUMNS, Kind, Value, job_row, write_table};
 
 use crate::reproduce::Made;
 
@@ -38,21 +38,9 @@ const CLAIM_COLUMNS: [(&str, Kind); 18] = [
     ("claimed", Kind::Text),
 ];
 
-const JOB_COLUMNS: [(&str, Kind); 13] = [
-    ("world", Kind::Text),
-    ("reading", Kind::Text),
-    ("policy", Kind::Text),
-    ("seed", Kind::Count),
-    ("job", Kind::Text),
-    ("arrival", Kind::Seconds),
-    ("start", Kind::Seconds),
-    ("finish", Kind::Seconds),
-    ("flowtime", Kind::Seconds),
-    ("running_time", Kind::Seconds),
-    ("resource", Kind::Seconds),
-    ("tasks", Kind::Count),
-    ("attempts", Kind::Count),
-];
+/// Columns before those of [`JOB_COLUMNS`].
+const RUN_COLUMNS: [(&str, Kind); 4] =
+    [("world", Kind::Text), ("reading", Kind::Text), ("policy", Kind::Text), ("seed", Kind::Count)];
 
 /// Writes `claims` and, if the jobs were requested, `jobs` to a folder, each as CSV and as Parquet.
 ///
@@ -62,7 +50,8 @@ pub fn write(folder: &Path, made: &Made) -> io::Result<()> {
     for format in [Format::Csv, Format::Parquet] {
         write_table(folder, "claims", format, &CLAIM_COLUMNS, |write| claims(made, write))?;
         if !made.jobs.is_empty() {
-            write_table(folder, "jobs", format, &JOB_COLUMNS, |write| jobs(made, write))?;
+            let columns: Vec<_> = RUN_COLUMNS.into_iter().chain(JOB_COLUMNS).collect();
+            write_table(folder, "jobs", format, &columns, |write| jobs(made, write))?;
         }
     }
     Ok(())
@@ -126,22 +115,10 @@ fn claim_row(
 fn jobs(made: &Made, write: Write<'_>) -> io::Result<()> {
     for run in &made.jobs {
         for job in run.jobs.iter() {
-            let result = &job.result;
-            write(&[
-                Value::Text(&run.world),
-                Value::Text(&run.reading),
-                Value::Text(&run.policy),
-                Value::Count(run.seed),
-                Value::Text(&job.name),
-                Value::Seconds(result.arrival),
-                Value::Seconds(result.start),
-                Value::Seconds(result.finish),
-                Value::Seconds(result.flowtime()),
-                Value::Seconds(result.running_time()),
-                Value::Seconds(result.resource),
-                Value::Count(result.tasks),
-                Value::Count(result.attempts),
-            ])?;
+            let of_run =
+                [Value::Text(&run.world), Value::Text(&run.reading), Value::Text(&run.policy), Value::Count(run.seed)];
+            let row: Vec<Value<'_>> = of_run.into_iter().chain(job_row(&job.name, &job.result)).collect();
+            write(&row)?;
         }
     }
     Ok(())

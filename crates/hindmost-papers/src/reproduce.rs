@@ -19,9 +19,10 @@ pub const HEADLINE_SEEDS: u32 = 20;
 pub struct Selection {
     /// The size of the simulations.
     pub size: Size,
-    /// Ids of the figures; empty: all.
+    /// Ids of the figures, which are included with all their claims and tables.
     pub figures: Vec<String>,
-    /// Ids of the claims; empty: all.
+    /// Ids of further claims, which are included without their figures' tables. If neither figures nor claims are named,
+    /// everything is included.
     pub claims: Vec<String>,
     /// Names of the readings besides the base reading; empty: all.
     pub readings: Vec<String>,
@@ -69,12 +70,26 @@ pub struct Made {
     pub jobs: Vec<JobsOfRun>,
 }
 
+/// A figure with those of its claims that a selection includes.
+struct ChosenFigure<'p> {
+    spec: &'p FigureSpec,
+    claims: Vec<&'p ClaimSpec>,
+    /// Whether the figure itself is included, with its tables, and not only some of its claims.
+    whole: bool,
+}
+
 /// What a selection includes.
 struct Chosen<'p> {
-    figures: Vec<(&'p FigureSpec, Vec<&'p ClaimSpec>)>,
+    figures: Vec<ChosenFigure<'p>>,
     readings: Vec<&'p ReadingSpec>,
     /// Whether everything of the paper is included.
     everything: bool,
+}
+
+impl<'p> Chosen<'p> {
+    fn claims(&self) -> impl Iterator<Item = &'p ClaimSpec> + '_ {
+        self.figures.iter().flat_map(|figure| figure.claims.iter().copied())
+    }
 }
 
 /// Returns the number of simulations that [`reproduce`] makes, approximately: how many seeds the best joint reading
@@ -118,6 +133,8 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
     };
     let mut readings = search::readings(&all(&made), &chosen.readings);
     let found = search::search(&all(&made), &readings);
+    // All readings have the same seeds here, so that what differs is the reading.
+    let factors = search::factors(paper, &all(&made), &chosen.readings);
     let (mut headline_seeds, mut fresh_seeds) = (Vec::new(), Vec::new());
     if let (Some(base), Some(count)) = (chosen.readings.first().copied(), headline_count(selection, &chosen)) {
         let many = Seeds { first: 1, count };
@@ -144,10 +161,12 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
                 claim.confirmed.clone_from(measured);
             }
         }
-        readings = search::readings(&all(&made), &chosen.readings);
+        // Which readings have the same results was found on the same seeds; only the counts change.
+        for (reading, again) in readings.iter_mut().zip(search::readings(&all(&made), &chosen.readings)) {
+            (reading.holds, reading.of) = (again.holds, again.of);
+        }
     }
     let claims = all(&made);
-    let factors = search::factors(paper, &claims, &chosen.readings);
     let seeds = Seeds { first: 1, count: screening_seeds(paper, &runs) }.list();
     let quick = selection.size != Size::Full;
     let reproduction = Reproduction {
@@ -172,7 +191,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
 
 /// Returns how many seeds the abstract's claims have if they have more than the others.
 fn headline_count(selection: &Selection, chosen: &Chosen<'_>) -> Option<u32> {
-    let in_abstract = chosen.figures.iter().flat_map(|(_, claims)| claims).any(|claim| claim.in_abstract);
+    let in_abstract = chosen.claims().any(|claim| claim.in_abstract);
     (selection.size == Size::Full && selection.seeds.is_none() && in_abstract).then_some(HEADLINE_SEEDS)
 }
 
@@ -219,8 +238,9 @@ fn measure_again<'p>(
 ) -> Result<Again, PaperError> {
     let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
     let mut again = Again::new();
-    let claims = chosen.figures.iter().flat_map(|(_, claims)| claims);
-    for claim in claims.filter(|claim| claim.in_abstract && claim.part.iter().all(|part| part.metric.is_some())) {
+    for claim in
+        chosen.claims().filter(|claim| claim.in_abstract && claim.part.iter().all(|part| part.metric.is_some()))
+    {
         let mut values = Vec::new();
         for part in &claim.part {
             let mut measured = evaluator.under(part, reading, Some(seeds))?;
@@ -239,7 +259,7 @@ fn measure_again<'p>(
 fn figures<'p>(paper: &'p Paper, runs: &mut Runs<'p>, chosen: &Chosen<'p>) -> Result<Vec<Figure>, PaperError> {
     let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
     let mut made = Vec::with_capacity(chosen.figures.len());
-    for (spec, claims) in &chosen.figures {
+    for ChosenFigure { spec, claims, whole } in &chosen.figures {
         let (mut judged, mut points, mut tables) = (Vec::new(), Vec::<CurvePoint>::new(), Vec::new());
         for claim in claims {
             judged.push(evaluator.claim(claim)?);
@@ -254,7 +274,7 @@ fn figures<'p>(paper: &'p Paper, runs: &mut Runs<'p>, chosen: &Chosen<'p>) -> Re
                 }
             }
         }
-        for table in &spec.table {
+        for table in spec.table.iter().filter(|_| *whole) {
             tables.push(evaluator.table(table)?);
         }
         made.push(Figure {
@@ -278,7 +298,7 @@ fn jobs<'p>(
     selection: &Selection,
 ) -> Result<Vec<JobsOfRun>, PaperError> {
     let mut who: Vec<(&'p str, &'p str)> = Vec::new();
-    for part in chosen.figures.iter().flat_map(|(_, claims)| claims).flat_map(|claim| &claim.part) {
+    for part in chosen.claims().flat_map(|claim| &claim.part) {
         let labels = [(&part.policy, &part.world), (&part.against, &part.world), (&part.against, &part.against_world)];
         for (label, world) in labels {
             if let (Some(label), Some(world)) = (label.as_deref(), world.as_deref())
@@ -313,10 +333,17 @@ fn jobs<'p>(
 
 /// Applies a selection.
 fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, PaperError> {
+    /// Largest number of names in a message.
+    const MOST_NAMES: usize = 20;
     fn unknown<'a>(paper: &str, what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> PaperError {
         let near = did_you_mean(name, known.clone());
-        let all: Vec<&str> = known.collect();
-        PaperError::Unknown(format!("{paper} has no {what} {name:?}{near}; it has {}", all.join(", ")))
+        let names: Vec<&str> = known.collect();
+        let listed = match names.len() {
+            0..=MOST_NAMES => format!("; it has {}", names.join(", ")),
+            _ if !near.is_empty() => String::new(),
+            all => format!("; it has {} and {} more", names[..MOST_NAMES].join(", "), all - MOST_NAMES),
+        };
+        PaperError::Unknown(format!("{paper} has no {what} {name:?}{near}{listed}"))
     }
     for id in &selection.figures {
         let known = paper.figure.iter().map(|figure| figure.id.as_str());
@@ -335,14 +362,14 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
             return Err(unknown(&paper.key, "reading", name, paper.reading.iter().map(|it| it.name.as_str())));
         }
     }
-    let wanted = |claim: &ClaimSpec| selection.claims.is_empty() || selection.claims.contains(&claim.id);
+    let everything = selection.figures.is_empty() && selection.claims.is_empty();
     let mut figures = Vec::new();
-    for figure in &paper.figure {
-        let claims: Vec<&ClaimSpec> =
-            paper.claim.iter().filter(|claim| claim.figure == figure.id && wanted(claim)).collect();
-        let named = selection.figures.is_empty() || selection.figures.contains(&figure.id);
-        if named && (selection.claims.is_empty() || !claims.is_empty()) {
-            figures.push((figure, claims));
+    for spec in &paper.figure {
+        let whole = everything || selection.figures.contains(&spec.id);
+        let included = |claim: &&ClaimSpec| claim.figure == spec.id && (whole || selection.claims.contains(&claim.id));
+        let claims: Vec<&ClaimSpec> = paper.claim.iter().filter(included).collect();
+        if whole || !claims.is_empty() {
+            figures.push(ChosenFigure { spec, claims, whole });
         }
     }
     let in_size = |reading: &ReadingSpec| selection.size == Size::Full || reading.quick;
@@ -360,8 +387,7 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
         })
         .map(|(_, reading)| reading)
         .collect();
-    let everything = selection.figures.is_empty() && selection.claims.is_empty() && selection.readings.is_empty();
-    Ok(Chosen { figures, readings, everything })
+    Ok(Chosen { figures, readings, everything: everything && selection.readings.is_empty() })
 }
 
 fn coverage(claims: &[Claim]) -> Coverage {
@@ -380,11 +406,16 @@ fn command(paper: &Paper, selection: &Selection) -> String {
     if selection.size == Size::Quick {
         text += " --quick";
     }
-    for (option, names) in
-        [("--figure", &selection.figures), ("--claim", &selection.claims), ("--reading", &selection.readings)]
+    // A reading from a file is named by the file.
+    let given = |name: &String| match paper.reading(name).and_then(|reading| reading.file.as_ref()) {
+        Some(file) => file.display().to_string(),
+        None => name.clone(),
+    };
+    let readings: Vec<String> = selection.readings.iter().map(given).collect();
+    for (option, names) in [("--figure", &selection.figures), ("--claim", &selection.claims), ("--reading", &readings)]
     {
         for name in names {
-            let quoted = name.contains(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.".contains(letter));
+            let quoted = name.contains(|letter: char| !letter.is_ascii_alphanumeric() && !"-_./".contains(letter));
             text += &if quoted { format!(" {option} '{name}'") } else { format!(" {option} {name}") };
         }
     }

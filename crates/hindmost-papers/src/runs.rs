@@ -86,6 +86,8 @@ pub struct Runs<'a> {
     given_seeds: Option<u32>,
     planned: Vec<Planned>,
     index: HashMap<String, RunId>,
+    /// Whether [`Runs::execute`] was called.
+    executed: bool,
 }
 
 /// A place of a sweep: the sweep and one of its values.
@@ -100,7 +102,7 @@ pub struct Place<'a> {
 impl<'a> Runs<'a> {
     /// Creates an empty plan.
     pub fn new(paper: &'a Paper, size: Size, given_seeds: Option<u32>) -> Runs<'a> {
-        Runs { paper, size, given_seeds, planned: Vec::new(), index: HashMap::new() }
+        Runs { paper, size, given_seeds, planned: Vec::new(), index: HashMap::new(), executed: false }
     }
 
     /// Returns the size of the simulations.
@@ -292,6 +294,11 @@ impl<'a> Runs<'a> {
         self.planned[id.0].experiment.policies.first().map_or_else(String::new, PolicySpec::to_string)
     }
 
+    /// Returns whether runs are still being requested, so that no result is used yet.
+    pub fn is_planning(&self) -> bool {
+        !self.executed
+    }
+
     /// Returns the number of simulations that have not run: one for each run and seed.
     pub fn left(&self) -> u64 {
         self.planned.iter().filter(|run| run.kept.is_empty()).map(|run| run.experiment.seeds.len() as u64).sum()
@@ -302,6 +309,7 @@ impl<'a> Runs<'a> {
     /// # Errors
     /// If a run fails or is interrupted.
     pub fn execute(&mut self, execution: &Execution<'_>) -> Result<(), PaperError> {
+        self.executed = true;
         let waiting: Vec<usize> = (0..self.planned.len()).filter(|at| self.planned[*at].kept.is_empty()).collect();
         // The results of a batch are in memory until its end, so batches are small. A batch has about eight runs for
         // each thread, so that no thread is idle for long at its end.

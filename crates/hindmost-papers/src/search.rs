@@ -88,13 +88,16 @@ pub fn readings(claims: &[Claim], specs: &[&ReadingSpec]) -> Vec<Reading> {
     made
 }
 
-/// Searches the reading under which most claims hold. Returns `None` if there is only one reading.
+/// Searches the reading under which most claims hold. Returns `None` if there is only one reading or no simulated claim.
 pub fn search(claims: &[Claim], readings: &[Reading]) -> Option<Search> {
     if readings.len() < 2 {
         return None;
     }
     let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
     let counted = common(claims, &names);
+    if counted.is_empty() {
+        return None;
+    }
     // Among equals the first one is taken.
     let mut best = readings.first()?;
     for reading in readings {

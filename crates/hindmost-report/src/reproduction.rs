@@ -27,7 +27,8 @@ pub(crate) use plots::{caption, drawn};
 pub(crate) use points::{POINT_COLUMNS, point_rows};
 pub use text::text;
 pub(crate) use wording::{
-    as_text, capitalised, claim_table, counts, figure_slugs, same_results, seeds_sentence, slug, slugs, span,
+    ClaimTable, as_text, capitalised, claim_table, counts, figure_slugs, same_results, seeds_sentence, slug, slugs,
+    span,
 };
 
 /// A file of a reproduction: a page of Markdown or HTML.

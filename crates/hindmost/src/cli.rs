@@ -288,10 +288,10 @@ pub struct ReproduceArgs {
     /// Run fewer and shorter simulations; confidence intervals are wider
     #[arg(long)]
     pub quick: bool,
-    /// Reproduce only this figure, such as 2; may be repeated
+    /// Reproduce only this figure with its claims and tables, such as 2; may be repeated
     #[arg(long = "figure", value_name = "N", action = clap::ArgAction::Append)]
     pub figures: Vec<String>,
-    /// Reproduce only this claim, such as abstract-sca-60; may be repeated
+    /// Reproduce only this claim, such as abstract-sca-60, beside the named figures; may be repeated
     #[arg(long = "claim", value_name = "ID", action = clap::ArgAction::Append)]
     pub claims: Vec<String>,
     /// Measure only under the base reading and this one: the name of a reading of the paper, or a TOML file with a new

@@ -156,6 +156,7 @@ impl Paper {
         let wrong = |message: String| PaperError::Data { file: path.display().to_string(), message };
         let mut reading: ReadingSpec = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         reading.quick = true;
+        reading.file = Some(path.to_owned());
         if self.reading(&reading.name).is_some() {
             return Err(wrong(format!("the paper has a reading named {} already", Quoted(&reading.name))));
         }

@@ -1,6 +1,7 @@
 //! Readings as they stand in a paper's files, and in files that readers write.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
@@ -35,6 +36,9 @@ pub struct ReadingSpec {
     /// Whether the quick version runs the reading.
     #[serde(default = "yes")]
     pub quick: bool,
+    /// The file that a user gave, if the reading is not one of the paper's own.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 fn yes() -> bool {

@@ -267,7 +267,11 @@ fn a_selection_limits_claims_and_readings() {
         Selection { claims: vec!["baseline".to_owned()], readings: vec![name], jobs: true, ..Selection::default() };
     let made = made(&paper, &selection, 1).unwrap();
     let reproduction = &made.reproduction;
-    assert_eq!(reproduction.command, "reproduce small --claim baseline --reading mine");
+    // The command names the file, so that it can be run again.
+    let command = format!("reproduce small --claim baseline --reading {}", file.display());
+    assert_eq!(reproduction.command.replace('\'', ""), command);
+    // The figure's tables were not asked for.
+    assert!(reproduction.figures[0].tables.is_empty());
     let names: Vec<&str> = reproduction.readings.iter().map(|reading| reading.name.as_str()).collect();
     assert_eq!((names, reproduction.claims().count()), (vec!["one machine", "mine"], 1));
     // a: 8, b: 1 to 5, c: 5 to 6
@@ -290,6 +294,18 @@ fn a_selection_limits_claims_and_readings() {
     for file in ["claims.parquet", "jobs.parquet"] {
         assert!(fs::read(out.join(file)).unwrap().starts_with(b"PAR1"));
     }
+}
+
+#[test]
+fn figures_and_claims_of_a_selection_add_up() {
+    let folder = written("key", "key");
+    let paper = load(&folder).unwrap();
+    let all = made(&paper, &Selection::default(), 1).unwrap().reproduction;
+    let selection =
+        Selection { figures: vec!["1".to_owned()], claims: vec!["baseline".to_owned()], ..Selection::default() };
+    let both = made(&paper, &selection, 1).unwrap().reproduction;
+    assert_eq!(both.figures, all.figures, "the claim is in the figure");
+    assert_eq!((both.minutes, both.command.as_str()), (None, "reproduce small --figure 1 --claim baseline"));
 }
 
 #[test]

@@ -46,6 +46,8 @@
 //! - Delay assignment (section 5), the paper's remedy for contention over intermediate data, belongs to the simulated
 //!   network and not to this policy: `assignment = "delay"` under `[network]` in a scenario. It has no effect under
 //!   `dolly`, because it needs upstream copies that run on after their task has finished, and `dolly` stops them.
+//!
+//! The paper's text was not at hand: the formulas, the limits and the section numbers are given from memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -55,6 +55,8 @@
 //!   quantiles.
 //! - The decentralised form (probes, and responses that a scheduler may refuse) is not built.
 //! - Jobs are not served out of order for the sake of data locality.
+//!
+//! The paper's text was not at hand: the formulas are given from memory.
 
 mod allotment;
 

@@ -38,6 +38,9 @@
 //! - Demands are peak demands that the cluster reserves. Usage reports and estimates from earlier tasks have no
 //!   counterpart.
 //! - ε = 0 is packing without a preference for small jobs.
+//!
+//! The paper's text was not at hand. That Tetris adds up packing and a preference for small jobs, weighted by ε, agrees with
+//! Xu, Liu & Lau 2022, sections 2 and 6; ε = ā / p̄, b = 0.9, f and the penalty for remote reads are given from memory.
 
 use hindmost_core::cluster::{Cluster, Job, Phase};
 use hindmost_core::record::Event;

@@ -1,10 +1,11 @@
 //! What a reader sees first: the answer, the claims of the abstract, what decides them, and what was tested.
 
 use hindmost_core::reproduction::{
-    Claim, Measured, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
+    Claim, Factor, Measured, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
 };
 
 use super::matrix::sign;
+use super::wording::seeds;
 use crate::text::counted;
 
 /// The content of the first screen as text.
@@ -17,6 +18,8 @@ pub(crate) struct FirstScreen {
     pub(crate) about_factors: String,
     /// The details that change the headline, those with the largest effect first.
     pub(crate) factors: Vec<FactorRow>,
+    /// A sentence about the details that are not in the table; empty if all are.
+    pub(crate) other_factors: String,
     /// A sentence with the number of claims that were listed, tested and not run.
     pub(crate) coverage: String,
     /// The command that makes the reproduction.
@@ -135,44 +138,71 @@ pub(crate) fn first_screen(reproduction: &Reproduction) -> FirstScreen {
             short: claim.verdict.short(claim.readings.len()),
         });
     }
-    let (about_factors, factors) = factors(reproduction);
+    let (about_factors, factors, other_factors) = factors(reproduction);
     FirstScreen {
         answer: reproduction.answer.clone(),
         claims,
         about_factors,
         factors,
+        other_factors,
         coverage: coverage(reproduction),
         command: format!("hindmost {}", reproduction.command),
         minutes: minutes(reproduction),
     }
 }
 
-/// Returns the details that change the headline, and a sentence that introduces them.
-fn factors(reproduction: &Reproduction) -> (String, Vec<FactorRow>) {
+/// Largest number of details that the first screen shows.
+const MOST_FACTORS: usize = 10;
+
+/// Returns a sentence that introduces the details that change the headline, the details with the largest effect, and a
+/// sentence about all others.
+fn factors(reproduction: &Reproduction) -> (String, Vec<FactorRow>, String) {
     let claimed = |id: &String| reproduction.claim(id).map_or_else(|| id.clone(), |claim| claim.claimed.clone());
     let first = reproduction.factors.first().map(|factor| &factor.claim);
     let one = first.filter(|first| reproduction.factors.iter().all(|factor| factor.claim == **first));
+    let seeds = seeds(&reproduction.seeds);
     let about = match one {
-        Some(claim) => format!("Details that the paper leaves out change the value of this claim: {}.", claimed(claim)),
-        None => "Details that the paper leaves out, those with the largest effect first.".to_owned(),
+        Some(claim) => format!(
+            "Details that the paper leaves out change the value of this claim: {}. Measured on seeds {seeds}.",
+            claimed(claim)
+        ),
+        None => format!("Details that the paper leaves out, those with the largest effect first, on seeds {seeds}."),
     };
-    let rows = reproduction.factors.iter().map(|factor| {
+    let swing = |factor: &Factor| {
+        let swing = rounded_text(factor.swing());
+        match factor.unit.as_str() {
+            "%" => with_unit(&swing, "percentage points"),
+            unit => with_unit(&swing, unit),
+        }
+    };
+    let row = |factor: &Factor| {
         let value = |number: f64| with_unit(&rounded_text(number), &factor.unit);
         let of_reading = |number: f64, reading: &str| format!("{} ({reading})", value(number));
-        let swing = rounded_text(factor.swing());
         FactorRow {
             name: factor.name.clone(),
             claimed: if one.is_some() { String::new() } else { claimed(&factor.claim) },
             base: value(factor.base),
             low: of_reading(factor.low, &factor.low_reading),
             high: of_reading(factor.high, &factor.high_reading),
-            swing: match factor.unit.as_str() {
-                "%" => with_unit(&swing, "percentage points"),
-                unit => with_unit(&swing, unit),
-            },
+            swing: swing(factor),
         }
-    });
-    (about, rows.collect())
+    };
+    let (shown, left) = reproduction.factors.split_at(reproduction.factors.len().min(MOST_FACTORS));
+    let mut others: Vec<&str> = Vec::new();
+    for factor in left {
+        let known = shown.iter().any(|shown| shown.name == factor.name) || others.contains(&factor.name.as_str());
+        if !known {
+            others.push(&factor.name);
+        }
+    }
+    let rest = match left.first() {
+        Some(largest) if !others.is_empty() => {
+            let less = format!("These change the values by at most {}: {}.", swing(largest), others.join("; "));
+            if largest.swing() > 0.0 { less } else { format!("These change nothing: {}.", others.join("; ")) }
+        }
+        _ => String::new(),
+    };
+    (about, shown.iter().map(row).collect(), rest)
 }
 
 fn coverage(reproduction: &Reproduction) -> String {

@@ -98,6 +98,9 @@ fn decides(text: &mut String, first: &FirstScreen) {
         row(text, std::iter::once(&factor.name).chain(claimed).chain(values));
     }
     text.push('\n');
+    if !first.other_factors.is_empty() {
+        let _ = writeln!(text, "{}\n", escaped(&first.other_factors));
+    }
 }
 
 /// Returns the anchors of all claims in the pages of their figures.

@@ -5,6 +5,7 @@ use hindmost_core::reproduction::{Cell, DataTable, Factor, Measured, Part, Plot,
 use super::example::example;
 use super::*;
 use crate::figures::HOSTILE;
+use crate::html::html_pages;
 use crate::markup::check;
 
 fn markdown(reproduction: &Reproduction, file: &str) -> String {
@@ -94,6 +95,52 @@ fn factors_of_several_claims_name_them() {
     }
     let text = text(&example, 200);
     assert!(text.contains("SDA reduces the mean flowtime by nearly 60% against Mantri: −61% (oracle) to"), "{text}");
+}
+
+#[test]
+fn the_first_screen_shows_ten_factors_and_names_the_others() {
+    let mut example = example();
+    let factor = example.factors[0].clone();
+    for at in 0..12 {
+        example.factors.push(Factor {
+            name: format!("detail {at:02}"),
+            high: factor.low + 12.0 - f64::from(at),
+            ..factor.clone()
+        });
+    }
+    let sentence = "These change the values by at most 3 percentage points: detail 09; detail 10; detail 11.";
+    let page = markdown(&example, "xu2015.md");
+    assert!(page.contains("| detail 08 |") && !page.contains("| detail 09 |"), "{page}");
+    assert!(page.contains(sentence), "{page}");
+    assert!(text(&example, 200).contains(sentence));
+    let report = &html_pages(&example, false, &[]).unwrap()[0].text;
+    assert!(report.contains(sentence), "{report}");
+    for factor in &mut example.factors[10..] {
+        factor.high = factor.low;
+    }
+    assert!(markdown(&example, "xu2015.md").contains("These change nothing: detail 09; detail 10; detail 11."));
+}
+
+#[test]
+fn readings_with_the_same_values_are_named_in_a_line() {
+    let mut example = example();
+    let claim = &mut example.figures[0].claims[0];
+    let first = claim.readings[0].clone();
+    let names: Vec<String> = claim.readings.iter().skip(1).map(|one| one.reading.clone()).collect();
+    for part in std::iter::once(&mut claim.readings).chain(claim.also.iter_mut().map(|part| &mut part.readings)) {
+        let same = part[0].clone();
+        for measured in part.iter_mut().skip(1) {
+            *measured = Measured { reading: measured.reading.clone(), ..same.clone() };
+        }
+    }
+    let shown = claim_table(&example, &example.figures[0].claims[0]);
+    assert_eq!((shown.rows.len(), shown.rows[0][0].as_str()), (1, first.reading.as_str()));
+    let [line] = &shown.same[..] else { panic!("{:?}", shown.same) };
+    assert!(line.starts_with(&format!("The same values as under {}: ", first.reading)), "{line}");
+    let repeats = |name: &String| example.readings.iter().any(|it| it.name == *name && it.same_as.is_some());
+    assert!(names.iter().all(|name| line.contains(name.as_str()) || repeats(name)), "{line}");
+    let page = markdown(&example, &format!("xu2015/{}.md", figure_slugs(&example)[0]));
+    assert!(page.contains(line.as_str()), "{page}");
 }
 
 #[test]

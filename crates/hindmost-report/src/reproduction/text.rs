@@ -131,6 +131,9 @@ fn decides(text: &mut String, page: &Terminal, first: &FirstScreen) {
         );
         *text += &page.entry(&factor.name, &[line]);
     }
+    if !first.other_factors.is_empty() {
+        *text += &page.paragraph(&first.other_factors);
+    }
 }
 
 /// Appends the claims of a figure.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use hindmost_core::reproduction::{
-    Cell, Claim, DataTable, Measured, Reproduction, Verdict, number_text, rounded_text, with_unit,
+    Cell, Claim, DataTable, Measured, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
 };
 
 use super::matrix::sign;
@@ -130,10 +130,18 @@ pub(crate) fn same_results(reproduction: &Reproduction) -> Vec<String> {
     groups.into_iter().map(sentence).collect()
 }
 
-/// Returns headings and rows of the table of a claim's measured values: one row for each reading. Readings that have
-/// the same results as another one that was measured have no row. A quantity is in a heading if it is the same under
-/// all readings, and in the cells otherwise.
-pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> (Vec<String>, Vec<Vec<String>>) {
+/// The measured values of a claim: one row for each reading with values of its own.
+pub(crate) struct ClaimTable {
+    pub(crate) headings: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Sentences that name the readings whose values are those of a row.
+    pub(crate) same: Vec<String>,
+}
+
+/// Returns the table of a claim's measured values. Readings that have the same results as another one in all claims have
+/// no row; readings that have the same values in this claim are named below the table. A quantity is in a heading if it
+/// is the same under all readings, and in the cells otherwise.
+pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> ClaimTable {
     let parts = || std::iter::once(&claim.readings).chain(claim.also.iter().map(|part| &part.readings));
     let common = |readings: &[Measured]| {
         let first = readings.first()?.value.clone();
@@ -154,17 +162,33 @@ pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> (Vec<St
         let reading = reproduction.readings.iter().find(|reading| reading.name == name);
         reading.and_then(|reading| reading.same_as.as_deref()).is_some_and(|original| claim.under(original).is_some())
     };
-    let row = |measured: &Measured| {
-        let mut row = vec![measured.reading.clone()];
-        row.extend(parts().map(|part| cell(part, &measured.reading)));
-        row.push(match claim.holds_under(&measured.reading) {
-            Some(true) => "yes".to_owned(),
-            Some(false) => "no".to_owned(),
-            None => "–".to_owned(),
-        });
-        row
+    let cells = |reading: &str| {
+        let holds = match claim.holds_under(reading) {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "–",
+        };
+        let mut cells: Vec<String> = parts().map(|part| cell(part, reading)).collect();
+        cells.push(holds.to_owned());
+        cells
     };
-    (headings, claim.readings.iter().filter(|measured| !repeats(&measured.reading)).map(row).collect())
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut repeated: Vec<Vec<&str>> = Vec::new();
+    // Values of formulas are of different cases, which are all shown.
+    let groups = claim.status == Status::Simulated;
+    for measured in claim.readings.iter().filter(|measured| !repeats(&measured.reading)) {
+        let new = cells(&measured.reading);
+        match rows.iter().position(|row| groups && row[1..] == new) {
+            Some(at) => repeated[at].push(&measured.reading),
+            None => {
+                rows.push(std::iter::once(measured.reading.clone()).chain(new).collect());
+                repeated.push(Vec::new());
+            }
+        }
+    }
+    let same = rows.iter().zip(&repeated).filter(|(_, names)| !names.is_empty());
+    let same = same.map(|(row, names)| format!("The same values as under {}: {}.", row[0], names.join("; "))).collect();
+    ClaimTable { headings, rows, same }
 }
 
 /// Returns the headings and the rows of a table as text. Half of an interval is in the cell of its value and has no

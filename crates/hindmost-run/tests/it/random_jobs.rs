@@ -37,7 +37,7 @@ impl RandomBehaviour {
     }
 }
 
-pub const POLICIES: [&str; 12] = [
+pub const POLICIES: [&str; 13] = [
     "none",
     "pace",
     "hadoop",
@@ -45,6 +45,7 @@ pub const POLICIES: [&str; 12] = [
     "late(cap=0.5)",
     "mantri",
     "mantri(kill_restart=true,delta=0.1)",
+    "mantri(rule=osdi2010,spare=0.5)",
     "sca",
     "sda",
     "ese",

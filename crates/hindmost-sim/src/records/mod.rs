@@ -144,7 +144,7 @@ pub fn write_table(
 }
 
 /// Columns of the jobs, in the order of [`job_row`].
-const JOB_COLUMNS: [(&str, Kind); 9] = [
+pub const JOB_COLUMNS: [(&str, Kind); 9] = [
     ("job", Kind::Text),
     ("arrival", Kind::Seconds),
     ("start", Kind::Seconds),
@@ -168,7 +168,8 @@ const ATTEMPT_COLUMNS: [(&str, Kind); 8] = [
     ("outcome", Kind::Text),
 ];
 
-fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 9] {
+/// Returns a job's row, in the order of [`JOB_COLUMNS`].
+pub fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 9] {
     [
         Value::Text(name),
         Value::Seconds(result.arrival),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::super::{Column, Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use super::{Names, Shown, class, shown};
 use crate::reproduction::{
-    POINT_COLUMNS, as_text, best_value, capitalised, caption, claim_table, drawn, point_rows, same_results,
+    ClaimTable, POINT_COLUMNS, as_text, best_value, capitalised, caption, claim_table, drawn, point_rows, same_results,
 };
 use crate::text::counted;
 
@@ -32,6 +32,8 @@ struct ClaimSection {
     more: String,
     best: Option<Shown>,
     count: String,
+    /// Sentences below the table.
+    same: Vec<String>,
     table: Table,
 }
 
@@ -75,7 +77,7 @@ pub(super) fn figure_page(
 
 /// Returns the section of claim number `at`, counted from 0 in the order of the paper.
 fn claim_section(reproduction: &Reproduction, names: &Names, at: usize, claim: &Claim) -> ClaimSection {
-    let (headings, rows) = claim_table(reproduction, claim);
+    let ClaimTable { headings, rows, same } = claim_table(reproduction, claim);
     let column = |(at, heading): (usize, &String)| Column { name: sentence(heading), text: at == 0 };
     let table = Table {
         caption: "The measured value [95% interval] under every reading".to_owned(),
@@ -99,6 +101,7 @@ fn claim_section(reproduction: &Reproduction, names: &Names, at: usize, claim: &
         best: (!claim.confirmed.is_empty()).then(|| shown(&best_value(reproduction, claim))),
         count: format!("Measured under {}", counted(claim.readings.len() as u64, "reading")),
         table,
+        same: same.iter().map(|text| paragraph(text)).collect(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hindmost_core::reproduction::{Claim, DataTable, Figure, Reproduction, Verdict};
 
 use super::super::points::{POINT_COLUMNS, point_rows};
-use super::super::wording::{as_text, capitalised, claim_table};
+use super::super::wording::{ClaimTable, as_text, capitalised, claim_table};
 use super::super::{PlotFile, best_value, same_results};
 use super::anchors;
 use super::syntax::{escaped, header, in_html, picture, row};
@@ -62,9 +62,9 @@ fn claim_markdown(text: &mut String, reproduction: &Reproduction, claim: &Claim,
         let best = best_value(reproduction, claim).signed();
         let _ = writeln!(text, "Under the best joint reading on fresh seeds: {}.\n", escaped(&best));
     }
-    let (headings, rows) = claim_table(reproduction, claim);
+    let ClaimTable { headings, rows, same } = claim_table(reproduction, claim);
     let count = counted(claim.readings.len() as u64, "reading");
-    folded(text, &format!("Measured under {count}: mean [95% interval]"), &headings, &rows);
+    folded(text, &format!("Measured under {count}: mean [95% interval]"), &headings, &rows, &same);
 }
 
 /// Appends the points that the paper's text states.
@@ -85,16 +85,20 @@ fn points(text: &mut String, figure: &Figure) {
 
 fn table_markdown(text: &mut String, table: &DataTable) {
     let (columns, rows) = as_text(table);
-    folded(text, &table.caption, &columns, &rows);
+    folded(text, &table.caption, &columns, &rows, &[]);
 }
 
-/// Appends a table that is shown after its caption is clicked. All columns but the first are aligned to the right.
-fn folded(text: &mut String, caption: &str, columns: &[String], rows: &[Vec<String>]) {
+/// Appends a table that is shown after its caption is clicked, with sentences below it. All columns but the first are
+/// aligned to the right.
+fn folded(text: &mut String, caption: &str, columns: &[String], rows: &[Vec<String>], below: &[String]) {
     let _ = write!(text, "<details><summary>{}</summary>\n\n", in_html(caption));
     row(text, columns.iter());
     row(text, (0..columns.len()).map(|at| if at == 0 { "---" } else { "---:" }));
     for cells in rows {
         row(text, cells.iter());
+    }
+    for sentence in below {
+        let _ = write!(text, "\n{}\n", escaped(sentence));
     }
     text.push_str("\n</details>\n\n");
 }

@@ -1,4 +1,5 @@
-//! Three sentences that answer: does the paper's headline hold, under what, and why not otherwise.
+//! Three sentences that answer: does the paper's headline hold, under what, and why not otherwise. The paper's data have
+//! the third one; without it, the detail with the largest effect is named.
 
 use hindmost_core::reproduction::{Claim, Factor, Reading, Search, number_text, with_unit};
 
@@ -22,22 +23,24 @@ pub fn answer(
     if readings.len() > 1 {
         sentences.push(under_some(&headline, readings, search));
     }
-    let mut why = paper.why.trim().to_owned();
-    if let Some(factor) = factors.iter().find(|factor| headline.first().is_some_and(|claim| claim.id == factor.claim)) {
-        let value = |value: f64| with_unit(&number_text(value), &factor.unit);
-        let claimed = headline.first().map_or("", |claim| claim.claimed.as_str());
-        let swing = format!(
-            "Most depends on {}: with nothing else changed, the value of “{claimed}” is {} to {}.",
-            factor.name,
-            value(factor.low),
-            value(factor.high)
-        );
-        why = if why.is_empty() { swing } else { format!("{why} {swing}") };
-    }
-    if !why.is_empty() {
-        sentences.push(why);
+    let decisive = factors.iter().find(|factor| headline.first().is_some_and(|claim| claim.id == factor.claim));
+    match decisive {
+        _ if !paper.why.trim().is_empty() => sentences.push(paper.why.trim().to_owned()),
+        Some(factor) => sentences.push(most_depends(headline[0], factor)),
+        None => {}
     }
     sentences
+}
+
+fn most_depends(claim: &Claim, factor: &Factor) -> String {
+    let value = |value: f64| with_unit(&number_text(value), &factor.unit);
+    format!(
+        "Most depends on {}: with nothing else changed, the value of “{}” is {} to {}.",
+        factor.name,
+        claim.claimed,
+        value(factor.low),
+        value(factor.high)
+    )
 }
 
 /// Number of claims whose values the first sentence shows.

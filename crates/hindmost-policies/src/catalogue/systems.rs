@@ -147,7 +147,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         does: "Once an attempt's remaining time is known to exceed sigma mean durations, its task gets c - 1 backups; \
             each task gets them at most once. By default, sigma and c minimise the expected resource usage of a task: \
             1.707 and 2 for Pareto durations with alpha = 2.",
-        wins: "Resource matters: in `hindmost reproduce xu2015` it uses less than mantri under every reading. At \
+        wins: "Resource matters: in `hindmost reproduce xu2015` it uses less than a mantri that duplicates stragglers. At \
             heavy load its mean flowtime there is shorter than that of mantri if every job runs to its end.",
         loses: "The load is light: in `hindmost reproduce xu2015` its mean flowtime is longer than that of mantri if \
             both know remaining times equally early, and much longer than that of sca.",

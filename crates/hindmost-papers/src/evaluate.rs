@@ -1,11 +1,11 @@
 //! Measures claims under readings.
 
-use hindmost_core::reproduction::{Claim, CurvePoint, Measured, Part, Status};
+use hindmost_core::reproduction::{Claim, Measured, Part, Status};
 use hindmost_math::statistics::mean;
 
 use crate::data::{ClaimSpec, Measure, Paper, PaperError, PartSpec, ReadingSpec, SweepSpec, WorldSpec};
 use crate::formulas;
-use crate::metric::{Metric, Quantity};
+use crate::metric::Metric;
 use crate::runs::{Place, RunId, Runs, Seeds, chain};
 
 /// Evaluates claims with the results of runs. In the first pass of [`Runs`] the numbers are NaN.
@@ -197,17 +197,6 @@ impl<'p> Evaluator<'p, '_> {
         if leaves_out { self.paper.base().unwrap_or(reading) } else { reading }
     }
 
-    /// Returns a metric on each seed.
-    pub(crate) fn values(
-        &mut self,
-        world: &'p WorldSpec,
-        label: &'p str,
-        reading: &'p ReadingSpec,
-        metric: Metric,
-    ) -> Result<Vec<f64>, PaperError> {
-        Ok(self.measure(Who::Label(world, label), metric, reading, None)?.0)
-    }
-
     fn measure(
         &mut self,
         who: Who<'p>,
@@ -253,45 +242,6 @@ impl<'p> Evaluator<'p, '_> {
         }
         let world = &who.world().words;
         if world.is_empty() { text } else { format!("{text}, {world}") }
-    }
-
-    /// Returns the points of curves that a claim states, measured under the base reading.
-    ///
-    /// # Errors
-    /// If a run is not valid.
-    pub fn points(&mut self, spec: &'p ClaimSpec) -> Result<Vec<CurvePoint>, PaperError> {
-        let Some(base) = self.paper.base() else { return Ok(Vec::new()) };
-        let mut points = Vec::new();
-        for part in spec.part.iter().filter(|part| part.against.is_none()) {
-            let Some(Ok(metric)) = part.metric.as_deref().map(str::parse::<Metric>) else { continue };
-            let stated = part.near.or(part.at_least).or(part.at_most).or(part.above).or(part.below);
-            let (quantity, at, share) = match (metric, stated) {
-                (Metric::Share(quantity, at, None), Some(share)) => (quantity, at, share / 100.0),
-                (Metric::Quantile(quantity, share, None), Some(at)) => (quantity, at, share),
-                _ => continue,
-            };
-            if !matches!(quantity, Quantity::Flowtime | Quantity::RunningTime | Quantity::Resource) {
-                continue;
-            }
-            let (Some(label), Some(world)) = (&part.policy, part.world.as_deref().and_then(|it| self.paper.world(it)))
-            else {
-                continue;
-            };
-            let share_at = self.values(world, label, base, Metric::Share(quantity, at, None))?;
-            let at_share = self.values(world, label, base, Metric::Quantile(quantity, share.clamp(0.0, 1.0), None))?;
-            let finite = |values: Vec<f64>| mean(&values).filter(|mean| mean.is_finite());
-            points.push(CurvePoint {
-                claim: spec.id.clone(),
-                curve: self.paper.policy(label).map_or_else(|| label.clone(), |policy| policy.name.clone()),
-                quantity: quantity.words().to_owned(),
-                at,
-                share,
-                reading: base.name.clone(),
-                measured_share: finite(share_at).map(|share| share / 100.0),
-                measured_at: finite(at_share),
-            });
-        }
-        Ok(points)
     }
 
     fn wrong(&self, message: String) -> PaperError {

@@ -38,6 +38,7 @@ pub mod files;
 mod formulas;
 pub mod metric;
 pub mod overhead;
+mod points;
 mod reproduce;
 mod runs;
 mod search;

@@ -8,6 +8,7 @@ use crate::answer::answer;
 use crate::data::{ClaimSpec, FigureSpec, Paper, PaperError, ReadingSpec};
 use crate::evaluate::Evaluator;
 use crate::metric::JobRow;
+use crate::points::{is_same, with_drawn};
 use crate::runs::{Runs, Seeds, Size};
 use crate::search;
 
@@ -264,27 +265,18 @@ fn figures<'p>(paper: &'p Paper, runs: &mut Runs<'p>, chosen: &Chosen<'p>) -> Re
         for claim in claims {
             judged.push(evaluator.claim(claim)?);
             for point in evaluator.points(claim)? {
-                // Claims of several parts repeat points that the paper states in other claims.
-                let known = |one: &CurvePoint| {
-                    (&one.curve, &one.quantity, one.at, one.share)
-                        == (&point.curve, &point.quantity, point.at, point.share)
-                };
-                if !points.iter().any(known) {
+                if !points.iter().any(|known| is_same(known, &point)) {
                     points.push(point);
                 }
             }
         }
         for table in spec.table.iter().filter(|_| *whole) {
-            tables.push(evaluator.table(table)?);
+            tables.push(evaluator.table(spec, table)?);
         }
-        made.push(Figure {
-            id: spec.id.clone(),
-            name: spec.name.clone(),
-            about: spec.about.clone(),
-            claims: judged,
-            points,
-            tables,
-        });
+        let (id, name, about) = (spec.id.clone(), spec.name.clone(), spec.about.clone());
+        let mut figure = Figure { id, name, about, claims: judged, points, tables };
+        with_drawn(&mut figure);
+        made.push(figure);
     }
     Ok(made)
 }

@@ -3,21 +3,31 @@
 use hindmost_core::reproduction::{Cell, DataTable, Plot, PlotShape};
 use hindmost_math::statistics::{mean, student_interval};
 
-use crate::data::{ColumnSpec, PaperError, ReadingSpec, SweepSpec, TableKind, TableSpec, WorldSpec};
+use crate::data::{ColumnSpec, FigureSpec, PaperError, ReadingSpec, SweepSpec, TableKind, TableSpec, WorldSpec};
 use crate::evaluate::{Evaluator, compared, compared_unit, is_cut};
 use crate::formulas;
 use crate::metric::{Metric, Quantity};
+use crate::points::Curve;
 use crate::runs::{Place, RunId};
+
+/// A row of a table: a policy under a reading.
+struct Row<'p> {
+    name: String,
+    label: &'p str,
+    reading: &'p ReadingSpec,
+    /// The run, and whether only jobs count that had finished when arrivals stopped.
+    run: (RunId, bool),
+}
 
 impl<'p> Evaluator<'p, '_> {
     /// Fills a table.
     ///
     /// # Errors
     /// If a run or a formula is not valid.
-    pub fn table(&mut self, spec: &'p TableSpec) -> Result<DataTable, PaperError> {
+    pub fn table(&mut self, figure: &FigureSpec, spec: &'p TableSpec) -> Result<DataTable, PaperError> {
         match spec.kind {
             TableKind::Means => self.means(spec),
-            TableKind::Shares => self.shares(spec),
+            TableKind::Shares => self.shares(figure, spec),
             TableKind::Sweep => self.sweep(spec),
             TableKind::Readings => self.by_reading(spec),
             TableKind::Formula => {
@@ -58,22 +68,21 @@ impl<'p> Evaluator<'p, '_> {
     }
 
     /// Returns the rows of a table: each policy under each reading that changes its runs.
-    fn rows_of(&mut self, spec: &'p TableSpec) -> Result<Vec<(String, RunId, bool)>, PaperError> {
+    fn rows_of(&mut self, spec: &'p TableSpec) -> Result<Vec<Row<'p>>, PaperError> {
         let world = self.world(spec)?;
         let readings = self.readings_of(&spec.readings);
-        let mut rows: Vec<(String, RunId, bool)> = Vec::new();
+        let mut rows: Vec<Row<'p>> = Vec::new();
         for label in &spec.policies {
             let from = rows.len();
             for reading in &readings {
-                let id = self.run_of(world, label, reading, None)?;
-                let cut = spec.cut || is_cut(self.paper, reading);
-                if !rows[from..].iter().any(|(_, known, known_cut)| *known == id && *known_cut == cut) {
+                let run = (self.run_of(world, label, reading, None)?, spec.cut || is_cut(self.paper, reading));
+                if !rows[from..].iter().any(|known| known.run == run) {
                     let name = if readings.len() == 1 {
                         self.name(label)
                     } else {
                         format!("{}, {}", self.name(label), reading.name)
                     };
-                    rows.push((name, id, cut));
+                    rows.push(Row { name, label, reading, run });
                 }
             }
         }
@@ -99,7 +108,7 @@ impl<'p> Evaluator<'p, '_> {
             columns.push(format!("± {}", metric.words()));
         }
         let mut table = DataTable::new(spec.caption.as_str(), columns, Vec::new());
-        for (name, id, cut) in self.rows_of(spec)? {
+        for Row { name, run: (id, cut), .. } in self.rows_of(spec)? {
             let mut row = vec![Cell::Text(name)];
             for metric in &metrics {
                 row.extend(with_half(&self.runs.values(id, *metric, cut)));
@@ -109,15 +118,18 @@ impl<'p> Evaluator<'p, '_> {
         Ok(table)
     }
 
-    fn shares(&mut self, spec: &'p TableSpec) -> Result<DataTable, PaperError> {
+    fn shares(&mut self, figure: &FigureSpec, spec: &'p TableSpec) -> Result<DataTable, PaperError> {
         let world = self.world(spec)?;
         let quantity: Quantity = spec.quantity.parse().map_err(|it| self.failed(spec, it))?;
         let mut columns = vec![format!("policy; {} up to", quantity.words())];
         columns.extend(spec.grid.iter().map(f64::to_string));
         let mut table = DataTable::new(spec.caption.as_str(), columns, Vec::new());
-        for (name, id, cut) in self.rows_of(spec)? {
+        let mut stated = Vec::new();
+        for Row { name, label, reading, run: (id, cut) } in self.rows_of(spec)? {
             let mut shares = self.runs.shares(id, quantity, &spec.grid, cut);
             shares.resize(spec.grid.len(), f64::NAN);
+            let curve = Curve { name: &name, run: (id, cut), world, policy: label, reading };
+            stated.extend(self.points_of(figure, curve, quantity));
             let mut row = vec![Cell::Text(name)];
             row.extend(shares.into_iter().map(Cell::from));
             table.rows.push(row);
@@ -129,6 +141,7 @@ impl<'p> Evaluator<'p, '_> {
             shape: PlotShape::CumulativeRows,
             curves: plot.curves.iter().map(|label| self.name(label)).collect(),
             rows: None,
+            stated,
         });
         Ok(table)
     }
@@ -208,6 +221,7 @@ impl<'p> Evaluator<'p, '_> {
             shape: PlotShape::Columns,
             curves: plot.curves.clone(),
             rows: None,
+            stated: Vec::new(),
         });
         Ok(table)
     }

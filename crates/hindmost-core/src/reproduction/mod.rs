@@ -16,7 +16,7 @@ use serde::Serialize;
 
 pub use claim::{Claim, Part, Status, Verdict};
 pub use expected::{Expected, Measured};
-pub use number::{number_text, rounded_text, with_unit};
+pub use number::{given_text, number_text, rounded_text, with_unit};
 pub use table::{Cell, DataTable, Plot, PlotShape};
 
 /// The experiments of a paper, repeated: the claims, the measured values and the verdicts.
@@ -196,6 +196,9 @@ pub struct CurvePoint {
     pub claim: String,
     /// Name of the curve: the policy's name in tables.
     pub curve: String,
+    /// The experiment, such as `λ = 6`; empty if the paper has only one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub world: String,
     /// The quantity on the horizontal axis, such as `flowtime`.
     pub quantity: String,
     /// The stated value on the horizontal axis.

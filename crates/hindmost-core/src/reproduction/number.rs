@@ -17,6 +17,17 @@ pub fn number_text(value: f64) -> String {
     }
 }
 
+/// Formats a number that was given, not measured, such as a setting: like [`number_text`], but sizes below 0.0001 have
+/// a power of ten.
+pub fn given_text(value: f64) -> String {
+    let size = value.abs();
+    if !(ROUNDING_ERROR..SMALLEST_SHOWN).contains(&size) {
+        return number_text(value);
+    }
+    let power = size.log10().floor();
+    format!("{}·10^\u{2212}{}", decimal(value / 10f64.powf(power), 3), -power)
+}
+
 /// Formats a number like [`number_text`], but sizes below 0.0001 are rounded to 0 or 0.0001. Suits numbers that have an
 /// interval, and the ends of intervals.
 pub fn rounded_text(value: f64) -> String {

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::CurvePoint;
+
 /// The numbers of a figure. Each row has as many cells as `columns`; a cell without a number is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -33,6 +35,9 @@ pub struct Plot {
     pub curves: Vec<String>,
     /// Number of rows to draw, counted from the first row; `None`: all rows.
     pub rows: Option<usize>,
+    /// Points of the curves that the paper's text states; [`CurvePoint::curve`] is the name of the curve here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stated: Vec<CurvePoint>,
 }
 
 /// Which cells of a table form a curve.

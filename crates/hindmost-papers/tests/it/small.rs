@@ -84,6 +84,17 @@ world = "one"
 policies = ["fifo", "srpt"]
 quantity = "flowtime"
 grid = [7, 8, 11, 12]
+plot = { title = "Flowtimes" }
+
+[[figure.table]]
+kind = "shares"
+caption = "Shares on three machines"
+world = "one"
+policies = ["fifo", "srpt"]
+readings = ["three machines"]
+quantity = "flowtime"
+grid = [1, 4, 8]
+plot = { title = "Flowtimes on three machines" }
 
 [[figure.table]]
 kind = "sweep"
@@ -253,9 +264,34 @@ fn tables_have_the_numbers_of_the_three_jobs() {
     // FIFO is the same under "the same" and "SRPT as FIFO", so it has two rows. SRPT has four: all but "the same".
     assert_eq!(means["rows"].as_array().unwrap().len(), 6);
     assert_eq!(table(1)["rows"][1], serde_json::json!(["SRPT", 1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 1.0]));
-    let swept = table(2);
+    // On three machines the flowtimes are 8, 4 and 1.
+    assert_eq!(table(2)["rows"][0], serde_json::json!(["FIFO", 1.0 / 3.0, 2.0 / 3.0, 1.0]));
+    let swept = table(3);
     // Two machines: a ends at 8, b at 5, c at 6.
     assert_eq!((&swept["rows"][0][1], &swept["rows"][1][1]), (&10.0.into(), &(16.0 / 3.0).into()));
+}
+
+#[test]
+fn each_picture_has_its_points_under_its_reading() {
+    let folder = written("key", "key");
+    let made = made(&load(&folder).unwrap(), &Selection::default(), 1).unwrap().reproduction;
+    let figure = &made.figures[0];
+    let stated = |table: usize| {
+        let plot = figure.tables[table].plot.as_ref().unwrap();
+        let [point] = &plot.stated[..] else { panic!("{:?}", plot.stated) };
+        (
+            point.curve.clone(),
+            point.reading.clone(),
+            point.measured_share.map(|it| (3.0 * it).round()),
+            point.measured_at,
+        )
+    };
+    let (curve, three) = ("FIFO".to_owned(), "three machines".to_owned());
+    // The paper states 50% at 9 s. One machine: 8, 11, 11, so one of three. Three machines: 1, 4, 8, so all three.
+    assert_eq!(stated(1), (curve.clone(), "one machine".to_owned(), Some(1.0), Some(11.0)));
+    assert_eq!(stated(2), (curve, three.clone(), Some(3.0), Some(4.0)));
+    let readings: Vec<&str> = figure.points.iter().map(|point| point.reading.as_str()).collect();
+    assert_eq!(readings, ["one machine", three.as_str()]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::time::Time;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Rule;
 use super::mantri::MantriParameters;
@@ -67,8 +67,13 @@ pub struct OsdiRule {
     /// True for the pass before originals, which acts while tasks wait and stops slow copies. False for the pass after
     /// them, which acts while no task waits.
     contended: bool,
-    /// Tasks with an attempt that met its condition.
+    /// Tasks with an attempt that met its condition, which the next round examines.
     tasks: BTreeSet<TaskId>,
+    /// Tasks that are left alone until a time, because their newest copy has not reported yet.
+    later: BTreeSet<(Time, TaskId)>,
+    /// Tasks for which nothing can be done until their copies, the known ends of their copies, or the nodes change. The
+    /// remaining times get shorter, so a test that fails now fails later, too.
+    resting: FxHashSet<TaskId>,
     /// Tasks that may have more copies than may keep running.
     crowded: BTreeSet<TaskId>,
     /// What was done for each unfinished task.
@@ -106,6 +111,8 @@ impl OsdiRule {
             parameters,
             contended,
             tasks: BTreeSet::new(),
+            later: BTreeSet::new(),
+            resting: FxHashSet::default(),
             crowded: BTreeSet::new(),
             helped: FxHashMap::default(),
             fastest: (None, 1.0),
@@ -148,12 +155,17 @@ impl OsdiRule {
         self.parameters.backups && duplicates < self.parameters.max_duplicates
     }
 
+    /// Returns when a task may be helped again: once it has reported on its newest copy. `None`: now.
+    fn reports_at(&self, task: TaskId, phase: &Phase, cluster: &Cluster) -> Option<Time> {
+        let report = Time::from_seconds(self.report(phase));
+        let copies = running(task, cluster).filter(|copy| copy.id().copy > 0);
+        copies.map(|copy| copy.since() + report).filter(|at| cluster.now() < *at).max()
+    }
+
     /// Returns what this pass may do for a task if the next copy starts on a node of this speed.
     fn action(&self, task: TaskId, speed: f64, cluster: &Cluster, round: &Round<'_>) -> Option<Action> {
         let phase = cluster.phase(task)?;
-        let report = Time::from_seconds(self.report(phase));
-        // A task is not helped again until it has reported on its newest copy.
-        if running(task, cluster).any(|copy| copy.id().copy > 0 && cluster.now() < copy.since() + report) {
+        if self.reports_at(task, phase, cluster).is_some() {
             return None;
         }
         let copies = running(task, cluster).count();
@@ -177,18 +189,20 @@ impl OsdiRule {
         restart.into_iter().chain([duplicate, spare].into_iter().filter(move |_| may_duplicate))
     }
 
-    /// Returns true if no test can hold for a task until its copies or their known ends change.
-    fn is_no_longer_slow(&self, task: TaskId, round: &Round<'_>) -> bool {
-        let cluster = round.cluster();
-        let Some(phase) = cluster.phase(task).filter(|phase| sees_ends(phase, round)) else { return false };
-        running(task, cluster).all(|copy| copy.expected_finish().is_some())
-            && !self.open_tests(task, phase, running(task, cluster).count()).any(|test| holds(test, task, round))
+    /// Returns true if the ends of all copies of a task are known, so that the tests that fail now fail later, too.
+    fn knows_all_ends(task: TaskId, phase: &Phase, round: &Round<'_>) -> bool {
+        sees_ends(phase, round) && running(task, round.cluster()).all(|copy| copy.expected_finish().is_some())
     }
 
     /// Returns the tasks for which this pass can do something on the fastest node, with their remaining times in
     /// seconds, the longest first. Forgets the tasks for which nothing can be done any more.
     fn stragglers(&mut self, round: &mut Round<'_>) -> Vec<(f64, TaskId)> {
         let speed = self.fastest_speed(round.cluster());
+        let now = round.cluster().now();
+        while let Some((_, task)) = self.later.first().copied().filter(|(at, _)| *at <= now) {
+            self.later.pop_first();
+            self.tasks.insert(task);
+        }
         let mut found = Vec::new();
         for task in std::mem::take(&mut self.tasks) {
             let cluster = round.cluster();
@@ -197,17 +211,55 @@ impl OsdiRule {
             if !is_running || is_finished || !(self.has_restarts_left(task) || self.has_duplicates_left(task)) {
                 continue;
             }
-            if self.is_no_longer_slow(task, round) {
+            let Some(phase) = cluster.phase(task) else { continue };
+            let knows_all_ends = OsdiRule::knows_all_ends(task, phase, round);
+            let copies = running(task, cluster).count();
+            if knows_all_ends && !self.open_tests(task, phase, copies).any(|test| holds(test, task, round)) {
                 self.watch_again(task, round);
                 continue;
             }
-            self.tasks.insert(task);
-            if self.action(task, speed, cluster, round).is_some() {
+            if let Some(at) = self.reports_at(task, phase, cluster) {
+                self.later.insert((at, task));
+            } else if self.action(task, speed, cluster, round).is_some() {
+                self.tasks.insert(task);
                 found.push((remaining(task, round), task));
+            } else if knows_all_ends {
+                self.resting.insert(task);
+            } else {
+                self.tasks.insert(task);
             }
         }
         found.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         found
+    }
+
+    /// Has resting tasks examined again if something happened that may change what can be done for them.
+    fn wake_resting(&mut self, seen: Seen<'_>) {
+        let concerned = match seen {
+            Seen::Decision(Decision::Start { attempt, .. } | Decision::Stop { attempt, .. }) => attempt.task,
+            Seen::Event(
+                Event::AttemptFinished { attempt }
+                | Event::AttemptFailed { attempt, .. }
+                | Event::AttemptStopped { attempt }
+                | Event::WatchMet { attempt, .. },
+                _,
+            ) => attempt.task,
+            Seen::Event(
+                Event::NodeJoined { .. }
+                | Event::NodeLost { .. }
+                | Event::NodeReturned { .. }
+                | Event::NodeSpeedLearned { .. }
+                | Event::DurationsLearned { .. },
+                _,
+            ) => {
+                self.tasks.extend(self.resting.drain());
+                return;
+            }
+            _ => return,
+        };
+        if self.resting.remove(&concerned) {
+            self.tasks.insert(concerned);
+        }
     }
 
     /// Watches a task's only copy again, because a real attempt may slow down later.
@@ -343,6 +395,7 @@ impl Rule for OsdiRule {
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
+        self.wake_resting(seen);
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) if attempt.copy > 0 => {
                 let Some(phase) = cluster.phase(attempt.task) else { return };
@@ -369,6 +422,7 @@ impl Rule for OsdiRule {
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.won => {
                 self.tasks.remove(&attempt.task);
+                self.resting.remove(&attempt.task);
                 self.crowded.remove(&attempt.task);
                 self.helped.remove(&attempt.task);
             }
@@ -379,7 +433,7 @@ impl Rule for OsdiRule {
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
         self.tasks.extend(candidates.drain(..).map(|id| id.task));
         self.stop_slow_copies(round);
-        if self.tasks.is_empty() || round.cluster().open_nodes() == 0 {
+        if (self.tasks.is_empty() && self.later.is_empty()) || round.cluster().open_nodes() == 0 {
             return;
         }
         if round.next_job(Which::Any, None).is_some() != self.contended {

@@ -88,6 +88,7 @@ fn cumulative() -> DataTable {
         shape: PlotShape::CumulativeRows,
         curves: Vec::new(),
         rows: None,
+        stated: vec![point("Mantri", 17.0, 8.25, 0.96, "base"), point("SCA", 6.0, 4.44, 0.92, "base")],
     };
     let rows = vec![row("SCA", [0.0, 0.9, 0.97, 0.99, 1.0]), row("Mantri", [0.0, 0.6, 0.9, 0.98, 1.0])];
     DataTable { plot: Some(plot), ..DataTable::new("Share of jobs by flowtime, reading base", columns, rows) }
@@ -97,6 +98,7 @@ fn point(curve: &str, at: f64, measured_at: f64, measured_share: f64, reading: &
     CurvePoint {
         claim: "fig2-mantri-80".to_owned(),
         curve: curve.to_owned(),
+        world: String::new(),
         quantity: "flowtime".to_owned(),
         at,
         share: 0.8,

@@ -33,8 +33,7 @@ pub fn pictures(reproduction: &Reproduction) -> Vec<PlotFile> {
 pub(super) fn figure_plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
     let of_figure = |(figure, slug): (&Figure, String)| {
         let tables = figure.tables.iter();
-        let drawn = tables
-            .filter_map(|table| Some((drawn(reproduction, figure, table)?, caption(reproduction, figure, table)?)));
+        let drawn = tables.filter_map(|table| Some((drawn(table)?, caption(table)?)));
         drawn
             .enumerate()
             .map(|(at, (drawing, caption))| PlotFile { file: format!("{slug}-{}.svg", at + 1), drawing, caption })
@@ -44,7 +43,7 @@ pub(super) fn figure_plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
 }
 
 /// Draws the plot of a table with the points that the paper's text states; `None` if the table has no plot or no points.
-pub(crate) fn drawn(reproduction: &Reproduction, figure: &Figure, table: &DataTable) -> Option<Drawing> {
+pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
     let plot = table.plot.as_ref()?;
     let (series, levels) = match plot.shape {
         PlotShape::Columns => (columns(table, plot), levels(table, plot)),
@@ -61,7 +60,7 @@ pub(crate) fn drawn(reproduction: &Reproduction, figure: &Figure, table: &DataTa
         x: Axis { from_zero: cumulative, ..plain(&plot.x) },
         y: if cumulative { Axis::new(&plot.y, Unit::Share) } else { Axis { from_zero: false, ..plain(&plot.y) } },
         kind: if cumulative { Kind::Plain } else { Kind::Marked },
-        stated: stated(&points_on(reproduction, figure, table), &series),
+        stated: stated(&points_on(table), &series),
         series,
         x_limits: None,
         y_limits: cumulative.then_some([0.0, 1.0]),
@@ -72,7 +71,7 @@ pub(crate) fn drawn(reproduction: &Reproduction, figure: &Figure, table: &DataTa
 }
 
 /// Returns sentences that say what a table's plot shows and how to read it; `None` if the table has no plot.
-pub(crate) fn caption(reproduction: &Reproduction, figure: &Figure, table: &DataTable) -> Option<String> {
+pub(crate) fn caption(table: &DataTable) -> Option<String> {
     let plot = table.plot.as_ref()?;
     let mut text = match plot.shape {
         PlotShape::Columns => format!("{}.", table.caption),
@@ -100,7 +99,7 @@ pub(crate) fn caption(reproduction: &Reproduction, figure: &Figure, table: &Data
     {
         text += &format!(" The dashed horizontal lines show the values with {level}.");
     }
-    if let Some(sentence) = stated_sentence(&points_on(reproduction, figure, table)) {
+    if let Some(sentence) = stated_sentence(&points_on(table)) {
         text += &format!(" {sentence}");
     }
     Some(text)

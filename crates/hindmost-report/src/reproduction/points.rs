@@ -1,6 +1,6 @@
 //! Points of curves that a paper's text states, and their distances from the measured curves.
 
-use hindmost_core::reproduction::{CurvePoint, DataTable, Figure, PlotShape, Reproduction, number_text};
+use hindmost_core::reproduction::{CurvePoint, DataTable, Figure, PlotShape, number_text};
 
 use super::plots::{drawn_rows, is_drawn, text_of};
 use crate::figures::{Series, Stated};
@@ -23,7 +23,11 @@ pub(crate) fn point_rows(figure: &Figure) -> Vec<[String; 8]> {
     let row = |point: &CurvePoint| {
         [
             point.curve.clone(),
-            point.quantity.clone(),
+            if point.world.is_empty() {
+                point.quantity.clone()
+            } else {
+                format!("{}, {}", point.quantity, point.world)
+            },
             format!("{} at {}", percent(point.share), number_text(point.at)),
             point.reading.clone(),
             text(point.measured_at),
@@ -35,40 +39,14 @@ pub(crate) fn point_rows(figure: &Figure) -> Vec<[String; 8]> {
     figure.points.iter().map(row).collect()
 }
 
-/// Returns the points that the plot of a table shows: those whose quantity is on the horizontal axis, and whose curve is
-/// drawn. If a point was measured under several readings, it is shown with the reading that the table's caption names,
-/// or with the base reading, or with the first one.
-pub(super) fn points_on<'a>(reproduction: &Reproduction, figure: &'a Figure, table: &DataTable) -> Vec<&'a CurvePoint> {
+/// Returns the points that the plot of a table shows: those whose curve is drawn.
+pub(super) fn points_on(table: &DataTable) -> Vec<&CurvePoint> {
     let Some(plot) = table.plot.as_ref().filter(|plot| plot.shape == PlotShape::CumulativeRows) else {
         return Vec::new();
     };
-    let label = plot.x.to_lowercase();
-    let curves: Vec<&str> = drawn_rows(table, plot)
-        .iter()
-        .filter_map(|row| text_of(row.first()?))
-        .filter(|name| is_drawn(plot, name))
-        .collect();
-    let is_shown =
-        |point: &&CurvePoint| label.contains(&point.quantity.to_lowercase()) && curves.contains(&point.curve.as_str());
-    let base = reproduction.readings.first().map(|reading| reading.name.as_str());
-    let rank = |point: &CurvePoint| match point.reading.as_str() {
-        name if !name.is_empty() && table.caption.contains(name) => 0,
-        name if base == Some(name) => 1,
-        _ => 2,
-    };
-    let mut shown: Vec<&CurvePoint> = Vec::new();
-    for point in figure.points.iter().filter(is_shown) {
-        let same = |other: &&mut &CurvePoint| {
-            (&other.curve, &other.quantity) == (&point.curve, &point.quantity)
-                && [other.at, other.share].map(f64::to_bits) == [point.at, point.share].map(f64::to_bits)
-        };
-        match shown.iter_mut().find(same) {
-            Some(other) if rank(point) < rank(other) => *other = point,
-            Some(_) => {}
-            None => shown.push(point),
-        }
-    }
-    shown
+    let rows = drawn_rows(table, plot).iter().filter_map(|row| text_of(row.first()?));
+    let curves: Vec<&str> = rows.filter(|name| is_drawn(plot, name)).collect();
+    plot.stated.iter().filter(|point| curves.contains(&point.curve.as_str())).collect()
 }
 
 /// Returns points as marks of a chart with these curves.

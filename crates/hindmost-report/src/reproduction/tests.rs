@@ -280,7 +280,8 @@ pub(crate) fn hostile(text: &str) -> Reproduction {
             renamed(&mut claim.confirmed);
             claim.also.iter_mut().for_each(|part: &mut Part| renamed(&mut part.readings));
         }
-        for point in &mut figure.points {
+        let drawn = figure.tables.iter_mut().filter_map(|table| table.plot.as_mut());
+        for point in figure.points.iter_mut().chain(drawn.flat_map(|plot| &mut plot.stated)) {
             (point.curve, point.quantity, point.reading) = (text.to_owned(), text.to_owned(), text.to_owned());
         }
         for table in &mut figure.tables {
@@ -306,6 +307,7 @@ fn by_column(text: &str) -> DataTable {
         shape: PlotShape::Columns,
         curves: Vec::new(),
         rows: None,
+        stated: Vec::new(),
     };
     let columns = ["σ", text, "±"].map(str::to_owned).to_vec();
     let rows = vec![
@@ -344,26 +346,32 @@ fn hostile_names_stay_text_in_files_and_terminals() {
 }
 
 #[test]
-fn points_are_drawn_on_the_curve_of_the_caption_s_reading() {
-    let reproduction = example();
-    let figure = &reproduction.figures[0];
-    let shown = |caption: &str| {
-        let table = DataTable { caption: caption.to_owned(), ..figure.tables[0].clone() };
-        drawn(&reproduction, figure, &table).unwrap().standalone()
-    };
-    let base = shown("Share of jobs");
-    let elements = check(&base);
+fn points_are_drawn_on_the_curves_for_which_they_were_measured() {
+    let table = example().figures[0].tables[0].clone();
+    let svg = drawn(&table).unwrap().standalone();
+    let elements = check(&svg);
     let rings = elements.iter().filter(|one| one.get("class").is_some_and(|class| class.starts_with("hm-ring")));
     assert_eq!(rings.count(), 2);
-    assert!(base.contains("Mantri: 80% at 17 (measured 80% at 8.25, −8.75;"), "{base}");
-    assert!(base.contains("stated in the paper&#39;s text"), "{base}");
-    let age = shown("Share of jobs, reading age");
-    assert!(age.contains("Mantri: 80% at 17 (measured 80% at 16, −1;"), "{age}");
-    // Another quantity has no points.
-    let mut table = figure.tables[0].clone();
-    table.plot.as_mut().unwrap().x = "resource usage".to_owned();
-    let other = drawn(&reproduction, figure, &table).unwrap().standalone();
-    assert!(!other.contains("stated in the paper"), "{other}");
+    assert!(svg.contains("Mantri: 80% at 17 (measured 80% at 8.25, −8.75;"), "{svg}");
+    assert!(svg.contains("stated in the paper&#39;s text"), "{svg}");
+    // A curve that is not drawn has no points.
+    let mut table = table;
+    table.plot.as_mut().unwrap().curves = vec!["SCA".to_owned()];
+    let other = drawn(&table).unwrap().standalone();
+    assert!(other.contains("SCA: 80% at 6") && !other.contains("Mantri"), "{other}");
+    table.plot.as_mut().unwrap().stated.clear();
+    assert!(!drawn(&table).unwrap().standalone().contains("stated in the paper"));
+}
+
+#[test]
+fn given_values_keep_small_numbers() {
+    let numbers = [0.0, 1e-6, 5e-5, -5e-5, 1e-3, 20.0];
+    let rows = numbers.map(|number| vec![Cell::from(number), Cell::from(number)]).to_vec();
+    let table = DataTable::new("By ε", vec!["ε".to_owned(), "change".to_owned()], rows);
+    let (_, shown) = as_text(&table);
+    let given: Vec<&str> = shown.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(given, ["0", "1·10^−6", "5·10^−5", "−5·10^−5", "0.001", "20"]);
+    assert_eq!(shown[1][1], "< 0.0001");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use hindmost_core::reproduction::{
-    Cell, Claim, DataTable, Measured, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
+    Cell, Claim, DataTable, Measured, Reproduction, Status, Verdict, given_text, number_text, rounded_text, with_unit,
 };
 
 use super::matrix::sign;
@@ -202,7 +202,12 @@ pub(crate) fn as_text(table: &DataTable) -> (Vec<String>, Vec<Vec<String>>) {
     };
     let cells = |row: &Vec<Cell>| {
         let with_halves = |at: &usize| Some((row.get(*at)?, row.get(at + 1).filter(|_| is_half(at + 1))));
-        shown.iter().filter_map(with_halves).map(with_half).collect()
+        let mut cells: Vec<String> = shown.iter().filter_map(with_halves).map(with_half).collect();
+        // The first column has given values, not measured ones, so small ones keep their digits.
+        if let (Some(first), Some(Cell::Number(Some(number)))) = (cells.first_mut(), row.first()) {
+            *first = given_text(*number);
+        }
+        cells
     };
     (shown.iter().map(heading).collect(), table.rows.iter().map(cells).collect())
 }

@@ -155,6 +155,7 @@ pub(super) fn limits_table() -> Result<DataTable, String> {
         shape: PlotShape::Columns,
         curves: columns[2..].to_vec(),
         rows: None,
+        stated: Vec::new(),
     });
     Ok(table)
 }

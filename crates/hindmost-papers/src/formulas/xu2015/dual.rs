@@ -271,6 +271,7 @@ pub(super) fn trace_table(steps: Steps) -> Result<DataTable, String> {
             shape: PlotShape::Columns,
             curves: columns[1..5].to_vec(),
             rows: Some(SHOWN_ONE_BY_ONE),
+            stated: Vec::new(),
         }),
         ..DataTable::new(format!("Iterations of the dual method, {name}"), columns.to_vec(), rows.collect())
     })

@@ -53,6 +53,7 @@ pub(super) fn ese_ratio_table() -> Result<DataTable, String> {
             shape: PlotShape::Columns,
             curves: Vec::new(),
             rows: None,
+            stated: Vec::new(),
         }),
         ..DataTable::new(
             "Expected resource usage of a task divided by the mean duration, E[R]/E[x], by σ",

@@ -47,8 +47,8 @@ pub(super) fn figure_page(
     let mut pictures = Pictures::default();
     let mut redrawn = Vec::new();
     for table in &figure.tables {
-        if let Some(drawing) = drawn(reproduction, figure, table) {
-            let caption = caption(reproduction, figure, table).unwrap_or_default();
+        if let Some(drawing) = drawn(table) {
+            let caption = caption(table).unwrap_or_default();
             redrawn.push(pictures.picture(&drawing, paragraph(&caption)));
         }
     }

@@ -44,7 +44,9 @@
 //! - Other parts of the paper are not here: placement by network load, replication of outputs, and the order of tasks by
 //!   the size of their input (sections 5.2 to 5.4).
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase, Task};
 use hindmost_core::estimator::{Knowledge, Pace, Test};
@@ -74,6 +76,10 @@ pub struct OsdiRule {
     /// Tasks for which nothing can be done until their copies, the known ends of their copies, or the nodes change. The
     /// remaining times get shorter, so a test that fails now fails later, too.
     resting: FxHashSet<TaskId>,
+    /// Tasks for which something could be done on the fastest node, those with the longest remaining time first.
+    stragglers: BTreeSet<(Reverse<Time>, TaskId)>,
+    /// The keys of `stragglers`.
+    ends: FxHashMap<TaskId, Time>,
     /// Tasks that may have more copies than may keep running.
     crowded: BTreeSet<TaskId>,
     /// What was done for each unfinished task.
@@ -113,6 +119,8 @@ impl OsdiRule {
             tasks: BTreeSet::new(),
             later: BTreeSet::new(),
             resting: FxHashSet::default(),
+            stragglers: BTreeSet::new(),
+            ends: FxHashMap::default(),
             crowded: BTreeSet::new(),
             helped: FxHashMap::default(),
             fastest: (None, 1.0),
@@ -189,22 +197,17 @@ impl OsdiRule {
         restart.into_iter().chain([duplicate, spare].into_iter().filter(move |_| may_duplicate))
     }
 
-    /// Returns true if the ends of all copies of a task are known, so that the tests that fail now fail later, too.
-    fn knows_all_ends(task: TaskId, phase: &Phase, round: &Round<'_>) -> bool {
-        sees_ends(phase, round) && running(task, round.cluster()).all(|copy| copy.expected_finish().is_some())
-    }
-
-    /// Returns the tasks for which this pass can do something on the fastest node, with their remaining times in
-    /// seconds, the longest first. Forgets the tasks for which nothing can be done any more.
-    fn stragglers(&mut self, round: &mut Round<'_>) -> Vec<(f64, TaskId)> {
+    /// Sorts the tasks for which something may have changed: into stragglers, tasks to examine at a known time, and tasks
+    /// to examine after a change. Forgets the tasks for which nothing can be done any more.
+    fn sort(&mut self, round: &mut Round<'_>) {
         let speed = self.fastest_speed(round.cluster());
         let now = round.cluster().now();
         while let Some((_, task)) = self.later.first().copied().filter(|(at, _)| *at <= now) {
             self.later.pop_first();
             self.tasks.insert(task);
         }
-        let mut found = Vec::new();
         for task in std::mem::take(&mut self.tasks) {
+            self.forget(task);
             let cluster = round.cluster();
             let is_running = running(task, cluster).next().is_some();
             let is_finished = cluster.task(task).is_none_or(Task::is_finished);
@@ -212,32 +215,40 @@ impl OsdiRule {
                 continue;
             }
             let Some(phase) = cluster.phase(task) else { continue };
-            let knows_all_ends = OsdiRule::knows_all_ends(task, phase, round);
             let copies = running(task, cluster).count();
+            let knows_ends = sees_ends(phase, round);
+            let knows_all_ends = knows_ends && running(task, cluster).all(|copy| copy.expected_finish().is_some());
             if knows_all_ends && !self.open_tests(task, phase, copies).any(|test| holds(test, task, round)) {
                 self.watch_again(task, round);
-                continue;
-            }
-            if let Some(at) = self.reports_at(task, phase, cluster) {
+            } else if let Some(at) = self.reports_at(task, phase, cluster) {
                 self.later.insert((at, task));
             } else if self.action(task, speed, cluster, round).is_some() {
-                self.tasks.insert(task);
-                found.push((remaining(task, round), task));
-            } else if knows_all_ends {
+                let end = running(task, cluster).filter_map(Attempt::expected_finish).min().unwrap_or(Time::ZERO);
+                self.stragglers.insert((Reverse(end), task));
+                self.ends.insert(task, end);
+            } else if knows_ends {
                 self.resting.insert(task);
             } else {
+                // Without known ends, a test that fails now may hold when the copies are older.
                 self.tasks.insert(task);
             }
         }
-        found.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-        found
     }
 
-    /// Has resting tasks examined again if something happened that may change what can be done for them.
-    fn wake_resting(&mut self, seen: Seen<'_>) {
+    /// Removes a task from the stragglers and the resting tasks. Returns true if it was among them.
+    fn forget(&mut self, task: TaskId) -> bool {
+        let end = self.ends.remove(&task);
+        if let Some(end) = end {
+            self.stragglers.remove(&(Reverse(end), task));
+        }
+        self.resting.remove(&task) || end.is_some()
+    }
+
+    /// Has tasks examined again if something happened that may change what can be done for them.
+    fn examine_again(&mut self, seen: Seen<'_>) {
         let concerned = match seen {
-            Seen::Decision(Decision::Start { attempt, .. } | Decision::Stop { attempt, .. }) => attempt.task,
-            Seen::Event(
+            Seen::Decision(Decision::Start { attempt, .. } | Decision::Stop { attempt, .. })
+            | Seen::Event(
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
                 | Event::AttemptStopped { attempt }
@@ -253,11 +264,13 @@ impl OsdiRule {
                 _,
             ) => {
                 self.tasks.extend(self.resting.drain());
+                self.tasks.extend(self.ends.drain().map(|(task, _)| task));
+                self.stragglers.clear();
                 return;
             }
             _ => return,
         };
-        if self.resting.remove(&concerned) {
+        if self.forget(concerned) {
             self.tasks.insert(concerned);
         }
     }
@@ -395,7 +408,7 @@ impl Rule for OsdiRule {
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
-        self.wake_resting(seen);
+        self.examine_again(seen);
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) if attempt.copy > 0 => {
                 let Some(phase) = cluster.phase(attempt.task) else { return };
@@ -422,7 +435,7 @@ impl Rule for OsdiRule {
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.won => {
                 self.tasks.remove(&attempt.task);
-                self.resting.remove(&attempt.task);
+                self.forget(attempt.task);
                 self.crowded.remove(&attempt.task);
                 self.helped.remove(&attempt.task);
             }
@@ -433,17 +446,26 @@ impl Rule for OsdiRule {
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
         self.tasks.extend(candidates.drain(..).map(|id| id.task));
         self.stop_slow_copies(round);
-        if (self.tasks.is_empty() && self.later.is_empty()) || round.cluster().open_nodes() == 0 {
+        let is_idle = self.tasks.is_empty() && self.later.is_empty() && self.stragglers.is_empty();
+        if is_idle || round.cluster().open_nodes() == 0 {
             return;
         }
         if round.next_job(Which::Any, None).is_some() != self.contended {
             return;
         }
-        for (_, task) in self.stragglers(round) {
-            if round.cluster().open_nodes() == 0 {
-                return;
+        self.sort(round);
+        let fastest = self.fastest.1;
+        let mut next = self.stragglers.first().copied();
+        while let Some((end, task)) = next {
+            let cluster = round.cluster();
+            let Some(open) = cluster.fastest_open_speed() else { return };
+            if self.action(task, open, cluster, round).is_some() {
+                self.help(task, round);
+            } else if self.action(task, fastest, cluster, round).is_none() {
+                // The remaining time has become too short.
+                self.tasks.insert(task);
             }
-            self.help(task, round);
+            next = self.stragglers.range((Bound::Excluded((end, task)), Bound::Unbounded)).next().copied();
         }
     }
 }

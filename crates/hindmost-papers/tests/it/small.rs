@@ -310,7 +310,7 @@ fn a_selection_limits_claims_and_readings() {
     // The command names the file, so that it can be run again.
     let command = format!("reproduce small --claim baseline --reading {}", file.display());
     assert_eq!(reproduction.command.replace('\'', ""), command);
-    // The figure's tables were not asked for.
+    // The figure's tables were not requested.
     assert!(reproduction.figures[0].tables.is_empty());
     let names: Vec<&str> = reproduction.readings.iter().map(|reading| reading.name.as_str()).collect();
     assert_eq!((names, reproduction.claims().count()), (vec!["one machine", "mine"], 1));

@@ -78,8 +78,13 @@ pub struct OsdiRule {
     resting: FxHashSet<TaskId>,
     /// Tasks for which something could be done on the fastest node, those with the longest remaining time first.
     stragglers: BTreeSet<(Reverse<Time>, TaskId)>,
-    /// The keys of `stragglers`.
+    /// The ends by which `stragglers` are sorted, also of those that wait for a faster node.
     ends: FxHashMap<TaskId, Time>,
+    /// Stragglers for which nothing can be done on nodes of this speed or slower ones. The numbers are the bits of the
+    /// speeds, which sort like the speeds.
+    for_faster: BTreeSet<(u64, TaskId)>,
+    /// The speeds by which `for_faster` is sorted.
+    too_slow: FxHashMap<TaskId, u64>,
     /// Tasks that may have more copies than may keep running.
     crowded: BTreeSet<TaskId>,
     /// What was done for each unfinished task.
@@ -121,6 +126,8 @@ impl OsdiRule {
             resting: FxHashSet::default(),
             stragglers: BTreeSet::new(),
             ends: FxHashMap::default(),
+            for_faster: BTreeSet::new(),
+            too_slow: FxHashMap::default(),
             crowded: BTreeSet::new(),
             helped: FxHashMap::default(),
             fastest: (None, 1.0),
@@ -241,7 +248,21 @@ impl OsdiRule {
         if let Some(end) = end {
             self.stragglers.remove(&(Reverse(end), task));
         }
+        if let Some(speed) = self.too_slow.remove(&task) {
+            self.for_faster.remove(&(speed, task));
+        }
         self.resting.remove(&task) || end.is_some()
+    }
+
+    /// Moves the tasks back to the stragglers that waited for a node as fast as `speed`.
+    fn return_from_waiting(&mut self, speed: f64) {
+        while let Some((_, task)) = self.for_faster.first().copied().filter(|(slow, _)| *slow < speed.to_bits()) {
+            self.for_faster.pop_first();
+            self.too_slow.remove(&task);
+            if let Some(end) = self.ends.get(&task) {
+                self.stragglers.insert((Reverse(*end), task));
+            }
+        }
     }
 
     /// Has tasks examined again if something happened that may change what can be done for them.
@@ -266,6 +287,8 @@ impl OsdiRule {
                 self.tasks.extend(self.resting.drain());
                 self.tasks.extend(self.ends.drain().map(|(task, _)| task));
                 self.stragglers.clear();
+                self.for_faster.clear();
+                self.too_slow.clear();
                 return;
             }
             _ => return,
@@ -446,14 +469,13 @@ impl Rule for OsdiRule {
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
         self.tasks.extend(candidates.drain(..).map(|id| id.task));
         self.stop_slow_copies(round);
-        let is_idle = self.tasks.is_empty() && self.later.is_empty() && self.stragglers.is_empty();
-        if is_idle || round.cluster().open_nodes() == 0 {
+        let has_some = !(self.tasks.is_empty() && self.later.is_empty() && self.ends.is_empty());
+        if !has_some || round.next_job(Which::Any, None).is_some() != self.contended {
             return;
         }
-        if round.next_job(Which::Any, None).is_some() != self.contended {
-            return;
-        }
+        let Some(open) = round.cluster().fastest_open_speed() else { return };
         self.sort(round);
+        self.return_from_waiting(open);
         let fastest = self.fastest.1;
         let mut next = self.stragglers.first().copied();
         while let Some((end, task)) = next {
@@ -464,6 +486,10 @@ impl Rule for OsdiRule {
             } else if self.action(task, fastest, cluster, round).is_none() {
                 // The remaining time has become too short.
                 self.tasks.insert(task);
+            } else {
+                self.stragglers.remove(&(end, task));
+                self.for_faster.insert((open.to_bits(), task));
+                self.too_slow.insert(task, open.to_bits());
             }
             next = self.stragglers.range((Bound::Excluded((end, task)), Bound::Unbounded)).next().copied();
         }

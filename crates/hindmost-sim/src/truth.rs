@@ -280,7 +280,14 @@ mod tests {
     use super::*;
 
     fn truth(seed: u64, durations: Durations) -> Truth {
-        let model = Model { seed, knowledge: Knowledge::Oracle, noise: None, correlation: 0.0, slow_from: 0.0, stragglers: None };
+        let model = Model {
+            seed,
+            knowledge: Knowledge::Oracle,
+            noise: None,
+            correlation: 0.0,
+            slow_from: 0.0,
+            stragglers: None,
+        };
         let mut truth = Truth::new(model);
         truth.push(vec![durations]).unwrap();
         truth
@@ -340,7 +347,14 @@ mod tests {
         let number = crate::parameter::Parameter::Number;
         let with = |copies| {
             let stragglers = Some(Stragglers { ratio: number(0.2), slowdown: number(3.0), copies });
-            let model = Model { seed: 5, knowledge: Knowledge::Oracle, noise: None, correlation: 0.0, slow_from: 0.0, stragglers };
+            let model = Model {
+                seed: 5,
+                knowledge: Knowledge::Oracle,
+                noise: None,
+                correlation: 0.0,
+                slow_from: 0.0,
+                stragglers,
+            };
             let mut truth = Truth::new(model);
             truth.push(vec![Durations::Listed(vec![vec![2.0, 4.0]; 5000])]).unwrap();
             truth
@@ -359,18 +373,24 @@ mod tests {
         assert!(near(count(&first_only, 0)) && near(count(&all, 1)));
         assert_eq!(count(&first_only, 1), 0.0);
         // Which first copies straggle does not depend on the other copies.
-        assert!((0..5000).all(|index| first_only.is_straggler(attempt(index, 0)) == all.is_straggler(attempt(index, 0))));
+        assert!(
+            (0..5000).all(|index| first_only.is_straggler(attempt(index, 0)) == all.is_straggler(attempt(index, 0)))
+        );
     }
 
     #[test]
     fn the_ratio_of_stragglers_may_differ_by_job() {
-        let family = crate::parameter::Family::Uniform { min: crate::parameter::Parameter::Number(0.0), max: crate::parameter::Parameter::Number(1.0) };
+        let family = crate::parameter::Family::Uniform {
+            min: crate::parameter::Parameter::Number(0.0),
+            max: crate::parameter::Parameter::Number(1.0),
+        };
         let stragglers = Some(Stragglers {
             ratio: crate::parameter::Parameter::Drawn(Box::new(family)),
             slowdown: crate::parameter::Parameter::Number(2.0),
             copies: false,
         });
-        let model = Model { seed: 1, knowledge: Knowledge::Oracle, noise: None, correlation: 0.0, slow_from: 0.0, stragglers };
+        let model =
+            Model { seed: 1, knowledge: Knowledge::Oracle, noise: None, correlation: 0.0, slow_from: 0.0, stragglers };
         let mut truth = Truth::new(model);
         let mut shares = Vec::new();
         for job in 0..40 {

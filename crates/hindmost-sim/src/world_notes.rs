@@ -54,7 +54,10 @@ fn range((what, count): (&str, Count), results: &[PolicyResult]) -> String {
 }
 
 /// Joins what is true of the kinds of nodes, each once; `None` if nothing is.
-fn of_kinds(experiment: &Experiment, describe: impl Fn(&crate::experiment::NodeKind) -> Option<String>) -> Option<String> {
+fn of_kinds(
+    experiment: &Experiment,
+    describe: impl Fn(&crate::experiment::NodeKind) -> Option<String>,
+) -> Option<String> {
     let mut all: Vec<String> = Vec::new();
     for one in experiment.nodes.iter().filter_map(describe) {
         if !all.contains(&one) {

@@ -208,10 +208,10 @@ impl Driver<'_> {
         let end = self.setup.horizon.filter(|_| !self.setup.drain).unwrap_or(Time::NEVER);
         let mut next_job = jobs.next().transpose()?;
         let mut rounds = 0u32;
-        let goes_on_alone = !self.setup.outages.is_empty() || self.failures.is_some();
+        let goes_on_alone = !self.setup.outages.is_empty() || self.failures.is_some() || self.rates.is_some();
         let mut decided = None;
         loop {
-            // Outages and failures after the last job would only lengthen the run.
+            // Outages, failures and outdated finishes after the last job would only lengthen the run.
             if next_job.is_none() && goes_on_alone {
                 let is_over = self.session.cluster().active_jobs() == 0;
                 if is_over || (decided.is_some() && self.only_failures_are_left()) {

@@ -156,7 +156,9 @@ impl ClusterSpec {
                     }
                     if let Some(measured) = &mut class.measured_speed {
                         if class.speed.is_constant() != Some(1.0) {
-                            return Err(wrong("it has both speed and measured_speed; give only one of them".to_owned()));
+                            return Err(wrong(
+                                "it has both speed and measured_speed; give only one of them".to_owned(),
+                            ));
                         }
                         measured.load(folder).map_err(|error| wrong(format!("measured_speed: {error}")))?;
                     }

@@ -138,7 +138,7 @@ fn column_of(text: &str, column: Option<&Column>) -> Result<Vec<f64>, String> {
         }
         Some(Column::Name(name)) => names.iter().position(|known| known == name).ok_or_else(|| {
             let near = did_you_mean(name, names.iter().copied());
-            format!(" has no column {} in its first line{near}: it has {}", Quoted(name), names.join(", "))
+            format!(" has no column {} in its first line ({}){near}", Quoted(name), names.join(", "))
         })?,
         None if names.len() == 1 => 0,
         None => {
@@ -210,7 +210,11 @@ mod tests {
             ("", None, "contains no measurements"),
             ("# nothing\nvalue\n", None, "contains no measurements"),
             ("value,runtime\n1,2\n", None, "has 2 columns (value, runtime): name one"),
-            ("value,runtime\n1,2\n", Some(&name), "has no column \"valeu\" in its first line (did you mean \"value\"?)"),
+            (
+                "value,runtime\n1,2\n",
+                Some(&name),
+                "has no column \"valeu\" in its first line (value, runtime); did you mean \"value\"?",
+            ),
             ("value\n1\n", Some(&Column::Number(2)), "has 1 columns, but column is 2"),
             ("value\n1\n", Some(&Column::Number(0)), "column is 0: count from 1"),
             ("value\n1\nfast\n", None, ", line 3: \"fast\" is not a number above 0"),

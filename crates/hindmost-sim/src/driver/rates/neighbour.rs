@@ -103,7 +103,10 @@ mod tests {
     #[test]
     fn quiet_and_busy_periods_take_turns() {
         let mut neighbour = Neighbour::new(&load(NeighbourStart::Quiet), 1, 0).unwrap();
-        assert_eq!([0.0, 9.9, 10.0, 14.9, 15.0, 25.5].map(|time| at(&mut neighbour, time)), [1.0, 1.0, 3.0, 3.0, 1.0, 3.0]);
+        assert_eq!(
+            [0.0, 9.9, 10.0, 14.9, 15.0, 25.5].map(|time| at(&mut neighbour, time)),
+            [1.0, 1.0, 3.0, 3.0, 1.0, 3.0]
+        );
         assert_eq!(neighbour.until(), Some(Time::from_seconds(30.0)));
     }
 

@@ -67,8 +67,7 @@ fn work(world: &World, run: &Run, loads: &[Option<Load>], one: &Try) -> f64 {
         world.setup.dimensions.demand(&name.unwrap()).unwrap()
     };
     let (own, capacity) = (demand(one.id), world.setup.nodes[node].capacity);
-    let beside: Vec<&Try> =
-        run.attempts.iter().filter(|other| other.node == one.node && other.id != one.id).collect();
+    let beside: Vec<&Try> = run.attempts.iter().filter(|other| other.node == one.node && other.id != one.id).collect();
     let mut cuts = vec![one.start, one.end];
     cuts.extend(beside.iter().flat_map(|other| [other.start, other.end]));
     if let Some((quiet, busy, _)) = loads[node] {
@@ -153,7 +152,10 @@ fn neighbours_do_not_depend_on_the_policy_or_its_order() {
     let load = hindmost_sim::disturbances::Neighbours {
         quiet: exponential(3.0),
         busy: exponential(1.0),
-        slowdown: Parameter::Drawn(Box::new(Family::Uniform { min: Parameter::Number(1.0), max: Parameter::Number(4.0) })),
+        slowdown: Parameter::Drawn(Box::new(Family::Uniform {
+            min: Parameter::Number(1.0),
+            max: Parameter::Number(4.0),
+        })),
         start: hindmost_sim::disturbances::NeighbourStart::Random,
     };
     // Jobs of one task arrive on one machine, far apart, so that each attempt runs alone at the same time.

@@ -262,11 +262,9 @@ fn a_replacement_begins_its_work_under_contention() {
     // Both run at half the rate. At 4 the first attempt is replaced by one of 3 s, which finishes at 10. The second task
     // has then done 5 of 8 s, and does the rest alone.
     let world = World::nodes([[("cpus", 2.0)]]).contention(2.0, 1.0).job("a").tasks([vec![10.0, 3.0], vec![8.0]]);
-    let run = world.run_own(|| {
-        Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any)), Box::new(ReplaceAt(4.0))])
-    });
-    let expected =
-        [(0, 0, 0, 0.0, 4.0, Replaced), (0, 1, 0, 4.0, 10.0, Won), (1, 0, 0, 0.0, 13.0, Won)];
+    let run = world
+        .run_own(|| Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any)), Box::new(ReplaceAt(4.0))]));
+    let expected = [(0, 0, 0, 0.0, 4.0, Replaced), (0, 1, 0, 4.0, 10.0, Won), (1, 0, 0, 0.0, 13.0, Won)];
     assert_eq!(run.table("a"), expected);
     // The replacement takes the same resources at the same time, so the other task's rate changes only at 10.
     assert_eq!(run.result.rate_changes, 1);

@@ -20,7 +20,8 @@ fn the_known_durations_are_those_of_normal_copies() {
 
 #[test]
 fn a_new_start_after_a_loss_straggles_only_if_copies_do() {
-    let world = |copies| World::machines(1).stragglers(1.0, 2.0, copies).outage(0, 3.0, 4.0).job("a").tasks([[5.0, 5.0]]);
+    let world =
+        |copies| World::machines(1).stragglers(1.0, 2.0, copies).outage(0, 3.0, 4.0).job("a").tasks([[5.0, 5.0]]);
     let finish = |copies| world(copies).run("none").job("a").finish;
     assert_eq!((finish(false), finish(true)), (9.0, 14.0));
 }
@@ -31,7 +32,10 @@ fn policies_meet_the_same_stragglers() {
     let durations = |policy: &str| {
         let run = world.run(policy);
         let first = run.tries("a").into_iter().filter(|one| one.id.copy == 0);
-        first.filter(|one| one.outcome == hindmost_sim::output::Outcome::Won).map(|one| (one.id, ((one.end - one.start) * 1e9).round())).collect()
+        first
+            .filter(|one| one.outcome == hindmost_sim::output::Outcome::Won)
+            .map(|one| (one.id, ((one.end - one.start) * 1e9).round()))
+            .collect()
     };
     let [none, late]: [std::collections::BTreeMap<_, _>; 2] = ["none", "late"].map(durations);
     assert!(late.len() > 100);

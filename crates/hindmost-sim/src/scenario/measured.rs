@@ -71,7 +71,7 @@ impl MeasuredSpeed {
     /// # Errors
     /// If the list is empty or a value is not a number above 0.
     #[cfg(test)]
-    fn of(values: Vec<f64>, divide_by: Centre, take: Take) -> Result<MeasuredSpeed, String> {
+    fn of(values: &[f64], divide_by: Centre, take: Take) -> Result<MeasuredSpeed, String> {
         let speeds = divided(values, divide_by)?;
         Ok(MeasuredSpeed { file: PathBuf::new(), column: None, divide_by, take, speeds })
     }
@@ -86,7 +86,7 @@ impl MeasuredSpeed {
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let named = |error: String| format!("{}{error}", path.display());
         let values = column_of(&text, self.column.as_ref()).map_err(named)?;
-        self.speeds = divided(values, self.divide_by).map_err(named)?;
+        self.speeds = divided(&values, self.divide_by).map_err(named)?;
         self.file = path;
         Ok(())
     }
@@ -108,11 +108,11 @@ impl MeasuredSpeed {
 }
 
 /// Divides values by their mean or median.
-fn divided(values: Vec<f64>, by: Centre) -> Result<Arc<[f64]>, String> {
+fn divided(values: &[f64], by: Centre) -> Result<Arc<[f64]>, String> {
     let centre = match by {
         Centre::Mean => values.iter().sum::<f64>() / values.len() as f64,
         Centre::Median => {
-            let mut sorted = values.clone();
+            let mut sorted = values.to_vec();
             sorted.sort_unstable_by(f64::total_cmp);
             f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
         }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn speeds_are_values_divided_by_their_mean_or_median() {
-        let of = |by| MeasuredSpeed::of(vec![2.0, 4.0, 12.0], by, Take::InTurn).unwrap();
+        let of = |by| MeasuredSpeed::of(&[2.0, 4.0, 12.0], by, Take::InTurn).unwrap();
         let speeds = |measured: &MeasuredSpeed| (0..4).map(|place| measured.speed(1, 9, place)).collect::<Vec<f64>>();
         assert_eq!(speeds(&of(Centre::Mean)), [1.0 / 3.0, 2.0 / 3.0, 2.0, 1.0 / 3.0]);
         assert_eq!(speeds(&of(Centre::Median)), [0.5, 1.0, 3.0, 0.5]);
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn random_speeds_depend_on_seed_and_node_only() {
-        let measured = MeasuredSpeed::of(vec![1.0, 2.0, 3.0], Centre::Median, Take::AtRandom).unwrap();
+        let measured = MeasuredSpeed::of(&[1.0, 2.0, 3.0], Centre::Median, Take::AtRandom).unwrap();
         let counts = (0..3000).fold([0; 3], |mut counts, node| {
             let speed = measured.speed(4, node, 0);
             assert_eq!(speed, measured.speed(4, node, 77));
@@ -226,6 +226,6 @@ mod tests {
             let error = column_of(text, column).unwrap_err();
             assert!(error.contains(reason), "{text:?}: {error}");
         }
-        assert!(divided(vec![1e-9, 1.0], Centre::Mean).unwrap_err().contains("is this the right column?"));
+        assert!(divided(&[1e-9, 1.0], Centre::Mean).unwrap_err().contains("is this the right column?"));
     }
 }

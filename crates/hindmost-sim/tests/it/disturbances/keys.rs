@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use hindmost_core::cluster::Placement;
+use hindmost_sim::compare::policy_results;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::Scenario;
+use hindmost_sim::world_notes::notes;
 
 use crate::experiments::{experiment, run_on};
 
@@ -54,6 +56,65 @@ fn a_scenario_with_all_disturbances_runs_and_counts_them() {
     let written = toml::to_string(&scenario).unwrap();
     let again = Experiment::of(&Scenario::parse(&written, "again", Path::new(""), &[]).unwrap(), 1).unwrap();
     assert_eq!(run_on(&again, 2), one);
+}
+
+#[test]
+fn the_order_of_policies_does_not_change_the_world() {
+    let cluster = "contention = { degree = 2 }\nneighbours = { quiet = 3, busy = { exponential = { mean = 2 } }, slowdown = 2 }\n\
+                   failures = { between = { exponential = { mean = 20 } }, repair = 1 }";
+    let workload = "stragglers = { ratio = 0.3, slowdown = { uniform = { min = 2, max = 4 } } }";
+    let mut experiment = experiment(&text(cluster, "", workload));
+    let named = |name: &str| name.parse::<hindmost_policies::catalogue::spec::PolicySpec>().unwrap();
+    experiment.policies = ["fifo+none", "fair+late", "sda"].map(named).to_vec();
+    let forward = run_on(&experiment, 1);
+    experiment.policies.reverse();
+    let mut backward = run_on(&experiment, 1);
+    backward.reverse();
+    assert_eq!(forward, backward);
+}
+
+#[test]
+fn notes_say_what_world_it_was() {
+    let cluster = "speeds = \"learned\"\ncontention = { degree = 2.5 }\nneighbours = { quiet = { exponential = { mean = 5 } }, busy = 2, slowdown = 2 }\n\
+                   failures = { between = { exponential = { mean = 9 } }, repair = 1 }";
+    let whole = text(
+        cluster,
+        "neighbours = { quiet = 1, busy = 9, slowdown = 3, start = \"quiet\" }",
+        "stragglers = { ratio = 0.2, slowdown = 3 }",
+    );
+    let disturbed = experiment(&whole);
+    let rows = policy_results(&disturbed, &run_on(&disturbed, 2), &[]);
+    let counts = rows[0].disturbances.unwrap();
+    assert!(counts.rate_changes > 0 && counts.stragglers > 0 && counts.node_failures > 0);
+    let expected = [
+        format!(
+            "attempts on a node slow each other down: degree 2.5, exponent 1 (changes of rates over all seeds: {})",
+            counts.rate_changes
+        ),
+        "nodes have load of others that comes and goes: quiet 1 s, busy 9 s, slow-down 3, quiet at first; quiet \
+         exponential(mean=5) s, busy 2 s, slow-down 2"
+            .to_owned(),
+        format!(
+            "stragglers: ratio 0.2, slow-down 3, only first copies straggle; the known durations do not include them \
+             (stragglers started over all seeds: {})",
+            counts.stragglers
+        ),
+        format!(
+            "nodes fail at random: exponential(mean=9) s between failures, repair 1 s (failures over all seeds: {})",
+            counts.node_failures
+        ),
+        format!(
+            "policies learn the speeds of nodes from finished attempts (speeds learned over all seeds: {})",
+            counts.speeds_learned
+        ),
+    ];
+    assert_eq!(notes(&[&disturbed], &rows), expected);
+    // A sweep's notes say where they hold.
+    let calm = experiment(&text("", "", ""));
+    let of_sweep = notes(&[&calm, &disturbed], &rows);
+    assert!(of_sweep.iter().all(|note| note.starts_with("at some points of the sweep, ")), "{of_sweep:?}");
+    let rows = policy_results(&calm, &run_on(&calm, 2), &[]);
+    assert!(rows[0].disturbances.is_none() && notes(&[&calm], &rows).is_empty());
 }
 
 #[test]

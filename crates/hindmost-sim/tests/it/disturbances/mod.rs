@@ -8,3 +8,4 @@ mod learned_speeds;
 mod properties;
 mod rates;
 mod stragglers;
+mod watches;

@@ -17,7 +17,7 @@ fn ends(run: &Run, job: &str) -> Vec<f64> {
 }
 
 /// Returns the notices about attempts: their time, the expected finish, and whether a condition has come true.
-fn notices(run: &Run) -> Vec<(f64, Option<f64>, bool)> {
+pub(super) fn notices(run: &Run) -> Vec<(f64, Option<f64>, bool)> {
     let notices = run.records.iter().filter_map(|record| match &record.change {
         Change::Event(Event::WatchMet { expected_finish, conditions, .. }) => {
             Some((record.at.seconds(), expected_finish.map(Time::seconds), conditions.is_none()))
@@ -44,7 +44,7 @@ impl Pass for Watching {
 }
 
 /// Runs a world under a policy that watches every attempt for a condition and starts no backups.
-fn watching(world: &World, condition: Condition) -> Run {
+pub(super) fn watching(world: &World, condition: Condition) -> Run {
     world.run_own(move || {
         Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any)), Box::new(Watching(condition))])
     })

@@ -35,7 +35,7 @@ fn contention_of_the_degree_of_the_node_is_processor_sharing() {
         let (mean, error) = mean_and_error(&(1..=12).map(mean_of).collect::<Vec<f64>>());
         let expected = 1.0 / (1.0 - load);
         assert!((mean - expected).abs() < 4.0 * error, "{duration}: {mean} ± {error}, not {expected}");
-        assert!(error < 0.06 * expected, "the test can tell 1/(1 − ρ) from other values: ± {error}");
+        assert!(error < 0.06 * expected, "the interval is too wide to exclude other values: ± {error}");
     }
 }
 

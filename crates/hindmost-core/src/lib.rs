@@ -76,6 +76,7 @@ pub mod ids;
 pub mod journal;
 pub mod metrics;
 pub mod names;
+pub mod node_speeds;
 pub mod policy;
 pub mod random;
 pub mod reasons;

@@ -40,6 +40,22 @@ pub enum Purpose {
     InputOfTask = 13,
     /// The nodes that hold replicas of a task's input.
     Replica = 14,
+    /// Parameters of the load that a node's neighbours put on it.
+    Neighbours = 15,
+    /// The periods of that load, and how much each slows the node down.
+    NeighbourPeriod = 16,
+    /// Parameters of the stragglers of a job.
+    Stragglers = 17,
+    /// Whether a copy straggles.
+    Straggler = 18,
+    /// By how much a straggling copy is slowed down.
+    StragglerSlowdown = 19,
+    /// Parameters of a node's random failures.
+    Failures = 20,
+    /// The times between failures of a node, and its repair times.
+    Failure = 21,
+    /// Which measured speed a node has.
+    MeasuredSpeed = 22,
 }
 
 /// Returns a hash of a seed, a purpose and two numbers that identify the job, task or copy.

@@ -81,8 +81,8 @@ pub enum Event {
         attempt: AttemptId,
         /// Time at which the attempt is now expected to finish; `None` if its progress does not show it yet.
         expected_finish: Option<Time>,
-        /// The conditions that have come true; empty if only the expected finish has changed. `None` in simulations and
-        /// in journals of older versions, which did not record the conditions.
+        /// The conditions that have come true; empty if only the expected finish has changed. `None` if a condition has
+        /// come true in a simulation or in a journal of an older version, which do not record which one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Vec<Condition>>,
         /// True if the attempt has reported no progress yet, so that the expected finish is only a guess.

@@ -326,6 +326,7 @@ mod tests {
             utilization: 0.5,
             makespan: 100.0,
             lost_attempts: 0,
+            disturbances: None,
             copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
             versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None, bootstrap_ci95: None },
             energy_joules: None,

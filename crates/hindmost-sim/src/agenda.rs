@@ -14,8 +14,14 @@ pub(crate) enum Due {
     Finish(AttemptId),
     /// A node is lost.
     Lose(NodeId),
+    /// A node fails at a random time.
+    Fail(NodeId),
     /// A lost node returns.
     Return(NodeId),
+    /// A node that has failed at a random time is repaired.
+    Repair(NodeId),
+    /// The load of a node's neighbours changes.
+    Switch(NodeId),
     /// A watched condition on this attempt becomes true. If the flag is true, the event reveals the attempt's expected
     /// finish.
     Watch(AttemptId, bool),
@@ -30,10 +36,13 @@ pub(crate) const MOST_COPIES: u32 = 1 << 20;
 
 const FINISH: u128 = 0;
 const LOSE: u128 = 1;
-const RETURN: u128 = 2;
-const WATCH: u128 = 3;
-const WATCH_REVEALED: u128 = 4;
-const WAKE: u128 = 5;
+const FAIL: u128 = 2;
+const RETURN: u128 = 3;
+const REPAIR: u128 = 4;
+const SWITCH: u128 = 5;
+const WATCH: u128 = 6;
+const WATCH_REVEALED: u128 = 7;
+const WAKE: u128 = 8;
 
 /// The heap of future events. An entry has the time in ticks and a number that is packed from kind and attempt, because
 /// numbers are fast to compare.
@@ -67,7 +76,10 @@ impl Agenda {
         let key = match due {
             Due::Finish(attempt) => pack(FINISH, attempt),
             Due::Lose(node) => LOSE << 124 | u128::from(node.0),
+            Due::Fail(node) => FAIL << 124 | u128::from(node.0),
             Due::Return(node) => RETURN << 124 | u128::from(node.0),
+            Due::Repair(node) => REPAIR << 124 | u128::from(node.0),
+            Due::Switch(node) => SWITCH << 124 | u128::from(node.0),
             Due::Watch(attempt, false) => pack(WATCH, attempt),
             Due::Watch(attempt, true) => pack(WATCH_REVEALED, attempt),
             Due::Wake => WAKE << 124,
@@ -87,12 +99,20 @@ impl Agenda {
         self.heap.peek().is_some_and(|Reverse((_, key))| key >> 124 == FINISH)
     }
 
+    /// Returns the number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<(Time, Due)> {
         let Reverse((at, key)) = self.heap.pop()?;
         let due = match key >> 124 {
             FINISH => Due::Finish(unpack(key)),
             LOSE => Due::Lose(NodeId(key as u32)),
+            FAIL => Due::Fail(NodeId(key as u32)),
             RETURN => Due::Return(NodeId(key as u32)),
+            REPAIR => Due::Repair(NodeId(key as u32)),
+            SWITCH => Due::Switch(NodeId(key as u32)),
             WATCH => Due::Watch(unpack(key), false),
             WATCH_REVEALED => Due::Watch(unpack(key), true),
             _ => Due::Wake,
@@ -115,7 +135,10 @@ mod tests {
             (7, Due::Finish(attempt(1, 0, 2, 1))),
             (7, Due::Finish(attempt(1, 1, 0, 0))),
             (7, Due::Lose(NodeId(u32::MAX))),
+            (7, Due::Fail(NodeId(0))),
             (7, Due::Return(NodeId(0))),
+            (7, Due::Repair(NodeId(9))),
+            (7, Due::Switch(NodeId(2))),
             (7, Due::Watch(attempt(0, 0, 0, 0), false)),
             (7, Due::Watch(attempt(0, 0, 0, 0), true)),
             (7, Due::Wake),

@@ -1,6 +1,6 @@
 //! Combines the runs of an experiment into a comparison.
 
-use hindmost_core::metrics::{Copies, PolicyResult, Summary, VersusFirst};
+use hindmost_core::metrics::{Copies, Disturbances, PolicyResult, Summary, VersusFirst};
 use hindmost_math::bootstrap::{ratio_interval, ratios};
 use hindmost_math::statistics::{mean, student_interval};
 
@@ -16,9 +16,20 @@ pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String
         .zip(results)
         .map(|(policy, seeds)| {
             let first = first.map_or(seeds.as_slice(), Vec::as_slice);
-            policy_result(policy.to_string(), seeds, versus(first, seeds), set)
+            let of_policy = policy_result(policy.to_string(), seeds, versus(first, seeds), set);
+            PolicyResult { disturbances: experiment.is_disturbed().then(|| disturbances(seeds)), ..of_policy }
         })
         .collect()
+}
+
+fn disturbances(seeds: &[RunResult]) -> Disturbances {
+    let sum = |of: fn(&RunResult) -> u64| seeds.iter().map(of).sum::<u64>();
+    Disturbances {
+        stragglers: sum(|seed| seed.stragglers),
+        rate_changes: sum(|seed| seed.rate_changes),
+        node_failures: sum(|seed| seed.node_failures),
+        speeds_learned: sum(|seed| seed.speeds_learned),
+    }
 }
 
 /// Compares the flowtimes under `other` with those under `first`, on each seed over the jobs that finished in both runs.
@@ -73,6 +84,7 @@ fn policy_result(
             wasted_share: if total > 0.0 { wasted / total } else { 0.0 },
         },
         lost_attempts: sum(|seed| seed.lost_attempts),
+        disturbances: None,
         versus_first,
         energy_joules: None,
         pocd: (with_deadline > 0).then(|| met as f64 / with_deadline as f64),

@@ -18,12 +18,12 @@ use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, Setting};
 
-use crate::driver::{Control, NodeSetup, RunResult, Setup, SimulationError, simulate};
+use crate::driver::{Control, NodeDisturbances, NodeSetup, RunResult, Setup, SimulationError, simulate};
 use crate::exact::read_exact;
 use crate::generate::Generator;
 use crate::output::{Output, Silent};
 use crate::parameter::{Draws, Parameter};
-use crate::scenario::{NetworkSpec, Scenario, WorkloadSpec};
+use crate::scenario::{ClusterSpec, MeasuredSpeed, NetworkSpec, NodeClass, Scenario, Speeds, WorkloadSpec};
 
 /// The source of an experiment's jobs.
 #[derive(Clone)]
@@ -52,8 +52,32 @@ pub struct NodeKind {
     pub capacity: Resources,
     /// Speed of each node; a distribution is drawn for each node.
     pub speed: Parameter,
+    /// Speeds from a file of measurements, in place of `speed`.
+    pub measured_speed: Option<MeasuredSpeed>,
     /// The racks of the nodes.
     pub racks: Racks,
+    /// What slows down or stops each of the nodes.
+    pub disturbances: NodeDisturbances,
+}
+
+impl NodeKind {
+    /// Returns whether no property of the nodes is drawn.
+    fn draws_nothing(&self) -> bool {
+        let NodeDisturbances { neighbours, failures, .. } = &self.disturbances;
+        let is_measured = self.measured_speed.as_ref().is_some_and(MeasuredSpeed::is_drawn);
+        self.speed.is_constant().is_some() && !is_measured && neighbours.is_none() && failures.is_none()
+    }
+}
+
+/// Returns what slows down or stops the nodes of a class: its own keys, or else those of the cluster.
+fn disturbances_of(cluster: &ClusterSpec, class: Option<&NodeClass>) -> NodeDisturbances {
+    let neighbours = class.and_then(|class| class.neighbours.as_ref()).or(cluster.neighbours.as_ref());
+    let failures = class.and_then(|class| class.failures.as_ref()).or(cluster.failures.as_ref());
+    NodeDisturbances {
+        contention: class.and_then(|class| class.contention).or(cluster.contention),
+        neighbours: neighbours.cloned().map(Arc::new),
+        failures: failures.cloned().map(Arc::new),
+    }
 }
 
 /// The racks of nodes of one kind.
@@ -131,7 +155,8 @@ impl Experiment {
             let speed = Parameter::Number(1.0);
             let racks = Racks::of(None, scenario.cluster.racks);
             let (name, capacity) = ("machine".to_owned(), Resources::ONE_SLOT);
-            nodes.push(NodeKind { count, name, numbered: true, capacity, speed, racks });
+            let (measured_speed, disturbances) = (None, disturbances_of(&scenario.cluster, None));
+            nodes.push(NodeKind { count, name, numbered: true, capacity, speed, measured_speed, racks, disturbances });
         }
         for class in &scenario.cluster.nodes {
             let capacity = class.capacity().map_err(wrong)?;
@@ -141,7 +166,9 @@ impl Experiment {
                 numbered: true,
                 capacity: dimensions.amounts(&capacity).map_err(|error| wrong(error.to_string()))?,
                 speed: class.speed.clone(),
+                measured_speed: class.measured_speed.clone(),
                 racks: Racks::of(class.rack.as_deref(), class.racks),
+                disturbances: disturbances_of(&scenario.cluster, Some(class)),
             });
         }
         let jobs = match &scenario.workload.file {
@@ -170,6 +197,9 @@ impl Experiment {
             queues: scenario.queue.clone(),
             outages: scenario.cluster.outages().map_err(wrong)?,
             network: scenario.network.as_ref().map(NetworkSpec::network),
+            disturbances: Vec::new(),
+            stragglers: scenario.workload.stragglers.clone(),
+            learns_speeds: scenario.cluster.speeds == Speeds::Learned,
         };
         Ok(Experiment {
             name: scenario.name.clone(),
@@ -193,11 +223,19 @@ impl Experiment {
         self.setup.placement
     }
 
+    /// Returns whether the world has contention, neighbours' load, stragglers, random failures or learned speeds.
+    pub fn is_disturbed(&self) -> bool {
+        self.setup.stragglers.is_some()
+            || self.setup.learns_speeds
+            || self.nodes.iter().any(|kind| kind.disturbances != NodeDisturbances::default())
+    }
+
     /// Returns whether nothing is drawn, so that all seeds have the same jobs and results.
     pub fn is_the_same_for_every_seed(&self) -> bool {
         let listed = |job: &WorkloadJob| job.durations.iter().all(|one| matches!(one, Durations::Listed(_)));
         matches!(&self.jobs, Jobs::Given(jobs) if jobs.iter().all(listed))
-            && self.nodes.iter().all(|kind| kind.speed.is_constant().is_some())
+            && self.nodes.iter().all(NodeKind::draws_nothing)
+            && self.setup.stragglers.is_none()
             && self.setup.noise == 0.0
             && self.setup.placement != Placement::Random
             && self.setup.knowledge != Knowledge::ProgressUniform
@@ -210,11 +248,15 @@ impl Experiment {
     pub fn setup_of(&self, seed: u64) -> Result<Setup, SimulationError> {
         let mut setup = self.setup.clone();
         setup.seed = seed;
+        let is_disturbed = self.nodes.iter().any(|kind| kind.disturbances != NodeDisturbances::default());
         for kind in &self.nodes {
             for at in 0..kind.count {
                 let number = setup.nodes.len();
                 let mut draws = Draws::new(seed, Purpose::Node, number as u64);
-                let speed = kind.speed.draw(&mut draws).map_err(|error| format!("speed: {error}"));
+                let speed = match &kind.measured_speed {
+                    Some(measured) => Ok(measured.speed(seed, number as u64, u64::from(at))),
+                    None => kind.speed.draw(&mut draws).map_err(|error| format!("speed: {error}")),
+                };
                 let speed = speed.map_err(SimulationError::Workload)?;
                 if !(speed.is_finite() && speed > 0.0) {
                     let speed = Plain(speed);
@@ -223,6 +265,9 @@ impl Experiment {
                 let name = if kind.numbered { format!("{}-{number}", kind.name) } else { kind.name.clone() };
                 let (capacity, rack) = (kind.capacity, kind.racks.rack(at));
                 setup.nodes.push(NodeSetup { name, capacity, speed, rack });
+                if is_disturbed {
+                    setup.disturbances.push(kind.disturbances.clone());
+                }
             }
         }
         Ok(setup)

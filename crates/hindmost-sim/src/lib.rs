@@ -28,6 +28,7 @@
 mod agenda;
 pub mod cautions;
 pub mod compare;
+pub mod disturbances;
 pub mod driver;
 pub mod exact;
 pub mod experiment;
@@ -43,6 +44,7 @@ pub mod size;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod truth;
+pub mod world_notes;
 
 /// Makes the doc tests compile and run the example of CONTRIBUTING.md, which adds a policy.
 #[cfg(doctest)]

@@ -234,6 +234,41 @@ impl Parameter {
     }
 }
 
+impl fmt::Display for Parameter {
+    /// Writes the number, or the distribution as on the command line: `pareto(alpha=2,mean=1)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Parameter::Number(number) => write!(f, "{}", Plain(*number)),
+            Parameter::Drawn(family) => family.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Family::Constant { value } => write!(f, "constant(value={value})"),
+            Family::Uniform { min, max } => write!(f, "uniform(min={min},max={max})"),
+            Family::Exponential { mean } => write!(f, "exponential(mean={mean})"),
+            Family::Pareto { alpha, mean, minimum, maximum } => {
+                write!(f, "pareto(alpha={alpha}")?;
+                for (name, value) in [("mean", mean), ("minimum", minimum), ("maximum", maximum)] {
+                    if let Some(value) = value {
+                        write!(f, ",{name}={value}")?;
+                    }
+                }
+                f.write_str(")")
+            }
+            Family::LogNormal { mean, cv } => write!(f, "log_normal(mean={mean},cv={cv})"),
+            Family::Weibull { shape, mean } => write!(f, "weibull(shape={shape},mean={mean})"),
+            Family::Empirical { file, .. } => {
+                let name = file.file_name().unwrap_or(file.as_os_str());
+                write!(f, "empirical(file={})", name.to_string_lossy())
+            }
+        }
+    }
+}
+
 impl Family {
     fn resolve(&self, draws: &mut Draws) -> Result<Distribution, String> {
         let made = match self {

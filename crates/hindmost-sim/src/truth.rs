@@ -9,7 +9,9 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{Durations, ObservedCopy};
 use hindmost_math::distribution::Distribution;
 
+use crate::disturbances::Stragglers;
 use crate::driver::error::SimulationError;
+use crate::parameter::Draws;
 
 /// How durations and observations are drawn.
 #[derive(Clone, Debug)]
@@ -22,6 +24,43 @@ pub(crate) struct Model {
     pub(crate) correlation: f64,
     /// Share of the work after which a slow copy becomes slow.
     pub(crate) slow_from: f64,
+    /// Which copies straggle; `None`: no copy does.
+    pub(crate) stragglers: Option<Stragglers>,
+}
+
+/// The stragglers of one job, with its parameters drawn.
+#[derive(Clone, Debug)]
+struct JobStragglers {
+    ratio: f64,
+    slowdowns: Distribution,
+}
+
+/// The progress of an attempt as a function of the work that it has done. Work is in seconds at the full rate of its
+/// node; progress is the share of the work as policies measure it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Curve {
+    /// Progress that is made at the phase's mean rate.
+    early: f64,
+    /// Work after which the attempt has made this progress.
+    until: f64,
+}
+
+impl Curve {
+    /// Returns the progress of an attempt of `work` after it has done `done` of it.
+    pub(crate) fn progress(&self, done: f64, work: f64) -> f64 {
+        if done < self.until {
+            self.early * done / self.until
+        } else if work > self.until {
+            self.early + (1.0 - self.early) * (done - self.until) / (work - self.until)
+        } else {
+            1.0
+        }
+    }
+
+    /// Returns the pieces on which the progress is linear: the work at the end of each, and the progress per work.
+    pub(crate) fn pieces(&self, work: f64) -> [(f64, f64); 2] {
+        [(self.until, self.early / self.until), (work, (1.0 - self.early) / (work - self.until))]
+    }
 }
 
 /// The durations of active jobs, and the model that draws the durations that are not given.
@@ -30,6 +69,8 @@ pub(crate) struct Truth {
     /// Durations of each job by phase, from the job with number `first` on; `None` for jobs that have ended.
     jobs: VecDeque<Option<Box<[Durations]>>>,
     first: u32,
+    /// The stragglers of the same jobs; empty if no copy straggles.
+    stragglers: VecDeque<JobStragglers>,
 }
 
 /// The moment at which policies learn the remaining time of an attempt, and what they learn.
@@ -43,12 +84,25 @@ pub(crate) struct Reveal {
 
 impl Truth {
     pub(crate) fn new(model: Model) -> Truth {
-        Truth { model, jobs: VecDeque::new(), first: 0 }
+        Truth { model, jobs: VecDeque::new(), first: 0, stragglers: VecDeque::new() }
     }
 
     /// Adds the durations of a job that arrives; jobs must arrive in order of their ids.
-    pub(crate) fn push(&mut self, durations: Vec<Durations>) {
+    ///
+    /// # Errors
+    /// If the drawn parameters of its stragglers are not valid.
+    pub(crate) fn push(&mut self, durations: Vec<Durations>) -> Result<(), SimulationError> {
+        if let Some(stragglers) = &self.model.stragglers {
+            let job = u64::from(self.first) + self.jobs.len() as u64;
+            let draws = |part| Draws::of_part(self.model.seed, Purpose::Stragglers, job, part);
+            let wrong = |error| SimulationError::Workload(format!("workload.stragglers: {error}"));
+            self.stragglers.push_back(JobStragglers {
+                ratio: stragglers.ratio.draw(&mut draws(0)).map_err(wrong)?,
+                slowdowns: stragglers.slowdown.resolve(&mut draws(1)).map_err(wrong)?,
+            });
+        }
         self.jobs.push_back(Some(durations.into_boxed_slice()));
+        Ok(())
     }
 
     /// Removes a job that has ended.
@@ -58,12 +112,36 @@ impl Truth {
         }
         while self.jobs.front().is_some_and(Option::is_none) {
             self.jobs.pop_front();
+            self.stragglers.pop_front();
             self.first += 1;
         }
     }
 
+    /// Returns the parameters of a copy's job if the copy straggles.
+    fn straggling(&self, attempt: AttemptId) -> Option<&JobStragglers> {
+        let copies = self.model.stragglers.as_ref()?.copies;
+        let at = attempt.task.job.0.checked_sub(self.first)?;
+        let job = self.stragglers.get(at as usize)?;
+        let may = attempt.copy == 0 || copies;
+        (may && draw_for_attempt(self.model.seed, Purpose::Straggler, attempt) < job.ratio).then_some(job)
+    }
+
+    /// Returns whether a copy of a job that has not ended is a straggler by the key `workload.stragglers`.
+    #[inline]
+    pub(crate) fn is_straggler(&self, attempt: AttemptId) -> bool {
+        self.model.stragglers.is_some() && self.straggling(attempt).is_some()
+    }
+
     /// Returns how long a copy takes on a node of speed 1, in seconds, without the time for reading its input.
     pub(crate) fn duration(&self, attempt: AttemptId) -> Result<f64, SimulationError> {
+        let normal = self.normal_duration(attempt)?;
+        let Some(job) = self.straggling(attempt) else { return Ok(normal) };
+        let number = draw_for_attempt(self.model.seed, Purpose::StragglerSlowdown, attempt);
+        Ok(normal * job.slowdowns.survival_quantile(number).max(1.0))
+    }
+
+    /// Returns how long a copy takes on a node of speed 1 if it does not straggle, in seconds.
+    fn normal_duration(&self, attempt: AttemptId) -> Result<f64, SimulationError> {
         let task = attempt.task;
         let durations = task
             .job
@@ -132,14 +210,28 @@ impl Truth {
             since + scale(total, fraction)
         };
         let remaining = finish - at;
-        let expected_finish = match &self.model.noise {
+        let expected_finish = match self.noise(attempt) {
             None => finish,
-            Some(noise) => {
-                let factor = noise.survival_quantile(draw_for_attempt(self.model.seed, Purpose::Noise, attempt));
-                at + scale(remaining, factor)
-            }
+            Some(factor) => at + scale(remaining, factor),
         };
         Reveal { at, expected_finish }
+    }
+
+    /// Returns the factor by which the revealed remaining time of an attempt is wrong; `None` if estimates are exact.
+    pub(crate) fn noise(&self, attempt: AttemptId) -> Option<f64> {
+        let noise = self.model.noise.as_ref()?;
+        Some(noise.survival_quantile(draw_for_attempt(self.model.seed, Purpose::Noise, attempt)))
+    }
+
+    /// Returns the progress of an attempt as a function of the work that it has done; `None` if policies do not observe
+    /// progress. The attempt has `work` to do, and would have `mean` if it had its phase's mean duration.
+    pub(crate) fn curve(&self, work: f64, mean: f64) -> Option<Curve> {
+        if matches!(self.model.knowledge, Knowledge::Age | Knowledge::History) {
+            return None;
+        }
+        let becomes_slow = self.model.slow_from > 0.0 && work > mean;
+        let early = if becomes_slow { self.model.slow_from } else { 0.0 };
+        Some(Curve { early, until: mean * early })
     }
 }
 
@@ -188,9 +280,16 @@ mod tests {
     use super::*;
 
     fn truth(seed: u64, durations: Durations) -> Truth {
-        let model = Model { seed, knowledge: Knowledge::Oracle, noise: None, correlation: 0.0, slow_from: 0.0 };
+        let model = Model {
+            seed,
+            knowledge: Knowledge::Oracle,
+            noise: None,
+            correlation: 0.0,
+            slow_from: 0.0,
+            stragglers: None,
+        };
         let mut truth = Truth::new(model);
-        truth.push(vec![durations]);
+        truth.push(vec![durations]).unwrap();
         truth
     }
 
@@ -241,6 +340,69 @@ mod tests {
             let counts = drawn(&durations, unseen);
             assert!((1..=3).all(|seconds| near(counts[&seconds], 0.2)) && near(counts[&4], 0.4), "{counts:?}");
         }
+    }
+
+    #[test]
+    fn stragglers_are_drawn_by_ratio_and_slowed_down() {
+        let number = crate::parameter::Parameter::Number;
+        let with = |copies| {
+            let stragglers = Some(Stragglers { ratio: number(0.2), slowdown: number(3.0), copies });
+            let model = Model {
+                seed: 5,
+                knowledge: Knowledge::Oracle,
+                noise: None,
+                correlation: 0.0,
+                slow_from: 0.0,
+                stragglers,
+            };
+            let mut truth = Truth::new(model);
+            truth.push(vec![Durations::Listed(vec![vec![2.0, 4.0]; 5000])]).unwrap();
+            truth
+        };
+        let (first_only, all) = (with(false), with(true));
+        let count = |truth: &Truth, copy| {
+            let stragglers = (0..5000).map(|index| attempt(index, copy)).filter(|id| {
+                let (normal, straggles) = (if copy == 0 { 2.0 } else { 4.0 }, truth.is_straggler(*id));
+                assert_eq!(truth.duration(*id).unwrap(), if straggles { 3.0 * normal } else { normal });
+                straggles
+            });
+            stragglers.count() as f64 / 5000.0
+        };
+        // Within four standard errors of a fifth.
+        let near = |share: f64| (share - 0.2).abs() < 4.0 * (0.16f64 / 5000.0).sqrt();
+        assert!(near(count(&first_only, 0)) && near(count(&all, 1)));
+        assert_eq!(count(&first_only, 1), 0.0);
+        // Which first copies straggle does not depend on the other copies.
+        assert!(
+            (0..5000).all(|index| first_only.is_straggler(attempt(index, 0)) == all.is_straggler(attempt(index, 0)))
+        );
+    }
+
+    #[test]
+    fn the_ratio_of_stragglers_may_differ_by_job() {
+        let family = crate::parameter::Family::Uniform {
+            min: crate::parameter::Parameter::Number(0.0),
+            max: crate::parameter::Parameter::Number(1.0),
+        };
+        let stragglers = Some(Stragglers {
+            ratio: crate::parameter::Parameter::Drawn(Box::new(family)),
+            slowdown: crate::parameter::Parameter::Number(2.0),
+            copies: false,
+        });
+        let model =
+            Model { seed: 1, knowledge: Knowledge::Oracle, noise: None, correlation: 0.0, slow_from: 0.0, stragglers };
+        let mut truth = Truth::new(model);
+        let mut shares = Vec::new();
+        for job in 0..40 {
+            truth.push(vec![Durations::Listed(vec![vec![1.0]; 400])]).unwrap();
+            let task = |index| AttemptId { task: TaskId { job: JobId(job), phase: 0, index }, copy: 0 };
+            shares.push((0..400).filter(|index| truth.is_straggler(task(*index))).count());
+            // Jobs that leave do not move the parameters of the others.
+            if job % 3 == 0 {
+                truth.forget(JobId(job));
+            }
+        }
+        assert!(shares.iter().any(|share| *share < 80) && shares.iter().any(|share| *share > 320), "{shares:?}");
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub struct PolicyResult {
     /// Attempts that were lost with their nodes.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost_attempts: u64,
+    /// Counts of what slowed down or stopped attempts and nodes; `None` if the scenario has no such keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disturbances: Option<Disturbances>,
     /// Flowtime relative to the first policy, on the same jobs.
     pub versus_first: VersusFirst,
     /// Energy that the cluster used, joules; `None` if the scenario has no power model.
@@ -90,6 +93,20 @@ pub struct Copies {
     /// attempts that lost to another copy of their task or were replaced by one. Attempts that failed, lost their node or
     /// were stopped with the run are not included.
     pub wasted_share: f64,
+}
+
+/// Counts of what slowed down or stopped attempts and nodes, over all seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Disturbances {
+    /// Number of attempts started that are stragglers by the key `workload.stragglers`.
+    pub stragglers: u64,
+    /// Number of times that the rate of a running attempt changed, by contention or by neighbours' load.
+    pub rate_changes: u64,
+    /// Number of times that a node failed at a random time.
+    pub node_failures: u64,
+    /// Number of times that a policy learned a new speed of a node.
+    pub speeds_learned: u64,
 }
 
 /// A policy's flowtimes divided by the first policy's, on the same jobs.

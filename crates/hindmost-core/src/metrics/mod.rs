@@ -5,7 +5,7 @@ mod curves;
 mod findings;
 mod run;
 
-pub use comparison::{Comparison, Copies, PolicyResult, VersusFirst};
+pub use comparison::{Comparison, Copies, Disturbances, PolicyResult, VersusFirst};
 pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,

@@ -53,6 +53,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
         utilization: 0.5,
         makespan: 100.0,
         lost_attempts: 0,
+        disturbances: None,
         copies: Copies { launched: 44, won: 22, wasted_share: 0.1 },
         versus_first: VersusFirst {
             flowtime_ratio: Some(factor),

@@ -4,10 +4,12 @@ use hindmost_core::cluster::{Attempt, Job};
 use hindmost_core::estimator::Pace;
 use hindmost_core::ids::AttemptId;
 use hindmost_core::record::{Condition, Event};
+use hindmost_core::resources::Resources;
 use hindmost_core::session::Stepped;
 use hindmost_core::time::Time;
 
-use super::{Driver, SimulationError};
+use super::rates::{Course, Plan};
+use super::{Driver, SimulationError, learned_speeds};
 use crate::agenda::{Due, MOST_COPIES};
 use crate::output::{AttemptResult, Outcome};
 use crate::truth::Reveal;
@@ -19,9 +21,34 @@ impl Driver<'_> {
             return Err(SimulationError::TooLarge(format!("{attempt}: its task has too many attempts")));
         }
         self.reading.begin(self.session.cluster(), attempt);
-        let Some((finish, _)) = self.timing(attempt)? else { return Ok(()) };
-        self.agenda.push(finish, Due::Finish(attempt));
+        let Some((finish, reveal)) = self.timing(attempt)? else { return Ok(()) };
+        self.result.stragglers += u64::from(self.truth.is_straggler(attempt));
+        if self.rates.is_some() {
+            self.begin_course(attempt, finish, reveal);
+        } else {
+            self.agenda.push(finish, Due::Finish(attempt));
+        }
         self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
+    }
+
+    /// Begins an attempt whose rate may change. At its full rate it would finish at `finish`.
+    fn begin_course(&mut self, id: AttemptId, finish: Time, reveal: Reveal) {
+        let Some((attempt, phase)) = self.session.cluster().attempt(id).zip(self.session.cluster().phase(id.task))
+        else {
+            return;
+        };
+        let (node, since) = (attempt.node(), attempt.since());
+        let demand = if self.one_slot { Resources::ONE_SLOT } else { *phase.demand() };
+        let work = (finish - since).seconds();
+        let plan = Plan {
+            work,
+            reveal: if reveal.at == Time::NEVER { f64::INFINITY } else { (reveal.at - since).seconds() },
+            noise: self.truth.noise(id).unwrap_or(1.0),
+            curve: self.truth.curve(work, self.mean_time(id).seconds()),
+        };
+        if let Some(rates) = &mut self.rates {
+            rates.begin(node, Course::new(id, demand, since, plan), since);
+        }
     }
 
     /// Adds the names of the job and the phase to an error about a missing duration; returns other errors unchanged.
@@ -39,10 +66,17 @@ impl Driver<'_> {
         }
     }
 
+    /// Returns the pace of a running attempt by the real speed of its node, which policies need not know.
+    fn real_pace(&self, attempt: &Attempt) -> Pace {
+        let speed = self.setup.nodes.get(attempt.node().0 as usize).map_or(1.0, |node| node.speed);
+        Pace::new(speed, attempt.from_progress())
+    }
+
     /// Returns when an attempt finishes, and when and how its remaining time is revealed; `None` if it is not running.
+    /// If rates change, these are the times at the full rate of its node.
     pub(super) fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
         let Some(attempt) = self.session.cluster().attempt(id) else { return Ok(None) };
-        let pace = Pace::of(self.session.cluster(), attempt);
+        let pace = self.real_pace(attempt);
         let works = Time::from_seconds(pace.seconds(self.truth.duration(id).map_err(|error| self.named(error))?));
         let finish = attempt.since() + works + self.reading.longer(id);
         let reveal = self.truth.reveal(id, attempt.since(), finish, self.mean_time(id));
@@ -55,12 +89,18 @@ impl Driver<'_> {
         else {
             return Time::ZERO;
         };
-        Time::from_seconds(Pace::of(self.session.cluster(), attempt).seconds(phase.mean()))
+        Time::from_seconds(self.real_pace(attempt).seconds(phase.mean()))
     }
 
     /// Schedules the events that notify the policy when a watched condition becomes true. Most conditions never do.
     pub(super) fn watch(&mut self, id: AttemptId, condition: Condition) -> Result<(), SimulationError> {
-        let Some(since) = self.session.cluster().attempt(id).map(Attempt::since) else { return Ok(()) };
+        let Some((since, node)) = self.session.cluster().attempt(id).map(|one| (one.since(), one.node())) else {
+            return Ok(());
+        };
+        if let Some(rates) = &mut self.rates {
+            rates.watch(node, id, condition, self.session.cluster().now());
+            return Ok(());
+        }
         let Some((finish, reveal)) = self.timing(id)? else { return Ok(()) };
         let now = self.session.cluster().now();
         let seen = reveal.at.max(now);
@@ -107,12 +147,20 @@ impl Driver<'_> {
         // These are computed before the step, because the step may remove the job.
         let (shares, spec) = (self.shares_of(id), self.output_spec(id));
         let is_relaunch = self.session.cluster().attempt(id).is_some_and(Attempt::is_relaunch);
+        let is_finish = matches!(event, Event::AttemptFinished { .. });
+        let sample = self.learned.as_ref().filter(|_| is_finish);
+        let sample = sample.and_then(|_| learned_speeds::sample(self.session.cluster(), id, at));
+        if let Some(rates) = &mut self.rates
+            && let Some(node) = self.session.cluster().attempt(id).map(Attempt::node)
+        {
+            rates.end(node, id, at);
+        }
         let Stepped { applied, retired } = self.step(at, event)?;
-        self.reading.ended(id, matches!(event, Event::AttemptFinished { .. }));
+        self.reading.ended(id, is_finish);
         if applied.won && self.reading.looks_for_seconds() {
             let copies: Vec<AttemptId> = self.session.cluster().copies(id.task).map(Attempt::id).collect();
             for copy in copies {
-                if let Some((finish, _)) = self.timing(copy)? {
+                if let Some(finish) = self.expected_end(copy)? {
                     self.reading.second(copy, finish);
                 }
             }
@@ -126,7 +174,17 @@ impl Driver<'_> {
                 self.recorder.output.attempt(&result)?;
             }
         }
-        retired.into_iter().try_for_each(|job| self.leave(&job, at))
+        retired.into_iter().try_for_each(|job| self.leave(&job, at))?;
+        sample.map_or(Ok(()), |sample| self.learn_speeds(sample, at))
+    }
+
+    /// Returns when an attempt finishes, at its present rate if rates change; `None` if it is not running.
+    fn expected_end(&mut self, id: AttemptId) -> Result<Option<Time>, SimulationError> {
+        if let Some(rates) = &mut self.rates {
+            let node = self.session.cluster().attempt(id).map(Attempt::node);
+            return Ok(node.and_then(|node| rates.finish(node, id)));
+        }
+        Ok(self.timing(id)?.map(|(finish, _)| finish))
     }
 
     /// Measures a job that has left the cluster and forgets what was kept for its attempts.

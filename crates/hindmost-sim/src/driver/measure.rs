@@ -98,6 +98,7 @@ impl Driver<'_> {
             result.copies_won += u64::from(job.copies_won());
         }
         let result = &mut self.result;
+        result.rate_changes = self.rates.as_ref().map_or(0, |rates| rates.changes);
         result.events = self.recorder.events;
         result.makespan = self.last_finish.seconds();
         result.utilization = self.busy.utilization(self.last_end.max(self.last_finish));

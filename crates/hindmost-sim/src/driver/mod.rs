@@ -2,21 +2,29 @@
 //!
 //! If a slot is set, the policy decides at multiples of the slot; otherwise, it decides at every instant at which an
 //! event happens. Before each decision, the driver applies all events up to and including its time, in order of time.
-//! Events at the same time are ordered by kind (finishes, arrivals, losses and returns of nodes, watches, wake-ups), then by id. Resources that are
-//! released within a slot stay free until its end, because attempts start only at the end.
+//! Events at the same time are ordered by kind (finishes, arrivals, losses and returns of nodes, changes of neighbours'
+//! load, watches, wake-ups), then by id. Resources that are released within a slot stay free until its end, because
+//! attempts start only at the end.
+//!
+//! Without contention and neighbours' load, an attempt's finish is computed once. With them, `rates` keeps the work done
+//! and schedules finishes and notices again after each change.
 
 mod attempts;
 pub(crate) mod error;
+mod failures;
+mod learned_speeds;
 mod measure;
 pub(crate) mod outages;
+mod rates;
 mod setup;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hindmost_core::cluster::{Applied, Attempt, Cluster, Node, RecordError};
 use hindmost_core::estimator::{Knowledge, estimator};
-use hindmost_core::ids::{JobId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::metrics::BusyTime;
+use hindmost_core::node_speeds::NodeSpeeds;
 use hindmost_core::policy::Policy;
 use hindmost_core::record::{Change, Decision, Event, Record, StopReason};
 use hindmost_core::resources::MAX_DIMENSIONS;
@@ -26,8 +34,10 @@ use hindmost_core::workload::WorkloadJob;
 use hindmost_math::distribution::Distribution;
 
 pub use error::SimulationError;
+use failures::NodeFailures;
 pub use outages::Outage;
-pub use setup::{NodeSetup, RunResult, Setup};
+use rates::{Notice, Rates};
+pub use setup::{NodeDisturbances, NodeSetup, RunResult, Setup};
 
 use crate::agenda::{Agenda, Due, MOST_PHASES};
 use crate::network::{Reading, check_replicas};
@@ -97,6 +107,12 @@ struct Driver<'a> {
     wants_attempts: bool,
     truth: Truth,
     reading: Reading,
+    /// The changing rates of attempts; `None` if rates are constant.
+    rates: Option<Rates>,
+    /// Random failures of nodes; `None` if there are none.
+    failures: Option<NodeFailures>,
+    /// What policies learn about the speeds of nodes; `None` if they know them.
+    learned: Option<NodeSpeeds>,
     agenda: Agenda,
     one_slot: bool,
     /// Share of the cluster that an attempt holds in each dimension, if all machines have one slot.
@@ -135,15 +151,20 @@ pub fn simulate(
         noise,
         correlation: setup.correlation,
         slow_from: setup.slow_from,
+        stragglers: setup.stragglers.clone(),
     };
     let mut slot_shares = [0.0; MAX_DIMENSIONS];
     slot_shares[0] = 1.0 / setup.nodes.len().max(1) as f64;
     let cluster = Cluster::new(setup.dimensions.clone()).with_placement(setup.placement, setup.seed);
+    let mut agenda = Agenda::default();
     let mut driver = Driver {
+        rates: Rates::of(setup)?,
+        failures: NodeFailures::of(setup, &mut agenda)?,
+        learned: setup.learns_speeds.then(|| NodeSpeeds::new(setup.nodes.len())),
         session: Session::new(cluster, policy, estimator(setup.knowledge)),
         truth: Truth::new(model),
         reading: Reading::over(setup.network.clone()),
-        agenda: Agenda::default(),
+        agenda,
         wants_attempts: output.wants_attempts(),
         recorder: Recorder {
             wants_records: output.wants_records(),
@@ -178,7 +199,7 @@ impl Driver<'_> {
                 node: NodeId(at as u32),
                 name: node.name.as_str().into(),
                 capacity: node.capacity,
-                speed: node.speed,
+                speed: if self.setup.learns_speeds { 1.0 } else { node.speed },
                 rack: node.rack.clone(),
             };
             self.step(Time::ZERO, &event)?;
@@ -187,11 +208,17 @@ impl Driver<'_> {
         let end = self.setup.horizon.filter(|_| !self.setup.drain).unwrap_or(Time::NEVER);
         let mut next_job = jobs.next().transpose()?;
         let mut rounds = 0u32;
+        let goes_on_alone = !self.setup.outages.is_empty() || self.failures.is_some() || self.rates.is_some();
+        let mut decided = None;
         loop {
-            // Outages after the last job would only lengthen the run.
-            if next_job.is_none() && !self.setup.outages.is_empty() && self.session.cluster().active_jobs() == 0 {
-                break;
+            // Outages, failures and outdated finishes after the last job would only lengthen the run.
+            if next_job.is_none() && goes_on_alone {
+                let is_over = self.session.cluster().active_jobs() == 0;
+                if is_over || (decided.is_some() && self.only_failures_are_left()) {
+                    break;
+                }
             }
+            self.settle();
             let arrival = next_job.as_ref().map(|job| job.spec.arrival);
             let first = match (arrival, self.agenda.next_time()) {
                 (Some(arrival), Some(due)) => arrival.min(due),
@@ -208,7 +235,7 @@ impl Driver<'_> {
                         .to_owned(),
                 ));
             }
-            while let Some((at, is_arrival)) = self.next_before(boundary.min(end), next_job.as_ref()) {
+            while let Some((at, is_arrival)) = self.settled_next_before(boundary.min(end), next_job.as_ref()) {
                 if !is_arrival {
                     self.happen()?;
                 } else if let Some(job) = next_job.take() {
@@ -219,7 +246,11 @@ impl Driver<'_> {
             if boundary > end {
                 break;
             }
-            self.step(boundary, &Event::Round)?;
+            // A change of rates that policies do not observe causes no round.
+            if self.rates.is_none() || decided != Some(self.recorder.events) {
+                self.step(boundary, &Event::Round)?;
+                decided = Some(self.recorder.events);
+            }
             rounds = rounds.wrapping_add(1);
             if rounds.is_multiple_of(ROUNDS_BETWEEN_CHECKS) {
                 if control.stop.load(Ordering::Relaxed) {
@@ -254,6 +285,25 @@ impl Driver<'_> {
             phase: spec.phases[task.phase as usize].name.to_string(),
             queue: spec.queue.as_ref().map_or_else(|| "the default queue".to_owned(), |queue| format!("{queue:?}")),
         }
+    }
+
+    /// Schedules what follows from changed rates.
+    fn settle(&mut self) {
+        if let Some(rates) = &mut self.rates {
+            rates.settle(self.session.cluster(), &mut self.agenda);
+        }
+    }
+
+    /// As [`Driver::next_before`], after what follows from changed rates has been scheduled, if time goes on. If it does
+    /// not, the rates may change again in this instant.
+    fn settled_next_before(&mut self, boundary: Time, next_job: Option<&WorkloadJob>) -> Option<(Time, bool)> {
+        let next = self.next_before(boundary, next_job);
+        let Some(changed_at) = self.rates.as_ref().and_then(Rates::changed_at) else { return next };
+        if next.map_or(boundary, |(at, _)| at) == changed_at {
+            return next;
+        }
+        self.settle();
+        self.next_before(boundary, next_job)
     }
 
     /// Returns the time of the next event, and whether the event is the arrival of `next_job`; `None` if there is no
@@ -305,7 +355,7 @@ impl Driver<'_> {
             }
         }
         check_replicas(&spec, self.session.cluster().nodes().len()).map_err(SimulationError::Workload)?;
-        self.truth.push(job.durations);
+        self.truth.push(job.durations)?;
         for column in [
             &mut self.result.flowtime,
             &mut self.result.running_time,
@@ -329,28 +379,46 @@ impl Driver<'_> {
         match due {
             Due::Finish(attempt) => {
                 // The agenda still has the finishes of copies that have been stopped.
-                if self.session.cluster().attempt(attempt).is_none() {
+                let Some(node) = self.session.cluster().attempt(attempt).map(Attempt::node) else { return Ok(()) };
+                // It also has the finishes that were expected before rates changed.
+                if self.rates.as_mut().is_some_and(|rates| rates.finish(node, attempt) != Some(at)) {
                     return Ok(());
                 }
                 self.end(attempt, at, &Event::AttemptFinished { attempt }, Outcome::Lost)?;
             }
             Due::Watch(attempt, revealed) => {
-                if self.session.cluster().attempt(attempt).is_none() {
-                    return Ok(());
+                let Some(node) = self.session.cluster().attempt(attempt).map(Attempt::node) else { return Ok(()) };
+                if let Some(rates) = &mut self.rates {
+                    let notice = rates.notice(node, attempt, at, &mut self.agenda);
+                    return notice.map_or(Ok(()), |notice| self.notify(attempt, at, notice));
                 }
                 let expected_finish =
                     if revealed { self.timing(attempt)?.map(|timing| timing.1.expected_finish) } else { None };
                 self.step(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false })?;
             }
-            Due::Lose(node) => self.lose(node, at)?,
-            Due::Return(node) => {
-                self.step(at, &Event::NodeReturned { node })?;
+            Due::Lose(node) => self.outage_begins(node, at)?,
+            Due::Fail(node) => self.fail(node, at)?,
+            Due::Return(node) => self.outage_ends(node, at)?,
+            Due::Repair(node) => self.repair(node, at)?,
+            Due::Switch(node) => {
+                if let Some(rates) = &mut self.rates {
+                    rates.switch(node, at);
+                    // What policies observe in this instant happens at the new rate.
+                    self.settle();
+                }
             }
             Due::Wake => {
                 self.step(at, &Event::Woken)?;
             }
         }
         Ok(())
+    }
+
+    /// Notifies the policy about an attempt whose rate may change.
+    fn notify(&mut self, attempt: AttemptId, at: Time, notice: Notice) -> Result<(), SimulationError> {
+        let Notice { expected_finish, condition_met } = notice;
+        let conditions = (!condition_met).then(Vec::new);
+        self.step(at, &Event::WatchMet { attempt, expected_finish, conditions, guessed: false }).map(drop)
     }
 
     /// Carries out decisions that the cluster has already applied: begins and ends attempts, and schedules events.

@@ -58,6 +58,9 @@ impl Driver<'_> {
         // Read before the step, because a job may not exist after it.
         let described: Vec<_> = lost.iter().map(|(id, ..)| (self.shares_of(*id), self.output_spec(*id))).collect();
         let node_name = self.setup.nodes[node.0 as usize].name.as_str();
+        if let Some(rates) = &mut self.rates {
+            rates.lose(node);
+        }
         let Stepped { retired, .. } = self.step(at, &Event::NodeLost { node })?;
         self.result.lost_attempts += lost.len() as u64;
         for ((attempt, start, is_relaunch), (shares, spec)) in lost.into_iter().zip(described) {

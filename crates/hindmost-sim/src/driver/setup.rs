@@ -9,6 +9,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::QueueSpec;
 
 use super::outages::Outage;
+use crate::disturbances::{Contention, Failures, Neighbours, Stragglers};
 use crate::network::Network;
 
 /// A node of the simulated cluster.
@@ -22,6 +23,17 @@ pub struct NodeSetup {
     pub speed: f64,
     /// The node's rack; all nodes with `None` are in the same rack.
     pub rack: Option<Arc<str>>,
+}
+
+/// What slows down or stops a node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeDisturbances {
+    /// How much attempts on the node slow each other down; `None`: they do not.
+    pub contention: Option<Contention>,
+    /// Load of the node's neighbours; `None`: there is none.
+    pub neighbours: Option<Arc<Neighbours>>,
+    /// Failures at random times; `None`: there are none.
+    pub failures: Option<Arc<Failures>>,
 }
 
 /// The settings of a run, without its jobs and its policy.
@@ -57,6 +69,12 @@ pub struct Setup {
     pub outages: Vec<Outage>,
     /// The network between nodes; `None`: reading from other nodes takes no time.
     pub network: Option<Network>,
+    /// What slows down or stops each node, in the order of their ids; empty: nothing does.
+    pub disturbances: Vec<NodeDisturbances>,
+    /// Copies that take longer than their drawn duration; `None`: no copy does.
+    pub stragglers: Option<Stragglers>,
+    /// Whether policies learn the speeds of nodes from finished attempts; if false, they know them from the start.
+    pub learns_speeds: bool,
 }
 
 /// The measurements of a run. Lists have one entry for each job, in order of ids; the entry is NaN if the job did not
@@ -97,6 +115,14 @@ pub struct RunResult {
     pub deadlines: u64,
     /// Number of jobs that met their deadline.
     pub met_deadlines: u64,
+    /// Number of attempts started that are stragglers by the key `workload.stragglers`.
+    pub stragglers: u64,
+    /// Number of times that a node failed at a random time.
+    pub node_failures: u64,
+    /// Number of times that the rate of a running attempt changed, by contention or by neighbours' load.
+    pub rate_changes: u64,
+    /// Number of times that policies learned a new speed of a node.
+    pub speeds_learned: u64,
     /// Number of events, not counting rounds.
     pub events: u64,
 }

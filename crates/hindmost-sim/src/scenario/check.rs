@@ -9,6 +9,7 @@ use hindmost_math::plain::{Plain, Quoted};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_policies::catalogue;
 
+use crate::disturbances::{Contention, Failures, Neighbours};
 use crate::experiment::default_placement;
 use crate::generate;
 use crate::parameter::absolute;
@@ -41,8 +42,13 @@ impl Scenario {
         self.policies()?;
         self.cluster.check(&self.folder)?;
         // Every result states its placement, also where the scenario gives none.
+        let are_measured = self.cluster.nodes.iter().any(|class| class.measured_speed.is_some());
         let speeds = self.cluster.nodes.iter().map(|class| &class.speed);
-        let is_by_default = if self.cluster.nodes.is_empty() { Placement::First } else { default_placement(speeds) };
+        let is_by_default = match self.cluster.nodes.is_empty() {
+            true => Placement::First,
+            false if are_measured => Placement::Random,
+            false => default_placement(speeds),
+        };
         self.placement.get_or_insert(is_by_default);
         self.cluster.outages()?;
         submission_queues::check(&self.queue).map_err(|error| error.to_string())?;
@@ -103,6 +109,8 @@ fn of_kind(at: usize, name: &str, error: &str) -> String {
 
 impl ClusterSpec {
     fn check(&mut self, folder: &Path) -> Result<(), String> {
+        let disturbances = (&mut self.contention, &mut self.neighbours, &mut self.failures);
+        check_disturbances(disturbances, folder).map_err(|error| format!("cluster.{error}"))?;
         if let Some(racks) = self.racks {
             let Some(machines) = self.machines else {
                 return Err(
@@ -146,6 +154,16 @@ impl ClusterSpec {
                     if let Some(speed) = class.speed.is_constant() {
                         positive("speed", Some(speed)).map_err(wrong)?;
                     }
+                    if let Some(measured) = &mut class.measured_speed {
+                        if class.speed.is_constant() != Some(1.0) {
+                            return Err(wrong(
+                                "it has both speed and measured_speed; give only one of them".to_owned(),
+                            ));
+                        }
+                        measured.load(folder).map_err(|error| wrong(format!("measured_speed: {error}")))?;
+                    }
+                    let disturbances = (&mut class.contention, &mut class.neighbours, &mut class.failures);
+                    check_disturbances(disturbances, folder).map_err(wrong)?;
                 }
                 let nodes: u64 = self.nodes.iter().map(|class| u64::from(class.count)).sum();
                 if nodes > u64::from(MOST_NODES) {
@@ -157,6 +175,16 @@ impl ClusterSpec {
             }
         }
     }
+}
+
+/// Checks what slows down or stops nodes, and reads the files that it names.
+fn check_disturbances(
+    (contention, neighbours, failures): (&mut Option<Contention>, &mut Option<Neighbours>, &mut Option<Failures>),
+    folder: &Path,
+) -> Result<(), String> {
+    contention.as_ref().map_or(Ok(()), Contention::check)?;
+    neighbours.as_mut().map_or(Ok(()), |neighbours| neighbours.check(folder))?;
+    failures.as_mut().map_or(Ok(()), |failures| failures.check(folder))
 }
 
 /// Checks a number of one-slot machines.
@@ -180,6 +208,9 @@ impl WorkloadSpec {
         share("workload.correlation", self.correlation, 1.0)?;
         if !(0.0..1.0).contains(&self.slow_from) {
             return Err(format!("workload.slow_from is {}, but must be from 0 to below 1", Plain(self.slow_from)));
+        }
+        if let Some(stragglers) = &mut self.stragglers {
+            stragglers.check(folder).map_err(|error| format!("workload.{error}"))?;
         }
         if let Some(file) = &mut self.file {
             *file = absolute(folder, file);

@@ -6,6 +6,7 @@
 mod check;
 mod kinds;
 mod load;
+mod measured;
 mod network;
 mod outage;
 mod policy;
@@ -25,12 +26,14 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::disturbances::{Contention, Failures, Neighbours, Stragglers};
 use crate::parameter::Parameter;
 use crate::size::SIZE;
 
 pub(crate) use kinds::PlannedPhase;
 pub use kinds::{JobKind, PhaseKind};
 pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
+pub use measured::{Centre, Column, MeasuredSpeed, Take};
 pub use network::{AssignmentName, NetworkSpec};
 pub use outage::OutageSpec;
 pub use policy::PolicyEntry;
@@ -146,6 +149,36 @@ pub struct ClusterSpec {
     /// When nodes are lost and return.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outage: Vec<OutageSpec>,
+    /// How much attempts on a node slow each other down; without it, they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention: Option<Contention>,
+    /// Load of others on each node that comes and goes; without it, there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Neighbours>,
+    /// Failures of each node at random times; without it, nodes do not fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Failures>,
+    /// Whether policies know the speeds of nodes from the start.
+    #[serde(default, skip_serializing_if = "Speeds::are_known")]
+    pub speeds: Speeds,
+}
+
+/// What policies know of the speeds of nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Speeds {
+    /// Policies know the speeds from the start.
+    #[default]
+    Known,
+    /// All nodes join with speed 1. Policies learn which nodes are slow from finished attempts, as in live runs.
+    Learned,
+}
+
+impl Speeds {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+    fn are_known(&self) -> bool {
+        *self == Speeds::Known
+    }
 }
 
 /// Nodes of one kind.
@@ -175,6 +208,18 @@ pub struct NodeClass {
     /// Speed relative to a node of speed 1; a distribution is drawn for each node.
     #[serde(default = "speed_one")]
     pub speed: Parameter,
+    /// Speeds from a file of measurements, in place of `speed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_speed: Option<MeasuredSpeed>,
+    /// How much attempts on one of these nodes slow each other down, in place of the cluster's `contention`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention: Option<Contention>,
+    /// Load of others on these nodes, in place of the cluster's `neighbours`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Neighbours>,
+    /// Failures of these nodes, in place of the cluster's `failures`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Failures>,
     /// The rack in which all these nodes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack: Option<String>,
@@ -298,6 +343,9 @@ pub struct WorkloadSpec {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
     pub slow_from: f64,
+    /// Copies that take longer than their drawn or listed duration; without it, no copy does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stragglers: Option<Stragglers>,
     /// Kinds of jobs, which replace `tasks`, `duration` and `demand`; every job is of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub job: Vec<JobKind>,

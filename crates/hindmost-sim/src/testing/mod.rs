@@ -28,8 +28,10 @@ use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, Phase
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::catalogue::{self, Setting};
 
-use crate::driver::{Control, NodeSetup, Outage, Setup, SimulationError, simulate};
+use crate::disturbances::{Contention, Failures, NeighbourStart, Neighbours, Stragglers};
+use crate::driver::{Control, NodeDisturbances, NodeSetup, Outage, Setup, SimulationError, simulate};
 use crate::network::{Assignment, Network};
+use crate::parameter::Parameter;
 
 use run::Collected;
 pub use run::{Run, Try};
@@ -91,6 +93,9 @@ impl World {
             queues: Vec::new(),
             outages: Vec::new(),
             network: None,
+            disturbances: Vec::new(),
+            stragglers: None,
+            learns_speeds: false,
         };
         World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new(), keep: Keep::None }
     }
@@ -161,6 +166,55 @@ impl World {
     pub fn outage(mut self, node: u32, from: f64, until: f64) -> World {
         let until = if until.is_finite() { Time::from_seconds(until) } else { Time::NEVER };
         self.setup.outages.push(Outage { node: NodeId(node), from: Time::from_seconds(from), until });
+        self
+    }
+
+    fn disturb(mut self, change: impl Fn(&mut NodeDisturbances)) -> World {
+        self.setup.disturbances.resize(self.setup.nodes.len(), NodeDisturbances::default());
+        self.setup.disturbances.iter_mut().for_each(change);
+        self
+    }
+
+    /// Sets the contention of all nodes.
+    pub fn contention(self, degree: f64, exponent: f64) -> World {
+        self.disturb(|node| node.contention = Some(Contention { degree, exponent }))
+    }
+
+    /// Sets the load of the neighbours of all nodes.
+    pub fn neighbours(self, load: Neighbours) -> World {
+        let load = Arc::new(load);
+        self.disturb(|node| node.neighbours = Some(load.clone()))
+    }
+
+    /// Gives one node, by number, neighbours that are quiet and busy for so many seconds in turn, beginning with a quiet
+    /// period, and that slow the node down by this factor.
+    pub fn neighbour_on(self, node: usize, quiet: f64, busy: f64, slowdown: f64) -> World {
+        let number = Parameter::Number;
+        let (quiet, busy, slowdown) = (number(quiet), number(busy), number(slowdown));
+        let mut world = self.disturb(|_| {});
+        let load = Neighbours { quiet, busy, slowdown, start: NeighbourStart::Quiet };
+        world.setup.disturbances[node].neighbours = Some(Arc::new(load));
+        world
+    }
+
+    /// Sets the random failures of one node, by number.
+    pub fn failures_on(self, node: usize, between: Parameter, repair: Parameter) -> World {
+        let mut world = self.disturb(|_| {});
+        world.setup.disturbances[node].failures = Some(Arc::new(Failures { between, repair }));
+        world
+    }
+
+    /// Sets the probability that a copy straggles, how many times as long it then takes, and whether copies other than
+    /// the first straggle too.
+    pub fn stragglers(mut self, ratio: f64, slowdown: f64, copies: bool) -> World {
+        let (ratio, slowdown) = (Parameter::Number(ratio), Parameter::Number(slowdown));
+        self.setup.stragglers = Some(Stragglers { ratio, slowdown, copies });
+        self
+    }
+
+    /// Lets policies learn the speeds of nodes, which join with speed 1.
+    pub fn learned_speeds(mut self) -> World {
+        self.setup.learns_speeds = true;
         self
     }
 

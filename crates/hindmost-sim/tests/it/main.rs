@@ -3,6 +3,7 @@
 
 mod audit;
 mod closed_forms;
+mod disturbances;
 mod exact;
 mod experiments;
 mod kinds;

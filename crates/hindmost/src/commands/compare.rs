@@ -14,6 +14,7 @@ use hindmost_sim::compare::policy_results;
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
 use hindmost_sim::records;
+use hindmost_sim::world_notes;
 
 use crate::cli::{RecordsForm, RunArgs};
 use crate::failure::{Failure, Outcome};
@@ -187,13 +188,15 @@ pub fn run(
     for (point, results) in points.iter().zip(&results) {
         rows.extend(policy_results(&point.experiment, results, &point.set));
     }
+    let shown: Vec<&Experiment> = points.iter().map(|point| &point.experiment).collect();
+    notes.extend(world_notes::notes(&shown, &rows));
     let compared = Comparison {
         scenario: first.experiment.name.clone(),
         seeds: all_seeds(points),
         knowledge: first.experiment.knowledge(),
         placement: first.experiment.placement(),
         results: rows,
-        cautions: cautions(&points.iter().map(|point| &point.experiment).collect::<Vec<_>>()),
+        cautions: cautions(&shown),
         notes,
     };
     if let Some(folder) = &args.out {

@@ -8,6 +8,7 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::journal::Header;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::workload::{DemandByName, WorkloadJob};
+use hindmost_sim::driver::NodeDisturbances;
 use hindmost_sim::experiment::{NodeKind, Racks};
 use hindmost_sim::parameter::Parameter;
 use hindmost_trace::any::{self, LogKind};
@@ -159,7 +160,9 @@ fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
         numbered: false,
         capacity,
         speed: Parameter::Number(speed),
+        measured_speed: None,
         racks: Racks::None,
+        disturbances: NodeDisturbances::default(),
     }
 }
 

@@ -83,6 +83,9 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                     gamma: settings.gamma,
                     network: None,
                     outages: Vec::new(),
+                    disturbances: Vec::new(),
+                    stragglers: None,
+                    learns_speeds: false,
                     queues: one.header.as_ref().map_or_else(Vec::new, |header| header.queues.clone()),
                 },
             };

@@ -1,6 +1,7 @@
 //! Learns how long the copies of a phase take.
 
 use hindmost_core::ids::JobId;
+use hindmost_core::node_speeds;
 use hindmost_core::record::Event;
 use hindmost_math::distribution::Distribution;
 
@@ -10,9 +11,6 @@ use super::{INFORMATIVE_AGE, Observed, median_of};
 const LIGHTEST_TAIL: f64 = 3.0;
 /// The Pareto index of the heaviest tail that is assumed.
 const HEAVIEST_TAIL: f64 = 1.2;
-/// Pace, relative to the median, below which an attempt gives two samples for the speed of its node, once the attempt
-/// is as old as the median duration.
-const VERY_SLOW: f64 = 0.33;
 /// Age, in median durations, above which an attempt without progress reports is evidence that its node is slow.
 const LATE_AGE: f64 = 1.5;
 /// Number of winners in this run from which on the durations of earlier runs no longer count.
@@ -106,8 +104,7 @@ impl PhaseSamples {
     /// the pace is unknown.
     pub(super) fn evidence(&self, seen: &Observed) -> Vec<f64> {
         let Some((pace, at_most)) = self.pace(seen) else { return Vec::new() };
-        let damning = at_most < VERY_SLOW && seen.age >= self.median.unwrap_or(f64::INFINITY);
-        vec![pace; if damning { 2 } else { 1 }]
+        node_speeds::evidence(pace, at_most, seen.age, self.median.unwrap_or(f64::INFINITY))
     }
 
     /// Returns the pace of an attempt relative to the median, and an upper bound of it. `None` if they are unknown.

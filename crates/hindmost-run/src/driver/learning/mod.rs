@@ -19,19 +19,15 @@
 //! Invariant: the learner returns an event only if it differs from the last event about the same phase or node.
 
 mod durations;
-mod speeds;
 #[cfg(test)]
 mod tests;
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
+use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, median_of_sorted, node_paces, relative_paces};
 use hindmost_core::record::Event;
 
 use durations::PhaseSamples;
-use speeds::{NodeSamples, node_paces, relative_paces};
-
-/// Age, as a share of the median duration, below which a running attempt says nothing about its node.
-const INFORMATIVE_AGE: f64 = 0.1;
 
 /// What the learner observes of an attempt.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +80,7 @@ impl Learner {
             }
             Event::NodeSpeedLearned { node, speed } => {
                 if let Some(known) = self.nodes.get_mut(node.0 as usize) {
-                    known.speed = *speed;
+                    known.recall(*speed);
                 }
             }
             _ => {}
@@ -150,7 +146,7 @@ impl Learner {
     }
 
     fn speed(&self, node: NodeId) -> f64 {
-        self.nodes.get(node.0 as usize).map_or(1.0, |node| node.speed)
+        self.nodes.get(node.0 as usize).map_or(1.0, NodeSamples::speed)
     }
 
     /// Returns the paces of an attempt relative to its phase's median, as evidence about its node's speed.
@@ -190,12 +186,6 @@ impl Learner {
         });
         predicted.collect()
     }
-}
-
-/// Returns the median of sorted values: the mean of the middle two if their number is even. `None` without values.
-fn median_of_sorted(values: &[f64]) -> Option<f64> {
-    let upper = *values.get(values.len() / 2)?;
-    Some(f64::midpoint(values[(values.len() - 1) / 2], upper))
 }
 
 fn median_of(values: &[f64]) -> Option<f64> {

@@ -7,7 +7,6 @@ use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 
-use super::speeds::median_of_others;
 use super::*;
 
 const JOB: JobId = JobId(0);
@@ -124,16 +123,6 @@ fn no_node_is_slow_if_all_are_behind() {
     alone.learned(&cluster, JOB, &[]);
     let two = [seen(0, 0, 0.4, Some(0.05)), seen(1, 0, 0.4, Some(0.05))];
     assert!(alone.learned(&cluster, JOB, &two).is_empty());
-}
-
-#[test]
-fn a_nodes_own_pace_is_left_out_of_the_median() {
-    let values = [1.0, 2.0, 2.0, 4.0, 8.0];
-    assert_eq!(median_of_others(&values, Some(2.0)), Some(3.0));
-    assert_eq!(median_of_others(&values, Some(8.0)), Some(2.0));
-    assert_eq!(median_of_others(&values, None), Some(2.0));
-    assert_eq!(median_of_others(&[1.0], Some(1.0)), None);
-    assert_eq!(median_of_others(&[], None), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::ids::{AttemptId, JobId, NodeId};
+use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::record::{Change, Decision, Event, Record};
 use crate::resources::{ResourceError, Resources};
 use crate::time::Time;
@@ -18,7 +18,7 @@ use super::end::Ending;
 use super::job::Job;
 use super::node::Node;
 use super::tasks_by_input::TasksByInput;
-use super::{Cluster, Reservation};
+use super::Cluster;
 
 /// Why a record does not fit the state.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -75,6 +75,16 @@ pub enum RecordError {
     /// The resources to reserve are not free.
     #[error("resources on {0} can't be reserved: they are not free")]
     CannotReserve(NodeId),
+    /// The resources can't be reserved for a task.
+    #[error("resources on {node} can't be reserved for {task}: {reason}")]
+    CannotReserveFor {
+        /// Id of the node.
+        node: NodeId,
+        /// Id of the task.
+        task: TaskId,
+        /// Why they can't be reserved.
+        reason: &'static str,
+    },
 }
 
 /// Changes that a record caused and that it does not contain.
@@ -96,6 +106,8 @@ pub struct Applied {
     /// True if the task of the attempt has no running copy left and is pending again. For the loss of a node: true if
     /// this holds for any task.
     pub pending_again: bool,
+    /// The node of the reservation that ended because its task has finished; `None` if the task had none.
+    pub reservation_ended_on: Option<NodeId>,
 }
 
 impl Cluster {
@@ -193,7 +205,10 @@ impl Cluster {
                 Ok(Applied::default())
             }
             Decision::Replace { attempt, from_progress } => self.replace(*attempt, *from_progress),
-            Decision::Reserve { node, resources, until } => self.reserve(*node, **resources, *until),
+            Decision::Reserve { node, resources, until, task } => {
+                self.reserve(*node, **resources, *until, task.as_deref().copied())
+            }
+            Decision::Release { task } => self.release(*task),
             Decision::Wake { .. } => Ok(Applied::default()),
             Decision::Watch { attempt, .. } => {
                 self.slot_of(*attempt)?;
@@ -214,44 +229,15 @@ impl Cluster {
             return Err(RecordError::TimeWentBack { at, now: before });
         }
         self.now = at;
-        let reserved = if self.reservations.is_empty() { None } else { self.expire_reservations() };
+        let expired = if self.reservations.is_empty() { None } else { self.expire_reservations() };
         let applied = change(self);
         if applied.is_err() {
             self.now = before;
-            if let Some(reserved) = reserved {
-                self.reserve_again(at, reserved);
+            if let Some(expired) = expired {
+                self.reserve_again(expired);
             }
         }
         applied
-    }
-
-    /// Frees the resources of expired reservations. Returns all reservations as they were before; `None` if none has
-    /// expired.
-    fn expire_reservations(&mut self) -> Option<Vec<Reservation>> {
-        let now = self.now;
-        if self.reservations.iter().all(|reservation| reservation.until > now) {
-            return None;
-        }
-        let before = std::mem::take(&mut self.reservations);
-        for reservation in &before {
-            if reservation.until > now {
-                self.reservations.push(*reservation);
-            } else {
-                self.unreserve(reservation.node, &reservation.resources);
-            }
-        }
-        Some(before)
-    }
-
-    /// Undoes the expiry of reservations at the time `at`. `before` has all reservations as they were before.
-    fn reserve_again(&mut self, at: Time, before: Vec<Reservation>) {
-        for reservation in before.iter().filter(|reservation| reservation.until <= at) {
-            let node = &mut self.nodes[reservation.node.0 as usize];
-            node.free = node.free.minus(&reservation.resources);
-            node.reserved = node.reserved.plus(&reservation.resources);
-            self.refresh_open(reservation.node);
-        }
-        self.reservations = before;
     }
 
     fn node_joined(
@@ -302,8 +288,7 @@ impl Cluster {
         for attempt in lost {
             applied.pending_again |= self.attempt_ended(attempt, Ending::Broken)?.pending_again;
         }
-        let reserved = std::mem::take(&mut self.reservations);
-        self.reservations = reserved.into_iter().filter(|reservation| reservation.node != id).collect();
+        self.forget_reservations(id);
         let node = &mut self.nodes[id.0 as usize];
         node.reserved = Resources::NONE;
         node.free = node.capacity;
@@ -394,34 +379,6 @@ impl Cluster {
         Ok(Applied::default())
     }
 
-    fn reserve(&mut self, id: NodeId, resources: Resources, until: Time) -> Result<Applied, RecordError> {
-        let node = self.nodes.get_mut(id.0 as usize).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
-        if !node.up || !resources.fits(&node.free) {
-            return Err(RecordError::CannotReserve(id));
-        }
-        node.free = node.free.minus(&resources);
-        node.reserved = node.reserved.plus(&resources);
-        self.reservations.push(Reservation { node: id, resources, until });
-        self.refresh_open(id);
-        Ok(Applied::default())
-    }
-
-    /// Ends reservations on a node until `demand` fits into its free resources.
-    pub(super) fn use_reservation(&mut self, id: NodeId, demand: &Resources) {
-        while !demand.fits(&self.nodes[id.0 as usize].free) {
-            let Some(at) = self.reservations.iter().position(|reservation| reservation.node == id) else { return };
-            let resources = self.reservations.remove(at).resources;
-            self.unreserve(id, &resources);
-        }
-    }
-
-    fn unreserve(&mut self, id: NodeId, resources: &Resources) {
-        let node = &mut self.nodes[id.0 as usize];
-        node.reserved = node.reserved.minus(resources);
-        node.free = node.free.plus(resources);
-        self.refresh_open(id);
-    }
-
     /// Returns the slot of an attempt; `None` if the attempt has ended.
     ///
     /// # Errors
@@ -484,7 +441,7 @@ mod tests {
         let mut cluster = Cluster::new(Dimensions::one_slot());
         cluster.apply_event(Time::ZERO, &joined(0, 1.0)).unwrap();
         let resources = Box::new(Resources::ONE_SLOT);
-        let reserve = Decision::Reserve { node: NODE, resources, until: seconds(5.0) };
+        let reserve = Decision::Reserve { node: NODE, resources, until: seconds(5.0), task: None };
         cluster.apply_decision(seconds(1.0), &reserve).unwrap();
         let unknown = Event::NodeLost { node: NodeId(7) };
         assert!(cluster.apply_event(seconds(9.0), &unknown).is_err());

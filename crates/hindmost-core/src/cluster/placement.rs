@@ -279,7 +279,7 @@ mod tests {
 
     fn reserve(cluster: &mut Cluster, node: u32, cpus: f64) {
         let resources = cluster.dimensions().amounts(&[("cpus".to_owned(), cpus)].into_iter().collect()).unwrap();
-        let reserve = Decision::Reserve { node: NodeId(node), resources: Box::new(resources), until: Time::NEVER };
+        let reserve = Decision::Reserve { node: NodeId(node), resources: Box::new(resources), until: Time::NEVER, task: None };
         cluster.apply_decision(Time::ZERO, &reserve).unwrap();
     }
 

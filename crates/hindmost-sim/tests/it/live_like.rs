@@ -340,6 +340,7 @@ impl Driver<'_> {
                     self.replacements.extend(replacement.map(|replacement| (attempt, replacement.id())));
                     self.kill(at, attempt);
                 }
+                Decision::Release { .. } => {}
                 Decision::Reserve { until, .. } => _ = self.agenda.insert((until, Due::Wake)),
                 Decision::Wake { at: when } => _ = self.agenda.insert((when.max(at), Due::Wake)),
                 Decision::Watch { attempt, .. } => {

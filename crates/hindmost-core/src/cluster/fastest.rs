@@ -177,6 +177,7 @@ mod tests {
             capacity,
             reserved: Resources::NONE,
             speed: f64::from(speed) / 2.0,
+            power: None,
             up,
             attempts: Vec::new(),
         }

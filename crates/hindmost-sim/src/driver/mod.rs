@@ -179,6 +179,7 @@ impl Driver<'_> {
                 capacity: node.capacity,
                 speed: node.speed,
                 rack: node.rack.clone(),
+                power: None,
             };
             self.step(Time::ZERO, &event)?;
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::power::PowerModel;
 use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::JobSpec;
@@ -30,6 +31,9 @@ pub enum Event {
         /// The rack that the node is in. Nodes without a rack count as one rack.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rack: Option<Arc<str>>,
+        /// Power model of the node; `None` if its power is unknown. Also `None` in journals of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        power: Option<Arc<PowerModel>>,
     },
     /// A node was lost. Its attempts have ended, and their tasks are pending again unless another copy of them runs.
     NodeLost {

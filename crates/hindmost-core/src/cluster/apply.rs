@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::power::PowerModel;
 use crate::record::{Change, Decision, Event, Record};
 use crate::resources::{ResourceError, Resources};
 use crate::time::Time;
@@ -72,6 +73,14 @@ pub enum RecordError {
         /// The invalid speed.
         speed: f64,
     },
+    /// A node's power model is not valid.
+    #[error("{node} can't have its power model: {reason}")]
+    BadPower {
+        /// Id of the node.
+        node: NodeId,
+        /// What is wrong with the model.
+        reason: String,
+    },
     /// The resources to reserve are not free.
     #[error("resources on {0} can't be reserved: they are not free")]
     CannotReserve(NodeId),
@@ -132,9 +141,12 @@ impl Cluster {
 
     fn happen(&mut self, event: &Event) -> Result<Applied, RecordError> {
         match event {
-            Event::NodeJoined { node, name, capacity, speed, rack } => {
+            Event::NodeJoined { node, name, capacity, speed, rack, power } => {
                 check_speed(*node, *speed)?;
-                self.node_joined(*node, name, (*capacity, *speed), rack.as_ref())
+                if let Some(Err(reason)) = power.as_ref().map(|model| model.check()) {
+                    return Err(RecordError::BadPower { node: *node, reason });
+                }
+                self.node_joined(*node, name, (*capacity, *speed), (rack.as_ref(), power.as_ref()))
             }
             Event::NodeLost { node } => self.node_lost(*node),
             Event::NodeReturned { node } => self.node_returned(*node),
@@ -245,7 +257,7 @@ impl Cluster {
         id: NodeId,
         name: &Arc<str>,
         (capacity, speed): (Resources, f64),
-        rack: Option<&Arc<str>>,
+        (rack, power): (Option<&Arc<str>>, Option<&Arc<PowerModel>>),
     ) -> Result<Applied, RecordError> {
         let expected = self.nodes.len() as u32;
         if id.0 != expected {
@@ -258,6 +270,7 @@ impl Cluster {
             free: capacity,
             reserved: Resources::NONE,
             speed,
+            power: power.cloned(),
             up: true,
             attempts: Vec::new(),
         });
@@ -432,7 +445,7 @@ mod tests {
 
     fn joined(node: u32, speed: f64) -> Event {
         let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-        Event::NodeJoined { node: NodeId(node), name, capacity, speed, rack: None }
+        Event::NodeJoined { node: NodeId(node), name, capacity, speed, rack: None, power: None }
     }
 
     #[test]

@@ -59,7 +59,7 @@ use reservations::Reservations;
 ///
 /// let mut cluster = Cluster::new(Dimensions::one_slot());
 /// let (name, capacity) = ("n0".into(), Resources::ONE_SLOT);
-/// let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None };
+/// let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None, power: None };
 /// cluster.apply_event(Time::ZERO, &joined)?;
 /// assert_eq!(cluster.open_nodes(), 1);
 /// cluster.apply_event(Time::from_seconds(5.0), &Event::NodeLost { node: NodeId(0) })?;

@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::ids::{NodeId, TaskId};
-use crate::record::Event;
 use crate::resources::Resources;
 use crate::time::Time;
 

@@ -180,6 +180,7 @@ impl Driver<'_> {
                 capacity: node.capacity,
                 speed: node.speed,
                 rack: node.rack.clone(),
+                power: None,
             };
             self.step(Time::ZERO, &event)?;
         }

@@ -32,6 +32,8 @@ use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
 
 use self::node_kinds::NodeKinds;
 use self::serving::Serving;

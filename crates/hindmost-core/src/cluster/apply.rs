@@ -14,12 +14,12 @@ use crate::time::Time;
 use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
+use super::Cluster;
 use super::attempt::AttemptState;
 use super::end::Ending;
 use super::job::Job;
 use super::node::Node;
 use super::tasks_by_input::TasksByInput;
-use super::Cluster;
 
 /// Why a record does not fit the state.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

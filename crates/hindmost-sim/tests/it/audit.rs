@@ -200,8 +200,8 @@ pub fn audit_clones(world: &World, run: &Run, limits: Limits) {
 /// Checks the invariants after each record of a run, and the run's results at the end.
 pub fn audit(world: &World, run: &Run) {
     let mut ledger = Ledger::default();
-    // These two leave resources idle on purpose: hopper keeps slots for later copies, pace does not use slow nodes.
-    let conserving = !["hopper", "pace"].iter().any(|name| run.policy().contains(name));
+    // These leave resources idle on purpose: hopper and window keep slots for later copies, pace does not use slow nodes.
+    let conserving = !["hopper", "pace", "window"].iter().any(|name| run.policy().contains(name));
     let mut last = Time::ZERO;
     let (mut in_round, mut stops) = (false, false);
     for (at, record) in run.records.iter().enumerate() {

@@ -1,0 +1,100 @@
+//! What a phase shows of its attempts: their progress rates, which of them are stragglers, and when its next window
+//! begins.
+
+use std::collections::BTreeSet;
+
+use hindmost_core::cluster::Phase;
+use hindmost_core::ids::AttemptId;
+use hindmost_core::time::Time;
+
+use crate::theory::skyline::window_length;
+
+/// The attempts of a phase.
+#[derive(Debug, Default)]
+pub(super) struct PhaseState {
+    /// Number of attempts whose duration is known: those that have finished, and running ones with a known end.
+    known: u32,
+    /// Sum of their progress rates (1/duration), per second.
+    rates: f64,
+    /// Sum of their durations, seconds.
+    durations: f64,
+    /// The shortest of the durations so far, seconds.
+    fastest: Option<f64>,
+    /// Running attempts that are their task's only copy and have no reservation, by known duration.
+    pub(super) by_duration: BTreeSet<(Time, AttemptId)>,
+    /// Running attempts whose age alone is known, and which are so old that they are stragglers.
+    pub(super) aged: BTreeSet<AttemptId>,
+    /// Start of the current window.
+    pub(super) began: Time,
+    /// Start of the next window, if one is planned.
+    pub(super) due: Option<Time>,
+}
+
+impl PhaseState {
+    /// Creates the state of a phase whose first window begins at a time.
+    pub(super) fn new(now: Time) -> PhaseState {
+        PhaseState { began: now, ..PhaseState::default() }
+    }
+
+    /// Adds the duration of an attempt.
+    pub(super) fn add(&mut self, duration: Time) {
+        let seconds = duration.seconds().max(1e-9);
+        self.known += 1;
+        self.rates += 1.0 / seconds;
+        self.durations += seconds;
+        self.fastest = Some(self.fastest.map_or(seconds, |fastest| fastest.min(seconds)));
+    }
+
+    /// Removes the duration of an attempt that was stopped or has another duration.
+    pub(super) fn subtract(&mut self, duration: Time) {
+        let seconds = duration.seconds().max(1e-9);
+        self.known -= 1;
+        self.rates -= 1.0 / seconds;
+        self.durations -= seconds;
+        if self.known == 0 {
+            (self.rates, self.durations) = (0.0, 0.0);
+        }
+    }
+
+    /// Returns the duration, seconds, above which an attempt is a straggler: its rate is then below the share `slow` of
+    /// the mean rate. `None` if nothing is known of the phase's durations.
+    pub(super) fn limit(&self, slow: f64, phase: &Phase) -> Option<f64> {
+        if self.known > 0 {
+            return Some(f64::from(self.known) / (slow * self.rates));
+        }
+        (!phase.is_assumed()).then(|| phase.mean() / slow)
+    }
+
+    /// Returns the progress rate of an attempt of this duration, relative to the mean rate; `None` if that is unknown.
+    pub(super) fn relative_rate(&self, seconds: f64) -> Option<f64> {
+        (self.known > 0).then(|| f64::from(self.known) / (self.rates * seconds))
+    }
+
+    /// Returns the mean duration of a copy on a node of speed 1, seconds: the one that policies know or, while that is a
+    /// guess, the mean of the known durations. `None` if nothing is known.
+    pub(super) fn mean(&self, phase: &Phase) -> Option<f64> {
+        if !phase.is_assumed() {
+            return Some(phase.mean());
+        }
+        (self.known > 0).then(|| self.durations / f64::from(self.known))
+    }
+
+    /// Returns the length of a window; `None` if nothing is known of the phase's durations.
+    pub(super) fn window(&self, share: f64, phase: &Phase) -> Option<Time> {
+        let mean = if self.known > 0 { Some(self.durations / f64::from(self.known)) } else { self.mean(phase) };
+        let mean = mean.filter(|mean| mean.is_finite())?;
+        let seconds = window_length(share, self.fastest.unwrap_or(mean), mean);
+        Some(Time::from_seconds(seconds).max(Time::TICK))
+    }
+
+    /// Returns the start of the next window, at or after `now`. Windows of this length follow each other.
+    pub(super) fn next_window(&self, length: Time, now: Time) -> Time {
+        let windows = (now - self.began).0.div_ceil(length.0);
+        Time(self.began.0.saturating_add(windows.saturating_mul(length.0)))
+    }
+
+    /// Returns true if an attempt of the phase may be a straggler now.
+    pub(super) fn has_stragglers(&self, limit: f64) -> bool {
+        !self.aged.is_empty() || self.by_duration.last().is_some_and(|(duration, _)| duration.seconds() > limit)
+    }
+}

@@ -327,3 +327,6 @@ impl Cluster {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

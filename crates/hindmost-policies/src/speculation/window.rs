@@ -46,7 +46,7 @@
 //! Deviations:
 //! - A window is at least a twentieth of the mean task long. Otherwise one task that ends at once makes windows
 //!   arbitrarily short.
-//! - If more than 64 nodes have room now, about the 64 fastest ones by history are scanned; and at most 1 024 slots that
+//! - If more than 32 nodes have room now, about the 32 fastest ones by history are scanned; and at most 256 slots that
 //!   come free later. Slots that can't beat the best one found are not scanned.
 //! - A straggler that can't save time and energy on any slot is not tested again until its expected end changes.
 //! - A slot on which an expected end has passed without an end is not counted, because its time is unknown.
@@ -228,8 +228,10 @@ impl ReserveSlots {
     /// Plans the next window of a phase if it may have stragglers, and returns its start unless it was planned already.
     fn plan_at(&mut self, id: PhaseId, cluster: &Cluster) -> Option<Time> {
         let phase = cluster.phase(TaskId { job: id.0, phase: id.1, index: 0 })?;
-        let limit = self.limit(id, phase)?;
-        let state = self.phases.get_mut(&id).filter(|state| state.due.is_none())?;
+        let state = self.phases.get(&id).filter(|state| state.due.is_none())?;
+        let limit = state.limit(self.settings.slow, phase)?;
+        self.lower_floor(id, limit, cluster);
+        let state = self.phases.get_mut(&id)?;
         let waits = self.settings.after_originals && phase.pending() > 0;
         if waits || !phase.may_be_copied() || !state.has_stragglers(limit) {
             return None;
@@ -240,10 +242,24 @@ impl ReserveSlots {
         Some(at)
     }
 
+    /// Makes sure that attempts of a phase that are longer than `limit` are among those that may be stragglers.
+    fn lower_floor(&mut self, id: PhaseId, limit: f64, cluster: &Cluster) {
+        let Some(state) = self.phases.get_mut(&id) else { return };
+        for (duration, attempt) in state.move_floor(limit) {
+            // Attempts that have ended or got another copy are dropped, as are those whose duration has changed.
+            let is_known = self.ends.get(&attempt).is_some_and(|(_, since, finish)| *finish - *since == duration);
+            if is_known && is_only_copy(attempt, cluster) && !self.reserved.contains_key(&attempt.task) {
+                state.put(duration, attempt);
+            }
+        }
+    }
+
     /// Removes the expected end of an attempt. Returns its duration, if it was known.
     fn forget_end(&mut self, id: AttemptId) -> Option<Time> {
         let (node, since, finish) = self.ends.remove(&id)?;
-        self.free.remove(&(finish, node, id));
+        if self.settings.looks_ahead {
+            self.free.remove(&(finish, node, id));
+        }
         if let Some(state) = self.phases.get_mut(&phase_of(id.task)) {
             state.by_duration.remove(&(finish - since, id));
         }
@@ -263,22 +279,32 @@ impl ReserveSlots {
         if self.reserved.contains_key(&id.task) {
             self.review.insert(id.task);
         }
-        if let Some(finish) = attempt.measured_finish() {
-            let (node, since) = (attempt.node(), attempt.since());
-            state.add(finish.max(since) - since);
-            self.ends.insert(id, (node, since, finish.max(since)));
-            self.free.add((finish.max(since), node, id));
+        let elapsed = (cluster.now() - attempt.since()).seconds();
+        let Some(finish) = attempt.measured_finish() else {
+            if state.limit(self.settings.slow, phase).is_none_or(|limit| elapsed < limit) {
+                return self.watch(id, view);
+            }
+            self.consider(id, cluster);
+            return self.plan(phase_of(id.task), view);
+        };
+        let (node, since, finish) = (attempt.node(), attempt.since(), finish.max(attempt.since()));
+        state.add(finish - since);
+        let limit = state.limit(self.settings.slow, phase);
+        let may_be_copied = cluster.is_only_copy(attempt) && attempt.state() != AttemptState::Stopping;
+        if may_be_copied && !(!self.reserved.is_empty() && self.reserved.contains_key(&id.task)) {
+            state.put(finish - since, id);
+        }
+        let is_slow = limit.is_some_and(|limit| (finish - since).seconds() > limit || state.floor_is_above(limit));
+        self.ends.insert(id, (node, since, finish));
+        if self.settings.looks_ahead {
+            self.free.add((finish, node, id));
             if cluster.has_reservations(node) {
                 self.reservations_changed(node, cluster);
             }
-        } else {
-            let elapsed = (cluster.now() - attempt.since()).seconds();
-            if self.limit(phase_of(id.task), phase).is_none_or(|limit| elapsed < limit) {
-                return self.watch(id, view);
-            }
         }
-        self.consider(id, cluster);
-        self.plan(phase_of(id.task), view);
+        if is_slow {
+            self.plan(phase_of(id.task), view);
+        }
     }
 
     /// Adds an attempt to those that may be stragglers, if it is its task's only copy and has no reservation.
@@ -293,7 +319,7 @@ impl ReserveSlots {
         let limit = self.limit(phase_of(id.task), phase);
         let Some(state) = self.phases.get_mut(&phase_of(id.task)) else { return };
         if let Some((_, since, finish)) = self.ends.get(&id) {
-            state.by_duration.insert((*finish - *since, id));
+            state.put(*finish - *since, id);
         } else if limit.is_some_and(|limit| (cluster.now() - attempt.since()).seconds() >= limit) {
             state.aged.insert(id);
         }
@@ -360,6 +386,9 @@ impl ReserveSlots {
 
     /// Updates the ends of a node after its reservations have changed.
     fn reservations_changed(&mut self, node: NodeId, cluster: &Cluster) {
+        if !self.settings.looks_ahead {
+            return;
+        }
         let of = |attempt: &Attempt| Some((self.ends.get(&attempt.id())?.2, node, attempt.id()));
         let ends: Vec<End> = cluster.attempts_on(node).filter_map(of).collect();
         self.free.reserve(node, ends, cluster);
@@ -597,6 +626,7 @@ impl ReserveSlots {
         let cluster = round.cluster();
         let Some(phase) = cluster.phase(TaskId { job: id.0, phase: id.1, index: 0 }) else { return Vec::new() };
         let Some(limit) = self.limit(id, phase) else { return Vec::new() };
+        self.lower_floor(id, limit, cluster);
         let Some(state) = self.phases.get(&id) else { return Vec::new() };
         let slow = state.by_duration.iter().rev().take_while(|(duration, _)| duration.seconds() > limit);
         let attempts: Vec<AttemptId> = slow.map(|(_, id)| *id).chain(state.aged.iter().copied()).collect();

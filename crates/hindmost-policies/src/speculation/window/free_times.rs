@@ -12,9 +12,9 @@ use hindmost_core::time::Time;
 pub(super) type End = (Time, NodeId, AttemptId);
 
 /// Of the slots that are free now, a search looks at this many, the fastest by history.
-const MOST_FREE: usize = 64;
+const MOST_FREE: usize = 32;
 /// A search for fast nodes looks at most at this many nodes.
-const MOST_VISITED: usize = 1024;
+const MOST_VISITED: usize = 256;
 
 /// Number of classes of nodes by the relative duration of a copy.
 const CLASSES: usize = 256;
@@ -104,25 +104,21 @@ impl FreeTimes {
     /// Returns nodes on which a demand fits now, in order of their ids: all of them if they are at most [`MOST_FREE`],
     /// otherwise about the fastest ones by class.
     pub(super) fn fitting_now(&self, demand: &Resources, cluster: &Cluster) -> Vec<NodeId> {
-        let mut found = Vec::new();
-        let mut from = NodeId(0);
-        while let Some(node) = cluster.next_fitting(from, demand) {
-            found.push(node);
-            if found.len() > MOST_FREE {
-                return self.fastest_now(demand, found, cluster);
-            }
-            from = NodeId(node.0 + 1);
+        if cluster.open_nodes() == 0 || !cluster.fits_somewhere(demand) {
+            return Vec::new();
         }
-        found
-    }
-
-    /// Returns the fastest nodes on which a demand fits now, in order of their ids; `first` if few of them are found.
-    fn fastest_now(&self, demand: &Resources, first: Vec<NodeId>, cluster: &Cluster) -> Vec<NodeId> {
-        let open = self.open.iter().flat_map(IdSet::iter).take(MOST_VISITED).map(NodeId);
-        let fits = |id: &NodeId| cluster.node(*id).is_some_and(|node| demand.fits(node.free()));
-        let mut found: Vec<NodeId> = open.filter(fits).take(MOST_FREE).collect();
-        if found.len() < MOST_FREE {
-            found.extend(first);
+        let mut found = Vec::new();
+        if cluster.open_nodes() > MOST_FREE {
+            let open = self.open.iter().flat_map(IdSet::iter).take(MOST_VISITED).map(NodeId);
+            let fits = |id: &NodeId| cluster.node(*id).is_some_and(|node| demand.fits(node.free()));
+            found.extend(open.filter(fits).take(MOST_FREE));
+        }
+        let mut from = NodeId(0);
+        // Few of the visited nodes have room: the first ones by id may be all that have.
+        for _ in found.len()..MOST_FREE {
+            let Some(node) = cluster.next_fitting(from, demand) else { break };
+            found.push(node);
+            from = NodeId(node.0 + 1);
         }
         found.sort_unstable();
         found.dedup();
@@ -139,12 +135,16 @@ pub(super) fn demand_of(id: AttemptId, cluster: &Cluster) -> Resources {
     cluster.phase(id.task).map_or(Resources::NONE, |phase| *Phase::demand(phase))
 }
 
-/// Returns true if a demand will fit on a node at a time, if attempts end as expected. `claimed` is what this window has
-/// given away on the node.
-pub(super) fn fits_at(demand: &Resources, id: NodeId, at: Time, claimed: &Resources, cluster: &Cluster) -> bool {
+/// Returns true if a demand will fit on a node when an attempt ends, if attempts end as expected. `claimed` is what this
+/// window has given away on the node.
+pub(super) fn fits_after(demand: &Resources, (at, id, ends): End, claimed: &Resources, cluster: &Cluster) -> bool {
     let Some(node) = cluster.node(id).filter(|node| node.is_up()) else { return false };
+    let is_kept = !claimed.is_none() || cluster.has_reservations(id);
     if cluster.dimensions().is_one_slot() {
-        return claimed.is_none() && !cluster.has_reservations(id);
+        return !is_kept;
+    }
+    if !is_kept && demand.fits(&node.free().plus(&demand_of(ends, cluster))) {
+        return true;
     }
     let now = cluster.now();
     let ends = |attempt: &&Attempt| attempt.measured_finish().is_some_and(|finish| now < finish && finish <= at);

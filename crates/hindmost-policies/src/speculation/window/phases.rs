@@ -9,6 +9,9 @@ use hindmost_core::time::Time;
 
 use crate::theory::skyline::window_length;
 
+/// The floor is this share of the limit when it is set.
+const FLOOR: f64 = 0.6;
+
 /// The attempts of a phase.
 #[derive(Debug, Default)]
 pub(super) struct PhaseState {
@@ -20,8 +23,13 @@ pub(super) struct PhaseState {
     durations: f64,
     /// The shortest of the durations so far, seconds.
     fastest: Option<f64>,
-    /// Running attempts that are their task's only copy and have no reservation, by known duration.
+    /// Running attempts that are their task's only copy and have no reservation, by known duration. Only those that are
+    /// longer than `floor`.
     pub(super) by_duration: BTreeSet<(Time, AttemptId)>,
+    /// Attempts that are not longer than `floor`. Some may have ended, or have another copy by now.
+    aside: Vec<(Time, AttemptId)>,
+    /// Duration below which attempts are too fast to be stragglers soon, seconds.
+    floor: f64,
     /// Running attempts whose age alone is known, and which are so old that they are stragglers.
     pub(super) aged: BTreeSet<AttemptId>,
     /// Start of the current window.
@@ -54,6 +62,30 @@ impl PhaseState {
         if self.known == 0 {
             (self.rates, self.durations) = (0.0, 0.0);
         }
+    }
+
+    /// Adds an attempt whose duration is known and that may become a straggler.
+    pub(super) fn put(&mut self, duration: Time, id: AttemptId) {
+        if duration.seconds() > self.floor {
+            self.by_duration.insert((duration, id));
+        } else {
+            self.aside.push((duration, id));
+        }
+    }
+
+    /// Moves the floor away from `limit`, the duration from which on attempts are stragglers. Returns the attempts that
+    /// were below it, if it has to be lower: the caller puts those back that still run.
+    pub(super) fn move_floor(&mut self, limit: f64) -> Vec<(Time, AttemptId)> {
+        if limit >= self.floor && (self.floor > 0.0 || !limit.is_finite()) {
+            return Vec::new();
+        }
+        self.floor = FLOOR * limit;
+        std::mem::take(&mut self.aside)
+    }
+
+    /// Returns true if the floor must be moved for this limit.
+    pub(super) fn floor_is_above(&self, limit: f64) -> bool {
+        limit < self.floor
     }
 
     /// Returns the duration, seconds, above which an attempt is a straggler: its rate is then below the share `slow` of

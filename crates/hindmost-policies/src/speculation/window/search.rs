@@ -10,13 +10,13 @@ use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use super::free_times::{FreeTimes, fits_at};
+use super::free_times::{FreeTimes, fits_after};
 use super::history::History;
 use super::{Choice, Settings};
 use crate::theory::skyline::{Gain, Slots, energy_saved, time_saved};
 
 /// A search visits at most this many slots that come free in the window.
-const MOST_VISITED: usize = 1024;
+const MOST_VISITED: usize = 256;
 
 /// A straggler that may get a copy.
 #[derive(Clone, Copy, Debug)]
@@ -162,13 +162,14 @@ impl Slots for Search<'_> {
                 return best;
             }
         }
-        for (at, node, attempt) in self.free.between(now, self.until).take(MOST_VISITED) {
+        for end in self.free.between(now, self.until).take(MOST_VISITED) {
+            let (at, node, attempt) = *end;
             let bar = best.map_or(Gain::NONE, |(_, gain)| gain);
-            if !self.known.bound(&found, self.least, (*at - now).seconds()).beats(bar) {
+            if !self.known.bound(&found, self.least, (at - now).seconds()).beats(bar) {
                 break;
             }
-            if fits_at(&self.demand, *node, *at, &self.claimed(*node), self.known.cluster)
-                && consider(Slot { at: *at, node: *node, after: Some(*attempt) }, &mut best)
+            if fits_after(&self.demand, *end, &self.claimed(node), self.known.cluster)
+                && consider(Slot { at, node, after: Some(attempt) }, &mut best)
             {
                 return best;
             }

@@ -294,7 +294,8 @@ impl ReserveSlots {
         if may_be_copied && !(!self.reserved.is_empty() && self.reserved.contains_key(&id.task)) {
             state.put(finish - since, id);
         }
-        let is_slow = limit.is_some_and(|limit| (finish - since).seconds() > limit || state.floor_is_above(limit));
+        let may_have_stragglers = |limit| state.has_stragglers(limit) || state.floor_is_above(limit);
+        let plans = state.due.is_none() && limit.is_some_and(may_have_stragglers);
         self.ends.insert(id, (node, since, finish));
         if self.settings.looks_ahead {
             self.free.add((finish, node, id));
@@ -302,7 +303,7 @@ impl ReserveSlots {
                 self.reservations_changed(node, cluster);
             }
         }
-        if is_slow {
+        if plans {
             self.plan(phase_of(id.task), view);
         }
     }

@@ -46,7 +46,7 @@
 //! Deviations:
 //! - A window is at least a twentieth of the mean task long. Otherwise one task that ends at once makes windows
 //!   arbitrarily short.
-//! - If more than 32 nodes have room now, about the 32 fastest ones by history are scanned; and at most 256 slots that
+//! - If more than 32 nodes have room now, about the 32 fastest ones by history are scanned; and at most 64 slots that
 //!   come free later. Slots that can't beat the best one found are not scanned.
 //! - A straggler that can't save time and energy on any slot is not tested again until its expected end changes.
 //! - A slot on which an expected end has passed without an end is not counted, because its time is unknown.
@@ -58,6 +58,7 @@ mod phases;
 mod search;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase, Reservation};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
@@ -284,6 +285,8 @@ impl ReserveSlots {
             if state.limit(self.settings.slow, phase).is_none_or(|limit| elapsed < limit) {
                 return self.watch(id, view);
             }
+            // A live driver reports each condition once, and its end may become known later.
+            view.watch(id, Condition::Revealed);
             self.consider(id, cluster);
             return self.plan(phase_of(id.task), view);
         };
@@ -539,10 +542,11 @@ impl ReserveSlots {
         let known = Known { cluster, history: &self.history, settings: &self.settings, has_power };
         let gain = self.straggler(attempt, &known, round).and_then(|(straggler, mean)| {
             let gain = known.gain(&straggler, &Slot { at: cluster.now(), node, after: None }, mean)?;
-            gain.beats(Gain::NONE).then(|| (gain, why(&straggler, gain, known.copy_seconds(task, node, mean), &known)))
+            let copy = known.copy_seconds(task, node, mean);
+            gain.beats(Gain::NONE).then_some(Why { straggler, gain, copy, has_power })
         });
         match gain {
-            Some((_, why)) if is_ready => {
+            Some(why) if is_ready => {
                 if round.may_start(task) && round.start(task, node) {
                     round.because(|| format!("its slot was reserved and is free now: {why}"));
                     // The record of the start ends the reservation here too.
@@ -599,13 +603,17 @@ impl ReserveSlots {
         }
         let stragglers = self.detect(id, mean, round);
         let until = now + length;
+        let reserved = self.until.len();
         if !stragglers.is_empty() {
             for (straggler, slot, gain) in self.find_slots(&stragglers, (demand, mean, until), round) {
                 self.serve(&straggler, slot, gain, (mean, until), round);
             }
         }
         // The stragglers that remain are tested again when the next window begins.
-        if let Some(at) = self.plan_next(id, until, round.cluster()) {
+        if let Some(at) = self.plan_next(id, until, round.cluster())
+            && self.until.len() == reserved
+        {
+            // Otherwise the end of the reservation brings a round at that time.
             round.decide(Decision::Wake { at });
         }
     }
@@ -680,8 +688,10 @@ impl ReserveSlots {
             least: self.history.least_seconds(mean),
             until: if looks_ahead { until } else { cluster.now() },
             now: self.free.fitting_now(&demand, cluster),
+            by_speed: Vec::new(),
             claimed: FxHashMap::default(),
         };
+        search.sort_by_speed(stragglers[0].attempt.task);
         // Stragglers of one phase gain different amounts on one slot only by their power and by where their input is. The
         // one that is more critical gains more otherwise, so that no exchange is possible.
         let exchanges = if bandwidth.is_none() && !has_power { 0 } else { exchanges as usize };
@@ -706,10 +716,11 @@ impl ReserveSlots {
         }
         let has_power = self.has_power(round.cluster());
         let known = Known { cluster: round.cluster(), history: &self.history, settings: &self.settings, has_power };
-        let why = why(straggler, gain, known.copy_seconds(task, slot.node, mean), &known);
+        let copy = known.copy_seconds(task, slot.node, mean);
+        let why = Why { straggler: *straggler, gain, copy, has_power };
         if slot.after.is_none() {
             if round.start(task, slot.node) {
-                round.because(|| why);
+                round.because(|| why.to_string());
             }
             return;
         }
@@ -736,15 +747,28 @@ impl ReserveSlots {
     }
 }
 
-/// Returns the reason for a copy of a straggler.
-fn why(straggler: &Straggler, gain: Gain, copy: f64, known: &Known<'_>) -> String {
-    let Straggler { attempt, remaining, rate, .. } = straggler;
-    let rate = rate.map_or_else(String::new, |rate| format!(" at {rate:.2} times the mean rate of its phase"));
-    let unit = if known.has_power { "J" } else { "core-seconds" };
-    let Gain { time, energy } = gain;
-    format!(
-        "attempt {} runs{rate} and has {remaining:.2} s left; a copy is expected to take {copy:.2} s there, and to save \
-         {time:.2} s and {energy:.2} {unit}",
-        attempt.copy
-    )
+/// Why a straggler gets a copy.
+struct Why {
+    straggler: Straggler,
+    gain: Gain,
+    /// Expected duration of the copy, seconds.
+    copy: f64,
+    has_power: bool,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Straggler { attempt, remaining, rate, .. } = self.straggler;
+        let (Gain { time, energy }, copy) = (self.gain, self.copy);
+        let unit = if self.has_power { "J" } else { "core-seconds" };
+        write!(f, "attempt {} runs", attempt.copy)?;
+        if let Some(rate) = rate {
+            write!(f, " at {rate:.2} times the mean rate of its phase")?;
+        }
+        write!(
+            f,
+            " and has {remaining:.2} s left; a copy is expected to take {copy:.2} s there, and to save {time:.2} s and \
+             {energy:.2} {unit}"
+        )
+    }
 }

@@ -16,7 +16,7 @@ use super::{Choice, Settings};
 use crate::theory::skyline::{Gain, Slots, energy_saved, time_saved};
 
 /// A search visits at most this many slots that come free in the window.
-const MOST_VISITED: usize = 256;
+const MOST_VISITED: usize = 64;
 
 /// A straggler that may get a copy.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +116,9 @@ pub(super) struct Search<'a> {
     pub(super) until: Time,
     /// Nodes on which a copy fits now.
     pub(super) now: Vec<NodeId>,
+    /// The nodes in `now` by the expected duration of a copy, then by id. Empty if slots differ in power, if transfers
+    /// count, or if the first slot is taken.
+    pub(super) by_speed: Vec<NodeId>,
     /// What the window has given away on nodes.
     pub(super) claimed: FxHashMap<NodeId, Resources>,
 }
@@ -128,6 +131,19 @@ impl Search<'_> {
     fn fits_now(&self, id: NodeId) -> bool {
         let node = self.known.cluster.node(id).filter(|node| node.is_up());
         node.is_some_and(|node| self.demand.fits(&node.free().minus(&self.claimed(id))))
+    }
+
+    /// Sorts the nodes that have room now, if copies on them differ in nothing but their durations. Of slots that are free
+    /// at the same time, the scan then keeps the one with the shortest copy.
+    pub(super) fn sort_by_speed(&mut self, task: TaskId) {
+        let Settings { choice, bandwidth, .. } = self.known.settings;
+        if self.known.has_power || bandwidth.is_some() || *choice == Choice::First {
+            return;
+        }
+        let seconds = |node: &NodeId| self.known.copy_seconds(task, *node, self.mean);
+        let mut nodes: Vec<(f64, NodeId)> = self.now.iter().map(|node| (seconds(node), *node)).collect();
+        nodes.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        self.by_speed = nodes.into_iter().map(|(_, node)| node).collect();
     }
 
     /// Returns the nodes that hold a straggler's input and on which a copy fits now, besides those in `now`.
@@ -154,13 +170,20 @@ impl Slots for Search<'_> {
             }
             takes_first && best.is_some()
         };
-        let mut free: Vec<NodeId> = self.local_now(found.attempt.task);
-        free.extend(self.now.iter().filter(|node| self.fits_now(**node)));
-        free.sort_unstable();
-        for node in free {
-            if consider(Slot { at: now, node, after: None }, &mut best) {
-                return best;
+        let slot_now = |node: NodeId| Slot { at: now, node, after: None };
+        if self.by_speed.is_empty() {
+            let mut free: Vec<NodeId> = self.local_now(found.attempt.task);
+            free.extend(self.now.iter().filter(|node| self.fits_now(**node)));
+            free.sort_unstable();
+            for node in free {
+                if consider(slot_now(node), &mut best) {
+                    return best;
+                }
             }
+        } else {
+            let free = self.by_speed.iter().filter(|node| self.fits_now(**node)).map(|node| slot_now(*node));
+            let fastest = free.filter_map(|slot| Some((slot, self.known.gain(&found, &slot, self.mean)?))).next();
+            best = fastest.filter(|(_, gain)| gain.beats(Gain::NONE));
         }
         for end in self.free.between(now, self.until).take(MOST_VISITED) {
             let (at, node, attempt) = *end;

@@ -38,7 +38,7 @@ fn a_copy_that_saves_no_energy_is_not_started() {
 #[test]
 fn attempts_are_stragglers_below_a_share_of_the_mean_rate() {
     // Durations of 8, 8, 8 and 24: the mean rate is (3/8 + 1/24)/4 = 5/48, and the limit by default 2 × 48/5 = 19.2.
-    let world = World::machines(6).job("a").tasks([[8.0, 1.0], [8.0, 1.0], [8.0, 1.0], [24.0, 1.0]]).mean(8.0);
+    let world = World::machines(6).job("a").tasks([[8.0, 8.0], [8.0, 8.0], [8.0, 8.0], [24.0, 8.0]]).mean(8.0);
     assert_eq!(world.run("hete_aware").backups("a"), [(3, 0.0)]);
     assert_eq!(world.run("hete_aware(slow=0.41)").backups("a"), [(3, 0.0)]);
     // A limit of 48/5/0.39 = 24.6.

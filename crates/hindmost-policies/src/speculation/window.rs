@@ -44,8 +44,8 @@
 //!   model, a busy core counts as equal on all nodes, so that energies are in core-seconds.
 //!
 //! Deviations:
-//! - A window is at least a twentieth of the mean task long. Otherwise one task that ends at once makes windows
-//!   arbitrarily short.
+//! - A window is at least a twentieth of the mean task long, and a thousandth of the longest straggler's expected duration.
+//!   Otherwise tasks that end at once make windows arbitrarily short.
 //! - If more than 32 nodes have room now, about the 32 fastest ones by history are scanned; and at most 64 slots that
 //!   come free later. Slots that can't beat the best one found are not scanned.
 //! - A straggler that can't save time and energy on any slot is not tested again until its expected end changes.
@@ -106,6 +106,9 @@ pub enum Choice {
 
 crate::words!(Choice: Skyline = "skyline", First = "first");
 crate::words!(Closeness: Printed = "printed", Ratio = "ratio");
+
+/// A window is at least this share of the longest straggler's duration.
+const LEAST_SHARE: f64 = 0.001;
 
 type PhaseId = (JobId, u32);
 
@@ -294,7 +297,7 @@ impl ReserveSlots {
         state.add(finish - since);
         let limit = state.limit(self.settings.slow, phase);
         let may_be_copied = cluster.is_only_copy(attempt) && attempt.state() != AttemptState::Stopping;
-        if may_be_copied && !(!self.reserved.is_empty() && self.reserved.contains_key(&id.task)) {
+        if may_be_copied && !self.reserved.contains_key(&id.task) {
             state.put(finish - since, id);
         }
         let may_have_stragglers = |limit| state.has_stragglers(limit) || state.floor_is_above(limit);
@@ -334,7 +337,9 @@ impl ReserveSlots {
         let known = self.forget_end(id);
         if let Some(state) = self.phases.get_mut(&phase_of(id.task)) {
             state.aged.remove(&id);
-            known.into_iter().for_each(|duration| state.subtract(duration));
+            if let Some(duration) = known {
+                state.subtract(duration);
+            }
         }
         let finished = matches!(event, Event::AttemptFinished { .. });
         if !finished && let Some(left) = cluster.copies(id.task).next().map(Attempt::id) {
@@ -382,10 +387,14 @@ impl ReserveSlots {
         // A task may have only one copy left.
         let mut left: Vec<AttemptId> = self.ends.keys().copied().collect();
         left.sort_unstable();
-        left.into_iter().for_each(|id| self.consider(id, cluster));
+        for id in left {
+            self.consider(id, cluster);
+        }
         let mut phases: Vec<PhaseId> = self.phases.keys().copied().collect();
         phases.sort_unstable();
-        phases.into_iter().for_each(|id| self.plan(id, view));
+        for id in phases {
+            self.plan(id, view);
+        }
     }
 
     /// Updates the ends of a node after its reservations have changed.
@@ -488,7 +497,9 @@ impl Pass for ReserveSlots {
                             .filter(|id| phase_of(id.task) == (*job, *phase) && !self.ends.contains_key(id));
                         let mut unknown: Vec<AttemptId> = unknown.collect();
                         unknown.sort_unstable();
-                        unknown.into_iter().for_each(|id| self.watch(id, view));
+                        for id in unknown {
+                            self.watch(id, view);
+                        }
                     }
                     _ => {}
                 }
@@ -582,7 +593,7 @@ impl ReserveSlots {
         };
         let watts = known.watts_of_straggler(id, attempt.node(), elapsed + remaining);
         let rate = state.relative_rate(elapsed + remaining);
-        Some((Straggler { attempt: id, remaining, watts, rate }, state.mean(cluster.phase(id.task)?)?))
+        Some((Straggler { attempt: id, elapsed, remaining, watts, rate }, state.mean(cluster.phase(id.task)?)?))
     }
 
     /// Detects the stragglers of a phase and gives them slots.
@@ -602,7 +613,8 @@ impl ReserveSlots {
             return;
         }
         let stragglers = self.detect(id, mean, round);
-        let until = now + length;
+        let durations = stragglers.iter().map(|one| one.elapsed + one.remaining).filter(|seconds| seconds.is_finite());
+        let until = now + length.max(Time::from_seconds(LEAST_SHARE * durations.fold(0.0, f64::max)));
         let reserved = self.until.len();
         if !stragglers.is_empty() {
             for (straggler, slot, gain) in self.find_slots(&stragglers, (demand, mean, until), round) {

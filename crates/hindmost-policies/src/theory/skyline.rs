@@ -69,7 +69,7 @@ const LEAST_WINDOW: f64 = 0.05;
 /// Addition to the paper: a window is at least a twentieth of the mean, because a single task that ends at once would
 /// otherwise make windows arbitrarily short.
 pub fn window_length(share: f64, fastest: f64, mean: f64) -> f64 {
-    (share * fastest).clamp(LEAST_WINDOW * mean, (1.0 - LEAST_WINDOW) * mean)
+    (share * fastest).max(LEAST_WINDOW * mean).min((1.0 - LEAST_WINDOW) * mean)
 }
 
 /// What a copy on a slot saves: its two metrics in the paper.

@@ -233,7 +233,7 @@ proptest! {
         let mut cluster = cluster();
         for (what, number, node, later) in steps {
             let task = if number < 8 { small(number) } else { large(number - 8) };
-            let newest = cluster.copies(task).map(|copy| copy.id()).next();
+            let newest = cluster.copies(task).map(crate::cluster::Attempt::id).next();
             let now = cluster.now() + if what == 8 { seconds(later) } else { Time::ZERO };
             let kept = cluster.reservations().filter(|one| one.task() != Some(task)).map(|one| (one.task(), one.held)).collect::<Vec<_>>();
             let mut copy = cluster.clone();

@@ -225,8 +225,10 @@ impl ByNode {
     }
 
     /// Marks the node of a reservation for a task, because the reservation has ended.
-    fn reservation_ended(&mut self, task: TaskId) {
-        if let Some(node) = self.reserved_for.remove(&task) {
+    fn reservation_ended(&mut self, task: TaskId, cluster: &Cluster) {
+        if let Some(node) = self.reserved_for.remove(&task)
+            && cluster.node(node).is_some_and(Node::is_up)
+        {
             self.resources_freed(node);
         }
     }
@@ -237,7 +239,9 @@ impl ByNode {
         let mut expired = false;
         while let Some((_, node)) = self.reserved.first().copied().filter(|(until, _)| *until <= now) {
             self.reserved.pop_first();
-            self.resources_freed(node);
+            if cluster.node(node).is_some_and(Node::is_up) {
+                self.resources_freed(node);
+            }
             expired = true;
         }
         if expired {
@@ -440,7 +444,7 @@ impl Pass for ByNode {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         match seen {
             Seen::Decision(decision @ (Decision::Start { attempt, .. } | Decision::Replace { attempt, .. })) => {
-                self.reservation_ended(attempt.task);
+                self.reservation_ended(attempt.task, view.cluster);
                 if self.own_starts > 0 {
                     self.own_starts -= 1;
                     return;
@@ -473,7 +477,7 @@ impl Pass for ByNode {
                             self.pending_again(attempt.task, view.cluster);
                         }
                         if applied.won {
-                            self.reservation_ended(attempt.task);
+                            self.reservation_ended(attempt.task, view.cluster);
                         }
                         self.touched.insert(attempt.task.job);
                     }
@@ -498,7 +502,7 @@ impl Pass for ByNode {
                     self.reserved_for.insert(**task, *node);
                 }
             }
-            Seen::Decision(Decision::Release { task }) => self.reservation_ended(*task),
+            Seen::Decision(Decision::Release { task }) => self.reservation_ended(*task, view.cluster),
             Seen::Decision(_) => {}
         }
     }

@@ -9,6 +9,14 @@ use hindmost_core::time::Time;
 
 use crate::theory::skyline::window_length;
 
+/// One over a duration of this many ticks is the unit of progress rates.
+const RATE_UNIT: u128 = 1_000_000_000_000_000_000_000_000;
+
+/// Returns the progress rate of an attempt of this duration, in [`RATE_UNIT`].
+fn rate(duration: Time) -> u128 {
+    RATE_UNIT / u128::from(duration.0.max(1))
+}
+
 /// The floor is this share of the limit when it is set.
 const FLOOR: f64 = 0.6;
 
@@ -17,10 +25,10 @@ const FLOOR: f64 = 0.6;
 pub(super) struct PhaseState {
     /// Number of attempts whose duration is known: those that have finished, and running ones with a known end.
     known: u32,
-    /// Sum of their progress rates (1/duration), per second.
-    rates: f64,
-    /// Sum of their durations, seconds.
-    durations: f64,
+    /// Sum of their progress rates, in [`RATE_UNIT`]. Whole numbers, so that rates can be taken out again without error.
+    rates: u128,
+    /// Sum of their durations, in ticks.
+    durations: u128,
     /// The shortest of the durations so far, seconds.
     fastest: Option<f64>,
     /// Running attempts that are their task's only copy and have no reservation, by known duration. Only those that are
@@ -46,22 +54,29 @@ impl PhaseState {
 
     /// Adds the duration of an attempt.
     pub(super) fn add(&mut self, duration: Time) {
-        let seconds = duration.seconds().max(1e-9);
         self.known += 1;
-        self.rates += 1.0 / seconds;
-        self.durations += seconds;
+        self.rates += rate(duration);
+        self.durations += u128::from(duration.0);
+        let seconds = duration.seconds();
         self.fastest = Some(self.fastest.map_or(seconds, |fastest| fastest.min(seconds)));
     }
 
     /// Removes the duration of an attempt that was stopped or has another duration.
     pub(super) fn subtract(&mut self, duration: Time) {
-        let seconds = duration.seconds().max(1e-9);
         self.known -= 1;
-        self.rates -= 1.0 / seconds;
-        self.durations -= seconds;
-        if self.known == 0 {
-            (self.rates, self.durations) = (0.0, 0.0);
-        }
+        self.rates -= rate(duration);
+        self.durations -= u128::from(duration.0);
+    }
+
+    /// Returns the mean progress rate, per second; `None` if no duration is known.
+    fn mean_rate(&self) -> Option<f64> {
+        let per_second = RATE_UNIT as f64 / 1e9;
+        (self.known > 0).then(|| (self.rates as f64 / per_second / f64::from(self.known)).max(f64::MIN_POSITIVE))
+    }
+
+    /// Returns the mean of the known durations, seconds.
+    fn mean_duration(&self) -> Option<f64> {
+        (self.known > 0).then(|| self.durations as f64 / 1e9 / f64::from(self.known))
     }
 
     /// Adds an attempt whose duration is known and that may become a straggler.
@@ -91,15 +106,15 @@ impl PhaseState {
     /// Returns the duration, seconds, above which an attempt is a straggler: its rate is then below the share `slow` of
     /// the mean rate. `None` if nothing is known of the phase's durations.
     pub(super) fn limit(&self, slow: f64, phase: &Phase) -> Option<f64> {
-        if self.known > 0 {
-            return Some(f64::from(self.known) / (slow * self.rates));
+        if let Some(rate) = self.mean_rate() {
+            return Some(1.0 / (slow * rate));
         }
         (!phase.is_assumed()).then(|| phase.mean() / slow)
     }
 
     /// Returns the progress rate of an attempt of this duration, relative to the mean rate; `None` if that is unknown.
     pub(super) fn relative_rate(&self, seconds: f64) -> Option<f64> {
-        (self.known > 0).then(|| f64::from(self.known) / (self.rates * seconds))
+        self.mean_rate().map(|rate| 1.0 / (rate * seconds))
     }
 
     /// Returns the mean duration of a copy on a node of speed 1, seconds: the one that policies know or, while that is a
@@ -108,12 +123,12 @@ impl PhaseState {
         if !phase.is_assumed() {
             return Some(phase.mean());
         }
-        (self.known > 0).then(|| self.durations / f64::from(self.known))
+        self.mean_duration()
     }
 
     /// Returns the length of a window; `None` if nothing is known of the phase's durations.
     pub(super) fn window(&self, share: f64, phase: &Phase) -> Option<Time> {
-        let mean = if self.known > 0 { Some(self.durations / f64::from(self.known)) } else { self.mean(phase) };
+        let mean = self.mean_duration().or_else(|| self.mean(phase));
         let mean = mean.filter(|mean| mean.is_finite())?;
         let seconds = window_length(share, self.fastest.unwrap_or(mean), mean);
         Some(Time::from_seconds(seconds).max(Time::TICK))

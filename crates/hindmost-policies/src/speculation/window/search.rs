@@ -22,6 +22,8 @@ const MOST_VISITED: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Straggler {
     pub(super) attempt: AttemptId,
+    /// Time for which it has run, seconds.
+    pub(super) elapsed: f64,
     /// Its remaining time, which is its criticalness, seconds.
     pub(super) remaining: f64,
     /// The power of its slot.
@@ -181,8 +183,8 @@ impl Slots for Search<'_> {
                 }
             }
         } else {
-            let free = self.by_speed.iter().filter(|node| self.fits_now(**node)).map(|node| slot_now(*node));
-            let fastest = free.filter_map(|slot| Some((slot, self.known.gain(&found, &slot, self.mean)?))).next();
+            let mut free = self.by_speed.iter().filter(|node| self.fits_now(**node)).map(|node| slot_now(*node));
+            let fastest = free.find_map(|slot| Some((slot, self.known.gain(&found, &slot, self.mean)?)));
             best = fastest.filter(|(_, gain)| gain.beats(Gain::NONE));
         }
         for end in self.free.between(now, self.until).take(MOST_VISITED) {

@@ -35,7 +35,8 @@ pub struct Known {
 pub struct Step {
     /// The time, seconds since the run began.
     pub at: f64,
-    /// The number of the copy that the step concerns; `None` if the step concerns the whole phase or a node.
+    /// The number of the copy that the step concerns; `None` if the step concerns the whole phase, a node or a
+    /// reservation.
     pub copy: Option<u32>,
     /// Text that says what happened or was decided.
     pub what: String,
@@ -175,7 +176,7 @@ impl Sink for History {
                         what += &format!("; attempt {broken} {how}");
                     }
                 }
-                _ => self.stopping.push(copy),
+                _ => self.stopping.extend(copy),
             }
             // The reason for stopping a copy whose sibling has won has nothing to do with estimates.
             if !matches!(decision, Decision::Stop { reason: StopReason::Lost, .. }) {
@@ -185,7 +186,7 @@ impl Sink for History {
             }
             let because = decided.reasons.iter().find(|(of, _)| *of == number).map(|(_, why)| why.clone());
             let at = decided.at.seconds();
-            let (copy, knew) = (Some(copy), self.after.clone());
+            let knew = self.after.clone();
             self.steps.push(Step { at, copy, what, because, knew, superseded: false });
         }
         Ok(())
@@ -270,13 +271,13 @@ fn happened(
     }
 }
 
-/// Returns the number of the copy that a decision concerns and a text that says what was decided. `None` if the
-/// decision does not concern the task.
-fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(u32, String)> {
+/// Returns the number of the copy that a decision concerns (`None` for a reservation) and a text that says what was
+/// decided. `None` if the decision does not concern the task.
+fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(Option<u32>, String)> {
     match decision {
         Decision::Start { attempt, node, .. } if attempt.task == task => {
             let node = cluster.node(*node).map_or("?", |node| node.name());
-            Some((attempt.copy, format!("started on {node}")))
+            Some((Some(attempt.copy), format!("started on {node}")))
         }
         Decision::Stop { attempt, reason } if attempt.task == task => {
             let what = match reason {
@@ -285,10 +286,17 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
                 StopReason::Overtaken => "is stopped: another copy will finish first",
                 StopReason::Relaunched => "is stopped, to be relaunched on another node",
             };
-            Some((attempt.copy, what.to_owned()))
+            Some((Some(attempt.copy), what.to_owned()))
         }
         Decision::Replace { attempt, .. } if attempt.task == task => {
-            Some((attempt.copy, "is stopped: a new copy starts on its resources".to_owned()))
+            Some((Some(attempt.copy), "is stopped: a new copy starts on its resources".to_owned()))
+        }
+        Decision::Reserve { node, until, task: Some(reserved), .. } if **reserved == task => {
+            let node = cluster.node(*node).map_or("?", |node| node.name());
+            Some((None, format!("resources on {node} are reserved for a new copy until {:.2} s", until.seconds())))
+        }
+        Decision::Release { task: released } if *released == task => {
+            Some((None, "the resources reserved for a new copy are released".to_owned()))
         }
         _ => None,
     }

@@ -54,7 +54,7 @@
 //! let mut session = Session::new(Cluster::new(Dimensions::one_slot()), policy, estimator(Knowledge::Oracle));
 //! let mut answers = Answers::default();
 //! let (name, capacity) = ("n0".into(), Resources::ONE_SLOT);
-//! let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None };
+//! let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None, power: None };
 //! session.step(Time::ZERO, &joined, &mut answers)?;
 //! // The JSON is a job as it appears in a journal. Times are in nanoseconds, `mean` is in seconds.
 //! let phase = r#"{"name": "map", "after": [], "tasks": 2, "demand": {}, "mean": 10.0}"#;
@@ -78,6 +78,7 @@ pub mod metrics;
 pub mod names;
 pub mod node_speeds;
 pub mod policy;
+pub mod power;
 pub mod random;
 pub mod reasons;
 pub mod record;

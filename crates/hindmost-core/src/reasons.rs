@@ -36,7 +36,11 @@ impl Reasons {
                     self.started.insert(replacement, why);
                 }
             }
-            Decision::Stop { .. } | Decision::Reserve { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {}
+            Decision::Stop { .. }
+            | Decision::Reserve { .. }
+            | Decision::Release { .. }
+            | Decision::Wake { .. }
+            | Decision::Watch { .. } => {}
         }
     }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AttemptId, JobId, NodeId};
+use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::power::PowerModel;
 use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::JobSpec;
@@ -30,6 +31,9 @@ pub enum Event {
         /// The rack that the node is in. Nodes without a rack count as one rack.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rack: Option<Arc<str>>,
+        /// Power model of the node; `None` if its power is unknown. Also `None` in journals of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        power: Option<Arc<PowerModel>>,
     },
     /// A node was lost. Its attempts have ended, and their tasks are pending again unless another copy of them runs.
     NodeLost {
@@ -186,16 +190,26 @@ pub enum Decision {
         /// Share of the work that the replacement need not repeat, in [0, 1).
         from_progress: f64,
     },
-    /// Reserve free resources of a node. A later start on the node may use them; other uses are excluded until the
+    /// Reserve resources of a node, for one task or for any later start on the node; other uses are excluded until the
     /// reservation ends.
     Reserve {
         /// Id of the node whose resources are reserved.
         node: NodeId,
-        /// Amount to reserve; it must be free. Boxed, because it would double the size of all other decisions.
+        /// Amount to reserve. Without a task, it must be free. For a task, the reservation takes what comes free on the
+        /// node until it holds this amount. Boxed, because it would double the size of all other decisions.
         #[serde(rename = "room")]
         resources: Box<Resources>,
-        /// Time at which the reservation ends.
+        /// Time at which the reservation ends, if it has not ended before.
         until: Time,
+        /// The task for which the resources are reserved; `None` if any start on the node may use them. A reservation
+        /// for a task also ends when the task starts an attempt or finishes. Boxed to keep decisions small.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<Box<TaskId>>,
+    },
+    /// End the reservation for a task before its time.
+    Release {
+        /// The task for which resources are reserved.
+        task: TaskId,
     },
     /// Request a round at a time.
     Wake {
@@ -231,6 +245,9 @@ pub struct Record {
     pub change: Change,
 }
 
+// A round may make many decisions.
+const _: () = assert!(size_of::<Decision>() <= 40);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,10 +255,21 @@ mod tests {
     #[test]
     fn renamed_fields_keep_their_names_in_journals() {
         let resources = Box::new(Resources::ONE_SLOT);
-        let reserve = Decision::Reserve { node: NodeId(1), resources, until: Time(5) };
-        let text = serde_json::to_string(&reserve).unwrap();
-        assert_eq!(text, r#"{"reserve":{"node":1,"room":[1000,0,0,0,0,0,0,0],"until":5}}"#);
-        assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), reserve);
+        let reserve = |task| Decision::Reserve { node: NodeId(1), resources: resources.clone(), until: Time(5), task };
+        let task = TaskId { job: JobId(2), phase: 0, index: 7 };
+        let (any, one) = (reserve(None), reserve(Some(Box::new(task))));
+        let texts = [
+            (any, r#"{"reserve":{"node":1,"room":[1000,0,0,0,0,0,0,0],"until":5}}"#),
+            (
+                one,
+                r#"{"reserve":{"node":1,"room":[1000,0,0,0,0,0,0,0],"until":5,"task":{"job":2,"phase":0,"index":7}}}"#,
+            ),
+            (Decision::Release { task }, r#"{"release":{"task":{"job":2,"phase":0,"index":7}}}"#),
+        ];
+        for (decision, text) in texts {
+            assert_eq!(serde_json::to_string(&decision).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Decision>(text).unwrap(), decision);
+        }
         let reasons = [StopReason::Lost, StopReason::Replaced, StopReason::Overtaken, StopReason::Relaunched];
         assert_eq!(serde_json::to_string(&reasons).unwrap(), r#"["lost","replaced","outrun","moved"]"#);
     }

@@ -249,7 +249,7 @@ impl Builder {
                 self.replacements.insert(*attempt, replacement);
                 self.start(at, replacement, node, *from_progress, true);
             }
-            Decision::Reserve { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {}
+            Decision::Reserve { .. } | Decision::Release { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {}
         }
     }
 

@@ -271,7 +271,11 @@ fn in_words(decision: &Decision) -> String {
             format!("the stop of {attempt} ({why})")
         }
         Decision::Replace { attempt, .. } => format!("the replacement of {attempt}"),
-        Decision::Reserve { node, until, .. } => format!("a reservation on {node} until {until}"),
+        Decision::Reserve { node, until, task: None, .. } => format!("a reservation on {node} until {until}"),
+        Decision::Reserve { node, until, task: Some(task), .. } => {
+            format!("a reservation on {node} for {task} until {until}")
+        }
+        Decision::Release { task } => format!("the end of the reservation for {task}"),
         Decision::Wake { at } => format!("a round at {at}"),
         Decision::Watch { attempt, condition } => {
             let what = match condition {

@@ -39,6 +39,9 @@ pub struct PhaseSpec {
     /// Size and location of the tasks' input; `None` if both are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<InputSpec>,
+    /// Memory accesses per second of a running copy, for models of power; 0 if they are unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_accesses: f64,
     /// True if `mean` and `sd` are a guess, made before any copy has run. Speculation policies that compare durations
     /// start no backups in the phase until an [`Event::DurationsLearned`](crate::record::Event) replaces the guess.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -73,6 +76,11 @@ pub struct InputSpec {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_default(value: &bool) -> bool {
     !value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// A queue to which jobs are submitted. Orders such as `capacity` share the cluster among queues.

@@ -34,7 +34,7 @@
 //! let mut session = Session::new(Cluster::new(Dimensions::one_slot()), policy, estimator(Knowledge::Oracle));
 //! let mut answers = Answers::default();
 //! let (name, capacity) = ("n0".into(), Resources::ONE_SLOT);
-//! let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None };
+//! let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None, power: None };
 //! session.step(Time::ZERO, &joined, &mut answers)?;
 //! // A job of two tasks, as a journal records it. `mean`, the mean duration of a task, is in seconds.
 //! let phase = r#"{"name": "map", "after": [], "tasks": 2, "demand": {}, "mean": 10.0}"#;

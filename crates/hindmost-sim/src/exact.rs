@@ -235,6 +235,7 @@ impl PhaseLine {
             sd: self.sd,
             tail: self.tail.clone(),
             input: self.input()?,
+            memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
             finished: Vec::new(),

@@ -181,7 +181,9 @@ impl Output for Collector<'_> {
             Decision::Replace { attempt, from_progress } => {
                 (attempt, Decision::Replace { attempt: renumbered(attempt), from_progress })
             }
-            Decision::Reserve { .. } | Decision::Wake { .. } | Decision::Watch { .. } => return,
+            Decision::Reserve { .. } | Decision::Release { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {
+                return;
+            }
         };
         let (attempt, decision) = renumbered;
         if let Some(seen) = self.seen(attempt.task.job) {

@@ -25,6 +25,7 @@ pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, dema
         sd,
         tail: None,
         input: None,
+        memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
         finished: Vec::new(),

@@ -6,19 +6,20 @@
 
 use std::sync::Arc;
 
-use crate::ids::{AttemptId, JobId, NodeId};
+use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::power::PowerModel;
 use crate::record::{Change, Decision, Event, Record};
 use crate::resources::{ResourceError, Resources};
 use crate::time::Time;
 use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
+use super::Cluster;
 use super::attempt::AttemptState;
 use super::end::Ending;
 use super::job::Job;
 use super::node::Node;
 use super::tasks_by_input::TasksByInput;
-use super::{Cluster, Reservation};
 
 /// Why a record does not fit the state.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -72,9 +73,27 @@ pub enum RecordError {
         /// The invalid speed.
         speed: f64,
     },
+    /// A node's power model is not valid.
+    #[error("{node} can't have its power model: {reason}")]
+    BadPower {
+        /// Id of the node.
+        node: NodeId,
+        /// What is wrong with the model.
+        reason: String,
+    },
     /// The resources to reserve are not free.
     #[error("resources on {0} can't be reserved: they are not free")]
     CannotReserve(NodeId),
+    /// The resources can't be reserved for a task.
+    #[error("resources on {node} can't be reserved for {task}: {reason}")]
+    CannotReserveFor {
+        /// Id of the node.
+        node: NodeId,
+        /// Id of the task.
+        task: TaskId,
+        /// Why they can't be reserved.
+        reason: &'static str,
+    },
 }
 
 /// Changes that a record caused and that it does not contain.
@@ -96,6 +115,8 @@ pub struct Applied {
     /// True if the task of the attempt has no running copy left and is pending again. For the loss of a node: true if
     /// this holds for any task.
     pub pending_again: bool,
+    /// The node of the reservation that ended because its task has finished; `None` if the task had none.
+    pub reservation_ended_on: Option<NodeId>,
 }
 
 impl Cluster {
@@ -120,9 +141,12 @@ impl Cluster {
 
     fn happen(&mut self, event: &Event) -> Result<Applied, RecordError> {
         match event {
-            Event::NodeJoined { node, name, capacity, speed, rack } => {
+            Event::NodeJoined { node, name, capacity, speed, rack, power } => {
                 check_speed(*node, *speed)?;
-                self.node_joined(*node, name, (*capacity, *speed), rack.as_ref())
+                if let Some(Err(reason)) = power.as_ref().map(|model| model.check()) {
+                    return Err(RecordError::BadPower { node: *node, reason });
+                }
+                self.node_joined(*node, name, (*capacity, *speed), (rack.as_ref(), power.as_ref()))
             }
             Event::NodeLost { node } => self.node_lost(*node),
             Event::NodeReturned { node } => self.node_returned(*node),
@@ -193,7 +217,10 @@ impl Cluster {
                 Ok(Applied::default())
             }
             Decision::Replace { attempt, from_progress } => self.replace(*attempt, *from_progress),
-            Decision::Reserve { node, resources, until } => self.reserve(*node, **resources, *until),
+            Decision::Reserve { node, resources, until, task } => {
+                self.reserve(*node, **resources, *until, task.as_deref().copied())
+            }
+            Decision::Release { task } => self.release(*task),
             Decision::Wake { .. } => Ok(Applied::default()),
             Decision::Watch { attempt, .. } => {
                 self.slot_of(*attempt)?;
@@ -214,44 +241,15 @@ impl Cluster {
             return Err(RecordError::TimeWentBack { at, now: before });
         }
         self.now = at;
-        let reserved = if self.reservations.is_empty() { None } else { self.expire_reservations() };
+        let expired = if self.reservations.is_empty() { None } else { self.expire_reservations() };
         let applied = change(self);
         if applied.is_err() {
             self.now = before;
-            if let Some(reserved) = reserved {
-                self.reserve_again(at, reserved);
+            if let Some(expired) = expired {
+                self.reserve_again(expired);
             }
         }
         applied
-    }
-
-    /// Frees the resources of expired reservations. Returns all reservations as they were before; `None` if none has
-    /// expired.
-    fn expire_reservations(&mut self) -> Option<Vec<Reservation>> {
-        let now = self.now;
-        if self.reservations.iter().all(|reservation| reservation.until > now) {
-            return None;
-        }
-        let before = std::mem::take(&mut self.reservations);
-        for reservation in &before {
-            if reservation.until > now {
-                self.reservations.push(*reservation);
-            } else {
-                self.unreserve(reservation.node, &reservation.resources);
-            }
-        }
-        Some(before)
-    }
-
-    /// Undoes the expiry of reservations at the time `at`. `before` has all reservations as they were before.
-    fn reserve_again(&mut self, at: Time, before: Vec<Reservation>) {
-        for reservation in before.iter().filter(|reservation| reservation.until <= at) {
-            let node = &mut self.nodes[reservation.node.0 as usize];
-            node.free = node.free.minus(&reservation.resources);
-            node.reserved = node.reserved.plus(&reservation.resources);
-            self.refresh_open(reservation.node);
-        }
-        self.reservations = before;
     }
 
     fn node_joined(
@@ -259,7 +257,7 @@ impl Cluster {
         id: NodeId,
         name: &Arc<str>,
         (capacity, speed): (Resources, f64),
-        rack: Option<&Arc<str>>,
+        (rack, power): (Option<&Arc<str>>, Option<&Arc<PowerModel>>),
     ) -> Result<Applied, RecordError> {
         let expected = self.nodes.len() as u32;
         if id.0 != expected {
@@ -272,6 +270,7 @@ impl Cluster {
             free: capacity,
             reserved: Resources::NONE,
             speed,
+            power: power.cloned(),
             up: true,
             attempts: Vec::new(),
         });
@@ -302,8 +301,7 @@ impl Cluster {
         for attempt in lost {
             applied.pending_again |= self.attempt_ended(attempt, Ending::Broken)?.pending_again;
         }
-        let reserved = std::mem::take(&mut self.reservations);
-        self.reservations = reserved.into_iter().filter(|reservation| reservation.node != id).collect();
+        self.forget_reservations(id);
         let node = &mut self.nodes[id.0 as usize];
         node.reserved = Resources::NONE;
         node.free = node.capacity;
@@ -394,34 +392,6 @@ impl Cluster {
         Ok(Applied::default())
     }
 
-    fn reserve(&mut self, id: NodeId, resources: Resources, until: Time) -> Result<Applied, RecordError> {
-        let node = self.nodes.get_mut(id.0 as usize).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
-        if !node.up || !resources.fits(&node.free) {
-            return Err(RecordError::CannotReserve(id));
-        }
-        node.free = node.free.minus(&resources);
-        node.reserved = node.reserved.plus(&resources);
-        self.reservations.push(Reservation { node: id, resources, until });
-        self.refresh_open(id);
-        Ok(Applied::default())
-    }
-
-    /// Ends reservations on a node until `demand` fits into its free resources.
-    pub(super) fn use_reservation(&mut self, id: NodeId, demand: &Resources) {
-        while !demand.fits(&self.nodes[id.0 as usize].free) {
-            let Some(at) = self.reservations.iter().position(|reservation| reservation.node == id) else { return };
-            let resources = self.reservations.remove(at).resources;
-            self.unreserve(id, &resources);
-        }
-    }
-
-    fn unreserve(&mut self, id: NodeId, resources: &Resources) {
-        let node = &mut self.nodes[id.0 as usize];
-        node.reserved = node.reserved.minus(resources);
-        node.free = node.free.plus(resources);
-        self.refresh_open(id);
-    }
-
     /// Returns the slot of an attempt; `None` if the attempt has ended.
     ///
     /// # Errors
@@ -475,7 +445,7 @@ mod tests {
 
     fn joined(node: u32, speed: f64) -> Event {
         let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-        Event::NodeJoined { node: NodeId(node), name, capacity, speed, rack: None }
+        Event::NodeJoined { node: NodeId(node), name, capacity, speed, rack: None, power: None }
     }
 
     #[test]
@@ -484,7 +454,7 @@ mod tests {
         let mut cluster = Cluster::new(Dimensions::one_slot());
         cluster.apply_event(Time::ZERO, &joined(0, 1.0)).unwrap();
         let resources = Box::new(Resources::ONE_SLOT);
-        let reserve = Decision::Reserve { node: NODE, resources, until: seconds(5.0) };
+        let reserve = Decision::Reserve { node: NODE, resources, until: seconds(5.0), task: None };
         cluster.apply_decision(seconds(1.0), &reserve).unwrap();
         let unknown = Event::NodeLost { node: NodeId(7) };
         assert!(cluster.apply_event(seconds(9.0), &unknown).is_err());

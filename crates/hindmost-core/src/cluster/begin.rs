@@ -22,15 +22,10 @@ impl Cluster {
             return Err(refuse("its node is lost"));
         }
         let demand = self.check_start(id)?;
-        if !demand.fits(&node.free) {
-            if !demand.fits(&node.free.plus(&node.reserved)) {
-                return Err(refuse("its node does not have enough free resources"));
-            }
-            self.use_reservation(node_id, &demand);
+        if !demand.fits(&node.free) && !demand.fits(&self.usable(id.task, node_id, node)) {
+            return Err(refuse("its node does not have enough free resources"));
         }
-        let node = &mut self.nodes[node_id.0 as usize];
-        node.free = node.free.minus(&demand);
-        self.refresh_open(node_id);
+        self.take_for_start(id.task, node_id, &demand);
         self.enter(id, node_id, from_progress, true);
         Ok(())
     }

@@ -102,7 +102,11 @@ impl Cluster {
         let node = &mut self.nodes[node_id.0 as usize];
         if holds_resources && replacement == NO_ATTEMPT {
             node.free = node.free.plus(&demand);
+            self.fill_reservations(node_id);
             self.refresh_open(node_id);
+        }
+        if won {
+            applied.reservation_ended_on = self.end_reservation_for(id.task);
         }
         Ok(applied)
     }

@@ -219,6 +219,7 @@ mod tests {
             sd: None,
             tail: None,
             input: None,
+            memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
             finished: finished.to_vec(),
@@ -231,7 +232,7 @@ mod tests {
         let mut cluster = Cluster::new(Dimensions::one_slot());
         for node in 0..4 {
             let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-            let joined = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None };
+            let joined = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None };
             cluster.apply_event(Time::ZERO, &joined)?;
         }
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: spec.into() })?;

@@ -94,7 +94,7 @@ pub(super) mod tests {
         for (at, rack) in RACKS.iter().enumerate() {
             let (name, rack) = (at.to_string().into(), rack.map(Into::into));
             let node = NodeId(at as u32);
-            let joined = Event::NodeJoined { node, name, capacity: Resources::ONE_SLOT, speed: 1.0, rack };
+            let joined = Event::NodeJoined { node, name, capacity: Resources::ONE_SLOT, speed: 1.0, rack, power: None };
             cluster.apply_event(Time::ZERO, &joined).unwrap();
         }
         let replicas: Vec<Vec<NodeId>> =
@@ -108,6 +108,7 @@ pub(super) mod tests {
             sd: None,
             tail: None,
             input: Some(InputSpec { bytes: vec![1; replicas.len()], replicas }),
+            memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
             finished: Vec::new(),

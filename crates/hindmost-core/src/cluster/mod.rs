@@ -21,6 +21,7 @@ mod node;
 mod phase;
 mod placement;
 mod ranked;
+mod reservations;
 mod task;
 mod tasks_by_input;
 
@@ -34,6 +35,7 @@ pub use locality::Locality;
 pub use node::Node;
 pub use phase::Phase;
 pub use placement::Placement;
+pub use reservations::Reservation;
 pub use task::Task;
 
 use crate::id_set::IdSet;
@@ -44,14 +46,7 @@ use crate::time::Time;
 use attempt::Attempts;
 use free::{FirstFits, FreeIndex};
 use ranked::RankedNodes;
-
-/// Resources on a node that are reserved until a time.
-#[derive(Clone, Copy, Debug)]
-struct Reservation {
-    node: NodeId,
-    resources: Resources,
-    until: Time,
-}
+use reservations::Reservations;
 
 /// The state of nodes, jobs, tasks and attempts.
 ///
@@ -64,7 +59,7 @@ struct Reservation {
 ///
 /// let mut cluster = Cluster::new(Dimensions::one_slot());
 /// let (name, capacity) = ("n0".into(), Resources::ONE_SLOT);
-/// let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None };
+/// let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None, power: None };
 /// cluster.apply_event(Time::ZERO, &joined)?;
 /// assert_eq!(cluster.open_nodes(), 1);
 /// cluster.apply_event(Time::from_seconds(5.0), &Event::NodeLost { node: NodeId(0) })?;
@@ -100,7 +95,7 @@ pub struct Cluster {
     attempts: Attempts,
     /// Number of attempts that have ever started.
     started: u64,
-    reservations: Vec<Reservation>,
+    reservations: Reservations,
     /// Nodes on which attempts of unfinished tasks have failed.
     failed_on: BTreeMap<TaskId, Vec<NodeId>>,
 }
@@ -129,7 +124,7 @@ impl Cluster {
             runnable: 0,
             attempts: Attempts::default(),
             started: 0,
-            reservations: Vec::new(),
+            reservations: Reservations::default(),
             failed_on: BTreeMap::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::power::PowerModel;
 use crate::resources::Resources;
 
 /// A node of the cluster.
@@ -13,6 +14,7 @@ pub struct Node {
     pub(super) free: Resources,
     pub(super) reserved: Resources,
     pub(super) speed: f64,
+    pub(super) power: Option<Arc<PowerModel>>,
     pub(super) up: bool,
     /// Slots of the attempts on this node.
     pub(super) attempts: Vec<u32>,
@@ -54,6 +56,11 @@ impl Node {
     /// Returns the speed of the node: work done per second, relative to a node of speed 1.
     pub fn speed(&self) -> f64 {
         self.speed
+    }
+
+    /// Returns the power model of the node; `None` if its power is unknown.
+    pub fn power(&self) -> Option<&PowerModel> {
+        self.power.as_deref()
     }
 
     /// Returns false while the node is lost.

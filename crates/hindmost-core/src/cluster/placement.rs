@@ -271,7 +271,14 @@ mod tests {
         let mut cluster = Cluster::new(dimensions.clone()).with_placement(placement, 1);
         for (node, (capacity, speed)) in (0..).map(NodeId).zip(nodes) {
             let capacity = dimensions.amounts(&cpus(*capacity)).unwrap();
-            let joined = Event::NodeJoined { node, name: node.to_string().into(), capacity, speed: *speed, rack: None };
+            let joined = Event::NodeJoined {
+                node,
+                name: node.to_string().into(),
+                capacity,
+                speed: *speed,
+                rack: None,
+                power: None,
+            };
             cluster.apply_event(Time::ZERO, &joined).unwrap();
         }
         cluster
@@ -279,7 +286,8 @@ mod tests {
 
     fn reserve(cluster: &mut Cluster, node: u32, cpus: f64) {
         let resources = cluster.dimensions().amounts(&[("cpus".to_owned(), cpus)].into_iter().collect()).unwrap();
-        let reserve = Decision::Reserve { node: NodeId(node), resources: Box::new(resources), until: Time::NEVER };
+        let reserve =
+            Decision::Reserve { node: NodeId(node), resources: Box::new(resources), until: Time::NEVER, task: None };
         cluster.apply_decision(Time::ZERO, &reserve).unwrap();
     }
 
@@ -334,7 +342,10 @@ mod tests {
         for node in (0..300).map(NodeId) {
             let (name, capacity) = ("m".into(), Resources::ONE_SLOT);
             cluster
-                .apply_event(Time::ZERO, &Event::NodeJoined { node, name, capacity, speed: 1.0, rack: None })
+                .apply_event(
+                    Time::ZERO,
+                    &Event::NodeJoined { node, name, capacity, speed: 1.0, rack: None, power: None },
+                )
                 .unwrap();
         }
         is_uniform(&(0..300).collect::<Vec<_>>(), |task| cluster.find_node(task, &Resources::ONE_SLOT, |_, _| true));

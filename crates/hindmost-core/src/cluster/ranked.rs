@@ -245,6 +245,7 @@ mod tests {
         Node {
             name: Arc::from("n"),
             rack: None,
+            power: None,
             free: amount(free.0, free.1).least(&capacity),
             capacity,
             reserved: Resources::NONE,

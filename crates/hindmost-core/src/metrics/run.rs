@@ -252,6 +252,7 @@ mod tests {
             sd: None,
             tail: None,
             input: None,
+            memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
             finished: finished.to_vec(),

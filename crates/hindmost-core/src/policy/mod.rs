@@ -298,7 +298,8 @@ mod tests {
         policy.keep_reasons();
         let mut cluster = Cluster::new(Dimensions::one_slot());
         let capacity = crate::resources::Resources::ONE_SLOT;
-        let event = Event::NodeJoined { node: NodeId(0), name: "n".into(), capacity, speed: 1.0, rack: None };
+        let event =
+            Event::NodeJoined { node: NodeId(0), name: "n".into(), capacity, speed: 1.0, rack: None, power: None };
         let applied = cluster.apply_event(Time::ZERO, &event).unwrap();
         let mut decisions = vec![Decision::Wake { at: Time(9) }];
         policy.observe(&event, applied, &mut cluster, &*estimator(Knowledge::Age), &mut decisions);

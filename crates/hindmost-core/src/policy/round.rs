@@ -4,6 +4,8 @@ use crate::cluster::{Cluster, RecordError};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::record::Decision;
+use crate::resources::Resources;
+use crate::time::Time;
 
 use super::job_queue::JobQueue;
 use super::queue_place::{Place, Which};
@@ -173,6 +175,15 @@ impl<'a> Round<'a> {
     /// Removes and returns the attempts for which a backup was requested since the last call.
     pub fn take_requests(&mut self) -> Vec<AttemptId> {
         self.queue.take_requests()
+    }
+
+    /// Reserves resources on a node for the next copy of a task, until a time. The reservation takes what comes free on
+    /// the node until the copy can start on it: see [`Cluster::reservation`].
+    ///
+    /// Returns false if the state does not allow the reservation: see [`Round::decide`].
+    pub fn reserve(&mut self, task: TaskId, node: NodeId, until: Time) -> bool {
+        let resources = self.cluster.phase(task).map_or(Resources::NONE, |phase| *phase.demand());
+        self.decide(Decision::Reserve { node, resources: Box::new(resources), until, task: Some(Box::new(task)) })
     }
 
     /// Stops an attempt and starts the next copy of its task on the resources that it holds.

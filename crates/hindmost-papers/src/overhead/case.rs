@@ -99,6 +99,7 @@ fn phase(
         sd,
         tail: Some(tail),
         input: None,
+        memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
         finished: Vec::new(),
@@ -154,7 +155,7 @@ impl Case {
                 Machines::Heterogeneous => dimensions.amounts(&capacity(node))?,
             };
             let name = format!("n{node}").into();
-            case.step(&Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None })?;
+            case.step(&Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None })?;
         }
         for number in 0..size.jobs {
             case.arrive(number)?;

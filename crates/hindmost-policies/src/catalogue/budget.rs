@@ -108,6 +108,7 @@ mod tests {
             sd: None,
             tail: None,
             input: None,
+            memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
             finished: Vec::new(),

@@ -43,6 +43,9 @@ const XU_LAU: &str =
 const XU_LIU_LAU: &str =
     "Xu, Liu & Lau, Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters, ICPP 2022";
 
+const ZHOU: &str = "Zhou, Phan, Ibrahim & He, Energy-Efficient Speculative Execution using Advanced Reservation for Heterogeneous \
+     Clusters, ICPP 2018";
+
 /// The order of jobs if neither the scenario nor the policy names one.
 pub const DEFAULT_ORDER: &str = "fair";
 

@@ -3,7 +3,7 @@
 use hindmost_core::policy::queue_place::Which;
 
 use super::entry::{SystemEntry, system_of};
-use super::{XU_LAU, XU_LIU_LAU};
+use super::{XU_LAU, XU_LIU_LAU, ZHOU};
 use crate::cloning::dolly::{CloneSmallJobs, DollyParameters};
 use crate::cloning::ese::{CloneSmallNewJobs, EseParameters};
 use crate::cloning::sca::{CloneNewJobs, ScaParameters};
@@ -12,12 +12,14 @@ use crate::placement::job_by_job::Originals;
 use crate::speculation::Speculation;
 use crate::speculation::ese::EseRule;
 use crate::speculation::hadoop::{HadoopParameters, HadoopRule};
+use crate::speculation::hete_aware::{self, HeteAwareParameters};
 use crate::speculation::late::{LateParameters, LateRule};
 use crate::speculation::mantri::{MantriParameters, MantriRule, Statement};
 use crate::speculation::mantri_osdi::OsdiRule;
 use crate::speculation::pace::{PaceParameters, PaceRule};
 use crate::speculation::sda::{SdaParameters, SdaRule};
 use crate::speculation::spark::{SparkParameters, SparkRule};
+use crate::speculation::window::{ReserveSlots, WindowParameters};
 
 /// The systems, in the order in which they are listed.
 pub static SYSTEMS: &[SystemEntry] = &[
@@ -117,6 +119,42 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 let policy = policy.pass(Speculation::by(OsdiRule::new(mantri, true))).originals(Which::Any);
                 policy.pass(Speculation::by(OsdiRule::new(mantri, false)))
             }
+        }),
+    },
+    SystemEntry {
+        name: "window",
+        about: "copies on the best of the slots that come free within a short window, if they save time and energy; \
+            these slots are reserved before pending tasks get them",
+        does: "At the start of each window (0.2 of the duration of a phase's fastest task), the attempts that run at less \
+            than half of the mean rate of their phase are stragglers. Of the slots that are free or come free within \
+            the window, each straggler's copy gets one on which it is expected to save both time and energy, the most \
+            critical straggler first. The slot is reserved until the copy starts or the window ends.",
+        wins: "The cluster is full, nodes differ in speed or in what runs on them, and expected ends of attempts are \
+            known: a copy need not take the first slot that comes free, and it does not wait until no task is pending.",
+        loses: "Ends are not known in advance (knowledge = age), or all nodes are equal and slots are free anyway: then \
+            nothing is gained by looking ahead, and a straggler waits until the next window begins.",
+        passes: "[Reserve(window, skyline), Originals(order)]",
+        source: ZHOU,
+        order: None,
+        build: &system_of(|window: WindowParameters, policy| {
+            policy.pass(ReserveSlots::new(window)).originals(Which::Any)
+        }),
+    },
+    SystemEntry {
+        name: "hete_aware",
+        about: "copies once no task of the phase is pending, on the free slot that saves time and energy",
+        does: "Like hadoop, it starts copies of a phase only when none of its tasks is pending, and after the pending \
+            tasks of all jobs. Like window, it takes the free slot on which a copy is expected to save both time and \
+            energy, judged by the last task that ran there.",
+        wins: "Nodes differ in speed or in power, and slots are free at the end of phases: a copy does not go to a slow \
+            node only because it is free.",
+        loses: "The cluster is full: stragglers wait until no task is pending, and then few slots are free to choose \
+            from.",
+        passes: "[Originals(order), Copies(skyline)]",
+        source: ZHOU,
+        order: None,
+        build: &system_of(|hete_aware: HeteAwareParameters, policy| {
+            policy.originals(Which::Any).pass(hete_aware::pass(hete_aware))
         }),
     },
     SystemEntry {

@@ -183,6 +183,7 @@ pub(crate) mod tests {
             sd: None,
             tail: None,
             input: None,
+            memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
             finished: Vec::new(),
@@ -192,7 +193,8 @@ pub(crate) mod tests {
         let capacity = amounts(1000, 1000);
         let mut cluster = Cluster::new(Dimensions::of([&capacity]).unwrap());
         let capacity = cluster.dimensions().amounts(&capacity).unwrap();
-        let joined = Event::NodeJoined { node: NodeId(0), name: "n".into(), capacity, speed: 1.0, rack: None };
+        let joined =
+            Event::NodeJoined { node: NodeId(0), name: "n".into(), capacity, speed: 1.0, rack: None, power: None };
         cluster.apply_event(Time::ZERO, &joined).unwrap();
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: spec.into() }).unwrap();
         cluster

@@ -373,7 +373,14 @@ mod tests {
         for at in 0..300 {
             if at % 40 == 0 {
                 let (node, name) = (NodeId((at / 40) as u32), format!("n{at}").into());
-                let joined = Event::NodeJoined { node, name, capacity: Resources::ONE_SLOT, speed: 1.0, rack: None };
+                let joined = Event::NodeJoined {
+                    node,
+                    name,
+                    capacity: Resources::ONE_SLOT,
+                    speed: 1.0,
+                    rack: None,
+                    power: None,
+                };
                 happen(&joined, &mut cluster, &mut order);
             }
             let phase = |name: &str, after: &[u32], what| {

@@ -136,7 +136,7 @@ mod tests {
         let mut cluster = Cluster::new(Dimensions::of([&both]).unwrap());
         for (at, (cpus, memory)) in (0..).zip(nodes) {
             let (name, capacity) = (format!("n{at}").into(), amount(*cpus, *memory));
-            let joined = Event::NodeJoined { node: NodeId(at), name, capacity, speed: 1.0, rack: None };
+            let joined = Event::NodeJoined { node: NodeId(at), name, capacity, speed: 1.0, rack: None, power: None };
             cluster.apply_event(Time::ZERO, &joined).unwrap();
         }
         cluster

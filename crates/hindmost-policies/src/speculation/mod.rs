@@ -14,6 +14,7 @@ mod by_age;
 mod candidates;
 pub mod ese;
 pub mod hadoop;
+pub mod hete_aware;
 mod lagging;
 pub mod late;
 pub mod mantri;
@@ -26,6 +27,7 @@ mod sigma_table;
 mod slow_by_age;
 pub mod spark;
 mod straggler_test;
+pub mod window;
 
 use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::ids::AttemptId;

@@ -9,6 +9,10 @@
 //! - how much copies speed a task up: [`speedup`];
 //! - which jobs go first: [`priorities`];
 //! - the schedule of jobs that all arrive at the same time: [`transient`].
+//!
+//! Zhou, Phan, Ibrahim & He, *Energy-Efficient Speculative Execution using Advanced Reservation for Heterogeneous
+//! Clusters*, 2018:
+//! - when and where a straggler's copy runs: [`skyline`].
 
 pub mod clones;
 pub mod clones_dual;
@@ -17,6 +21,7 @@ mod knapsack;
 pub mod priorities;
 pub mod sigma;
 mod sigma_ratio;
+pub mod skyline;
 pub mod speedup;
 pub mod transient;
 

@@ -4,4 +4,5 @@ mod reference;
 mod refusals;
 mod schema;
 mod stops;
+mod window;
 mod winners;

@@ -22,7 +22,7 @@ fn two_rounds(policy: Policy) -> Answers {
     let mut answers = Answers::default();
     for node in 0..3 {
         let (name, capacity) = (format!("n{node}").into(), dimensions.amounts(&amounts(4.0)).unwrap());
-        let event = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None };
+        let event = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None };
         session.step(Time::ZERO, &event, &mut answers).unwrap();
     }
     for job in 0..2 {
@@ -35,6 +35,7 @@ fn two_rounds(policy: Policy) -> Answers {
             sd: Some(1.0),
             tail: None,
             input: None,
+            memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
             finished: Vec::new(),

@@ -20,7 +20,7 @@ fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> S
     let mut step = |event: Event| session.step(Time::ZERO, &event, &mut Answers::default()).map(drop).unwrap();
     for node in 0..machines {
         let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-        step(Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None });
+        step(Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None });
     }
     let tail = Distribution::pareto_with_mean(2.0, 1.0).unwrap();
     let phase = PhaseSpec {
@@ -32,6 +32,7 @@ fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> S
         sd: None,
         tail: Some(tail),
         input: None,
+        memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
         finished: Vec::new(),

@@ -44,6 +44,7 @@ fn found(is_live: bool, keep: &str, ends: &[Event]) -> Result<Verified, Differen
         sd: None,
         tail: None,
         input: None,
+        memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
         finished: Vec::new(),
@@ -53,7 +54,7 @@ fn found(is_live: bool, keep: &str, ends: &[Event]) -> Result<Verified, Differen
     let mut events: Vec<(u64, Event)> = Vec::new();
     for node in 0..6 {
         let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-        events.push((0, Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None }));
+        events.push((0, Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None }));
     }
     events.push((0, Event::JobArrived { job: JobId(0), spec: spec.into() }));
     events.push((0, Event::Round));

@@ -107,6 +107,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         sd: None,
         tail: None,
         input: None,
+        memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
         finished: Vec::new(),

@@ -227,6 +227,7 @@ impl Driver<'_> {
             }
             Decision::Watch { attempt, .. } => self.test_later(attempt),
             Decision::Reserve { .. } | Decision::Wake { .. } => self.deadlines.decision(decision),
+            Decision::Release { .. } => {}
         }
         Ok(())
     }

@@ -139,6 +139,7 @@ impl PlannedPhase {
             sd: None,
             tail: None,
             input: None,
+            memory_accesses: 0.0,
             assumed: true,
             never_copied: !self.idempotent,
             finished: Vec::new(),

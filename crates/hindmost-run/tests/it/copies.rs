@@ -85,7 +85,7 @@ fn pace_equals_none_without_stragglers() {
 
 #[test]
 fn one_bad_attempt_gets_one_backup() {
-    for policy in ["pace", "mantri", "spark", "hadoop", "late(cap=1)"] {
+    for policy in ["pace", "mantri", "spark", "hadoop", "late(cap=1)", "window", "hete_aware"] {
         let test_run = TestRun::on_nodes(5).phase("map", 20).policy(policy).behaviour(|launch| {
             takes(if (launch.attempt.task.index, launch.attempt.copy) == (7, 0) { 500.0 } else { SECONDS })
         });

@@ -10,7 +10,7 @@ fn run_with_faults(policy: &str, chaos: &str) -> FinishedRun {
     test_run.policy(policy).chaos(chaos).behaviour(|_| takes(10.0)).run().done()
 }
 
-const POLICIES: [&str; 6] = ["none", "pace", "mantri(kill_restart=true)", "late", "sca", "ese"];
+const POLICIES: [&str; 8] = ["none", "pace", "mantri(kill_restart=true)", "late", "sca", "ese", "window", "hete_aware"];
 
 fn lost(finished: &FinishedRun) -> usize {
     finished.outcome.timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::NodeLost).count()

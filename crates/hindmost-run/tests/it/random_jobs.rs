@@ -37,7 +37,7 @@ impl RandomBehaviour {
     }
 }
 
-pub const POLICIES: [&str; 13] = [
+pub const POLICIES: [&str; 17] = [
     "none",
     "pace",
     "hadoop",
@@ -51,6 +51,10 @@ pub const POLICIES: [&str; 13] = [
     "ese",
     "srpt+mantri",
     "fifo+pace",
+    "window",
+    "window(window=1,slow=1)",
+    "capacity+window(slow=0.9)",
+    "hete_aware(slow=0.9)",
 ];
 
 prop_compose! {

@@ -54,7 +54,7 @@ impl Pass for ImpossibleDecisions {
         for (node, _, capacity) in nodes {
             let too_much = Box::new(capacity.plus(&Resources::ONE_SLOT));
             let until = round.cluster().now() + Time::from_seconds(1.0);
-            assert!(!round.decide(Decision::Reserve { node, resources: too_much, until }));
+            assert!(!round.decide(Decision::Reserve { node, resources: too_much, until, task: None }));
         }
     }
 }

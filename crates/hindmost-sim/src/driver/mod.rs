@@ -201,6 +201,7 @@ impl Driver<'_> {
                 capacity: node.capacity,
                 speed: if self.setup.learns_speeds { 1.0 } else { node.speed },
                 rack: node.rack.clone(),
+                power: None,
             };
             self.step(Time::ZERO, &event)?;
         }
@@ -441,7 +442,10 @@ impl Driver<'_> {
                         self.begin(fresh)?;
                     }
                 }
-                Decision::Reserve { until, .. } => self.agenda.push(*until, Due::Wake),
+                // A round follows the end of a reservation, because resources come free.
+                Decision::Reserve { until, .. } if *until > LAST_INSTANT => {}
+                Decision::Reserve { until, .. } => self.agenda.push((*until).max(at), Due::Wake),
+                Decision::Release { .. } => {}
                 // Wake-ups after the end of simulated time never occur.
                 Decision::Wake { at: when } if *when > LAST_INSTANT => {}
                 Decision::Wake { at: when } => self.agenda.push((*when).max(at), Due::Wake),

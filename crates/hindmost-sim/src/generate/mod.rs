@@ -122,6 +122,7 @@ impl Generator {
                 sd: drawn.durations.sd(),
                 tail: Some(drawn.durations.clone()),
                 input: written.input(drawn, planned, &self.racks, (self.seed, index)),
+                memory_accesses: 0.0,
                 assumed: false,
                 never_copied: false,
                 finished: Vec::new(),

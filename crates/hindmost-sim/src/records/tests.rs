@@ -41,6 +41,7 @@ fn job(name: &str) -> JobSpec {
         sd: None,
         tail: None,
         input: None,
+        memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
         finished: Vec::new(),

@@ -344,6 +344,7 @@ impl World {
             sd: None,
             tail: None,
             input: None,
+            memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
             finished: Vec::new(),

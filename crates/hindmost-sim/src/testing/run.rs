@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hindmost_core::cluster::{Cluster, Placement};
 use hindmost_core::estimator::estimator;
+use hindmost_core::explain::{Step, explain};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::{Header, JournalWriter, VERSION};
 use hindmost_core::metrics::JobResult;
@@ -191,9 +192,22 @@ impl Run {
     /// # Errors
     /// Returns the first difference between recorded and repeated decisions.
     pub fn verify_records(&self, records: Vec<Record>) -> Result<Verified, Difference> {
+        verify(self.session(), false, records)
+    }
+
+    /// Returns the events and decisions that concern a task, with the policy's reasons, as `hindmost explain` shows them.
+    ///
+    /// # Errors
+    /// If the records do not fit the state.
+    pub fn explain(&self, task: TaskId) -> Result<Vec<Step>, Difference> {
+        explain(self.session(), self.records.clone(), task)
+    }
+
+    /// Returns a session in the state in which the run began.
+    fn session(&self) -> Session {
         let setup = &self.world.setup;
         let cluster = Cluster::new(setup.dimensions.clone()).with_placement(setup.placement, setup.seed);
-        verify(Session::new(cluster, self.world.policy(&self.policy), estimator(setup.knowledge)), false, records)
+        Session::new(cluster, self.world.policy(&self.policy), estimator(setup.knowledge))
     }
 
     /// Returns the journal of the run.

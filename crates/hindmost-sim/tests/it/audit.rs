@@ -17,6 +17,16 @@ struct Held {
     demand: Resources,
 }
 
+/// Resources that are reserved for a task.
+struct Reserved {
+    task: TaskId,
+    node: u32,
+    amount: Resources,
+    /// The part of the amount that has come free.
+    taken: Resources,
+    until: Time,
+}
+
 /// The state rebuilt from the records: the resources that attempts hold on nodes, and the tasks that have finished.
 #[derive(Default)]
 struct Ledger {
@@ -25,6 +35,8 @@ struct Ledger {
     lost: Vec<bool>,
     specs: Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>,
     held: BTreeMap<AttemptId, Held>,
+    /// The reservations, the oldest first.
+    reserved: Vec<Reserved>,
     /// Each attempt that is being replaced, with the replacement that waits for its resources.
     replacements: BTreeMap<AttemptId, AttemptId>,
     started: BTreeMap<TaskId, u32>,
@@ -40,10 +52,27 @@ struct Ledger {
 impl Ledger {
     fn free(&self, node: usize) -> Resources {
         let on_node = self.held.values().filter(|held| held.node as usize == node);
-        on_node.fold(self.capacities[node], |free, held| {
+        let free = on_node.fold(self.capacities[node], |free, held| {
             assert!(held.demand.fits(&free), "attempts on node {node} hold more than its capacity");
             free.minus(&held.demand)
+        });
+        let on_node = self.reserved.iter().filter(|reserved| reserved.node as usize == node);
+        on_node.fold(free, |free, reserved| {
+            assert!(reserved.taken.fits(&free), "reserved resources of node {node} were given away");
+            free.minus(&reserved.taken)
         })
+    }
+
+    /// Lets reservations take what has come free.
+    fn fill(&mut self) {
+        for at in 0..self.reserved.len() {
+            let node = self.reserved[at].node as usize;
+            if !self.lost[node] {
+                let free = self.free(node);
+                let reserved = &mut self.reserved[at];
+                reserved.taken = reserved.taken.plus(&reserved.amount.minus(&reserved.taken).least(&free));
+            }
+        }
     }
 
     fn demand(&self, world: &World, task: TaskId) -> Resources {
@@ -88,6 +117,10 @@ impl Ledger {
 
     fn enter(&mut self, world: &World, record: &Record) {
         let at = record.at;
+        if self.reserved.iter().any(|reserved| reserved.until <= at) {
+            self.reserved.retain(|reserved| reserved.until > at);
+            self.fill();
+        }
         match &record.change {
             Change::Event(Event::NodeJoined { capacity, .. }) => {
                 self.capacities.push(*capacity);
@@ -95,6 +128,7 @@ impl Ledger {
             }
             Change::Event(Event::NodeLost { node }) => {
                 self.lost[node.0 as usize] = true;
+                self.reserved.retain(|reserved| reserved.node != node.0);
                 let on_node = self.held.iter().filter(|(_, held)| held.node == node.0).map(|(id, _)| *id);
                 let ended: Vec<AttemptId> = on_node.collect();
                 for id in ended {
@@ -112,6 +146,7 @@ impl Ledger {
             Change::Event(Event::AttemptFinished { attempt }) => {
                 self.end(*attempt, at);
                 self.winners.entry(attempt.task).or_insert((*attempt, at));
+                self.reserved.retain(|reserved| reserved.task != attempt.task);
             }
             Change::Event(Event::AttemptStopped { attempt }) => {
                 let held = self.end(*attempt, at);
@@ -123,6 +158,7 @@ impl Ledger {
                 self.may_start(*attempt);
                 let demand = self.demand(world, attempt.task);
                 assert!(!self.lost[node.0 as usize], "{attempt} starts on a lost node");
+                self.reserved.retain(|reserved| reserved.task != attempt.task);
                 assert!(
                     demand.fits(&self.free(node.0 as usize)),
                     "{attempt} starts on a node without enough free resources"
@@ -135,7 +171,22 @@ impl Ledger {
                 self.may_start(replacement);
                 self.replacements.insert(*attempt, replacement);
             }
+            Change::Decision(Decision::Reserve { node, resources, until, task: Some(task) }) => {
+                assert!(self.reserved.iter().all(|reserved| reserved.task != **task), "{task} has two reservations");
+                assert!(!self.winners.contains_key(task), "a reservation is made for the finished {task}");
+                assert!(!self.lost[node.0 as usize] && at < *until);
+                let (task, amount, until) = (**task, **resources, *until);
+                self.reserved.push(Reserved { task, node: node.0, amount, taken: Resources::NONE, until });
+            }
+            Change::Decision(Decision::Release { task }) => {
+                let before = self.reserved.len();
+                self.reserved.retain(|reserved| reserved.task != *task);
+                assert_eq!(self.reserved.len() + 1, before, "{task} has no reservation to release");
+            }
             _ => {}
+        }
+        if !self.reserved.is_empty() {
+            self.fill();
         }
     }
 
@@ -200,7 +251,8 @@ pub fn audit_clones(world: &World, run: &Run, limits: Limits) {
 /// Checks the invariants after each record of a run, and the run's results at the end.
 pub fn audit(world: &World, run: &Run) {
     let mut ledger = Ledger::default();
-    // These two leave resources idle on purpose: hopper keeps slots for later copies, pace does not use slow nodes.
+    // These two leave resources idle on purpose: hopper keeps slots for later copies, pace does not use slow nodes. What
+    // window reserves is not free.
     let conserving = !["hopper", "pace"].iter().any(|name| run.policy().contains(name));
     let mut last = Time::ZERO;
     let (mut in_round, mut stops) = (false, false);
@@ -229,6 +281,7 @@ pub fn audit(world: &World, run: &Run) {
             ledger.is_conserving(world);
         }
     }
+    assert!(ledger.reserved.is_empty(), "a reservation outlives its task");
     for node in 0..ledger.capacities.len() {
         assert_eq!(ledger.free(node), ledger.capacities[node], "all resources are free at the end");
     }

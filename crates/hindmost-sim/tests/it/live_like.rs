@@ -172,7 +172,10 @@ impl Driver<'_> {
         for (at, capacity) in (0..).zip(self.capacities()) {
             let speed = self.world.nodes.get(at as usize).map_or(1.0, |node| node.2);
             let name = format!("n{at}").into();
-            self.happen(Time::ZERO, &Event::NodeJoined { node: NodeId(at), name, capacity, speed, rack: None });
+            self.happen(
+                Time::ZERO,
+                &Event::NodeJoined { node: NodeId(at), name, capacity, speed, rack: None, power: None },
+            );
         }
         for (at, job) in (0..).zip(&self.world.jobs) {
             self.agenda.insert((job.arrival, Due::Arrive(at)));
@@ -340,6 +343,7 @@ impl Driver<'_> {
                     self.replacements.extend(replacement.map(|replacement| (attempt, replacement.id())));
                     self.kill(at, attempt);
                 }
+                Decision::Release { .. } => {}
                 Decision::Reserve { until, .. } => _ = self.agenda.insert((until, Due::Wake)),
                 Decision::Wake { at: when } => _ = self.agenda.insert((when.max(at), Due::Wake)),
                 Decision::Watch { attempt, .. } => {
@@ -447,6 +451,7 @@ fn spec(number: usize, arrival: f64, weight: f64, phases: &[PhasePlan], nodes: u
             sd: Some(1.0),
             tail: None,
             input,
+            memory_accesses: 0.0,
             assumed: plan.assumed,
             never_copied: plan.never_copied,
             finished: if finished { (0..plan.tasks).filter(is_finished).collect() } else { Vec::new() },

@@ -89,7 +89,8 @@ impl Pass for RefusedDecisions {
             assert!(!round.decide(Decision::Reserve {
                 node,
                 resources: Box::new(capacity.plus(&Resources::ONE_SLOT)),
-                until
+                until,
+                task: None
             }));
         }
     }

@@ -17,7 +17,7 @@ use crate::experiments::{experiment, run_on};
 use crate::live_like::any_placement;
 
 /// Systems with other parameters than their defaults.
-const VARIANTS: [&str; 17] = [
+const VARIANTS: [&str; 21] = [
     "hadoop(minimum_allowed=1)",
     "spark(quantile=0.3,multiplier=1.2,min_runtime=0)",
     "late(cap=1)",
@@ -32,6 +32,10 @@ const VARIANTS: [&str; 17] = [
     "sda(sigma=0.5,max_copies=3)",
     "ese(sigma=0.5)",
     "ese(xi=100,eta=2,max_copies=4)",
+    "window(window=1,slow=1)",
+    "window(window=1,slow=1,bandwidth=50)",
+    "window(look_ahead=false,choice=first,slow=0.9)",
+    "hete_aware(slow=1,window=0.01,closeness=ratio,bandwidth=100)",
     "dolly(p=0.3,budget=0.5,utilization=1)",
     "dollymp(clones=3,per_node=2)",
     "dollymp(clones=1,budget=0.2,clone_pass=by_node)",
@@ -276,6 +280,7 @@ proptest! {
             (_, Change::Decision(Decision::Watch { attempt, .. })) => attempt.task.index += 1,
             (_, Change::Decision(Decision::Stop { attempt, .. } | Decision::Replace { attempt, .. })) => attempt.copy += 1,
             (_, Change::Decision(Decision::Wake { at } | Decision::Reserve { until: at, .. })) => at.0 += 1,
+            (_, Change::Decision(Decision::Release { task })) => task.index += 1,
             (_, Change::Event(_)) => unreachable!(),
         }
         prop_assert!(run.verify_records(records).is_err(), "{policy}: verify does not notice that record {at} is altered, way {how}");
@@ -315,6 +320,26 @@ proptest! {
         let mut turned = world.clone();
         turned.jobs.reverse();
         prop_assert_eq!(world.run(&policy).result, turned.run(&policy).result);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// The audit checks that reserved resources are kept for their tasks and that every reservation ends.
+    #[test]
+    fn runs_with_reservations_pass_the_audit(
+        world in any_world_of_readers(),
+        order in proptest::sample::select(vec!["fifo", "fair", "capacity", "hopper", "tetris", "srpt", "dollymp"]),
+        window in proptest::sample::select(vec![0.2, 1.0]),
+        slow in proptest::sample::select(vec![0.5, 1.0]),
+        bandwidth in proptest::sample::select(vec!["unknown", "50"]),
+    ) {
+        let policy = format!("{order}+window(window={window},slow={slow},bandwidth={bandwidth})");
+        let run = world.run(&policy);
+        audit(&world, &run);
+        let verified = run.verify();
+        prop_assert!(verified.is_ok(), "{policy}: {}", verified.unwrap_err());
     }
 }
 

@@ -73,7 +73,7 @@ awk '{ lines += $1; n += $2 } END { print lines, n }' "$HINDMOST_FROM"/fold/*/su
 
 const PHASES: [(&str, u32); 3] = [("make", 7), ("fold", 4), ("total", 1)];
 
-const POLICIES: [&str; 8] = [
+const POLICIES: [&str; 10] = [
     "pace",
     "pace",
     "none",
@@ -82,6 +82,8 @@ const POLICIES: [&str; 8] = [
     "spark(quantile=0.3,multiplier=1.5)",
     "sca(max_copies=2)",
     "hadoop",
+    "window(window=1,slow=0.9)",
+    "hete_aware(slow=0.9)",
 ];
 
 /// Returns the expected results, by path in the output folder.

@@ -20,6 +20,7 @@ fn phase(tasks: u32, mean: f64, sd: f64, after: &[u32]) -> PhaseSpec {
         sd: Some(sd),
         tail: None,
         input: None,
+        memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
         finished: Vec::new(),
@@ -49,6 +50,7 @@ fn given(mut hopper: Hopper, machines: u32, jobs: &[(Vec<PhaseSpec>, f64)]) -> V
             capacity: Resources::ONE_SLOT,
             speed: 1.0,
             rack: None,
+            power: None,
         };
         happen(joined, &mut hopper, &mut cluster);
     }

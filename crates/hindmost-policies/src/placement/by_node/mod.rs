@@ -32,6 +32,8 @@ use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
 
 use self::node_kinds::NodeKinds;
 use self::serving::Serving;
@@ -134,8 +136,10 @@ pub struct ByNode {
     /// The nodes by kind. Used only if the score takes the best pair of task and node.
     node_kinds: NodeKinds,
     withheld: Withheld,
-    /// Nodes on which resources may be reserved.
-    reserved: BTreeSet<NodeId>,
+    /// The ends of reservations, with their nodes. A reservation may have ended before.
+    reserved: BTreeSet<(Time, NodeId)>,
+    /// The node on which resources are reserved for a task.
+    reserved_for: FxHashMap<TaskId, NodeId>,
     /// True if a start was refused although the copy fitted.
     refused: bool,
     /// True if some task may not run wherever it fits, because a candidate was withheld or an attempt has failed.
@@ -167,6 +171,7 @@ impl ByNode {
             node_kinds: NodeKinds::default(),
             withheld: Withheld::default(),
             reserved: BTreeSet::new(),
+            reserved_for: FxHashMap::default(),
             refused: false,
             has_exceptions: false,
             touched: BTreeSet::new(),
@@ -216,6 +221,32 @@ impl ByNode {
         self.node_kinds.changed(node);
         for sweep in &mut self.sweeps {
             sweep.grown.insert(node.0);
+        }
+    }
+
+    /// Marks the node of a reservation for a task, because the reservation has ended.
+    fn reservation_ended(&mut self, task: TaskId, cluster: &Cluster) {
+        if let Some(node) = self.reserved_for.remove(&task)
+            && cluster.node(node).is_some_and(Node::is_up)
+        {
+            self.resources_freed(node);
+        }
+    }
+
+    /// Marks the nodes of the reservations whose time has come.
+    fn reservations_expired(&mut self, cluster: &Cluster) {
+        let now = cluster.now();
+        let mut expired = false;
+        while let Some((_, node)) = self.reserved.first().copied().filter(|(until, _)| *until <= now) {
+            self.reserved.pop_first();
+            if cluster.node(node).is_some_and(Node::is_up) {
+                self.resources_freed(node);
+            }
+            expired = true;
+        }
+        if expired {
+            self.reserved_for.retain(|task, _| cluster.reservation(*task).is_some());
+            self.look_everywhere();
         }
     }
 
@@ -413,6 +444,7 @@ impl Pass for ByNode {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         match seen {
             Seen::Decision(decision @ (Decision::Start { attempt, .. } | Decision::Replace { attempt, .. })) => {
+                self.reservation_ended(attempt.task, view.cluster);
                 if self.own_starts > 0 {
                     self.own_starts -= 1;
                     return;
@@ -444,6 +476,9 @@ impl Pass for ByNode {
                         if applied.pending_again {
                             self.pending_again(attempt.task, view.cluster);
                         }
+                        if applied.won {
+                            self.reservation_ended(attempt.task, view.cluster);
+                        }
                         self.touched.insert(attempt.task.job);
                     }
                     Event::NodeJoined { node, .. } | Event::NodeReturned { node } => {
@@ -452,13 +487,7 @@ impl Pass for ByNode {
                         self.touched.extend(self.withheld.take_all());
                     }
                     Event::NodeLost { node } => self.node_lost(*node, view.cluster),
-                    Event::Woken if !self.reserved.is_empty() => {
-                        // Reservations may have ended.
-                        self.reserved.iter().for_each(|node| self.node_kinds.changed(*node));
-                        let is_reserved = |node: &Node| !node.reserved().is_none();
-                        self.reserved.retain(|node| view.cluster.node(*node).is_some_and(is_reserved));
-                        self.look_everywhere();
-                    }
+                    Event::Woken if !self.reserved.is_empty() => self.reservations_expired(view.cluster),
                     Event::NodeSpeedLearned { .. }
                     | Event::AttemptRunning { .. }
                     | Event::WatchMet { .. }
@@ -466,10 +495,14 @@ impl Pass for ByNode {
                     | Event::Round => {}
                 }
             }
-            Seen::Decision(Decision::Reserve { node, .. }) => {
-                self.reserved.insert(*node);
+            Seen::Decision(Decision::Reserve { node, until, task, .. }) => {
+                self.reserved.insert((*until, *node));
                 self.node_kinds.changed(*node);
+                if let Some(task) = task {
+                    self.reserved_for.insert(**task, *node);
+                }
             }
+            Seen::Decision(Decision::Release { task }) => self.reservation_ended(*task, view.cluster),
             Seen::Decision(_) => {}
         }
     }

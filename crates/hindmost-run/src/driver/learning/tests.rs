@@ -16,7 +16,14 @@ fn cluster() -> Cluster {
     let mut cluster = Cluster::new(Dimensions::of([&DemandByName::new()]).unwrap());
     for at in 0..2 {
         let name = format!("n{at}").into();
-        let event = Event::NodeJoined { node: NodeId(at), name, capacity: Resources::ONE_SLOT, speed: 1.0, rack: None };
+        let event = Event::NodeJoined {
+            node: NodeId(at),
+            name,
+            capacity: Resources::ONE_SLOT,
+            speed: 1.0,
+            rack: None,
+            power: None,
+        };
         cluster.apply_event(Time::ZERO, &event).unwrap();
     }
     let phase = PhaseSpec {
@@ -28,6 +35,7 @@ fn cluster() -> Cluster {
         sd: None,
         tail: None,
         input: None,
+        memory_accesses: 0.0,
         assumed: true,
         never_copied: false,
         finished: Vec::new(),

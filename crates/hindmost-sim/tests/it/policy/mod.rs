@@ -11,6 +11,7 @@ mod fewest_remaining;
 mod fifo;
 mod graphene;
 mod hadoop;
+mod hete_aware;
 mod hopper;
 mod late;
 mod mantri;
@@ -25,6 +26,7 @@ mod spark;
 mod srpt;
 mod svf;
 mod tetris;
+mod window;
 
 use std::path::Path;
 

@@ -34,7 +34,13 @@
 //! assert_eq!(model.marginal_watts(&Load::of_cores(2.0), &task), 0.0);
 //! ```
 
+mod machines;
+mod spec;
+
 use std::ops::{Add, Sub};
+
+pub use machines::{MACHINES, Machine};
+pub use spec::{OwnPower, PowerSpec};
 
 use hindmost_math::plain::Plain;
 use serde::{Deserialize, Serialize};
@@ -63,7 +69,8 @@ pub struct PowerModel {
 
 /// The static power of a node by component, watts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct StaticWatts {
     /// Idle power of the processor and of everything that no other component has, watts.
     pub cpu: f64,

@@ -158,6 +158,7 @@ mod tests {
             copies_launched: 1,
             copies_won: 0,
             met_deadline: None,
+            energy: None,
         };
         let one = Digest::of([job(3.0, 1.0, 10), job(5.0, 2.0, 30)].iter());
         assert_eq!((one.flowtime, one.small_flowtime, one.resource, one.copies), (3.0, 2.0, 1.5, 0.05));

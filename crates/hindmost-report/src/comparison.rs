@@ -323,6 +323,7 @@ mod tests {
             copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
             versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None, bootstrap_ci95: None },
             energy_joules: None,
+            energy: None,
             pocd: None,
             events: 1,
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::policy::Policy;
+use hindmost_core::power::PowerModel;
 use hindmost_core::random::Purpose;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
@@ -53,6 +54,8 @@ pub struct NodeKind {
     pub speed: Parameter,
     /// The racks of the nodes.
     pub racks: Racks,
+    /// Power model of each node; `None` if it is unknown.
+    pub power: Option<Arc<PowerModel>>,
 }
 
 /// The racks of nodes of one kind.
@@ -120,7 +123,8 @@ impl Experiment {
             let speed = Parameter::Number(1.0);
             let racks = Racks::of(None, scenario.cluster.racks);
             let (name, capacity) = ("machine".to_owned(), Resources::ONE_SLOT);
-            nodes.push(NodeKind { count, name, numbered: true, capacity, speed, racks });
+            let power = scenario.cluster.machine_power().map_err(wrong)?.map(Arc::new);
+            nodes.push(NodeKind { count, name, numbered: true, capacity, speed, racks, power });
         }
         for class in &scenario.cluster.nodes {
             let capacity = class.capacity().map_err(wrong)?;
@@ -131,6 +135,7 @@ impl Experiment {
                 capacity: dimensions.amounts(&capacity).map_err(|error| wrong(error.to_string()))?,
                 speed: class.speed.clone(),
                 racks: Racks::of(class.rack.as_deref(), class.racks),
+                power: class.power().map_err(wrong)?.map(Arc::new),
             });
         }
         let jobs = match &scenario.workload.file {
@@ -171,6 +176,11 @@ impl Experiment {
         })
     }
 
+    /// Returns whether results have energies: whether all nodes have power models.
+    pub fn has_power(&self) -> bool {
+        !self.nodes.is_empty() && self.nodes.iter().all(|kind| kind.power.is_some())
+    }
+
     /// Returns the progress model: what policies know of running attempts.
     pub fn knowledge(&self) -> Knowledge {
         self.setup.knowledge
@@ -203,8 +213,8 @@ impl Experiment {
                     return Err(SimulationError::Workload(format!("a node's speed is {speed}, but must be above 0")));
                 }
                 let name = if kind.numbered { format!("{}-{number}", kind.name) } else { kind.name.clone() };
-                let (capacity, rack) = (kind.capacity, kind.racks.rack(at));
-                setup.nodes.push(NodeSetup { name, capacity, speed, rack });
+                let (capacity, rack, power) = (kind.capacity, kind.racks.rack(at), kind.power.clone());
+                setup.nodes.push(NodeSetup { name, capacity, speed, rack, power });
             }
         }
         Ok(setup)

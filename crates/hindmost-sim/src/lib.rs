@@ -29,6 +29,7 @@ mod agenda;
 pub mod cautions;
 pub mod compare;
 pub mod driver;
+pub mod energy;
 pub mod exact;
 pub mod experiment;
 mod generate;

@@ -60,6 +60,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
             bootstrap_ci95: Some([factor * 0.92, factor * 1.12]),
         },
         energy_joules: None,
+        energy: None,
         pocd: Some(0.75),
         events: 1000,
     }

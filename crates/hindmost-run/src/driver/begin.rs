@@ -152,7 +152,14 @@ impl Driver<'_> {
         for (at, node) in nodes.iter().enumerate() {
             let capacity = self.header.dimensions.amounts(&node.capacity)?;
             let name = node.name.as_str().into();
-            self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0, rack: None, power: None })?;
+            self.happen(&Event::NodeJoined {
+                node: NodeId(at as u32),
+                name,
+                capacity,
+                speed: 1.0,
+                rack: None,
+                power: None,
+            })?;
         }
         self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
         self.recall_failures(earlier_failures);

@@ -6,6 +6,7 @@
 //! released within a slot stay free until its end, because attempts start only at the end.
 
 mod attempts;
+mod energy;
 pub(crate) mod error;
 mod measure;
 pub(crate) mod outages;
@@ -30,6 +31,7 @@ pub use outages::Outage;
 pub use setup::{NodeSetup, RunResult, Setup};
 
 use crate::agenda::{Agenda, Due, MOST_PHASES};
+use crate::energy::Meter;
 use crate::network::{Reading, check_replicas};
 use crate::output::{Outcome, Output};
 use crate::truth::{Model, Truth};
@@ -102,6 +104,8 @@ struct Driver<'a> {
     /// Share of the cluster that an attempt holds in each dimension, if all machines have one slot.
     slot_shares: [f64; MAX_DIMENSIONS],
     busy: BusyTime,
+    /// Measures energy; `None` without power models.
+    meter: Option<Meter>,
     result: RunResult,
     /// When the last job finished.
     last_finish: Time,
@@ -154,6 +158,7 @@ pub fn simulate(
         one_slot: setup.dimensions.is_one_slot(),
         slot_shares,
         busy: BusyTime::until(setup.horizon.unwrap_or(Time::NEVER)),
+        meter: Meter::of(setup),
         result: RunResult::default(),
         last_finish: Time::ZERO,
         last_end: Time::ZERO,
@@ -179,7 +184,7 @@ impl Driver<'_> {
                 capacity: node.capacity,
                 speed: node.speed,
                 rack: node.rack.clone(),
-                power: None,
+                power: node.power.clone(),
             };
             self.step(Time::ZERO, &event)?;
         }
@@ -344,6 +349,7 @@ impl Driver<'_> {
             }
             Due::Lose(node) => self.lose(node, at)?,
             Due::Return(node) => {
+                self.node_is_up(node, at, true);
                 self.step(at, &Event::NodeReturned { node })?;
             }
             Due::Wake => {

@@ -5,6 +5,7 @@ use hindmost_core::record::Event;
 use hindmost_core::session::Stepped;
 use hindmost_core::time::Time;
 
+use super::energy::Straggles;
 use super::{Driver, SimulationError};
 use crate::agenda::{Agenda, Due};
 use crate::output::{AttemptResult, Outcome};
@@ -60,15 +61,18 @@ impl Driver<'_> {
         let node_name = self.setup.nodes[node.0 as usize].name.as_str();
         let Stepped { retired, .. } = self.step(at, &Event::NodeLost { node })?;
         self.result.lost_attempts += lost.len() as u64;
+        let outcome = Outcome::NodeLost;
         for ((attempt, start, is_relaunch), (shares, spec)) in lost.into_iter().zip(described) {
             self.reading.ended(attempt, false);
             self.busy.add(&shares, start, at);
+            let energy = self.energy_of(attempt, (node, at), outcome, Straggles::default());
             if let Some(job) = spec.as_deref() {
-                let outcome = Outcome::NodeLost;
-                let result = AttemptResult { attempt, job, node, node_name, start, end: at, outcome, is_relaunch };
+                let end = at;
+                let result = AttemptResult { attempt, job, node, node_name, start, end, outcome, is_relaunch, energy };
                 self.recorder.output.attempt(&result)?;
             }
         }
+        self.node_is_up(node, at, false);
         retired.into_iter().try_for_each(|job| self.leave(&job, at))
     }
 }

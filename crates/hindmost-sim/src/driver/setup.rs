@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::power::PowerModel;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::QueueSpec;
 
 use super::outages::Outage;
+use crate::energy::RunEnergy;
 use crate::network::Network;
 
 /// A node of the simulated cluster.
@@ -21,6 +23,8 @@ pub struct NodeSetup {
     pub speed: f64,
     /// The node's rack; all nodes with `None` are in the same rack.
     pub rack: Option<Arc<str>>,
+    /// The node's power model; `None` if its power is unknown.
+    pub power: Option<Arc<PowerModel>>,
 }
 
 /// The settings of a run, without its jobs and its policy.
@@ -96,4 +100,6 @@ pub struct RunResult {
     pub met_deadlines: u64,
     /// Number of events, not counting rounds.
     pub events: u64,
+    /// The energy of the run; `None` unless all nodes have power models.
+    pub energy: Option<RunEnergy>,
 }

@@ -92,7 +92,12 @@ fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
     }
     Ok(Recorded {
         dimensions: trace.header.dimensions.clone(),
-        nodes: with_unique_names(trace.nodes.iter().map(|found| node(&found.name, found.capacity, found.speed))),
+        nodes: with_unique_names(
+            trace
+                .nodes
+                .iter()
+                .map(|found| NodeKind { power: found.power.clone(), ..node(&found.name, found.capacity, found.speed) }),
+        ),
         jobs: Arc::new(trace.jobs),
         about_durations: journal::COPIES_NOTE,
         notes,
@@ -160,6 +165,7 @@ fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
         capacity,
         speed: Parameter::Number(speed),
         racks: Racks::None,
+        power: None,
     }
 }
 

@@ -17,7 +17,14 @@ fn cluster() -> Cluster {
     let mut cluster = Cluster::new(Dimensions::of([&DemandByName::new()]).unwrap());
     for at in 0..2 {
         let name = format!("n{at}").into();
-        let event = Event::NodeJoined { node: NodeId(at), name, capacity: Resources::ONE_SLOT, speed: 1.0, rack: None, power: None };
+        let event = Event::NodeJoined {
+            node: NodeId(at),
+            name,
+            capacity: Resources::ONE_SLOT,
+            speed: 1.0,
+            rack: None,
+            power: None,
+        };
         cluster.apply_event(Time::ZERO, &event).unwrap();
     }
     let phase = PhaseSpec {

@@ -98,3 +98,26 @@ pub struct NodesEnergy {
     /// Energy of all these nodes, joules, summed over seeds.
     pub joules: f64,
 }
+
+/// Where the energy of a live run comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum EnergySource {
+    /// The energy counters of the machine's processors.
+    Measured,
+    /// The power models of the nodes.
+    Estimated,
+}
+
+/// The energy of a live run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LiveEnergy {
+    /// The energy, joules.
+    pub joules: f64,
+    /// Whether the energy was measured or estimated.
+    pub source: EnergySource,
+    /// What was measured, or why the energy is only an estimate.
+    pub about: String,
+}

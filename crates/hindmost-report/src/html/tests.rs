@@ -22,6 +22,7 @@ use super::*;
 use crate::figures::HOSTILE;
 use crate::markup::{Element, check};
 
+mod energies;
 mod intervals;
 mod sweeps;
 

@@ -3,6 +3,7 @@
 
 mod audit;
 mod closed_forms;
+mod energy;
 mod exact;
 mod experiments;
 mod kinds;

@@ -13,6 +13,7 @@ mod locality;
 mod losses;
 mod outages;
 mod policy;
+mod power_keys;
 mod properties;
 mod queues;
 mod reference;

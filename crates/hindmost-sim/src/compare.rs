@@ -45,7 +45,9 @@ fn energy(experiment: &Experiment, seeds: &[RunResult]) -> Option<Energy> {
     let finished = |run: &&RunEnergy| run.jobs.iter().copied().filter(|joules| joules.is_finite()).collect();
     let jobs: Vec<Vec<f64>> = runs.iter().map(finished).collect();
     let mut parts = EnergyParts::default();
-    runs.iter().for_each(|run| parts += run.parts);
+    for run in &runs {
+        parts += run.parts;
+    }
     let mut first = 0;
     let nodes = experiment.nodes.iter().map(|kind| {
         let places = first..first + kind.count as usize;

@@ -21,7 +21,7 @@ impl Driver<'_> {
         self.reading.begin(self.session.cluster(), attempt);
         let Some((finish, _)) = self.timing(attempt)? else { return Ok(()) };
         self.agenda.push(finish, Due::Finish(attempt));
-        self.measure_energy(attempt);
+        self.energy_begins(attempt);
         self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
     }
 
@@ -51,7 +51,7 @@ impl Driver<'_> {
     }
 
     /// Returns how long an attempt would take on its node if it had the mean duration of its phase.
-    pub(super) fn mean_time(&self, id: AttemptId) -> Time {
+    fn mean_time(&self, id: AttemptId) -> Time {
         let Some((attempt, phase)) = self.session.cluster().attempt(id).zip(self.session.cluster().phase(id.task))
         else {
             return Time::ZERO;
@@ -108,7 +108,7 @@ impl Driver<'_> {
         // These are computed before the step, because the step may remove the job.
         let (shares, spec) = (self.shares_of(id), self.output_spec(id));
         let is_relaunch = self.session.cluster().attempt(id).is_some_and(Attempt::is_relaunch);
-        let straggles = self.straggles(id, at);
+        let ended = self.energy_ends(id, at);
         let Stepped { applied, retired } = self.step(at, event)?;
         self.reading.ended(id, matches!(event, Event::AttemptFinished { .. }));
         if applied.won && self.reading.looks_for_seconds() {
@@ -122,7 +122,7 @@ impl Driver<'_> {
         if let Some((node, start)) = applied.released {
             self.busy.add(&shares, start, at);
             let outcome = if applied.won { Outcome::Won } else { unless_won };
-            let energy = self.energy_of(id, (node, at), outcome, straggles);
+            let energy = self.energy_of(ended, outcome);
             if let Some(job) = spec.as_deref() {
                 let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
                 let (attempt, end) = (id, at);

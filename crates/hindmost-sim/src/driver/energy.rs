@@ -4,55 +4,40 @@ use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
 
 use super::Driver;
-use crate::energy::{Ended, is_slow};
+use crate::energy::Ended;
 use crate::output::Outcome;
 
-/// Whether an attempt is a straggler by its own time or mark.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Straggles {
-    is_straggler: bool,
-    is_marked: bool,
+/// Returns whether the workload marks an attempt as a straggler (`true`) or as a normal task (`false`). `None` if it has
+/// no such marks, so that the attempt's time decides.
+fn mark(_driver: &Driver<'_>, _id: AttemptId) -> Option<bool> {
+    None
 }
 
 impl Driver<'_> {
-    /// Returns whether the workload marks an attempt as a straggler (`true`) or as a normal task (`false`). `None` if
-    /// it has no such marks, so that the attempt's time decides.
-    fn marked(&self, _id: AttemptId) -> Option<bool> {
-        None
-    }
-
     /// Begins to measure the energy of an attempt that holds its resources.
-    pub(super) fn measure_energy(&mut self, id: AttemptId) {
+    pub(super) fn energy_begins(&mut self, id: AttemptId) {
         if let Some(meter) = &mut self.meter {
-            meter.begin(self.session.cluster(), id, self.reading.longer(id));
+            meter.begin(self.session.cluster(), id);
         }
     }
 
-    /// Returns whether an attempt that ends is a straggler. Must be called before the step that ends the attempt,
-    /// because the step may remove its job.
-    pub(super) fn straggles(&self, id: AttemptId, at: Time) -> Straggles {
-        if self.meter.is_none() {
-            return Straggles::default();
-        }
-        if let Some(is_straggler) = self.marked(id) {
-            return Straggles { is_straggler, is_marked: true };
-        }
-        let attempt = self.session.cluster().attempt(id);
-        let slow = |attempt| is_slow(attempt, at, self.mean_time(id), self.reading.longer(id));
-        Straggles { is_straggler: attempt.is_some_and(slow), is_marked: false }
+    /// Ends the measurement of an attempt. Must be called before the step that ends it, because the step may remove its
+    /// job. Returns its energy; `None` without power models, or if the attempt never had resources.
+    pub(super) fn energy_ends(&mut self, id: AttemptId, at: Time) -> Option<Ended> {
+        self.meter.as_ref()?;
+        let mark = mark(self, id);
+        let times = (at, self.reading.longer(id));
+        self.meter.as_mut()?.end(self.session.cluster(), id, times, mark)
     }
 
-    /// Ends the measurement of an attempt that has released its resources. Returns its energy, joules; `None` without
-    /// power models.
-    pub(super) fn energy_of(
-        &mut self,
-        id: AttemptId,
-        (node, at): (NodeId, Time),
-        outcome: Outcome,
-        straggles: Straggles,
-    ) -> Option<f64> {
-        let Straggles { is_straggler, is_marked } = straggles;
-        self.meter.as_mut().map(|meter| meter.end(id, node, at, Ended { outcome, is_straggler, is_marked }))
+    /// Adds the energy of an ended attempt to what it was used for, and returns it in joules; `None` without power
+    /// models.
+    pub(super) fn energy_of(&mut self, ended: Option<Ended>, outcome: Outcome) -> Option<f64> {
+        let meter = self.meter.as_mut()?;
+        if let Some(ended) = ended {
+            meter.add(ended, outcome);
+        }
+        Some(ended.map_or(0.0, |ended| ended.joules))
     }
 
     /// Notes that a node was lost or has returned.

@@ -9,7 +9,6 @@ use hindmost_core::resources::MAX_DIMENSIONS;
 use hindmost_core::time::Time;
 use hindmost_core::workload::JobSpec;
 
-use super::energy::Straggles;
 use super::{Driver, RunResult, SimulationError};
 use crate::output::{AttemptResult, Outcome};
 
@@ -69,7 +68,8 @@ impl Driver<'_> {
         for (attempt, node, start, is_relaunch) in running {
             self.busy.add(&self.shares_of(attempt), start, end);
             let outcome = Outcome::Unfinished;
-            let energy = self.energy_of(attempt, (node, end), outcome, Straggles::default());
+            let ended = self.energy_ends(attempt, end);
+            let energy = self.energy_of(ended, outcome);
             if let Some(job) = self.output_spec(attempt) {
                 let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
                 self.recorder.output.attempt(&AttemptResult {

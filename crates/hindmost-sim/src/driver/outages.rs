@@ -5,7 +5,6 @@ use hindmost_core::record::Event;
 use hindmost_core::session::Stepped;
 use hindmost_core::time::Time;
 
-use super::energy::Straggles;
 use super::{Driver, SimulationError};
 use crate::agenda::{Agenda, Due};
 use crate::output::{AttemptResult, Outcome};
@@ -57,15 +56,18 @@ impl Driver<'_> {
         let mut lost: Vec<_> = running.map(|attempt| (attempt.id(), attempt.since(), attempt.is_relaunch())).collect();
         lost.sort_unstable();
         // Read before the step, because a job may not exist after it.
-        let described: Vec<_> = lost.iter().map(|(id, ..)| (self.shares_of(*id), self.output_spec(*id))).collect();
+        let mut described = Vec::with_capacity(lost.len());
+        for (id, ..) in &lost {
+            described.push((self.shares_of(*id), self.output_spec(*id), self.energy_ends(*id, at)));
+        }
         let node_name = self.setup.nodes[node.0 as usize].name.as_str();
         let Stepped { retired, .. } = self.step(at, &Event::NodeLost { node })?;
         self.result.lost_attempts += lost.len() as u64;
         let outcome = Outcome::NodeLost;
-        for ((attempt, start, is_relaunch), (shares, spec)) in lost.into_iter().zip(described) {
+        for ((attempt, start, is_relaunch), (shares, spec, ended)) in lost.into_iter().zip(described) {
             self.reading.ended(attempt, false);
             self.busy.add(&shares, start, at);
-            let energy = self.energy_of(attempt, (node, at), outcome, Straggles::default());
+            let energy = self.energy_of(ended, outcome);
             if let Some(job) = spec.as_deref() {
                 let end = at;
                 let result = AttemptResult { attempt, job, node, node_name, start, end, outcome, is_relaunch, energy };

@@ -1,12 +1,15 @@
 //! The energy of a run: what its nodes, attempts and jobs used, and for what.
 //!
 //! The power of a node is constant between the times at which attempts on it begin or end, so that its energy is a sum
-//! of power × time ([`node::NodeMeter`]). The energy of an attempt is the power of its node with it minus the power
-//! without it, added up in the same way (Zhou, Phan, Ibrahim & He 2018, section 5.2.2; `hindmost_core::power` has the
-//! model). An attempt uses power from the time at which it receives its resources until it releases them. A lost node
-//! uses none.
+//! of power × time. The energy of an attempt is the power of its node with it minus the power without it, added up in
+//! the same way (Zhou, Phan, Ibrahim & He 2018, section 5.2.2; `hindmost_core::power` has the model). An attempt uses
+//! power from the time at which it receives its resources until it releases them. A lost node uses none.
 //!
 //! Energy is measured from time 0 until the last attempt ends, or to the horizon if the run stops there.
+//!
+//! On most nodes the power of an attempt does not depend on what else runs: they have a fixed power per core and never
+//! more busy cores than cores, or they run one attempt at a time. The energy of an attempt is then computed when it
+//! ends. All other nodes need a [`shared::Shared`], which follows the busy cores.
 //!
 //! The paper sorts the energy of attempts into five groups, but does not say which originals are stragglers after the
 //! fact. Here, a mark of the workload decides, if it has one for the attempt. Otherwise an original is a straggler if
@@ -17,22 +20,29 @@
 //!
 //! Clones that start together with the original do not make it a straggler.
 
-mod node;
+mod profile;
+mod shared;
 
 use hindmost_core::cluster::{Attempt, Cluster};
+use hindmost_core::estimator::Pace;
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
 use hindmost_core::metrics::EnergyParts;
-use hindmost_core::power::busy_cores;
+use hindmost_core::resources::CPUS;
 use hindmost_core::time::Time;
+use rustc_hash::FxHashSet;
 
 use crate::driver::Setup;
 use crate::output::Outcome;
 
-use node::{NodeMeter, Running};
+use profile::Profile;
+use shared::Shared;
 
 /// An original is a straggler if it takes longer than this multiple of the mean time. The paper gives no multiple for
 /// stragglers; its introduction calls the time of a copy "very bad" from the same multiple of the mean on.
 pub const SLOW: f64 = 1.5;
+
+/// Busy cores of a copy in thousandths, if the cluster has no cpus.
+const ONE_CORE: u64 = 1000;
 
 /// The energy of a run, joules.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,81 +55,157 @@ pub struct RunEnergy {
     pub nodes: Vec<f64>,
 }
 
-/// How an attempt ended, as far as its energy depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The energy of an attempt that ends.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
-    pub(crate) outcome: Outcome,
-    /// Whether its time or the mark of the workload makes it a straggler, if it is an original.
-    pub(crate) is_straggler: bool,
-    /// True if the workload has marked the attempt, so that copies of its task do not matter.
-    pub(crate) is_marked: bool,
+    /// The energy, joules.
+    pub(crate) joules: f64,
+    is_original: bool,
+    /// Whether it is a straggler. `None` if it is one only if another attempt replaces it.
+    is_straggler: Option<bool>,
+}
+
+/// A node, as far as the meter follows it.
+struct Node {
+    /// Index of its profile.
+    profile: u32,
+    is_up: bool,
+    /// Time since which it is up.
+    since: Time,
+    /// Time for which it was up before.
+    up_time: Time,
+    /// Energy of the attempts that have ended, joules: of the processor, and of memory and network.
+    cpu: f64,
+    linear: f64,
+    /// Follows the busy cores, if the power of an attempt depends on them.
+    shared: Option<Box<Shared>>,
 }
 
 /// Measures the energy of a run.
 pub(crate) struct Meter {
-    nodes: Vec<NodeMeter>,
+    profiles: Vec<Profile>,
+    nodes: Vec<Node>,
+    /// Place of the cpus among the dimensions.
+    cpus: Option<usize>,
     /// Energy of the ended attempts of each job.
     jobs: Vec<f64>,
     parts: EnergyParts,
+    /// Running originals for which a copy was started later.
+    with_backup: FxHashSet<AttemptId>,
     /// The last time at which the power of a node changed.
     latest: Time,
+    /// Whether some node needs to know when attempts begin.
+    is_shared: bool,
 }
 
 impl Meter {
     /// Returns the meter of a run; `None` unless all nodes have power models.
     pub(crate) fn of(setup: &Setup) -> Option<Meter> {
-        let models: Option<Vec<_>> = setup.nodes.iter().map(|node| node.power.clone()).collect();
-        let nodes: Vec<NodeMeter> = models?.into_iter().map(NodeMeter::new).collect();
-        let (jobs, parts) = (Vec::new(), EnergyParts::default());
-        (!nodes.is_empty()).then_some(Meter { nodes, jobs, parts, latest: Time::ZERO })
+        let cpus = setup.dimensions.names().iter().position(|name| **name == *CPUS);
+        let (mut profiles, mut nodes): (Vec<Profile>, Vec<Node>) = (Vec::new(), Vec::new());
+        for node in &setup.nodes {
+            let model = node.power.as_ref()?;
+            let profile = profiles.iter().position(|known| known.is_of(model)).unwrap_or_else(|| {
+                profiles.push(Profile::new(model.clone()));
+                profiles.len() - 1
+            });
+            // Without cpus, a machine has one slot and runs one attempt at a time.
+            let most = cpus.map_or(ONE_CORE, |at| node.capacity.0[at]);
+            let depends = cpus.is_some() && !profiles[profile].is_fixed_up_to(most);
+            nodes.push(Node {
+                profile: profile as u32,
+                is_up: true,
+                since: Time::ZERO,
+                up_time: Time::ZERO,
+                cpu: 0.0,
+                linear: 0.0,
+                shared: depends.then(Box::default),
+            });
+        }
+        let is_shared = nodes.iter().any(|node| node.shared.is_some());
+        let (jobs, parts, with_backup) = (Vec::new(), EnergyParts::default(), FxHashSet::default());
+        let latest = Time::ZERO;
+        (!nodes.is_empty()).then_some(Meter { profiles, nodes, cpus, jobs, parts, with_backup, latest, is_shared })
     }
 
-    /// Adds an attempt that has received its resources. `reading` is the time for which it reads its input.
-    pub(crate) fn begin(&mut self, cluster: &Cluster, id: AttemptId, reading: Time) {
-        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
-        let Some(node) = self.nodes.get_mut(attempt.node().0 as usize) else { return };
-        let now = cluster.now();
-        self.latest = self.latest.max(now);
-        let is_original = id.copy == 0 || attempt.is_relaunch();
-        let spec = cluster.job(id.task.job).and_then(|job| job.spec().phases.get(id.task.phase as usize));
-        let model = node.model();
-        let memory_watts = spec.map_or(0.0, |spec| spec.memory_accesses) * model.joules_per_access;
-        let transfer = if model.joules_per_byte > 0.0 {
-            cluster.transferred_bytes(id.task, attempt.node()) as f64 * model.joules_per_byte
-        } else {
-            0.0
-        };
-        let cores = (busy_cores(cluster.dimensions(), phase.demand()) * 1000.0) as u64;
-        let since = attempt.since();
-        node.begin(
-            now,
-            Running { id, since, reading, cores, memory_watts, transfer, is_original, has_backup: false, before: 0.0 },
-        );
-        if is_original {
+    /// Notes that an attempt has received its resources.
+    pub(crate) fn begin(&mut self, cluster: &Cluster, id: AttemptId) {
+        if !self.is_shared && id.copy == 0 {
             return;
         }
-        for other in cluster.copies(id.task).filter(|other| other.id() != id && other.since() < now) {
-            if let Some(node) = self.nodes.get_mut(other.node().0 as usize) {
-                node.has_backup(other.id());
-            }
+        let Some(attempt) = cluster.attempt(id) else { return };
+        let now = cluster.now();
+        if let Some(Node { profile, shared: Some(shared), .. }) = self.nodes.get_mut(attempt.node().0 as usize)
+            && let Some(phase) = cluster.phase(id.task)
+        {
+            let cores = self.cpus.map_or(ONE_CORE, |at| phase.demand().0[at]);
+            shared.begin(&self.profiles[*profile as usize], id, cores, now);
+        }
+        if id.copy > 0 && !attempt.is_relaunch() {
+            let older = cluster.copies(id.task).filter(|other| other.id() != id && other.since() < now);
+            let originals = older.filter(|other| other.id().copy == 0 || other.is_relaunch());
+            self.with_backup.extend(originals.map(Attempt::id));
         }
     }
 
-    /// Removes an attempt that has released its resources, and returns its energy. 0 if it never had any resources.
-    pub(crate) fn end(&mut self, id: AttemptId, node: NodeId, at: Time, ended: Ended) -> f64 {
-        let Some((running, joules)) = self.nodes.get_mut(node.0 as usize).and_then(|node| node.end(id, at)) else {
-            return 0.0;
-        };
+    /// Ends the measurement of an attempt that releases its resources at `at`. Must be called before the step in which
+    /// it ends, because the step may remove its job. `reading` is the time for which it reads its input. `mark` is true
+    /// or false if the workload marks it as a straggler or as a normal task. Returns its energy; `None` for a
+    /// replacement that waits for resources.
+    pub(crate) fn end(
+        &mut self,
+        cluster: &Cluster,
+        id: AttemptId,
+        (at, reading): (Time, Time),
+        mark: Option<bool>,
+    ) -> Option<Ended> {
+        let has_backup = !self.with_backup.is_empty() && self.with_backup.remove(&id);
+        let (attempt, phase) = (cluster.attempt(id)?, cluster.phase(id.task)?);
+        let node = self.nodes.get_mut(attempt.node().0 as usize)?;
+        if attempt.replaces().is_some() {
+            return None;
+        }
         self.latest = self.latest.max(at);
+        let profile = &self.profiles[node.profile as usize];
+        let ran = at - attempt.since();
+        let cpu = match &mut node.shared {
+            Some(shared) => shared.end(profile, id, at),
+            None => profile.watts(self.cpus.map_or(ONE_CORE, |at| phase.demand().0[at])) * ran.seconds(),
+        };
+        let mut linear = 0.0;
+        let model = profile.model();
+        if model.joules_per_access > 0.0 {
+            let spec = cluster.job(id.task.job).and_then(|job| job.spec().phases.get(id.task.phase as usize));
+            let accesses = spec.map_or(0.0, |spec| spec.memory_accesses);
+            linear += accesses * model.joules_per_access * ran.seconds();
+        }
+        if model.joules_per_byte > 0.0 {
+            // A copy that ends while it reads has received the part of its input that belongs to its time.
+            let read = if ran < reading { ran.seconds() / reading.seconds() } else { 1.0 };
+            let bytes = cluster.transferred_bytes(id.task, attempt.node()) as f64;
+            linear += bytes * read * model.joules_per_byte;
+        }
+        node.cpu += cpu;
+        node.linear += linear;
+        let joules = cpu + linear;
         let job = id.task.job.0 as usize;
         if self.jobs.len() <= job {
             self.jobs.resize(job + 1, 0.0);
         }
         self.jobs[job] += joules;
-        let has_copy = !ended.is_marked && (running.has_backup || ended.outcome == Outcome::Replaced);
-        let is_straggler = ended.is_straggler || has_copy;
+        let is_slow = || {
+            let mean = Pace::of(cluster, attempt).seconds(phase.mean());
+            (ran - reading).seconds() > SLOW * mean
+        };
+        let is_straggler = mark.or_else(|| (has_backup || is_slow()).then_some(true));
+        Some(Ended { joules, is_original: id.copy == 0 || attempt.is_relaunch(), is_straggler })
+    }
+
+    /// Adds the energy of an ended attempt to what it was used for.
+    pub(crate) fn add(&mut self, ended: Ended, outcome: Outcome) {
+        let is_straggler = ended.is_straggler.unwrap_or(outcome == Outcome::Replaced);
         let parts = &mut self.parts;
-        let part = match (ended.outcome, running.is_original, is_straggler) {
+        *match (outcome, ended.is_original, is_straggler) {
             (Outcome::NodeLost | Outcome::Unfinished, ..) => &mut parts.lost,
             (Outcome::Won, true, false) => &mut parts.normal_successful,
             (Outcome::Won, true, true) => &mut parts.stragglers_successful,
@@ -127,17 +213,14 @@ impl Meter {
             (Outcome::Lost | Outcome::Replaced, true, false) => &mut parts.normal_killed,
             (Outcome::Lost | Outcome::Replaced, true, true) => &mut parts.stragglers_killed,
             (Outcome::Lost | Outcome::Replaced, false, _) => &mut parts.copies_killed,
-        };
-        *part += joules;
-        joules
+        } += ended.joules;
     }
 
     /// Sets whether a node is in the cluster. A lost node uses no power. Its attempts must have been ended before.
     pub(crate) fn set_up(&mut self, node: NodeId, at: Time, is_up: bool) {
-        if let Some(node) = self.nodes.get_mut(node.0 as usize) {
-            node.set_up(at, is_up);
-            self.latest = self.latest.max(at);
-        }
+        let Some(node) = self.nodes.get_mut(node.0 as usize) else { return };
+        node.set_up(at, is_up);
+        self.latest = self.latest.max(at);
     }
 
     /// Returns the energy of a job's ended attempts.
@@ -155,10 +238,12 @@ impl Meter {
     pub(crate) fn finish(mut self, end: Time, is_finished: impl Iterator<Item = bool>) -> RunEnergy {
         let mut result = RunEnergy { parts: self.parts, ..RunEnergy::default() };
         for node in &mut self.nodes {
-            let used = node.finish(end);
-            result.parts.idle += used.idle;
-            result.parts.remainder += used.remainder;
-            result.nodes.push(used.total);
+            node.set_up(end, false);
+            let idle = self.profiles[node.profile as usize].idle_watts() * node.up_time.seconds();
+            let dynamic = node.shared.as_ref().map_or(node.cpu, |shared| shared.joules());
+            result.parts.idle += idle;
+            result.parts.remainder += dynamic - node.cpu;
+            result.nodes.push(idle + dynamic + node.linear);
         }
         let jobs = self.jobs.iter().copied().chain(std::iter::repeat(0.0));
         result.jobs =
@@ -167,8 +252,11 @@ impl Meter {
     }
 }
 
-/// Returns true if an original takes so long that it is a straggler. `mean` is the time that its work takes with the
-/// mean duration of its phase at its node's speed, `reading` the time for which it reads its input.
-pub(crate) fn is_slow(attempt: &Attempt, at: Time, mean: Time, reading: Time) -> bool {
-    (at - attempt.since() - reading).seconds() > SLOW * mean.seconds()
+impl Node {
+    fn set_up(&mut self, at: Time, is_up: bool) {
+        if self.is_up {
+            self.up_time += at - self.since;
+        }
+        (self.since, self.is_up) = (at, is_up);
+    }
 }

@@ -83,7 +83,10 @@ fn results_have_the_energy_of_all_seeds() {
         let energy = result.energy.as_ref().unwrap();
         assert!((total - of_seeds).abs() < 1e-6 * total && (energy.parts.total() - total).abs() < 1e-9 * total);
         assert!((energy.nodes.iter().map(|nodes| nodes.joules).sum::<f64>() - total).abs() < 1e-9 * total);
-        assert_eq!(energy.nodes.iter().map(|nodes| (&*nodes.name, nodes.count)).collect::<Vec<_>>(), [("old", 2), ("own", 1)]);
+        assert_eq!(
+            energy.nodes.iter().map(|nodes| (&*nodes.name, nodes.count)).collect::<Vec<_>>(),
+            [("old", 2), ("own", 1)]
+        );
         // A job's eight tasks of 4 s on average make 10^8 accesses per second.
         assert!(energy.job.mean.is_some_and(|mean| mean > 0.0) && energy.parts.idle > 0.0);
         let json = serde_json::to_value(result).unwrap();

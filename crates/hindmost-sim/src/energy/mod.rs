@@ -23,7 +23,7 @@
 mod profile;
 mod shared;
 
-use hindmost_core::cluster::{Attempt, Cluster};
+use hindmost_core::cluster::{Attempt, Cluster, Task};
 use hindmost_core::estimator::Pace;
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
 use hindmost_core::metrics::EnergyParts;
@@ -90,7 +90,7 @@ pub(crate) struct Meter {
     /// Energy of the ended attempts of each job.
     jobs: Vec<f64>,
     parts: EnergyParts,
-    /// Running originals for which a copy was started later.
+    /// Running originals for which a copy was started later that has ended.
     with_backup: FxHashSet<AttemptId>,
     /// The last time at which the power of a node changed.
     latest: Time,
@@ -130,21 +130,13 @@ impl Meter {
 
     /// Notes that an attempt has received its resources.
     pub(crate) fn begin(&mut self, cluster: &Cluster, id: AttemptId) {
-        if !self.is_shared && id.copy == 0 {
+        if !self.is_shared {
             return;
         }
-        let Some(attempt) = cluster.attempt(id) else { return };
-        let now = cluster.now();
-        if let Some(Node { profile, shared: Some(shared), .. }) = self.nodes.get_mut(attempt.node().0 as usize)
-            && let Some(phase) = cluster.phase(id.task)
-        {
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
+        if let Some(Node { shared: Some(shared), profile, .. }) = self.nodes.get_mut(attempt.node().0 as usize) {
             let cores = self.cpus.map_or(ONE_CORE, |at| phase.demand().0[at]);
-            shared.begin(&self.profiles[*profile as usize], id, cores, now);
-        }
-        if id.copy > 0 && !attempt.is_relaunch() {
-            let older = cluster.copies(id.task).filter(|other| other.id() != id && other.since() < now);
-            let originals = older.filter(|other| other.id().copy == 0 || other.is_relaunch());
-            self.with_backup.extend(originals.map(Attempt::id));
+            shared.begin(&self.profiles[*profile as usize], id, cores, cluster.now());
         }
     }
 
@@ -159,7 +151,6 @@ impl Meter {
         (at, reading): (Time, Time),
         mark: Option<bool>,
     ) -> Option<Ended> {
-        let has_backup = !self.with_backup.is_empty() && self.with_backup.remove(&id);
         let (attempt, phase) = (cluster.attempt(id)?, cluster.phase(id.task)?);
         let node = self.nodes.get_mut(attempt.node().0 as usize)?;
         if attempt.replaces().is_some() {
@@ -193,12 +184,32 @@ impl Meter {
             self.jobs.resize(job + 1, 0.0);
         }
         self.jobs[job] += joules;
+        let is_original = id.copy == 0 || attempt.is_relaunch();
+        let has_backup = is_original && self.has_backup(cluster, attempt);
+        if !is_original {
+            self.is_backup(cluster, attempt);
+        }
         let is_slow = || {
             let mean = Pace::of(cluster, attempt).seconds(phase.mean());
             (ran - reading).seconds() > SLOW * mean
         };
         let is_straggler = mark.or_else(|| (has_backup || is_slow()).then_some(true));
-        Some(Ended { joules, is_original: id.copy == 0 || attempt.is_relaunch(), is_straggler })
+        Some(Ended { joules, is_original, is_straggler })
+    }
+
+    /// Returns whether a copy started later than an original that now ends.
+    fn has_backup(&mut self, cluster: &Cluster, original: &Attempt) -> bool {
+        let (id, since) = (original.id(), original.since());
+        let ended = !self.with_backup.is_empty() && self.with_backup.remove(&id);
+        let launched = cluster.task(id.task).map_or(0, Task::launched);
+        ended || (launched > id.copy + 1 && cluster.copies(id.task).any(|copy| copy.since() > since))
+    }
+
+    /// Notes for which running originals a copy that now ends was a backup.
+    fn is_backup(&mut self, cluster: &Cluster, backup: &Attempt) {
+        let earlier = cluster.copies(backup.id().task).filter(|other| other.since() < backup.since());
+        let originals = earlier.filter(|other| other.id().copy == 0 || other.is_relaunch());
+        self.with_backup.extend(originals.map(Attempt::id));
     }
 
     /// Adds the energy of an ended attempt to what it was used for.

@@ -4,11 +4,16 @@ use std::sync::Arc;
 
 use hindmost_core::power::{CpuPower, PowerModel};
 
+/// Largest number of whole cores for which the power is kept.
+const MOST_WHOLE: f64 = 1024.0;
+
 /// The dynamic power of the processors of nodes that share a power model.
 pub(super) struct Profile {
     model: Arc<PowerModel>,
     idle_watts: f64,
     shape: Shape,
+    /// Watts above the idle power for 0, 1, 2, … busy cores: most demands are whole cores.
+    whole: Box<[f64]>,
 }
 
 /// How dynamic power depends on busy cores.
@@ -36,7 +41,10 @@ impl Profile {
                 if is_even { Shape::Even(watts, steps / thousandths) } else { Shape::Other }
             }
         };
-        Profile { model, idle_watts, shape }
+        let mut profile = Profile { model, idle_watts, shape, whole: Box::default() };
+        let most = profile.model.cores.min(MOST_WHOLE) as u64;
+        profile.whole = (0..=most).map(|cores| profile.computed(cores * 1000)).collect();
+        profile
     }
 
     /// Returns whether this is the profile of a model, which nodes of one class share.
@@ -60,6 +68,11 @@ impl Profile {
     /// Returns the power of the processor above its idle power with this many thousandths of busy cores, watts.
     #[inline]
     pub(super) fn watts(&self, busy: u64) -> f64 {
+        let known = if busy.is_multiple_of(1000) { self.whole.get((busy / 1000) as usize) } else { None };
+        known.copied().unwrap_or_else(|| self.computed(busy))
+    }
+
+    fn computed(&self, busy: u64) -> f64 {
         match &self.shape {
             Shape::PerCore(watts, most) => watts * (busy as f64).min(*most),
             Shape::Even(watts, scale) => {

@@ -34,6 +34,8 @@ struct Running {
 pub(super) struct Shared {
     /// Up to this time the energy has been added.
     now: Time,
+    /// True if the number of busy cores has changed since the power was computed.
+    is_changed: bool,
     /// Busy cores of all attempts, in thousandths, so that their sum has no rounding error.
     busy: u64,
     /// Processor power above the idle power, watts.
@@ -52,8 +54,11 @@ impl Shared {
 
     /// Adds the energy up to a time.
     #[inline]
-    fn advance(&mut self, to: Time) {
+    fn advance(&mut self, profile: &Profile, to: Time) {
         if self.busy > 0 && to > self.now {
+            if self.is_changed {
+                self.compute(profile);
+            }
             let seconds = (to - self.now).seconds();
             self.joules += self.watts * seconds;
             for class in &mut self.classes {
@@ -63,9 +68,9 @@ impl Shared {
         self.now = to;
     }
 
-    /// Computes the power anew after the number of busy cores has changed.
-    #[inline]
-    fn changed(&mut self, profile: &Profile) {
+    /// Computes the power. Attempts often begin and end at the same time, so this waits until time passes.
+    fn compute(&mut self, profile: &Profile) {
+        self.is_changed = false;
         self.watts = profile.watts(self.busy);
         for class in &mut self.classes {
             class.watts = self.watts - profile.watts(self.busy - class.cores);
@@ -74,7 +79,7 @@ impl Shared {
 
     /// Begins an attempt that keeps this many thousandths of cores busy.
     pub(super) fn begin(&mut self, profile: &Profile, id: AttemptId, cores: u64, at: Time) {
-        self.advance(at);
+        self.advance(profile, at);
         self.busy += cores;
         let before = if let Some(class) = self.classes.iter_mut().find(|class| class.cores == cores) {
             class.count += 1;
@@ -84,13 +89,13 @@ impl Shared {
             0.0
         };
         self.running.push(Running { id, cores, before });
-        self.changed(profile);
+        self.is_changed = true;
     }
 
     /// Ends an attempt and returns its processor energy; 0 if it has not begun.
     pub(super) fn end(&mut self, profile: &Profile, id: AttemptId, at: Time) -> f64 {
         let Some(place) = self.running.iter().position(|running| running.id == id) else { return 0.0 };
-        self.advance(at);
+        self.advance(profile, at);
         let Running { cores, before, .. } = self.running.swap_remove(place);
         self.busy -= cores;
         let mut joules = 0.0;
@@ -102,7 +107,7 @@ impl Shared {
                 self.classes.swap_remove(place);
             }
         }
-        self.changed(profile);
+        self.is_changed = true;
         joules
     }
 }

@@ -23,7 +23,7 @@
 mod profile;
 mod shared;
 
-use hindmost_core::cluster::{Attempt, Cluster, Task};
+use hindmost_core::cluster::{Attempt, Cluster};
 use hindmost_core::estimator::Pace;
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
 use hindmost_core::metrics::EnergyParts;
@@ -185,7 +185,8 @@ impl Meter {
         }
         self.jobs[job] += joules;
         let is_original = id.copy == 0 || attempt.is_relaunch();
-        let has_backup = is_original && self.has_backup(cluster, attempt);
+        let has_siblings = phase.tasks().get(id.task.index as usize).is_some_and(|task| task.launched() > 1);
+        let has_backup = has_siblings && is_original && self.has_backup(cluster, attempt);
         if !is_original {
             self.is_backup(cluster, attempt);
         }
@@ -201,8 +202,7 @@ impl Meter {
     fn has_backup(&mut self, cluster: &Cluster, original: &Attempt) -> bool {
         let (id, since) = (original.id(), original.since());
         let ended = !self.with_backup.is_empty() && self.with_backup.remove(&id);
-        let launched = cluster.task(id.task).map_or(0, Task::launched);
-        ended || (launched > id.copy + 1 && cluster.copies(id.task).any(|copy| copy.since() > since))
+        ended || cluster.copies(id.task).any(|copy| copy.since() > since)
     }
 
     /// Notes for which running originals a copy that now ends was a backup.

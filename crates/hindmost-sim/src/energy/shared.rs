@@ -94,7 +94,9 @@ impl Shared {
 
     /// Ends an attempt and returns its processor energy; 0 if it has not begun.
     pub(super) fn end(&mut self, profile: &Profile, id: AttemptId, at: Time) -> f64 {
-        let Some(place) = self.running.iter().position(|running| running.id == id) else { return 0.0 };
+        // Attempts on a node often differ only in their index, so that it is compared first.
+        let is_it = |running: &Running| running.id.task.index == id.task.index && running.id == id;
+        let Some(place) = self.running.iter().position(is_it) else { return 0.0 };
         self.advance(profile, at);
         let Running { cores, before, .. } = self.running.swap_remove(place);
         self.busy -= cores;

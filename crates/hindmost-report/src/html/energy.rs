@@ -7,8 +7,11 @@ use crate::comparison::significant;
 use crate::figures::{Axis, Bar, BarChart, Unit};
 use crate::text::percent;
 
-/// The columns of the table after the total: heading and value.
-const PARTS: [(&str, fn(&EnergyParts) -> f64); 9] = [
+/// A part of the energy: its heading and its value.
+type Part = (&'static str, fn(&EnergyParts) -> f64);
+
+/// The columns of the table after the total.
+const PARTS: [Part; 9] = [
     ("idle (J)", |parts| parts.idle),
     ("normal, won (J)", |parts| parts.normal_successful),
     ("normal, killed (J)", |parts| parts.normal_killed),

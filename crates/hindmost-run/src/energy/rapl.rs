@@ -51,7 +51,7 @@ impl Packages {
         let shown = folder.display();
         let entries = fs::read_dir(folder).map_err(|error| format!("{shown} can't be read ({error})"))?;
         let mut zones: Vec<PathBuf> =
-            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_top_zone).collect();
+            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_top_zone(path)).collect();
         zones.sort_unstable();
         let mut packages = Vec::new();
         for zone in zones {
@@ -100,7 +100,7 @@ impl Packages {
 }
 
 /// Returns true for the folder of a package, such as `intel-rapl:0`.
-fn is_top_zone(path: &PathBuf) -> bool {
+fn is_top_zone(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
     let number = name.as_deref().and_then(|name| name.strip_prefix("intel-rapl:"));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))

@@ -34,7 +34,13 @@
 //! assert_eq!(model.marginal_watts(&Load::of_cores(2.0), &task), 0.0);
 //! ```
 
+mod machines;
+mod spec;
+
 use std::ops::{Add, Sub};
+
+pub use machines::{MACHINES, Machine};
+pub use spec::{OwnPower, PowerSpec};
 
 use hindmost_math::plain::Plain;
 use serde::{Deserialize, Serialize};
@@ -63,7 +69,8 @@ pub struct PowerModel {
 
 /// The static power of a node by component, watts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct StaticWatts {
     /// Idle power of the processor and of everything that no other component has, watts.
     pub cpu: f64,
@@ -200,11 +207,11 @@ fn on_curve(points: &[(f64, f64)], utilisation: f64) -> f64 {
 }
 
 fn not_negative(what: &str, value: f64) -> Result<(), String> {
-    if value.is_finite() && value >= 0.0 {
-        Ok(())
-    } else {
-        Err(format!("{what} is {}, but must be at least 0", Plain(value)))
-    }
+    if is_amount(value) { Ok(()) } else { Err(format!("{what} is {}, but must be at least 0", Plain(value))) }
+}
+
+fn is_amount(value: f64) -> bool {
+    value.is_finite() && value >= 0.0
 }
 
 fn check_curve(points: &[(f64, f64)]) -> Result<(), String> {
@@ -212,9 +219,9 @@ fn check_curve(points: &[(f64, f64)]) -> Result<(), String> {
     if points.len() < 2 || ends != (Some(0.0), Some(1.0)) {
         return Err("the curve must have its first point at utilisation 0 and its last one at 1".to_owned());
     }
-    points
-        .iter()
-        .try_for_each(|(at, watts)| not_negative(&format!("the power at utilisation {}", Plain(*at)), *watts))?;
+    if let Some((at, watts)) = points.iter().find(|(_, watts)| !is_amount(*watts)) {
+        return not_negative(&format!("the power at utilisation {}", Plain(*at)), *watts);
+    }
     for pair in points.windows(2) {
         let ((before, low), (at, high)) = (pair[0], pair[1]);
         if at.is_nan() || at <= before {

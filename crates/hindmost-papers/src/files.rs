@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 
 use hindmost_core::reproduction::{Claim, Expected, Figure, Measured};
-use hindmost_sim::records::{Format, JOB_COLUMNS, Kind, Value, job_row, write_table};
+use hindmost_sim::records::{Format, JOB_COLUMNS, Kind, Value, job_row, with, write_table};
 
 use crate::reproduce::Made;
 
@@ -50,7 +50,7 @@ pub fn write(folder: &Path, made: &Made) -> io::Result<()> {
     for format in [Format::Csv, Format::Parquet] {
         write_table(folder, "claims", format, &CLAIM_COLUMNS, |write| claims(made, write))?;
         if !made.jobs.is_empty() {
-            let columns: Vec<_> = RUN_COLUMNS.into_iter().chain(JOB_COLUMNS).collect();
+            let columns: Vec<_> = RUN_COLUMNS.iter().chain(with(false, &JOB_COLUMNS)).copied().collect();
             write_table(folder, "jobs", format, &columns, |write| jobs(made, write))?;
         }
     }
@@ -117,7 +117,8 @@ fn jobs(made: &Made, write: Write<'_>) -> io::Result<()> {
         for job in run.jobs.iter() {
             let of_run =
                 [Value::Text(&run.world), Value::Text(&run.reading), Value::Text(&run.policy), Value::Count(run.seed)];
-            let row: Vec<Value<'_>> = of_run.into_iter().chain(job_row(&job.name, &job.result)).collect();
+            let values = job_row(&job.name, &job.result);
+            let row: Vec<Value<'_>> = of_run.iter().chain(with(false, &values)).copied().collect();
             write(&row)?;
         }
     }

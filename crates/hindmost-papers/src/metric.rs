@@ -328,6 +328,7 @@ mod tests {
             copies_launched: 1,
             copies_won: 0,
             met_deadline: None,
+            energy: None,
         };
         JobRow { name: name.into(), result }
     }

@@ -24,6 +24,7 @@ const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: "copies\nwon", from_width: 110, cell: |row| grouped(row.copies.won) },
     Column { heading: WASTED, from_width: 75, cell: |row| percent(row.copies.wasted_share) },
     Column { heading: BUSY, from_width: 105, cell: |row| percent(row.utilization) },
+    Column { heading: ENERGY, from_width: 65, cell: |row| number(row.energy_joules) },
 ];
 
 // The headings of percentiles, which are left out if there is only one job.
@@ -36,6 +37,8 @@ const P50_INTERVAL: &str = "interval\nof p50";
 const P95_INTERVAL: &str = "interval\nof p95";
 const P99_INTERVAL: &str = "interval\nof p99";
 const INTERVALS: [&str; 4] = [VERSUS_INTERVAL, P50_INTERVAL, P95_INTERVAL, P99_INTERVAL];
+/// The heading of the energy, which is left out if no policy has it.
+const ENERGY: &str = "energy\n(J)";
 // The headings that footnotes explain only if the column is shown.
 const RESOURCE: &str = "resource\n(γ·s)";
 const WASTED: &str = "wasted";
@@ -137,7 +140,8 @@ fn table(rows: &[&PolicyResult], seeds: usize, width: u16, headings: &mut Headin
     let single = one_job(rows, seeds);
     let percentiles = [P50, P50_INTERVAL, P95, P95_INTERVAL, P99, P99_INTERVAL];
     let unknown = |column: &Column<PolicyResult>| {
-        INTERVALS.contains(&column.heading) && rows.iter().all(|row| (column.cell)(row) == MISSING)
+        let may_be_unknown = INTERVALS.contains(&column.heading) || column.heading == ENERGY;
+        may_be_unknown && rows.iter().all(|row| (column.cell)(row) == MISSING)
     };
     let columns = || {
         let columns = COLUMNS.iter().filter(|column| !single || !percentiles.contains(&column.heading));
@@ -196,6 +200,7 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
         ),
         (WASTED, " Wasted: share of the resource that went to attempts that did not win."),
         (BUSY, " Busy: share of the capacity in use."),
+        (ENERGY, " Energy: that of all nodes, idle power included, in the runs of all seeds together."),
     ] {
         if columns.shown.contains(&heading) {
             legend += meaning;
@@ -330,6 +335,7 @@ mod tests {
             copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
             versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None, bootstrap_ci95: None },
             energy_joules: None,
+            energy: None,
             pocd: None,
             events: 1,
         }
@@ -421,6 +427,15 @@ mod tests {
             let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains("interval of versus first") && words.contains("interval of p95"), "{narrow}");
         }
+    }
+
+    #[test]
+    fn energy_is_shown_only_if_it_is_known() {
+        let mut with = compared(vec![row("none", &[], [104, 2684]), row("pace", &[], [104, 2684])]);
+        assert!(!text(&with, 120).contains("nergy"));
+        with.results[0].energy_joules = Some(2.5e9);
+        let shown = text(&with, 120);
+        assert!(shown.contains("2.500·10⁹") && shown.contains("Energy: that of all nodes"), "{shown}");
     }
 
     #[test]

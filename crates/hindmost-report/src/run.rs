@@ -1,7 +1,8 @@
 //! Renders the result of a live run, and two runs side by side, as text for the terminal.
 
-use hindmost_core::metrics::{FailedTask, PhaseSummary, RunState, RunSummary};
+use hindmost_core::metrics::{EnergySource, FailedTask, LiveEnergy, PhaseSummary, RunState, RunSummary};
 
+use crate::comparison::significant;
 use crate::table::{Column, draw, named, narrowed, widest};
 use crate::text::{beginning, counted, duration, escaped, grouped, name, names, percent, wrapped};
 
@@ -44,7 +45,8 @@ pub fn run_table(summary: &RunSummary, width: u16) -> String {
     text += &phases(summary, width);
     text += "\n\n";
     let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned());
-    for note in std::iter::once(extra_work(summary)).chain(explanation(summary, width)).chain(unsynced) {
+    let energy = summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy)));
+    for note in std::iter::once(extra_work(summary)).chain(energy).chain(explanation(summary, width)).chain(unsynced) {
         text += &(wrapped(&note, columns, 0) + "\n");
     }
     if !summary.failed_tasks.is_empty() {
@@ -124,6 +126,15 @@ fn phases(summary: &RunSummary, width: u16) -> String {
         let phases = names(&phase_names, name_width, ELLIPSIS).into_iter().zip(&summary.phases);
         named("phase", phases.chain(total.as_ref().map(|total| (TOTAL.to_owned(), total))), columns)
     })
+}
+
+/// Returns the energy of a run and how it is known.
+pub(crate) fn in_words(energy: &LiveEnergy) -> String {
+    let how = match energy.source {
+        EnergySource::Measured => "measured with the",
+        EnergySource::Estimated => "estimated",
+    };
+    format!("{} J, {how} {}", significant(energy.joules), escaped(&energy.about))
 }
 
 fn extra_work(summary: &RunSummary) -> String {

@@ -32,11 +32,12 @@
 //! # }
 //! ```
 //!
-//! [`chaos`] injects faults, so that a user can try a policy out. [`process`] finds, stops and kills all processes that an
+//! [`energy`] measures the energy of a run, or estimates it. [`chaos`] injects faults, so that a user can try a policy out. [`process`] finds, stops and kills all processes that an
 //! attempt has started.
 
 pub mod chaos;
 pub mod driver;
+pub mod energy;
 pub mod engine;
 pub mod job_file;
 pub mod process;

@@ -1,10 +1,13 @@
 //! Combines the runs of an experiment into a comparison.
 
-use hindmost_core::metrics::{Copies, Disturbances, PolicyResult, Summary, VersusFirst};
+use hindmost_core::metrics::{
+    Copies, Disturbances, Energy, EnergyParts, NodesEnergy, PolicyResult, Summary, VersusFirst,
+};
 use hindmost_math::bootstrap::{ratio_interval, ratios};
 use hindmost_math::statistics::{mean, student_interval};
 
 use crate::driver::RunResult;
+use crate::energy::RunEnergy;
 use crate::experiment::{Experiment, Results};
 
 /// Returns one result for each policy of an experiment. `set` has the swept keys and their values, for the output.
@@ -17,7 +20,13 @@ pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String
         .map(|(policy, seeds)| {
             let first = first.map_or(seeds.as_slice(), Vec::as_slice);
             let of_policy = policy_result(policy.to_string(), seeds, versus(first, seeds), set);
-            PolicyResult { disturbances: experiment.is_disturbed().then(|| disturbances(seeds)), ..of_policy }
+            let energy = energy(experiment, seeds);
+            PolicyResult {
+                disturbances: experiment.is_disturbed().then(|| disturbances(seeds)),
+                energy_joules: energy.as_ref().map(|energy| energy.parts.total()),
+                energy,
+                ..of_policy
+            }
         })
         .collect()
 }
@@ -45,6 +54,26 @@ fn versus(first: &[RunResult], other: &[RunResult]) -> VersusFirst {
         ci95: student_interval(&ratios),
         bootstrap_ci95: ratio_interval(&seeds),
     }
+}
+
+/// Returns the energy of the runs of all seeds together; `None` unless all nodes have power models.
+fn energy(experiment: &Experiment, seeds: &[RunResult]) -> Option<Energy> {
+    let runs: Vec<&RunEnergy> = seeds.iter().map(|seed| seed.energy.as_ref()).collect::<Option<_>>()?;
+    let finished = |run: &&RunEnergy| run.jobs.iter().copied().filter(|joules| joules.is_finite()).collect();
+    let jobs: Vec<Vec<f64>> = runs.iter().map(finished).collect();
+    let mut parts = EnergyParts::default();
+    for run in &runs {
+        parts += run.parts;
+    }
+    let mut first = 0;
+    let nodes = experiment.nodes.iter().map(|kind| {
+        let places = first..first + kind.count as usize;
+        first = places.end;
+        let of_run = |run: &&RunEnergy| run.nodes.get(places.clone()).map_or(0.0, |nodes| nodes.iter().sum());
+        NodesEnergy { name: kind.name.clone(), count: kind.count, joules: runs.iter().map(of_run).sum() }
+    });
+    let nodes = nodes.collect();
+    Some(Energy { parts, job: Summary::of(&jobs.iter().map(Vec::as_slice).collect::<Vec<_>>()), nodes })
 }
 
 fn policy_result(
@@ -87,6 +116,7 @@ fn policy_result(
         disturbances: None,
         versus_first,
         energy_joules: None,
+        energy: None,
         pocd: (with_deadline > 0).then(|| met as f64 / with_deadline as f64),
         events: sum(|seed| seed.events),
     }

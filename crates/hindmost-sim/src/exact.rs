@@ -5,9 +5,10 @@
 //! {"job":"j1","arrival":0.0,"deadline":null,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.3,4.5],[9.1]]}]}
 //! ```
 //!
-//! Policies may know `mean`, `sd` (null if unknown or infinite), the optional `tail`, and the optional `input` (bytes
-//! that each task reads) and `replicas` (numbers of the nodes with the input, for each task). Lines may be in any
-//! order; jobs are numbered by arrival, then by line.
+//! Policies may know `mean`, `sd` (null if unknown or infinite), the optional `tail`, the optional `input` (bytes that
+//! each task reads) and `replicas` (numbers of the nodes with the input, for each task), and the optional
+//! `memory_accesses` (per second of a running copy). Lines may be in any order; jobs are numbered by arrival, then by
+//! line.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -76,6 +77,8 @@ struct PhaseLine {
     input: Vec<Amount>,
     #[serde(default)]
     replicas: Vec<Vec<u32>>,
+    #[serde(default)]
+    memory_accesses: f64,
 }
 
 #[derive(Deserialize)]
@@ -218,6 +221,9 @@ impl PhaseLine {
             let sd = Plain(sd);
             return Err(format!("sd is {sd}, but must be at least 0, or null if it is unknown or infinite"));
         }
+        if !(self.memory_accesses.is_finite() && self.memory_accesses >= 0.0) {
+            return Err(format!("memory_accesses is {}, but must be at least 0", Plain(self.memory_accesses)));
+        }
         let mut demand = DemandByName::new();
         for (dimension, amount) in &self.demand {
             check_shared_name(dimension)
@@ -235,7 +241,7 @@ impl PhaseLine {
             sd: self.sd,
             tail: self.tail.clone(),
             input: self.input()?,
-            memory_accesses: 0.0,
+            memory_accesses: self.memory_accesses,
             assumed: false,
             never_copied: false,
             finished: Vec::new(),

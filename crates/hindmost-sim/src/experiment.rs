@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::policy::Policy;
+use hindmost_core::power::PowerModel;
 use hindmost_core::random::Purpose;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
@@ -58,6 +59,8 @@ pub struct NodeKind {
     pub racks: Racks,
     /// What slows down or stops each of the nodes.
     pub disturbances: NodeDisturbances,
+    /// Power model of each node; `None` if it is unknown.
+    pub power: Option<Arc<PowerModel>>,
 }
 
 impl NodeKind {
@@ -156,7 +159,18 @@ impl Experiment {
             let racks = Racks::of(None, scenario.cluster.racks);
             let (name, capacity) = ("machine".to_owned(), Resources::ONE_SLOT);
             let (measured_speed, disturbances) = (None, disturbances_of(&scenario.cluster, None));
-            nodes.push(NodeKind { count, name, numbered: true, capacity, speed, measured_speed, racks, disturbances });
+            let power = scenario.cluster.machine_power().map_err(wrong)?.map(Arc::new);
+            nodes.push(NodeKind {
+                count,
+                name,
+                numbered: true,
+                capacity,
+                speed,
+                measured_speed,
+                racks,
+                disturbances,
+                power,
+            });
         }
         for class in &scenario.cluster.nodes {
             let capacity = class.capacity().map_err(wrong)?;
@@ -169,6 +183,7 @@ impl Experiment {
                 measured_speed: class.measured_speed.clone(),
                 racks: Racks::of(class.rack.as_deref(), class.racks),
                 disturbances: disturbances_of(&scenario.cluster, Some(class)),
+                power: class.power().map_err(wrong)?.map(Arc::new),
             });
         }
         let jobs = match &scenario.workload.file {
@@ -211,6 +226,11 @@ impl Experiment {
             order: scenario.order.clone(),
             setup,
         })
+    }
+
+    /// Returns whether results have energies: whether all nodes have power models.
+    pub fn has_power(&self) -> bool {
+        !self.nodes.is_empty() && self.nodes.iter().all(|kind| kind.power.is_some())
     }
 
     /// Returns the progress model: what policies know of running attempts.
@@ -263,8 +283,8 @@ impl Experiment {
                     return Err(SimulationError::Workload(format!("a node's speed is {speed}, but must be above 0")));
                 }
                 let name = if kind.numbered { format!("{}-{number}", kind.name) } else { kind.name.clone() };
-                let (capacity, rack) = (kind.capacity, kind.racks.rack(at));
-                setup.nodes.push(NodeSetup { name, capacity, speed, rack });
+                let (capacity, rack, power) = (kind.capacity, kind.racks.rack(at), kind.power.clone());
+                setup.nodes.push(NodeSetup { name, capacity, speed, rack, power });
                 if is_disturbed {
                     setup.disturbances.push(kind.disturbances.clone());
                 }

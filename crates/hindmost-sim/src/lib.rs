@@ -30,6 +30,7 @@ pub mod cautions;
 pub mod compare;
 pub mod disturbances;
 pub mod driver;
+pub mod energy;
 pub mod exact;
 pub mod experiment;
 mod generate;

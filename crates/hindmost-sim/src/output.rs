@@ -58,6 +58,8 @@ pub struct AttemptResult<'a> {
     pub outcome: Outcome,
     /// True if it started because all earlier copies of its task were lost with their nodes.
     pub is_relaunch: bool,
+    /// Its energy, joules; `None` unless all nodes have power models.
+    pub energy: Option<f64>,
 }
 
 impl AttemptResult<'_> {

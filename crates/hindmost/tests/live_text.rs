@@ -56,6 +56,7 @@ fn done() -> RunSummary {
         met_deadline: Some(true),
         synced: true,
         pauses: Vec::new(),
+        energy: None,
     }
 }
 

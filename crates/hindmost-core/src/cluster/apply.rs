@@ -143,9 +143,7 @@ impl Cluster {
         match event {
             Event::NodeJoined { node, name, capacity, speed, rack, power } => {
                 check_speed(*node, *speed)?;
-                if let Some(Err(reason)) = power.as_ref().map(|model| model.check()) {
-                    return Err(RecordError::BadPower { node: *node, reason });
-                }
+                self.check_power(*node, power.as_ref())?;
                 self.node_joined(*node, name, (*capacity, *speed), (rack.as_ref(), power.as_ref()))
             }
             Event::NodeLost { node } => self.node_lost(*node),
@@ -250,6 +248,17 @@ impl Cluster {
             }
         }
         applied
+    }
+
+    /// Checks the power model of a node that joins. Nodes of one class share a model, which is checked only once.
+    fn check_power(&self, node: NodeId, power: Option<&Arc<PowerModel>>) -> Result<(), RecordError> {
+        let last = self.nodes.last().and_then(|last| last.power.as_ref());
+        match power {
+            Some(model) if last.is_none_or(|last| !Arc::ptr_eq(last, model)) => {
+                model.check().map_err(|reason| RecordError::BadPower { node, reason })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn node_joined(

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cluster::Placement;
 use crate::estimator::Knowledge;
 
-use super::Summary;
+use super::{Energy, Summary};
 
 /// Policies compared on the same jobs.
 #[derive(Clone, Debug, Serialize)]
@@ -73,6 +73,9 @@ pub struct PolicyResult {
     pub versus_first: VersusFirst,
     /// Energy that the cluster used, joules; `None` if the scenario has no power model.
     pub energy_joules: Option<f64>,
+    /// The parts of the energy; missing if the scenario has no power model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     /// Share of the jobs with a deadline that met it; `None` if no job has a deadline.
     pub pocd: Option<f64>,
     /// Number of events that were simulated.

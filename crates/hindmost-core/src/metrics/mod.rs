@@ -2,11 +2,13 @@
 
 mod comparison;
 mod curves;
+mod energy;
 mod findings;
 mod run;
 
 pub use comparison::{Comparison, Copies, Disturbances, PolicyResult, VersusFirst};
 pub use curves::{Cdf, PolicyCurves, ShownJob};
+pub use energy::{Energy, EnergyParts, EnergySource, LiveEnergy, NodesEnergy};
 pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,
     Waiting,
@@ -47,6 +49,9 @@ pub struct JobResult {
     pub copies_won: u64,
     /// Whether the job met its deadline; `None` if it has none.
     pub met_deadline: Option<bool>,
+    /// Energy of the job's attempts, joules; `None` without power models. [`JobResult::of`] leaves it empty, because
+    /// the state does not contain it.
+    pub energy: Option<f64>,
 }
 
 impl JobResult {
@@ -75,6 +80,7 @@ impl JobResult {
             copies_launched: job.extra_copies(),
             copies_won: u64::from(job.copies_won()),
             met_deadline: job.spec().deadline.map(|deadline| job.finished() <= Some(job.arrival() + deadline)),
+            energy: None,
         })
     }
 

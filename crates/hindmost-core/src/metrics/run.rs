@@ -6,7 +6,7 @@ use crate::ids::JobId;
 use crate::time::Time;
 use crate::timeline::{AttemptEnd, Timeline, TimelineRow};
 
-use super::Copies;
+use super::{Copies, LiveEnergy};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +98,9 @@ pub struct RunSummary {
     /// Begin and end of each pause of a resumed run, seconds since the run began; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<[f64; 2]>,
+    /// Energy of the run; missing if it was not measured and the nodes have no power models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<LiveEnergy>,
 }
 
 /// Counts of the attempts of a job or phase.
@@ -198,6 +201,7 @@ impl RunSummary {
             met_deadline: job.spec.deadline.map(|deadline| job.finish.is_some_and(|at| at <= job.arrival + deadline)),
             synced: true,
             pauses: timeline.pauses.iter().map(|pause| pause.map(Time::seconds)).collect(),
+            energy: None,
         })
     }
 

@@ -3,6 +3,7 @@
 use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob, Summary};
 use serde::Serialize;
 
+use super::energy;
 use super::jobs::{JobSection, jobs, jobs_about};
 use super::keys::set_text;
 use super::{
@@ -54,6 +55,9 @@ struct PointSection {
     findings: Vec<String>,
     table: Table,
     notes: Vec<String>,
+    /// The energies; `None` without power models.
+    energy: Option<Table>,
+    energy_about: &'static str,
     pictures: Vec<Picture>,
 }
 
@@ -194,6 +198,13 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
         }
         let shown = &rows[..rows.len().min(MOST_POLICIES)];
         drawings = summaries(shown, seeds, pictures);
+        drawings.extend(energy::chart(shown).map(|chart| {
+            pictures.picture(
+                &chart.draw(),
+                "Upper bar: the energy of all nodes, idle power included. Lower bar: the energy of the attempts that \
+                 finished first. A shorter upper bar is better.",
+            )
+        }));
         // The distribution of a single job is one step.
         if curves.len() == rows.len() && !one_job(&rows, seeds) {
             drawings.extend(distributions(shown, &curves, pictures));
@@ -202,7 +213,9 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
         notes.push("This sweep has many points, so only the first and the last point have pictures.".to_owned());
     }
     let heading = if set.is_empty() { "Results".to_owned() } else { format!("Results at {}", set_text(set)) };
-    PointSection { heading, findings: findings(&rows), table: table(&rows, seeds), notes, pictures: drawings }
+    let (energy, energy_about) = (energy::table(&rows), energy::ABOUT);
+    let (findings, table) = (findings(&rows), table(&rows, seeds));
+    PointSection { heading, findings, table, notes, energy, energy_about, pictures: drawings }
 }
 
 /// Returns sentences with the main results.

@@ -7,6 +7,7 @@
 
 mod comparison;
 mod copies;
+mod energy;
 mod glossary;
 mod jobs;
 mod keys;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::copies::{AttemptList, attempt_list, copy_entries};
 use super::{Frame, Picture, Pictures, Step, Table, glossary, knowledge_text, long, name, rendered, sentence};
 use crate::figures::gantt::{Fate, GanttChart, Panel, by_node};
-use crate::run::BROKEN_NOT_COUNTED;
+use crate::run::{BROKEN_NOT_COUNTED, in_words};
 use crate::text::{counted, duration, grouped, percent};
 
 /// Largest number of copies in the table of copies.
@@ -156,6 +156,9 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
             if broken { BROKEN_NOT_COUNTED } else { "" }
         ),
     );
+    if let Some(known) = &summary.energy {
+        fact("energy", in_words(known));
+    }
     if let Some(met) = summary.met_deadline {
         fact("deadline", if met { "met" } else { "missed" }.to_owned());
     }

@@ -21,6 +21,7 @@ use crate::figures::HOSTILE;
 use crate::markup::{Element, check};
 use crate::reproduction::tests::hostile as hostile_reproduction;
 
+mod energies;
 mod intervals;
 mod reproductions;
 mod sweeps;
@@ -61,6 +62,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
             bootstrap_ci95: Some([factor * 0.92, factor * 1.12]),
         },
         energy_joules: None,
+        energy: None,
         pocd: Some(0.75),
         events: 1000,
     }

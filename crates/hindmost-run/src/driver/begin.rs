@@ -1,12 +1,13 @@
 //! Begins a run: checks its folder, policy and nodes, and builds the driver.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::NodeId;
 use hindmost_core::policy::Policy;
 use hindmost_core::record::Event;
-use hindmost_core::resources::Resources;
+use hindmost_core::resources::{CPUS, Resources};
 use hindmost_core::time::Time;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
@@ -24,6 +25,7 @@ use super::shutdown::Shutdown;
 use super::waiting::Waiting;
 use super::watches::Watches;
 use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, recheck, resume};
+use crate::energy::EnergyMeter;
 use crate::engine::Engine;
 use crate::job_file::Plan;
 use crate::store::Opened;
@@ -97,6 +99,7 @@ pub fn run_under(
     let reveal_share = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
     let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) });
     let journal = journal.inspect_err(|_| recheck::kill_earlier(&store, engine, follower))?;
+    let energy = EnergyMeter::start(options.powercap.as_deref(), held.is_some());
     let mut driver = Driver {
         plan,
         engine,
@@ -127,7 +130,7 @@ pub fn run_under(
     if let Err(error) = &result {
         driver.kill_everything(error);
     }
-    driver.outcome(result?)
+    driver.outcome(result?, energy)
 }
 
 impl Driver<'_> {
@@ -152,14 +155,10 @@ impl Driver<'_> {
         for (at, node) in nodes.iter().enumerate() {
             let capacity = self.header.dimensions.amounts(&node.capacity)?;
             let name = node.name.as_str().into();
-            self.happen(&Event::NodeJoined {
-                node: NodeId(at as u32),
-                name,
-                capacity,
-                speed: 1.0,
-                rack: None,
-                power: None,
-            })?;
+            let cores = node.capacity.get(CPUS).copied().unwrap_or(1.0);
+            let power = self.plan.power.as_ref().map(|power| power.model(cores)).transpose();
+            let power = power.map_err(|error| RunError::Input(format!("power: {error}")))?.map(Arc::new);
+            self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0, rack: None, power })?;
         }
         self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
         self.recall_failures(earlier_failures);

@@ -64,6 +64,7 @@ pub use follow::{Follower, Unfollowed};
 pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, chosen};
 pub use resume::recorded_nodes;
 
+use crate::energy::EnergyMeter;
 use crate::engine::Engine;
 use crate::job_file::Plan;
 use crate::store::{Pages, Store};
@@ -294,17 +295,22 @@ impl Driver<'_> {
     }
 
     /// Returns the summary of a run that has ended, and writes it to the run's folder.
-    fn outcome(mut self, state: RunState) -> Result<RunOutcome, RunError> {
+    fn outcome(mut self, state: RunState, energy: EnergyMeter) -> Result<RunOutcome, RunError> {
         self.follow();
         recheck::kill(&self.store.run(), self.engine, self.follower);
         self.recorder.journal.sync()?;
         let records = journal::read(&self.store)?.map(|(_, records)| records).unwrap_or_default();
+        let pauses = self.store.job().pauses.iter().map(|(begin, end)| [Time(*begin), Time(*end)]).collect();
+        // Only its pauses are used, before the real timeline takes the records.
+        let clock = Timeline { pauses, ..Timeline::default() };
+        let energy = energy.finish(&records, &self.header.dimensions, |at| clock.paused_until(at));
         let mut timeline = Timeline::of(records);
-        timeline.pauses = self.store.job().pauses.iter().map(|(begin, end)| [Time(*begin), Time(*end)]).collect();
+        timeline.pauses = clock.pauses;
         let (policy, knowledge) = (self.header.policy.clone(), self.header.knowledge.to_string());
         let mut summary = RunSummary::of(&timeline, state, self.failures.into_given_up(), policy, knowledge)
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
         summary.synced = self.store.is_synced();
+        summary.energy = energy;
         let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
         summary.flowtime -= timeline.paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The options of a run, and the checks that are possible before it begins.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
@@ -35,6 +36,9 @@ pub struct RunOptions {
     pub chaos: Chaos,
     /// Durations of winning attempts in earlier runs, in seconds, by phase name.
     pub history: BTreeMap<String, Vec<f64>>,
+    /// The folder with the machine's energy counters, usually [`POWERCAP`](crate::energy::POWERCAP). `None`: the energy
+    /// is not measured.
+    pub powercap: Option<PathBuf>,
 }
 
 impl RunOptions {

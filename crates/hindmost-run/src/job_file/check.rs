@@ -48,6 +48,7 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         }
         crate::engine::parse_nodes(Some(text)).map(drop).map_err(|error| error.to_string())
     })?;
+    let power = checked(job.power, |power| power.model(1.0).map(|_| power).map_err(|error| about("power", &error)))?;
     let deadline = checked(job.deadline, |span| time(&span).map_err(|error| about("deadline", &error)))?;
     let priority = checked(job.priority, |priority| positive("priority", priority))?.unwrap_or(1.0);
     let environment = environment(job.environment)?;
@@ -69,7 +70,17 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         let named = format!("phase {:?}", phase.get_ref().name.get_ref());
         planned.push(common.phase(phase, parents).map_err(|wrong| wrong.within(&named))?);
     }
-    Ok(Plan { name, folder: folder.to_path_buf(), policy, knowledge, nodes, deadline, priority, phases: planned })
+    Ok(Plan {
+        name,
+        folder: folder.to_path_buf(),
+        policy,
+        knowledge,
+        nodes,
+        power,
+        deadline,
+        priority,
+        phases: planned,
+    })
 }
 
 fn job_name(given: Option<Spanned<String>>, file: &Path) -> Result<String, Wrong> {

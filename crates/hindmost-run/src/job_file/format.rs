@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hindmost_core::power::PowerSpec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,6 +27,10 @@ pub(super) struct JobFile {
     /// Splits the machine into named nodes with numbers of cpus, such as "n1:2,n2:2". The option --nodes outranks it.
     #[schemars(with = "Option<String>")]
     pub nodes: Option<Spanned<String>>,
+    /// Power of each node, for estimates of energy: a machine type such as "dell_r740" or a table. Every node counts as a
+    /// machine of its own.
+    #[schemars(with = "Option<PowerSpec>")]
+    pub power: Option<Spanned<PowerSpec>>,
     /// When the job should be done, counted from its start: seconds, or a text such as "90s", "5m" or "2h".
     #[schemars(with = "Option<Span>")]
     pub deadline: Option<Spanned<Span>>,

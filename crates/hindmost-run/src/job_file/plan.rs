@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hindmost_core::power::PowerSpec;
 use hindmost_core::resources::{CPUS, MEMORY};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
@@ -21,6 +22,8 @@ pub struct Plan {
     pub knowledge: Option<String>,
     /// Nodes, such as `n1:2,n2:2`, if the job file names them.
     pub nodes: Option<String>,
+    /// Power of each node, if the job file has it.
+    pub power: Option<PowerSpec>,
     /// Time from the job's start until it should be done; `None` without a deadline.
     pub deadline: Option<Duration>,
     /// Weight among jobs, above 0.

@@ -4,6 +4,7 @@
 mod checked_engine;
 mod copies;
 mod crashes;
+mod energy;
 mod failures;
 mod fake_engine;
 mod journal_cuts;

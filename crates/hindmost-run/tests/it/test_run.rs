@@ -44,6 +44,10 @@ pub struct TestRun {
     behaviour: Behaviour,
     /// Builds a policy that is not in the catalogue; `None` for a policy of the catalogue.
     own: Option<fn() -> Policy>,
+    /// Further lines at the beginning of the job file.
+    keys: String,
+    /// The folder with the machine's energy counters.
+    powercap: Option<PathBuf>,
 }
 
 impl fmt::Debug for TestRun {
@@ -95,6 +99,8 @@ impl TestRun {
             chaos: String::new(),
             behaviour: Rc::new(|_| takes(10.0)),
             own: None,
+            keys: String::new(),
+            powercap: None,
         }
     }
 
@@ -125,6 +131,18 @@ impl TestRun {
         self
     }
 
+    /// Sets further lines at the beginning of the job file.
+    pub fn keys(mut self, keys: &str) -> TestRun {
+        keys.clone_into(&mut self.keys);
+        self
+    }
+
+    /// Sets the folder with the machine's energy counters.
+    pub fn powercap(mut self, folder: &Path) -> TestRun {
+        self.powercap = Some(folder.to_owned());
+        self
+    }
+
     pub fn knowledge(mut self, knowledge: &str) -> TestRun {
         self.knowledge = Some(knowledge.to_owned());
         self
@@ -143,7 +161,7 @@ impl TestRun {
 
     /// Returns the plan of the job, with its job file in this folder.
     pub fn plan(&self, folder: &Path) -> Plan {
-        let mut text = "name = \"test_run\"\n".to_owned();
+        let mut text = format!("name = \"test_run\"\n{}\n", self.keys);
         let mut before: Vec<String> = Vec::new();
         for (name, tasks, keys) in &self.phases {
             text += &format!(
@@ -160,6 +178,7 @@ impl TestRun {
             knowledge: self.knowledge.as_ref().map(|knowledge| knowledge.parse().unwrap()),
             chaos: self.chaos.parse().unwrap(),
             history: BTreeMap::new(),
+            powercap: self.powercap.clone(),
         }
     }
 

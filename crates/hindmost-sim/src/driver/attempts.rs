@@ -28,6 +28,7 @@ impl Driver<'_> {
         } else {
             self.agenda.push(finish, Due::Finish(attempt));
         }
+        self.energy_begins(attempt);
         self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
     }
 
@@ -155,6 +156,7 @@ impl Driver<'_> {
         {
             rates.end(node, id, at);
         }
+        let ended = self.energy_ends(id, at);
         let Stepped { applied, retired } = self.step(at, event)?;
         self.reading.ended(id, is_finish);
         if applied.won && self.reading.looks_for_seconds() {
@@ -167,10 +169,12 @@ impl Driver<'_> {
         }
         if let Some((node, start)) = applied.released {
             self.busy.add(&shares, start, at);
+            let outcome = if applied.won { Outcome::Won } else { unless_won };
+            let energy = self.energy_of(ended, outcome);
             if let Some(job) = spec.as_deref() {
-                let outcome = if applied.won { Outcome::Won } else { unless_won };
                 let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
-                let result = AttemptResult { attempt: id, job, node, node_name, start, end: at, outcome, is_relaunch };
+                let (attempt, end) = (id, at);
+                let result = AttemptResult { attempt, job, node, node_name, start, end, outcome, is_relaunch, energy };
                 self.recorder.output.attempt(&result)?;
             }
         }

@@ -104,6 +104,7 @@ impl Driver<'_> {
     /// Returns a node, unless it is lost for another reason too.
     pub(super) fn outage_ends(&mut self, node: NodeId, at: Time) -> Result<(), SimulationError> {
         if self.failures.as_mut().is_none_or(|failures| failures.comes_up(node)) {
+            self.node_is_up(node, at, true);
             self.step(at, &Event::NodeReturned { node })?;
         }
         Ok(())

@@ -32,7 +32,8 @@ impl Driver<'_> {
 
     /// Adds the measurements of a finished job to the result and the output.
     pub(super) fn measure(&mut self, job: &Job) -> Result<(), SimulationError> {
-        let Some(measured) = JobResult::of(job, self.session.cluster(), self.setup.gamma) else { return Ok(()) };
+        let Some(mut measured) = JobResult::of(job, self.session.cluster(), self.setup.gamma) else { return Ok(()) };
+        measured.energy = self.meter.as_ref().map(|meter| meter.of_job(job.id()));
         let finish = job.finished().unwrap_or(Time::ZERO);
         let result = &mut self.result;
         let index = job.id().0 as usize;
@@ -66,9 +67,11 @@ impl Driver<'_> {
         let end = self.setup.horizon.unwrap_or(now);
         for (attempt, node, start, is_relaunch) in running {
             self.busy.add(&self.shares_of(attempt), start, end);
+            let outcome = Outcome::Unfinished;
+            let ended = self.energy_ends(attempt, end);
+            let energy = self.energy_of(ended, outcome);
             if let Some(job) = self.output_spec(attempt) {
                 let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
-                let outcome = Outcome::Unfinished;
                 self.recorder.output.attempt(&AttemptResult {
                     attempt,
                     job: &job,
@@ -78,6 +81,7 @@ impl Driver<'_> {
                     end,
                     outcome,
                     is_relaunch,
+                    energy,
                 })?;
             }
         }
@@ -100,6 +104,12 @@ impl Driver<'_> {
         let result = &mut self.result;
         result.rate_changes = self.rates.as_ref().map_or(0, |rates| rates.changes);
         result.events = self.recorder.events;
+        if let Some(meter) = self.meter {
+            // A run that stops at its horizon uses energy until then, every other one until its last attempt has ended.
+            let stops = self.setup.horizon.filter(|_| !self.setup.drain);
+            let end = stops.unwrap_or(self.last_end.max(self.last_finish)).max(meter.latest());
+            result.energy = Some(meter.finish(end, result.flowtime.iter().map(|flowtime| flowtime.is_finite())));
+        }
         result.makespan = self.last_finish.seconds();
         result.utilization = self.busy.utilization(self.last_end.max(self.last_finish));
         Ok(self.result)

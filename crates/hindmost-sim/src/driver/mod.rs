@@ -10,6 +10,7 @@
 //! and schedules finishes and notices again after each change.
 
 mod attempts;
+mod energy;
 pub(crate) mod error;
 mod failures;
 mod learned_speeds;
@@ -40,6 +41,7 @@ use rates::{Notice, Rates};
 pub use setup::{NodeDisturbances, NodeSetup, RunResult, Setup};
 
 use crate::agenda::{Agenda, Due, MOST_PHASES};
+use crate::energy::Meter;
 use crate::network::{Reading, check_replicas};
 use crate::output::{Outcome, Output};
 use crate::truth::{Model, Truth};
@@ -118,6 +120,8 @@ struct Driver<'a> {
     /// Share of the cluster that an attempt holds in each dimension, if all machines have one slot.
     slot_shares: [f64; MAX_DIMENSIONS],
     busy: BusyTime,
+    /// Measures energy; `None` without power models.
+    meter: Option<Meter>,
     result: RunResult,
     /// When the last job finished.
     last_finish: Time,
@@ -176,6 +180,7 @@ pub fn simulate(
         one_slot: setup.dimensions.is_one_slot(),
         slot_shares,
         busy: BusyTime::until(setup.horizon.unwrap_or(Time::NEVER)),
+        meter: Meter::of(setup),
         result: RunResult::default(),
         last_finish: Time::ZERO,
         last_end: Time::ZERO,
@@ -201,7 +206,7 @@ impl Driver<'_> {
                 capacity: node.capacity,
                 speed: if self.setup.learns_speeds { 1.0 } else { node.speed },
                 rack: node.rack.clone(),
-                power: None,
+                power: node.power.clone(),
             };
             self.step(Time::ZERO, &event)?;
         }

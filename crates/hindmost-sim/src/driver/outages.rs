@@ -56,22 +56,28 @@ impl Driver<'_> {
         let mut lost: Vec<_> = running.map(|attempt| (attempt.id(), attempt.since(), attempt.is_relaunch())).collect();
         lost.sort_unstable();
         // Read before the step, because a job may not exist after it.
-        let described: Vec<_> = lost.iter().map(|(id, ..)| (self.shares_of(*id), self.output_spec(*id))).collect();
+        let mut described = Vec::with_capacity(lost.len());
+        for (id, ..) in &lost {
+            described.push((self.shares_of(*id), self.output_spec(*id), self.energy_ends(*id, at)));
+        }
         let node_name = self.setup.nodes[node.0 as usize].name.as_str();
         if let Some(rates) = &mut self.rates {
             rates.lose(node);
         }
         let Stepped { retired, .. } = self.step(at, &Event::NodeLost { node })?;
         self.result.lost_attempts += lost.len() as u64;
-        for ((attempt, start, is_relaunch), (shares, spec)) in lost.into_iter().zip(described) {
+        let outcome = Outcome::NodeLost;
+        for ((attempt, start, is_relaunch), (shares, spec, ended)) in lost.into_iter().zip(described) {
             self.reading.ended(attempt, false);
             self.busy.add(&shares, start, at);
+            let energy = self.energy_of(ended, outcome);
             if let Some(job) = spec.as_deref() {
-                let outcome = Outcome::NodeLost;
-                let result = AttemptResult { attempt, job, node, node_name, start, end: at, outcome, is_relaunch };
+                let end = at;
+                let result = AttemptResult { attempt, job, node, node_name, start, end, outcome, is_relaunch, energy };
                 self.recorder.output.attempt(&result)?;
             }
         }
+        self.node_is_up(node, at, false);
         retired.into_iter().try_for_each(|job| self.leave(&job, at))
     }
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::power::PowerModel;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::QueueSpec;
 
 use super::outages::Outage;
 use crate::disturbances::{Contention, Failures, Neighbours, Stragglers};
+use crate::energy::RunEnergy;
 use crate::network::Network;
 
 /// A node of the simulated cluster.
@@ -23,6 +25,8 @@ pub struct NodeSetup {
     pub speed: f64,
     /// The node's rack; all nodes with `None` are in the same rack.
     pub rack: Option<Arc<str>>,
+    /// The node's power model; `None` if its power is unknown.
+    pub power: Option<Arc<PowerModel>>,
 }
 
 /// What slows down or stops a node.
@@ -125,4 +129,6 @@ pub struct RunResult {
     pub speeds_learned: u64,
     /// Number of events, not counting rounds.
     pub events: u64,
+    /// The energy of the run; `None` unless all nodes have power models.
+    pub energy: Option<RunEnergy>,
 }

@@ -29,6 +29,8 @@ pub(super) struct Written {
     tasks: Parameter,
     duration: Parameter,
     pub(super) demand: DemandByName,
+    /// Memory accesses per second of a running copy.
+    pub(super) memory_accesses: f64,
     /// Bytes that a task reads; `None` if tasks read nothing.
     input: Option<Size>,
     /// Number of nodes with a replica of the input, in phases without parents.
@@ -51,6 +53,7 @@ impl Written {
             tasks: phase.tasks.clone(),
             duration: phase.duration.clone(),
             demand: phase.demand_by_name()?,
+            memory_accesses: phase.memory_accesses.unwrap_or(0.0),
             input: phase.input.clone(),
             replicas: phase.replicas(),
             label: format!("job {:?}, phase {:?}, ", kind.name, phase.name),
@@ -113,6 +116,7 @@ impl Kind {
                 Some(demand) => demand.by_name().map_err(|error| format!("demand.{error}"))?,
                 None => DemandByName::new(),
             },
+            memory_accesses: spec.memory_accesses.unwrap_or(0.0),
             input: None,
             replicas: 0,
             label: String::new(),

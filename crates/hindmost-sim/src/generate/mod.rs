@@ -122,7 +122,7 @@ impl Generator {
                 sd: drawn.durations.sd(),
                 tail: Some(drawn.durations.clone()),
                 input: written.input(drawn, planned, &self.racks, (self.seed, index)),
-                memory_accesses: 0.0,
+                memory_accesses: written.memory_accesses,
                 assumed: false,
                 never_copied: false,
                 finished: Vec::new(),

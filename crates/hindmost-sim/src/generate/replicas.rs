@@ -93,6 +93,7 @@ mod tests {
             capacity: Resources::ONE_SLOT,
             speed: 1.0,
             rack: rack.map(Into::into),
+            power: None,
         };
         Racks::of(&of.iter().copied().map(node).collect::<Vec<_>>())
     }

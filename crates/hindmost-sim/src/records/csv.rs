@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use super::place::PartFile;
-use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value};
+use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value, with};
 
 /// Size of the write buffer, in bytes.
 const BUFFER: usize = 1 << 16;
@@ -14,8 +14,10 @@ pub(super) struct Tables {
 }
 
 impl super::Tables for Tables {
-    fn begin(jobs: PartFile, attempts: PartFile) -> io::Result<Tables> {
-        Ok(Tables { jobs: begin(jobs, &JOB_COLUMNS)?, attempts: begin(attempts, &ATTEMPT_COLUMNS)? })
+    fn begin(jobs: PartFile, attempts: PartFile, energy: bool) -> io::Result<Tables> {
+        let (jobs, attempts) =
+            (begin(jobs, with(energy, &JOB_COLUMNS))?, begin(attempts, with(energy, &ATTEMPT_COLUMNS))?);
+        Ok(Tables { jobs, attempts })
     }
 
     fn job(&mut self, row: &[Value<'_>]) -> io::Result<()> {

@@ -81,15 +81,21 @@ pub fn safe_name(label: &str) -> String {
     name::safe(label)
 }
 
-/// Opens the record files of one run of the policy with this label.
+/// Opens the record files of one run of the policy with this label. With `energy`, the rows have the column `energy`,
+/// the energy of the job's attempts or of the attempt in joules.
 ///
 /// # Errors
 /// If the folder or a file cannot be created; the message names the path.
-pub fn open(dir: &Path, format: Format, policy: &str, seed: u64) -> io::Result<Box<dyn FinishedOutput>> {
+pub fn open(
+    dir: &Path,
+    format: Format,
+    (policy, seed): (&str, u64),
+    energy: bool,
+) -> io::Result<Box<dyn FinishedOutput>> {
     let (place, [jobs, attempts]) = Place::open(folder(dir, policy, seed), ["jobs", "attempts"], format.name())?;
     Ok(match format {
-        Format::Csv => Box::new(Records { tables: csv::Tables::begin(jobs, attempts)?, place }),
-        Format::Parquet => Box::new(Records { tables: parquet::Tables::begin(jobs, attempts)?, place }),
+        Format::Csv => Box::new(Records { tables: csv::Tables::begin(jobs, attempts, energy)?, energy, place }),
+        Format::Parquet => Box::new(Records { tables: parquet::Tables::begin(jobs, attempts, energy)?, energy, place }),
     })
 }
 
@@ -109,7 +115,7 @@ pub enum Kind {
 pub enum Value<'a> {
     /// Text.
     Text(&'a str),
-    /// Seconds, or another real number.
+    /// Seconds, or another real number, such as joules.
     Seconds(f64),
     /// A whole number that is not negative.
     Count(u64),
@@ -143,8 +149,16 @@ pub fn write_table(
     place.keep()
 }
 
+/// The last column of both tables, which they have only with power models.
+const ENERGY: (&str, Kind) = ("energy", Kind::Seconds);
+
+/// Returns the columns of a table, or the values of a row, without the last one, the energy, if there are no energies.
+pub fn with<T>(energy: bool, all: &[T]) -> &[T] {
+    &all[..all.len() - usize::from(!energy)]
+}
+
 /// Columns of the jobs, in the order of [`job_row`].
-pub const JOB_COLUMNS: [(&str, Kind); 9] = [
+pub const JOB_COLUMNS: [(&str, Kind); 10] = [
     ("job", Kind::Text),
     ("arrival", Kind::Seconds),
     ("start", Kind::Seconds),
@@ -154,10 +168,11 @@ pub const JOB_COLUMNS: [(&str, Kind); 9] = [
     ("resource", Kind::Seconds),
     ("tasks", Kind::Count),
     ("attempts", Kind::Count),
+    ENERGY,
 ];
 
 /// Columns of the attempts, in the order of [`attempt_row`].
-const ATTEMPT_COLUMNS: [(&str, Kind); 8] = [
+const ATTEMPT_COLUMNS: [(&str, Kind); 9] = [
     ("job", Kind::Text),
     ("phase", Kind::Text),
     ("task", Kind::Count),
@@ -166,10 +181,11 @@ const ATTEMPT_COLUMNS: [(&str, Kind); 8] = [
     ("start", Kind::Seconds),
     ("end", Kind::Seconds),
     ("outcome", Kind::Text),
+    ENERGY,
 ];
 
 /// Returns a job's row, in the order of [`JOB_COLUMNS`].
-pub fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 9] {
+pub fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 10] {
     [
         Value::Text(name),
         Value::Seconds(result.arrival),
@@ -180,10 +196,11 @@ pub fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 9] {
         Value::Seconds(result.resource),
         Value::Count(result.tasks),
         Value::Count(result.attempts),
+        Value::Seconds(result.energy.unwrap_or(0.0)),
     ]
 }
 
-fn attempt_row<'a>(result: &'a AttemptResult<'_>) -> [Value<'a>; 8] {
+fn attempt_row<'a>(result: &'a AttemptResult<'_>) -> [Value<'a>; 9] {
     [
         Value::Text(&result.job.name),
         Value::Text(result.phase_name()),
@@ -193,12 +210,14 @@ fn attempt_row<'a>(result: &'a AttemptResult<'_>) -> [Value<'a>; 8] {
         Value::Seconds(result.start.seconds()),
         Value::Seconds(result.end.seconds()),
         Value::Text(result.outcome.name()),
+        Value::Seconds(result.energy.unwrap_or(0.0)),
     ]
 }
 
 /// The two files of a run in one of the formats.
 trait Tables: Sized {
-    fn begin(jobs: PartFile, attempts: PartFile) -> io::Result<Self>;
+    /// Begins both files; `energy` tells whether rows have the column of energies.
+    fn begin(jobs: PartFile, attempts: PartFile, energy: bool) -> io::Result<Self>;
     fn job(&mut self, row: &[Value<'_>]) -> io::Result<()>;
     fn attempt(&mut self, row: &[Value<'_>]) -> io::Result<()>;
     /// Writes all buffered rows to the files and waits until the files are on the disk.
@@ -208,12 +227,14 @@ trait Tables: Sized {
 /// The output of a run. The order of the fields matters: files are closed before they are removed.
 struct Records<T> {
     tables: T,
+    /// Whether rows have the column of energies.
+    energy: bool,
     place: Place,
 }
 
 impl<T: Tables> Output for Records<T> {
     fn job(&mut self, name: &Arc<str>, result: &JobResult) -> io::Result<()> {
-        self.tables.job(&job_row(name, result))
+        self.tables.job(with(self.energy, &job_row(name, result)))
     }
 
     fn wants_attempts(&self) -> bool {
@@ -221,13 +242,13 @@ impl<T: Tables> Output for Records<T> {
     }
 
     fn attempt(&mut self, result: &AttemptResult<'_>) -> io::Result<()> {
-        self.tables.attempt(&attempt_row(result))
+        self.tables.attempt(with(self.energy, &attempt_row(result)))
     }
 }
 
 impl<T: Tables> FinishedOutput for Records<T> {
     fn complete(self: Box<Self>) -> io::Result<()> {
-        let Records { tables, place } = *self;
+        let Records { tables, place, .. } = *self;
         tables.finish()?;
         place.keep()
     }

@@ -14,7 +14,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
 use super::place::PartFile;
-use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value};
+use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value, with};
 
 /// Number of rows in a row group. A file has at most 32 767 groups.
 pub(super) const GROUP: usize = 1 << 16;
@@ -25,8 +25,10 @@ pub(super) struct Tables {
 }
 
 impl super::Tables for Tables {
-    fn begin(jobs: PartFile, attempts: PartFile) -> io::Result<Tables> {
-        Ok(Tables { jobs: Table::begin(jobs, &JOB_COLUMNS)?, attempts: Table::begin(attempts, &ATTEMPT_COLUMNS)? })
+    fn begin(jobs: PartFile, attempts: PartFile, energy: bool) -> io::Result<Tables> {
+        let (jobs, attempts) =
+            (Table::begin(jobs, with(energy, &JOB_COLUMNS))?, Table::begin(attempts, with(energy, &ATTEMPT_COLUMNS))?);
+        Ok(Tables { jobs, attempts })
     }
 
     fn job(&mut self, row: &[Value<'_>]) -> io::Result<()> {

@@ -119,6 +119,10 @@ impl ClusterSpec {
             };
             check_racks("cluster.racks", racks, machines)?;
         }
+        if self.power.is_some() && self.machines.is_none() {
+            return Err("cluster.power is for machines = N; give nodes their power in [[cluster.nodes]]".to_owned());
+        }
+        self.machine_power()?;
         match (self.machines, self.nodes.is_empty()) {
             (None, true) => Err("cluster needs machines = N (one slot each) or [[cluster.nodes]]".to_owned()),
             (Some(_), false) => Err("cluster has both machines and nodes; give only one of them".to_owned()),
@@ -150,6 +154,7 @@ impl ClusterSpec {
                             return Err(wrong("it has both rack and racks; give only one of them".to_owned()));
                         }
                     }
+                    class.power().map_err(wrong)?;
                     class.speed.load(folder).map_err(wrong)?;
                     if let Some(speed) = class.speed.is_constant() {
                         positive("speed", Some(speed)).map_err(wrong)?;
@@ -169,6 +174,14 @@ impl ClusterSpec {
                 if nodes > u64::from(MOST_NODES) {
                     return Err(format!(
                         "cluster.nodes has {nodes} nodes together, but must have at most {MOST_NODES}"
+                    ));
+                }
+                let without = self.nodes.iter().position(|class| class.power.is_none());
+                if let Some(at) = without.filter(|_| self.nodes.iter().any(|class| class.power.is_some())) {
+                    return Err(format!(
+                        "cluster.nodes, entry {}: it has no power, but other nodes have one; give it to all nodes or to \
+                         none",
+                        at + 1
                     ));
                 }
                 self.dimensions().map(|_| ())
@@ -214,7 +227,10 @@ impl WorkloadSpec {
         }
         if let Some(file) = &mut self.file {
             *file = absolute(folder, file);
-            let one_kind = self.tasks.is_some() || self.duration.is_some() || self.demand.is_some();
+            let one_kind = self.tasks.is_some()
+                || self.duration.is_some()
+                || self.demand.is_some()
+                || self.memory_accesses.is_some();
             if self.arrival.is_some() || one_kind || !self.job.is_empty() {
                 return Err(
                     "workload.file defines arrivals, tasks, durations and demands; leave the other keys out".to_owned()
@@ -263,6 +279,7 @@ impl WorkloadSpec {
         if let Some(demand) = &self.demand {
             demand.by_name().map_err(|error| format!("workload.demand.{error}"))?;
         }
+        not_negative("workload.memory_accesses", self.memory_accesses.unwrap_or(0.0))?;
         self.try_draws(horizon)
     }
 
@@ -288,8 +305,12 @@ impl WorkloadSpec {
     }
 
     fn check_kinds(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
-        let keys_without_kinds =
-            [("tasks", self.tasks.is_some()), ("duration", self.duration.is_some()), ("demand", self.demand.is_some())];
+        let keys_without_kinds = [
+            ("tasks", self.tasks.is_some()),
+            ("duration", self.duration.is_some()),
+            ("demand", self.demand.is_some()),
+            ("memory_accesses", self.memory_accesses.is_some()),
+        ];
         if let Some((name, _)) = keys_without_kinds.into_iter().find(|(_, given)| *given) {
             return Err(format!(
                 "workload has both {name} and [[workload.job]]: give {name} in the phases of each kind of job"

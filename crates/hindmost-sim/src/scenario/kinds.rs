@@ -70,6 +70,10 @@ pub struct PhaseKind {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 512))]
     pub replicas: Option<u32>,
+    /// Memory accesses per second of a running copy, for power models; 0 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub memory_accesses: Option<f64>,
 }
 
 /// Default number of replicas of a block (HDFS: `dfs.replication`).
@@ -142,6 +146,11 @@ impl JobKind {
         for phase in &mut self.phase {
             phase.demand_by_name().map_err(|error| format!("phase {:?}, demand: {error}", phase.name))?;
             phase.check_replicas().map_err(|error| format!("phase {:?}: {error}", phase.name))?;
+            if let Some(accesses) = phase.memory_accesses.filter(|accesses| !(accesses.is_finite() && *accesses >= 0.0))
+            {
+                let (name, accesses) = (&phase.name, Plain(accesses));
+                return Err(format!("phase {name:?}: memory_accesses is {accesses}, but must be at least 0"));
+            }
             let PhaseKind { name, tasks, duration, input, .. } = phase;
             if let Some(input) = input {
                 input.load(folder).map_err(|error| format!("phase {name:?}, input: {error}"))?;

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::names::check_shared_name;
+use hindmost_core::power::{PowerModel, PowerSpec};
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
 use hindmost_core::workload::{DemandByName, QueueSpec};
 use hindmost_math::plain::{Plain, Quoted};
@@ -143,6 +144,9 @@ pub struct ClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub racks: Option<u32>,
+    /// Power of each one-slot machine: a machine type or a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerSpec>,
     /// Classes of nodes with several resources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeClass>,
@@ -227,6 +231,9 @@ pub struct NodeClass {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub racks: Option<u32>,
+    /// Power of each node: a machine type or a table. Results have energies only if all nodes have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerSpec>,
 }
 
 fn speed_one() -> Parameter {
@@ -240,6 +247,15 @@ impl NodeClass {
     /// Returns the prefix of its nodes' names.
     pub(crate) fn prefix(&self) -> &str {
         self.name.as_deref().unwrap_or("node")
+    }
+
+    /// Returns the power model of a node; `None` if it has none.
+    ///
+    /// # Errors
+    /// If the model is not valid.
+    pub fn power(&self) -> Result<Option<PowerModel>, String> {
+        let model = self.power.as_ref().map(|power| power.model(self.cpus)).transpose();
+        model.map_err(|error| format!("power: {error}"))
     }
 
     /// Returns the capacity of a node by dimension.
@@ -329,6 +345,10 @@ pub struct WorkloadSpec {
     /// Demand of a copy; one CPU by default. One-slot machines run one copy at a time for any demand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSpec>,
+    /// Memory accesses per second of a running copy, for power models; 0 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub memory_accesses: Option<f64>,
     /// Probability that a job is submitted to a queue, by the queue's name; the remaining jobs go to
     /// the queue `default`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -393,6 +413,16 @@ impl Scenario {
 }
 
 impl ClusterSpec {
+    /// Returns the power model of a one-slot machine; `None` if it has none. One task keeps the machine fully busy,
+    /// unless the model has more cores.
+    ///
+    /// # Errors
+    /// If the model is not valid.
+    pub fn machine_power(&self) -> Result<Option<PowerModel>, String> {
+        let model = self.power.as_ref().map(|power| power.model(1.0)).transpose();
+        model.map_err(|error| format!("cluster.power: {error}"))
+    }
+
     /// Returns the dimensions of the cluster's resources.
     ///
     /// # Errors

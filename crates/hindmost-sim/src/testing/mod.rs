@@ -22,6 +22,7 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::NodeId;
 use hindmost_core::policy::Policy;
 use hindmost_core::policy::losing_copies::Keep;
+use hindmost_core::power::PowerModel;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, QueueSpec, WorkloadJob};
@@ -102,8 +103,13 @@ impl World {
 
     /// Creates a cluster of one-slot machines.
     pub fn machines(count: u32) -> World {
-        let node =
-            |at| NodeSetup { name: format!("machine-{at}"), capacity: Resources::ONE_SLOT, speed: 1.0, rack: None };
+        let node = |at| NodeSetup {
+            name: format!("machine-{at}"),
+            capacity: Resources::ONE_SLOT,
+            speed: 1.0,
+            rack: None,
+            power: None,
+        };
         World::of(Dimensions::one_slot(), (0..count).map(node).collect())
     }
 
@@ -116,6 +122,7 @@ impl World {
             capacity: dimensions.amounts(capacity).expect("the test's nodes are valid"),
             speed: 1.0,
             rack: None,
+            power: None,
         };
         let nodes = capacities.iter().enumerate().map(node).collect();
         World::of(dimensions, nodes)
@@ -139,6 +146,15 @@ impl World {
     pub fn racks<'a>(mut self, racks: impl IntoIterator<Item = &'a str>) -> World {
         for (node, rack) in self.setup.nodes.iter_mut().zip(racks) {
             node.rack = Some(rack.into());
+        }
+        self
+    }
+
+    /// Gives every node a power model.
+    pub fn power(mut self, model: PowerModel) -> World {
+        let model = Arc::new(model);
+        for node in &mut self.setup.nodes {
+            node.power = Some(model.clone());
         }
         self
     }
@@ -425,6 +441,12 @@ impl World {
     pub fn input(mut self, bytes: u64) -> World {
         let phase = self.last_phase();
         phase.input = Some(InputSpec { bytes: vec![bytes; phase.tasks as usize], replicas: Vec::new() });
+        self
+    }
+
+    /// Sets the memory accesses per second of the phase's copies.
+    pub fn accesses(mut self, per_second: f64) -> World {
+        self.last_phase().memory_accesses = per_second;
         self
     }
 

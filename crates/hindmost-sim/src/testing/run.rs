@@ -47,6 +47,7 @@ impl Output for Collected {
             start: result.start.seconds(),
             end: result.end.seconds(),
             outcome: result.outcome,
+            energy: result.energy,
         });
         Ok(())
     }
@@ -99,6 +100,8 @@ pub struct Try {
     pub end: f64,
     /// How it ended.
     pub outcome: Outcome,
+    /// Its energy, joules; `None` without power models.
+    pub energy: Option<f64>,
 }
 
 /// A finished run.

@@ -4,6 +4,7 @@
 mod audit;
 mod closed_forms;
 mod disturbances;
+mod energy;
 mod exact;
 mod experiments;
 mod kinds;
@@ -14,6 +15,7 @@ mod losses;
 mod outages;
 mod placement;
 mod policy;
+mod power_keys;
 mod properties;
 mod queues;
 mod reference;

@@ -1,9 +1,11 @@
 //! Reads a journal once from beginning to end and collects the data for the summary, the findings and a replay.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::journal::Header;
+use hindmost_core::power::PowerModel;
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
@@ -41,6 +43,8 @@ pub(super) struct Collected {
 struct Seen {
     /// The speed with which each node joined, by node id.
     speeds: Vec<f64>,
+    /// The power model of each node, by node id, unless it is not valid.
+    powers: Vec<Option<Arc<PowerModel>>>,
     /// The speeds that the run learned for each node, in order.
     learned: BTreeMap<NodeId, Vec<f64>>,
     /// Whether the run estimated durations while it ran (`DurationsLearned`).
@@ -52,7 +56,10 @@ struct Seen {
 impl Seen {
     fn note(&mut self, record: &Record) {
         match &record.change {
-            Change::Event(Event::NodeJoined { speed, .. }) => self.speeds.push(*speed),
+            Change::Event(Event::NodeJoined { speed, power, .. }) => {
+                self.speeds.push(*speed);
+                self.powers.push(power.clone().filter(|model| model.check().is_ok()));
+            }
             Change::Event(Event::NodeSpeedLearned { node, speed }) => {
                 self.learned.entry(*node).or_default().push(*speed);
             }
@@ -142,6 +149,7 @@ impl Collected {
             name: node.name.clone(),
             capacity: node.capacity,
             speed: self.speed(NodeId(at as u32)),
+            power: self.seen.powers.get(at).cloned().flatten(),
         });
         node.collect()
     }

@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hindmost_core::journal::Header;
+use hindmost_core::power::PowerModel;
 use hindmost_core::resources::Resources;
 use hindmost_core::workload::WorkloadJob;
 
@@ -84,6 +85,8 @@ pub struct JournalNode {
     /// The node's speed; 1 is normal. If the run found that the node is slow, this is the geometric mean of the speeds
     /// that the run learned, otherwise the speed with which the node joined.
     pub speed: f64,
+    /// The node's power model; `None` if the journal has none.
+    pub power: Option<Arc<PowerModel>>,
 }
 
 /// Returns the path of the journal that `path` names: the file itself if its first line is a journal's header, or the

@@ -146,7 +146,7 @@ fn mean_and_deviation_come_from_the_winners() {
     assert!((phase.sd.unwrap() - (21.2f64 / 5.0).sqrt()).abs() < 1e-12);
     assert_eq!(phase.demand["cpus"], 2.0);
     assert_eq!((spec.arrival, spec.weight, &*spec.name), (Time::from_seconds(1.0), 2.0, "j"));
-    let node = JournalNode { name: "n1".into(), capacity: trace.nodes[0].capacity, speed: 1.0 };
+    let node = JournalNode { name: "n1".into(), capacity: trace.nodes[0].capacity, speed: 1.0, power: None };
     assert_eq!((trace.nodes.len(), &trace.nodes[1]), (2, &node));
     assert_eq!(node.capacity.0[..3], [4000, 1024, 0]);
     assert_eq!((trace.header.policy.as_str(), trace.header.gamma), ("mantri", 0.5));

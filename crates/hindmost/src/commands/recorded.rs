@@ -93,7 +93,12 @@ fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
     }
     Ok(Recorded {
         dimensions: trace.header.dimensions.clone(),
-        nodes: with_unique_names(trace.nodes.iter().map(|found| node(&found.name, found.capacity, found.speed))),
+        nodes: with_unique_names(
+            trace
+                .nodes
+                .iter()
+                .map(|found| NodeKind { power: found.power.clone(), ..node(&found.name, found.capacity, found.speed) }),
+        ),
         jobs: Arc::new(trace.jobs),
         about_durations: journal::COPIES_NOTE,
         notes,
@@ -163,6 +168,7 @@ fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
         measured_speed: None,
         racks: Racks::None,
         disturbances: NodeDisturbances::default(),
+        power: None,
     }
 }
 

@@ -14,6 +14,7 @@ use hindmost_report::run::run_table;
 use hindmost_report::text::{columns, indented, wrapped};
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
+use hindmost_run::energy;
 use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{BegunWith, Opening, Store, StoreError};
@@ -23,6 +24,9 @@ use crate::board::Board;
 use crate::cli::RunJobArgs;
 use crate::failure::{Failure, Outcome};
 use crate::{stop, terminal};
+
+/// Environment variable with another folder than `/sys/class/powercap` for the machine's energy counters.
+const POWERCAP_FOLDER: &str = "HINDMOST_POWERCAP";
 
 /// Runs a job, or checks its file.
 pub fn run(args: &RunJobArgs) -> Outcome {
@@ -186,7 +190,9 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
         })
     });
     let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
-    Ok(RunOptions { policy, knowledge: knowledge.transpose()?, chaos, history: history(&args.history)? })
+    let powercap = std::env::var_os(POWERCAP_FOLDER).unwrap_or_else(|| energy::POWERCAP.into());
+    let (knowledge, history) = (knowledge.transpose()?, history(&args.history)?);
+    Ok(RunOptions { policy, knowledge, chaos, history, powercap: Some(powercap.into()) })
 }
 
 /// Returns the durations of the winning attempts of earlier runs, in seconds, by name of the phase.

@@ -25,7 +25,7 @@ crate::parameters! {
         pub window: f64 = 0.2, in 0.001..=1.0;
         /// share of the phase's mean progress rate below which an attempt is a straggler
         pub slow: f64 = 0.5, in 0.001..=1.0;
-        /// stragglers that are asked to leave their slot to one without; 0 means no rescheduling
+        /// stragglers that may have to leave their slot to one without; 0 means no rescheduling
         pub exchanges: u32 = 3, in 0..=1_000, unit "stragglers";
         /// what score 1 of rescheduling is: printed ((ct_j - ct_i)/ct_j) or ratio (ct_i/ct_j)
         pub closeness: Closeness = Closeness::Printed;

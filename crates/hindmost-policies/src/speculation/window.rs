@@ -46,7 +46,7 @@
 //! Deviations:
 //! - A window is at least a twentieth of the mean task long, and a thousandth of the longest straggler's expected duration.
 //!   Otherwise tasks that end at once make windows arbitrarily short.
-//! - If more than 32 nodes have room now, about the 32 fastest ones by history are scanned; and at most 64 slots that
+//! - If more than 32 nodes have free resources now, about the 32 fastest ones by history are scanned; and at most 64 slots that
 //!   come free later. Slots that can't beat the best one found are not scanned.
 //! - A straggler that can't save time and energy on any slot is not tested again until its expected end changes.
 //! - A slot on which an expected end has passed without an end is not counted, because its time is unknown.
@@ -86,7 +86,7 @@ crate::parameters! {
         /// which slot a copy gets: skyline (the one that the scan for saved time and energy keeps) or first (the first
         /// that saves both)
         pub choice: Choice = Choice::Skyline;
-        /// stragglers that are asked to leave their slot to one without; 0 means no rescheduling
+        /// stragglers that may have to leave their slot to one without; 0 means no rescheduling
         pub exchanges: u32 = 3, in 0..=1_000, unit "stragglers";
         /// what score 1 of rescheduling is: printed ((ct_j - ct_i)/ct_j) or ratio (ct_i/ct_j)
         pub closeness: Closeness = Closeness::Printed;

@@ -2,7 +2,7 @@
 //! "Energy-Efficient Speculative Execution using Advanced Reservation for Heterogeneous Clusters", ICPP 2018, sections
 //! 5.1 and 5.2. The policies `window` and `hete_aware` call them.
 //!
-//! Times are in seconds, powers in watts or in any other unit that is the same for all slots. A slot is room for one
+//! Times are in seconds, powers in watts or in any other unit that is the same for all slots. A slot is space for one
 //! copy on a node from some time on.
 //!
 //! ```

@@ -249,8 +249,8 @@ fn an_attempt_of_unknown_end_is_a_straggler_by_its_age() {
     let story = Story::of("window", Knowledge::Age).nodes(&[(1.0, None); 2]);
     let mut story = story.job(0, &[&[], &[]]);
     story.round(0.0);
-    let asked = story.last.decisions.iter().filter(|one| matches!(one, Decision::Watch { .. })).count();
-    assert_eq!(asked, 2);
+    let requested = story.last.decisions.iter().filter(|one| matches!(one, Decision::Watch { .. })).count();
+    assert_eq!(requested, 2);
     story.finish(10.0, attempt(0, 1, 0));
     assert_eq!(story.round(10.0), [""; 0]);
     let met = Event::WatchMet { attempt: attempt(0, 0, 0), expected_finish: None, conditions: None, guessed: false };

@@ -1,4 +1,4 @@
-//! Tells the meter of energy what happens to attempts and nodes.
+//! Reports to the meter of energy what happens to attempts and nodes.
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;

@@ -9,7 +9,7 @@
 //!
 //! On most nodes the power of an attempt does not depend on what else runs: they have a fixed power per core and never
 //! more busy cores than cores, or they run one attempt at a time. The energy of an attempt is then computed when it
-//! ends. All other nodes need a [`shared::Shared`], which follows the busy cores.
+//! ends. All other nodes need a `Shared`, which follows the busy cores.
 //!
 //! The paper sorts the energy of attempts into five groups, but does not say which originals are stragglers after the
 //! fact. Here, a mark of the workload decides, if it has one for the attempt. Otherwise an original is a straggler if
@@ -244,7 +244,7 @@ impl Meter {
         self.latest
     }
 
-    /// Returns the energy of the run up to `end`. All attempts must have been ended before. `is_finished` tells which
+    /// Returns the energy of the run up to `end`. All attempts must have been ended before. `is_finished` says which
     /// jobs have finished, in the order of ids.
     pub(crate) fn finish(mut self, end: Time, is_finished: impl Iterator<Item = bool>) -> RunEnergy {
         let mut result = RunEnergy { parts: self.parts, ..RunEnergy::default() };

@@ -216,7 +216,7 @@ fn attempt_row<'a>(result: &'a AttemptResult<'_>) -> [Value<'a>; 9] {
 
 /// The two files of a run in one of the formats.
 trait Tables: Sized {
-    /// Begins both files; `energy` tells whether rows have the column of energies.
+    /// Begins both files; `energy` says whether rows have the column of energies.
     fn begin(jobs: PartFile, attempts: PartFile, energy: bool) -> io::Result<Self>;
     fn job(&mut self, row: &[Value<'_>]) -> io::Result<()>;
     fn attempt(&mut self, row: &[Value<'_>]) -> io::Result<()>;

@@ -114,7 +114,7 @@ impl FreeTimes {
             found.extend(open.filter(fits).take(MOST_FREE));
         }
         let mut from = NodeId(0);
-        // Few of the visited nodes have room: the first ones by id may be all that have.
+        // Few of the visited nodes have free resources: the first ones by id may be all that have.
         for _ in found.len()..MOST_FREE {
             let Some(node) = cluster.next_fitting(from, demand) else { break };
             found.push(node);

@@ -32,7 +32,7 @@ pub(super) struct Straggler {
     pub(super) rate: Option<f64>,
 }
 
-/// Room for a copy on a node from a time on.
+/// Space for a copy on a node from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) at: Time,
@@ -135,7 +135,7 @@ impl Search<'_> {
         node.is_some_and(|node| self.demand.fits(&node.free().minus(&self.claimed(id))))
     }
 
-    /// Sorts the nodes that have room now, if copies on them differ in nothing but their durations. Of slots that are free
+    /// Sorts the nodes that have free resources now, if copies on them differ in nothing but their durations. Of slots that are free
     /// at the same time, the scan then keeps the one with the shortest copy.
     pub(super) fn sort_by_speed(&mut self, task: TaskId) {
         let Settings { choice, bandwidth, .. } = self.known.settings;

@@ -68,7 +68,7 @@ fn gathered() -> World {
 }
 
 #[test]
-fn room_for_a_copy_is_gathered_from_several_ends() {
+fn resources_for_a_copy_are_gathered_from_several_ends() {
     // The copy is expected to take the mean of 20, from 14 on: it saves 100 − 34 = 66. The cpu that comes free at 12 is kept.
     let run = gathered().run("window(window=1)");
     assert_eq!(run.backups("a"), [(0, 14.0)]);

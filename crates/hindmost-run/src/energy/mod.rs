@@ -1,5 +1,5 @@
 //! The energy of a live run: measured with the machine's counters ([`rapl`]), else estimated from the power models of
-//! its nodes ([`estimate`]), else unknown.
+//! its nodes (`estimate`), else unknown.
 
 mod estimate;
 pub mod rapl;

@@ -11,7 +11,7 @@
 use crate::cluster::{Applied, Attempt, Cluster, Job, RecordError};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, JobId, TaskId};
-use crate::policy::{Policy, Refused};
+use crate::policy::{Counts, Policy, Refused};
 use crate::record::{Decision, Event};
 use crate::time::Time;
 
@@ -190,6 +190,11 @@ impl Session {
     /// Returns the estimator that the policy queries.
     pub fn estimator(&self) -> &dyn Estimator {
         &*self.estimator
+    }
+
+    /// Returns what the policy has counted so far.
+    pub fn counts(&self) -> Counts {
+        self.policy.counts()
     }
 
     /// Returns false if the policy's order of jobs does not let the task have a copy now. If the cluster is idle, the

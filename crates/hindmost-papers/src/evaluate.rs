@@ -97,6 +97,7 @@ impl<'p> Evaluator<'p, '_> {
         let who = self.who(label, part.world.as_deref())?;
         let Some(against) = &part.against else {
             let (values, place) = self.measure(who, metric, reading, seeds)?;
+            let metric = self.metric(metric, reading);
             let unit = part.unit.clone().unwrap_or_else(|| metric.unit(&who.world().unit));
             let words = part.value.clone().unwrap_or_else(|| self.words(metric, who, &place, None));
             return Ok(Measured::over_seeds(&reading.name, &words, &values, &unit));
@@ -106,21 +107,52 @@ impl<'p> Evaluator<'p, '_> {
             Some(text) => text.parse().map_err(|it| self.wrong(it))?,
             None => metric,
         };
-        let (values, place) = if metric.needs_two() {
-            let (one, place) = self.run(who, metric, reading, seeds)?;
-            let (two, _) = self.run(other, metric, reading, seeds)?;
-            (self.runs.pair_values(one, two, metric, is_cut(self.paper, reading)), place)
-        } else {
-            let (one, place) = self.measure(who, metric, reading, seeds)?;
-            let (two, other_place) = self.measure(other, other_metric, reading, seeds)?;
-            let compared = one.iter().zip(&two).map(|(one, two)| compared(part.measure, *one, *two)).collect();
-            (compared, if other_place.is_empty() { place } else { format!("{place}{other_place}") })
-        };
+        let (mut values, place) = self.compare((who, metric), (other, other_metric), part.measure, reading, seeds)?;
+        if let Some(minus) = &part.minus {
+            let metric = match &minus.metric {
+                Some(text) => text.parse().map_err(|it| self.wrong(it))?,
+                None => metric,
+            };
+            let one = self.who(&minus.policy, part.world.as_deref())?;
+            let two = self.who(&minus.against, part.world.as_deref())?;
+            let (subtracted, _) = self.compare((one, metric), (two, metric), part.measure, reading, seeds)?;
+            values.iter_mut().zip(subtracted).for_each(|(value, subtracted)| *value -= subtracted);
+        }
+        let metric = self.metric(metric, reading);
         let unit = part.unit.clone().unwrap_or_else(|| {
             if metric.needs_two() { "%".to_owned() } else { compared_unit(part.measure, metric, &who.world().unit) }
         });
         let words = part.value.clone().unwrap_or_else(|| self.words(metric, who, &place, Some(other)));
         Ok(Measured::over_seeds(&reading.name, &words, &values, &unit))
+    }
+
+    /// Compares two policies seed by seed. The text names the best places of sweeps.
+    fn compare(
+        &mut self,
+        (who, metric): (Who<'p>, Metric),
+        (other, other_metric): (Who<'p>, Metric),
+        measure: Option<Measure>,
+        reading: &'p ReadingSpec,
+        seeds: Option<Seeds>,
+    ) -> Result<(Vec<f64>, String), PaperError> {
+        if metric.needs_two() {
+            let (one, place) = self.run(who, metric, reading, seeds)?;
+            let (two, _) = self.run(other, metric, reading, seeds)?;
+            let metric = self.metric(metric, reading);
+            return Ok((self.runs.pair_values(one, two, metric, is_cut(self.paper, reading)), place));
+        }
+        let (one, place) = self.measure(who, metric, reading, seeds)?;
+        let (two, other_place) = self.measure(other, other_metric, reading, seeds)?;
+        let compared = one.iter().zip(&two).map(|(one, two)| compared(measure, *one, *two)).collect();
+        Ok((compared, if other_place.is_empty() { place } else { format!("{place}{other_place}") }))
+    }
+
+    /// Returns a metric with the quantities that a reading takes instead of the usual ones.
+    pub(crate) fn metric(&self, metric: Metric, reading: &ReadingSpec) -> Metric {
+        let parts = chain(self.paper, reading);
+        let pairs = parts.iter().flat_map(|part| &part.substitute);
+        // Checked when the paper was loaded.
+        metric.with(&pairs.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?))).collect())
     }
 
     /// Finds the policy and world, or the place of a sweep, that a part names.
@@ -158,6 +190,7 @@ impl<'p> Evaluator<'p, '_> {
         seeds: Option<Seeds>,
     ) -> Result<(RunId, String), PaperError> {
         let reading = self.applied(reading, who.world());
+        let metric = self.metric(metric, reading);
         match who {
             Who::Label(world, label) => {
                 let seeds = seeds.unwrap_or_else(|| self.runs.seeds(world));
@@ -204,9 +237,10 @@ impl<'p> Evaluator<'p, '_> {
         reading: &'p ReadingSpec,
         seeds: Option<Seeds>,
     ) -> Result<(Vec<f64>, String), PaperError> {
-        let cut = is_cut(self.paper, self.applied(reading, who.world()));
+        let applied = self.applied(reading, who.world());
         let (id, place) = self.run(who, metric, reading, seeds)?;
-        Ok((self.runs.values(id, metric, cut), place))
+        let metric = self.metric(metric, applied);
+        Ok((self.runs.values(id, metric, is_cut(self.paper, applied)), place))
     }
 
     /// Returns the run of a policy under a reading, on the usual seeds.

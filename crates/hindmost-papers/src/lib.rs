@@ -71,6 +71,16 @@ const PAPERS: &[(&str, &[(&str, &str)])] = &[
             ("cluster.toml", include_str!("../papers/dollymp2022/cluster.toml")),
         ],
     ),
+    (
+        "zhou2018",
+        &[
+            ("paper.toml", include_str!("../papers/zhou2018/paper.toml")),
+            ("readings.toml", include_str!("../papers/zhou2018/readings.toml")),
+            ("figures.toml", include_str!("../papers/zhou2018/figures.toml")),
+            ("claims.toml", include_str!("../papers/zhou2018/claims.toml")),
+            ("cluster.toml", include_str!("../papers/zhou2018/cluster.toml")),
+        ],
+    ),
 ];
 
 /// Returns the names of the papers of this crate.

@@ -108,10 +108,11 @@ impl<'p> Evaluator<'p, '_> {
             columns.push(format!("± {}", metric.words()));
         }
         let mut table = DataTable::new(spec.caption.as_str(), columns, Vec::new());
-        for Row { name, run: (id, cut), .. } in self.rows_of(spec)? {
+        for Row { name, run: (id, cut), reading, .. } in self.rows_of(spec)? {
             let mut row = vec![Cell::Text(name)];
             for metric in &metrics {
-                row.extend(with_half(&self.runs.values(id, *metric, cut)));
+                let metric = self.metric(*metric, reading);
+                row.extend(with_half(&self.runs.values(id, metric, cut)));
             }
             table.rows.push(row);
         }
@@ -171,6 +172,7 @@ impl<'p> Evaluator<'p, '_> {
         place: Option<Place<'p>>,
     ) -> Result<Vec<f64>, PaperError> {
         let cut = is_cut(self.paper, reading);
+        let metric = self.metric(metric, reading);
         let one = self.run_of(world, &column.policy, reading, place)?;
         let Some(against) = &column.against else { return Ok(self.runs.values(one, metric, cut)) };
         let other = self.run_of(world, against, reading, place)?;
@@ -185,8 +187,8 @@ impl<'p> Evaluator<'p, '_> {
         let missing = || format!("there is no sweep {:?}", spec.sweep);
         let sweep: &'p SweepSpec = self.paper.sweep(&spec.sweep).ok_or_else(|| self.failed(spec, missing()))?;
         let world = self.paper.world(&sweep.world).ok_or_else(|| self.failed(spec, missing()))?;
-        let readings: Vec<&ReadingSpec> =
-            self.readings.iter().filter(|reading| self.is_swept(sweep, reading)).copied().collect();
+        let listed = if spec.readings.is_empty() { self.readings.clone() } else { self.readings_of(&spec.readings) };
+        let readings: Vec<&ReadingSpec> = listed.into_iter().filter(|reading| self.is_swept(sweep, reading)).collect();
         let unit = if sweep.unit.is_empty() { String::new() } else { format!(" ({})", sweep.unit) };
         let mut columns = vec![format!("{}{unit}", sweep.variable)];
         let mut parsed = Vec::new();

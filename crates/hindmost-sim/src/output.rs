@@ -5,10 +5,12 @@ use std::io;
 use std::sync::Arc;
 
 use hindmost_core::ids::{AttemptId, NodeId};
-use hindmost_core::metrics::JobResult;
+use hindmost_core::metrics::{EnergyUse, JobResult};
 use hindmost_core::record::{Decision, Record};
 use hindmost_core::time::Time;
 use hindmost_core::workload::JobSpec;
+
+use crate::driver::RunResult;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +60,25 @@ pub struct AttemptResult<'a> {
     pub outcome: Outcome,
     /// True if it started because all earlier copies of its task were lost with their nodes.
     pub is_relaunch: bool,
-    /// Its energy, joules; `None` unless all nodes have power models.
-    pub energy: Option<f64>,
+    /// Its energy; `None` unless all nodes have power models.
+    pub energy: Option<AttemptEnergy>,
+}
+
+/// The energy of an attempt that has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AttemptEnergy {
+    /// The energy, joules.
+    pub joules: f64,
+    /// What it was used for.
+    pub used_for: EnergyUse,
 }
 
 impl AttemptResult<'_> {
+    /// Returns true if it is neither the first attempt of its task nor one that replaces lost attempts.
+    pub fn is_copy(&self) -> bool {
+        self.attempt.copy > 0 && !self.is_relaunch
+    }
+
     /// Returns the name of the attempt's phase.
     pub fn phase_name(&self) -> &str {
         self.job.phases.get(self.attempt.task.phase as usize).map_or("", |phase| &phase.name)
@@ -105,6 +121,9 @@ pub trait Output {
     /// Receives the policy's reason for a decision. `fresh` is the attempt that the decision starts if it is a
     /// replacement, else `None`.
     fn reason(&mut self, _decision: &Decision, _fresh: Option<AttemptId>, _why: &str) {}
+
+    /// Receives the result of the run when it ends.
+    fn end(&mut self, _result: &RunResult) {}
 
     /// Receives a record that has been applied.
     ///

@@ -6,6 +6,25 @@ use serde::Serialize;
 
 use super::Summary;
 
+/// What the energy of an attempt was used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnergyUse {
+    /// An original that is not a straggler and won its task.
+    NormalSuccessful,
+    /// An original that is not a straggler and did not win.
+    NormalKilled,
+    /// A straggler that won its task.
+    StragglersSuccessful,
+    /// A straggler that did not win.
+    StragglersKilled,
+    /// A copy that won its task.
+    CopiesSuccessful,
+    /// A copy that did not win.
+    CopiesKilled,
+    /// An attempt that was lost with its node or still ran when the run stopped.
+    Lost,
+}
+
 /// Energy of a run by what it was used for, joules. The parts add up to the energy of all nodes.
 ///
 /// The energy of an attempt is the power of its node with it minus the power without it, added up over the time for
@@ -37,6 +56,19 @@ pub struct EnergyParts {
 }
 
 impl EnergyParts {
+    /// Adds the energy of an attempt, joules.
+    pub fn add_attempt(&mut self, used_for: EnergyUse, joules: f64) {
+        *match used_for {
+            EnergyUse::NormalSuccessful => &mut self.normal_successful,
+            EnergyUse::NormalKilled => &mut self.normal_killed,
+            EnergyUse::StragglersSuccessful => &mut self.stragglers_successful,
+            EnergyUse::StragglersKilled => &mut self.stragglers_killed,
+            EnergyUse::CopiesSuccessful => &mut self.copies_successful,
+            EnergyUse::CopiesKilled => &mut self.copies_killed,
+            EnergyUse::Lost => &mut self.lost,
+        } += joules;
+    }
+
     /// Returns the energy of all attempts.
     pub fn attempts(&self) -> f64 {
         let originals =

@@ -8,7 +8,7 @@ mod run;
 
 pub use comparison::{Comparison, Copies, Disturbances, PolicyResult, VersusFirst};
 pub use curves::{Cdf, PolicyCurves, ShownJob};
-pub use energy::{Energy, EnergyParts, EnergySource, LiveEnergy, NodesEnergy};
+pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,
     Waiting,

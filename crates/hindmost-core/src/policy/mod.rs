@@ -12,6 +12,8 @@ pub mod queue_place;
 mod round;
 pub mod runnable_by_demand;
 
+use std::collections::BTreeMap;
+
 use crate::cluster::{Applied, Cluster, RecordError};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, TaskId};
@@ -87,7 +89,13 @@ pub trait Pass: Send {
 
     /// Decides, in a round, how free resources are used.
     fn decide(&mut self, _round: &mut Round<'_>) {}
+
+    /// Adds what the pass has counted so far, such as how many slots it could choose from.
+    fn counts(&self, _counts: &mut Counts) {}
 }
+
+/// Numbers that the passes of a policy have counted, by name.
+pub type Counts = BTreeMap<&'static str, u64>;
 
 /// The reasons for decisions, each with the index of its decision in the list of decisions. `None` if reasons are not
 /// kept.
@@ -146,6 +154,15 @@ impl Policy {
             #[cfg(any(test, feature = "testing"))]
             refuses_all: false,
         }
+    }
+
+    /// Returns what the passes have counted so far.
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = Counts::new();
+        for pass in &self.passes {
+            pass.counts(&mut counts);
+        }
+        counts
     }
 
     /// Returns false if the order of jobs does not let the task have a copy now. If the cluster is idle, the task can

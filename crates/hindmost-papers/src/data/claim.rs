@@ -65,6 +65,9 @@ pub struct PartSpec {
     /// How both values are compared; by default the change in per cent.
     #[serde(default)]
     pub measure: Option<Measure>,
+    /// A second comparison, which is subtracted from the first one, seed by seed.
+    #[serde(default)]
+    pub minus: Option<MinusSpec>,
     /// The value in words; by default made from the metric and the policies.
     #[serde(default)]
     pub value: Option<String>,
@@ -92,6 +95,19 @@ pub struct PartSpec {
     /// The whole 95% interval must be below this.
     #[serde(default)]
     pub below: Option<f64>,
+}
+
+/// A comparison that is subtracted from that of its part. World and measure are those of the part.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MinusSpec {
+    /// Label of the policy, or a place of a sweep, as in [`PartSpec::policy`].
+    pub policy: String,
+    /// The policy with which it is compared.
+    pub against: String,
+    /// The metric, if it is another one.
+    #[serde(default)]
+    pub metric: Option<String>,
 }
 
 /// How the values of two policies are compared, seed by seed.

@@ -50,7 +50,8 @@ pub struct TableSpec {
     /// Labels of the policies.
     #[serde(default)]
     pub policies: Vec<String>,
-    /// Names of the readings; by default the base reading, `all` for all readings that change the policy.
+    /// Names of the readings; `all` for all readings that change the policy. By default the base reading, in tables of
+    /// kind `readings` all, and in tables of kind `sweep` those under which the sweep is run.
     #[serde(default)]
     pub readings: Vec<String>,
     /// Metrics of `means`, such as `mean(flowtime)`.

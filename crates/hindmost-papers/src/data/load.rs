@@ -10,7 +10,7 @@ use hindmost_sim::scenario::ScenarioError;
 
 use super::{Paper, PartSpec, ReadingSpec, TableKind};
 use crate::formulas;
-use crate::metric::Metric;
+use crate::metric::{Metric, Quantity};
 
 /// The files of a paper that hold data, in the order in which they are read.
 const FILES: [&str; 4] = ["paper.toml", "readings.toml", "figures.toml", "claims.toml"];
@@ -197,6 +197,9 @@ impl Paper {
             for label in &sweep.policies {
                 self.check_label(label).map_err(at)?;
             }
+            if !sweep.takes.is_empty() && sweep.takes.len() != sweep.values.len() {
+                return Err(at(format!("takes {} values for {}", sweep.takes.len(), sweep.values.len())));
+            }
         }
         for figure in &self.figure {
             for table in &figure.table {
@@ -229,6 +232,9 @@ impl Paper {
         for label in reading.policy.keys() {
             self.check_label(label).map_err(at)?;
         }
+        for quantity in reading.substitute.iter().flat_map(|(one, other)| [one, other]) {
+            quantity.parse::<Quantity>().map_err(at)?;
+        }
         Ok(())
     }
 
@@ -247,6 +253,12 @@ impl Paper {
                 if let Some(metric) = &part.against_metric {
                     metric.parse::<Metric>()?;
                 }
+                if let Some(metric) = part.minus.as_ref().and_then(|minus| minus.metric.as_ref()) {
+                    metric.parse::<Metric>()?;
+                }
+                if part.minus.is_some() && part.against.is_none() {
+                    return Err("minus needs against, too".to_owned());
+                }
                 if metric.needs_two() && part.against.is_none() {
                     return Err("this metric compares two policies; add against".to_owned());
                 }
@@ -254,7 +266,8 @@ impl Paper {
             (None, Some(formula)) => return formulas::value(formula).map(|_| ()),
             _ => return Err("needs either a metric or a formula".to_owned()),
         }
-        for label in part.policy.iter().chain(&part.against) {
+        let minus = part.minus.iter().flat_map(|minus| [&minus.policy, &minus.against]);
+        for label in part.policy.iter().chain(&part.against).chain(minus) {
             if let Some((sweep, place)) = label.split_once(':') {
                 known(sweep, "sweep", self.sweep.iter().map(|sweep| sweep.name.as_str()))?;
                 if !place.contains('@') {

@@ -12,7 +12,7 @@ mod world;
 
 use serde::Deserialize;
 
-pub use claim::{ClaimSpec, Measure, PartSpec};
+pub use claim::{ClaimSpec, Measure, MinusSpec, PartSpec};
 pub use figure::{ColumnSpec, FigureSpec, PlotSpec, TableKind, TableSpec};
 pub use load::{Folder, PaperError};
 pub use reading::{PolicyChange, ReadingSpec};

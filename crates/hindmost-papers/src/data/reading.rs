@@ -27,6 +27,9 @@ pub struct ReadingSpec {
     /// Changes that concern the runs of one policy, by label.
     #[serde(default)]
     pub policy: BTreeMap<String, PolicyChange>,
+    /// Quantities of jobs that are replaced by others in all metrics, such as `running_time = "flowtime"`.
+    #[serde(default)]
+    pub substitute: BTreeMap<String, String>,
     /// The worlds that the reading is run in; by default all.
     #[serde(default)]
     pub worlds: Vec<String>,

@@ -71,6 +71,9 @@ pub struct SweepSpec {
     /// Keys of the scenario that take the value.
     #[serde(default)]
     pub keys: Vec<String>,
+    /// What the keys take instead of the values, in their order; all values if empty.
+    #[serde(default)]
+    pub takes: Vec<toml::Value>,
     /// Number by which the value is divided into what the keys take: `keys = over / value`.
     #[serde(default)]
     pub over: Option<f64>,

@@ -3,6 +3,7 @@
 
 mod dollymp2022;
 mod xu2015;
+mod zhou2018;
 
 use hindmost_core::reproduction::{DataTable, Measured};
 use hindmost_math::suggest::did_you_mean;
@@ -18,12 +19,12 @@ pub const ANALYSIS: &str = "analysis";
 
 /// All values by name.
 fn values() -> impl Iterator<Item = &'static (&'static str, Value)> + Clone {
-    xu2015::VALUES.iter().chain(dollymp2022::VALUES)
+    xu2015::VALUES.iter().chain(dollymp2022::VALUES).chain(zhou2018::VALUES)
 }
 
 /// All tables by name.
 fn tables() -> impl Iterator<Item = &'static (&'static str, Table)> + Clone {
-    xu2015::TABLES.iter().chain(dollymp2022::TABLES)
+    xu2015::TABLES.iter().chain(dollymp2022::TABLES).chain(zhou2018::TABLES)
 }
 
 /// Returns the value with this name.

@@ -137,7 +137,12 @@ pub static SYSTEMS: &[SystemEntry] = &[
         source: ZHOU,
         order: None,
         build: &system_of(|window: WindowParameters, policy| {
-            policy.pass(ReserveSlots::new(window)).originals(Which::Any)
+            let (originals_first, pass) = (window.originals_first, ReserveSlots::new(window));
+            if originals_first {
+                policy.originals(Which::Any).pass(pass)
+            } else {
+                policy.pass(pass).originals(Which::Any)
+            }
         }),
     },
     SystemEntry {

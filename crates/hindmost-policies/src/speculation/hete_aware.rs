@@ -14,7 +14,7 @@
 //! Readings: the paper does not say how often `Hete-aware` looks for stragglers. Here it is as often as `window` does.
 //! The other readings and deviations are those of [`window`](super::window).
 
-use super::window::{Choice, ReserveSlots, Settings};
+use super::window::{Choice, ReserveSlots, Saves, Settings};
 use crate::theory::skyline::Closeness;
 
 crate::parameters! {
@@ -46,5 +46,7 @@ pub fn pass(parameters: HeteAwareParameters) -> ReserveSlots {
         exchanges,
         closeness,
         bandwidth,
+        saves: Saves::Both,
+        anytime: false,
     })
 }

@@ -55,14 +55,14 @@
 mod free_times;
 mod history;
 mod phases;
+mod rounds;
 mod search;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase, Reservation};
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::policy::{Pass, Round, Seen, View};
+use hindmost_core::policy::{Counts, Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
@@ -70,9 +70,8 @@ use rustc_hash::FxHashMap;
 use self::free_times::{End, FreeTimes};
 use self::history::History;
 use self::phases::PhaseState;
-use self::search::{Known, Search, Slot, Straggler};
 use super::is_only_copy;
-use crate::theory::skyline::{Closeness, Gain, allocate};
+use crate::theory::skyline::Closeness;
 
 crate::parameters! {
     /// The parameters of `window`.
@@ -92,8 +91,26 @@ crate::parameters! {
         pub closeness: Closeness = Closeness::Printed;
         /// bandwidth with which input is read from another node; unknown: transfers are not distinguished
         pub bandwidth: Option<f64> = None, word unknown, in 0.001.., unit "bytes/s";
+        /// what a copy must save, and by what slots are compared: both (time and energy) or time
+        pub saves: Saves = Saves::Both;
+        /// whether the phase gets copies only while none of its tasks is pending, on slots that no pending task takes, as
+        /// under hete_aware
+        pub originals_first: bool = false;
+        /// whether stragglers are also looked for whenever resources are free, not only when a window begins
+        pub anytime: bool = false;
     }
 }
+
+/// What a copy must save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saves {
+    /// Time and energy, as in the paper.
+    Both,
+    /// Time.
+    Time,
+}
+
+crate::words!(Saves: Both = "both", Time = "time");
 
 /// Which slot a copy gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +141,8 @@ pub(super) struct Settings {
     pub(super) exchanges: u32,
     pub(super) closeness: Closeness,
     pub(super) bandwidth: Option<f64>,
+    pub(super) saves: Saves,
+    pub(super) anytime: bool,
 }
 
 /// The pass that reserves slots for copies of stragglers and starts the copies.
@@ -146,21 +165,31 @@ pub struct ReserveSlots {
     review: BTreeSet<TaskId>,
     /// Whether all nodes have a power model, and the number of nodes for which this is known.
     power: (usize, bool),
+    /// Number of copies that were given a slot, and the slots that they could choose from, added up.
+    chosen: (u64, u64),
 }
+
+/// Name of the count of copies that were given a slot.
+pub const COPIES_PLACED: &str = "copies_placed";
+/// Name of the count of slots that these copies could choose from, added up: slots that were free on the scanned nodes,
+/// and slots that were expected to come free within the window.
+pub const SLOTS_OFFERED: &str = "slots_offered";
 
 impl ReserveSlots {
     /// Creates the pass of `window`.
     pub fn new(parameters: WindowParameters) -> ReserveSlots {
-        let WindowParameters { window, slow, look_ahead, choice, exchanges, closeness, bandwidth } = parameters;
+        let WindowParameters { window, slow, look_ahead, choice, exchanges, closeness, bandwidth, .. } = parameters;
         ReserveSlots::with(Settings {
             window,
             slow,
             looks_ahead: look_ahead,
-            after_originals: false,
+            after_originals: parameters.originals_first,
             choice,
             exchanges,
             closeness,
             bandwidth,
+            saves: parameters.saves,
+            anytime: parameters.anytime,
         })
     }
 
@@ -177,6 +206,7 @@ impl ReserveSlots {
             until: BTreeSet::new(),
             review: BTreeSet::new(),
             power: (0, true),
+            chosen: (0, 0),
         }
     }
 
@@ -445,6 +475,12 @@ fn phase_of(task: TaskId) -> PhaseId {
 }
 
 impl Pass for ReserveSlots {
+    fn counts(&self, counts: &mut Counts) {
+        let (copies, slots) = self.chosen;
+        counts.insert(COPIES_PLACED, copies);
+        counts.insert(SLOTS_OFFERED, slots);
+    }
+
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         match seen {
             Seen::Decision(Decision::Start { attempt, node, .. }) => self.started(*attempt, *node, view),
@@ -523,264 +559,8 @@ impl Pass for ReserveSlots {
                 self.begin_window(id, round);
             }
         }
-    }
-}
-
-impl ReserveSlots {
-    /// Forgets the reservations whose time has come.
-    fn end_expired(&mut self, cluster: &Cluster) {
-        while let Some((at, task)) = self.until.first().copied().filter(|(at, _)| *at <= cluster.now()) {
-            self.until.remove(&(at, task));
-            if cluster.reservation(task).is_some() || !self.reserved.contains_key(&task) {
-                continue;
-            }
-            self.forget_reservation(task, cluster);
-            // The window has ended, so the next one begins.
-            if let Some(state) = self.phases.get_mut(&phase_of(task)).filter(|state| state.due.is_none()) {
-                state.due = Some(cluster.now());
-                self.due.insert((cluster.now(), phase_of(task)));
-            }
+        if self.settings.anytime {
+            self.use_free_slots(round);
         }
-    }
-
-    /// Starts the copy of a reservation that has its resources, or releases it if the copy can no longer help.
-    fn review_reservation(&mut self, task: TaskId, round: &mut Round<'_>) {
-        let Some((attempt, node)) = self.reserved.get(&task).copied() else { return };
-        let has_power = self.has_power(round.cluster());
-        let cluster = round.cluster();
-        let Some(reservation) = cluster.reservation(task) else { return self.forget_reservation(task, cluster) };
-        let is_ready = Reservation::is_ready(reservation);
-        let known = Known { cluster, history: &self.history, settings: &self.settings, has_power };
-        let gain = self.straggler(attempt, &known, round).and_then(|(straggler, mean)| {
-            let gain = known.gain(&straggler, &Slot { at: cluster.now(), node, after: None }, mean)?;
-            let copy = known.copy_seconds(task, node, mean);
-            gain.beats(Gain::NONE).then_some(Why { straggler, gain, copy, has_power })
-        });
-        match gain {
-            Some(why) if is_ready => {
-                if round.may_start(task) && round.start(task, node) {
-                    round.because(|| format!("its slot was reserved and is free now: {why}"));
-                    // The record of the start ends the reservation here too.
-                }
-            }
-            Some(_) => {}
-            None => {
-                if round.decide(Decision::Release { task }) {
-                    round.because(|| "a new copy would no longer save time and energy".to_owned());
-                }
-                self.forget_reservation(task, round.cluster());
-                let planned = self.plan_at(phase_of(task), round.cluster());
-                if let Some(at) = planned.filter(|at| *at > round.cluster().now()) {
-                    round.decide(Decision::Wake { at });
-                }
-            }
-        }
-    }
-
-    /// Returns a straggler as the search sees it now, and the mean duration of its phase. `None` if it has ended, has got
-    /// a sibling, or its remaining time is unknown.
-    fn straggler(&self, id: AttemptId, known: &Known<'_>, round: &Round<'_>) -> Option<(Straggler, f64)> {
-        let cluster = known.cluster;
-        let attempt = cluster.attempt(id).filter(|attempt| attempt.state() != AttemptState::Stopping)?;
-        if !is_only_copy(id, cluster) {
-            return None;
-        }
-        let state = self.phases.get(&phase_of(id.task))?;
-        let elapsed = (cluster.now() - attempt.since()).seconds();
-        let remaining = match self.ends.get(&id) {
-            Some((_, _, finish)) => (*finish - cluster.now()).seconds(),
-            None => round.estimator.remaining(cluster, attempt)?,
-        };
-        let watts = known.watts_of_straggler(id, attempt.node(), elapsed + remaining);
-        let rate = state.relative_rate(elapsed + remaining);
-        Some((Straggler { attempt: id, elapsed, remaining, watts, rate }, state.mean(cluster.phase(id.task)?)?))
-    }
-
-    /// Detects the stragglers of a phase and gives them slots.
-    fn begin_window(&mut self, id: PhaseId, round: &mut Round<'_>) {
-        let now = round.cluster().now();
-        let Some(phase) = round.cluster().phase(TaskId { job: id.0, phase: id.1, index: 0 }) else { return };
-        let (demand, is_pending) = (*phase.demand(), phase.pending() > 0);
-        let Some((length, mean)) = self.phases.get(&id).and_then(|state| {
-            Some((state.window(self.settings.window, phase)?, state.mean(phase).filter(|mean| *mean > 0.0)?))
-        }) else {
-            return;
-        };
-        if let Some(state) = self.phases.get_mut(&id) {
-            state.began = now;
-        }
-        if self.settings.after_originals && is_pending {
-            return;
-        }
-        let stragglers = self.detect(id, mean, round);
-        let durations = stragglers.iter().map(|one| one.elapsed + one.remaining).filter(|seconds| seconds.is_finite());
-        let until = now + length.max(Time::from_seconds(LEAST_SHARE * durations.fold(0.0, f64::max)));
-        let reserved = self.until.len();
-        if !stragglers.is_empty() {
-            for (straggler, slot, gain) in self.find_slots(&stragglers, (demand, mean, until), round) {
-                self.serve(&straggler, slot, gain, (mean, until), round);
-            }
-        }
-        // The stragglers that remain are tested again when the next window begins.
-        if let Some(at) = self.plan_next(id, until, round.cluster())
-            && self.until.len() == reserved
-        {
-            // Otherwise the end of the reservation brings a round at that time.
-            round.decide(Decision::Wake { at });
-        }
-    }
-
-    /// Plans the window that follows the one that has just begun, if stragglers remain or slots are reserved.
-    fn plan_next(&mut self, id: PhaseId, at: Time, cluster: &Cluster) -> Option<Time> {
-        let phase = cluster.phase(TaskId { job: id.0, phase: id.1, index: 0 })?;
-        let limit = self.limit(id, phase)?;
-        let state = self.phases.get_mut(&id).filter(|state| state.due.is_none() && state.has_stragglers(limit))?;
-        state.due = Some(at);
-        self.due.insert((at, id));
-        Some(at)
-    }
-
-    /// Returns the stragglers of a phase that may get copies, the most critical first. Forgets attempts whose copies can't
-    /// save time and energy on any slot.
-    fn detect(&mut self, id: PhaseId, mean: f64, round: &mut Round<'_>) -> Vec<Straggler> {
-        let has_power = self.has_power(round.cluster());
-        let cluster = round.cluster();
-        let Some(phase) = cluster.phase(TaskId { job: id.0, phase: id.1, index: 0 }) else { return Vec::new() };
-        let Some(limit) = self.limit(id, phase) else { return Vec::new() };
-        self.lower_floor(id, limit, cluster);
-        let Some(state) = self.phases.get(&id) else { return Vec::new() };
-        let slow = state.by_duration.iter().rev().take_while(|(duration, _)| duration.seconds() > limit);
-        let attempts: Vec<AttemptId> = slow.map(|(_, id)| *id).chain(state.aged.iter().copied()).collect();
-        let known = Known { cluster, history: &self.history, settings: &self.settings, has_power };
-        let least = self.history.least_seconds(mean);
-        let (mut found, mut hopeless) = (Vec::new(), Vec::new());
-        for attempt in attempts {
-            let Some((straggler, _)) = self.straggler(attempt, &known, round) else {
-                hopeless.push(attempt);
-                continue;
-            };
-            if known.bound(&straggler, least, 0.0).beats(Gain::NONE) {
-                found.push(straggler);
-            } else if self.ends.contains_key(&attempt) {
-                // The remaining time of an attempt with a known end only gets shorter.
-                hopeless.push(attempt);
-            }
-        }
-        if let Some(state) = self.phases.get_mut(&id) {
-            for attempt in hopeless {
-                if let Some((_, since, finish)) = self.ends.get(&attempt) {
-                    state.by_duration.remove(&(*finish - *since, attempt));
-                }
-                state.aged.remove(&attempt);
-            }
-        }
-        found.retain(|straggler| round.may_start(straggler.attempt.task));
-        found.sort_unstable_by(|one, other| {
-            other.remaining.total_cmp(&one.remaining).then(one.attempt.cmp(&other.attempt))
-        });
-        found
-    }
-
-    /// Returns the stragglers that get a slot, with their slots and gains.
-    fn find_slots(
-        &mut self,
-        stragglers: &[Straggler],
-        (demand, mean, until): (hindmost_core::resources::Resources, f64, Time),
-        round: &Round<'_>,
-    ) -> Vec<(Straggler, Slot, Gain)> {
-        let has_power = self.has_power(round.cluster());
-        let cluster = round.cluster();
-        let Settings { looks_ahead, exchanges, closeness, bandwidth, .. } = self.settings;
-        let mut search = Search {
-            known: Known { cluster, history: &self.history, settings: &self.settings, has_power },
-            free: &self.free,
-            stragglers,
-            demand,
-            mean,
-            least: self.history.least_seconds(mean),
-            until: if looks_ahead { until } else { cluster.now() },
-            now: self.free.fitting_now(&demand, cluster),
-            by_speed: Vec::new(),
-            claimed: FxHashMap::default(),
-        };
-        search.sort_by_speed(stragglers[0].attempt.task);
-        // Stragglers of one phase gain different amounts on one slot only by their power and by where their input is. The
-        // one that is more critical gains more otherwise, so that no exchange is possible.
-        let exchanges = if bandwidth.is_none() && !has_power { 0 } else { exchanges as usize };
-        let criticalness: Vec<f64> = stragglers.iter().map(|straggler| straggler.remaining).collect();
-        let found = allocate(&criticalness, exchanges, closeness, &mut search);
-        let found = stragglers.iter().zip(found);
-        found.filter_map(|(straggler, found)| found.map(|(slot, gain)| (*straggler, slot, gain))).collect()
-    }
-
-    /// Starts a straggler's copy on its slot, or reserves the slot.
-    fn serve(
-        &mut self,
-        straggler: &Straggler,
-        slot: Slot,
-        gain: Gain,
-        (mean, until): (f64, Time),
-        round: &mut Round<'_>,
-    ) {
-        let task = straggler.attempt.task;
-        if !round.may_start(task) {
-            return;
-        }
-        let has_power = self.has_power(round.cluster());
-        let known = Known { cluster: round.cluster(), history: &self.history, settings: &self.settings, has_power };
-        let copy = known.copy_seconds(task, slot.node, mean);
-        let why = Why { straggler: *straggler, gain, copy, has_power };
-        if slot.after.is_none() {
-            if round.start(task, slot.node) {
-                round.because(|| why.to_string());
-            }
-            return;
-        }
-        if !round.reserve(task, slot.node, until) {
-            return;
-        }
-        round.because(|| {
-            let at = slot.at.seconds();
-            format!(
-                "a slot there is expected to come free at {at:.2} s, for a copy of attempt {}: {why}",
-                straggler.attempt.copy
-            )
-        });
-        self.reserved.insert(task, (straggler.attempt, slot.node));
-        self.reserved_on.entry(slot.node).or_default().push(task);
-        self.until.insert((until, task));
-        if let Some(state) = self.phases.get_mut(&phase_of(task)) {
-            state.aged.remove(&straggler.attempt);
-            if let Some((_, since, finish)) = self.ends.get(&straggler.attempt) {
-                state.by_duration.remove(&(*finish - *since, straggler.attempt));
-            }
-        }
-        self.reservations_changed(slot.node, round.cluster());
-    }
-}
-
-/// Why a straggler gets a copy.
-struct Why {
-    straggler: Straggler,
-    gain: Gain,
-    /// Expected duration of the copy, seconds.
-    copy: f64,
-    has_power: bool,
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Straggler { attempt, remaining, rate, .. } = self.straggler;
-        let (Gain { time, energy }, copy) = (self.gain, self.copy);
-        let unit = if self.has_power { "J" } else { "core-seconds" };
-        write!(f, "attempt {} runs", attempt.copy)?;
-        if let Some(rate) = rate {
-            write!(f, " at {rate:.2} times the mean rate of its phase")?;
-        }
-        write!(
-            f,
-            " and has {remaining:.2} s left; a copy is expected to take {copy:.2} s there, and to save {time:.2} s and \
-             {energy:.2} {unit}"
-        )
     }
 }

@@ -1,11 +1,12 @@
 //! Reports to the meter of energy what happens to attempts and nodes.
 
 use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::metrics::EnergyUse;
 use hindmost_core::time::Time;
 
 use super::Driver;
 use crate::energy::Ended;
-use crate::output::Outcome;
+use crate::output::{AttemptEnergy, Outcome};
 
 /// Returns whether the workload marks an attempt as a straggler (`true`) or as a normal task (`false`). `None` if it has
 /// no such marks, so that the attempt's time decides.
@@ -30,14 +31,11 @@ impl Driver<'_> {
         self.meter.as_mut()?.end(self.session.cluster(), id, times, mark)
     }
 
-    /// Adds the energy of an ended attempt to what it was used for, and returns it in joules; `None` without power
-    /// models.
-    pub(super) fn energy_of(&mut self, ended: Option<Ended>, outcome: Outcome) -> Option<f64> {
+    /// Adds the energy of an ended attempt to what it was used for, and returns both; `None` without power models.
+    pub(super) fn energy_of(&mut self, ended: Option<Ended>, outcome: Outcome) -> Option<AttemptEnergy> {
         let meter = self.meter.as_mut()?;
-        if let Some(ended) = ended {
-            meter.add(ended, outcome);
-        }
-        Some(ended.map_or(0.0, |ended| ended.joules))
+        let used_for = ended.map_or(EnergyUse::Lost, |ended| meter.add(ended, outcome));
+        Some(AttemptEnergy { joules: ended.map_or(0.0, |ended| ended.joules), used_for })
     }
 
     /// Notes that a node was lost or has returned.

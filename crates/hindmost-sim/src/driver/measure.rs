@@ -112,6 +112,8 @@ impl Driver<'_> {
         }
         result.makespan = self.last_finish.seconds();
         result.utilization = self.busy.utilization(self.last_end.max(self.last_finish));
+        result.counts = self.session.counts();
+        self.recorder.output.end(&self.result);
         Ok(self.result)
     }
 }

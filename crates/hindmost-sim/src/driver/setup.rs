@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::policy::Counts;
 use hindmost_core::power::PowerModel;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
@@ -131,4 +132,6 @@ pub struct RunResult {
     pub events: u64,
     /// The energy of the run; `None` unless all nodes have power models.
     pub energy: Option<RunEnergy>,
+    /// What the policy counted: see [`Pass::counts`](hindmost_core::policy::Pass::counts).
+    pub counts: Counts,
 }

@@ -26,7 +26,7 @@ mod shared;
 use hindmost_core::cluster::{Attempt, Cluster};
 use hindmost_core::estimator::Pace;
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
-use hindmost_core::metrics::EnergyParts;
+use hindmost_core::metrics::{EnergyParts, EnergyUse};
 use hindmost_core::resources::CPUS;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashSet;
@@ -212,19 +212,20 @@ impl Meter {
         self.with_backup.extend(originals.map(Attempt::id));
     }
 
-    /// Adds the energy of an ended attempt to what it was used for.
-    pub(crate) fn add(&mut self, ended: Ended, outcome: Outcome) {
+    /// Adds the energy of an ended attempt to what it was used for, and returns what that is.
+    pub(crate) fn add(&mut self, ended: Ended, outcome: Outcome) -> EnergyUse {
         let is_straggler = ended.is_straggler.unwrap_or(outcome == Outcome::Replaced);
-        let parts = &mut self.parts;
-        *match (outcome, ended.is_original, is_straggler) {
-            (Outcome::NodeLost | Outcome::Unfinished, ..) => &mut parts.lost,
-            (Outcome::Won, true, false) => &mut parts.normal_successful,
-            (Outcome::Won, true, true) => &mut parts.stragglers_successful,
-            (Outcome::Won, false, _) => &mut parts.copies_successful,
-            (Outcome::Lost | Outcome::Replaced, true, false) => &mut parts.normal_killed,
-            (Outcome::Lost | Outcome::Replaced, true, true) => &mut parts.stragglers_killed,
-            (Outcome::Lost | Outcome::Replaced, false, _) => &mut parts.copies_killed,
-        } += ended.joules;
+        let used_for = match (outcome, ended.is_original, is_straggler) {
+            (Outcome::NodeLost | Outcome::Unfinished, ..) => EnergyUse::Lost,
+            (Outcome::Won, true, false) => EnergyUse::NormalSuccessful,
+            (Outcome::Won, true, true) => EnergyUse::StragglersSuccessful,
+            (Outcome::Won, false, _) => EnergyUse::CopiesSuccessful,
+            (Outcome::Lost | Outcome::Replaced, true, false) => EnergyUse::NormalKilled,
+            (Outcome::Lost | Outcome::Replaced, true, true) => EnergyUse::StragglersKilled,
+            (Outcome::Lost | Outcome::Replaced, false, _) => EnergyUse::CopiesKilled,
+        };
+        self.parts.add_attempt(used_for, ended.joules);
+        used_for
     }
 
     /// Sets whether a node is in the cluster. A lost node uses no power. Its attempts must have been ended before.

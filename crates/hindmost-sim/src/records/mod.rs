@@ -210,7 +210,7 @@ fn attempt_row<'a>(result: &'a AttemptResult<'_>) -> [Value<'a>; 9] {
         Value::Seconds(result.start.seconds()),
         Value::Seconds(result.end.seconds()),
         Value::Text(result.outcome.name()),
-        Value::Seconds(result.energy.unwrap_or(0.0)),
+        Value::Seconds(result.energy.map_or(0.0, |energy| energy.joules)),
     ]
 }
 

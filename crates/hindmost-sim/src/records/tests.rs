@@ -3,6 +3,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::metrics::EnergyUse;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, PhaseSpec};
 use hindmost_policies::catalogue::spec::PolicySpec;
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::experiment::{Execution, Experiment, run_all};
-use crate::output::Outcome;
+use crate::output::{AttemptEnergy, Outcome};
 use crate::scenario::Scenario;
 
 const FORMATS: [Format; 2] = [Format::Csv, Format::Parquet];
@@ -61,7 +62,7 @@ fn attempt(job: &JobSpec, index: u32) -> AttemptResult<'_> {
         end: Time::from_seconds(1500.7),
         outcome: [Outcome::Won, Outcome::Lost, Outcome::Replaced, Outcome::Unfinished][index as usize % 4],
         is_relaunch: false,
-        energy: Some(2.25),
+        energy: Some(AttemptEnergy { joules: 2.25, used_for: EnergyUse::NormalSuccessful }),
     }
 }
 

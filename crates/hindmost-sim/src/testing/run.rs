@@ -47,7 +47,7 @@ impl Output for Collected {
             start: result.start.seconds(),
             end: result.end.seconds(),
             outcome: result.outcome,
-            energy: result.energy,
+            energy: result.energy.map(|energy| energy.joules),
         });
         Ok(())
     }

@@ -12,11 +12,14 @@ use rustc_hash::FxHashMap;
 
 use super::free_times::{FreeTimes, fits_after};
 use super::history::History;
-use super::{Choice, Settings};
+use super::{Choice, Saves, Settings};
 use crate::theory::skyline::{Gain, Slots, energy_saved, time_saved};
 
 /// A search visits at most this many slots that come free in the window.
 const MOST_VISITED: usize = 64;
+
+/// A node without limits on any resource that a copy demands offers this many slots.
+const MOST_SPACE: u64 = 64;
 
 /// A straggler that may get a copy.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +66,12 @@ impl Known<'_> {
         self.cluster.watts_of_attempt(attempt, if rate.is_finite() { rate } else { 0.0 }).unwrap_or_else(cores)
     }
 
+    /// Returns the unit of saved energies; `None` if copies need not save energy.
+    pub(super) fn unit(&self) -> Option<&'static str> {
+        let unit = if self.has_power { "J" } else { "core-seconds" };
+        (self.settings.saves == Saves::Both).then_some(unit)
+    }
+
     fn cores(&self, task: TaskId) -> f64 {
         let demand = self.cluster.phase(task).map(|phase| busy_cores(self.cluster.dimensions(), phase.demand()));
         demand.filter(|cores| *cores > 0.0).unwrap_or(1.0)
@@ -89,6 +98,9 @@ impl Known<'_> {
         } else {
             None
         };
+        if self.settings.saves == Saves::Time {
+            return Some(Gain { time, energy: time });
+        }
         let watts = watts.unwrap_or_else(|| self.cores(task));
         Some(Gain { time, energy: energy_saved(straggler.watts, time, watts, copy) })
     }
@@ -97,6 +109,9 @@ impl Known<'_> {
     /// after `wait` seconds or later.
     pub(super) fn bound(&self, straggler: &Straggler, least: f64, wait: f64) -> Gain {
         let time = straggler.remaining - wait - least;
+        if self.settings.saves == Saves::Time {
+            return Gain { time, energy: time };
+        }
         // Without power models, all slots have the power of the straggler's.
         let copy = if self.has_power { 0.0 } else { straggler.watts * least };
         Gain { time, energy: straggler.watts * time - copy }
@@ -155,6 +170,18 @@ impl Search<'_> {
         }
         let local = self.known.cluster.replicas(task).iter().copied();
         local.filter(|node| self.now.binary_search(node).is_err() && self.fits_now(*node)).collect()
+    }
+}
+
+impl Search<'_> {
+    /// Returns the number of slots that a copy can choose from before the window has given any away.
+    pub(super) fn offered(&self) -> u64 {
+        let space = |node: &NodeId| {
+            self.known.cluster.node(*node).map_or(0, |node| node.free().times(&self.demand).min(MOST_SPACE))
+        };
+        let now: u64 = self.now.iter().map(space).sum();
+        let ends = self.free.between(self.known.cluster.now(), self.until);
+        now + ends.count() as u64
     }
 }
 

@@ -44,7 +44,7 @@ fn contention_of_the_degree_of_the_node_is_processor_sharing() {
 /// s/b, which is busy for the share p' = (1/q)/(1/q + s/b); the run begins busy with p = b/(q + b). So
 ///     E[T] = w·(1 + (s − 1)·p') + (p − p')·(s − 1)·(1 − exp(−λw))/λ with λ = 1/q + s/b.
 #[test]
-fn work_on_a_node_with_exponential_neighbours_takes_the_mean_time() {
+fn work_beside_exponential_neighbours_takes_the_mean_time() {
     for (w, q, b, s) in [(3.0, 2.0, 1.0, 4.0), (0.5, 2.0, 3.0, 3.0), (20.0, 1.0, 1.0, 2.0)] {
         let load = Neighbours {
             quiet: exponential(q),

@@ -51,7 +51,7 @@ fn an_outage_and_a_failure_end_when_both_have_ended() {
 }
 
 #[test]
-fn a_job_that_fits_on_no_remaining_node_is_an_error_despite_failures() {
+fn a_job_that_fits_on_no_node_left_is_an_error() {
     let world = World::machines(2).failures_on(1, SECONDS(4.0), SECONDS(1.0)).job("a").same(1, 3.0);
     assert_eq!(world.clone().outage(0, 0.0, f64::INFINITY).run("none").job("a").finish, 3.0);
     let big = World::nodes([[("cpus", 2.0)], [("cpus", 1.0)]]).failures_on(1, SECONDS(4.0), SECONDS(1.0));

@@ -101,7 +101,7 @@ fn a_neighbour_that_comes_slows_a_running_task_down() {
 }
 
 #[test]
-fn a_task_that_finishes_when_the_neighbour_comes_is_not_slowed_down() {
+fn a_task_that_ends_when_the_neighbour_comes_is_not_slowed() {
     let run = World::machines(1).neighbour_on(0, 10.0, 5.0, 3.0).job("a").tasks([[10.0], [5.0]]).run("none");
     // The second task does 5/3 s until 15, and the other 10/3 s after that.
     assert_eq!(ends(&run, "a"), [10.0, 18.333_333_333]);

@@ -43,7 +43,7 @@ fn figure_3_is_reproduced() {
 }
 
 #[test]
-fn without_looking_ahead_or_choosing_the_example_is_as_slow_as_others() {
+fn the_example_needs_both_looking_ahead_and_choosing() {
     // The first slot that saves time and energy is that of N1: the outcome of the early mechanism.
     assert_outcome("window(window=0.7142857142857143,choice=first)", 18.0, 72.0);
     // At 15 s and 20 s no slot is free, and tasks take the slots of N1 and N2 in between. At 25 s that of N3 is free.

@@ -4,21 +4,22 @@
 //! numbers. Then all simulations run in parallel. In the second pass the same requests return numbers. A simulation
 //! that several requests need runs once, and only the requested numbers of its jobs are kept.
 
+mod collect;
+
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
-use hindmost_core::metrics::JobResult;
 use hindmost_core::time::Time;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::exact::read_exact_from;
 use hindmost_sim::experiment::{Execution, Experiment, FinishedOutput, Jobs, run_all};
-use hindmost_sim::output::Output;
 use hindmost_sim::scenario::{PolicyEntry, Scenario};
 
 use crate::data::{Paper, PaperError, ReadingSpec, Settings, SweepSpec, WorldSpec};
 use crate::metric::{JobRow, Metric, Quantity};
+use collect::{Collector, Store};
 
 /// The size of the simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,18 @@ enum Want {
     Metric(Metric),
     /// Cumulative shares of jobs, from 0 to 1, for each value of a grid.
     Shares(Quantity, Vec<f64>),
-    /// All jobs.
-    Rows,
+    /// All jobs; `true` if their attempts matter.
+    Rows(bool),
+}
+
+impl Want {
+    fn needs_attempts(&self) -> bool {
+        match self {
+            Want::Metric(metric) => metric.needs_attempts(),
+            Want::Shares(quantity, _) => quantity.needs_attempts(),
+            Want::Rows(needs_attempts) => *needs_attempts,
+        }
+    }
 }
 
 /// What was kept of the jobs of a run.
@@ -188,12 +199,13 @@ impl<'a> Runs<'a> {
         if let Some(place) = place {
             add(&mut set, &place.sweep.set);
             let value = plain(place.value);
+            let taken = place.sweep.values.iter().position(|value| value == place.value);
+            let taken = taken.and_then(|at| place.sweep.takes.get(at)).unwrap_or(place.value);
             for key in &place.sweep.keys {
-                let text =
-                    match (place.sweep.over, place.value.as_float().or(place.value.as_integer().map(|it| it as f64))) {
-                        (Some(over), Some(number)) => (over / number).to_string(),
-                        _ => value.clone(),
-                    };
+                let text = match (place.sweep.over, taken.as_float().or(taken.as_integer().map(|it| it as f64))) {
+                    (Some(over), Some(number)) => (over / number).to_string(),
+                    _ => plain(taken),
+                };
                 set.push((key.clone(), text));
             }
             if let Some(template) = place.sweep.specs.get(label) {
@@ -249,7 +261,8 @@ impl<'a> Runs<'a> {
 
     /// Returns a metric that compares two runs on each seed. In the first pass these are NaN.
     pub fn pair_values(&mut self, id: RunId, other: RunId, metric: Metric, cut: bool) -> Vec<f64> {
-        let (one, two) = (self.rows(id, cut), self.rows(other, cut));
+        let needs_attempts = metric.needs_attempts();
+        let (one, two) = (self.rows_with(id, cut, needs_attempts), self.rows_with(other, cut, needs_attempts));
         if one.is_empty() {
             return vec![f64::NAN; self.planned[id.0].experiment.seeds.len()];
         }
@@ -273,7 +286,11 @@ impl<'a> Runs<'a> {
 
     /// Returns all jobs of each seed's run. Empty in the first pass.
     pub fn rows(&mut self, id: RunId, cut: bool) -> Vec<Arc<Vec<JobRow>>> {
-        let at = self.position(id, Want::Rows, cut);
+        self.rows_with(id, cut, false)
+    }
+
+    fn rows_with(&mut self, id: RunId, cut: bool, needs_attempts: bool) -> Vec<Arc<Vec<JobRow>>> {
+        let at = self.position(id, Want::Rows(needs_attempts), cut);
         self.planned[id.0]
             .kept
             .iter()
@@ -333,13 +350,9 @@ impl<'a> Runs<'a> {
         let wants: Vec<Arc<Vec<(Want, bool)>>> =
             batch.iter().map(|at| Arc::new(self.planned[*at].wants.clone())).collect();
         let open = |number: usize, _: &PolicySpec, seed: u64| -> io::Result<Option<Box<dyn FinishedOutput>>> {
-            Ok(Some(Box::new(Collector {
-                key: (number, seed),
-                horizon: experiments[number].setup.horizon.map_or(f64::INFINITY, Time::seconds),
-                wants: Arc::clone(&wants[number]),
-                jobs: Vec::new(),
-                store: Arc::clone(&store),
-            })))
+            let horizon = experiments[number].setup.horizon.map_or(f64::INFINITY, Time::seconds);
+            let wants = Arc::clone(&wants[number]);
+            Ok(Some(Box::new(Collector::new((number, seed), horizon, wants, Arc::clone(&store)))))
         };
         run_all(&experiments, &Execution { output: Some(&open), ..*execution })?;
         let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
@@ -378,57 +391,5 @@ fn plain(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),
-    }
-}
-
-/// What was kept, by number of the experiment and seed.
-type Store = Arc<Mutex<HashMap<(usize, u64), Vec<Kept>>>>;
-
-/// Collects the finished jobs of a run and keeps what is requested when the run ends.
-struct Collector {
-    key: (usize, u64),
-    /// Time at which arrivals stop; infinite if the workload has no such time.
-    horizon: f64,
-    wants: Arc<Vec<(Want, bool)>>,
-    jobs: Vec<JobRow>,
-    store: Store,
-}
-
-impl Output for Collector {
-    fn job(&mut self, name: &Arc<str>, result: &JobResult) -> io::Result<()> {
-        self.jobs.push(JobRow { name: Arc::clone(name), result: *result });
-        Ok(())
-    }
-}
-
-impl FinishedOutput for Collector {
-    fn complete(self: Box<Self>) -> io::Result<()> {
-        let mut all = self.jobs;
-        // Jobs finish in another order under each policy; rows are in the order of arrival.
-        all.sort_by(|one, other| {
-            one.result.arrival.total_cmp(&other.result.arrival).then_with(|| one.name.cmp(&other.name))
-        });
-        let in_time: Vec<JobRow> = if self.wants.iter().any(|(_, cut)| *cut) {
-            all.iter().filter(|job| job.result.finish <= self.horizon).cloned().collect()
-        } else {
-            Vec::new()
-        };
-        let mut kept = Vec::with_capacity(self.wants.len());
-        for (want, cut) in self.wants.iter() {
-            let jobs = if *cut { &in_time } else { &all };
-            kept.push(match want {
-                Want::Metric(metric) => Kept::Number(metric.of(jobs)),
-                Want::Shares(quantity, grid) => {
-                    let values: Vec<f64> = jobs.iter().map(|job| quantity.of(&job.result)).collect();
-                    let share = |limit: &f64| {
-                        values.iter().filter(|value| *value <= limit).count() as f64 / values.len() as f64
-                    };
-                    Kept::Shares(grid.iter().map(share).collect())
-                }
-                Want::Rows => Kept::Rows(Arc::new(jobs.clone())),
-            });
-        }
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).insert(self.key, kept);
-        Ok(())
     }
 }

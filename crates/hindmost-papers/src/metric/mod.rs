@@ -10,98 +10,27 @@
 //! - `matched(QUANTITY, SHARE)`: percentage of jobs within the value within which this share of the jobs is under the
 //!   policy with which it is compared. So it does not depend on the unit of the quantity.
 //!
-//! Quantities: `flowtime`, `running_time`, `waiting_time`, `resource`, `net_utility` (−flowtime − resource), `finish`,
-//! `tasks`, `copies` (attempts of a job beyond the first of each task). `mean`, `quantile`, `share`, `spread` and
-//! `ratio` may count only jobs of up to so many tasks: `mean(flowtime; tasks <= 25)`.
+//! - `product(QUANTITY, QUANTITY)`: the means over jobs, multiplied.
+//! - `efficiency(QUANTITY)`, `efficiency(QUANTITY, QUANTITY)`: one divided by the mean, or by the product of two means.
+//! - `energy()`, `dynamic_energy()`: energy of all nodes in the run, with and without their idle power.
+//! - `utilization()`: share of the busiest resource in use, in per cent.
+//! - `choices()`: mean number of slots among which a policy chose when it placed a copy, if the policy counts them.
+//!
+//! Quantities of a job: `flowtime`, `running_time`, `waiting_time`, `resource`, `net_utility` (−flowtime − resource),
+//! `finish`, `tasks`, `copies` (attempts beyond the first of each task), `copies_won`, `copy_time`, `copy_won_time`,
+//! `copy_range` (longest divided by shortest copy that won), and energies: `energy` of all attempts,
+//! `energy_with_static`, `normal_energy`, and `straggler_energy` and `copy_energy` with their parts, such as
+//! `copy_won_energy` and `straggler_killed_energy`. `mean`, `quantile`, `share`, `spread` and `ratio` may count only jobs
+//! of up to so many tasks: `mean(flowtime; tasks <= 25)`.
 
+mod quantity;
+
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use hindmost_core::metrics::JobResult;
 use hindmost_math::statistics::{mean, quantile};
 
-/// A finished job.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JobRow {
-    /// The job's name.
-    pub name: std::sync::Arc<str>,
-    /// The job's results.
-    pub result: JobResult,
-}
-
-/// A number that each job has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quantity {
-    /// From arrival to finish.
-    Flowtime,
-    /// From the start of the job's first task to the finish.
-    RunningTime,
-    /// From arrival to the start of the job's first task.
-    WaitingTime,
-    /// Resource usage: γ × machine time.
-    Resource,
-    /// Utility minus resource usage, where the utility is −flowtime.
-    NetUtility,
-    /// Time of the finish.
-    Finish,
-    /// Number of tasks.
-    Tasks,
-    /// Attempts beyond the first of each task.
-    Copies,
-}
-
-const QUANTITIES: [(&str, Quantity, &str); 8] = [
-    ("flowtime", Quantity::Flowtime, "flowtime"),
-    ("running_time", Quantity::RunningTime, "running time"),
-    ("waiting_time", Quantity::WaitingTime, "waiting time"),
-    ("resource", Quantity::Resource, "resource usage"),
-    ("net_utility", Quantity::NetUtility, "utility minus resource usage"),
-    ("finish", Quantity::Finish, "finish time"),
-    ("tasks", Quantity::Tasks, "number of tasks"),
-    ("copies", Quantity::Copies, "number of copies beyond the first of each task"),
-];
-
-impl Quantity {
-    /// Returns the quantity of a job.
-    pub(crate) fn of(self, job: &JobResult) -> f64 {
-        match self {
-            Quantity::Flowtime => job.flowtime(),
-            Quantity::RunningTime => job.finish - job.start,
-            Quantity::WaitingTime => job.start - job.arrival,
-            Quantity::Resource => job.resource,
-            Quantity::NetUtility => -job.flowtime() - job.resource,
-            Quantity::Finish => job.finish,
-            Quantity::Tasks => job.tasks as f64,
-            Quantity::Copies => job.copies_launched as f64,
-        }
-    }
-
-    /// Returns the quantity in words.
-    pub fn words(self) -> &'static str {
-        QUANTITIES.iter().find(|(_, quantity, _)| *quantity == self).map_or("", |(_, _, words)| words)
-    }
-
-    /// Returns the unit, if times have the unit `time`.
-    pub fn unit(self, time: &str) -> String {
-        match self {
-            Quantity::Flowtime | Quantity::RunningTime | Quantity::WaitingTime | Quantity::Finish => time.to_owned(),
-            Quantity::Resource => format!("γ·{}", if time == "time units" { "units of time" } else { time }),
-            Quantity::NetUtility => String::new(),
-            Quantity::Tasks => "tasks".to_owned(),
-            Quantity::Copies => "copies".to_owned(),
-        }
-    }
-}
-
-impl FromStr for Quantity {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Quantity, String> {
-        QUANTITIES.iter().find(|(name, _, _)| *name == text.trim()).map(|(_, quantity, _)| *quantity).ok_or_else(|| {
-            let names: Vec<&str> = QUANTITIES.iter().map(|(name, _, _)| *name).collect();
-            format!("{:?} is not a quantity of a job; use {}", text.trim(), names.join(", "))
-        })
-    }
-}
+pub use quantity::{JobRow, JobUse, Quantity};
 
 /// A number of one run, or of two runs of the same jobs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,6 +55,37 @@ pub enum Metric {
     Pairs(Quantity, f64),
     /// Percentage of jobs up to the value that this share of the jobs does not exceed in the other run.
     Matched(Quantity, f64),
+    /// Product of two means over jobs.
+    Product(Quantity, Quantity),
+    /// One divided by the mean over jobs, or by the product of two means.
+    Efficiency(Quantity, Option<Quantity>),
+    /// Energy of all nodes in the run.
+    RunEnergy,
+    /// Energy of all nodes in the run without their idle power.
+    DynamicEnergy,
+    /// Percentage of the busiest resource in use.
+    Utilization,
+    /// Mean number of slots among which a policy chose when it placed a copy.
+    Choices,
+}
+
+/// What is known of a run besides its jobs. NaN stands for what is unknown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunFacts {
+    /// Energy of all nodes, joules.
+    pub energy: f64,
+    /// The part of `energy` that nodes use even if nothing runs, joules.
+    pub idle_energy: f64,
+    /// Share of the busiest resource in use, 0 to 1.
+    pub utilization: f64,
+    /// Mean number of slots among which a policy chose when it placed a copy.
+    pub choices: f64,
+}
+
+impl RunFacts {
+    /// Nothing is known.
+    pub const UNKNOWN: RunFacts =
+        RunFacts { energy: f64::NAN, idle_energy: f64::NAN, utilization: f64::NAN, choices: f64::NAN };
 }
 
 /// The largest number of tasks of the jobs that count; `None`: all jobs count.
@@ -137,12 +97,64 @@ impl Metric {
         matches!(self, Metric::Pairs(..) | Metric::Matched(..))
     }
 
-    /// Computes the metric of a run; NaN if it needs two runs or there are no jobs.
-    pub fn of(&self, jobs: &[JobRow]) -> f64 {
+    /// Returns the quantities of which the metric is made.
+    fn quantities(&self) -> Vec<Quantity> {
+        match *self {
+            Metric::Mean(quantity, _)
+            | Metric::Quantile(quantity, ..)
+            | Metric::Share(quantity, ..)
+            | Metric::Spread(quantity, _)
+            | Metric::Max(quantity)
+            | Metric::Sum(quantity)
+            | Metric::Pairs(quantity, _)
+            | Metric::Matched(quantity, _)
+            | Metric::Efficiency(quantity, None) => vec![quantity],
+            Metric::Ratio(one, other, _) | Metric::Product(one, other) | Metric::Efficiency(one, Some(other)) => {
+                vec![one, other]
+            }
+            Metric::Jobs | Metric::RunEnergy | Metric::DynamicEnergy | Metric::Utilization | Metric::Choices => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Returns whether the metric is made from attempts.
+    pub(crate) fn needs_attempts(&self) -> bool {
+        self.quantities().into_iter().any(Quantity::needs_attempts)
+    }
+
+    /// Returns the metric with other quantities: each key is replaced by its value.
+    #[must_use]
+    pub(crate) fn with(mut self, others: &BTreeMap<Quantity, Quantity>) -> Metric {
+        let replace = |quantity: &mut Quantity| *quantity = others.get(quantity).copied().unwrap_or(*quantity);
+        match &mut self {
+            Metric::Mean(quantity, _)
+            | Metric::Quantile(quantity, ..)
+            | Metric::Share(quantity, ..)
+            | Metric::Spread(quantity, _)
+            | Metric::Max(quantity)
+            | Metric::Sum(quantity)
+            | Metric::Pairs(quantity, _)
+            | Metric::Matched(quantity, _)
+            | Metric::Efficiency(quantity, None) => replace(quantity),
+            Metric::Ratio(one, other, _) | Metric::Product(one, other) | Metric::Efficiency(one, Some(other)) => {
+                replace(one);
+                replace(other);
+            }
+            Metric::Jobs | Metric::RunEnergy | Metric::DynamicEnergy | Metric::Utilization | Metric::Choices => {}
+        }
+        self
+    }
+
+    /// Computes the metric of a run; NaN if it needs two runs, or there are no jobs with the quantity.
+    pub fn of(&self, jobs: &[JobRow], run: &RunFacts) -> f64 {
         let values = |quantity: Quantity, up_to: UpTo| -> Vec<f64> {
             let counts = |job: &&JobRow| up_to.is_none_or(|tasks| job.result.tasks as f64 <= tasks);
-            jobs.iter().filter(counts).map(|job| quantity.of(&job.result)).collect()
+            let all = jobs.iter().filter(counts).map(|job| quantity.of(job));
+            // Only this quantity is missing in some jobs.
+            if quantity == Quantity::CopyRange { all.filter(|range| !range.is_nan()).collect() } else { all.collect() }
         };
+        let mean_of = |quantity: Quantity| mean(&values(quantity, None));
         let value = match *self {
             Metric::Mean(quantity, up_to) => mean(&values(quantity, up_to)),
             Metric::Quantile(quantity, share, up_to) => quantile(&mut values(quantity, up_to), share),
@@ -155,31 +167,37 @@ impl Metric {
             }
             Metric::Jobs => Some(jobs.len() as f64),
             Metric::Pairs(..) | Metric::Matched(..) => None,
+            Metric::Product(one, other) => mean_of(one).zip(mean_of(other)).map(|(one, other)| one * other),
+            Metric::Efficiency(quantity, None) => mean_of(quantity).map(f64::recip),
+            Metric::Efficiency(one, Some(other)) => {
+                mean_of(one).zip(mean_of(other)).map(|(one, other)| (one * other).recip())
+            }
+            Metric::RunEnergy => Some(run.energy),
+            Metric::DynamicEnergy => Some(run.energy - run.idle_energy),
+            Metric::Utilization => Some(100.0 * run.utilization),
+            Metric::Choices => Some(run.choices),
         };
         value.unwrap_or(f64::NAN)
     }
 
-    /// Computes the metric of two runs of the same jobs. Both lists are sorted by job. A metric of one run is that of
-    /// the first.
+    /// Computes a metric that compares two runs of the same jobs; NaN for a metric of one run. Both lists are sorted by
+    /// job.
     pub fn of_two(&self, jobs: &[JobRow], other: &[JobRow]) -> f64 {
-        let all = |jobs: &[JobRow], quantity: Quantity| -> Vec<f64> {
-            jobs.iter().map(|job| quantity.of(&job.result)).collect()
-        };
+        let all =
+            |jobs: &[JobRow], quantity: Quantity| -> Vec<f64> { jobs.iter().map(|job| quantity.of(job)).collect() };
         let value = match *self {
             Metric::Pairs(quantity, factor) => {
                 let paired: std::collections::HashMap<&str, f64> =
-                    other.iter().map(|job| (&*job.name, quantity.of(&job.result))).collect();
-                let pairs: Vec<bool> = jobs
-                    .iter()
-                    .filter_map(|job| Some(quantity.of(&job.result) <= factor * paired.get(&*job.name)?))
-                    .collect();
+                    other.iter().map(|job| (&*job.name, quantity.of(job))).collect();
+                let pairs: Vec<bool> =
+                    jobs.iter().filter_map(|job| Some(quantity.of(job) <= factor * paired.get(&*job.name)?)).collect();
                 let within = pairs.iter().filter(|within| **within).count();
                 (!pairs.is_empty()).then(|| 100.0 * within as f64 / pairs.len() as f64)
             }
             Metric::Matched(quantity, share) => {
                 quantile(&mut all(other, quantity), share).and_then(|limit| share_up_to(&all(jobs, quantity), limit))
             }
-            _ => Some(self.of(jobs)),
+            _ => None,
         };
         value.unwrap_or(f64::NAN)
     }
@@ -208,6 +226,13 @@ impl Metric {
             Metric::Ratio(Quantity::Copies, Quantity::Tasks, up_to) => {
                 format!("copies of a task{}, without its first attempt", of(*up_to))
             }
+            Metric::Ratio(Quantity::CopyTime, Quantity::Copies, None) => "mean duration of copies".to_owned(),
+            Metric::Ratio(Quantity::CopyWonTime, Quantity::CopiesWon, None) => {
+                "mean duration of copies that finish first".to_owned()
+            }
+            Metric::Ratio(Quantity::CopiesWon, Quantity::Copies, None) => {
+                "share of copies that finish first".to_owned()
+            }
             Metric::Ratio(one, other, up_to) => format!("{} divided by {}{}", one.words(), other.words(), of(*up_to)),
             Metric::Jobs => "jobs".to_owned(),
             Metric::Pairs(quantity, factor) => {
@@ -216,6 +241,17 @@ impl Metric {
             Metric::Matched(quantity, share) => {
                 format!("share of jobs within the {} of {}% of the jobs", quantity.words(), 100.0 * share)
             }
+            Metric::Product(one, other) => format!("mean {} · mean {}", one.words(), other.words()),
+            Metric::Efficiency(Quantity::Energy, None) => "energy efficiency 1/energy".to_owned(),
+            Metric::Efficiency(quantity, None) => format!("1/mean {}", quantity.words()),
+            Metric::Efficiency(Quantity::RunningTime | Quantity::Flowtime, Some(Quantity::Energy)) => {
+                "energy efficiency 1/(time · energy)".to_owned()
+            }
+            Metric::Efficiency(one, Some(other)) => format!("1/(mean {} · mean {})", one.words(), other.words()),
+            Metric::RunEnergy => "energy of all nodes".to_owned(),
+            Metric::DynamicEnergy => "dynamic energy of all nodes".to_owned(),
+            Metric::Utilization => "busy slots".to_owned(),
+            Metric::Choices => "slots to choose from".to_owned(),
         }
     }
 
@@ -226,8 +262,14 @@ impl Metric {
             | Metric::Quantile(quantity, ..)
             | Metric::Max(quantity)
             | Metric::Sum(quantity) => quantity.unit(time),
-            Metric::Share(..) | Metric::Pairs(..) | Metric::Matched(..) => "%".to_owned(),
-            Metric::Spread(..) | Metric::Ratio(..) => String::new(),
+            Metric::Share(..) | Metric::Pairs(..) | Metric::Matched(..) | Metric::Utilization => "%".to_owned(),
+            Metric::Ratio(Quantity::CopyTime | Quantity::CopyWonTime, Quantity::Copies | Quantity::CopiesWon, _) => {
+                time.to_owned()
+            }
+            Metric::Product(one, other) => format!("{}·{}", one.unit(time), other.unit(time)),
+            Metric::RunEnergy | Metric::DynamicEnergy => "J".to_owned(),
+            Metric::Choices => "slots".to_owned(),
+            Metric::Spread(..) | Metric::Ratio(..) | Metric::Efficiency(..) => String::new(),
             Metric::Jobs => "jobs".to_owned(),
         }
     }
@@ -252,8 +294,9 @@ impl FromStr for Metric {
     fn from_str(text: &str) -> Result<Metric, String> {
         let wrong = || {
             format!(
-                "{text:?} is not a metric; use mean, quantile, share, spread, max, sum, ratio, pairs or matched with a \
-                 quantity in parentheses, or jobs()"
+                "{text:?} is not a metric; use mean, quantile, share, spread, max, sum, ratio, product, efficiency, pairs or \
+                 matched with a quantity in parentheses, or jobs(), energy(), dynamic_energy(), utilization() or \
+                 choices()"
             )
         };
         let (name, rest) = text.trim().split_once('(').ok_or_else(wrong)?;
@@ -291,7 +334,19 @@ impl FromStr for Metric {
                 let (one, other) = two(",")?;
                 Metric::Ratio(one.parse()?, other.parse()?, up_to)
             }
+            "product" => {
+                let (one, other) = two(",")?;
+                Metric::Product(one.parse()?, other.parse()?)
+            }
+            "efficiency" => match inside.split_once(',') {
+                Some((one, other)) => Metric::Efficiency(one.parse()?, Some(other.parse()?)),
+                None => Metric::Efficiency(inside.parse()?, None),
+            },
             "jobs" if inside.trim().is_empty() => Metric::Jobs,
+            "energy" if inside.trim().is_empty() => Metric::RunEnergy,
+            "dynamic_energy" if inside.trim().is_empty() => Metric::DynamicEnergy,
+            "utilization" if inside.trim().is_empty() => Metric::Utilization,
+            "choices" if inside.trim().is_empty() => Metric::Choices,
             "pairs" => {
                 let (quantity, factor) = two("<=")?;
                 Metric::Pairs(quantity.parse()?, number(factor)?)
@@ -312,69 +367,4 @@ fn number(text: &str) -> Result<f64, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn job(name: &str, finish: f64, resource: f64, tasks: u64) -> JobRow {
-        let result = JobResult {
-            arrival: 1.0,
-            start: 2.0,
-            finish,
-            resource,
-            wasted: 0.0,
-            slowdown: 1.0,
-            tasks,
-            attempts: tasks + 1,
-            copies_launched: 1,
-            copies_won: 0,
-            met_deadline: None,
-            energy: None,
-        };
-        JobRow { name: name.into(), result }
-    }
-
-    #[test]
-    fn metrics_of_one_run() {
-        let jobs = [job("a", 3.0, 1.0, 10), job("b", 5.0, 2.0, 30), job("c", 9.0, 6.0, 40)];
-        for (text, value) in [
-            ("mean(flowtime)", 14.0 / 3.0),
-            ("mean(flowtime; tasks <= 30)", 3.0),
-            ("quantile(flowtime, 0.5)", 4.0),
-            ("share(running_time <= 3)", 200.0 / 3.0),
-            ("max(finish)", 9.0),
-            ("sum(resource)", 9.0),
-            ("ratio(copies, tasks)", 3.0 / 80.0),
-            ("ratio(copies, tasks; tasks <= 30)", 2.0 / 40.0),
-            ("mean(net_utility)", -(14.0 + 9.0) / 3.0),
-            ("mean(waiting_time)", 1.0),
-            ("jobs()", 3.0),
-        ] {
-            let measured = text.parse::<Metric>().unwrap().of(&jobs);
-            assert!((measured - value).abs() < 1e-12, "{text}: {measured}");
-        }
-        let spread = "spread(running_time)".parse::<Metric>().unwrap().of(&jobs[..2]);
-        assert!((spread - 0.5).abs() < 1e-12);
-        assert!("mean(flowtime)".parse::<Metric>().unwrap().of(&[]).is_nan());
-    }
-
-    #[test]
-    fn metrics_of_two_runs_pair_jobs_by_name() {
-        let jobs = [job("a", 3.0, 1.0, 1), job("b", 5.0, 1.0, 1), job("c", 9.0, 1.0, 1), job("d", 2.0, 1.0, 1)];
-        let other = [job("c", 10.0, 1.0, 1), job("b", 7.0, 1.0, 1), job("a", 11.0, 1.0, 1)];
-        // a: 2 against 10, b: 4 against 6, c: 8 against 9; d has no pair.
-        let pairs = |text: &str| text.parse::<Metric>().unwrap().of_two(&jobs, &other);
-        assert!((pairs("pairs(flowtime <= 0.7)") - 200.0 / 3.0).abs() < 1e-12);
-        // Half of the other jobs have a flowtime of at most 9; all of these jobs have.
-        assert_eq!(pairs("matched(flowtime, 0.5)"), 100.0);
-        assert!(Metric::Pairs(Quantity::Flowtime, 1.0).of(&jobs).is_nan());
-    }
-
-    #[test]
-    fn wrong_metrics_are_errors() {
-        for text in
-            ["mean", "mean(speed)", "quantile(flowtime, 2)", "share(flowtime, 3)", "mean(flowtime; jobs <= 3)", "x()"]
-        {
-            assert!(text.parse::<Metric>().is_err(), "{text}");
-        }
-    }
-}
+mod tests;

@@ -56,6 +56,8 @@ pub enum Purpose {
     Failure = 21,
     /// Which measured speed a node has.
     MeasuredSpeed = 22,
+    /// Errors of the durations that policies know.
+    DurationError = 23,
 }
 
 /// Returns a hash of a seed, a purpose and two numbers that identify the job, task or copy.

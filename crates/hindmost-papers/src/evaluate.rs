@@ -44,6 +44,7 @@ impl<'p> Evaluator<'p, '_> {
         };
         claim.quote.clone_from(&spec.quote);
         claim.in_abstract = spec.in_abstract;
+        claim.in_headline = self.paper.headline.contains(&spec.id);
         claim.of_baseline = spec.baseline;
         if spec.part.iter().any(|part| part.formula.is_some()) {
             claim.status = Status::Formula;

@@ -104,7 +104,7 @@ pub fn simulations(paper: &Paper, selection: &Selection) -> Result<u64, PaperErr
     figures(paper, &mut runs, &chosen)?;
     let screened = runs.left();
     let base = chosen.readings.first().copied();
-    if let (Some(base), Some(count)) = (base, headline_count(selection, &chosen)) {
+    if let (Some(base), Some(count)) = (base, headline_count(paper, selection, &chosen)) {
         let before = runs.left();
         measure_again(paper, &mut runs, &chosen, base, Seeds { first: 1, count })?;
         let extra = runs.left() - before;
@@ -137,7 +137,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
     // All readings have the same seeds here, so that what differs is the reading.
     let factors = search::factors(paper, &all(&made), &chosen.readings);
     let (mut headline_seeds, mut fresh_seeds) = (Vec::new(), Vec::new());
-    if let (Some(base), Some(count)) = (chosen.readings.first().copied(), headline_count(selection, &chosen)) {
+    if let (Some(base), Some(count)) = (chosen.readings.first().copied(), headline_count(paper, selection, &chosen)) {
         let many = Seeds { first: 1, count };
         let best = found.as_ref().and_then(|found| paper.reading(&found.best)).filter(|best| best.name != base.name);
         // The seeds of the search are 1, 2, …; the fresh ones follow them.
@@ -181,7 +181,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
         fresh_seeds,
         answer: answer(paper, &claims, &readings, found.as_ref(), &factors),
         coverage: coverage(&claims),
-        notes: paper.notes.clone(),
+        notes: notes(paper, selection),
         readings,
         search: found,
         factors,
@@ -191,9 +191,9 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
 }
 
 /// Returns how many seeds the abstract's claims have if they have more than the others.
-fn headline_count(selection: &Selection, chosen: &Chosen<'_>) -> Option<u32> {
-    let in_abstract = chosen.claims().any(|claim| claim.in_abstract);
-    (selection.size == Size::Full && selection.seeds.is_none() && in_abstract).then_some(HEADLINE_SEEDS)
+fn headline_count(paper: &Paper, selection: &Selection, chosen: &Chosen<'_>) -> Option<u32> {
+    let in_front = chosen.claims().any(|claim| is_in_front(paper, claim));
+    (selection.size == Size::Full && selection.seeds.is_none() && in_front).then_some(HEADLINE_SEEDS)
 }
 
 fn screening_seeds(paper: &Paper, runs: &Runs<'_>) -> u32 {
@@ -201,15 +201,23 @@ fn screening_seeds(paper: &Paper, runs: &Runs<'_>) -> u32 {
     runs.seeds(&crate::data::WorldSpec { seeds: paper.seeds, ..crate::data::WorldSpec::default() }).count
 }
 
-/// Returns a claim with other values under the readings of `measured`: that of the main part, then those of the others.
+/// Returns a claim with other values under the reading of `measured`: that of the main part, then those of the others.
+/// Readings that had the same values in all parts run the same simulations, so they get the new values too.
 fn with_measured(claim: &Claim, measured: &[hindmost_core::reproduction::Measured]) -> Claim {
     use hindmost_core::reproduction::Part;
+    let means = |reading: &str| -> Vec<Option<f64>> {
+        let of = |readings: &[hindmost_core::reproduction::Measured]| {
+            readings.iter().find(|one| one.reading == reading).and_then(|one| one.mean)
+        };
+        claim.parts().map(|(_, readings)| of(readings)).collect()
+    };
+    let before = measured.first().map(|new| means(&new.reading)).unwrap_or_default();
     let put = |part: &Part, new: Option<&hindmost_core::reproduction::Measured>| {
         let mut readings = part.readings.clone();
-        if let Some(new) = new
-            && let Some(place) = readings.iter_mut().find(|one| one.reading == new.reading)
-        {
-            *place = new.clone();
+        if let Some(new) = new {
+            for place in readings.iter_mut().filter(|one| one.reading == new.reading || means(&one.reading) == before) {
+                *place = hindmost_core::reproduction::Measured { reading: place.reading.clone(), ..new.clone() };
+            }
         }
         Part::judge(part.expected, readings)
     };
@@ -219,6 +227,7 @@ fn with_measured(claim: &Claim, measured: &[hindmost_core::reproduction::Measure
     Claim {
         quote: claim.quote.clone(),
         in_abstract: claim.in_abstract,
+        in_headline: claim.in_headline,
         of_baseline: claim.of_baseline,
         status: claim.status,
         confirmed: claim.confirmed.clone(),
@@ -229,7 +238,12 @@ fn with_measured(claim: &Claim, measured: &[hindmost_core::reproduction::Measure
 /// The values of claims measured again: id and the value of each part.
 type Again = Vec<(String, Vec<hindmost_core::reproduction::Measured>)>;
 
-/// Measures the abstract's simulated claims under a reading on other seeds.
+/// Returns whether a claim is in the abstract or in the headline.
+fn is_in_front(paper: &Paper, claim: &ClaimSpec) -> bool {
+    claim.in_abstract || paper.headline.contains(&claim.id)
+}
+
+/// Measures the simulated claims of the abstract and the headline under a reading on other seeds.
 fn measure_again<'p>(
     paper: &'p Paper,
     runs: &mut Runs<'p>,
@@ -240,7 +254,7 @@ fn measure_again<'p>(
     let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
     let mut again = Again::new();
     for claim in
-        chosen.claims().filter(|claim| claim.in_abstract && claim.part.iter().all(|part| part.metric.is_some()))
+        chosen.claims().filter(|claim| is_in_front(paper, claim) && claim.part.iter().all(|part| part.metric.is_some()))
     {
         let mut values = Vec::new();
         for part in &claim.part {
@@ -323,6 +337,19 @@ fn jobs<'p>(
     Ok(all)
 }
 
+/// Returns the id of a figure that is named by its id or its name, in any case: `4`, `Figure 4`, `fig4`. An unknown name is
+/// returned as it is.
+fn figure_id(paper: &Paper, name: &str) -> String {
+    let plain = |text: &str| {
+        let text = text.to_lowercase();
+        let short = text.strip_prefix("figure").or_else(|| text.strip_prefix("fig")).unwrap_or(&text);
+        short.trim_start_matches(['.', ' ', '-']).to_owned()
+    };
+    let exact = paper.figure.iter().find(|figure| figure.id == name);
+    let found = exact.or_else(|| paper.figure.iter().find(|figure| plain(&figure.id) == plain(name)));
+    found.map_or_else(|| name.to_owned(), |figure| figure.id.clone())
+}
+
 /// Applies a selection.
 fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, PaperError> {
     /// Largest number of names in a message.
@@ -331,19 +358,24 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
         let near = did_you_mean(name, known.clone());
         let names: Vec<&str> = known.collect();
         let listed = match names.len() {
+            0..=MOST_NAMES if !near.is_empty() => format!(" It has {}.", names.join(", ")),
             0..=MOST_NAMES => format!("; it has {}", names.join(", ")),
             _ if !near.is_empty() => String::new(),
             all => format!("; it has {} and {} more", names[..MOST_NAMES].join(", "), all - MOST_NAMES),
         };
         PaperError::Unknown(format!("{paper} has no {what} {name:?}{near}{listed}"))
     }
-    for id in &selection.figures {
+    let figure_ids: Vec<String> = selection.figures.iter().map(|name| figure_id(paper, name)).collect();
+    // A claim may be named as on the pages, with its paper.
+    let bare = |id: &String| id.strip_prefix(&format!("{}/", paper.key)).unwrap_or(id).to_owned();
+    let claim_ids: Vec<String> = selection.claims.iter().map(bare).collect();
+    for id in &figure_ids {
         let known = paper.figure.iter().map(|figure| figure.id.as_str());
         if !known.clone().any(|known| known == id) {
             return Err(unknown(&paper.key, "figure", id, known));
         }
     }
-    for id in &selection.claims {
+    for id in &claim_ids {
         let known = paper.claim.iter().map(|claim| claim.id.as_str());
         if !known.clone().any(|known| known == id) {
             return Err(unknown(&paper.key, "claim", id, known));
@@ -357,8 +389,8 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
     let everything = selection.figures.is_empty() && selection.claims.is_empty();
     let mut figures = Vec::new();
     for spec in &paper.figure {
-        let whole = everything || selection.figures.contains(&spec.id);
-        let included = |claim: &&ClaimSpec| claim.figure == spec.id && (whole || selection.claims.contains(&claim.id));
+        let whole = everything || figure_ids.contains(&spec.id);
+        let included = |claim: &&ClaimSpec| claim.figure == spec.id && (whole || claim_ids.contains(&claim.id));
         let claims: Vec<&ClaimSpec> = paper.claim.iter().filter(included).collect();
         if whole || !claims.is_empty() {
             figures.push(ChosenFigure { spec, claims, whole });
@@ -380,6 +412,14 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
         .map(|(_, reading)| reading)
         .collect();
     Ok(Chosen { figures, readings, everything: everything && selection.readings.is_empty() })
+}
+
+/// Returns the paper's notes, and one about a single seed.
+fn notes(paper: &Paper, selection: &Selection) -> Vec<String> {
+    let one =
+        "With a single seed there are no intervals, so rules about whole intervals are judged by the value alone.";
+    let added = (selection.seeds == Some(1)).then(|| one.to_owned());
+    paper.notes.iter().cloned().chain(added).collect()
 }
 
 fn coverage(claims: &[Claim]) -> Coverage {

@@ -98,28 +98,41 @@ pub fn search(claims: &[Claim], readings: &[Reading]) -> Option<Search> {
     if counted.is_empty() {
         return None;
     }
-    // Among equals the first one is taken.
-    let mut best = readings.first()?;
-    for reading in readings {
-        if reading.holds > best.holds {
-            best = reading;
-        }
-    }
+    // Among equals, the one under which most of the headline holds is taken, then the one closest to the baseline's
+    // published numbers, then the first one.
+    let most = readings.iter().map(|reading| reading.holds).max()?;
+    let distinct = |reading: &&Reading| reading.same_as.is_none();
+    let mut equals: Vec<&Reading> = readings.iter().filter(distinct).filter(|reading| reading.holds == most).collect();
+    let of_headline = |reading: &Reading| count(claims.iter().filter(|claim| claim.in_headline), &reading.name).0;
+    equals.sort_by(|one, other| {
+        let error = |reading: &Reading| reading.baseline_error.unwrap_or(f64::INFINITY);
+        of_headline(other).cmp(&of_headline(one)).then(error(one).total_cmp(&error(other)))
+    });
+    let best = *equals.first()?;
+    let names_of = |readings: &[&Reading]| -> Vec<String> { readings.iter().map(|it| it.name.clone()).collect() };
     let (by_chance, by_chance_p95) = by_chance(&counted, readings);
     let closest = readings
         .iter()
         .filter_map(|reading| Some((reading, reading.baseline_error?)))
         .min_by(|one, other| one.1.total_cmp(&other.1));
     let calibrated = closest.map(|(reading, error)| {
-        let own = counted.iter().copied().filter(|claim| !claim.of_baseline);
-        let (holds, of) = count(own, &reading.name);
+        let own = || counted.iter().copied().filter(|claim| !claim.of_baseline);
+        let (holds, of) = count(own(), &reading.name);
+        let is_equal = |other: &&Reading| {
+            other.name != reading.name && other.baseline_error.is_some_and(|it| (it - error).abs() < 1e-9)
+        };
+        let equals: Vec<&Reading> = readings.iter().filter(distinct).filter(is_equal).collect();
+        let holds_of = |other: &&Reading| count(own(), &other.name).0;
+        let range = [equals.iter().map(holds_of).min(), equals.iter().map(holds_of).max()];
         let numbers = baseline_error(claims, &reading.name).map_or(0, |(_, numbers)| numbers);
-        Calibrated { reading: reading.name.clone(), error, numbers, holds, of }
+        let equal_holds = range[0].zip(range[1]).map(|(low, high)| [low.min(holds), high.max(holds)]);
+        Calibrated { reading: reading.name.clone(), error, numbers, holds, of, equals: names_of(&equals), equal_holds }
     });
     Some(Search {
         searched: readings.len(),
         distinct: readings.iter().filter(|reading| reading.same_as.is_none()).count(),
         best: best.name.clone(),
+        equals: names_of(&equals[1..]),
         holds: best.holds,
         of: best.of,
         by_chance,

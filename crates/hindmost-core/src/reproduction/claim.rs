@@ -22,6 +22,8 @@ pub struct Claim {
     pub section: String,
     /// True if the abstract makes the statement.
     pub in_abstract: bool,
+    /// True if the claim is one of those that form the paper's headline.
+    pub in_headline: bool,
     /// True if the claim is about the published numbers of the paper's baseline, and not about its own methods.
     pub of_baseline: bool,
     /// Whether the values are simulated, follow from formulas, or were not measured.
@@ -148,6 +150,7 @@ impl Claim {
             quote: String::new(),
             section: section.to_owned(),
             in_abstract: false,
+            in_headline: false,
             of_baseline: false,
             status: Status::Simulated,
             expected: main.expected,
@@ -179,6 +182,24 @@ impl Claim {
         }
     }
 
+    /// Returns the verdict in a few words: `reproduced`, `reproduced under N of M readings that differ in it`, `not
+    /// reproduced` or `not run`. Readings with the same values count once. A formula with values for several cases, which all must satisfy the rule, is `not reproduced: holds in N
+    /// of M cases` if only some do.
+    pub fn short_verdict(&self) -> String {
+        match &self.verdict {
+            Verdict::ReproducedUnder { readings } if self.status == Status::Formula => {
+                format!("not reproduced: holds in {} of {} cases", readings.len(), self.readings.len())
+            }
+            Verdict::ReproducedUnder { .. } => match self.distinct() {
+                (holding, all) if all < self.readings.len() => {
+                    format!("reproduced under {holding} of {all} readings that differ in it")
+                }
+                (holding, all) => format!("reproduced under {holding} of {all} readings"),
+            },
+            verdict => verdict.short(self.readings.len()),
+        }
+    }
+
     /// Returns whether all parts of the claim hold under a reading; `None` if a part was not measured under it.
     pub fn holds_under(&self, reading: &str) -> Option<bool> {
         let of = |readings: &[Measured]| {
@@ -189,6 +210,49 @@ impl Claim {
             holds &= of(&part.readings)?;
         }
         Some(holds)
+    }
+
+    /// Returns the parts of the claim, the main one first: their rules and values.
+    pub fn parts(&self) -> impl Iterator<Item = (Expected, &[Measured])> {
+        let also = self.also.iter().map(|part| (part.expected, part.readings.as_slice()));
+        std::iter::once((self.expected, self.readings.as_slice())).chain(also)
+    }
+
+    /// Returns whether the verdict under a reading might be another one on other seeds: a part that decides it has an
+    /// interval that contains a limit of its rule.
+    pub fn is_close_under(&self, reading: &str) -> bool {
+        let under = |(expected, readings): (Expected, &'_ [Measured])| {
+            let measured = readings.iter().find(|measured| measured.reading == reading)?;
+            Some((measured.holds, expected.is_close(measured)))
+        };
+        is_close(self.parts().filter_map(under))
+    }
+
+    /// Returns the same for the values on fresh seeds.
+    pub fn is_confirmation_close(&self) -> bool {
+        let rules = self.parts().map(|(expected, _)| expected);
+        is_close(rules.zip(&self.confirmed).map(|(expected, measured)| (measured.holds, expected.is_close(measured))))
+    }
+
+    /// Returns the number of different results that the claim has under all readings, and under how many of them it holds.
+    /// Readings with the same values in all parts count once.
+    pub fn distinct(&self) -> (usize, usize) {
+        let means = |reading: &str| -> Vec<Option<u64>> {
+            let of = |(_, readings): (Expected, &'_ [Measured])| {
+                readings.iter().find(|one| one.reading == reading).and_then(|one| one.mean).map(f64::to_bits)
+            };
+            self.parts().map(of).collect()
+        };
+        let mut seen: Vec<Vec<Option<u64>>> = Vec::new();
+        let mut holding = 0;
+        for measured in &self.readings {
+            let values = means(&measured.reading);
+            if !seen.contains(&values) {
+                holding += usize::from(self.holds_under(&measured.reading) == Some(true));
+                seen.push(values);
+            }
+        }
+        (holding, seen.len())
     }
 
     /// Returns the value of the main part that was measured under a reading.
@@ -223,6 +287,15 @@ impl Claim {
         }
         text
     }
+}
+
+/// Returns whether a verdict might change, given whether each part holds and whether its value is close to a limit.
+fn is_close(parts: impl Iterator<Item = (bool, bool)>) -> bool {
+    let parts: Vec<(bool, bool)> = parts.collect();
+    if parts.iter().all(|(holds, _)| *holds) {
+        return parts.iter().any(|(_, close)| *close);
+    }
+    parts.iter().filter(|(holds, _)| !holds).all(|(_, close)| *close)
 }
 
 /// Formats a rule with the unit of the measured values.

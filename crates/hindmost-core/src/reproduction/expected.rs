@@ -113,6 +113,13 @@ impl Expected {
             && self.high.is_none_or(|high| most < high || (!strict && most == high))
     }
 
+    /// Returns whether the interval of a value contains a limit of the rule, so that other seeds might decide otherwise.
+    /// False for rules about the whole interval, which decide this themselves.
+    pub fn is_close(&self, measured: &Measured) -> bool {
+        let Some([least, most]) = measured.ci95.filter(|_| !self.whole_interval) else { return false };
+        [self.low, self.high].into_iter().flatten().any(|limit| least < limit && limit < most)
+    }
+
     /// Formats the rule for values that have this unit. `has_intervals` says whether the values have intervals.
     pub(super) fn text(&self, unit: &str, has_intervals: bool) -> String {
         let limit = |value: f64| with_unit(&limit_text(value), unit);

@@ -108,6 +108,10 @@ pub struct Search {
     pub distinct: usize,
     /// The best joint reading: the one under which most simulated claims hold.
     pub best: String,
+    /// Other readings under which as many claims hold. Among equals, the best one is that under which most of the
+    /// headline holds, then the one with the smallest baseline error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub equals: Vec<String>,
     /// Number of simulated claims that hold under the best joint reading.
     pub holds: usize,
     /// Number of simulated claims that were measured under every reading.
@@ -139,6 +143,12 @@ pub struct Calibrated {
     pub holds: usize,
     /// Number of simulated claims about the paper's own methods that were measured under this reading.
     pub of: usize,
+    /// Other readings with the same error. Their results differ in other claims.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub equals: Vec<String>,
+    /// Smallest and largest number of such claims that hold under this reading and those with the same error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub equal_holds: Option<[usize; 2]>,
 }
 
 /// A detail that the paper leaves out, and how much a headline's value changes with it.

@@ -223,6 +223,9 @@ impl Paper {
 
     fn check_reading(&self, reading: &ReadingSpec) -> Result<(), String> {
         let at = |message: String| format!("reading {}: {message}", Quoted(&reading.name));
+        if reading.name.trim().is_empty() {
+            return Err(at("needs a name".to_owned()));
+        }
         for name in &reading.includes {
             known(name, "reading", self.reading.iter().map(|reading| reading.name.as_str())).map_err(at)?;
         }

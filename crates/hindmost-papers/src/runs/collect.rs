@@ -1,6 +1,6 @@
 //! Collects the jobs of a run and keeps what is requested of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,7 +21,7 @@ pub(super) struct Collector {
     key: (usize, u64),
     facts: RunFacts,
     /// What the attempts of each job used, by its name, if it is requested.
-    used: Option<HashMap<Arc<str>, JobUse>>,
+    used: Option<BTreeMap<Arc<str>, JobUse>>,
     /// Time at which arrivals stop; infinite if the workload has no such time.
     horizon: f64,
     wants: Arc<Vec<(Want, bool)>>,
@@ -33,7 +33,7 @@ impl Collector {
     /// Creates the collector of a run. `key` is the number of the experiment and the seed; `horizon` is the time at which
     /// arrivals stop, infinite if the workload has no such time.
     pub(super) fn new(key: (usize, u64), horizon: f64, wants: Arc<Vec<(Want, bool)>>, store: Store) -> Collector {
-        let used = wants.iter().any(|(want, _)| want.needs_attempts()).then(HashMap::new);
+        let used = wants.iter().any(|(want, _)| want.needs_attempts()).then(BTreeMap::new);
         Collector { key, facts: RunFacts::UNKNOWN, used, horizon, wants, jobs: Vec::new(), store }
     }
 }
@@ -94,7 +94,7 @@ impl FinishedOutput for Collector {
         all.sort_by(|one, other| {
             one.result.arrival.total_cmp(&other.result.arrival).then_with(|| one.name.cmp(&other.name))
         });
-        let time_of_all: f64 = self.used.iter().flat_map(HashMap::values).map(|used| used.time).sum();
+        let time_of_all: f64 = self.used.iter().flat_map(BTreeMap::values).map(|used| used.time).sum();
         if let Some(used) = &self.used {
             for job in &mut all {
                 job.used = used.get(&job.name).copied().unwrap_or_default();

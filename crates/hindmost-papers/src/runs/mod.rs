@@ -15,7 +15,7 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::exact::read_exact_from;
 use hindmost_sim::experiment::{Execution, Experiment, FinishedOutput, Jobs, run_all};
-use hindmost_sim::scenario::{PolicyEntry, Scenario};
+use hindmost_sim::scenario::{PolicyEntry, Scenario, ScenarioError};
 
 use crate::data::{Paper, PaperError, ReadingSpec, Settings, SweepSpec, WorldSpec};
 use crate::metric::{JobRow, Metric, Quantity};
@@ -216,7 +216,14 @@ impl<'a> Runs<'a> {
         let slot = set.iter().rev().find(|(key, _)| key == "slot").map(|(_, text)| text.clone());
         let no_slot = slot.is_some_and(|text| text.parse::<f64>() == Ok(0.0));
         set.retain(|(key, text)| key != "slot" || text.parse::<f64>() != Ok(0.0));
-        let wrong = |error| PaperError::World { world: world.name.clone(), error };
+        let wrong = |error: ScenarioError| match &reading.file {
+            // A reading of the paper's own is checked by tests, so the file of a user is wrong.
+            Some(file) => PaperError::Data {
+                file: file.display().to_string(),
+                message: format!("in world {}: {}", world.name, error.to_string().replace("--set ", "")),
+            },
+            None => PaperError::World { world: world.name.clone(), error },
+        };
         let mut scenario = match self.paper.folder.text(&world.scenario)? {
             Some(text) => Scenario::parse(&text, &world.scenario, std::path::Path::new("."), &set).map_err(wrong)?,
             None => Scenario::load(&world.scenario, &set).map_err(wrong)?,

@@ -271,7 +271,7 @@ fn claim_row(
         rule: sentence(&format!("rule: {}", claim.rule())),
         range: span(claim).map_or_else(String::new, |span| sentence(&format!("range: {span}"))),
         strip: pictures.inline(&strip.draw()),
-        verdict: capitalised(&claim.verdict.short(claim.readings.len())),
+        verdict: capitalised(&claim.short_verdict()),
         class: class(&claim.verdict),
     }
 }

@@ -68,26 +68,29 @@ pub(crate) struct Value {
     pub(crate) text: String,
     /// Whether the claim holds; `None` if it was not measured.
     pub(crate) holds: Option<bool>,
+    /// Whether other seeds might decide otherwise.
+    pub(crate) is_close: bool,
 }
 
 impl Value {
     fn of<'a>(values: impl Iterator<Item = &'a Measured>, holds: Option<bool>) -> Value {
-        let text = |(at, measured): (usize, &Measured)| match at {
-            0 => measured.text(),
+        let values: Vec<&Measured> = values.collect();
+        let text = |measured: &&Measured| match values.len() {
+            1 => measured.text(),
             _ => format!("{}: {}", measured.value, measured.text()),
         };
-        Value { text: values.enumerate().map(text).collect::<Vec<_>>().join("; "), holds }
+        Value { text: values.iter().map(text).collect::<Vec<_>>().join("; "), holds, is_close: false }
     }
 
     fn none() -> Value {
-        Value { text: "–".to_owned(), holds: None }
+        Value { text: "–".to_owned(), holds: None, is_close: false }
     }
 
     /// Returns the value with a sign before it that says whether the claim holds.
     pub(crate) fn signed(&self) -> String {
         match self.holds {
             None => self.text.clone(),
-            holds => format!("{} {}", sign(holds), self.text),
+            holds => format!("{}{} {}", sign(holds), if self.is_close { "?" } else { "" }, self.text),
         }
     }
 }
@@ -97,7 +100,8 @@ fn under(claim: &Claim, reading: &str) -> Option<Value> {
     let main = claim.under(reading)?;
     let find = |readings: &'_ [Measured]| readings.iter().position(|measured| measured.reading == reading);
     let parts = claim.also.iter().filter_map(|part| part.readings.get(find(&part.readings)?));
-    Some(Value::of(std::iter::once(main).chain(parts), claim.holds_under(reading)))
+    let value = Value::of(std::iter::once(main).chain(parts), claim.holds_under(reading));
+    Some(Value { is_close: claim.is_close_under(reading), ..value })
 }
 
 /// Returns the values of a claim under the base reading. If the claim was not measured under it, the value is under
@@ -105,7 +109,10 @@ fn under(claim: &Claim, reading: &str) -> Option<Value> {
 pub(crate) fn base_value(reproduction: &Reproduction, claim: &Claim) -> Value {
     let base = reproduction.readings.first().and_then(|base| under(claim, &base.name));
     base.or_else(|| {
-        let reading = &claim.representative()?.reading;
+        // All cases of a formula must satisfy the rule, so one that does not is shown.
+        let fails = |measured: &&Measured| claim.holds_under(&measured.reading) != Some(true);
+        let failing = claim.readings.iter().find(fails).filter(|_| claim.status == Status::Formula);
+        let reading = &failing.or_else(|| claim.representative())?.reading;
         let value = under(claim, reading)?;
         Some(Value { text: format!("{} ({reading})", value.text), ..value })
     })
@@ -116,7 +123,8 @@ pub(crate) fn base_value(reproduction: &Reproduction, claim: &Claim) -> Value {
 pub(crate) fn best_value(reproduction: &Reproduction, claim: &Claim) -> Value {
     if !claim.confirmed.is_empty() {
         let holds = claim.confirmed.iter().all(|measured| measured.holds);
-        return Value::of(claim.confirmed.iter(), Some(holds));
+        let value = Value::of(claim.confirmed.iter(), Some(holds));
+        return Value { is_close: claim.is_confirmation_close(), ..value };
     }
     let best = reproduction.search.as_ref().filter(|_| claim.status == Status::Simulated);
     best.and_then(|search| under(claim, &search.best)).unwrap_or_else(Value::none)
@@ -127,7 +135,7 @@ pub(crate) fn first_screen(reproduction: &Reproduction) -> FirstScreen {
     let mut claims = Vec::new();
     let figures = || reproduction.figures.iter().enumerate();
     let all = figures().flat_map(|(at, figure)| figure.claims.iter().map(move |claim| (at, claim)));
-    for (number, (figure, claim)) in all.enumerate().filter(|(_, (_, claim))| claim.in_abstract) {
+    for (number, (figure, claim)) in all.enumerate().filter(|(_, (_, claim))| claim.in_abstract || claim.in_headline) {
         claims.push(HeadlineRow {
             number: number + 1,
             figure,
@@ -135,7 +143,7 @@ pub(crate) fn first_screen(reproduction: &Reproduction) -> FirstScreen {
             base: base_value(reproduction, claim),
             best: best_value(reproduction, claim),
             verdict: claim.verdict.clone(),
-            short: claim.verdict.short(claim.readings.len()),
+            short: claim.short_verdict(),
         });
     }
     let (about_factors, factors, other_factors) = factors(reproduction);
@@ -225,12 +233,17 @@ fn coverage(reproduction: &Reproduction) -> String {
     )
 }
 
+/// Returns whether a command names figures or claims.
+fn is_part(command: &str) -> bool {
+    [" --figure ", " --claim "].iter().any(|option| command.contains(option))
+}
+
 fn minutes(reproduction: &Reproduction) -> String {
     match reproduction.minutes {
         Some(minutes) if minutes < 0.95 => "It takes less than a minute on two cores.".to_owned(),
         Some(minutes) if minutes.round() <= 1.0 => "It takes about a minute on two cores.".to_owned(),
         Some(minutes) => format!("It takes about {} minutes on two cores.", number_text(minutes.round())),
-        None if reproduction.quick => "It takes a few minutes.".to_owned(),
+        None if reproduction.quick && !is_part(&reproduction.command) => "It takes a few minutes.".to_owned(),
         None => "It makes only a part of the reproduction.".to_owned(),
     }
 }

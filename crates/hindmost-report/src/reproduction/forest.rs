@@ -23,7 +23,7 @@ pub(crate) fn forest(reproduction: &Reproduction) -> Option<Drawing> {
     }
     let best = reproduction.search.is_some();
     let chart = ForestChart {
-        title: "Claims of the abstract: claimed and measured".to_owned(),
+        title: "Claims of the abstract and the headline: claimed and measured".to_owned(),
         about: "For each claim, the range of values that confirms it, the value under the base reading and under the \
                 best joint reading with their 95% intervals, and the range over all readings."
             .to_owned(),
@@ -45,17 +45,17 @@ pub(crate) fn forest_caption(reproduction: &Reproduction) -> String {
     if shown.iter().any(|claim| !claim.confirmed.is_empty()) {
         text += " The values under the best joint reading are those on fresh seeds.";
     }
-    match shown.iter().filter(|claim| !claim.in_abstract).count() {
+    match shown.iter().filter(|claim| !claim.in_abstract && !claim.in_headline).count() {
         0 => {}
         more => {
             let have = if more == 1 { "is" } else { "are" };
-            text += &format!(" Of the claims shown, {more} {have} not in the abstract.");
+            text += &format!(" Of the claims shown, {more} {have} neither in the abstract nor in the headline.");
         }
     }
     let left_out = reproduction.claims().filter(|(_, claim)| claim.in_abstract && !is_drawable(claim)).count();
     if left_out > 0 {
         let claims = counted(left_out as u64, "claim");
-        text += &format!(" Not drawn, because nothing was measured: {claims} of the abstract.");
+        text += &format!(" Not drawn, because there is no value in some case: {claims} of the abstract.");
     }
     text
 }
@@ -63,7 +63,9 @@ pub(crate) fn forest_caption(reproduction: &Reproduction) -> String {
 /// Returns whether a claim has a value to draw.
 fn is_drawable(claim: &Claim) -> bool {
     let finite = |measured: &Measured| measured.mean.is_some_and(f64::is_finite);
-    claim.readings.iter().any(finite)
+    // A formula that has no value in some case would be drawn as if it had one.
+    let all = claim.status != Status::Formula || claim.readings.iter().all(finite);
+    all && claim.readings.iter().any(finite)
 }
 
 /// Returns the claims to draw: those of the abstract, and if these are few, those that the factors are about, those that
@@ -72,7 +74,7 @@ fn chosen(reproduction: &Reproduction) -> Vec<&Claim> {
     let of = |wanted: &dyn Fn(&Claim) -> bool| -> Vec<&Claim> {
         reproduction.claims().map(|(_, claim)| claim).filter(|claim| is_drawable(claim) && wanted(claim)).collect()
     };
-    let mut chosen = of(&|claim| claim.in_abstract);
+    let mut chosen = of(&|claim| claim.in_abstract || claim.in_headline);
     let is_number = |claim: &Claim| {
         let percent = claim.readings.first().is_some_and(|measured| measured.unit == "%");
         let Expected { low, high, .. } = claim.expected;

@@ -71,7 +71,7 @@ fn headline(text: &mut String, first: &FirstScreen, folder: &str, names: &[Strin
     if first.claims.is_empty() {
         return;
     }
-    text.push_str("## Claims of the abstract\n\n");
+    text.push_str("## Claims of the abstract and the headline\n\n");
     header(text, &["#", "Claimed", "Under the base reading [95% interval]", "Best joint reading", "Verdict"]);
     for claim in &first.claims {
         let link = format!("[{}]({folder}/{}.md#{})", claim.number, names[claim.figure], anchors[claim.number - 1]);
@@ -79,7 +79,7 @@ fn headline(text: &mut String, first: &FirstScreen, folder: &str, names: &[Strin
             [&claim.claimed, &claim.base.signed(), &claim.best.signed(), &claim.short].map(|cell| escaped(cell));
         let _ = writeln!(text, "| {link} | {} |", cells.join(" | "));
     }
-    text.push_str("\n✓ the claim holds under the reading, ✗ it does not.\n\n");
+    text.push_str("\n✓ the claim holds under the reading, ✗ it does not. A question mark: the 95% interval contains a limit of the rule, so other seeds might decide otherwise.\n\n");
 }
 
 /// Appends what decides the headline.
@@ -145,7 +145,7 @@ fn all_claims(text: &mut String, reproduction: &Reproduction, folder: &str, name
             base_value(reproduction, claim).signed(),
             best_value(reproduction, claim).signed(),
             span(claim).unwrap_or_default(),
-            claim.verdict.short(claim.readings.len()),
+            claim.short_verdict(),
         ]
         .map(|cell| escaped(&cell));
         let _ = writeln!(text, "| [{number}]({folder}/{}.md#{anchor}) | {} |", names[figure], cells.join(" | "));

@@ -90,17 +90,40 @@ pub(crate) fn search_sentences(reproduction: &Reproduction) -> Vec<String> {
          of them have different results.",
         search.best, search.holds, search.of, search.searched, search.distinct
     );
+    match search.equals.as_slice() {
+        [] => {}
+        equals => {
+            found += &format!(
+                " As many hold under {}; of equal readings, the one is taken under which most of the headline holds, then \
+                 the one closest to the baseline's published numbers.",
+                equals.join(", ")
+            );
+        }
+    }
+    let error = |name: Option<&str>| {
+        let reading = reproduction.readings.iter().find(|reading| Some(reading.name.as_str()) == name);
+        reading.and_then(|reading| reading.baseline_error)
+    };
+    let base = reproduction.readings.first().map(|base| base.name.as_str());
+    if let Some((of_best, of_base)) = error(Some(&search.best)).zip(error(base)) {
+        found += &format!(
+            " Its mean distance from the published numbers of the paper's baseline is {} of what the rules allow; under \
+             the base reading it is {}.",
+            number_text(of_best),
+            number_text(of_base)
+        );
+    }
     if !reproduction.fresh_seeds.is_empty() {
         found += &format!(
-            " The abstract's claims were measured again under it on fresh seeds ({}), because a reading that was chosen \
-             for its results looks better than it is.",
+            " The claims of the abstract and the headline were measured again under it on fresh seeds ({}), because a reading \
+             that was chosen for its results looks better than it is.",
             seeds(&reproduction.fresh_seeds)
         );
     }
     let mut paragraphs = vec![found, by_chance(search)];
     if let Some(calibrated) = &search.calibrated {
         let numbers = if calibrated.numbers == 1 { "number" } else { "numbers" };
-        paragraphs.push(format!(
+        let mut text = format!(
             "Calibrated reading: {}. Of all readings, it comes closest to the {} published {numbers} of the paper's \
              baseline (mean error {} of what the rules allow). The claims about the paper's own methods did not take \
              part in choosing it, so they are predictions: {} of {} hold.",
@@ -109,7 +132,12 @@ pub(crate) fn search_sentences(reproduction: &Reproduction) -> Vec<String> {
             number_text(calibrated.error),
             calibrated.holds,
             calibrated.of
-        ));
+        );
+        if let Some([low, high]) = calibrated.equal_holds.filter(|_| !calibrated.equals.is_empty()) {
+            let equals = calibrated.equals.join(", ");
+            text += &format!(" As close: {equals}. Under these readings, from {low} to {high} hold.");
+        }
+        paragraphs.push(text);
     }
     paragraphs
 }
@@ -118,11 +146,10 @@ pub(crate) fn search_sentences(reproduction: &Reproduction) -> Vec<String> {
 fn by_chance(search: &Search) -> String {
     let holds = search.holds as f64;
     let conclusion = if holds > search.by_chance_p95 {
-        "More claims hold, so searching alone does not explain the result."
-    } else if holds > search.by_chance {
-        "The result is within what searching alone may explain."
+        "More claims hold than that. Claims that say the same thing in other words count several times, and some readings \
+         were made to fit, which this estimate leaves out."
     } else {
-        "No more claims hold, so searching alone explains the result."
+        "The result is within what searching alone may explain."
     };
     format!(
         "Correction for the search: if each claim held under as many readings as it does, but under readings chosen at \

@@ -98,7 +98,13 @@ fn headline(text: &mut String, page: &Terminal, first: &FirstScreen) {
     if first.claims.is_empty() {
         return;
     }
-    let _ = write!(text, "\n{}", page.paragraph("Claims of the abstract (✓ holds, ✗ does not hold)"));
+    let _ = write!(
+        text,
+        "\n{}",
+        page.paragraph(
+            "Claims of the abstract and the headline (✓ holds, ✗ does not hold; ? may differ on other seeds)"
+        )
+    );
     if page.has_tables() {
         let row = |claim: &super::first_screen::HeadlineRow| {
             vec![claim.claimed.clone(), claim.base.signed(), claim.best.signed(), claim.short.clone()]
@@ -148,7 +154,7 @@ fn claims(text: &mut String, page: &Terminal, reproduction: &Reproduction, figur
     };
     let verdict = |claim: &Claim| match &claim.verdict {
         Verdict::NotRun { .. } => claim.verdict.to_string(),
-        other => other.short(claim.readings.len()),
+        _ => claim.short_verdict(),
     };
     if page.has_tables() {
         let row = |claim: &Claim| {

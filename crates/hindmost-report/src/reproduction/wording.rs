@@ -77,8 +77,8 @@ pub(crate) fn counts(reproduction: &Reproduction) -> String {
         }
     }
     format!(
-        "The paper has {}. Under every reading that was run, {all} are reproduced; under some readings, {some}; under \
-         no reading, {none}.",
+        "Of {}, {all} hold under every reading that was run, {some} under some readings or in some cases, and {none} \
+         under none.",
         counted(all + some + none, "tested claim")
     )
 }
@@ -100,13 +100,12 @@ pub(crate) fn seeds_sentence(reproduction: &Reproduction) -> String {
     let mut text = format!("Seeds: {}.", seeds(&reproduction.seeds));
     if !reproduction.headline_seeds.is_empty() {
         let headline = seeds(&reproduction.headline_seeds);
-        let _ = write!(text, " The abstract's claims under the base reading: seeds {headline}.");
+        let _ = write!(text, " The claims of the abstract and the headline under the base reading: seeds {headline}.");
     }
     if !reproduction.fresh_seeds.is_empty() {
         let _ = write!(
             text,
-            " The abstract's claims under the best joint reading: fresh seeds {}, none of which was used to choose that \
-             reading.",
+            " The same claims under the best joint reading: fresh seeds {}, none of which was used to choose that reading.",
             seeds(&reproduction.fresh_seeds)
         );
     }
@@ -138,8 +137,8 @@ pub(crate) struct ClaimTable {
     pub(crate) same: Vec<String>,
 }
 
-/// Returns the table of a claim's measured values. Readings that have the same results as another one in all claims have
-/// no row; readings that have the same values in this claim are named below the table. A quantity is in a heading if it
+/// Returns the table of a claim's measured values. Readings that have the same values as another one in all claims or in
+/// this one have no row and are named below the table. A quantity is in a heading if it
 /// is the same under all readings, and in the cells otherwise.
 pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> ClaimTable {
     let parts = || std::iter::once(&claim.readings).chain(claim.also.iter().map(|part| &part.readings));
@@ -158,13 +157,15 @@ pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> ClaimTa
             None => format!("{alone}{}: {}", measured.value, measured.text()),
         }
     };
-    let repeats = |name: &str| {
-        let reading = reproduction.readings.iter().find(|reading| reading.name == name);
-        reading.and_then(|reading| reading.same_as.as_deref()).is_some_and(|original| claim.under(original).is_some())
+    // The reading whose results another one has in all claims, although it may have been measured on more seeds.
+    let original = |name: &str| {
+        reproduction.readings.iter().find(|reading| reading.name == name).and_then(|reading| reading.same_as.as_deref())
     };
     let cells = |reading: &str| {
         let holds = match claim.holds_under(reading) {
+            Some(true) if claim.is_close_under(reading) => "yes?",
             Some(true) => "yes",
+            Some(false) if claim.is_close_under(reading) => "no?",
             Some(false) => "no",
             None => "–",
         };
@@ -176,9 +177,11 @@ pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> ClaimTa
     let mut repeated: Vec<Vec<&str>> = Vec::new();
     // Values of formulas are of different cases, which are all shown.
     let groups = claim.status == Status::Simulated;
-    for measured in claim.readings.iter().filter(|measured| !repeats(&measured.reading)) {
+    for measured in &claim.readings {
         let new = cells(&measured.reading);
-        if let Some(at) = rows.iter().position(|row| groups && row[1..] == new) {
+        if let Some(at) = original(&measured.reading).and_then(|name| rows.iter().position(|row| row[0] == name)) {
+            repeated[at].push(&measured.reading);
+        } else if let Some(at) = rows.iter().position(|row| groups && row[1..] == new) {
             repeated[at].push(&measured.reading);
         } else {
             rows.push(std::iter::once(measured.reading.clone()).chain(new).collect());
@@ -186,7 +189,15 @@ pub(crate) fn claim_table(reproduction: &Reproduction, claim: &Claim) -> ClaimTa
         }
     }
     let same = rows.iter().zip(&repeated).filter(|(_, names)| !names.is_empty());
-    let same = same.map(|(row, names)| format!("The same values as under {}: {}.", row[0], names.join("; "))).collect();
+    let mut same: Vec<String> =
+        same.map(|(row, names)| format!("The same values as under {}: {}.", row[0], names.join("; "))).collect();
+    let base = reproduction.readings.first().filter(|base| claim.under(&base.name).is_some());
+    if let Some(base) = base.filter(|_| {
+        (claim.in_abstract || claim.in_headline) && !reproduction.headline_seeds.is_empty() && rows.len() > 1
+    }) {
+        let (many, few) = (seeds(&reproduction.headline_seeds), seeds(&reproduction.seeds));
+        same.push(format!("{}: seeds {many}; the other readings: seeds {few}.", capitalised(&base.name)));
+    }
     ClaimTable { headings, rows, same }
 }
 

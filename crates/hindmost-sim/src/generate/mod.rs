@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hindmost_core::random::{Purpose, draw};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_math::distribution::Distribution;
 
 use crate::driver::{NodeSetup, SimulationError};
 use crate::parameter::{Draws, Parameter, read_numbers};
@@ -37,6 +38,8 @@ pub(crate) struct Generator {
     racks: Racks,
     /// Queues, each with the probability that a job is in this queue or one before it.
     queues: Vec<(Arc<str>, f64)>,
+    /// The factor by which the durations that policies know differ from the true ones.
+    error: Option<Distribution>,
     next: u32,
 }
 
@@ -63,7 +66,11 @@ impl Generator {
         let horizon = horizon.unwrap_or(f64::INFINITY);
         let nodes = if kinds.iter().any(Kind::has_replicas) { nodes } else { &[] };
         let (racks, queues) = (Racks::of(nodes), cumulative(&spec.queues));
-        Ok(Generator { seed, horizon, arrivals, kinds, racks, queues, next: 0 })
+        let error = (spec.duration_error > 0.0)
+            .then(|| Distribution::log_normal(1.0, (spec.duration_error.powi(2).exp() - 1.0).sqrt()))
+            .transpose()
+            .map_err(|error| SimulationError::Workload(format!("workload.duration_error: {error}")))?;
+        Ok(Generator { seed, horizon, arrivals, kinds, racks, queues, error, next: 0 })
     }
 
     /// Draws the kind of job number `index`.
@@ -105,6 +112,12 @@ impl Generator {
         self.queues.iter().find(|(_, until)| number < *until).map(|(name, _)| name.clone())
     }
 
+    /// Returns the durations of a phase as policies know them.
+    fn known(&self, durations: &Distribution, (job, phase): (u64, u64)) -> Distribution {
+        let Some(error) = &self.error else { return durations.clone() };
+        durations.scaled(error.survival_quantile(draw(self.seed, Purpose::DurationError, job, phase)))
+    }
+
     fn make(&mut self) -> Result<Option<WorkloadJob>, String> {
         let Some(arrival) = self.next_arrival()? else { return Ok(None) };
         let index = u64::from(self.next);
@@ -113,14 +126,15 @@ impl Generator {
         let (mut phases, mut durations) = (Vec::with_capacity(kind.plan.len()), Vec::with_capacity(kind.plan.len()));
         for planned in &kind.plan {
             let (written, drawn) = (&kind.written[planned.written], &drawn[planned.written]);
+            let known = self.known(&drawn.durations, (index, phases.len() as u64));
             phases.push(PhaseSpec {
                 name: planned.name.clone(),
                 after: planned.after.clone(),
                 tasks: drawn.tasks,
                 demand: written.demand.clone(),
-                mean: drawn.durations.mean(),
-                sd: drawn.durations.sd(),
-                tail: Some(drawn.durations.clone()),
+                mean: known.mean(),
+                sd: known.sd(),
+                tail: Some(known),
                 input: written.input(drawn, planned, &self.racks, (self.seed, index)),
                 memory_accesses: written.memory_accesses,
                 assumed: false,

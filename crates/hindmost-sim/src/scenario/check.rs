@@ -216,9 +216,16 @@ fn check_racks(name: &str, racks: u32, nodes: u32) -> Result<(), String> {
     Ok(())
 }
 
+/// Largest sigma of the factor by which known durations are wrong.
+const MOST_DURATION_ERROR: f64 = 3.0;
+
 impl WorkloadSpec {
     fn check(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
         share("workload.correlation", self.correlation, 1.0)?;
+        if !(0.0..=MOST_DURATION_ERROR).contains(&self.duration_error) {
+            let error = Plain(self.duration_error);
+            return Err(format!("workload.duration_error is {error}, but must be from 0 to {MOST_DURATION_ERROR}"));
+        }
         if !(0.0..1.0).contains(&self.slow_from) {
             return Err(format!("workload.slow_from is {}, but must be from 0 to below 1", Plain(self.slow_from)));
         }
@@ -234,6 +241,11 @@ impl WorkloadSpec {
             if self.arrival.is_some() || one_kind || !self.job.is_empty() {
                 return Err(
                     "workload.file defines arrivals, tasks, durations and demands; leave the other keys out".to_owned()
+                );
+            }
+            if self.duration_error > 0.0 {
+                return Err(
+                    "workload.file defines the durations that are known; leave workload.duration_error out".to_owned()
                 );
             }
             if !self.queues.is_empty() {

@@ -358,6 +358,11 @@ pub struct WorkloadSpec {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 1))]
     pub correlation: f64,
+    /// Error of the durations that policies know: the distribution that they know of a phase is the true one multiplied by
+    /// a log-normal factor with mean 1, one for each phase of each job. This is the sigma of the factor.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 3))]
+    pub duration_error: f64,
     /// Share of the work after which a slow copy (slower than its phase's mean) becomes slow, in [0, 1). Until then it
     /// progresses at the mean rate. 0: it is slow from its start.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -306,3 +306,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn errors_of_durations_change_orders_not_durations() {
+    let with = |error: &str, policy: &str| {
+        let mut experiment = crate::experiments::experiment(&format!(
+            "name = \"queue\"\n[cluster]\nmachines = 1\n[workload]\narrival = {{ at_once = {{ jobs = 400 }} }}\ntasks = 1\n\
+             duration = {{ exponential = {{ mean = {{ uniform = {{ min = 1.0, max = 9.0 }} }} }} }}\n{error}"
+        ));
+        experiment.policies = vec![policy.parse().unwrap()];
+        crate::experiments::run_on(&experiment, 1)[0][0].clone()
+    };
+    let flowtime = |result: &hindmost_sim::driver::RunResult| result.flowtime.iter().sum::<f64>() / 400.0;
+    let wrong = "duration_error = 3.0\n";
+    // Arrivals decide alone: the error changes nothing.
+    assert_eq!(with("", "fifo+none").flowtime, with(wrong, "fifo+none").flowtime);
+    // The shortest expected job first is better than arrivals; with an error of this size it has hardly any effect.
+    let (known, unknown) = (with("", "srpt+none"), with(wrong, "srpt+none"));
+    assert_eq!(known.makespan, unknown.makespan);
+    let (best, worst) = (flowtime(&known), flowtime(&with("", "fifo+none")));
+    assert!(best < 0.9 * worst, "{best} of {worst}");
+    assert!(flowtime(&unknown) > best + 0.6 * (worst - best), "{} between {best} and {worst}", flowtime(&unknown));
+}

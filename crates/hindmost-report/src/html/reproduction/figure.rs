@@ -95,7 +95,7 @@ fn claim_section(reproduction: &Reproduction, names: &Names, at: usize, claim: &
         anchor: names.claims[at].clone(),
         heading: format!("{}. {} ({})", at + 1, sentence(&claim.claimed), sentence(&claim.section)),
         quote: sentence(&claim.quote),
-        verdict: capitalised(&claim.verdict.short(claim.readings.len())),
+        verdict: capitalised(&claim.short_verdict()),
         class: class(&claim.verdict),
         more: format!("{why}{}{baseline} {}", sentence(&rule), sentence(&claim.comment)).trim_end().to_owned(),
         best: (!claim.confirmed.is_empty()).then(|| shown(&best_value(reproduction, claim))),

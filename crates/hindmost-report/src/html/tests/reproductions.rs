@@ -48,12 +48,12 @@ fn reports_answer_before_they_list() {
     let mut at = 0;
     for part in [
         "<p class=\"answer\">The headline holds for SCA, but not for SDA.</p>",
-        "<h2>Claims of the abstract</h2>",
+        "<h2>Claims of the abstract and the headline</h2>",
         "<a href=\"figure-2.html#fig2-sca-flowtime\">SCA reduces",
         "<span class=\"bad\">✗</span> −52% [−53, −51]; mean resource usage of SCA compared with Mantri: 101% [100, 102]",
         "<span class=\"good\">✓</span> −59% [−60.5, −57.5]",
         "Reproduced under 1 of 5 readings",
-        "Claims of the abstract: claimed and measured",
+        "Claims of the abstract and the headline: claimed and measured",
         "<h2>What decides it</h2>",
         "−33% (age)",
         "28 percentage points",

@@ -6,7 +6,7 @@ use hindmost_core::reproduction::{Claim, DataTable, Figure, Reproduction, Verdic
 
 use super::super::points::{POINT_COLUMNS, point_rows};
 use super::super::wording::{ClaimTable, as_text, capitalised, claim_table};
-use super::super::{PlotFile, best_value, same_results};
+use super::super::{PlotFile, best_value};
 use super::anchors;
 use super::syntax::{escaped, header, in_html, picture, row};
 use crate::text::counted;
@@ -34,9 +34,6 @@ pub(super) fn figure_page(
     for table in &figure.tables {
         table_markdown(&mut text, table);
     }
-    for sentence in same_results(reproduction) {
-        let _ = writeln!(text, "{}\n", escaped(&sentence));
-    }
     text.truncate(text.trim_end().len());
     text + "\n"
 }
@@ -50,7 +47,7 @@ fn claim_markdown(text: &mut String, reproduction: &Reproduction, claim: &Claim,
     let verdict = match &claim.verdict {
         Verdict::NotReproduced { why } => format!("**Not reproduced**: {}.", escaped(why)),
         Verdict::NotRun { why } => format!("**Not run**: {}.", escaped(why)),
-        other => format!("**{}**.", capitalised(&other.short(claim.readings.len()))),
+        _ => format!("**{}**.", capitalised(&claim.short_verdict())),
     };
     let baseline = if claim.of_baseline { " The claim is about the paper's baseline." } else { "" };
     if claim.readings.is_empty() {

@@ -30,6 +30,11 @@ impl FreeIndex {
         FreeIndex { width, leaves: 1, most: vec![0; 2 * width] }
     }
 
+    /// Returns the largest free amount of any node in a dimension.
+    pub(super) fn largest(&self, dimension: usize) -> u64 {
+        self.at(1)[dimension]
+    }
+
     fn at(&self, vertex: usize) -> &[u64] {
         &self.most[vertex * self.width..(vertex + 1) * self.width]
     }

@@ -10,7 +10,7 @@ use crate::ids::{NodeId, TaskId};
 use crate::random::{Purpose, hash};
 use crate::resources::{MAX_DIMENSIONS, Resources};
 
-use super::ranked::{RankBy, Ranking};
+use super::ranked::{OpenSpeeds, RankBy, RankedNodes, Ranking};
 use super::{Cluster, Node};
 
 /// How a node is chosen among those on which a copy fits.
@@ -168,14 +168,62 @@ impl Cluster {
 
     /// Returns the speed of the fastest open node; `None` if no node is open.
     pub fn fastest_open_speed(&self) -> Option<f64> {
+        // On one-slot machines the ranking by speed is cheap, and otherwise the index of speeds is, unless there is the
+        // ranking anyway.
+        if !self.dimensions.is_one_slot()
+            && self.ranked.borrow().fastest.is_none()
+            && let Some(speeds) = self.speeds()
+        {
+            return speeds.fastest();
+        }
         let fastest = self.by_speed().first_open();
         self.node(fastest?).map(Node::speed)
+    }
+
+    /// As [`Cluster::find_nearest_node`], if `allowed` is false for all nodes slower than `least`. Finds a fast node
+    /// without visiting slow ones under [`Placement::First`].
+    pub fn find_nearest_fast_node(
+        &self,
+        task: TaskId,
+        demand: &Resources,
+        least: f64,
+        allowed: impl Fn(NodeId, &Node) -> bool,
+    ) -> Option<NodeId> {
+        if self.placement == Placement::First && self.replicas(task).is_empty() {
+            let mut next = self.next_fitting(NodeId(0), demand);
+            if next.and_then(|id| self.node(id)).is_some_and(|node| node.speed >= least) || least <= 0.0 {
+                return self.first_node(demand, allowed);
+            }
+            if let Some(speeds) = self.speeds() {
+                while let Some(from) = next {
+                    let id = speeds.next(from, demand, least)?;
+                    if allowed(id, self.node(id)?) {
+                        return Some(id);
+                    }
+                    next = id.0.checked_add(1).map(NodeId);
+                }
+                return None;
+            }
+        }
+        self.find_nearest_node(task, demand, |id, node| node.speed >= least && allowed(id, node))
+    }
+
+    /// Returns the index of the speeds of open nodes; `None` if there are too many dimensions for it.
+    fn speeds(&self) -> Option<RefMut<'_, OpenSpeeds>> {
+        let made = || OpenSpeeds::of(&self.nodes, &self.dimensions);
+        let index = || RefMut::map(self.ranked.borrow_mut(), |ranked| ranked.speeds.get_or_insert_with(made));
+        OpenSpeeds::suits(&self.dimensions).then(index)
     }
 
     fn by_speed(&self) -> RefMut<'_, Ranking> {
         let by = RankBy::Speed { ties_by_capacity: matches!(self.placement, Placement::Random | Placement::Fastest) };
         let made = || Ranking::of(&self.nodes, &self.dimensions, by);
-        RefMut::map(self.ranked.borrow_mut(), |ranked| ranked.fastest.get_or_insert_with(made))
+        let mut ranked = self.ranked.borrow_mut();
+        if ranked.fastest.is_none() {
+            // It answers all that the index of speeds is asked for, and each of them costs time whenever a node changes.
+            *ranked = RankedNodes { fastest: Some(made()), speeds: None, ..std::mem::take(&mut *ranked) };
+        }
+        RefMut::map(ranked, |ranked| ranked.fastest.get_or_insert_with(made))
     }
 
     /// Returns how good a node is for the next copy of a task; the largest is the best, and ties go to the first node by
@@ -401,6 +449,26 @@ mod tests {
         assert_eq!(find(Placement::Random, &|node| node == 1 || node == 4), Some(1));
         for placement in [Placement::First, Placement::Random, Placement::Spread, Placement::Fastest] {
             assert_eq!(find(placement, &|node| node == 4), None);
+        }
+    }
+
+    #[test]
+    fn fast_nodes_are_found_as_by_a_search_of_all() {
+        let speeds = [0.5, 1.0, 3.0, 2.0, 3.0, 0.5, 2.5];
+        for placement in [Placement::First, Placement::Random, Placement::Spread, Placement::Fastest] {
+            let mut cluster = cluster(placement, &speeds.map(|speed| (2.0, speed)));
+            reserve(&mut cluster, 2, 1.5);
+            let demand = one_cpu(&cluster);
+            for (least, but) in [0.0, 0.5, 1.5, 2.5, 3.0, 4.0].into_iter().flat_map(|least| [(least, 0), (least, 4)]) {
+                let allowed = |id: NodeId, node: &Node| node.speed() >= least && id.0 != but;
+                let all = cluster.find_nearest_node(task(0), &demand, allowed);
+                assert_eq!(
+                    cluster.find_nearest_fast_node(task(0), &demand, least, allowed),
+                    all,
+                    "{placement} {least}"
+                );
+            }
+            assert_eq!(cluster.fastest_open_speed(), Some(3.0));
         }
     }
 

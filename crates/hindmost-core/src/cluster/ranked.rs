@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::id_set::IdSet;
 use crate::ids::NodeId;
 use crate::random::{Purpose, hash};
-use crate::resources::{Dimensions, Resources};
+use crate::resources::{Dimensions, MAX_DIMENSIONS, Resources};
 
 use super::free::FreeIndex;
 use super::node::Node;
@@ -36,6 +36,8 @@ pub(super) struct RankedNodes {
     pub(super) freest: Option<Ranking>,
     /// In a random order.
     pub(super) shuffled: Option<Ranking>,
+    /// By id, with their speeds.
+    pub(super) speeds: Option<OpenSpeeds>,
 }
 
 impl RankedNodes {
@@ -57,6 +59,58 @@ impl RankedNodes {
         if let Some(shuffled) = &mut self.shuffled {
             shuffled.changed(id, node);
         }
+        if let Some(speeds) = &mut self.speeds {
+            speeds.changed(id, node);
+        }
+    }
+}
+
+/// An index of open nodes by id, free resources and speed. The speed is one more dimension of the free resources, as bits,
+/// which sort like speeds.
+#[derive(Clone, Debug)]
+pub(super) struct OpenSpeeds {
+    index: FreeIndex,
+    /// The dimension of the speed.
+    of_speed: usize,
+}
+
+impl OpenSpeeds {
+    /// Returns true if nodes of these dimensions can be indexed: there must be room for one more.
+    pub(super) fn suits(dimensions: &Dimensions) -> bool {
+        dimensions.names().len() < MAX_DIMENSIONS
+    }
+
+    /// Builds the index of these nodes, whose resources have these dimensions.
+    pub(super) fn of(nodes: &[Node], dimensions: &Dimensions) -> OpenSpeeds {
+        let of_speed = dimensions.names().len();
+        let mut speeds = OpenSpeeds { index: FreeIndex::new(of_speed + 1), of_speed };
+        for (id, node) in (0..).map(NodeId).zip(nodes) {
+            speeds.changed(id, node);
+        }
+        speeds
+    }
+
+    fn changed(&mut self, id: NodeId, node: &Node) {
+        let mut free = Resources::NONE;
+        if node.up && !node.free.is_none() {
+            free = node.free;
+            free.0[self.of_speed] = node.speed.to_bits();
+        }
+        self.index.set(id.0, &free);
+    }
+
+    /// Returns the speed of the fastest open node; `None` if no node is open.
+    pub(super) fn fastest(&self) -> Option<f64> {
+        Some(f64::from_bits(self.index.largest(self.of_speed))).filter(|speed| *speed > 0.0)
+    }
+
+    /// Returns the first open node with an id of at least `from` and a speed of at least `least` that has enough free
+    /// resources for a demand; `None` if there is none.
+    pub(super) fn next(&self, from: NodeId, demand: &Resources, least: f64) -> Option<NodeId> {
+        let mut demand = *demand;
+        // The speed of a node that is not open counts as 0.
+        demand.0[self.of_speed] = least.max(f64::MIN_POSITIVE).to_bits();
+        self.index.next(from.0, &demand).map(NodeId)
     }
 }
 
@@ -302,6 +356,38 @@ mod tests {
                 let suits = |id: NodeId| demand.fits(&nodes[id.0 as usize].free) && id.0 % 4 != but;
                 let scanned = sorted.iter().map(|id| NodeId(*id)).find(|id| suits(*id));
                 prop_assert_eq!(index.first(&demand, suits), scanned);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn speeds_of_open_nodes_agree_with_a_scan(
+            nodes in prop::collection::vec((1u32..5, (0u64..4, 0u64..4), (0u64..5, 0u64..5), any::<bool>()), 1..40),
+            changes in prop::collection::vec((0usize..40, (0u64..5, 0u64..5), any::<bool>()), 0..30),
+            queries in prop::collection::vec((0u32..45, 0u64..5, 0u64..5, 0u32..6), 1..12),
+        ) {
+            let names = [("cpus".to_owned(), 1.0), ("memory".to_owned(), 1.0)].into_iter().collect();
+            let dimensions = Dimensions::of([&names]).unwrap();
+            prop_assert!(OpenSpeeds::suits(&dimensions));
+            let mut nodes: Vec<Node> =
+                nodes.into_iter().map(|(speed, capacity, free, up)| node(speed, capacity, free, up)).collect();
+            let mut index = OpenSpeeds::of(&nodes, &dimensions);
+            for (at, free, up) in changes {
+                let at = at % nodes.len();
+                nodes[at].free = amount(free.0, free.1).least(&nodes[at].capacity);
+                nodes[at].up = up;
+                index.changed(NodeId(at as u32), &nodes[at]);
+            }
+            let is_open = |node: &&Node| node.up && !node.free.is_none();
+            prop_assert_eq!(index.fastest(), nodes.iter().filter(is_open).map(|node| node.speed).reduce(f64::max));
+            for (from, cpus, memory, speed) in queries {
+                let (demand, least) = (amount(cpus, memory), f64::from(speed) / 2.0);
+                let fits = |(at, node): &(u32, &Node)| {
+                    *at >= from && is_open(node) && demand.fits(&node.free) && node.speed >= least
+                };
+                let scanned = (0..).zip(&nodes).find(fits).map(|(at, _)| NodeId(at));
+                prop_assert_eq!(index.next(NodeId(from), &demand, least), scanned);
             }
         }
     }

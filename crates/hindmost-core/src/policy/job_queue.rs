@@ -212,6 +212,9 @@ impl JobQueue {
     /// Moves the jobs that have started tasks to their current places. A job moves once, however many tasks it has
     /// started.
     pub(super) fn settle(&mut self, cluster: &Cluster) {
+        if self.stale.is_empty() {
+            return;
+        }
         let mut stale = std::mem::take(&mut self.stale);
         if stale.len() > 1 {
             stale.sort_unstable();

@@ -137,6 +137,9 @@ pub struct Policy {
     passes: Vec<Box<dyn Pass>>,
     reasons: Reasons,
     refused: Vec<Refused>,
+    /// Decisions that passes make while they observe decisions; empty between rounds. The vector is kept to reuse its
+    /// memory.
+    reactions: Vec<Decision>,
     #[cfg(any(test, feature = "testing"))]
     refuses_all: bool,
 }
@@ -151,6 +154,7 @@ impl Policy {
             passes,
             reasons: Reasons::default(),
             refused: Vec::new(),
+            reactions: Vec::new(),
             #[cfg(any(test, feature = "testing"))]
             refuses_all: false,
         }
@@ -237,17 +241,17 @@ impl Policy {
             // The decisions that passes make while they observe decisions are appended and observed too.
             while observed < decisions.len() {
                 let until = decisions.len();
-                let mut reactions = Vec::new();
+                let reactions = &mut self.reactions;
                 // These decisions are watches and wake-ups, which need no reasons.
                 let mut unused = Reasons::default();
                 for decision in &decisions[observed..until] {
-                    let mut view = View { cluster, estimator, reactions: &mut reactions, reasons: &mut unused };
+                    let mut view = View { cluster, estimator, reactions, reasons: &mut unused };
                     for pass in &mut self.passes {
                         pass.observe(Seen::Decision(decision), &mut view);
                     }
                 }
-                apply_reactions(&mut reactions, 0, cluster, &mut self.refused, &mut unused);
-                decisions.append(&mut reactions);
+                apply_reactions(reactions, 0, cluster, &mut self.refused, &mut unused);
+                decisions.append(reactions);
                 observed = until;
             }
         }

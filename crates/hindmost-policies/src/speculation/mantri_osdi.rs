@@ -44,19 +44,27 @@
 //! - Other parts of the paper are not here: placement by network load, replication of outputs, and the order of tasks by
 //!   the size of their input (sections 5.2 to 5.4).
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
-use std::ops::Bound;
+mod changed;
+mod crowded;
+mod outlook;
+mod stragglers;
 
-use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase, Task};
-use hindmost_core::estimator::{Knowledge, Pace, Test};
+use std::collections::BTreeSet;
+
+use hindmost_core::cluster::{Attempt, Cluster, Node, Phase, Task};
+use hindmost_core::estimator::Pace;
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
+use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use self::changed::Changed;
+use self::crowded::Crowded;
+use self::outlook::{Action, Outlook, Tests, remaining, running, weaker};
+use self::stragglers::Stragglers;
 use super::Rule;
 use super::mantri::MantriParameters;
 
@@ -69,24 +77,14 @@ pub struct OsdiRule {
     /// True for the pass before originals, which acts while tasks wait and stops slow copies. False for the pass after
     /// them, which acts while no task waits.
     contended: bool,
-    /// Tasks with an attempt that met its condition, which the next round examines.
-    tasks: BTreeSet<TaskId>,
+    /// Tasks with an attempt that met its condition, or for which something may have changed.
+    tasks: Changed,
     /// Tasks that are left alone until a time, because their newest copy has not reported yet.
     later: BTreeSet<(Time, TaskId)>,
-    /// Tasks for which nothing can be done until their copies, the known ends of their copies, or the nodes change. The
-    /// remaining times get shorter, so a test that fails now fails later, too.
-    resting: FxHashSet<TaskId>,
-    /// Tasks for which something could be done on the fastest node, those with the longest remaining time first.
-    stragglers: BTreeSet<(Reverse<Time>, TaskId)>,
-    /// The ends by which `stragglers` are sorted, also of those that wait for a faster node.
-    ends: FxHashMap<TaskId, Time>,
-    /// Stragglers for which nothing can be done on nodes of this speed or slower ones. The numbers are the bits of the
-    /// speeds, which sort like the speeds.
-    for_faster: BTreeSet<(u64, TaskId)>,
-    /// The speeds by which `for_faster` is sorted.
-    too_slow: FxHashMap<TaskId, u64>,
+    /// The other tasks that were examined.
+    stragglers: Stragglers,
     /// Tasks that may have more copies than may keep running.
-    crowded: BTreeSet<TaskId>,
+    crowded: Crowded,
     /// What was done for each unfinished task.
     helped: FxHashMap<TaskId, Helped>,
     /// The speed of the fastest node, at least 1, and the number of changes of nodes for which it was computed.
@@ -100,19 +98,35 @@ struct Helped {
     duplicates: u32,
 }
 
-/// The tests for a task with c copies, if the next copy starts on a node of a given speed.
-struct Tests {
-    restart: Test,
-    duplicate: Test,
-    spare: Test,
+impl Helped {
+    fn has_restarts_left(self, parameters: &MantriParameters) -> bool {
+        self.restarts < parameters.max_restarts
+    }
+
+    fn has_duplicates_left(self, parameters: &MantriParameters) -> bool {
+        parameters.backups && self.duplicates < parameters.max_duplicates
+    }
 }
 
-/// What can be done for a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
-    Restart,
-    Duplicate,
-    Spare,
+/// What becomes of a task that was examined.
+enum Examined {
+    /// Nothing can be done for it any more.
+    Done,
+    /// Nothing can be done for it unless its copy slows down.
+    WatchAgain,
+    /// It is examined at a time.
+    Later(Time),
+    /// Something could be done for it on the fastest node. The time is the first known end of its copies.
+    Straggler(Time),
+    /// Nothing can be done for it until it or the nodes change.
+    Resting,
+    /// It is examined in the next round: without known ends, a test that fails now may hold when the copies are older.
+    Again,
+}
+
+/// Returns Δ, the time between progress reports of a phase's tasks, in seconds.
+fn report(parameters: &MantriParameters, phase: &Phase) -> f64 {
+    parameters.report.min(phase.mean() / REPORTS)
 }
 
 impl OsdiRule {
@@ -121,34 +135,12 @@ impl OsdiRule {
         OsdiRule {
             parameters,
             contended,
-            tasks: BTreeSet::new(),
+            tasks: Changed::default(),
             later: BTreeSet::new(),
-            resting: FxHashSet::default(),
-            stragglers: BTreeSet::new(),
-            ends: FxHashMap::default(),
-            for_faster: BTreeSet::new(),
-            too_slow: FxHashMap::default(),
-            crowded: BTreeSet::new(),
+            stragglers: Stragglers::default(),
+            crowded: Crowded::default(),
             helped: FxHashMap::default(),
             fastest: (None, 1.0),
-        }
-    }
-
-    /// Returns Δ, the time between progress reports of a phase's tasks, in seconds.
-    fn report(&self, phase: &Phase) -> f64 {
-        self.parameters.report.min(phase.mean() / REPORTS)
-    }
-
-    fn tests(&self, phase: &Phase, copies: usize, speed: f64) -> Tests {
-        let (new, report) = (phase.mean() / speed, self.report(phase));
-        let running = copies as f64;
-        Tests {
-            restart: Test::RemainingAbove(new + report),
-            duplicate: Test::FreshLikelyBetter {
-                factor: (running + 1.0) / running / speed,
-                chance: self.parameters.delta,
-            },
-            spare: Test::RemainingAbove(new + self.parameters.spare * report),
         }
     }
 
@@ -161,107 +153,55 @@ impl OsdiRule {
         self.fastest.1
     }
 
-    fn has_restarts_left(&self, task: TaskId) -> bool {
-        self.helped.get(&task).map_or(0, |helped| helped.restarts) < self.parameters.max_restarts
+    fn helped(&self, task: TaskId) -> Helped {
+        self.helped.get(&task).copied().unwrap_or_default()
     }
 
-    fn has_duplicates_left(&self, task: TaskId) -> bool {
-        let duplicates = self.helped.get(&task).map_or(0, |helped| helped.duplicates);
-        self.parameters.backups && duplicates < self.parameters.max_duplicates
+    fn outlook<'a>(&'a self, task: TaskId, round: &'a Round<'_>) -> Option<Outlook<'a>> {
+        Outlook::of(&self.parameters, task, self.helped(task), round)
     }
 
-    /// Returns when a task may be helped again: once it has reported on its newest copy. `None`: now.
-    fn reports_at(&self, task: TaskId, phase: &Phase, cluster: &Cluster) -> Option<Time> {
-        let report = Time::from_seconds(self.report(phase));
-        let copies = running(task, cluster).filter(|copy| copy.id().copy > 0);
-        copies.map(|copy| copy.since() + report).filter(|at| cluster.now() < *at).max()
-    }
-
-    /// Returns what this pass may do for a task if the next copy starts on a node of this speed.
-    fn action(&self, task: TaskId, speed: f64, cluster: &Cluster, round: &Round<'_>) -> Option<Action> {
-        let phase = cluster.phase(task)?;
-        if self.reports_at(task, phase, cluster).is_some() {
-            return None;
-        }
-        let copies = running(task, cluster).count();
-        let tests = self.tests(phase, copies, speed);
-        let may_duplicate = (1..=self.parameters.copies as usize).contains(&copies) && self.has_duplicates_left(task);
-        if !self.contended {
-            return (may_duplicate && holds(tests.spare, task, round)).then_some(Action::Spare);
-        }
-        if copies == 1 && self.has_restarts_left(task) && holds(tests.restart, task, round) {
-            return Some(Action::Restart);
-        }
-        (may_duplicate && holds(tests.duplicate, task, round)).then_some(Action::Duplicate)
-    }
-
-    /// Returns the tests that can still lead to something for a task with this number of copies, with t_new on the fastest
-    /// node.
-    fn open_tests(&self, task: TaskId, phase: &Phase, copies: usize) -> impl Iterator<Item = Test> + use<> {
-        let Tests { restart, duplicate, spare } = self.tests(phase, copies, self.fastest.1);
-        let may_duplicate = self.has_duplicates_left(task);
-        let restart = Some(restart).filter(|_| self.has_restarts_left(task));
-        restart.into_iter().chain([duplicate, spare].into_iter().filter(move |_| may_duplicate))
-    }
-
-    /// Sorts the tasks for which something may have changed: into stragglers, tasks to examine at a known time, and tasks
-    /// to examine after a change. Forgets the tasks for which nothing can be done any more.
+    /// Examines the tasks for which something may have changed. Forgets those for which nothing can be done any more.
     fn sort(&mut self, round: &mut Round<'_>) {
-        let speed = self.fastest_speed(round.cluster());
+        self.fastest_speed(round.cluster());
         let now = round.cluster().now();
         while let Some((_, task)) = self.later.first().copied().filter(|(at, _)| *at <= now) {
             self.later.pop_first();
-            self.tasks.insert(task);
+            self.tasks.add(task);
         }
-        for task in std::mem::take(&mut self.tasks) {
-            self.forget(task);
-            let cluster = round.cluster();
-            let is_running = running(task, cluster).next().is_some();
-            let is_finished = cluster.task(task).is_none_or(Task::is_finished);
-            if !is_running || is_finished || !(self.has_restarts_left(task) || self.has_duplicates_left(task)) {
-                continue;
-            }
-            let Some(phase) = cluster.phase(task) else { continue };
-            let copies = running(task, cluster).count();
-            let knows_ends = sees_ends(phase, round);
-            let knows_all_ends = knows_ends && running(task, cluster).all(|copy| copy.expected_finish().is_some());
-            if knows_all_ends && !self.open_tests(task, phase, copies).any(|test| holds(test, task, round)) {
-                self.watch_again(task, round);
-            } else if let Some(at) = self.reports_at(task, phase, cluster) {
-                self.later.insert((at, task));
-            } else if self.action(task, speed, cluster, round).is_some() {
-                let end = running(task, cluster).filter_map(Attempt::expected_finish).min().unwrap_or(Time::ZERO);
-                self.stragglers.insert((Reverse(end), task));
-                self.ends.insert(task, end);
-            } else if knows_ends {
-                self.resting.insert(task);
-            } else {
-                // Without known ends, a test that fails now may hold when the copies are older.
-                self.tasks.insert(task);
+        for task in self.tasks.take() {
+            self.stragglers.forget(task);
+            match self.examine(task, round) {
+                Examined::Done => {}
+                Examined::WatchAgain => self.watch_again(task, round),
+                Examined::Later(at) => _ = self.later.insert((at, task)),
+                Examined::Straggler(end) => self.stragglers.add(task, end),
+                Examined::Resting => self.stragglers.rest(task),
+                Examined::Again => self.tasks.add(task),
             }
         }
     }
 
-    /// Removes a task from the stragglers and the resting tasks. Returns true if it was among them.
-    fn forget(&mut self, task: TaskId) -> bool {
-        let end = self.ends.remove(&task);
-        if let Some(end) = end {
-            self.stragglers.remove(&(Reverse(end), task));
+    fn examine(&self, task: TaskId, round: &Round<'_>) -> Examined {
+        let helped = self.helped(task);
+        let may_help = helped.has_restarts_left(&self.parameters) || helped.has_duplicates_left(&self.parameters);
+        if !may_help || round.cluster().task(task).is_none_or(Task::is_finished) {
+            return Examined::Done;
         }
-        if let Some(speed) = self.too_slow.remove(&task) {
-            self.for_faster.remove(&(speed, task));
-        }
-        self.resting.remove(&task) || end.is_some()
-    }
-
-    /// Moves the tasks back to the stragglers that waited for a node as fast as `speed`.
-    fn return_from_waiting(&mut self, speed: f64) {
-        while let Some((_, task)) = self.for_faster.first().copied().filter(|(slow, _)| *slow < speed.to_bits()) {
-            self.for_faster.pop_first();
-            self.too_slow.remove(&task);
-            if let Some(end) = self.ends.get(&task) {
-                self.stragglers.insert((Reverse(*end), task));
-            }
+        let Some(outlook) = Outlook::of(&self.parameters, task, helped, round).filter(|one| one.copies > 0) else {
+            return Examined::Done;
+        };
+        let speed = self.fastest.1;
+        if outlook.sees_ends && outlook.knows_all_ends && !outlook.has_open_test(speed, round) {
+            Examined::WatchAgain
+        } else if let Some(at) = outlook.reports_at {
+            Examined::Later(at)
+        } else if outlook.action(speed, self.contended, round).is_some() {
+            Examined::Straggler(outlook.end.unwrap_or(Time::ZERO))
+        } else if outlook.sees_ends {
+            Examined::Resting
+        } else {
+            Examined::Again
         }
     }
 
@@ -284,17 +224,15 @@ impl OsdiRule {
                 | Event::DurationsLearned { .. },
                 _,
             ) => {
-                self.tasks.extend(self.resting.drain());
-                self.tasks.extend(self.ends.drain().map(|(task, _)| task));
-                self.stragglers.clear();
-                self.for_faster.clear();
-                self.too_slow.clear();
+                self.tasks.extend(self.stragglers.take());
+                self.crowded.all_changed();
                 return;
             }
             _ => return,
         };
-        if self.forget(concerned) {
-            self.tasks.insert(concerned);
+        self.crowded.changed(concerned);
+        if self.stragglers.forget(concerned) {
+            self.tasks.add(concerned);
         }
     }
 
@@ -304,116 +242,94 @@ impl OsdiRule {
         let only = running(task, cluster).next().filter(|copy| self.contended && cluster.is_only_copy(copy));
         let Some((copy, phase)) = only.zip(cluster.phase(task)) else { return };
         let (id, pace) = (copy.id(), Pace::of(cluster, copy));
-        let tests = self.open_tests(task, phase, 1);
+        let tests = Tests::of(&self.parameters, phase, 1, self.fastest.1).open(&self.parameters, self.helped(task));
         let condition = tests.filter_map(|test| round.estimator.condition(test, phase, pace)).reduce(weaker);
         if let Some(condition) = condition {
             round.decide(Decision::Watch { attempt: id, condition });
         }
     }
 
-    /// Restarts or duplicates a task on the first node on which this pays.
-    fn help(&mut self, task: TaskId, round: &mut Round<'_>) {
+    /// Tries to help the stragglers, the one with the longest remaining time first.
+    fn help_all(&mut self, round: &mut Round<'_>) {
+        let fits = |demand: &Resources, round: &Round<'_>| round.cluster().fits_somewhere(demand);
+        let mut fitting: Vec<Resources> =
+            self.stragglers.demands().filter(|demand| fits(demand, round)).copied().collect();
+        let mut after = None;
+        loop {
+            let Some(open) = round.cluster().fastest_open_speed() else { return };
+            self.stragglers.open_speed_is(open);
+            after = self.stragglers.after(after, &fitting);
+            let Some((_, task)) = after else { return };
+            let outlook = self.outlook(task, round);
+            let acts = |speed| outlook.as_ref().is_some_and(|one| one.action(speed, self.contended, round).is_some());
+            if acts(open) {
+                if self.help(task, round) {
+                    fitting.retain(|demand| fits(demand, round));
+                } else {
+                    self.wait_for_space(task, open, round);
+                }
+            } else if acts(self.fastest.1) {
+                self.stragglers.wait_for_faster(task, open);
+            } else {
+                // The remaining time has become too short.
+                self.tasks.add(task);
+            }
+        }
+    }
+
+    /// Lets a straggler wait until its demand fits on some node, if it fits on none now.
+    fn wait_for_space(&mut self, task: TaskId, open: f64, round: &Round<'_>) {
+        let Some(demand) = round.cluster().phase(task).map(Phase::demand) else { return };
+        if round.cluster().fits_somewhere(demand) {
+            return;
+        }
+        let speed = self.stragglers.speed_for_space(open);
+        let until = self.outlook(task, round).and_then(|outlook| outlook.acts_until(speed, self.contended));
+        if let Some(until) = until.filter(|until| round.cluster().now() < *until) {
+            self.stragglers.wait_for_space(task, *demand, until);
+        }
+    }
+
+    /// Restarts or duplicates a task on the first node on which this pays. Returns true if a copy was started.
+    fn help(&mut self, task: TaskId, round: &mut Round<'_>) -> bool {
         if !round.may_start(task) {
-            return;
+            return false;
         }
         let cluster = round.cluster();
-        let Some(demand) = cluster.phase(task).map(|phase| *phase.demand()) else { return };
+        let Some(outlook) = self.outlook(task, round) else { return false };
         let on = |id: NodeId, node: &Node| {
-            let may_start = !cluster.has_copy_on(task, id) && !cluster.avoids(task, id);
-            if may_start { self.action(task, node.speed(), cluster, round) } else { None }
+            let action = outlook.action(node.speed(), self.contended, round);
+            action.filter(|_| !cluster.has_copy_on(task, id) && !cluster.avoids(task, id))
         };
-        let Some(node) = cluster.find_nearest_node(task, &demand, |id, node| on(id, node).is_some()) else { return };
-        let Some(action) = cluster.node(node).and_then(|found| on(node, found)) else { return };
-        let old: Vec<AttemptId> = running(task, cluster).map(Attempt::id).collect();
-        let why = self.explained(task, action, node, round);
-        if !round.start(task, node) {
-            return;
-        }
-        round.because(|| why.clone());
-        if action == Action::Restart {
-            for attempt in old {
-                round.decide(Decision::Stop { attempt, reason: StopReason::Replaced });
-                round.because(|| why.clone());
-            }
-            // In a simulation, the resources of the stopped copy are free only after this round.
-            let now = round.cluster().now();
-            round.decide(Decision::Wake { at: now });
-        }
-    }
-
-    /// Stops the copies that have run for Δ and are slower than α others, and forgets tasks that have no such copies.
-    fn stop_slow_copies(&mut self, round: &mut Round<'_>) {
-        let kept = self.parameters.copies as usize;
-        for task in std::mem::take(&mut self.crowded) {
-            let cluster = round.cluster();
-            let Some(phase) = cluster.phase(task) else { continue };
-            let report = Time::from_seconds(self.report(phase));
-            let known = running(task, cluster).filter_map(|copy| {
-                let old_enough = copy.since() + report <= cluster.now();
-                Some((round.estimator.remaining(cluster, copy)?, copy.id(), old_enough))
-            });
-            let mut known: Vec<(f64, AttemptId, bool)> = known.collect();
-            known.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-            let slow: Vec<AttemptId> = known.iter().skip(kept).filter(|copy| copy.2).map(|copy| copy.1).collect();
-            if running(task, cluster).count() > kept + slow.len() {
-                self.crowded.insert(task);
-            }
-            let now = cluster.now();
-            for attempt in slow {
-                round.decide(Decision::Stop { attempt, reason: StopReason::Overtaken });
-                round.because(|| format!("{kept} other copies of its task are expected to end sooner"));
-                round.decide(Decision::Wake { at: now });
-            }
-        }
-    }
-
-    /// Returns the reason for an action.
-    fn explained(&self, task: TaskId, action: Action, node: NodeId, round: &Round<'_>) -> String {
-        let cluster = round.cluster();
-        let Some(phase) = cluster.phase(task) else { return String::new() };
-        let copies = running(task, cluster).count();
-        let tests = self.tests(phase, copies, cluster.node(node).map_or(1.0, Node::speed));
+        let demand = outlook.phase().demand();
+        let least = outlook.least_speed(self.contended);
+        let found = cluster.find_nearest_fast_node(task, demand, least, |id, node| on(id, node).is_some());
+        let Some((id, node)) = found.and_then(|id| Some((id, cluster.node(id)?))) else { return false };
+        let Some(action) = on(id, node) else { return false };
+        let tests = Tests::of(&self.parameters, outlook.phase(), outlook.copies, node.speed());
+        let (mean, remaining) = (outlook.phase().mean(), remaining(task, round));
         let (test, does) = match action {
             Action::Restart => (tests.restart, "tasks wait, so a copy on another node replaces it"),
             Action::Duplicate => (tests.duplicate, "tasks wait, and another copy saves resources"),
             Action::Spare => (tests.spare, "no task waits, and another copy saves time"),
         };
-        format!("{}: {does} (remaining time: {:.2} s)", test.in_words(phase.mean()), remaining(task, round))
-    }
-}
-
-/// Returns the copies of a task that are not being stopped.
-fn running(task: TaskId, cluster: &Cluster) -> impl Iterator<Item = &Attempt> {
-    cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping)
-}
-
-/// Returns true if a test holds for the remaining time of a task, that is, for each of its copies.
-fn holds(test: Test, task: TaskId, round: &Round<'_>) -> bool {
-    let cluster = round.cluster();
-    let mut copies = running(task, cluster).peekable();
-    copies.peek().is_some() && copies.all(|copy| round.estimator.holds(test, cluster, copy))
-}
-
-/// Returns the remaining time of a task in seconds; 0 if it is unknown.
-fn remaining(task: TaskId, round: &Round<'_>) -> f64 {
-    let cluster = round.cluster();
-    let known = running(task, cluster).filter_map(|copy| round.estimator.remaining(cluster, copy));
-    known.reduce(f64::min).unwrap_or(0.0)
-}
-
-/// Returns true if the ends of a phase's attempts become known while they run.
-fn sees_ends(phase: &Phase, round: &Round<'_>) -> bool {
-    phase.gives_progress() && !matches!(round.estimator.knowledge(), Knowledge::Age | Knowledge::History)
-}
-
-/// Returns the condition that comes true first. Both must be of the same kind.
-fn weaker(one: Condition, other: Condition) -> Condition {
-    match (one, other) {
-        (Condition::RemainingAbove(first), Condition::RemainingAbove(second)) => {
-            Condition::RemainingAbove(first.min(second))
+        let why = || format!("{}: {does} (remaining time: {remaining:.2} s)", test.in_words(mean));
+        let restarts = action == Action::Restart;
+        let old: Vec<AttemptId> = running(task, cluster).filter(|_| restarts).map(Attempt::id).collect();
+        if !round.start(task, id) {
+            return false;
         }
-        (Condition::ElapsedAbove(first), Condition::ElapsedAbove(second)) => Condition::ElapsedAbove(first.min(second)),
-        (one, _) => one,
+        round.because(why);
+        if restarts {
+            for attempt in old {
+                round.decide(Decision::Stop { attempt, reason: StopReason::Replaced });
+                round.because(why);
+            }
+            // In a simulation, the resources of the stopped copy are free only after this round.
+            let now = round.cluster().now();
+            round.decide(Decision::Wake { at: now });
+        }
+        true
     }
 }
 
@@ -424,7 +340,7 @@ impl Rule for OsdiRule {
             return None;
         }
         let speed = self.fastest_speed(view.cluster);
-        let (tests, pace) = (self.tests(phase, 1, speed), Pace::of(view.cluster, attempt));
+        let (tests, pace) = (Tests::of(&self.parameters, phase, 1, speed), Pace::of(view.cluster, attempt));
         let tests = [tests.restart, tests.duplicate, tests.spare].into_iter();
         tests.filter_map(|test| view.estimator.condition(test, phase, pace)).reduce(weaker)
     }
@@ -448,18 +364,17 @@ impl Rule for OsdiRule {
                 if is_duplicate {
                     // The ends of all copies must be known before the task gets another one.
                     view.watch(*attempt, Condition::Revealed);
-                    self.crowded.insert(attempt.task);
+                    self.crowded.add(attempt.task);
                 }
-                let report = Time::from_seconds(self.report(phase));
+                let report = Time::from_seconds(report(&self.parameters, phase));
                 let due = cluster.copies(attempt.task).map(|copy| copy.since() + report);
                 for at in due.filter(|at| *at >= cluster.now()).collect::<BTreeSet<Time>>() {
                     view.wake(at);
                 }
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.won => {
-                self.tasks.remove(&attempt.task);
-                self.forget(attempt.task);
-                self.crowded.remove(&attempt.task);
+                self.stragglers.forget(attempt.task);
+                self.crowded.remove(attempt.task);
                 self.helped.remove(&attempt.task);
             }
             _ => {}
@@ -468,30 +383,16 @@ impl Rule for OsdiRule {
 
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
         self.tasks.extend(candidates.drain(..).map(|id| id.task));
+        self.tasks.shrink(round.cluster());
         self.stop_slow_copies(round);
-        let has_some = !(self.tasks.is_empty() && self.later.is_empty() && self.ends.is_empty());
+        let is_due = self.later.first().is_some_and(|(at, _)| *at <= round.cluster().now());
+        let has_some = is_due || !self.tasks.is_empty() || self.stragglers.any_waits_for_nodes();
         if !has_some || round.next_job(Which::Any, None).is_some() != self.contended {
             return;
         }
         let Some(open) = round.cluster().fastest_open_speed() else { return };
         self.sort(round);
-        self.return_from_waiting(open);
-        let fastest = self.fastest.1;
-        let mut next = self.stragglers.first().copied();
-        while let Some((end, task)) = next {
-            let cluster = round.cluster();
-            let Some(open) = cluster.fastest_open_speed() else { return };
-            if self.action(task, open, cluster, round).is_some() {
-                self.help(task, round);
-            } else if self.action(task, fastest, cluster, round).is_none() {
-                // The remaining time has become too short.
-                self.tasks.insert(task);
-            } else {
-                self.stragglers.remove(&(end, task));
-                self.for_faster.insert((open.to_bits(), task));
-                self.too_slow.insert(task, open.to_bits());
-            }
-            next = self.stragglers.range((Bound::Excluded((end, task)), Bound::Unbounded)).next().copied();
-        }
+        self.stragglers.begin(open, round.cluster().now());
+        self.help_all(round);
     }
 }

@@ -22,6 +22,7 @@ impl Driver<'_> {
         }
         self.reading.begin(self.session.cluster(), attempt);
         let Some((finish, reveal)) = self.timing(attempt)? else { return Ok(()) };
+        self.begun = Some((attempt, finish, reveal));
         self.result.stragglers += u64::from(self.truth.is_straggler(attempt));
         if self.rates.is_some() {
             self.begin_course(attempt, finish, reveal);
@@ -102,7 +103,12 @@ impl Driver<'_> {
             rates.watch(node, id, condition, self.session.cluster().now());
             return Ok(());
         }
-        let Some((finish, reveal)) = self.timing(id)? else { return Ok(()) };
+        // Most policies watch an attempt when they start it.
+        let timing = match self.begun {
+            Some((begun, finish, reveal)) if begun == id => Some((finish, reveal)),
+            _ => self.timing(id)?,
+        };
+        let Some((finish, reveal)) = timing else { return Ok(()) };
         let now = self.session.cluster().now();
         let seen = reveal.at.max(now);
         let (remaining, elapsed) = match condition {

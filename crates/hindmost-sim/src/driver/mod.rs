@@ -44,7 +44,7 @@ use crate::agenda::{Agenda, Due, MOST_PHASES};
 use crate::energy::Meter;
 use crate::network::{Reading, check_replicas};
 use crate::output::{Outcome, Output};
-use crate::truth::{Model, Truth};
+use crate::truth::{Model, Reveal, Truth};
 
 /// Lets the caller follow and stop a run.
 pub struct Control<'a> {
@@ -109,6 +109,8 @@ struct Driver<'a> {
     wants_attempts: bool,
     truth: Truth,
     reading: Reading,
+    /// The attempt that was begun last by the decisions that are being carried out, with its timing.
+    begun: Option<(AttemptId, Time, Reveal)>,
     /// The changing rates of attempts; `None` if rates are constant.
     rates: Option<Rates>,
     /// Random failures of nodes; `None` if there are none.
@@ -168,6 +170,7 @@ pub fn simulate(
         session: Session::new(cluster, policy, estimator(setup.knowledge)),
         truth: Truth::new(model),
         reading: Reading::over(setup.network.clone()),
+        begun: None,
         agenda,
         wants_attempts: output.wants_attempts(),
         recorder: Recorder {
@@ -430,6 +433,7 @@ impl Driver<'_> {
     /// Carries out decisions that the cluster has already applied: begins and ends attempts, and schedules events.
     fn carry_out(&mut self, mut decisions: Vec<Decision>) -> Result<(), SimulationError> {
         let at = self.session.cluster().now();
+        self.begun = None;
         for decision in &decisions {
             match decision {
                 Decision::Start { attempt, .. } => self.begin(*attempt)?,

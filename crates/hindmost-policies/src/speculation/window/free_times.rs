@@ -35,13 +35,20 @@ pub(super) struct FreeTimes {
     ends: BTreeSet<End>,
     /// The nodes that are up and have free resources, by class.
     open: Vec<IdSet>,
+    /// The classes with such nodes.
+    classes: IdSet,
     /// The class of each node in `open`.
     class: Vec<Option<u8>>,
 }
 
 impl Default for FreeTimes {
     fn default() -> FreeTimes {
-        FreeTimes { ends: BTreeSet::new(), open: vec![IdSet::default(); CLASSES], class: Vec::new() }
+        FreeTimes {
+            ends: BTreeSet::new(),
+            open: vec![IdSet::default(); CLASSES],
+            classes: IdSet::default(),
+            class: Vec::new(),
+        }
     }
 }
 
@@ -59,10 +66,15 @@ impl FreeTimes {
             return;
         }
         if let Some(class) = before {
-            self.open[usize::from(class)].remove(id.0);
+            let open = &mut self.open[usize::from(class)];
+            open.remove(id.0);
+            if open.is_empty() {
+                self.classes.remove(class.into());
+            }
         }
         if let Some(class) = class {
             self.open[usize::from(class)].insert(id.0);
+            self.classes.insert(class.into());
         }
     }
 
@@ -109,7 +121,8 @@ impl FreeTimes {
         }
         let mut found = Vec::new();
         if cluster.open_nodes() > MOST_FREE {
-            let open = self.open.iter().flat_map(IdSet::iter).take(MOST_VISITED).map(NodeId);
+            let open = self.classes.iter().flat_map(|class| self.open[class as usize].iter());
+            let open = open.take(MOST_VISITED).map(NodeId);
             let fits = |id: &NodeId| cluster.node(*id).is_some_and(|node| demand.fits(node.free()));
             found.extend(open.filter(fits).take(MOST_FREE));
         }

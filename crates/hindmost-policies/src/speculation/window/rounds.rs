@@ -1,6 +1,7 @@
 //! What `window` and `hete_aware` do in a round: they end and review reservations, find stragglers when a window begins,
 //! and start or reserve their copies.
 
+use std::collections::BinaryHeap;
 use std::fmt;
 
 use hindmost_core::cluster::{AttemptState, Cluster, Reservation};
@@ -215,6 +216,7 @@ impl ReserveSlots {
             until: if looks_ahead { until } else { cluster.now() },
             now: self.free.fitting_now(&demand, cluster),
             by_speed: Vec::new(),
+            slower: BinaryHeap::new(),
             claimed: FxHashMap::default(),
         };
         search.sort_by_speed(stragglers[0].attempt.task);

@@ -3,6 +3,9 @@
 //! A search visits slots in the order in which they come free and stops once no later slot can be better. So its cost
 //! depends on how many slots can improve what was found, not on how many attempts run.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::power::busy_cores;
@@ -82,27 +85,41 @@ impl Known<'_> {
         self.history.copy_seconds(task, node, mean, self.settings.bandwidth, self.cluster)
     }
 
+    /// Returns true if a copy of a task may run on a node.
+    fn may_run_on(&self, task: TaskId, node: NodeId) -> bool {
+        !self.cluster.has_copy_on(task, node) && !self.cluster.avoids(task, node)
+    }
+
     /// Returns the gain of a straggler's copy on a slot; `None` if it may not run on the slot's node.
     pub(super) fn gain(&self, straggler: &Straggler, slot: &Slot, mean: f64) -> Option<Gain> {
+        self.gain_above(straggler, slot, mean, None)
+    }
+
+    /// Returns the gain of a straggler's copy on a slot; `None` if it may not run on the slot's node, or if the gain does
+    /// not beat `bar`.
+    fn gain_above(&self, straggler: &Straggler, slot: &Slot, mean: f64, bar: Option<Gain>) -> Option<Gain> {
         let task = straggler.attempt.task;
-        if self.cluster.has_copy_on(task, slot.node) || self.cluster.avoids(task, slot.node) {
-            return None;
-        }
         let copy = self.copy_seconds(task, slot.node, mean);
         let wait = (slot.at - self.cluster.now()).seconds();
         let time = time_saved(straggler.remaining, 0.0, copy, wait);
-        let watts = if self.has_power {
-            let rate = self.cluster.transferred_bytes(task, slot.node) as f64 / copy;
-            let rate = if rate.is_finite() { rate } else { 0.0 };
-            self.cluster.watts_of_copy(task, slot.node, slot.after, rate)
-        } else {
-            None
-        };
-        if self.settings.saves == Saves::Time {
-            return Some(Gain { time, energy: time });
+        // Most slots that a search visits save too little time, which is known before anything else.
+        if bar.is_some_and(|bar| time <= bar.time) {
+            return None;
         }
-        let watts = watts.unwrap_or_else(|| self.cores(task));
-        Some(Gain { time, energy: energy_saved(straggler.watts, time, watts, copy) })
+        let energy = match (self.settings.saves, self.has_power) {
+            (Saves::Time, _) => time,
+            // Without power models, all slots have the power of the straggler's.
+            (Saves::Both, false) => energy_saved(straggler.watts, time, straggler.watts, copy),
+            (Saves::Both, true) => {
+                let rate = self.cluster.transferred_bytes(task, slot.node) as f64 / copy;
+                let rate = if rate.is_finite() { rate } else { 0.0 };
+                let watts = self.cluster.watts_of_copy(task, slot.node, slot.after, rate);
+                energy_saved(straggler.watts, time, watts.unwrap_or_else(|| self.cores(task)), copy)
+            }
+        };
+        let gain = Gain { time, energy };
+        let beats = bar.is_none_or(|bar| gain.beats(bar));
+        (beats && self.may_run_on(task, slot.node)).then_some(gain)
     }
 
     /// Returns the largest gain that a straggler's copy can have anywhere if it takes at least `least` seconds and starts
@@ -133,9 +150,12 @@ pub(super) struct Search<'a> {
     pub(super) until: Time,
     /// Nodes on which a copy fits now.
     pub(super) now: Vec<NodeId>,
-    /// The nodes in `now` by the expected duration of a copy, then by id. Empty if slots differ in power, if transfers
-    /// count, or if the first slot is taken.
+    /// The nodes in `now` by the expected duration of a copy, then by id, as far as they are sorted. Empty if slots differ
+    /// in power, if transfers count, or if the first slot is taken.
     pub(super) by_speed: Vec<NodeId>,
+    /// The other nodes in `now`, with the bits of the expected durations. Durations are not negative, so they sort as
+    /// their bits do.
+    pub(super) slower: BinaryHeap<Reverse<(u64, NodeId)>>,
     /// What the window has given away on nodes.
     pub(super) claimed: FxHashMap<NodeId, Resources>,
 }
@@ -157,10 +177,32 @@ impl Search<'_> {
         if self.known.has_power || bandwidth.is_some() || *choice == Choice::First {
             return;
         }
-        let seconds = |node: &NodeId| self.known.copy_seconds(task, *node, self.mean);
-        let mut nodes: Vec<(f64, NodeId)> = self.now.iter().map(|node| (seconds(node), *node)).collect();
-        nodes.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-        self.by_speed = nodes.into_iter().map(|(_, node)| node).collect();
+        let seconds = |node: NodeId| self.known.copy_seconds(task, node, self.mean).max(0.0);
+        let nodes: Vec<_> = self.now.iter().map(|node| Reverse((seconds(*node).to_bits(), *node))).collect();
+        self.slower = BinaryHeap::from(nodes);
+        self.sort_one_more();
+    }
+
+    /// Sorts the next node by speed. Usually the first ones are all that a search needs.
+    fn sort_one_more(&mut self) -> Option<NodeId> {
+        let Reverse((_, node)) = self.slower.pop()?;
+        self.by_speed.push(node);
+        Some(node)
+    }
+
+    /// Returns the fastest node that is free now and on which a straggler's copy may run, with the gain there.
+    fn fastest_now(&mut self, straggler: &Straggler) -> Option<(Slot, Gain)> {
+        let mut visited = 0;
+        loop {
+            let node = self.by_speed.get(visited).copied().or_else(|| self.sort_one_more())?;
+            visited += 1;
+            let slot = Slot { at: self.known.cluster.now(), node, after: None };
+            if self.fits_now(node)
+                && let Some(gain) = self.known.gain(straggler, &slot, self.mean)
+            {
+                return Some((slot, gain));
+            }
+        }
     }
 
     /// Returns the nodes that hold a straggler's input and on which a copy fits now, besides those in `now`.
@@ -192,10 +234,17 @@ impl Slots for Search<'_> {
         let (found, now) = (self.stragglers[straggler], self.known.cluster.now());
         let takes_first = self.known.settings.choice == Choice::First;
         let mut best: Option<(Slot, Gain)> = None;
+        let fastest = if self.by_speed.is_empty() { None } else { self.fastest_now(&found) };
         let consider = |slot: Slot, best: &mut Option<(Slot, Gain)>| {
             let bar = best.map_or(Gain::NONE, |(_, gain)| gain);
-            if let Some(gain) = self.known.gain(&found, &slot, self.mean).filter(|gain| gain.beats(bar)) {
-                *best = Some((slot, gain));
+            if let Some(gain) = self.known.gain_above(&found, &slot, self.mean, Some(bar)) {
+                let fits = slot.after.is_none_or(|attempt| {
+                    let end = (slot.at, slot.node, attempt);
+                    fits_after(&self.demand, end, &self.claimed(slot.node), self.known.cluster)
+                });
+                if fits {
+                    *best = Some((slot, gain));
+                }
             }
             takes_first && best.is_some()
         };
@@ -210,8 +259,6 @@ impl Slots for Search<'_> {
                 }
             }
         } else {
-            let mut free = self.by_speed.iter().filter(|node| self.fits_now(**node)).map(|node| slot_now(*node));
-            let fastest = free.find_map(|slot| Some((slot, self.known.gain(&found, &slot, self.mean)?)));
             best = fastest.filter(|(_, gain)| gain.beats(Gain::NONE));
         }
         for end in self.free.between(now, self.until).take(MOST_VISITED) {
@@ -220,9 +267,7 @@ impl Slots for Search<'_> {
             if !self.known.bound(&found, self.least, (at - now).seconds()).beats(bar) {
                 break;
             }
-            if fits_after(&self.demand, *end, &self.claimed(node), self.known.cluster)
-                && consider(Slot { at, node, after: Some(attempt) }, &mut best)
-            {
+            if consider(Slot { at, node, after: Some(attempt) }, &mut best) {
                 return best;
             }
         }

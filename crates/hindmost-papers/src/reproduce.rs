@@ -357,13 +357,12 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
     fn unknown<'a>(paper: &str, what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> PaperError {
         let near = did_you_mean(name, known.clone());
         let names: Vec<&str> = known.collect();
-        let listed = match names.len() {
-            0..=MOST_NAMES if !near.is_empty() => format!(" It has {}.", names.join(", ")),
+        let hint = match names.len() {
             0..=MOST_NAMES => format!("; it has {}", names.join(", ")),
-            _ if !near.is_empty() => String::new(),
+            _ if !near.is_empty() => near,
             all => format!("; it has {} and {} more", names[..MOST_NAMES].join(", "), all - MOST_NAMES),
         };
-        PaperError::Unknown(format!("{paper} has no {what} {name:?}{near}{listed}"))
+        PaperError::Unknown(format!("{paper} has no {what} {name:?}{hint}"))
     }
     let figure_ids: Vec<String> = selection.figures.iter().map(|name| figure_id(paper, name)).collect();
     // A claim may be named as on the pages, with its paper.

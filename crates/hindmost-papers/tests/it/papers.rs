@@ -37,7 +37,11 @@ fn every_claim_has_values_and_a_rule() {
             assert!(!table.rows.is_empty(), "{}", table.caption);
             assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.caption);
         }
-        assert_eq!(one, made(&paper, &short(), 3).unwrap().reproduction, "{name} depends on threads");
+        // One figure is enough to see whether results depend on threads.
+        let figures = vec![paper.figure[paper.figure.len() / 2].id.clone()];
+        let part = Selection { figures, ..short() };
+        let threads = [1, 3].map(|threads| made(&paper, &part, threads).unwrap().reproduction);
+        assert_eq!(threads[0], threads[1], "{name} depends on threads");
     }
 }
 

@@ -38,6 +38,15 @@ values = [1, 2]
 keys = ["cluster.machines"]
 policies = ["fifo"]
 
+[[sweep]]
+name = "tens"
+world = "one"
+variable = "tens of machines"
+values = [10, 30]
+takes = [1, 3]
+keys = ["cluster.machines"]
+policies = ["fifo"]
+
 [[reading]]
 name = "one machine"
 description = "There is one machine."
@@ -159,6 +168,13 @@ claimed = "Two machines are best"
 part = [{ metric = "mean(flowtime)", policy = "machines:fifo@2", against = "machines:fifo@best", at_most = 0 }]
 
 [[claim]]
+id = "differences"
+figure = "1"
+section = "1"
+claimed = "From 1 to 3 machines the flowtime falls twice"
+part = [{ metric = "mean(flowtime)", policy = "tens:fifo@10", against = "tens:fifo@30", measure = "difference", minus = { policy = "tens:fifo@30", against = "tens:fifo@10" }, near = 11.3333333333, within = 0.001 }]
+
+[[claim]]
 id = "later"
 figure = "1"
 section = "1"
@@ -210,7 +226,11 @@ fn values_are_those_of_the_three_jobs() {
     assert_eq!(made.figures[0].points[0].measured_at, Some(11.0));
     assert_eq!(made.claim("best").unwrap().verdict, Verdict::Reproduced);
     assert_eq!(made.claim("later").unwrap().status, Status::NotRun);
-    assert_eq!((made.coverage.listed, made.coverage.tested, made.coverage.not_run), (8, 7, 1));
+    assert_eq!((made.coverage.listed, made.coverage.tested, made.coverage.not_run), (9, 8, 1));
+    // 30 / 3 − 13 / 3 with its sign changed is subtracted from it.
+    let differences = made.claim("differences").unwrap();
+    assert!((differences.readings[0].mean.unwrap() - 34.0 / 3.0).abs() < 1e-9);
+    assert_eq!(differences.verdict, Verdict::Reproduced);
 }
 
 #[test]
@@ -337,6 +357,49 @@ fn a_selection_limits_claims_and_readings() {
 }
 
 #[test]
+fn readings_may_take_another_quantity() {
+    let folder = written("key", "key");
+    let mut paper = load(&folder).unwrap();
+    let file = folder.path().join("mine.toml");
+    let text =
+        "name = \"running\"\ndescription = \"Without the wait.\"\nsubstitute = { flowtime = \"running_time\" }\n";
+    fs::write(&file, text).unwrap();
+    let readings = vec![paper.add_reading(&file).unwrap()];
+    let selection = Selection { claims: vec!["small/baseline".to_owned()], readings, ..Selection::default() };
+    let made = made(&paper, &selection, 1).unwrap().reproduction;
+    let claim = made.claim("baseline").unwrap();
+    // Running times are 8, 4 and 1.
+    let measured = claim.under("running").unwrap();
+    assert!((measured.mean.unwrap() - 13.0 / 3.0).abs() < 1e-9, "{measured:?}");
+    assert_eq!(measured.value, "mean running time under FIFO");
+    fs::write(&file, "name = \"wrong\"\ndescription = \"\"\nset = { \"cluster.machine\" = 2 }\n").unwrap();
+    let readings = vec![paper.add_reading(&file).unwrap()];
+    let wrong = Selection { claims: vec!["baseline".to_owned()], readings, ..Selection::default() };
+    let error = super::made(&paper, &wrong, 1).unwrap_err().to_string();
+    assert!(error.contains("mine.toml") && error.contains("machines") && !error.contains("--set"), "{error}");
+}
+
+#[test]
+fn figures_are_found_by_id_and_by_name() {
+    let folder = written("key", "key");
+    let paper = load(&folder).unwrap();
+    for name in ["1", "Figure 1", "figure 1", "fig1", "fig. 1"] {
+        let selection = Selection { figures: vec![name.to_owned()], ..Selection::default() };
+        assert_eq!(made(&paper, &selection, 1).unwrap().reproduction.figures.len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn readings_with_equal_values_count_once_in_a_verdict() {
+    let folder = written("key", "key");
+    let made = made(&load(&folder).unwrap(), &Selection::default(), 1).unwrap().reproduction;
+    // One machine and the same: −10%. All others: 0%.
+    let claim = made.claim("mean").unwrap();
+    assert_eq!((claim.readings.len(), claim.distinct()), (5, (1, 2)));
+    assert_eq!(claim.short_verdict(), "reproduced under 1 of 2 readings that differ in it");
+}
+
+#[test]
 fn figures_and_claims_of_a_selection_add_up() {
     let folder = written("key", "key");
     let paper = load(&folder).unwrap();
@@ -361,6 +424,8 @@ fn wrong_papers_are_errors_that_name_the_place() {
         ("not_run = \"The paper gives no number.\"", "", "needs either parts or the reason"),
         ("id = \"later\"", "id = \"best\"", "two claims with this id"),
         ("seeds = 1", "seed = 1", "unknown field"),
+        ("takes = [1, 3]", "takes = [1]", "takes 1 values for 2"),
+        ("against = \"tens:fifo@30\", measure", "measure", "minus needs against"),
     ] {
         let error = load(&written(old, new)).unwrap_err();
         assert!(error.contains(message), "{new}: {error}");

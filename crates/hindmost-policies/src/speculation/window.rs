@@ -22,7 +22,11 @@
 //! A reservation ends with its window, and before that when its copy starts, its task finishes, its straggler has failed
 //! or a copy would no longer save time and energy, or its node is lost. The kernel ends it too, whatever the policy does.
 //!
-//! Passes: `[Reserve(window, skyline), Originals(order)]`.
+//! Passes: `[Reserve(window, skyline), Originals(order)]`; with `originals_first=true` in the other order.
+//!
+//! Variants, which the paper does not have, show what brings the gain: `look_ahead=false,anytime=true` starts copies before
+//! pending tasks on slots that are free, `originals_first=true` reserves only slots that no pending task takes,
+//! `choice=first` takes the first slot that helps, `saves=time` ignores energy, and `exchanges=0` never reschedules.
 //!
 //! Readings:
 //! - "Job" is a phase of a job, because tasks of other phases have other durations.

@@ -219,7 +219,12 @@ fn sign_class(holds: Option<bool>) -> &'static str {
 }
 
 fn shown(value: &Value) -> Shown {
-    let sign = if value.holds.is_none() { "" } else { sign(value.holds) };
+    let sign = match (value.holds, value.is_close) {
+        (None, _) => "",
+        (Some(true), true) => "✓?",
+        (Some(false), true) => "✗?",
+        (holds, false) => sign(holds),
+    };
     Shown { sign, class: sign_class(value.holds), text: sentence(&value.text) }
 }
 

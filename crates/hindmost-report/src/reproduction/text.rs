@@ -146,7 +146,9 @@ fn decides(text: &mut String, page: &Terminal, first: &FirstScreen) {
 fn claims(text: &mut String, page: &Terminal, reproduction: &Reproduction, figure: &Figure) {
     let quantity = |claim: &Claim| claim.representative().map_or("", |measured| measured.value.as_str()).to_owned();
     let measured = |claim: &Claim| {
-        let mut text = format!("{}: {}", quantity(claim), base_value(reproduction, claim).signed());
+        let value = base_value(reproduction, claim).signed();
+        // The values of several parts have their names.
+        let mut text = if claim.also.is_empty() { format!("{}: {value}", quantity(claim)) } else { value };
         if let Some(span) = span(claim) {
             let _ = write!(text, "; all readings {span}");
         }

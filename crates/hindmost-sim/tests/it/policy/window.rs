@@ -50,6 +50,32 @@ fn the_example_needs_both_looking_ahead_and_choosing() {
     assert_outcome("window(window=0.7142857142857143,look_ahead=false)", 22.0, 77.0);
 }
 
+#[test]
+fn variants_of_window_in_the_example() {
+    // The first slot that comes free is N1's, and a copy there saves time and energy.
+    assert_outcome("window(window=0.7142857142857143,look_ahead=false,anytime=true)", 18.0, 72.0);
+    // T5 and T6 start first; then the window contains no slot but N3's.
+    assert_outcome("window(window=0.7142857142857143,originals_first=true)", 22.0, 77.0);
+    assert_outcome("window(window=0.7142857142857143,saves=time)", 15.0, 70.0);
+}
+
+#[test]
+fn copies_may_be_judged_by_time_alone() {
+    // From 10 s on the straggler has 16 s left and a copy takes 10 s: 6 s are saved, and 10 − 6 core-seconds lost.
+    let world = || World::machines(2).knowledge("oracle").job("a").tasks([[26.0, 10.0], [10.0, 10.0]]).mean(10.0);
+    assert_eq!(world().run("window(window=1,slow=1)").backups("a"), []);
+    let run = world().run("window(window=1,slow=1,saves=time)");
+    assert_eq!((run.backups("a"), run.job("a").finish), (vec![(0, 10.0)], 20.0));
+}
+
+#[test]
+fn the_slots_that_copies_could_choose_from_are_counted() {
+    // The window of the example contains the slots of N1 and N2.
+    let counts = figure_3().run("window(window=0.7142857142857143)").result.counts;
+    assert_eq!(counts, [("copies_placed", 1), ("slots_offered", 2)].into());
+    assert!(figure_3().run("mantri").result.counts.is_empty());
+}
+
 /// Nodes of two cpus. Task 0 of `a` (two cpus) is a straggler on node 0, task 1 runs on node 1 until 20, the tasks of `b`
 /// (one cpu) on node 2 until 12 and 14. Four tasks of `c` are pending. A window is 20 long.
 fn gathered() -> World {

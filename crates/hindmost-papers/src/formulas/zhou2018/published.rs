@@ -22,7 +22,8 @@ pub(super) fn one_over_energy() -> Result<Vec<Measured>, String> {
 
 /// The mean over all jobs and the least gain of 90% of them leave this mean gain to the others.
 pub(super) fn other_jobs() -> Result<Vec<Measured>, String> {
-    one("mean gain of the other 10% of the jobs, at most", (27.0 - 0.9 * 30.0) / 0.1, "%")
+    let (mean, share, least) = (27.0, 0.9, 30.0);
+    one("mean gain of the other 10% of the jobs, at most", (mean - share * least) / (1.0 - share), "%")
 }
 
 pub(super) fn figure_9_difference() -> Result<Vec<Measured>, String> {

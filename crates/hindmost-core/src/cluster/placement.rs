@@ -220,7 +220,7 @@ impl Cluster {
         let made = || Ranking::of(&self.nodes, &self.dimensions, by);
         let mut ranked = self.ranked.borrow_mut();
         if ranked.fastest.is_none() {
-            // It answers all that the index of speeds is asked for, and each of them costs time whenever a node changes.
+            // It answers all that the index of speeds is needed for, and each of them costs time whenever a node changes.
             *ranked = RankedNodes { fastest: Some(made()), speeds: None, ..std::mem::take(&mut *ranked) };
         }
         RefMut::map(ranked, |ranked| ranked.fastest.get_or_insert_with(made))

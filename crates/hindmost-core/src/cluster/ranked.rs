@@ -75,7 +75,7 @@ pub(super) struct OpenSpeeds {
 }
 
 impl OpenSpeeds {
-    /// Returns true if nodes of these dimensions can be indexed: there must be room for one more.
+    /// Returns true if nodes of these dimensions can be indexed: there must be space for one more.
     pub(super) fn suits(dimensions: &Dimensions) -> bool {
         dimensions.names().len() < MAX_DIMENSIONS
     }

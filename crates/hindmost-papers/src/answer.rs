@@ -25,7 +25,10 @@ pub fn answer(
     }
     let decisive = factors.iter().find(|factor| headline.first().is_some_and(|claim| claim.id == factor.claim));
     match decisive {
-        _ if !paper.why.trim().is_empty() => sentences.push(paper.why.trim().to_owned()),
+        // The reason is about the whole headline.
+        _ if !paper.why.trim().is_empty() && headline.len() == paper.headline.len() => {
+            sentences.push(paper.why.trim().to_owned());
+        }
         Some(factor) => sentences.push(most_depends(headline[0], factor)),
         None => {}
     }
@@ -43,58 +46,50 @@ fn most_depends(claim: &Claim, factor: &Factor) -> String {
     )
 }
 
-/// Number of claims whose values the first sentence shows.
-const SHOWN_VALUES: usize = 3;
-
-/// Returns the values of a claim under a reading. Of a claim of several parts, those that do not hold are shown by name,
-/// or the first one.
+/// Returns the value of a claim under a reading, after a mark that says whether the claim holds. Of a claim of several
+/// parts, the first one that does not hold is shown, or the first one, and how many hold.
 fn shown(claim: &Claim, reading: &str) -> Option<String> {
     let main = claim.under(reading)?;
-    if claim.also.is_empty() {
-        return Some(main.text());
-    }
+    let holds = claim.holds_under(reading) == Some(true);
+    let mark = if holds { "✓" } else { "✗" };
     let others = claim.also.iter().filter_map(|part| part.readings.iter().find(|one| one.reading == reading));
     let parts: Vec<&Measured> = std::iter::once(main).chain(others).collect();
-    let failing: Vec<&Measured> = parts.iter().copied().filter(|part| !part.holds).collect();
-    let shown = failing.first().copied().unwrap_or(main);
-    let more = match failing.len() {
-        0 | 1 => String::new(),
-        several => format!(" and {} more of {} parts do not hold", several - 1, parts.len()),
+    let worst = parts.iter().copied().find(|part| !part.holds).unwrap_or(main);
+    let value = match parts.len() {
+        1 => format!("measured {}", worst.text()),
+        all => {
+            let holding = parts.iter().filter(|part| part.holds).count();
+            let how_many = if holding == all { format!("all {all}") } else { format!("{holding} of {all}") };
+            format!("{how_many} parts hold; {} {}", worst.value, worst.text())
+        }
     };
-    Some(format!("{} {}{more}", shown.text(), quoted(&shown.value)))
-}
-
-fn quoted(text: &str) -> String {
-    format!("({text})")
+    Some(format!("{mark} “{}” ({value})", claim.claimed))
 }
 
 /// `all` is the number of claims that form the paper's headline, of which `headline` were measured.
 fn under_base(headline: &[&Claim], base: &Reading, all: usize) -> String {
     let held: Vec<&&Claim> = headline.iter().filter(|claim| claim.holds_under(&base.name) == Some(true)).collect();
-    let values: Vec<String> = headline
-        .iter()
-        .filter_map(|claim| Some(format!("“{}”: measured {}", claim.claimed, shown(claim, &base.name)?)))
-        .take(SHOWN_VALUES)
-        .collect();
+    let values: Vec<String> = headline.iter().filter_map(|claim| shown(claim, &base.name)).collect();
+    let verb = |count: usize| if count == 1 { "holds" } else { "hold" };
     let opening = match (held.len(), headline.len()) {
         (some, measured) if measured < all => format!(
             "Of the headline's {all} claims, {measured} {} measured here, of which {some} {} under the base reading",
             if measured == 1 { "was" } else { "were" },
-            if some == 1 { "holds" } else { "hold" }
+            verb(some)
         ),
         (1, 1) => "The headline holds under the base reading".to_owned(),
         (0, 1) => "The headline does not hold under the base reading".to_owned(),
         (0, all) => format!("None of the headline's {all} claims holds under the base reading"),
         (some, all) if some == all => format!("All {all} claims of the headline hold under the base reading"),
-        (some, all) => format!(
-            "{some} of the headline's {all} claims {} under the base reading",
-            if some == 1 { "holds" } else { "hold" }
-        ),
+        (some, all) => format!("{some} of the headline's {all} claims {} under the base reading", verb(some)),
     };
     format!("{opening}: {}.", values.join("; "))
 }
 
 fn under_some(headline: &[&Claim], readings: &[Reading], search: Option<&Search>, is_whole: bool) -> String {
+    // Readings with the same results count once.
+    let distinct: Vec<&Reading> = readings.iter().filter(|reading| reading.same_as.is_none()).collect();
+    let readings = distinct.as_slice();
     let together: Vec<&str> = readings
         .iter()
         .filter(|reading| headline.iter().all(|claim| claim.holds_under(&reading.name) == Some(true)))
@@ -108,7 +103,7 @@ fn under_some(headline: &[&Claim], readings: &[Reading], search: Option<&Search>
     };
     let mut text = match together.as_slice() {
         [] => {
-            let count = |reading: &Reading| {
+            let count = |reading: &&Reading| {
                 headline.iter().filter(|claim| claim.holds_under(&reading.name) == Some(true)).count()
             };
             let most = readings.iter().map(count).max().unwrap_or(0);
@@ -127,13 +122,16 @@ fn under_some(headline: &[&Claim], readings: &[Reading], search: Option<&Search>
         names if names.len() == readings.len() => format!("{plural} under all {} readings", readings.len()),
         names => format!("{plural} under {} of {} readings ({})", names.len(), readings.len(), listed(names)),
     };
-    if let Some(search) = search {
+    // A few claims say nothing about a search.
+    if let Some(search) = search.filter(|_| is_whole) {
         text += &format!(
-            "; of all simulated claims, most hold under “{}”: {} of {}, where {} would be expected by chance",
+            "; of all {} simulated claims, most hold under “{}”: {}, where the best of as many readings would reach {} by \
+             chance{}",
+            search.of,
             search.best,
             search.holds,
-            search.of,
-            number_text(search.by_chance)
+            number_text(search.by_chance),
+            if search.holds as f64 > search.by_chance_p95 { "" } else { ", so that this says little" }
         );
     }
     text + "."

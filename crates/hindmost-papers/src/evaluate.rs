@@ -3,7 +3,7 @@
 use hindmost_core::reproduction::{Claim, Measured, Part, Status};
 use hindmost_math::statistics::mean;
 
-use crate::data::{ClaimSpec, Measure, Paper, PaperError, PartSpec, ReadingSpec, SweepSpec, WorldSpec};
+use crate::data::{ClaimSpec, FigureSpec, Measure, Paper, PaperError, PartSpec, ReadingSpec, SweepSpec, WorldSpec};
 use crate::formulas;
 use crate::metric::Metric;
 use crate::runs::{Place, RunId, Runs, Seeds, chain};
@@ -42,12 +42,18 @@ impl<'p> Evaluator<'p, '_> {
             let main = parts.remove(0);
             Claim::judge(&spec.id, &spec.claimed, &spec.section, main, parts, spec.comment.as_str())
         };
+        let of = |figure: &'p FigureSpec| self.paper.claim.iter().filter(move |claim| claim.figure == figure.id);
+        let mut all = self.paper.figure.iter().flat_map(of);
+        claim.number = all.position(|other| other.id == spec.id).map_or(0, |at| at + 1);
         claim.quote.clone_from(&spec.quote);
         claim.in_abstract = spec.in_abstract;
         claim.in_headline = self.paper.headline.contains(&spec.id);
         claim.of_baseline = spec.baseline;
         if spec.part.iter().any(|part| part.formula.is_some()) {
             claim.status = Status::Formula;
+        }
+        if spec.part.iter().any(|part| part.recorded.is_some()) {
+            claim.status = Status::Recorded;
         }
         Ok(claim)
     }
@@ -62,6 +68,11 @@ impl<'p> Evaluator<'p, '_> {
                 return Ok(Part::judge(expected, Vec::new()));
             }
             return Ok(Part::judge(expected, value().map_err(failed)?));
+        }
+        if let Some(recorded) = &part.recorded {
+            let (value, unit) = (part.value.as_deref().unwrap_or_default(), part.unit.as_deref().unwrap_or_default());
+            let exact = Measured::exact(&recorded.how, value, Some(recorded.median), unit);
+            return Ok(Part::judge(expected, vec![Measured { ci95: Some(recorded.interval), ..exact }]));
         }
         let mut measured = Vec::new();
         for reading in self.readings.clone() {
@@ -142,10 +153,37 @@ impl<'p> Evaluator<'p, '_> {
             let metric = self.metric(metric, reading);
             return Ok((self.runs.pair_values(one, two, metric, is_cut(self.paper, reading)), place));
         }
+        if let Some(values) = self.compare_common((who, metric), (other, other_metric), measure, reading, seeds)? {
+            return Ok((values, String::new()));
+        }
         let (one, place) = self.measure(who, metric, reading, seeds)?;
         let (two, other_place) = self.measure(other, other_metric, reading, seeds)?;
         let compared = one.iter().zip(&two).map(|(one, two)| compared(measure, *one, *two)).collect();
         Ok((compared, if other_place.is_empty() { place } else { format!("{place}{other_place}") }))
+    }
+
+    /// Compares the means of two policies over the jobs that finished under both, where a reading counts only jobs that
+    /// had finished when arrivals stopped: otherwise the policy that finishes more jobs would be compared with more long
+    /// ones. Returns `None` if the reading counts all jobs, or for metrics that are not means over jobs.
+    fn compare_common(
+        &mut self,
+        (who, metric): (Who<'p>, Metric),
+        (other, other_metric): (Who<'p>, Metric),
+        measure: Option<Measure>,
+        reading: &'p ReadingSpec,
+        seeds: Option<Seeds>,
+    ) -> Result<Option<Vec<f64>>, PaperError> {
+        let applied = self.applied(reading, who.world());
+        let same_world = who.world().name == other.world().name;
+        let is_best = [who, other].iter().any(|one| matches!(one, Who::Best(..)));
+        let Metric::Mean(quantity, up_to) = self.metric(metric, applied) else { return Ok(None) };
+        if metric != other_metric || !same_world || is_best || !is_cut(self.paper, applied) {
+            return Ok(None);
+        }
+        let (one, _) = self.run(who, metric, reading, seeds)?;
+        let (two, _) = self.run(other, metric, reading, seeds)?;
+        let means = self.runs.common_means((one, two), quantity, up_to);
+        Ok(Some(means.into_iter().map(|(one, two)| compared(measure, one, two)).collect()))
     }
 
     /// Returns a metric with the quantities that a reading takes instead of the usual ones.

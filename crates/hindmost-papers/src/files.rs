@@ -3,7 +3,9 @@
 //! `claims.csv` has a row for each claim, part and reading: `claim`, `part` (from 0), `figure`, `section`, `abstract`
 //! (`true` or `false`), `reading`, `value` (in words), `mean`, `ci_low`, `ci_high`, `unit`, `low`, `high` (limits of the
 //! rule), `whole_interval`, `holds` (the part under this reading), `claim_holds` (all parts under this reading),
-//! `verdict` and `claimed`. Claims that were not run have one row without numbers. Numbers that do not exist are `NaN`.
+//! `verdict`, `claimed`, `paper`, `number` (place of the claim in the paper's list, from 1) and `case` (from 0; a formula may
+//! have values for several cases of one name). Claims that were not run have one row without numbers. Numbers that do not
+//! exist are `NaN`.
 //!
 //! `jobs.csv` has a row for each job of the simulations under the base reading and under the readings that were named:
 //! `world`, `reading`, `policy`, `seed`, `job`, `arrival`, `start`, `finish`, `flowtime`, `running_time`, `resource`,
@@ -17,7 +19,7 @@ use hindmost_sim::records::{Format, JOB_COLUMNS, Kind, Value, job_row, with, wri
 
 use crate::reproduce::Made;
 
-const CLAIM_COLUMNS: [(&str, Kind); 18] = [
+const CLAIM_COLUMNS: [(&str, Kind); 21] = [
     ("claim", Kind::Text),
     ("part", Kind::Count),
     ("figure", Kind::Text),
@@ -36,6 +38,9 @@ const CLAIM_COLUMNS: [(&str, Kind); 18] = [
     ("claim_holds", Kind::Text),
     ("verdict", Kind::Text),
     ("claimed", Kind::Text),
+    ("paper", Kind::Text),
+    ("number", Kind::Count),
+    ("case", Kind::Count),
 ];
 
 /// Columns before those of [`JOB_COLUMNS`].
@@ -64,15 +69,17 @@ fn word(is: bool) -> &'static str {
 }
 
 fn claims(made: &Made, write: Write<'_>) -> io::Result<()> {
+    let paper = &made.reproduction.paper;
     for (figure, claim) in made.reproduction.claims() {
         if claim.readings.is_empty() {
-            claim_row(figure, claim, 0, claim.expected, None, write)?;
+            claim_row(paper, figure, claim, [0, 0], claim.expected, None, write)?;
         }
         let main = (claim.expected, &claim.readings);
         let parts = std::iter::once(main).chain(claim.also.iter().map(|part| (part.expected, &part.readings)));
         for (at, (expected, readings)) in parts.enumerate() {
-            for measured in readings {
-                claim_row(figure, claim, at as u64, expected, Some(measured), write)?;
+            for (before, measured) in readings.iter().enumerate() {
+                let case = readings[..before].iter().filter(|other| other.reading == measured.reading).count();
+                claim_row(paper, figure, claim, [at as u64, case as u64], expected, Some(measured), write)?;
             }
         }
     }
@@ -80,9 +87,10 @@ fn claims(made: &Made, write: Write<'_>) -> io::Result<()> {
 }
 
 fn claim_row(
+    paper: &str,
     figure: &Figure,
     claim: &Claim,
-    part: u64,
+    [part, case]: [u64; 2],
     expected: Expected,
     measured: Option<&Measured>,
     write: Write<'_>,
@@ -107,8 +115,11 @@ fn claim_row(
         Value::Text(word(expected.whole_interval)),
         Value::Text(measured.map_or("", |one| word(one.holds))),
         Value::Text(claim.holds_under(reading).map_or("", word)),
-        Value::Text(&claim.verdict.short(claim.readings.len())),
+        Value::Text(&claim.short_verdict()),
         Value::Text(&claim.claimed),
+        Value::Text(paper),
+        Value::Count(claim.number as u64),
+        Value::Count(case),
     ])
 }
 

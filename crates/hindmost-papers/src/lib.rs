@@ -31,6 +31,7 @@
 //! # Ok::<(), hindmost_papers::PaperError>(())
 //! ```
 
+mod about;
 mod answer;
 pub mod data;
 mod evaluate;
@@ -46,7 +47,7 @@ mod tables;
 
 pub use data::{Folder, Paper, PaperError};
 pub use reproduce::{HEADLINE_SEEDS, JobsOfRun, Made, Selection, reproduce, simulations};
-pub use runs::Size;
+pub use runs::{Cache, Size};
 
 /// The papers of this crate: names and files.
 const PAPERS: &[(&str, &[(&str, &str)])] = &[
@@ -90,6 +91,11 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
 
 /// Returns a paper of this crate; `None` if there is none of this name.
 pub fn built_in(name: &str) -> Option<Result<Paper, PaperError>> {
-    let (_, files) = PAPERS.iter().find(|(known, _)| *known == name)?;
-    Some(Paper::load(Folder::BuiltIn(files)))
+    let files = built_in_files(name);
+    (!files.is_empty()).then(|| Paper::load(Folder::BuiltIn(files)))
+}
+
+/// Returns names and texts of the files of a paper that this crate contains; empty if it contains no such paper.
+fn built_in_files(name: &str) -> &'static [(&'static str, &'static str)] {
+    PAPERS.iter().find(|(known, _)| *known == name).map_or(&[], |(_, files)| files)
 }

@@ -21,7 +21,8 @@ impl Stated {
         if part.against.is_some() {
             return None;
         }
-        let value = part.near.or(part.at_least).or(part.at_most).or(part.above).or(part.below)?;
+        // The limit of a rule is not a number of the paper.
+        let value = part.near.or(part.stated)?;
         let (quantity, at, share) = match part.metric.as_deref()?.parse().ok()? {
             Metric::Share(quantity, at, None) => (quantity, at, value / 100.0),
             Metric::Quantile(quantity, share, None) => (quantity, value, share),

@@ -1,15 +1,19 @@
 //! Makes the reproduction of a paper: plans, simulates, judges and summarises.
 
+use std::collections::BTreeMap;
+
+use hindmost_core::cluster::Placement;
 use hindmost_core::reproduction::{Claim, Coverage, CurvePoint, Figure, Reproduction, Status, Verdict};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_sim::experiment::Execution;
 
+use crate::about::{command, notes};
 use crate::answer::answer;
 use crate::data::{ClaimSpec, FigureSpec, Paper, PaperError, ReadingSpec};
 use crate::evaluate::Evaluator;
 use crate::metric::JobRow;
 use crate::points::{is_same, with_drawn};
-use crate::runs::{Runs, Seeds, Size};
+use crate::runs::{Cache, Runs, Seeds, Size};
 use crate::search;
 
 /// Number of seeds of the abstract's claims under the base reading and under the best joint reading.
@@ -31,6 +35,8 @@ pub struct Selection {
     pub seeds: Option<u32>,
     /// Whether to return the jobs of the simulations, too.
     pub jobs: bool,
+    /// Where results of simulations are kept for later reproductions by the same program.
+    pub cache: Option<Cache>,
 }
 
 impl Default for Selection {
@@ -42,6 +48,7 @@ impl Default for Selection {
             readings: Vec::new(),
             seeds: None,
             jobs: false,
+            cache: None,
         }
     }
 }
@@ -100,7 +107,7 @@ impl<'p> Chosen<'p> {
 /// As [`reproduce`].
 pub fn simulations(paper: &Paper, selection: &Selection) -> Result<u64, PaperError> {
     let chosen = choose(paper, selection)?;
-    let mut runs = Runs::new(paper, selection.size, selection.seeds);
+    let mut runs = Runs::new(paper, selection.size, selection.seeds, selection.cache.clone());
     figures(paper, &mut runs, &chosen)?;
     let screened = runs.left();
     let base = chosen.readings.first().copied();
@@ -120,7 +127,7 @@ pub fn simulations(paper: &Paper, selection: &Selection) -> Result<u64, PaperErr
 /// fails or is interrupted.
 pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>) -> Result<Made, PaperError> {
     let chosen = choose(paper, selection)?;
-    let mut runs = Runs::new(paper, selection.size, selection.seeds);
+    let mut runs = Runs::new(paper, selection.size, selection.seeds, selection.cache.clone());
     figures(paper, &mut runs, &chosen)?;
     if selection.jobs {
         jobs(paper, &mut runs, &chosen, selection)?;
@@ -167,6 +174,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
             (reading.holds, reading.of) = (again.holds, again.of);
         }
     }
+    let placement = placements(paper, &mut runs, &chosen)?;
     let claims = all(&made);
     let seeds = Seeds { first: 1, count: screening_seeds(paper, &runs) }.list();
     let quick = selection.size != Size::Full;
@@ -181,6 +189,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
         fresh_seeds,
         answer: answer(paper, &claims, &readings, found.as_ref(), &factors),
         coverage: coverage(&claims),
+        placement,
         notes: notes(paper, selection),
         readings,
         search: found,
@@ -225,6 +234,7 @@ fn with_measured(claim: &Claim, measured: &[hindmost_core::reproduction::Measure
     let also = claim.also.iter().enumerate().map(|(at, part)| put(part, measured.get(at + 1))).collect();
     let judged = Claim::judge(&claim.id, &claim.claimed, &claim.section, main, also, claim.comment.as_str());
     Claim {
+        number: claim.number,
         quote: claim.quote.clone(),
         in_abstract: claim.in_abstract,
         in_headline: claim.in_headline,
@@ -295,14 +305,8 @@ fn figures<'p>(paper: &'p Paper, runs: &mut Runs<'p>, chosen: &Chosen<'p>) -> Re
     Ok(made)
 }
 
-/// Returns the jobs of all worlds and policies that the chosen claims name, under the base reading and the readings
-/// that were named.
-fn jobs<'p>(
-    paper: &'p Paper,
-    runs: &mut Runs<'p>,
-    chosen: &Chosen<'p>,
-    selection: &Selection,
-) -> Result<Vec<JobsOfRun>, PaperError> {
+/// Returns the worlds and policies that the chosen claims name, without sweeps.
+fn runs_of_claims<'p>(chosen: &Chosen<'p>) -> Vec<(&'p str, &'p str)> {
     let mut who: Vec<(&'p str, &'p str)> = Vec::new();
     for part in chosen.claims().flat_map(|claim| &claim.part) {
         let labels = [(&part.policy, &part.world), (&part.against, &part.world), (&part.against, &part.against_world)];
@@ -315,6 +319,36 @@ fn jobs<'p>(
             }
         }
     }
+    who
+}
+
+/// Returns the placement in each world under the base reading.
+fn placements<'p>(
+    paper: &'p Paper,
+    runs: &mut Runs<'p>,
+    chosen: &Chosen<'p>,
+) -> Result<BTreeMap<String, Placement>, PaperError> {
+    let mut placements = BTreeMap::new();
+    let Some(base) = chosen.readings.first().copied() else { return Ok(placements) };
+    let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
+    for (name, label) in runs_of_claims(chosen) {
+        if let Some(world) = paper.world(name).filter(|_| !placements.contains_key(name)) {
+            let id = evaluator.run_of(world, label, base, None)?;
+            placements.insert(name.to_owned(), evaluator.runs.placement_of(id));
+        }
+    }
+    Ok(placements)
+}
+
+/// Returns the jobs of all worlds and policies that the chosen claims name, under the base reading and the readings
+/// that were named.
+fn jobs<'p>(
+    paper: &'p Paper,
+    runs: &mut Runs<'p>,
+    chosen: &Chosen<'p>,
+    selection: &Selection,
+) -> Result<Vec<JobsOfRun>, PaperError> {
+    let who = runs_of_claims(chosen);
     let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
     let mut all = Vec::new();
     let named = |at: usize, reading: &ReadingSpec| at == 0 || selection.readings.contains(&reading.name);
@@ -413,14 +447,6 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
     Ok(Chosen { figures, readings, everything: everything && selection.readings.is_empty() })
 }
 
-/// Returns the paper's notes, and one about a single seed.
-fn notes(paper: &Paper, selection: &Selection) -> Vec<String> {
-    let one =
-        "With a single seed there are no intervals, so rules about whole intervals are judged by the value alone.";
-    let added = (selection.seeds == Some(1)).then(|| one.to_owned());
-    paper.notes.iter().cloned().chain(added).collect()
-}
-
 fn coverage(claims: &[Claim]) -> Coverage {
     let count = |is: fn(&Claim) -> bool| claims.iter().filter(|claim| is(claim)).count();
     Coverage {
@@ -428,30 +454,6 @@ fn coverage(claims: &[Claim]) -> Coverage {
         tested: count(|claim| !matches!(claim.verdict, Verdict::NotRun { .. })),
         not_run: count(|claim| matches!(claim.verdict, Verdict::NotRun { .. })),
         by_formula: count(|claim| claim.status == Status::Formula),
+        recorded: count(|claim| claim.status == Status::Recorded),
     }
-}
-
-/// Returns the command that makes the reproduction, without `hindmost` and without `--out`.
-fn command(paper: &Paper, selection: &Selection) -> String {
-    let mut text = format!("reproduce {}", paper.key);
-    if selection.size == Size::Quick {
-        text += " --quick";
-    }
-    // A reading from a file is named by the file.
-    let given = |name: &String| match paper.reading(name).and_then(|reading| reading.file.as_ref()) {
-        Some(file) => file.display().to_string(),
-        None => name.clone(),
-    };
-    let readings: Vec<String> = selection.readings.iter().map(given).collect();
-    for (option, names) in [("--figure", &selection.figures), ("--claim", &selection.claims), ("--reading", &readings)]
-    {
-        for name in names {
-            let quoted = name.contains(|letter: char| !letter.is_ascii_alphanumeric() && !"-_./".contains(letter));
-            text += &if quoted { format!(" {option} '{name}'") } else { format!(" {option} {name}") };
-        }
-    }
-    if let Some(seeds) = selection.seeds {
-        text += &format!(" --seeds {seeds}");
-    }
-    text
 }

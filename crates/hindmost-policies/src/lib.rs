@@ -11,7 +11,8 @@
 //!
 //! A policy is implemented in the file of its name, for example `orders/tetris.rs`. The documentation of that module
 //! says what the policy does, and gives its paper, its algorithm and the "readings": the choices made where the paper
-//! leaves something open. The optimisation problems behind the policies are in [`theory`].
+//! leaves something open. The sections that it follows and its differences from the paper are in the catalogue
+//! ([`catalogue::Source`]). The optimisation problems behind the policies are in [`theory`].
 //!
 //! # Example
 //!

@@ -18,7 +18,7 @@ pub(crate) mod tests;
 mod text;
 mod wording;
 
-pub(crate) use first_screen::{FirstScreen, HeadlineRow, Value, base_value, best_value, first_screen};
+pub(crate) use first_screen::{FirstScreen, HeadlineRow, Value, base_value, beside_base, best_value, first_screen};
 pub(crate) use forest::{forest, forest_caption};
 pub use markdown::markdown_pages;
 pub(crate) use matrix::{Matrix, Row, matrix, search_sentences, sign};
@@ -27,8 +27,8 @@ pub(crate) use plots::{caption, drawn};
 pub(crate) use points::{POINT_COLUMNS, point_rows};
 pub use text::text;
 pub(crate) use wording::{
-    ClaimTable, as_text, capitalised, claim_table, counts, figure_slugs, same_results, seeds_sentence, slug, slugs,
-    span,
+    ClaimTable, as_text, capitalised, claim_table, counts, figure_slugs, opening, same_results, seeds_sentence, slug,
+    slugs, span,
 };
 
 /// A file of a reproduction: a page of Markdown or HTML.

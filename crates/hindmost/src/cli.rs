@@ -304,6 +304,10 @@ pub struct ReproduceArgs {
     /// Number of threads. Results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = whole(1_u32, 1024))]
     pub threads: Option<u32>,
+    /// Keep the results of simulations in this folder, and use those that the same program has left there: an interrupted
+    /// reproduction goes on, and changed claims need no simulation
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
     /// Write the pages as HTML (report.html and a page for each figure) and as Markdown, PAPER.json, and claims and jobs
     /// as CSV and Parquet into this folder
     #[arg(long, value_name = "DIR")]

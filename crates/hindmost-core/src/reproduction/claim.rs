@@ -13,6 +13,9 @@ pub struct Claim {
     /// Name of the claim on the command line, unique within the paper, such as `fig2-sca-flowtime`. It stays the same
     /// in later versions.
     pub id: String,
+    /// Place of the claim among all claims of the paper, from 1, also where only some of them are measured; 0 if it is
+    /// not known.
+    pub number: usize,
     /// The paper's statement in a sentence.
     pub claimed: String,
     /// The paper's words; may be empty.
@@ -54,6 +57,8 @@ pub enum Status {
     Simulated,
     /// By formulas, without simulation.
     Formula,
+    /// Measured on one machine, which the values name, and not measured again.
+    Recorded,
     /// The claim was not measured; its verdict says why.
     NotRun,
 }
@@ -134,8 +139,8 @@ impl Part {
 }
 
 impl Claim {
-    /// Creates a claim from its parts, the main one first, and derives the verdict. The claim has no quote, and no part
-    /// of it is in the abstract or about the baseline; set these fields afterwards.
+    /// Creates a claim from its parts, the main one first, and derives the verdict. The claim has no number and no
+    /// quote, and no part of it is in the abstract or about the baseline; set these fields afterwards.
     pub fn judge(
         id: &str,
         claimed: &str,
@@ -146,6 +151,7 @@ impl Claim {
     ) -> Claim {
         let mut claim = Claim {
             id: id.to_owned(),
+            number: 0,
             claimed: claimed.to_owned(),
             quote: String::new(),
             section: section.to_owned(),
@@ -183,8 +189,8 @@ impl Claim {
     }
 
     /// Returns the verdict in a few words: `reproduced`, `reproduced under N of M readings that differ in it`, `not
-    /// reproduced` or `not run`. Readings with the same values count once. A formula with values for several cases, which all must satisfy the rule, is `not reproduced: holds in N
-    /// of M cases` if only some do.
+    /// reproduced` or `not run`. Readings with the same values count once. A formula with values for several cases,
+    /// which all must satisfy the rule, is `not reproduced: holds in N of M cases` if only some do.
     pub fn short_verdict(&self) -> String {
         match &self.verdict {
             Verdict::ReproducedUnder { readings } if self.status == Status::Formula => {

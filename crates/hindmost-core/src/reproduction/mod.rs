@@ -12,7 +12,11 @@ mod expected;
 mod number;
 mod table;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+
+use crate::cluster::Placement;
 
 pub use claim::{Claim, Part, Status, Verdict};
 pub use expected::{Expected, Measured};
@@ -45,6 +49,8 @@ pub struct Reproduction {
     pub answer: Vec<String>,
     /// How many of the paper's claims were tested.
     pub coverage: Coverage,
+    /// How a task's node is chosen among several, by world, under the base reading. Readings may change it.
+    pub placement: BTreeMap<String, Placement>,
     /// Sentences that explain all figures: how values are measured and what the verdicts mean.
     pub notes: Vec<String>,
     /// The interpretations of details that the paper leaves out, beginning with the base reading.
@@ -71,6 +77,8 @@ pub struct Coverage {
     pub not_run: usize,
     /// Tested claims that follow from formulas, without simulation.
     pub by_formula: usize,
+    /// Number of tested claims whose values were measured once, on a machine that they name.
+    pub recorded: usize,
 }
 
 /// One interpretation of the details that the paper leaves out.
@@ -92,7 +100,7 @@ pub struct Reading {
     /// Number of simulated claims that were measured under every reading.
     pub of: usize,
     /// How far the published numbers of the paper's *baseline* are from the measured ones: the mean over these claims
-    /// of the difference, divided by the difference that the claim's rule allows; 0 is exact. `None` if the paper
+    /// of the difference, divided by the difference that the claim's rule allows, at most 5 for each claim; 0 is exact. `None` if the paper
     /// publishes no such number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline_error: Option<f64>,

@@ -46,6 +46,9 @@ pub struct PartSpec {
     /// Name of a formula, instead of a metric.
     #[serde(default)]
     pub formula: Option<String>,
+    /// A value that was measured elsewhere, instead of a metric or a formula: one that differs between machines.
+    #[serde(default)]
+    pub recorded: Option<RecordedSpec>,
     /// Name of the world in which the policies run.
     #[serde(default)]
     pub world: Option<String>,
@@ -95,6 +98,21 @@ pub struct PartSpec {
     /// The whole 95% interval must be below this.
     #[serde(default)]
     pub below: Option<f64>,
+    /// The number that the paper's text states, if there is no `near`. Curves show it as a point.
+    #[serde(default)]
+    pub stated: Option<f64>,
+}
+
+/// A value that was measured on one machine, and is not measured again.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedSpec {
+    /// The value.
+    pub median: f64,
+    /// Lower and upper end of its 95% interval.
+    pub interval: [f64; 2],
+    /// How and on which machine it was measured, in a few words.
+    pub how: String,
 }
 
 /// A comparison that is subtracted from that of its part. World and measure are those of the part.

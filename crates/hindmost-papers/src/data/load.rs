@@ -63,6 +63,9 @@ pub enum PaperError {
     /// A simulation failed or was interrupted.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+    /// The results of a simulation cannot be kept.
+    #[error("--cache: {0}")]
+    Cache(std::io::Error),
     /// A formula has no value.
     #[error("formula {name}: {message}")]
     Formula {
@@ -156,7 +159,7 @@ impl Paper {
         let wrong = |message: String| PaperError::Data { file: path.display().to_string(), message };
         let mut reading: ReadingSpec = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         reading.quick = true;
-        reading.file = Some(path.to_owned());
+        reading.file = Some((path.to_owned(), text));
         if self.reading(&reading.name).is_some() {
             return Err(wrong(format!("the paper has a reading named {} already", Quoted(&reading.name))));
         }
@@ -170,6 +173,10 @@ impl Paper {
         let mut ids = BTreeSet::new();
         if self.key.is_empty() || self.title.is_empty() || self.reading.is_empty() {
             return Err("needs key, title and at least one reading".to_owned());
+        }
+        // The key becomes the name of a folder.
+        if !self.key.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-') {
+            return Err(format!("the key {} may have small letters, digits and - only", Quoted(&self.key)));
         }
         for claim in &self.claim {
             let at = |message: String| format!("claim {}: {message}", Quoted(&claim.id));
@@ -267,7 +274,8 @@ impl Paper {
                 }
             }
             (None, Some(formula)) => return formulas::value(formula).map(|_| ()),
-            _ => return Err("needs either a metric or a formula".to_owned()),
+            (None, None) if part.recorded.is_some() => return Ok(()),
+            _ => return Err("needs either a metric or a formula, or a recorded value".to_owned()),
         }
         let minus = part.minus.iter().flat_map(|minus| [&minus.policy, &minus.against]);
         for label in part.policy.iter().chain(&part.against).chain(minus) {

@@ -10,9 +10,11 @@ mod load;
 mod reading;
 mod world;
 
+use std::path::Path;
+
 use serde::Deserialize;
 
-pub use claim::{ClaimSpec, Measure, MinusSpec, PartSpec};
+pub use claim::{ClaimSpec, Measure, MinusSpec, PartSpec, RecordedSpec};
 pub use figure::{ColumnSpec, FigureSpec, PlotSpec, TableKind, TableSpec};
 pub use load::{Folder, PaperError};
 pub use reading::{PolicyChange, ReadingSpec};
@@ -88,6 +90,15 @@ impl Paper {
     /// Returns the reading with this name.
     pub fn reading(&self, name: &str) -> Option<&ReadingSpec> {
         self.reading.iter().find(|reading| reading.name == name)
+    }
+
+    /// Returns the folder on the disk from which the paper was read; `None` if it holds the same data as the program.
+    pub fn other_folder(&self) -> Option<&Path> {
+        let Folder::Disk(folder) = &self.folder else { return None };
+        let own = crate::built_in_files(&self.key);
+        let same =
+            |(name, text): &(&str, &str)| self.folder.text(name).is_ok_and(|other| other.as_deref() == Some(text));
+        (own.is_empty() || !own.iter().all(same)).then_some(folder.as_path())
     }
 
     /// Returns the base reading.

@@ -39,9 +39,9 @@ pub struct ReadingSpec {
     /// Whether the quick version runs the reading.
     #[serde(default = "yes")]
     pub quick: bool,
-    /// The file that a user gave, if the reading is not one of the paper's own.
+    /// The file that a user gave and its text, if the reading is not one of the paper's own.
     #[serde(skip)]
-    pub file: Option<PathBuf>,
+    pub file: Option<(PathBuf, String)>,
 }
 
 fn yes() -> bool {

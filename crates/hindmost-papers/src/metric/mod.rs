@@ -17,15 +17,15 @@
 //! - `choices()`: mean number of slots among which a policy chose when it placed a copy, if the policy counts them.
 //!
 //! Quantities of a job: `flowtime`, `running_time`, `waiting_time`, `resource`, `net_utility` (−flowtime − resource),
-//! `finish`, `tasks`, `copies` (attempts beyond the first of each task), `copies_won`, `copy_time`, `copy_won_time`,
-//! `copy_range` (longest divided by shortest copy that won), and energies: `energy` of all attempts,
+//! `finish`, `tasks`, `copies` (attempts beyond the first of each task), `copies_won`, `cloned_tasks` (tasks with at
+//! least one copy), `copy_time`, `copy_won_time`, `copy_range` (longest divided by shortest copy that won), and energies: `energy` of all attempts,
 //! `energy_with_static`, `normal_energy`, and `straggler_energy` and `copy_energy` with their parts, such as
 //! `copy_won_energy` and `straggler_killed_energy`. `mean`, `quantile`, `share`, `spread` and `ratio` may count only jobs
 //! of up to so many tasks: `mean(flowtime; tasks <= 25)`.
 
 mod quantity;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
 
 use hindmost_math::statistics::{mean, quantile};
@@ -97,9 +97,17 @@ impl Metric {
         matches!(self, Metric::Pairs(..) | Metric::Matched(..))
     }
 
+    /// Returns the quantity of a metric that compares two runs.
+    pub(crate) fn pairs_quantity(self) -> Option<Quantity> {
+        match self {
+            Metric::Pairs(quantity, _) | Metric::Matched(quantity, _) => Some(quantity),
+            _ => None,
+        }
+    }
+
     /// Returns the quantities of which the metric is made.
-    fn quantities(&self) -> Vec<Quantity> {
-        match *self {
+    fn quantities(&mut self) -> Vec<&mut Quantity> {
+        match self {
             Metric::Mean(quantity, _)
             | Metric::Quantile(quantity, ..)
             | Metric::Share(quantity, ..)
@@ -119,29 +127,15 @@ impl Metric {
     }
 
     /// Returns whether the metric is made from attempts.
-    pub(crate) fn needs_attempts(&self) -> bool {
-        self.quantities().into_iter().any(Quantity::needs_attempts)
+    pub(crate) fn needs_attempts(mut self) -> bool {
+        self.quantities().into_iter().any(|quantity| quantity.needs_attempts())
     }
 
     /// Returns the metric with other quantities: each key is replaced by its value.
     #[must_use]
     pub(crate) fn with(mut self, others: &BTreeMap<Quantity, Quantity>) -> Metric {
-        let replace = |quantity: &mut Quantity| *quantity = others.get(quantity).copied().unwrap_or(*quantity);
-        match &mut self {
-            Metric::Mean(quantity, _)
-            | Metric::Quantile(quantity, ..)
-            | Metric::Share(quantity, ..)
-            | Metric::Spread(quantity, _)
-            | Metric::Max(quantity)
-            | Metric::Sum(quantity)
-            | Metric::Pairs(quantity, _)
-            | Metric::Matched(quantity, _)
-            | Metric::Efficiency(quantity, None) => replace(quantity),
-            Metric::Ratio(one, other, _) | Metric::Product(one, other) | Metric::Efficiency(one, Some(other)) => {
-                replace(one);
-                replace(other);
-            }
-            Metric::Jobs | Metric::RunEnergy | Metric::DynamicEnergy | Metric::Utilization | Metric::Choices => {}
+        for quantity in self.quantities() {
+            *quantity = others.get(quantity).copied().unwrap_or(*quantity);
         }
         self
     }
@@ -180,22 +174,20 @@ impl Metric {
         value.unwrap_or(f64::NAN)
     }
 
-    /// Computes a metric that compares two runs of the same jobs; NaN for a metric of one run. Both lists are sorted by
-    /// job.
-    pub fn of_two(&self, jobs: &[JobRow], other: &[JobRow]) -> f64 {
-        let all =
-            |jobs: &[JobRow], quantity: Quantity| -> Vec<f64> { jobs.iter().map(|job| quantity.of(job)).collect() };
+    /// Computes a metric that compares two runs of the same jobs, from the quantity of each job with a number that
+    /// identifies the job; NaN for a metric of one run.
+    pub fn of_two(&self, jobs: &[(u64, f64)], others: &[(u64, f64)]) -> f64 {
+        let all = |jobs: &[(u64, f64)]| -> Vec<f64> { jobs.iter().map(|(_, value)| *value).collect() };
         let value = match *self {
-            Metric::Pairs(quantity, factor) => {
-                let paired: std::collections::HashMap<&str, f64> =
-                    other.iter().map(|job| (&*job.name, quantity.of(job))).collect();
-                let pairs: Vec<bool> =
-                    jobs.iter().filter_map(|job| Some(quantity.of(job) <= factor * paired.get(&*job.name)?)).collect();
+            Metric::Pairs(_, factor) => {
+                let paired: HashMap<u64, f64> = others.iter().copied().collect();
+                let is_within = |(job, value): &(u64, f64)| Some(*value <= factor * paired.get(job)?);
+                let pairs: Vec<bool> = jobs.iter().filter_map(is_within).collect();
                 let within = pairs.iter().filter(|within| **within).count();
                 (!pairs.is_empty()).then(|| 100.0 * within as f64 / pairs.len() as f64)
             }
-            Metric::Matched(quantity, share) => {
-                quantile(&mut all(other, quantity), share).and_then(|limit| share_up_to(&all(jobs, quantity), limit))
+            Metric::Matched(_, share) => {
+                quantile(&mut all(others), share).and_then(|limit| share_up_to(&all(jobs), limit))
             }
             _ => None,
         };

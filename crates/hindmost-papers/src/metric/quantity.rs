@@ -22,6 +22,8 @@ pub struct JobRow {
 pub struct JobUse {
     /// Time of all attempts, seconds.
     pub time: f64,
+    /// Number of tasks with at least one copy.
+    pub cloned_tasks: u64,
     /// Time of copies, seconds.
     pub copy_time: f64,
     /// Time of copies that won their task, seconds.
@@ -54,6 +56,8 @@ pub enum Quantity {
     Copies,
     /// Copies that won their task.
     CopiesWon,
+    /// Tasks with at least one copy.
+    ClonedTasks,
     /// Time of copies.
     CopyTime,
     /// Time of copies that won their task.
@@ -80,7 +84,7 @@ pub enum Quantity {
     CopyKilledEnergy,
 }
 
-const QUANTITIES: [(&str, Quantity, &str); 21] = [
+const QUANTITIES: [(&str, Quantity, &str); 22] = [
     ("flowtime", Quantity::Flowtime, "flowtime"),
     ("running_time", Quantity::RunningTime, "running time"),
     ("waiting_time", Quantity::WaitingTime, "waiting time"),
@@ -90,6 +94,7 @@ const QUANTITIES: [(&str, Quantity, &str); 21] = [
     ("tasks", Quantity::Tasks, "number of tasks"),
     ("copies", Quantity::Copies, "number of copies beyond the first of each task"),
     ("copies_won", Quantity::CopiesWon, "number of copies that finish first"),
+    ("cloned_tasks", Quantity::ClonedTasks, "number of tasks with a copy"),
     ("copy_time", Quantity::CopyTime, "time of copies"),
     ("copy_won_time", Quantity::CopyWonTime, "time of copies that finish first"),
     ("copy_range", Quantity::CopyRange, "longest copy divided by the shortest one"),
@@ -119,6 +124,7 @@ impl Quantity {
             Quantity::Tasks => result.tasks as f64,
             Quantity::Copies => result.copies_launched as f64,
             Quantity::CopiesWon => result.copies_won as f64,
+            Quantity::ClonedTasks => used.cloned_tasks as f64,
             Quantity::CopyTime => used.copy_time,
             Quantity::CopyWonTime => used.copy_won_time,
             Quantity::CopyRange => {
@@ -169,7 +175,7 @@ impl Quantity {
             | Quantity::CopyWonTime => time.to_owned(),
             Quantity::Resource => format!("γ·{}", if time == "time units" { "units of time" } else { time }),
             Quantity::NetUtility | Quantity::CopyRange => String::new(),
-            Quantity::Tasks => "tasks".to_owned(),
+            Quantity::Tasks | Quantity::ClonedTasks => "tasks".to_owned(),
             Quantity::Copies | Quantity::CopiesWon => "copies".to_owned(),
             Quantity::Energy
             | Quantity::EnergyWithStatic

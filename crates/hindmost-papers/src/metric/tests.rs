@@ -48,8 +48,11 @@ fn metrics_of_one_run() {
 fn metrics_of_two_runs_pair_jobs_by_name() {
     let jobs = [job("a", 3.0, 1.0, 1), job("b", 5.0, 1.0, 1), job("c", 9.0, 1.0, 1), job("d", 2.0, 1.0, 1)];
     let other = [job("c", 10.0, 1.0, 1), job("b", 7.0, 1.0, 1), job("a", 11.0, 1.0, 1)];
+    let by_name = |jobs: &[JobRow]| -> Vec<(u64, f64)> {
+        jobs.iter().map(|job| (u64::from(job.name.as_bytes()[0]), job.result.flowtime())).collect()
+    };
     // a: 2 against 10, b: 4 against 6, c: 8 against 9; d has no pair.
-    let pairs = |text: &str| text.parse::<Metric>().unwrap().of_two(&jobs, &other);
+    let pairs = |text: &str| text.parse::<Metric>().unwrap().of_two(&by_name(&jobs), &by_name(&other));
     assert!((pairs("pairs(flowtime <= 0.7)") - 200.0 / 3.0).abs() < 1e-12);
     // Half of the other jobs have a flowtime of at most 9; all of these jobs have.
     assert_eq!(pairs("matched(flowtime, 0.5)"), 100.0);
@@ -80,7 +83,14 @@ fn metrics_of_energy_and_copies() {
     {
         job.result.energy = Some(parts.attempts());
         job.result.copies_won = 2;
-        job.used = JobUse { time: 9.0, copy_time: 5.0, copy_won_time: 3.0, copy_won_range: range, energy: parts };
+        job.used = JobUse {
+            time: 9.0,
+            cloned_tasks: 2,
+            copy_time: 5.0,
+            copy_won_time: 3.0,
+            copy_won_range: range,
+            energy: parts,
+        };
     }
     let run = RunFacts { energy: 60.0, idle_energy: 20.0, utilization: 0.75, choices: 41.0 };
     for (text, value) in [

@@ -1,9 +1,11 @@
 //! Collects the jobs of a run and keeps what is requested of them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::JobResult;
 use hindmost_policies::speculation::window::{COPIES_PLACED, SLOTS_OFFERED};
 use hindmost_sim::driver::RunResult;
@@ -22,6 +24,8 @@ pub(super) struct Collector {
     facts: RunFacts,
     /// What the attempts of each job used, by its name, if it is requested.
     used: Option<BTreeMap<Arc<str>, JobUse>>,
+    /// The tasks with a copy, if what attempts used is requested.
+    cloned: HashSet<TaskId>,
     /// Time at which arrivals stop; infinite if the workload has no such time.
     horizon: f64,
     wants: Arc<Vec<(Want, bool)>>,
@@ -34,7 +38,16 @@ impl Collector {
     /// arrivals stop, infinite if the workload has no such time.
     pub(super) fn new(key: (usize, u64), horizon: f64, wants: Arc<Vec<(Want, bool)>>, store: Store) -> Collector {
         let used = wants.iter().any(|(want, _)| want.needs_attempts()).then(BTreeMap::new);
-        Collector { key, facts: RunFacts::UNKNOWN, used, horizon, wants, jobs: Vec::new(), store }
+        Collector {
+            key,
+            facts: RunFacts::UNKNOWN,
+            used,
+            cloned: HashSet::new(),
+            horizon,
+            wants,
+            jobs: Vec::new(),
+            store,
+        }
     }
 }
 
@@ -55,6 +68,9 @@ impl Output for Collector {
         }
         if let Some(used) = all.get_mut(&attempt.job.name) {
             add_attempt(used, attempt);
+            if attempt.is_copy() && self.cloned.insert(attempt.attempt.task) {
+                used.cloned_tasks += 1;
+            }
         }
         Ok(())
     }
@@ -117,6 +133,15 @@ impl FinishedOutput for Collector {
                         values.iter().filter(|value| *value <= limit).count() as f64 / values.len() as f64
                     };
                     Kept::Shares(grid.iter().map(share).collect())
+                }
+                Want::ByJob(quantity, up_to) => {
+                    let counts = |job: &&JobRow| up_to.is_none_or(|tasks| job.result.tasks as f64 <= tasks);
+                    let value = |job: &JobRow| {
+                        let mut hasher = DefaultHasher::new();
+                        job.name.hash(&mut hasher);
+                        (hasher.finish(), quantity.of(job))
+                    };
+                    Kept::ByJob(jobs.iter().filter(counts).map(value).collect())
                 }
                 Want::Rows(_) => Kept::Rows(Arc::new(jobs.clone())),
             });

@@ -4,13 +4,16 @@
 //! numbers. Then all simulations run in parallel. In the second pass the same requests return numbers. A simulation
 //! that several requests need runs once, and only the requested numbers of its jobs are kept.
 
+mod cache;
 mod collect;
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::time::Time;
+use hindmost_math::statistics::mean;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::exact::read_exact_from;
@@ -19,6 +22,7 @@ use hindmost_sim::scenario::{PolicyEntry, Scenario, ScenarioError};
 
 use crate::data::{Paper, PaperError, ReadingSpec, Settings, SweepSpec, WorldSpec};
 use crate::metric::{JobRow, Metric, Quantity};
+pub use cache::Cache;
 use collect::{Collector, Store};
 
 /// The size of the simulations.
@@ -59,6 +63,8 @@ enum Want {
     Metric(Metric),
     /// Cumulative shares of jobs, from 0 to 1, for each value of a grid.
     Shares(Quantity, Vec<f64>),
+    /// A quantity of each job of up to so many tasks.
+    ByJob(Quantity, Option<f64>),
     /// All jobs; `true` if their attempts matter.
     Rows(bool),
 }
@@ -67,7 +73,7 @@ impl Want {
     fn needs_attempts(&self) -> bool {
         match self {
             Want::Metric(metric) => metric.needs_attempts(),
-            Want::Shares(quantity, _) => quantity.needs_attempts(),
+            Want::Shares(quantity, _) | Want::ByJob(quantity, _) => quantity.needs_attempts(),
             Want::Rows(needs_attempts) => *needs_attempts,
         }
     }
@@ -78,11 +84,15 @@ impl Want {
 enum Kept {
     Number(f64),
     Shares(Vec<f64>),
+    /// Hash of the job's name, which takes less memory than the name, and the value.
+    ByJob(Vec<(u64, f64)>),
     Rows(Arc<Vec<JobRow>>),
 }
 
 struct Planned {
     experiment: Experiment,
+    /// Everything that the runs depend on, besides the seed.
+    key: String,
     /// Requests; `true`: only jobs that had finished when arrivals stopped.
     wants: Vec<(Want, bool)>,
     /// What was kept for each seed, in the order of `wants`; empty before the run.
@@ -99,6 +109,7 @@ pub struct Runs<'a> {
     index: HashMap<String, RunId>,
     /// Whether [`Runs::execute`] was called.
     executed: bool,
+    cache: Option<Cache>,
 }
 
 /// A place of a sweep: the sweep and one of its values.
@@ -112,8 +123,8 @@ pub struct Place<'a> {
 
 impl<'a> Runs<'a> {
     /// Creates an empty plan.
-    pub fn new(paper: &'a Paper, size: Size, given_seeds: Option<u32>) -> Runs<'a> {
-        Runs { paper, size, given_seeds, planned: Vec::new(), index: HashMap::new(), executed: false }
+    pub fn new(paper: &'a Paper, size: Size, given_seeds: Option<u32>, cache: Option<Cache>) -> Runs<'a> {
+        Runs { paper, size, given_seeds, planned: Vec::new(), index: HashMap::new(), executed: false, cache }
     }
 
     /// Returns the size of the simulations.
@@ -146,8 +157,9 @@ impl<'a> Runs<'a> {
     ) -> Result<RunId, PaperError> {
         let (scenario, spec) = self.resolve(world, label, reading, place)?;
         let text = serde_json::to_string(&scenario).unwrap_or_default();
-        let key = format!("{text}\n{spec}\n{}\n{seeds:?}", world.jobs.as_deref().unwrap_or_default());
-        if let Some(id) = self.index.get(&key) {
+        let mut key = format!("{text}\n{spec}\n{}", world.jobs.as_deref().unwrap_or_default());
+        let with_seeds = format!("{key}\n{seeds:?}");
+        if let Some(id) = self.index.get(&with_seeds) {
             return Ok(*id);
         }
         let mut experiment = Experiment::of(&scenario, seeds.first)?;
@@ -160,10 +172,11 @@ impl<'a> Runs<'a> {
             let jobs = read_exact_from(text.as_bytes(), file)
                 .map_err(|error| PaperError::Data { file: file.clone(), message: error.to_string() })?;
             experiment.jobs = Jobs::Given(Arc::new(jobs));
+            key += &text;
         }
         let id = RunId(self.planned.len());
-        self.planned.push(Planned { experiment, wants: Vec::new(), kept: Vec::new() });
-        self.index.insert(key, id);
+        self.planned.push(Planned { experiment, key, wants: Vec::new(), kept: Vec::new() });
+        self.index.insert(with_seeds, id);
         Ok(id)
     }
 
@@ -218,7 +231,7 @@ impl<'a> Runs<'a> {
         set.retain(|(key, text)| key != "slot" || text.parse::<f64>() != Ok(0.0));
         let wrong = |error: ScenarioError| match &reading.file {
             // A reading of the paper's own is checked by tests, so the file of a user is wrong.
-            Some(file) => PaperError::Data {
+            Some((file, _)) => PaperError::Data {
                 file: file.display().to_string(),
                 message: format!("in world {}: {}", world.name, error.to_string().replace("--set ", "")),
             },
@@ -268,12 +281,39 @@ impl<'a> Runs<'a> {
 
     /// Returns a metric that compares two runs on each seed. In the first pass these are NaN.
     pub fn pair_values(&mut self, id: RunId, other: RunId, metric: Metric, cut: bool) -> Vec<f64> {
-        let needs_attempts = metric.needs_attempts();
-        let (one, two) = (self.rows_with(id, cut, needs_attempts), self.rows_with(other, cut, needs_attempts));
-        if one.is_empty() {
-            return vec![f64::NAN; self.planned[id.0].experiment.seeds.len()];
+        let Some(quantity) = metric.pairs_quantity() else { return Vec::new() };
+        let want = Want::ByJob(quantity, None);
+        let (at, other_at) = (self.position(id, want.clone(), cut), self.position(other, want, cut));
+        let seeds = 0..self.planned[id.0].experiment.seeds.len();
+        seeds.map(|seed| metric.of_two(self.by_job(id, at, seed), self.by_job(other, other_at, seed))).collect()
+    }
+
+    /// Returns the kept quantity of each job of a seed's run. Empty in the first pass.
+    fn by_job(&self, id: RunId, at: usize, seed: usize) -> &[(u64, f64)] {
+        match self.planned[id.0].kept.get(seed).and_then(|kept| kept.get(at)) {
+            Some(Kept::ByJob(jobs)) => jobs,
+            _ => &[],
         }
-        one.iter().zip(&two).map(|(one, two)| metric.of_two(one, two)).collect()
+    }
+
+    /// Returns the means of a quantity under two policies on each seed, over the jobs of up to `up_to` tasks that had
+    /// finished under both policies when arrivals stopped. In the first pass these are NaN.
+    pub fn common_means(
+        &mut self,
+        (one, other): (RunId, RunId),
+        quantity: Quantity,
+        up_to: Option<f64>,
+    ) -> Vec<(f64, f64)> {
+        let want = Want::ByJob(quantity, up_to);
+        let (at, other_at) = (self.position(one, want.clone(), true), self.position(other, want, true));
+        let seeds = self.planned[one.0].experiment.seeds.len();
+        let means = |seed: usize| {
+            let others: HashMap<u64, f64> = self.by_job(other, other_at, seed).iter().copied().collect();
+            let both = self.by_job(one, at, seed).iter().filter_map(|(name, value)| Some((*value, *others.get(name)?)));
+            let (first, second): (Vec<f64>, Vec<f64>) = both.unzip();
+            (mean(&first).unwrap_or(f64::NAN), mean(&second).unwrap_or(f64::NAN))
+        };
+        (0..seeds).map(means).collect()
     }
 
     /// Returns the cumulative shares of jobs, from 0 to 1, as means over seeds. Empty in the first pass.
@@ -318,6 +358,11 @@ impl<'a> Runs<'a> {
         self.planned[id.0].experiment.policies.first().map_or_else(String::new, PolicySpec::to_string)
     }
 
+    /// Returns how the runs choose among nodes.
+    pub fn placement_of(&self, id: RunId) -> Placement {
+        self.planned[id.0].experiment.placement()
+    }
+
     /// Returns whether runs are still being requested, so that no result is used yet.
     pub fn is_planning(&self) -> bool {
         !self.executed
@@ -334,6 +379,7 @@ impl<'a> Runs<'a> {
     /// If a run fails or is interrupted.
     pub fn execute(&mut self, execution: &Execution<'_>) -> Result<(), PaperError> {
         self.executed = true;
+        self.load_kept(execution);
         let waiting: Vec<usize> = (0..self.planned.len()).filter(|at| self.planned[*at].kept.is_empty()).collect();
         // The results of a batch are in memory until its end, so batches are small. A batch has about eight runs for
         // each thread, so that no thread is idle for long at its end.
@@ -351,6 +397,19 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
+    /// Takes the results of earlier simulations from the cache.
+    fn load_kept(&mut self, execution: &Execution<'_>) {
+        let Some(cache) = &self.cache else { return };
+        for run in self.planned.iter_mut().filter(|run| run.kept.is_empty()) {
+            let seeds = run.experiment.seeds.iter();
+            let kept: Option<Vec<_>> = seeds.map(|seed| cache.load(&run.key, *seed, &run.wants)).collect();
+            if let Some(kept) = kept {
+                (execution.progress)(kept.len() as f64);
+                run.kept = kept;
+            }
+        }
+    }
+
     fn execute_batch(&mut self, batch: &[usize], execution: &Execution<'_>) -> Result<(), PaperError> {
         let store: Store = Arc::default();
         let experiments: Vec<Experiment> = batch.iter().map(|at| self.planned[*at].experiment.clone()).collect();
@@ -366,7 +425,14 @@ impl<'a> Runs<'a> {
         for (number, at) in batch.iter().enumerate() {
             let seeds = experiments[number].seeds.iter();
             let kept: Option<Vec<Vec<Kept>>> = seeds.map(|seed| store.remove(&(number, *seed))).collect();
-            self.planned[*at].kept = kept.ok_or(SimulationError::Interrupted)?;
+            let kept = kept.ok_or(SimulationError::Interrupted)?;
+            let run = &mut self.planned[*at];
+            if let Some(cache) = &self.cache {
+                for (seed, kept) in run.experiment.seeds.iter().zip(&kept) {
+                    cache.store(&run.key, *seed, &run.wants, kept).map_err(PaperError::Cache)?;
+                }
+            }
+            run.kept = kept;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy};
 use hindmost_core::workload::QueueSpec;
 
+use super::sources::Source;
 use crate::parameters::{BadValue, Given, ParameterEntry, Parameters};
 use crate::placement::by_node::{ByNode, Fit, InKeyOrder, Stage};
 use crate::placement::job_by_job::Originals;
@@ -28,8 +29,9 @@ pub struct OrderEntry {
     pub loses: &'static str,
     /// The sort key of a job. The job with the smallest key is served first.
     pub key: &'static str,
-    /// The paper or program that the order comes from.
-    pub source: &'static str,
+    /// Where the order comes from, and how it differs from that source.
+    #[serde(flatten)]
+    pub source: Source,
     /// The parameters of the order, and the function that builds it from them. [`order_of`] creates this value.
     #[serde(rename = "parameters", serialize_with = "parameters_of")]
     pub build: &'static dyn Build<Vec<QueueSpec>, JobOrder>,
@@ -57,8 +59,9 @@ pub struct SystemEntry {
     pub loses: &'static str,
     /// The system's passes, in the order in which they decide.
     pub passes: &'static str,
-    /// The paper or program that the system comes from.
-    pub source: &'static str,
+    /// Where the system comes from, and how it differs from that source.
+    #[serde(flatten)]
+    pub source: Source,
     /// The name of the system's own order of jobs. `None`: the system runs under the scenario's order.
     pub order: Option<&'static str>,
     /// The parameters of the system, and the function that builds it from them. [`system_of`] creates this value.

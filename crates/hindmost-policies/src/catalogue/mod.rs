@@ -1,7 +1,8 @@
-//! The catalogue lists every order and every system by name, with its paper and its parameters, and builds policies
+//! The catalogue lists every order and every system by name, with its source and its parameters, and builds policies
 //! from their names.
 //!
-//! To add a policy, write a file for it and an entry in `orders.rs` or `systems.rs`. The file declares the policy's
+//! To add a policy, write a file for it, an entry in `orders.rs` or `systems.rs`,
+//! and its source and the differences from it in the file of the same name in `sources/`. The file declares the policy's
 //! parameters as a struct, see [`mod@crate::parameters`].
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ mod error;
 mod orders;
 mod reference;
 mod schema;
+mod sources;
 pub mod spec;
 mod systems;
 #[cfg(test)]
@@ -36,15 +38,8 @@ pub use error::CatalogueError;
 pub use orders::ORDERS;
 pub use reference::reference;
 pub use schema::{order_pattern, schema};
+pub use sources::Source;
 pub use systems::SYSTEMS;
-
-const XU_LAU: &str =
-    "Xu & Lau, Optimization for Speculative Execution of Multiple Jobs in a MapReduce-like Cluster, 2015";
-const XU_LIU_LAU: &str =
-    "Xu, Liu & Lau, Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters, ICPP 2022";
-
-const ZHOU: &str = "Zhou, Phan, Ibrahim & He, Energy-Efficient Speculative Execution using Advanced Reservation for Heterogeneous \
-     Clusters, ICPP 2018";
 
 /// The order of jobs if neither the scenario nor the policy names one.
 pub const DEFAULT_ORDER: &str = "fair";

@@ -1,7 +1,7 @@
 //! The entries of orders.
 
 use super::entry::{JobOrder, OrderEntry, order_of};
-use super::{XU_LAU, XU_LIU_LAU};
+use super::sources::orders as sources;
 use crate::dag::carbyne::Altruists;
 use crate::dag::graphene::{GrapheneParameters, TroublesomeFirst};
 use crate::orders::capacity::{CapacityOrder, CapacityOriginals, CapacityParameters};
@@ -29,7 +29,7 @@ pub static ORDERS: &[OrderEntry] = &[
             dollymp2022`, the order dollymp has a shorter mean flowtime than capacity with one queue, which serves \
             jobs in order of arrival; the difference grows with the differences in size.",
         key: "arrival",
-        source: "the baseline",
+        source: sources::FIFO,
         build: &order_of(|(), _| JobOrder::job_by_job(Fifo)),
     },
     OrderEntry {
@@ -42,7 +42,7 @@ pub static ORDERS: &[OrderEntry] = &[
         loses: "The load is heavy and only the mean flowtime counts: all jobs advance together, so all of them end \
             late. On nodes with several resources it decides as drf does.",
         key: "running attempts (on one-slot machines) or dominant share, divided by weight",
-        source: "the baseline",
+        source: sources::FAIR,
         build: &order_of(|(), _| JobOrder::job_by_job(Fair)),
     },
     OrderEntry {
@@ -56,7 +56,7 @@ pub static ORDERS: &[OrderEntry] = &[
             waits while smaller ones keep arriving, and a small new job waits for the pending tasks of every started \
             job.",
         key: "started jobs before new ones; then tasks not yet started x mean duration",
-        source: XU_LAU,
+        source: sources::SMALLEST_WORKLOAD,
         build: &order_of(|(), _| JobOrder::job_by_job(SmallestWorkload)),
     },
     OrderEntry {
@@ -69,7 +69,7 @@ pub static ORDERS: &[OrderEntry] = &[
         loses: "Task durations differ between jobs: a started job with a few long tasks goes before a job with more, \
             but short, tasks. Demands are not compared either.",
         key: "started jobs before new ones; fewest tasks not yet started, new ones by workload",
-        source: XU_LAU,
+        source: sources::FEWEST_REMAINING,
         build: &order_of(|(), _| JobOrder::job_by_job(FewestRemaining)),
     },
     OrderEntry {
@@ -82,7 +82,7 @@ pub static ORDERS: &[OrderEntry] = &[
         loses: "Jobs have more tasks than fit on the cluster at once: the path does not count tasks, so that a job of \
             many short tasks goes before a job of one longer task. Long jobs wait while shorter ones keep arriving.",
         key: "longest remaining path of phases, in effective times (mean + 1.5 standard deviations)",
-        source: XU_LIU_LAU,
+        source: sources::SRPT,
         build: &order_of(|(), _| JobOrder::job_by_job(Srpt)),
     },
     OrderEntry {
@@ -95,7 +95,7 @@ pub static ORDERS: &[OrderEntry] = &[
         loses: "Large jobs wait while smaller ones keep arriving. It does not compare how demands fit together on a \
             node, and a long chain of small phases counts as a small job.",
         key: "remaining effective volume: tasks not finished x effective time x dominant share",
-        source: XU_LIU_LAU,
+        source: sources::SVF,
         build: &order_of(|(), _| JobOrder::job_by_job(Svf)),
     },
     OrderEntry {
@@ -112,7 +112,7 @@ pub static ORDERS: &[OrderEntry] = &[
             epsilon=0 and equal demands it serves jobs in order of arrival; at heavy load, `hindmost reproduce \
             dollymp2022` then measures a longer mean flowtime than with the order dollymp.",
         key: "-(alignment - epsilon x remaining work), best pair of task and node",
-        source: "Grandl et al., Multi-Resource Packing for Cluster Schedulers, SIGCOMM 2014",
+        source: sources::TETRIS,
         build: &order_of(|tetris: TetrisParameters, _| {
             JobOrder::node_by_node(ByRemaining(tetris.remaining, tetris.sign), move || TetrisFit::new(tetris))
         }),
@@ -129,7 +129,7 @@ pub static ORDERS: &[OrderEntry] = &[
         loses: "Jobs are of similar size: its mean flowtime is then little shorter than in order of arrival. Large \
             jobs wait while smaller ones keep arriving, and priorities do not change when tasks finish.",
         key: "priority by knapsacks of doubling size (Algorithm 1); best fit within a priority, node by node",
-        source: XU_LIU_LAU,
+        source: sources::DOLLYMP,
         build: &order_of(|dollymp: DollympOrderParameters, _| {
             JobOrder::node_by_node(KnapsackOrder::new(dollymp), move || InnerProduct::new(dollymp))
         }),
@@ -144,7 +144,7 @@ pub static ORDERS: &[OrderEntry] = &[
         loses: "The load is heavy and only the mean flowtime counts: all jobs advance together, so all of them end \
             late. `hindmost reproduce dollymp2022` measures a much longer mean flowtime than with the order dollymp.",
         key: "dominant share in use, divided by weight",
-        source: "Ghodsi et al., Dominant Resource Fairness: Fair Allocation of Multiple Resource Types, NSDI 2011",
+        source: sources::DRF,
         build: &order_of(|(), _| JobOrder::job_by_job(Drf)),
     },
     OrderEntry {
@@ -159,7 +159,7 @@ pub static ORDERS: &[OrderEntry] = &[
             other queues end. Within a queue small jobs wait behind large ones, and a maximum share can leave \
             resources idle.",
         key: "queues by used share over guaranteed share, within their maximum shares; arrival in a queue",
-        source: "Apache Hadoop YARN, CapacityScheduler",
+        source: sources::CAPACITY,
         build: &order_of(|capacity: CapacityParameters, queues| {
             let order = CapacityOrder::new(&queues, capacity);
             JobOrder::with_originals(order, move |which| CapacityOriginals::new(&queues, capacity, which))
@@ -177,7 +177,7 @@ pub static ORDERS: &[OrderEntry] = &[
             only for phases that are known to be Pareto with a tail index below 2; without such phases, it only \
             orders and limits jobs.",
         key: "virtual size (2/beta x remaining tasks); while slots are short, it is also the most that a job gets",
-        source: "Ren et al., Hopper: Decentralized Speculation-aware Cluster Scheduling at Scale, SIGCOMM 2015",
+        source: sources::HOPPER,
         build: &order_of(|hopper: HopperParameters, _| JobOrder::job_by_job(Hopper::new(hopper))),
     },
     OrderEntry {
@@ -191,7 +191,7 @@ pub static ORDERS: &[OrderEntry] = &[
         loses: "Estimates of durations are wrong: a job that has delayed tasks may then end later than with its fair \
             share. If all tasks must start at once, no resources are left for other jobs, and it decides as drf does.",
         key: "dominant share in use, divided by weight; tasks that can wait leave their resources to short jobs",
-        source: "Grandl et al., Altruistic Scheduling in Multi-Resource Clusters, OSDI 2016",
+        source: sources::CARBYNE,
         build: &order_of(|(), _| JobOrder::with_originals(Fair, Altruists::of)),
     },
     OrderEntry {
@@ -208,7 +208,7 @@ pub static ORDERS: &[OrderEntry] = &[
             the plan.",
         key: "packing minus remaining effective volume; phases in the order of a plan that places troublesome ones \
             first",
-        source: "Grandl et al., Graphene: Packing and Dependency-aware Scheduling, OSDI 2016",
+        source: sources::GRAPHENE,
         build: &order_of(|graphene: GrapheneParameters, _| {
             JobOrder::with_originals(Svf, move |which| TroublesomeFirst::of(which, graphene))
         }),

@@ -1,6 +1,6 @@
 //! Generates the reference page of the policies, `docs/policies.md`, in Markdown.
 
-use super::{DEFAULT_ORDER, ORDERS, SYSTEMS};
+use super::{DEFAULT_ORDER, ORDERS, SYSTEMS, Source};
 use crate::parameters::ParameterEntry;
 
 const HEAD: &str = r#"# Policies
@@ -31,6 +31,10 @@ is the slot-time of all copies, losing copies included. The passes of a system d
 the free resources that the passes before it have left. `Originals`, `Backups` and `Clones` start copies of these kinds,
 and `NewJobs` starts the originals and clones of new jobs. The parentheses name the order and the limits of a pass.
 
+Each entry names its source: the sections of the paper or the files of the program that it follows, and from what it was
+written. Where the text of a paper was not at hand, the entry says which other descriptions were used and what is given
+from memory. The differences from the source are listed below it.
+
 Some descriptions cite measurements. `hindmost reproduce` makes those of [xu2015](reproduction/xu2015.md) and
 [dollymp2022](reproduction/dollymp2022.md), and `hindmost simulate` those of the built-in scenario `quickstart`. They
 hold for these workloads; [choosing.md](choosing.md) shows numbers. `hindmost simulate` and `hindmost replay` measure a
@@ -50,7 +54,8 @@ pub fn reference() -> String {
         };
         page += &format!("\n### System `{}`\n\n", system.name);
         page += &description(system.does, system.wins, system.loses);
-        page += &format!("- Order: {order}\n- Passes: `{}`\n- Source: {}\n", system.passes, text(system.source));
+        page += &format!("- Order: {order}\n- Passes: `{}`\n", system.passes);
+        page += &origin(&system.source);
         page += &table(system.parameters());
     }
     page += "\n## Orders\n\nThe job with the smallest key is served next; ties are broken by job id.\n\n";
@@ -61,7 +66,8 @@ pub fn reference() -> String {
     for order in ORDERS {
         page += &format!("\n### Order `{}`\n\n", order.name);
         page += &description(order.does, order.wins, order.loses);
-        page += &format!("- Key: {}\n- Source: {}\n", text(order.key), text(order.source));
+        page += &format!("- Key: {}\n", text(order.key));
+        page += &origin(&order.source);
         page += &table(order.parameters());
     }
     page
@@ -69,6 +75,16 @@ pub fn reference() -> String {
 
 fn description(does: &str, wins: &str, loses: &str) -> String {
     format!("{}\n\n- **When it wins.** {}\n- **When it loses.** {}\n", text(does), text(wins), text(loses))
+}
+
+/// Returns the list items that name a policy's source and the differences from it.
+fn origin(source: &Source) -> String {
+    let mut items = format!("- Source: {}; {}\n", text(source.work), text(source.section));
+    items += &format!("- Written from: {}\n- Differences from the source:\n", text(source.basis));
+    for deviation in source.deviations {
+        items += &format!("  - {}\n", text(deviation));
+    }
+    items
 }
 
 fn table(parameters: &[ParameterEntry]) -> String {

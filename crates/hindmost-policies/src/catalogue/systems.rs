@@ -3,7 +3,7 @@
 use hindmost_core::policy::queue_place::Which;
 
 use super::entry::{SystemEntry, system_of};
-use super::{XU_LAU, XU_LIU_LAU, ZHOU};
+use super::sources::systems as sources;
 use crate::cloning::dolly::{CloneSmallJobs, DollyParameters};
 use crate::cloning::ese::{CloneSmallNewJobs, EseParameters};
 use crate::cloning::sca::{CloneNewJobs, ScaParameters};
@@ -33,7 +33,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         loses: "Durations have a heavy tail or some nodes are slow: every job then waits for its slowest task. In the \
             built-in scenario quickstart it has the longest mean flowtime (job completion time, JCT) of all systems.",
         passes: "[Originals(order)]",
-        source: "the baseline",
+        source: sources::NONE,
         order: None,
         build: &system_of(|(), policy| policy.originals(Which::Any)),
     },
@@ -50,7 +50,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         loses: "Jobs are short or have many stragglers: a phase gets at most one backup in 15 s. While a phase has \
             pending tasks, none of its attempts gets a backup, however slow it is.",
         passes: "[Originals(order), Backups(hadoop rule, one in each phase and scan)]",
-        source: "Apache Hadoop MapReduce, DefaultSpeculator",
+        source: sources::HADOOP,
         order: None,
         build: &system_of(|hadoop: HadoopParameters, policy| {
             policy.originals(Which::Any).pass(Speculation::by(HadoopRule::new(hadoop)))
@@ -69,7 +69,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             of the tasks have finished and an attempt has run for three median durations. A phase of one task gets no \
             backup.",
         passes: "[Originals(order), Backups(spark rule: quantile, multiplier, minimum runtime, efficiency)]",
-        source: "Apache Spark 4, TaskSetManager (spark.speculation)",
+        source: sources::SPARK,
         order: None,
         build: &system_of(|spark: SparkParameters, policy| {
             policy.originals(Which::Any).pass(Speculation::by(SparkRule::new(spark)))
@@ -88,7 +88,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             attempts that would end soon. In the built-in scenario quickstart it starts more copies than mantri, but \
             its mean flowtime is longer.",
         passes: "[Originals(order), Backups(late rule, speculative cap)]",
-        source: "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments, OSDI 2008",
+        source: sources::LATE,
         order: None,
         build: &system_of(|late: LateParameters, policy| {
             policy.originals(Which::Any).pass(Speculation::by(LateRule::new(late)))
@@ -108,7 +108,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             progress reports, has a much shorter mean flowtime in `hindmost reproduce xu2015`, but a higher \
             resource usage.",
         passes: "[Backups(mantri rule), Originals(order)], and Backups(spare resources) with rule=osdi2010",
-        source: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",
+        source: sources::MANTRI,
         order: None,
         build: &system_of(|mantri: MantriParameters, policy| match mantri.rule {
             Statement::Xu2015 if mantri.originals_first => {
@@ -134,7 +134,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         loses: "Ends are not known in advance (knowledge = age), or all nodes are equal and slots are free anyway: then \
             nothing is gained by looking ahead, and a straggler waits until the next window begins.",
         passes: "[Reserve(window, skyline), Originals(order)]",
-        source: ZHOU,
+        source: sources::WINDOW,
         order: None,
         build: &system_of(|window: WindowParameters, policy| {
             let (originals_first, pass) = (window.originals_first, ReserveSlots::new(window));
@@ -156,7 +156,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         loses: "The cluster is full: stragglers wait until no task is pending, and then few slots are free to choose \
             from.",
         passes: "[Originals(order), Copies(skyline)]",
-        source: ZHOU,
+        source: sources::HETE_AWARE,
         order: None,
         build: &system_of(|hete_aware: HeteAwareParameters, policy| {
             policy.originals(Which::Any).pass(hete_aware::pass(hete_aware))
@@ -176,7 +176,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             reproduce xu2015` is much longer than that of mantri. At light load its resource usage is much higher \
             than that of mantri.",
         passes: "[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]",
-        source: XU_LAU,
+        source: sources::SCA,
         order: Some("fewest_remaining"),
         build: &system_of(|sca: ScaParameters, policy| {
             let new_jobs = CloneNewJobs::new(sca, policy.gamma());
@@ -195,7 +195,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         loses: "The load is light: in `hindmost reproduce xu2015` its mean flowtime is longer than that of mantri if \
             both know remaining times equally early, and much longer than that of sca.",
         passes: "[Backups(sda rule), Originals(smallest_workload)]",
-        source: XU_LAU,
+        source: sources::SDA,
         order: Some("smallest_workload"),
         build: &system_of(|sda: SdaParameters, policy| {
             policy.pass(Speculation::by(SdaRule::new(sda))).originals(Which::Any)
@@ -214,7 +214,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             as sda in another order, with about the same mean flowtime. At light load sca has a shorter mean \
             flowtime.",
         passes: "[Backups(ese rule, longest first), Originals(started jobs), NewJobs(small ones cloned by Eq. 29)]",
-        source: XU_LAU,
+        source: sources::ESE,
         order: Some("smallest_workload"),
         build: &system_of(|ese: EseParameters, policy| {
             let new_jobs = CloneSmallNewJobs::new(ese, policy.gamma());
@@ -236,7 +236,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             At light load dollymp, with its own order and clones, has a shorter mean flowtime, but a much higher \
             resource usage.",
         passes: "[Backups(saving), Originals(order, by speed), Backups(sooner)]",
-        source: "Hindmost's own",
+        source: sources::PACE,
         order: None,
         build: &system_of(|pace: PaceParameters, policy| {
             let (saving, sooner) =
@@ -257,7 +257,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             flowtime at heavy load. Clones gain nothing if most of a task's duration is the same for all of its \
             copies, and they always use resources.",
         passes: "[Originals(knapsack order, best fit), Clones(same order, <= clones, budget)]",
-        source: XU_LIU_LAU,
+        source: sources::DOLLYMP,
         order: Some("dollymp"),
         build: &system_of(|dollymp: DollympParameters, policy| {
             let own = policy.has_own_order();
@@ -279,7 +279,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             quickstart its mean flowtime is close to that of none. While more than 80% of the cluster is in use, no \
             job is cloned.",
         passes: "[Originals(order), Clones(small jobs, budget)]",
-        source: "Ananthanarayanan et al., Effective Straggler Mitigation: Attack of the Clones, NSDI 2013",
+        source: sources::DOLLY,
         order: None,
         build: &system_of(|dolly: DollyParameters, policy| {
             policy.originals(Which::Any).pass(CloneSmallJobs::new(dolly))

@@ -104,3 +104,27 @@ fn names_of_the_same_policy_are_recognised() {
         assert!(!same(one, other) && !same(other, one), "{one} and {other}");
     }
 }
+
+#[test]
+fn every_entry_says_where_it_comes_from_and_differs() {
+    let systems = SYSTEMS.iter().map(|system| (system.name, system.source));
+    for (name, source) in systems.chain(ORDERS.iter().map(|order| (order.name, order.source))) {
+        for said in [source.work, source.section, source.basis] {
+            assert!(said.len() > 5, "{name}: {said:?}");
+        }
+        assert!(!source.deviations.is_empty(), "{name}");
+        for deviation in source.deviations {
+            assert!(deviation.ends_with('.') && deviation.len() > 20, "{name}: {deviation:?}");
+            // An entry without differences has no other item than the statement that none is known.
+            assert!(!deviation.starts_with("None") || source.deviations.len() == 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_json_entry_keeps_the_source_and_adds_differences() {
+    let entry = serde_json::to_value(SYSTEMS.iter().find(|system| system.name == "late").unwrap()).unwrap();
+    assert!(entry["source"].as_str().unwrap().contains("OSDI 2008"));
+    assert!(entry["section"].is_string() && entry["basis"].is_string());
+    assert!(entry["deviations"][0].as_str().unwrap().contains("min_age"));
+}

@@ -47,7 +47,7 @@
 //!   network and not to this policy: `assignment = "delay"` under `[network]` in a scenario. It has no effect under
 //!   `dolly`, because it needs upstream copies that run on after their task has finished, and `dolly` stops them.
 //!
-//! The paper's text was not at hand: the formulas, the limits and the section numbers are given from memory.
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -35,15 +35,7 @@
 //! - Queues with a guarantee of 0 are served after all others at their level.
 //! - A job's pending tasks come before its backups.
 //!
-//! Deviations:
-//! - A task that fits nowhere, or would exceed a maximum, does not block the jobs behind its own. YARN may reserve a
-//!   node for it instead, and ends the turn of the queue.
-//! - Only backups of `hadoop` that had to wait come in turn. All other backups start in a pass after the originals, from
-//!   the resources that these leave.
-//! - Left out: limits for users (by default YARN keeps all jobs of one user in a queue within the queue's guarantee,
-//!   `user-limit-factor` 1), for applications and for application masters, which hold no resources here; priorities of
-//!   queues and jobs; node labels; elastic preemption; ordering policies other than first in, first out; guarantees and
-//!   maxima in absolute amounts or weights; locality delays.
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 mod queue_tree;
 

@@ -50,13 +50,7 @@
 //! - A job's fair share is at most V_i, because it cannot use more.
 //! - If a job holds more than its present allotment, nothing is taken from it.
 //!
-//! Deviations from the paper:
-//! - β is not learned from the durations of finished tasks, and tails other than Pareto are not fitted by their
-//!   quantiles.
-//! - The decentralised form (probes, and responses that a scheduler may refuse) is not built.
-//! - Jobs are not served out of order for the sake of data locality.
-//!
-//! The paper's text was not at hand: the formulas are given from memory.
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 mod allotment;
 

@@ -29,18 +29,7 @@
 //! - Tasks that had finished before their job arrived count as finished for b. Other passes that choose copies by this
 //!   score, such as the clones of `dollymp`, follow b too.
 //!
-//! Deviations from the paper:
-//! - The penalty for remote reads, a lower score on nodes that would read a task's input over the network, is not built:
-//!   the score does not depend on the task's input. Among the tasks of a phase, those with input on the chosen node come
-//!   first.
-//! - The fairness knob f is not built; f = 0, the most efficient: every job with pending tasks is considered, however
-//!   much more than its fair share it holds.
-//! - Demands are peak demands that the cluster reserves. Usage reports and estimates from earlier tasks have no
-//!   counterpart.
-//! - ε = 0 is packing without a preference for small jobs.
-//!
-//! The paper's text was not at hand. That Tetris adds up packing and a preference for small jobs, weighted by ε, agrees with
-//! Xu, Liu & Lau 2022, sections 2 and 6; ε = ā / p̄, b = 0.9, f and the penalty for remote reads are given from memory.
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 use hindmost_core::cluster::{Cluster, Job, Phase};
 use hindmost_core::record::Event;

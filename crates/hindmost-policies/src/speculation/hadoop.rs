@@ -20,20 +20,13 @@
 //!
 //! Passes: `[Originals(order), Backups(hadoop rule, one in each phase and scan)]`.
 //!
-//! Readings and deviations:
-//! - The remaining time of an attempt comes from the progress model. Hadoop divides the elapsed time by the progress, which
-//!   is the same for attempts of constant rate. An attempt whose remaining time is unknown counts with the remaining time
-//!   expected from its age; in live runs it is skipped until durations of its phase are known.
+//! Readings:
 //! - With `estimator=exponential`, Hadoop has no forecast for an attempt before its 25th progress report and then takes
-//!   its remaining time for nearly infinite. So does this rule; reports come every `report` seconds. After that the
-//!   remaining time comes from the progress model, as above; the smoothing of the rate itself has no counterpart.
-//! - A backup that waits for free resources comes after all originals of the order of jobs. In Hadoop the cluster's
-//!   scheduler treats it as any other request of its job; so does the order `capacity`.
-//! - All application masters start with their jobs. Scans happen at the first decision at or after their time.
-//! - Hadoop's threshold `mapreduce.job.speculative.slowtaskthreshold` is computed there but compared with nothing, so it
-//!   has no counterpart.
+//!   its remaining time for nearly infinite. So does this rule; reports come every `report` seconds.
 //! - An attempt that starts at the instant of the scan has reported nothing yet, so only later scans compare it.
 //! - Of tasks with equal estimates, the one with the smallest id is first.
+//!
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 mod scans;
 

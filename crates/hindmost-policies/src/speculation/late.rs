@@ -24,23 +24,7 @@
 //! - A node whose progress equals the percentile is not slow. Otherwise all nodes would be slow if all had the same
 //!   progress.
 //!
-//! Deviations:
-//! - `min_age` is 0 by default, because durations in a scenario may have any scale: a minute is short for some and longer
-//!   than any task for others. `late(min_age=60)` is the paper's value for times in seconds.
-//! - A rate is one over the attempt's expected duration d, so that the time left, (1 − age/d)·d, is the expected end minus
-//!   now. It is known when the progress model reveals the end, not from the start. In a live run it is updated when a later
-//!   measurement differs.
-//! - A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs, because
-//!   the progress of running attempts is not known between measurements.
-//! - The first good node with free resources gets the backup. In the paper, it is the node that requests a task.
-//! - Pending tasks of all jobs start before any backup. In Hadoop of that time, a job's backups came before the pending
-//!   tasks of the next job.
-//! - With the progress model `age` no rate is known. An attempt is then slow once its expected duration, given its age,
-//!   is above the same percentile of the phase's distribution.
-//!
-//! The paper's text was not at hand. The three thresholds and their defaults, the time left, the minute and one backup for
-//! each task agree with the descriptions in RiskI and in Xu & Lau 2015, section II; the order of the steps and the summed
-//! progress of nodes are given from memory.
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;

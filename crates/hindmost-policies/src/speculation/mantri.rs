@@ -24,9 +24,7 @@
 //! - For the same reason an attempt is replaced only if, besides the test, a new copy on the same node is expected to end
 //!   sooner than the attempt.
 //!
-//! Deviations of `rule=xu2015` from the OSDI paper: the factor is 2 and a task has at most two copies, where the OSDI paper
-//! has (c + 1)/c for c copies, and up to three of them; the test is the same whether tasks wait or not; a kill needs the test
-//! of a backup, and the replacement starts on the same node.
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 use hindmost_core::cluster::{Cluster, Node, Phase};
 use hindmost_core::estimator::{Pace, Test};

@@ -23,26 +23,7 @@
 //!
 //! Passes: `[Backups(1 and 3), Originals(order), Backups(2)]`.
 //!
-//! What was checked: the text of the paper was not at hand. Published notes on it confirm Δ, the two kinds of restart, that
-//! a kill needs a better than even chance, the condition of saved resources while tasks wait, and that duplicates are
-//! more generous otherwise. Xu & Lau 2015, section II, confirm δ = 0.25 and the factor for c = 1. The other formulas, their
-//! order, and γ = 3, α = 2, ρ = 3 are given from memory. Pseudocode 1 prints E\[t_new − t_rem] in step 2, which can only
-//! mean E\[t_rem − t_new].
-//!
-//! Deviations:
-//! - "Tasks wait" means tasks of any job, because jobs share nodes here. In the paper, each job has its own manager.
-//! - All stragglers are helped before the first waiting task starts. Pseudocode 1 starts a waiting task after each
-//!   restart and duplicate; it is marked as simplified.
-//! - The rule decides whenever resources become free or something becomes known, not only with a report every Δ. What
-//!   is known of t_rem, and when, is set by the progress model, as for all policies. While t_rem of a copy is unknown, its
-//!   task gets no other copy, and step 3 neither counts nor stops this copy.
-//! - Only a task with one copy is killed and restarted.
-//! - A task gets at most `max_duplicates` duplicates in all. As far as we know, the paper limits only how many run at the
-//!   same time. If all copies of a task are slow, it would start one and stop another every Δ until the task ends.
-//! - t_new has the distribution of the phase's durations, divided by the speed of the node on which the copy would start.
-//!   The paper (section 5.5) predicts it from the size of the input, the location and the queueing delay.
-//! - Other parts of the paper are not here: placement by network load, replication of outputs, and the order of tasks by
-//!   the size of their input (sections 5.2 to 5.4).
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 mod changed;
 mod crowded;

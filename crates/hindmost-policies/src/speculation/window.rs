@@ -29,6 +29,8 @@
 //! `choice=first` takes the first slot that helps, `saves=time` ignores energy, and `exchanges=0` never reschedules.
 //!
 //! Readings:
+//! - A task has at most two running attempts, because only an attempt that runs alone can be a straggler. A copy that is a
+//!   straggler itself gets no copy while the original runs.
 //! - "Job" is a phase of a job, because tasks of other phases have other durations.
 //! - The paper does not say how stragglers are detected. Here, a progress rate is one over the attempt's duration, and the
 //!   mean rate is that of all attempts of the phase whose duration is known, finished ones included. The default of `slow`
@@ -47,14 +49,7 @@
 //! - The power of a slot is the power of its node with the task minus the power without it. If some node has no power
 //!   model, a busy core counts as equal on all nodes, so that energies are in core-seconds.
 //!
-//! Deviations:
-//! - A window is at least a twentieth of the mean task long, and a thousandth of the longest straggler's expected duration.
-//!   Otherwise tasks that end at once make windows arbitrarily short.
-//! - If more than 32 nodes have free resources now, about the 32 fastest ones by history are scanned; and at most 64 slots that
-//!   come free later. Slots that can't beat the best one found are not scanned.
-//! - A straggler that can't save time and energy on any slot is not tested again until its expected end changes.
-//! - A slot on which an expected end has passed without an end is not counted, because its time is unknown.
-//! - The order of jobs decides whether a job may have another copy, when its slot is reserved and when its copy starts.
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 mod free_times;
 mod history;

@@ -64,3 +64,19 @@ fn the_reference_page_has_every_policy_and_parameter() {
         }
     }
 }
+
+#[test]
+fn the_reference_page_has_every_difference_from_a_source() {
+    let page = reference();
+    let count = |heading: String| {
+        let (_, section) = page.split_once(&format!("### {heading}\n")).unwrap();
+        let section = section.split("\n#").next().unwrap_or_default();
+        section.lines().filter(|line| line.starts_with("  - ")).count()
+    };
+    for system in SYSTEMS {
+        assert_eq!(count(format!("System `{}`", system.name)), system.source.deviations.len(), "{}", system.name);
+    }
+    for order in ORDERS {
+        assert_eq!(count(format!("Order `{}`", order.name)), order.source.deviations.len(), "{}", order.name);
+    }
+}

@@ -175,7 +175,7 @@ fn full(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     let end = if text.ends_with(['.', '!', '?', '…']) || text.is_empty() { "" } else { "." };
-    sentence(&format!("{first}{}{end}", letters.as_str()))
+    paragraph(&format!("{first}{}{end}", letters.as_str()))
 }
 
 /// Describes a progress model: what policies know about running attempts.

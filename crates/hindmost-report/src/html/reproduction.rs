@@ -9,7 +9,7 @@ use super::{Frame, Picture, Pictures, Step, Table, full, glossary, name, paragra
 use crate::figures::{Strip, StripDot};
 use crate::reproduction::{
     FirstScreen, Matrix, Page, Value, base_value, best_value, capitalised, counts, figure_slugs, first_screen, forest,
-    forest_caption, matrix, same_results, search_sentences, seeds_sentence, sign, slug, slugs, span,
+    forest_caption, matrix, opening, same_results, search_sentences, seeds_sentence, sign, slug, slugs, span,
 };
 use figure::figure_page;
 
@@ -18,7 +18,7 @@ const MOST_DOTS: usize = 16;
 
 #[derive(Serialize)]
 struct Content {
-    answer: Vec<String>,
+    answer: Vec<[String; 2]>,
     headline: Vec<HeadlineRow>,
     forest: Option<Picture>,
     factors: Option<Table>,
@@ -153,10 +153,10 @@ fn report(reproduction: &Reproduction, names: &Names, again: &[Step]) -> Result<
         caption: paragraph(&forest_caption(reproduction)),
     });
     let tested = all.iter().enumerate().filter(|(_, (_, claim))| !matches!(claim.verdict, Verdict::NotRun { .. }));
-    let not_run = all.iter().enumerate().filter_map(|(at, (figure, claim))| {
+    let not_run = all.iter().filter_map(|(figure, claim)| {
         let Verdict::NotRun { why } = &claim.verdict else { return None };
         Some(NotRunRow {
-            number: at + 1,
+            number: claim.number,
             link: names.figures[*figure].clone(),
             claimed: format!("{} ({})", sentence(&claim.claimed), sentence(&claim.section)),
             why: full(why),
@@ -169,7 +169,7 @@ fn report(reproduction: &Reproduction, names: &Names, again: &[Step]) -> Result<
     };
     let matrix = matrix(reproduction);
     let content = Content {
-        answer: first.answer.iter().map(|text| paragraph(text)).collect(),
+        answer: first.answer.iter().map(|text| answer(text)).collect(),
         headline: headline(&first, names),
         forest,
         factors: factors(&first),
@@ -228,10 +228,16 @@ fn shown(value: &Value) -> Shown {
     Shown { sign, class: sign_class(value.holds), text: sentence(&value.text) }
 }
 
+/// Returns what a sentence states, and its details.
+fn answer(sentence: &str) -> [String; 2] {
+    let (opening, details) = opening(sentence);
+    [paragraph(opening), paragraph(details)]
+}
+
 fn headline(first: &FirstScreen, names: &Names) -> Vec<HeadlineRow> {
     let row = |claim: &crate::reproduction::HeadlineRow| HeadlineRow {
         number: claim.number,
-        link: format!("{}#{}", names.figures[claim.figure], names.claims[claim.number - 1]),
+        link: format!("{}#{}", names.figures[claim.figure], names.claims[claim.at]),
         claimed: sentence(&claim.claimed),
         base: shown(&claim.base),
         best: shown(&claim.best),
@@ -265,9 +271,9 @@ fn claim_row(
 ) -> ClaimRow {
     let strip = strip(reproduction, claim);
     ClaimRow {
-        number: at + 1,
+        number: claim.number,
         link: format!("{}#{}", names.figures[figure], names.claims[at]),
-        anchor: format!("claim-{}", at + 1),
+        anchor: format!("claim-{}", claim.number),
         id: name(&claim.id),
         claimed: sentence(&claim.claimed),
         place: format!("{}; {}", name(&reproduction.figures[figure].name), sentence(&claim.section)),

@@ -1,5 +1,6 @@
 //! A reproduction for tests: two figures, claims of several parts, a search over five readings, and points of curves.
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::reproduction::{
     Calibrated, Cell, Claim, Coverage, CurvePoint, DataTable, Expected, Factor, Figure, Measured, Part, Plot,
     PlotShape, Reading, Reproduction, Search, Status,
@@ -127,7 +128,7 @@ pub(crate) fn example() -> Reproduction {
         status: Status::Formula,
         ..Claim::judge("sigma", "The optimal σ is 1.707", "V-C, Eq. 27", analysis, Vec::new(), "")
     };
-    Reproduction {
+    let mut reproduction = Reproduction {
         paper: "xu2015".to_owned(),
         title: "Xu & Lau, A title, 2015".to_owned(),
         command: "reproduce xu2015".to_owned(),
@@ -141,7 +142,8 @@ pub(crate) fn example() -> Reproduction {
             "SCA needs remaining times from the start (oracle).".to_owned(),
             "SDA starts its backups too late otherwise.".to_owned(),
         ],
-        coverage: Coverage { listed: 5, tested: 4, not_run: 1, by_formula: 1 },
+        coverage: Coverage { listed: 5, tested: 4, not_run: 1, by_formula: 1, recorded: 0 },
+        placement: [("light".to_owned(), Placement::First)].into(),
         notes: vec!["A note.".to_owned()],
         readings: READINGS.into_iter().enumerate().map(|(at, name)| reading(at, name)).collect(),
         search: Some(Search {
@@ -205,5 +207,8 @@ pub(crate) fn example() -> Reproduction {
                 tables: Vec::new(),
             },
         ],
-    }
+    };
+    let claims = reproduction.figures.iter_mut().flat_map(|figure| &mut figure.claims);
+    claims.zip(1..).for_each(|(claim, number)| claim.number = number);
+    reproduction
 }

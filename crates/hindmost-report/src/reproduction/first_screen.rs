@@ -1,7 +1,7 @@
 //! What a reader sees first: the answer, the claims of the abstract, what decides them, and what was tested.
 
 use hindmost_core::reproduction::{
-    Claim, Factor, Measured, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
+    Claim, Factor, Measured, Reading, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
 };
 
 use super::matrix::sign;
@@ -32,6 +32,8 @@ pub(crate) struct FirstScreen {
 pub(crate) struct HeadlineRow {
     /// The claim's number: claims are counted from 1 in the order of the paper.
     pub(crate) number: usize,
+    /// Position among the claims of the reproduction, from 0.
+    pub(crate) at: usize,
     /// Position of the claim's figure.
     pub(crate) figure: usize,
     /// The paper's statement with its section.
@@ -130,14 +132,36 @@ pub(crate) fn best_value(reproduction: &Reproduction, claim: &Claim) -> Value {
     best.and_then(|search| under(claim, &search.best)).unwrap_or_else(Value::none)
 }
 
+/// Largest number of readings besides the base reading whose values are all shown.
+const MOST_OTHERS: usize = 3;
+
+/// Returns the text of a claim's values beside those under the base reading, given its value under the best joint reading.
+type Beside<'a> = Box<dyn Fn(&Claim, &Value) -> String + 'a>;
+
+/// Returns what claims are compared with besides the base reading, and the text for a claim: the values under the other
+/// readings if there are few of them, otherwise the values under the best joint reading.
+pub(crate) fn beside_base(reproduction: &Reproduction) -> (&'static str, Beside<'_>) {
+    let others = reproduction.readings.get(1..).unwrap_or_default();
+    if others.is_empty() || others.len() > MOST_OTHERS {
+        return ("best joint reading", Box::new(|_, best| best.signed()));
+    }
+    let text = move |claim: &Claim, _: &Value| {
+        let of = |reading: &Reading| Some(format!("{}: {}", reading.name, under(claim, &reading.name)?.signed()));
+        let values: Vec<String> = others.iter().filter_map(of).collect();
+        if values.is_empty() { "–".to_owned() } else { values.join("; ") }
+    };
+    (if others.len() == 1 { "other reading" } else { "other readings" }, Box::new(text))
+}
+
 /// Returns the content of the first screen.
 pub(crate) fn first_screen(reproduction: &Reproduction) -> FirstScreen {
     let mut claims = Vec::new();
     let figures = || reproduction.figures.iter().enumerate();
     let all = figures().flat_map(|(at, figure)| figure.claims.iter().map(move |claim| (at, claim)));
-    for (number, (figure, claim)) in all.enumerate().filter(|(_, (_, claim))| claim.in_abstract || claim.in_headline) {
+    for (at, (figure, claim)) in all.enumerate().filter(|(_, (_, claim))| claim.in_abstract || claim.in_headline) {
         claims.push(HeadlineRow {
-            number: number + 1,
+            number: claim.number,
+            at,
             figure,
             claimed: format!("{} ({})", claim.claimed, claim.section),
             base: base_value(reproduction, claim),
@@ -220,13 +244,17 @@ fn coverage(reproduction: &Reproduction) -> String {
         0 => String::new(),
         count => format!(", {count} of them by formulas without simulation"),
     };
+    let recorded = match coverage.recorded {
+        0 => String::new(),
+        count => format!(", {count} by times that were measured once on a known machine"),
+    };
     let not_run = match coverage.not_run {
         0 => "every claim was tested".to_owned(),
         1 => "1 was not run, and the reason is given".to_owned(),
         count => format!("{count} were not run, and the reason is given for each"),
     };
     format!(
-        "{}: {} {} tested{formulas}; {not_run}.",
+        "{}: {} {} tested{formulas}{recorded}; {not_run}.",
         counted(coverage.listed as u64, "claim"),
         coverage.tested,
         were(coverage.tested)

@@ -11,7 +11,7 @@ use super::forest::{FOREST_FILE, forest, forest_caption};
 use super::plots::figure_plots;
 use super::wording::{capitalised, figure_slugs};
 use super::{
-    FirstScreen, Page, base_value, best_value, counts, first_screen, matrix, same_results, search_sentences,
+    FirstScreen, Page, base_value, best_value, counts, first_screen, matrix, opening, same_results, search_sentences,
     seeds_sentence, sign, slug, slugs, span,
 };
 use figure::figure_page;
@@ -23,11 +23,11 @@ pub fn markdown_pages(reproduction: &Reproduction) -> Vec<Page> {
     let folder = slug(&reproduction.paper);
     let names = figure_slugs(reproduction);
     let mut pages = vec![Page { file: format!("{folder}.md"), text: main_page(reproduction, &folder, &names) }];
-    let mut number = 0;
+    let mut before = 0;
     for ((figure, name), plots) in reproduction.figures.iter().zip(&names).zip(figure_plots(reproduction)) {
-        let text = figure_page(reproduction, figure, &plots, &folder, number);
+        let text = figure_page(reproduction, figure, &plots, &folder, before);
         pages.push(Page { file: format!("{folder}/{name}.md"), text });
-        number += figure.claims.len();
+        before += figure.claims.len();
     }
     pages
 }
@@ -38,8 +38,9 @@ fn main_page(reproduction: &Reproduction, folder: &str, names: &[String]) -> Str
     let mut text =
         format!("# {} reproduced{quick}\n\n{}.\n\n", escaped(&reproduction.paper), escaped(&reproduction.title));
     for (at, sentence) in first.answer.iter().enumerate() {
-        let bold = if at == 0 && !sentence.trim().is_empty() { "**" } else { "" };
-        let _ = writeln!(text, "{bold}{}{bold}\n", escaped(sentence.trim()));
+        let (opening, details) = opening(sentence.trim());
+        let bold = if at == 0 && !opening.is_empty() { "**" } else { "" };
+        let _ = writeln!(text, "{bold}{}{bold}{}\n", escaped(opening), escaped(details));
     }
     headline(&mut text, &first, folder, names, &anchors(reproduction));
     if let Some(drawing) = forest(reproduction) {
@@ -74,7 +75,7 @@ fn headline(text: &mut String, first: &FirstScreen, folder: &str, names: &[Strin
     text.push_str("## Claims of the abstract and the headline\n\n");
     header(text, &["#", "Claimed", "Under the base reading [95% interval]", "Best joint reading", "Verdict"]);
     for claim in &first.claims {
-        let link = format!("[{}]({folder}/{}.md#{})", claim.number, names[claim.figure], anchors[claim.number - 1]);
+        let link = format!("[{}]({folder}/{}.md#{})", claim.number, names[claim.figure], anchors[claim.at]);
         let cells =
             [&claim.claimed, &claim.base.signed(), &claim.best.signed(), &claim.short].map(|cell| escaped(cell));
         let _ = writeln!(text, "| {link} | {} |", cells.join(" | "));
@@ -108,16 +109,12 @@ fn anchors(reproduction: &Reproduction) -> Vec<String> {
     slugs(reproduction.claims().map(|(_, claim)| claim.id.as_str()))
 }
 
-/// Returns the tested claims, or those that were not run, each with its number, the position of its figure, and its
-/// anchor.
-fn numbered(reproduction: &Reproduction, tested: bool) -> Vec<(usize, usize, String, &Claim)> {
+/// Returns the tested claims, or those that were not run, each with the position of its figure, and its anchor.
+fn anchored(reproduction: &Reproduction, tested: bool) -> Vec<(usize, String, &Claim)> {
     let figures = reproduction.figures.iter().enumerate();
     let all = figures.flat_map(|(at, figure)| figure.claims.iter().map(move |claim| (at, claim)));
-    let all = all
-        .zip(anchors(reproduction))
-        .enumerate()
-        .map(|(at, ((figure, claim), anchor))| (at + 1, figure, anchor, claim));
-    all.filter(|(_, _, _, claim)| matches!(claim.verdict, Verdict::NotRun { .. }) != tested).collect()
+    let all = all.zip(anchors(reproduction)).map(|((figure, claim), anchor)| (figure, anchor, claim));
+    all.filter(|(_, _, claim)| matches!(claim.verdict, Verdict::NotRun { .. }) != tested).collect()
 }
 
 /// Appends the table of all tested claims.
@@ -138,7 +135,7 @@ fn all_claims(text: &mut String, reproduction: &Reproduction, folder: &str, name
             "Verdict",
         ],
     );
-    for (number, figure, anchor, claim) in numbered(reproduction, true) {
+    for (figure, anchor, claim) in anchored(reproduction, true) {
         let cells = [
             claim.id.clone(),
             format!("{} ({})", claim.claimed, claim.section),
@@ -148,24 +145,26 @@ fn all_claims(text: &mut String, reproduction: &Reproduction, folder: &str, name
             claim.short_verdict(),
         ]
         .map(|cell| escaped(&cell));
-        let _ = writeln!(text, "| [{number}]({folder}/{}.md#{anchor}) | {} |", names[figure], cells.join(" | "));
+        let _ =
+            writeln!(text, "| [{}]({folder}/{}.md#{anchor}) | {} |", claim.number, names[figure], cells.join(" | "));
     }
     text.push('\n');
 }
 
 /// Appends the claims that were not run, with the reasons.
 fn not_run(text: &mut String, reproduction: &Reproduction, folder: &str, names: &[String]) {
-    let claims = numbered(reproduction, false);
+    let claims = anchored(reproduction, false);
     if claims.is_empty() {
         return;
     }
     text.push_str("## Claims that were not run\n\n");
     header(text, &["#", "Claim", "Claimed", "Why it was not run"]);
-    for (number, figure, anchor, claim) in claims {
+    for (figure, anchor, claim) in claims {
         let Verdict::NotRun { why } = &claim.verdict else { continue };
         let claimed = format!("{} ({})", claim.claimed, claim.section);
         let cells = [claim.id.clone(), claimed, capitalised(why)].map(|cell| escaped(&cell));
-        let _ = writeln!(text, "| [{number}]({folder}/{}.md#{anchor}) | {} |", names[figure], cells.join(" | "));
+        let _ =
+            writeln!(text, "| [{}]({folder}/{}.md#{anchor}) | {} |", claim.number, names[figure], cells.join(" | "));
     }
     text.push('\n');
 }

@@ -49,9 +49,9 @@ impl Row {
 
 /// Returns the matrix. Readings that have the same results as another one have no row.
 pub(crate) fn matrix(reproduction: &Reproduction) -> Matrix {
-    let all = reproduction.claims().map(|(_, claim)| claim).enumerate();
+    let all = reproduction.claims().map(|(_, claim)| claim);
     let simulated: Vec<_> =
-        all.filter(|(_, claim)| claim.status == Status::Simulated && !claim.readings.is_empty()).collect();
+        all.filter(|claim| claim.status == Status::Simulated && !claim.readings.is_empty()).collect();
     let base = reproduction.readings.first().map(|reading| reading.name.as_str());
     let calibrated = reproduction.search.as_ref().and_then(|search| search.calibrated.as_ref());
     let roles = |name: &str| {
@@ -67,7 +67,7 @@ pub(crate) fn matrix(reproduction: &Reproduction) -> Matrix {
     let row = |reading: &Reading| Row {
         reading: reading.name.clone(),
         roles: roles(&reading.name),
-        cells: simulated.iter().map(|(_, claim)| claim.holds_under(&reading.name)).collect(),
+        cells: simulated.iter().map(|claim| claim.holds_under(&reading.name)).collect(),
         holds: [reading.holds, reading.of],
         baseline_error: reading.baseline_error.map_or_else(|| "–".to_owned(), number_text),
     };
@@ -75,11 +75,14 @@ pub(crate) fn matrix(reproduction: &Reproduction) -> Matrix {
     let mut rows: Vec<Row> = distinct().map(row).filter(|row| row.cells.iter().any(Option::is_some)).collect();
     rows.sort_by_key(|row| (base != Some(row.reading.as_str()), std::cmp::Reverse(row.holds[0])));
     Matrix {
-        claims: simulated.iter().map(|(at, claim)| (at + 1, claim.id.clone())).collect(),
+        claims: simulated.iter().map(|claim| (claim.number, claim.id.clone())).collect(),
         rows,
         has_errors: distinct().any(|reading| reading.baseline_error.is_some()),
     }
 }
+
+/// Fewer claims than this say nothing about a search.
+const ENOUGH_CLAIMS: usize = 3;
 
 /// Returns paragraphs about the search for the best joint reading: what was found, what chance explains, and the reading
 /// that was chosen by the paper's baseline alone. Empty if there was no search.
@@ -120,12 +123,15 @@ pub(crate) fn search_sentences(reproduction: &Reproduction) -> Vec<String> {
             seeds(&reproduction.fresh_seeds)
         );
     }
-    let mut paragraphs = vec![found, by_chance(search)];
+    let mut paragraphs = vec![found];
+    if search.of >= ENOUGH_CLAIMS {
+        paragraphs.push(by_chance(search));
+    }
     if let Some(calibrated) = &search.calibrated {
         let numbers = if calibrated.numbers == 1 { "number" } else { "numbers" };
         let mut text = format!(
             "Calibrated reading: {}. Of all readings, it comes closest to the {} published {numbers} of the paper's \
-             baseline (mean error {} of what the rules allow). The claims about the paper's own methods did not take \
+             baseline (mean error {} of what the rules allow, where each number counts at most 5). The claims about the paper's own methods did not take \
              part in choosing it, so they are predictions: {} of {} hold.",
             calibrated.reading,
             calibrated.numbers,

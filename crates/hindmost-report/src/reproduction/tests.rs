@@ -39,7 +39,7 @@ fn the_first_page_answers_before_it_lists() {
         "| Detail | Base reading | Lowest | Highest | Swing |",
         "| knowledge | −52% | −61% (oracle) | −33% (age) | 28 percentage points |",
         "5 claims: 4 were tested, 1 of them by formulas without simulation; 1 was not run, and the reason is given. \
-         Of 4 tested claims, 1 hold under every reading that was run, 2 under some readings or in some cases, and 1 \
+         Of 4 tested claims, 1 holds under every reading that was run, 2 under some readings or in some cases, and 1 \
          under none.",
         "Made by `hindmost reproduce xu2015`",
         "It takes about 12 minutes on two cores. Seeds: 1 to 3. The claims of the abstract and the headline under \
@@ -71,7 +71,7 @@ fn the_first_page_ends_with_the_matrix() {
         "1.25 claims would hold under the best reading on average, and at most 2 in 95% of such draws. The result is \
          within what searching alone may explain.",
         "Calibrated reading: age. Of all readings, it comes closest to the 1 published number of the paper's baseline \
-         (mean error 0.5 of what the rules allow).",
+         (mean error 0.5 of what the rules allow, where each number counts at most 5).",
         "Claims: 1 fig2-sca-flowtime, 2 fig2-sda-flowtime, 3 fig2-mantri-80.",
         "| Reading | Hold | Baseline error | 1 | 2 | 3 |\n| --- | --- | --- | --- | --- | --- |\n\
          | base (base reading) | 0 of 3 | 4.7 | ✗ | ✗ | ✗ |\n\

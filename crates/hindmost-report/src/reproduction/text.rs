@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use comfy_table::{ContentArrangement, Table};
 use hindmost_core::reproduction::{Claim, Figure, Reproduction, Verdict};
 
-use super::{FirstScreen, base_value, best_value, counts, first_screen, matrix, search_sentences, span};
+use super::{
+    FirstScreen, base_value, beside_base, best_value, counts, first_screen, matrix, search_sentences, seeds_sentence,
+    span,
+};
 use crate::table::STYLE;
 use crate::text::{escaped, wrapped};
 
@@ -29,6 +32,7 @@ pub fn text(reproduction: &Reproduction, width: u16) -> String {
     decides(&mut text, &page, &first);
     let _ = write!(text, "\n{}{}", page.paragraph(&first.coverage), page.paragraph(&counts(reproduction)));
     text += &page.paragraph(&format!("Command: {}. {}", first.command, first.minutes));
+    text += &page.paragraph(&seeds_sentence(reproduction));
     for figure in reproduction.figures.iter().filter(|figure| !figure.claims.is_empty()) {
         let _ = write!(text, "\n{}", page.paragraph(&figure.name));
         claims(&mut text, &page, reproduction, figure);
@@ -144,6 +148,7 @@ fn decides(text: &mut String, page: &Terminal, first: &FirstScreen) {
 
 /// Appends the claims of a figure.
 fn claims(text: &mut String, page: &Terminal, reproduction: &Reproduction, figure: &Figure) {
+    let (heading, beside) = beside_base(reproduction);
     let quantity = |claim: &Claim| claim.representative().map_or("", |measured| measured.value.as_str()).to_owned();
     let measured = |claim: &Claim| {
         let value = base_value(reproduction, claim).signed();
@@ -161,9 +166,9 @@ fn claims(text: &mut String, page: &Terminal, reproduction: &Reproduction, figur
     if page.has_tables() {
         let row = |claim: &Claim| {
             let measured = if claim.readings.is_empty() { "–".to_owned() } else { measured(claim) };
-            vec![claim.claimed.clone(), measured, best_value(reproduction, claim).signed(), verdict(claim)]
+            vec![claim.claimed.clone(), measured, beside(claim, &best_value(reproduction, claim)), verdict(claim)]
         };
-        let headings = ["claimed", "base reading [95% interval]", "best joint reading", "verdict"];
+        let headings = ["claimed", "base reading [95% interval]", heading, "verdict"];
         *text += &page.table(&headings, figure.claims.iter().map(row));
         return;
     }
@@ -171,7 +176,7 @@ fn claims(text: &mut String, page: &Terminal, reproduction: &Reproduction, figur
         let mut lines = Vec::new();
         if !claim.readings.is_empty() {
             lines.push(measured(claim));
-            lines.push(format!("best joint reading: {}", best_value(reproduction, claim).signed()));
+            lines.push(format!("{heading}: {}", beside(claim, &best_value(reproduction, claim))));
         }
         lines.push(verdict(claim));
         *text += &page.entry(&claim.claimed, &lines);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use hindmost_core::cluster::Placement;
 use hindmost_core::reproduction::{
     Cell, Claim, DataTable, Measured, Reproduction, Status, Verdict, given_text, number_text, rounded_text, with_unit,
 };
@@ -77,10 +78,16 @@ pub(crate) fn counts(reproduction: &Reproduction) -> String {
         }
     }
     format!(
-        "Of {}, {all} hold under every reading that was run, {some} under some readings or in some cases, and {none} \
+        "Of {}, {all} {} under every reading that was run, {some} under some readings or in some cases, and {none} \
          under none.",
-        counted(all + some + none, "tested claim")
+        counted(all + some + none, "tested claim"),
+        if all == 1 { "holds" } else { "hold" }
     )
+}
+
+/// Splits a sentence after its first colon: what it states, and the details.
+pub(crate) fn opening(sentence: &str) -> (&str, &str) {
+    sentence.split_at(sentence.find(": ").map_or(sentence.len(), |at| at + 1))
 }
 
 /// Formats seeds: successive ones as a range, such as `1 to 5`.
@@ -109,7 +116,27 @@ pub(crate) fn seeds_sentence(reproduction: &Reproduction) -> String {
             seeds(&reproduction.fresh_seeds)
         );
     }
-    text
+    text + &placement_sentence(reproduction)
+}
+
+/// Returns a sentence that says how nodes are chosen under the base reading, after a space; empty without simulations.
+fn placement_sentence(reproduction: &Reproduction) -> String {
+    let mut by_placement: Vec<(Placement, Vec<&str>)> = Vec::new();
+    for (world, placement) in &reproduction.placement {
+        match by_placement.iter_mut().find(|(known, _)| known == placement) {
+            Some((_, worlds)) => worlds.push(world),
+            None => by_placement.push((*placement, vec![world])),
+        }
+    }
+    let text = match by_placement.as_slice() {
+        [] => return String::new(),
+        [(placement, _)] => placement.to_string(),
+        several => {
+            let of = |(placement, worlds): &(Placement, Vec<&str>)| format!("{placement} ({})", worlds.join(", "));
+            several.iter().map(of).collect::<Vec<_>>().join("; ")
+        }
+    };
+    format!(" Placement of tasks under the base reading: {text}.")
 }
 
 /// Returns a sentence for each group of readings that have exactly the same results.

@@ -435,3 +435,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn errors_of_durations_are_from_zero_to_three() {
+    for wrong in ["-0.1", "3.1", "nan"] {
+        let error = changed("slow_from = 0.1\n", &format!("duration_error = {wrong}\n"));
+        assert!(error.contains("workload.duration_error is"), "{error}");
+    }
+}

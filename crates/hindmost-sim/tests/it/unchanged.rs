@@ -33,7 +33,7 @@ const UPDATE: &str = "HINDMOST_UPDATE_DIGESTS";
 const CROSSED: [&str; 9] = ["fair", "srpt", "drf", "capacity", "tetris", "dollymp", "hopper", "carbyne", "graphene"];
 
 /// Policies with parameters other than the default.
-const VARIANTS: [&str; 63] = [
+const VARIANTS: [&str; 68] = [
     "hadoop(minimum_allowed=1)",
     "hadoop(minimum_allowed=0,of_total_tasks=0.2)",
     "hadoop(minimum_allowed=0,of_running_tasks=0.5)",
@@ -49,6 +49,11 @@ const VARIANTS: [&str; 63] = [
     "mantri(kill_restart=true)",
     "mantri(delta=0.05,kill_restart=true,max_restarts=1)",
     "tetris+mantri(kill_restart=true)",
+    "mantri(rule=osdi2010)",
+    "mantri(rule=osdi2010,max_restarts=0)",
+    "tetris+mantri(rule=osdi2010)",
+    "window(look_ahead=false,anytime=true)",
+    "window(saves=time,originals_first=true)",
     "sca(max_copies=2)",
     "sca(max_copies=20)",
     "sda(sigma=0.5)",

@@ -1,6 +1,6 @@
 //! `hindmost policies`: prints the catalogue of systems and orders.
 
-use hindmost_policies::catalogue::{DEFAULT_ORDER, ORDERS, SYSTEMS, schema};
+use hindmost_policies::catalogue::{DEFAULT_ORDER, ORDERS, SYSTEMS, Source, schema};
 use hindmost_policies::parameters::ParameterEntry;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ pub fn run(is_short: bool, as_json: bool, as_schema: bool) -> Outcome {
     );
     text += &format!("\n{}", indented("", &last, width));
     if is_short {
-        let more = "`hindmost policies` also prints parameters, sources, and when each policy wins and loses.";
+        let more = "`hindmost policies` also prints parameters, sources, differences from them, and when each policy wins and loses.";
         text += &indented("", more, width);
     }
     terminal::print(&text)
@@ -49,6 +49,14 @@ fn short(width: usize) -> String {
 /// Returns the whole entry of each system and each order.
 fn full(width: usize) -> String {
     let paragraph = |label: &str, content: &str| indented(&format!("    {label}"), content, width);
+    let origin = |source: &Source| -> String {
+        let mut lines = paragraph("source: ", &format!("{}; {}", source.work, source.section));
+        lines += &paragraph("written from: ", source.basis);
+        for deviation in source.deviations {
+            lines += &paragraph("differs: ", deviation);
+        }
+        lines
+    };
     let parameters = |entries: &[ParameterEntry]| -> String {
         let unit = |one: &ParameterEntry| one.unit.map_or(String::new(), |unit| format!(" {unit}"));
         let line =
@@ -62,7 +70,7 @@ fn full(width: usize) -> String {
         text += &paragraph("wins: ", system.wins);
         text += &paragraph("loses: ", system.loses);
         text += &paragraph("passes: ", system.passes);
-        text += &paragraph("source: ", system.source);
+        text += &origin(&system.source);
         if let Some(order) = system.order {
             text += &paragraph("order: ", &format!("{order}, unless another is named"));
         }
@@ -75,7 +83,7 @@ fn full(width: usize) -> String {
         text += &paragraph("wins: ", order.wins);
         text += &paragraph("loses: ", order.loses);
         text += &paragraph("key: ", order.key);
-        text += &paragraph("source: ", order.source);
+        text += &origin(&order.source);
         text += &parameters(order.parameters());
     }
     text

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use hindmost_math::suggest::did_you_mean;
 use hindmost_papers::overhead::{DecisionTime, decision_times};
-use hindmost_papers::{Folder, Made, Paper, PaperError, Selection, Size, built_in, names, reproduce, simulations};
+use hindmost_papers::{
+    Cache, Folder, Made, Paper, PaperError, Selection, Size, built_in, names, reproduce, simulations,
+};
 use hindmost_report::html::{Step, html_pages};
 use hindmost_report::reproduction;
 use hindmost_report::text::grouped;
@@ -18,8 +20,18 @@ use crate::{files, stop, terminal};
 /// Runs the experiments of papers.
 pub fn run(args: &ReproduceArgs) -> Outcome {
     let mut chosen = Vec::new();
-    for paper in papers(&args.papers)? {
+    for paper in papers(args)? {
         chosen.push(with_selection(paper, args)?);
+    }
+    for (paper, selection) in &chosen {
+        // Mistakes are found before the first simulation.
+        simulations(paper, selection)?;
+        if chosen.iter().filter(|(other, _)| other.key == paper.key).count() > 1 {
+            return Err(Failure::input(format!(
+                "two of the papers have the key {:?}, and would write the same files; reproduce them one after the other",
+                paper.key
+            )));
+        }
     }
     let threads = args.threads.map_or_else(
         || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -71,9 +83,10 @@ fn say_times(times: &[DecisionTime]) {
     }
 }
 
-/// Reads the named papers, each once; all papers if none is named.
-fn papers(given: &[String]) -> Result<Vec<Paper>, Failure> {
+/// Reads the named papers, each once; if none is named, those to which the named claims belong, or all papers.
+fn papers(args: &ReproduceArgs) -> Result<Vec<Paper>, Failure> {
     let mut wanted: Vec<String> = Vec::new();
+    let given = &args.papers;
     for name in given.iter().cloned().chain(names().map(str::to_owned).filter(|_| given.is_empty())) {
         if !wanted.contains(&name) {
             wanted.push(name);
@@ -95,6 +108,16 @@ fn papers(given: &[String]) -> Result<Vec<Paper>, Failure> {
         };
         papers.push(paper?);
     }
+    if given.is_empty() && !args.claims.is_empty() {
+        let has = |paper: &Paper, id: &str| {
+            let bare = id.strip_prefix(&format!("{}/", paper.key)).unwrap_or(id);
+            paper.claim.iter().any(|claim| claim.id == bare)
+        };
+        let with_all = |paper: &Paper| args.claims.iter().all(|id| has(paper, id));
+        if papers.iter().any(with_all) {
+            papers.retain(with_all);
+        }
+    }
     Ok(papers)
 }
 
@@ -114,6 +137,13 @@ fn with_selection(mut paper: Paper, args: &ReproduceArgs) -> Result<(Paper, Sele
         readings,
         seeds: args.seeds,
         jobs: args.out.is_some(),
+        cache: match &args.cache {
+            Some(folder) => Some(
+                Cache::open(folder)
+                    .map_err(|error| Failure::input(format!("cannot use {} as a cache: {error}", folder.display())))?,
+            ),
+            None => None,
+        },
     };
     Ok((paper, selection))
 }

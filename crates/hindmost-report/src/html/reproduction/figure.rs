@@ -75,7 +75,7 @@ pub(super) fn figure_page(
     rendered("figure.html", &frame, &content)
 }
 
-/// Returns the section of claim number `at`, counted from 0 in the order of the paper.
+/// Returns the section of claim `at`, counted from 0 in the order of the reproduction.
 fn claim_section(reproduction: &Reproduction, names: &Names, at: usize, claim: &Claim) -> ClaimSection {
     let ClaimTable { headings, rows, same } = claim_table(reproduction, claim);
     let column = |(at, heading): (usize, &String)| Column { name: sentence(heading), text: at == 0 };
@@ -93,7 +93,7 @@ fn claim_section(reproduction: &Reproduction, names: &Names, at: usize, claim: &
     let baseline = if claim.of_baseline { " The claim is about the paper's baseline." } else { "" };
     ClaimSection {
         anchor: names.claims[at].clone(),
-        heading: format!("{}. {} ({})", at + 1, sentence(&claim.claimed), sentence(&claim.section)),
+        heading: format!("{}. {} ({})", claim.number, sentence(&claim.claimed), sentence(&claim.section)),
         quote: sentence(&claim.quote),
         verdict: capitalised(&claim.short_verdict()),
         class: class(&claim.verdict),

@@ -28,7 +28,7 @@ pub(super) fn figure_page(
     let anchors = anchors(reproduction);
     for (at, claim) in figure.claims.iter().enumerate() {
         let anchor = anchors.get(before + at).map_or("", String::as_str);
-        claim_markdown(&mut text, reproduction, claim, before + at + 1, anchor);
+        claim_markdown(&mut text, reproduction, claim, anchor);
     }
     points(&mut text, figure);
     for table in &figure.tables {
@@ -38,9 +38,9 @@ pub(super) fn figure_page(
     text + "\n"
 }
 
-fn claim_markdown(text: &mut String, reproduction: &Reproduction, claim: &Claim, number: usize, anchor: &str) {
+fn claim_markdown(text: &mut String, reproduction: &Reproduction, claim: &Claim, anchor: &str) {
     let (claimed, section) = (escaped(&claim.claimed), escaped(&claim.section));
-    let _ = write!(text, "<a id=\"{anchor}\"></a>\n\n## {number}. {claimed} ({section})\n\n");
+    let _ = write!(text, "<a id=\"{anchor}\"></a>\n\n## {}. {claimed} ({section})\n\n", claim.number);
     if !claim.quote.is_empty() {
         let _ = write!(text, "> {}\n\n", escaped(&claim.quote));
     }

@@ -310,6 +310,12 @@ documents! {
         key: String,
         /// The paper or program that it comes from.
         source: String,
+        /// The sections of the paper, or the files and version of the program, that it follows.
+        section: String,
+        /// What it was written from: the source itself, or what was used where its text was not at hand.
+        basis: String,
+        /// The differences from the source.
+        deviations: Vec<String>,
         /// Parameters of the order.
         parameters: Vec<ParameterEntry>,
     }
@@ -330,6 +336,12 @@ documents! {
         passes: String,
         /// The paper or program that it comes from.
         source: String,
+        /// The sections of the paper, or the files and version of the program, that it follows.
+        section: String,
+        /// What it was written from: the source itself, or what was used where its text was not at hand.
+        basis: String,
+        /// The differences from the source.
+        deviations: Vec<String>,
         /// The name of its own order of jobs; null if it runs under the scenario's order.
         order: Option<String>,
         /// Parameters of the system.

@@ -1,0 +1,257 @@
+//! The sources of the systems.
+
+use super::{PAPER, Source, XU_LAU, XU_LIU_LAU, ZHOU};
+
+/// The source of `none`.
+pub const NONE: Source = Source {
+    work: "the baseline",
+    section: "noSpec in Zhou, Phan, Ibrahim & He 2018, section 6.1",
+    basis: PAPER,
+    deviations: &["None known: no task gets a copy while another copy of it runs."],
+};
+
+/// The source of `hadoop`.
+pub const HADOOP: Source = Source {
+    work: "Apache Hadoop MapReduce, DefaultSpeculator",
+    section: "Hadoop 3.3, package org.apache.hadoop.mapreduce.v2.app.speculate: DefaultSpeculator.java (speculationValue, \
+        maybeScheduleASpeculation), StartEndTimesBase.java, LegacyTaskRuntimeEstimator.java and \
+        SimpleExponentialTaskRuntimeEstimator.java",
+    basis: "the source code of the program",
+    deviations: &[
+        "A phase stands for a task type (maps or reduces).",
+        "The remaining time of an attempt comes from the progress model. Hadoop divides the elapsed time by the progress, \
+            which gives the same for attempts of constant rate. An attempt whose remaining time is unknown counts with \
+            the remaining time expected from its age; in live runs it is skipped until durations of its phase are known.",
+        "An attempt that sends no reports is not treated in a special way. Hadoop simulates a report without progress \
+            after 9 s of silence.",
+        "With estimator=exponential, the remaining time comes from the progress model from the 25th report on. Hadoop \
+            smooths the rate exponentially.",
+        "A backup that waits for free resources comes after all originals of the order of jobs, except under the order \
+            capacity. In Hadoop it is a request of its job like any other.",
+        "Scans happen at the first decision at or after their time. Application masters take no resources and start \
+            with their jobs.",
+        "mapreduce.job.speculative.slowtaskthreshold is not a parameter, because Hadoop computes this threshold but \
+            does not compare anything with it.",
+    ],
+};
+
+/// The source of `spark`.
+pub const SPARK: Source = Source {
+    work: "Apache Spark 4, TaskSetManager (spark.speculation)",
+    section: "core/src/main/scala/org/apache/spark/scheduler/TaskSetManager.scala: checkSpeculatableTasks and the test of \
+        efficiency (since version 3.4); defaults of Spark 4",
+    basis: "the source code of the program",
+    deviations: &[
+        "The conditions are tested continuously. Spark tests them every 100 ms (spark.speculation.interval).",
+        "The attempt that has run longest gets its backup first. Spark chooses among the slow tasks of a stage by data \
+            locality.",
+        "Backups start after the pending tasks of all jobs. In Spark, backups of a stage come after its own pending \
+            tasks, but before those of stages that are served later.",
+        "The processing rate is the size of a task's input divided by the duration of the attempt. Spark divides the \
+            number of records read so far by the elapsed time. Tasks of unknown input count as equally large.",
+        "An attempt's rate is unknown until the progress model reveals when it finishes, and always with the progress \
+            model age. An unknown rate counts as 0, as for an attempt that has read no records in Spark.",
+        "Tasks that had finished before their job arrived do not count for the quantile and the median.",
+        "spark.speculation.task.duration.threshold (backups for stages of few tasks after a fixed time) and backups for \
+            attempts on executors that are being decommissioned are not built.",
+    ],
+};
+
+/// The source of `late`.
+pub const LATE: Source = Source {
+    work: "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments, OSDI 2008",
+    section: "section 4 (LATE: Longest Approximate Time to End)",
+    basis: "The paper's text was not at hand. Xu & Lau 2015, section II, describe the progress rate, the threshold on it, \
+        the longest remaining time first and the limit on backups. The defaults of the thresholds, the minute, the summed \
+        progress of nodes and the order of the steps are given from memory.",
+    deviations: &[
+        "min_age is 0 by default, because durations in a scenario may have any scale. In the paper, an attempt must have \
+            run for one minute: late(min_age=60).",
+        "A rate is one over the attempt's expected duration. It is known when the progress model reveals the end, not \
+            from the start. In a live run it is updated when a later measurement differs.",
+        "With the progress model age no rate is known. An attempt is then slow once its expected duration, given its \
+            age, is above the same percentile of the phase's distribution.",
+        "The percentile of rates also counts finished attempts of the phase. Otherwise the last attempt of a phase would be \
+            compared with itself.",
+        "A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs. The \
+            paper sums the progress of finished and running tasks.",
+        "The first node with free resources that is not slow gets the backup. In the paper, it is the node that requests \
+            a task.",
+        "Pending tasks of all jobs start before any backup. In Hadoop of that time, a job's backups came before the \
+            pending tasks of the next job.",
+    ],
+};
+
+/// The source of `mantri`.
+pub const MANTRI: Source = Source {
+    work: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",
+    section: "rule=xu2015, the default: section II of Xu & Lau 2015, who state the rule for their baseline; \
+        rule=osdi2010: section 5.1 (Resource-aware Restart) and Pseudocode 1 of the OSDI paper",
+    basis: "rule=xu2015: the text of Xu & Lau 2015. rule=osdi2010: the OSDI paper's text was not at hand. Published notes on \
+        it confirm the time between reports, the two kinds of restart, that a kill needs a better than even chance, the \
+        condition of saved resources while tasks wait, and that duplicates are more generous otherwise. Xu & Lau 2015 \
+        confirm delta = 0.25 and the factor 2 for one running copy. The other formulas, their order, max_restarts = 3, \
+        copies = 2 and spare = 3 are given from memory.",
+    deviations: &[
+        "The default is not the rule of the OSDI paper (rule=osdi2010), but the one of Xu & Lau 2015, so that their \
+            experiments can be repeated. It differs from the OSDI paper: the factor is 2 and a task has at most two \
+            copies, where the OSDI paper has (c + 1)/c for c copies and up to three of them; the test is the same \
+            whether tasks wait or not; and stragglers are stopped only with kill_restart=true, by the test for a backup, \
+            and replaced on the same node.",
+        "rule=xu2015: a straggler is replaced at most max_restarts times, and only if a new copy on its node is expected \
+            to end sooner. Xu & Lau state no limit; without one, a task might be replaced for ever.",
+        "rule=osdi2010: tasks of any job count as waiting, because jobs share nodes. In the paper, each job has its own \
+            manager.",
+        "rule=osdi2010: all stragglers are helped before the first waiting task starts. Pseudocode 1 starts a waiting \
+            task after each restart and duplicate; it is marked as simplified.",
+        "rule=osdi2010: the rule decides whenever resources become free or the progress model reveals something, not only \
+            when a report arrives. While the remaining time of a copy is unknown, its task gets no other copy, and this \
+            copy is neither counted nor stopped as a slow one.",
+        "rule=osdi2010: only a task with one copy is killed and restarted.",
+        "rule=osdi2010: a task gets at most max_duplicates (10) duplicates in all. As far as we know, the paper limits \
+            only how many run at the same time.",
+        "rule=osdi2010: while no task waits, a backup must save time: E[t_rem - t_new] > spare x report. Pseudocode 1 \
+            prints E[t_new - t_rem], which must be a misprint.",
+        "rule=osdi2010: the duration of a new copy has the distribution of the phase's durations, divided by the speed of \
+            the node. The paper (section 5.5) predicts it from the size of the input, the location and the queueing delay.",
+        "Placement by network load, replication of outputs and the order of tasks by the size of their input (sections \
+            5.2 to 5.4) are not built.",
+    ],
+};
+
+/// The source of `window`.
+pub const WINDOW: Source = Source {
+    work: ZHOU,
+    section: "section 5.1 (window-based reservation) and section 5.2 (Algorithm 1, opportunistic rescheduling)",
+    basis: PAPER,
+    deviations: &[
+        "What the paper calls a job is a phase of a job here, because tasks of other phases have other durations.",
+        "The paper does not say how stragglers are detected. Here an attempt is a straggler if its progress rate is below \
+            half (slow) of its phase's mean rate and its remaining time is known.",
+        "A window is at least a twentieth of the mean task long, and a thousandth of the longest straggler's expected \
+            duration. Otherwise tasks that end at once make windows arbitrarily short.",
+        "If more than 32 nodes have free resources now, about the 32 fastest ones by history are scanned, and at most 64 \
+            slots that come free later. Slots that cannot beat the best one found are not scanned.",
+        "A straggler that cannot save time and energy on any slot is not tested again until its expected end changes.",
+        "A slot whose expected time has passed is not counted, because the time at which it comes free is unknown.",
+        "The last non-straggling task of a node may belong to another phase. A copy is then expected to exceed the mean of \
+            its own phase by the same factor. On a node without such a task it takes the mean duration on a node of this \
+            speed.",
+        "The test that the residual time exceeds the copy's duration is not made, because it follows from the saved time.",
+        "Rescheduling is tried with all stragglers of positive scores if there are at most three. The paper triggers it \
+            only if k < i - 1.",
+        "Transfers of input are not distinguished unless bandwidth is given. If some node has no power model, a busy core \
+            counts as equal on all nodes, so that energies are in core-seconds.",
+        "The order of jobs decides whether a job may have another copy, when its slot is reserved and when its copy starts.",
+    ],
+};
+
+/// The source of `hete_aware`.
+pub const HETE_AWARE: Source = Source {
+    work: ZHOU,
+    section: "section 6.1 (Hete-aware, a baseline) and section 5.2 (Algorithm 1)",
+    basis: PAPER,
+    deviations: &[
+        "Copies start when no task of the phase is pending. The paper says: at the end of the job execution.",
+        "Stragglers are detected at the start of each window, as under window. The paper does not say how often.",
+        "Stragglers are detected, durations predicted and slots scanned as under window, with the same differences from \
+            the paper.",
+    ],
+};
+
+/// The source of `sca`.
+pub const SCA: Source = Source {
+    work: XU_LAU,
+    section: "section IV-A (problem P2) and section IV-B (Algorithm 1, Smart Cloning Algorithm)",
+    basis: PAPER,
+    deviations: &[
+        "P2 is solved exactly, in whole numbers of copies. The paper uses a gradient projection whose printed step sizes do \
+            not converge in its own example (Fig. 1); `hindmost theory clones` has it.",
+        "The paper's jobs have one phase. Here each open phase of a new job counts as a job of its own in P2. Phases that \
+            open later get one copy of each task.",
+        "Decisions are made whenever something changes. In the paper they are made at the beginning of each time slot, as in \
+            a scenario with slots.",
+        "max_copies is 8, as in Fig. 1. The paper does not state the limit of its large experiment.",
+    ],
+};
+
+/// The source of `sda`.
+pub const SDA: Source = Source {
+    work: XU_LAU,
+    section: "section V (Straggler Detection Algorithm), Eq. 26 to 28 and Theorem 3",
+    basis: PAPER,
+    deviations: &[
+        "The number of copies is searched up to max_copies. Theorem 3 states that two copies are best, which is wrong for very \
+            heavy tails and for durations that can be very short.",
+        "In Eq. 26 the second integrand is G(t). The integral of the printed 1 - G(t) diverges.",
+        "The cluster's placement chooses the machine of a backup. The paper takes a random idle machine: placement random.",
+        "The progress model says when a remaining time becomes known. In the paper it is known after a fraction s_i of the \
+            work, which is not stated.",
+        "A straggler that had to wait for resources is tested again. It gets no backup once its remaining time is short.",
+    ],
+};
+
+/// The source of `ese`.
+pub const ESE: Source = Source {
+    work: XU_LAU,
+    section: "section VI (Algorithm 2, Enhanced Speculative Execution), Eq. 29 to 33",
+    basis: PAPER,
+    deviations: &[
+        "The cluster's placement chooses the machine of a copy. The paper takes a random idle machine: placement random.",
+        "The progress model says when a remaining time becomes known, and the rule decides whenever resources are free. In \
+            the paper, remaining times are estimated at the beginning of each time slot.",
+        "The paper's jobs have one phase. In a job of several phases, the tasks of its open phases count.",
+        "Eq. 29 is maximised over at most max_copies copies. The paper states no limit.",
+        "If fewer nodes are free than a small job needs, every task gets its first copy before any task gets its second. \
+            The paper does not say what happens then.",
+    ],
+};
+
+/// The source of `pace`.
+pub const PACE: Source = Source {
+    work: "Hindmost's own",
+    section: "crates/hindmost-policies/src/speculation/pace.rs",
+    basis: "no publication: the module's documentation describes the algorithm",
+    deviations: &["None: there is no other description to differ from."],
+};
+
+/// The source of the system `dollymp`: its clones.
+pub const DOLLYMP: Source = Source {
+    work: XU_LIU_LAU,
+    section: "section 5 (Algorithm 2) and section 5.2 (application master)",
+    basis: PAPER,
+    deviations: &[
+        "When a copy has finished, all other copies of its task are stopped (keep=none). The paper's application master keeps \
+            one other running copy, the one with the best locality: keep=best_locality. With at most one clone for each \
+            task, no copy would then ever be stopped.",
+        "Clones start after originals have been tried on every node, as the text says (clone_pass=after). The loop of \
+            Algorithm 2 is printed so that each node starts clones right after its originals: clone_pass=by_node.",
+        "There is no limit on clones by default. The paper sets delta = 0.3 and does not define it; delta is read as the \
+            share of the cluster that clones may hold.",
+        "A node runs at most one copy of a task, as in Eq. 5. In Figure 2 the only server runs two: per_node=2.",
+        "Delay assignment (section 5.2) is a setting of the scenario's network (assignment), not of this policy.",
+        "The differences of the order dollymp apply too.",
+    ],
+};
+
+/// The source of `dolly`.
+pub const DOLLY: Source = Source {
+    work: "Ananthanarayanan et al., Effective Straggler Mitigation: Attack of the Clones, NSDI 2013",
+    section: "section 3 (full cloning of small jobs, the budget, admission control for a job)",
+    basis: "The paper's text was not at hand. Its abstract and published notes on it confirm full cloning of small jobs, a \
+        budget of 5%, and that other techniques serve large jobs. The formulas, the other limits and the section numbers are \
+        given from memory.",
+    deviations: &[
+        "Large jobs, and small jobs that are not admitted, get no backups. In the paper the cluster also ran LATE or Mantri \
+            for them; a policy here has one system.",
+        "Delay assignment (section 5) is not part of the policy. It is a setting of the scenario's network (assignment) and \
+            has no effect here, because dolly stops the other upstream copies when a task has finished.",
+        "p, the probability that a copy straggles, is a parameter. As far as we know, the paper estimates it from what the \
+            cluster ran before.",
+        "The limits budget and utilization hold for each resource separately. The paper counts slots.",
+        "An admitted job claims budget for the copies of all its phases at once, and is admitted or rejected only once.",
+        "A clone starts only on a node that runs no other copy of its task. Tasks of phases that are not idempotent get no \
+            clones.",
+        "With admission=clones, which the paper does not have, only clones count for the limits.",
+    ],
+};

@@ -36,7 +36,7 @@ use hindmost_core::record::Event;
 use hindmost_core::resources::Resources;
 
 use crate::placement::by_node::Fit;
-use crate::placement::candidates_by_level::Levels;
+use crate::placement::candidates_by_level::{Levels, without_rounding};
 use hindmost_core::cluster::Applied;
 use hindmost_core::policy::job_queue::JobQueue;
 use hindmost_core::policy::order::{Concerned, Order, concerned};
@@ -79,8 +79,9 @@ crate::parameters! {
 }
 
 impl Remaining {
+    /// Rounded, so that jobs with equal remaining work are equal whatever the order in which it was added up.
     fn of(self, job: &Job, cluster: &Cluster) -> f64 {
-        match self {
+        without_rounding(match self {
             Remaining::Work => {
                 let phases = job.phases().iter();
                 let work = phases.map(|phase| {
@@ -89,7 +90,7 @@ impl Remaining {
                 work.sum()
             }
             Remaining::Time => job.longest_remaining_path(Phase::mean),
-        }
+        })
     }
 }
 

@@ -94,6 +94,19 @@ fn the_best_pair_of_task_and_node_starts_first() {
     assert_eq!(world.run("dollymp(clones=0)").started(), ["three/0", "eight/0"]);
 }
 
+#[test]
+fn equal_remaining_work_is_a_tie_whatever_its_parts() {
+    // The job with more remaining work is first. After two tasks of job "one", three of 2 s are left; job "two" has a
+    // task of 1 s and then seven with half the cpus. Both have 7 s of work: 3 · 2 · (2/3 + 1/2), and
+    // 2/3 + 1/2 + 7 · (1/3 + 1/2). These sums differ in their last digits, and the first job goes on.
+    let world = World::nodes([[("cpus", 3.0), ("memory", 6e9)]]);
+    let world = world.job("one").same(5, 2.0).demand([("cpus", 2.0), ("memory", 3e9)]);
+    let world = world.job("two").phase("first").same(1, 1.0).demand([("cpus", 2.0), ("memory", 3e9)]);
+    let world = world.phase("second").after(["first"]).same(7, 1.0).demand([("cpus", 1.0), ("memory", 3e9)]);
+    let started = world.run("tetris(epsilon=0.5,sign=plus)").started();
+    assert_eq!(started.iter().take_while(|task| task.starts_with("one")).count(), 3);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

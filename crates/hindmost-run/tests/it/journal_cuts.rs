@@ -305,8 +305,9 @@ impl Drop for Context<'_> {
     }
 }
 
-/// Cuts a run's journal after every line and in the middle of some lines, and resumes the run from each cut.
-fn resumes_from_everywhere(test_run: &TestRun, number: u64) {
+/// Cuts a run's journal after every line and in the middle of some lines, and resumes the run from each cut. Returns the
+/// whole run's journal.
+fn resumes_from_everywhere(test_run: &TestRun, number: u64) -> String {
     let folder = scratch();
     let plan = test_run.plan(folder.path());
     let out = folder.path().join("whole");
@@ -327,6 +328,7 @@ fn resumes_from_everywhere(test_run: &TestRun, number: u64) {
             resume_from(test_run, &plan, folder.path(), &past, length, seed);
         }
     }
+    String::from_utf8_lossy(&past.journal).into_owned()
 }
 
 fn small(policy: &str) -> TestRun {
@@ -360,6 +362,14 @@ fn a_run_with_clones_and_lost_nodes_resumes_from_any_cut() {
 fn runs_under_late_and_spark_resume_from_any_cut() {
     resumes_from_everywhere(&small("late(cap=1)").chaos("lose=n1:0.5s@0.6s"), 4);
     resumes_from_everywhere(&small("spark(quantile=0.3,multiplier=1.5)").knowledge("age"), 5);
+}
+
+#[test]
+fn a_run_with_reservations_resumes_from_any_cut() {
+    // Some cuts are between a reservation and its use or its end.
+    let test_run = small("window(slow=0.9)").chaos("lose=n1:0.5s@0.9s");
+    let journal = resumes_from_everywhere(&test_run, 7);
+    assert!(journal.contains("\"reserve\""), "{journal}");
 }
 
 #[test]

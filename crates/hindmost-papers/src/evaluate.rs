@@ -104,7 +104,19 @@ impl<'p> Evaluator<'p, '_> {
         reading: &'p ReadingSpec,
         seeds: Option<Seeds>,
     ) -> Result<Measured, PaperError> {
-        let metric: Metric = part.metric.as_deref().unwrap_or_default().parse().map_err(|it| self.wrong(it))?;
+        self.under_as(part, reading, seeds, None)
+    }
+
+    /// Measures a part of a claim under one reading, with another metric than its own if one is given.
+    pub fn under_as(
+        &mut self,
+        part: &'p PartSpec,
+        reading: &'p ReadingSpec,
+        seeds: Option<Seeds>,
+        instead: Option<Metric>,
+    ) -> Result<Measured, PaperError> {
+        let own = || part.metric.as_deref().unwrap_or_default().parse().map_err(|it| self.wrong(it));
+        let metric: Metric = instead.map_or_else(own, Ok)?;
         let label = part.policy.as_deref().unwrap_or_default();
         let who = self.who(label, part.world.as_deref())?;
         let Some(against) = &part.against else {
@@ -296,6 +308,21 @@ impl<'p> Evaluator<'p, '_> {
         let reading = self.applied(reading, world);
         let seeds = self.runs.seeds(world);
         self.runs.run(world, label, reading, place, seeds)
+    }
+
+    /// Returns what limits conclusions from means in a world under a reading.
+    ///
+    /// # Errors
+    /// If the run is not valid.
+    pub fn cautions(
+        &mut self,
+        world: &str,
+        label: &'p str,
+        reading: &'p ReadingSpec,
+    ) -> Result<Vec<String>, PaperError> {
+        let Some(world) = self.paper.world(world) else { return Ok(Vec::new()) };
+        let id = self.run_of(world, label, reading, None)?;
+        Ok(self.runs.cautions_of(id))
     }
 
     fn words(&self, metric: Metric, who: Who<'p>, best: &str, other: Option<Who<'p>>) -> String {

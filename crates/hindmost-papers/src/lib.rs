@@ -37,6 +37,7 @@ pub mod data;
 mod evaluate;
 pub mod files;
 mod formulas;
+mod heavy_tails;
 pub mod metric;
 pub mod overhead;
 mod points;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::cluster::Placement;
-use hindmost_core::reproduction::{Claim, Coverage, CurvePoint, Figure, Reproduction, Status, Verdict};
+use hindmost_core::reproduction::{Claim, Coverage, CurvePoint, Figure, HeavyTails, Reproduction, Status, Verdict};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_sim::experiment::Execution;
 
@@ -11,6 +11,7 @@ use crate::about::{command, notes};
 use crate::answer::answer;
 use crate::data::{ClaimSpec, FigureSpec, Paper, PaperError, ReadingSpec};
 use crate::evaluate::Evaluator;
+use crate::heavy_tails::heavy_tails;
 use crate::metric::JobRow;
 use crate::points::{is_same, with_drawn};
 use crate::runs::{Cache, Runs, Seeds, Size};
@@ -132,6 +133,11 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
     if selection.jobs {
         jobs(paper, &mut runs, &chosen, selection)?;
     }
+    let many = headline_count(paper, selection, &chosen).map(|count| Seeds { first: 1, count });
+    if let (Some(base), Some(many)) = (chosen.readings.first().copied(), many) {
+        measure_again(paper, &mut runs, &chosen, base, many)?;
+    }
+    tails(paper, &mut runs, &chosen, many)?;
     runs.execute(execution)?;
     let mut made = figures(paper, &mut runs, &chosen)?;
     let jobs = if selection.jobs { jobs(paper, &mut runs, &chosen, selection)? } else { Vec::new() };
@@ -144,12 +150,10 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
     // All readings have the same seeds here, so that what differs is the reading.
     let factors = search::factors(paper, &all(&made), &chosen.readings);
     let (mut headline_seeds, mut fresh_seeds) = (Vec::new(), Vec::new());
-    if let (Some(base), Some(count)) = (chosen.readings.first().copied(), headline_count(paper, selection, &chosen)) {
-        let many = Seeds { first: 1, count };
+    if let (Some(base), Some(many)) = (chosen.readings.first().copied(), many) {
         let best = found.as_ref().and_then(|found| paper.reading(&found.best)).filter(|best| best.name != base.name);
         // The seeds of the search are 1, 2, …; the fresh ones follow them.
-        let fresh = Seeds { first: 1 + u64::from(screening_seeds(paper, &runs)), count };
-        measure_again(paper, &mut runs, &chosen, base, many)?;
+        let fresh = Seeds { first: 1 + u64::from(screening_seeds(paper, &runs)), count: many.count };
         if let Some(best) = best {
             measure_again(paper, &mut runs, &chosen, best, fresh)?;
         }
@@ -174,6 +178,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
             (reading.holds, reading.of) = (again.holds, again.of);
         }
     }
+    let heavy_tails = tails(paper, &mut runs, &chosen, many)?;
     let placement = placements(paper, &mut runs, &chosen)?;
     let claims = all(&made);
     let seeds = Seeds { first: 1, count: screening_seeds(paper, &runs) }.list();
@@ -189,6 +194,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
         fresh_seeds,
         answer: answer(paper, &claims, &readings, found.as_ref(), &factors),
         coverage: coverage(&claims),
+        heavy_tails,
         placement,
         notes: notes(paper, selection),
         readings,
@@ -278,6 +284,19 @@ fn measure_again<'p>(
         }
     }
     Ok(again)
+}
+
+/// Returns the quantiles beside the means of the abstract's and the headline's claims, under the base reading.
+fn tails<'p>(
+    paper: &'p Paper,
+    runs: &mut Runs<'p>,
+    chosen: &Chosen<'p>,
+    seeds: Option<Seeds>,
+) -> Result<Option<HeavyTails>, PaperError> {
+    let Some(base) = chosen.readings.first().copied() else { return Ok(None) };
+    let claims: Vec<&ClaimSpec> = chosen.claims().filter(|claim| is_in_front(paper, claim)).collect();
+    let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
+    heavy_tails(&mut evaluator, &claims, base, seeds)
 }
 
 /// Makes the figures with the results that are there.

@@ -18,7 +18,9 @@ pub(crate) mod tests;
 mod text;
 mod wording;
 
-pub(crate) use first_screen::{FirstScreen, HeadlineRow, Value, base_value, beside_base, best_value, first_screen};
+pub(crate) use first_screen::{
+    FirstScreen, HeadlineRow, QUANTILE_HEADINGS, Quantiles, Value, base_value, beside_base, best_value, first_screen,
+};
 pub(crate) use forest::{forest, forest_caption};
 pub use markdown::markdown_pages;
 pub(crate) use matrix::{Matrix, Row, matrix, search_sentences, sign};

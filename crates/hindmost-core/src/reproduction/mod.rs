@@ -49,6 +49,10 @@ pub struct Reproduction {
     pub answer: Vec<String>,
     /// How many of the paper's claims were tested.
     pub coverage: Coverage,
+    /// Quantiles beside the means of the claims of the abstract and the headline, where durations have a heavy tail;
+    /// `None` if none has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heavy_tails: Option<HeavyTails>,
     /// How a task's node is chosen among several, by world, under the base reading. Readings may change it.
     pub placement: BTreeMap<String, Placement>,
     /// Sentences that explain all figures: how values are measured and what the verdicts mean.
@@ -63,6 +67,57 @@ pub struct Reproduction {
     pub factors: Vec<Factor>,
     /// The paper's figures, in the order of the paper.
     pub figures: Vec<Figure>,
+}
+
+/// What limits conclusions from means with infinite variance, and quantiles beside them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HeavyTails {
+    /// Sentences without a capital letter and full stop.
+    pub cautions: Vec<String>,
+    /// The means, each once.
+    pub beside: Vec<BesideMean>,
+}
+
+/// A mean under the base reading, and quantiles of the same quantity, compared in the same way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BesideMean {
+    /// Id of the claim that states the mean.
+    pub claim: String,
+    /// What the mean is of, such as `mean flowtime under SCA compared with Mantri`.
+    pub value: String,
+    /// Unit of the three values; may be empty.
+    pub unit: String,
+    /// The mean over jobs.
+    pub mean: Estimate,
+    /// The median over jobs.
+    pub median: Estimate,
+    /// The value that 95% of the jobs do not exceed.
+    pub p95: Estimate,
+}
+
+/// The mean over seeds of a measured value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Estimate {
+    /// The mean over seeds; `None` if there is no value.
+    pub mean: Option<f64>,
+    /// Its 95% interval by Student's t; `None` for a single seed.
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl From<&Measured> for Estimate {
+    fn from(measured: &Measured) -> Estimate {
+        Estimate { mean: measured.mean, ci95: measured.ci95 }
+    }
+}
+
+impl BesideMean {
+    /// Formats one of the three values with the unit and its interval.
+    pub fn text(&self, estimate: &Estimate) -> String {
+        Measured { ci95: estimate.ci95, ..Measured::exact("", "", estimate.mean, &self.unit) }.text()
+    }
 }
 
 /// How many of the paper's claims were tested.

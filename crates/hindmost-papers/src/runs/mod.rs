@@ -15,6 +15,7 @@ use hindmost_core::cluster::Placement;
 use hindmost_core::time::Time;
 use hindmost_math::statistics::mean;
 use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_sim::cautions::cautions;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::exact::read_exact_from;
 use hindmost_sim::experiment::{Execution, Experiment, FinishedOutput, Jobs, run_all};
@@ -361,6 +362,15 @@ impl<'a> Runs<'a> {
     /// Returns how the runs choose among nodes.
     pub fn placement_of(&self, id: RunId) -> Placement {
         self.planned[id.0].experiment.placement()
+    }
+
+    /// Returns what limits conclusions from means of the runs: heavy tails. Each is a sentence without a capital letter
+    /// and full stop.
+    pub fn cautions_of(&self, id: RunId) -> Vec<String> {
+        // A single seed, the other caution, is what `--seeds 1` requests.
+        let experiment = &self.planned[id.0].experiment;
+        let several = Experiment { seeds: vec![1, 2], ..experiment.clone() };
+        cautions(&[&several])
     }
 
     /// Returns whether runs are still being requested, so that no result is used yet.

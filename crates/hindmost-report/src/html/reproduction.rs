@@ -8,8 +8,9 @@ use serde::Serialize;
 use super::{Frame, Picture, Pictures, Step, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::figures::{Strip, StripDot};
 use crate::reproduction::{
-    FirstScreen, Matrix, Page, Value, base_value, best_value, capitalised, counts, figure_slugs, first_screen, forest,
-    forest_caption, matrix, opening, same_results, search_sentences, seeds_sentence, sign, slug, slugs, span,
+    FirstScreen, Matrix, Page, QUANTILE_HEADINGS, Quantiles, Value, base_value, best_value, capitalised, counts,
+    figure_slugs, first_screen, forest, forest_caption, matrix, opening, same_results, search_sentences,
+    seeds_sentence, sign, slug, slugs, span,
 };
 use figure::figure_page;
 
@@ -23,6 +24,7 @@ struct Content {
     forest: Option<Picture>,
     factors: Option<Table>,
     other_factors: String,
+    quantiles: Option<Table>,
     coverage: String,
     command: String,
     minutes: String,
@@ -174,6 +176,7 @@ fn report(reproduction: &Reproduction, names: &Names, again: &[Step]) -> Result<
         forest,
         factors: factors(&first),
         other_factors: paragraph(&first.other_factors),
+        quantiles: first.quantiles.as_ref().map(quantiles),
         coverage: format!("{} {}", first.coverage, counts(reproduction)),
         command: sentence(&first.command),
         minutes: first.minutes.clone(),
@@ -260,6 +263,14 @@ fn factors(first: &FirstScreen) -> Option<Table> {
         table.rows.push(cells.map(|cell| sentence(cell)).collect());
     }
     (!table.rows.is_empty()).then_some(table)
+}
+
+fn quantiles(quantiles: &Quantiles) -> Table {
+    let headings = QUANTILE_HEADINGS.map(|heading| format!("{heading}:"));
+    let mut table = Table::new(&full(&quantiles.about), &headings.each_ref().map(String::as_str));
+    table.stacked = true;
+    table.rows = quantiles.rows.iter().map(|row| row.iter().map(|cell| sentence(cell)).collect()).collect();
+    table
 }
 
 fn claim_row(

@@ -2,8 +2,8 @@
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::reproduction::{
-    Calibrated, Cell, Claim, Coverage, CurvePoint, DataTable, Expected, Factor, Figure, Measured, Part, Plot,
-    PlotShape, Reading, Reproduction, Search, Status,
+    BesideMean, Calibrated, Cell, Claim, Coverage, CurvePoint, DataTable, Estimate, Expected, Factor, Figure,
+    HeavyTails, Measured, Part, Plot, PlotShape, Reading, Reproduction, Search, Status,
 };
 
 const READINGS: [&str; 5] = ["base", "oracle", "age", "late", "fair"];
@@ -15,6 +15,10 @@ fn part(value: &str, unit: &str, expected: Expected, means: &[f64]) -> Part {
         ..Measured::exact(reading, value, Some(*mean), unit)
     };
     Part::judge(expected, READINGS.into_iter().zip(means).map(measured).collect())
+}
+
+fn estimate(mean: f64) -> Estimate {
+    Estimate { mean: Some(mean), ci95: Some([mean - 1.0, mean + 1.0]) }
 }
 
 fn claims() -> Vec<Claim> {
@@ -143,6 +147,17 @@ pub(crate) fn example() -> Reproduction {
             "SDA starts its backups too late otherwise.".to_owned(),
         ],
         coverage: Coverage { listed: 5, tested: 4, not_run: 1, by_formula: 1, recorded: 0 },
+        heavy_tails: Some(HeavyTails {
+            cautions: vec!["durations have a Pareto tail with α = 2".to_owned()],
+            beside: vec![BesideMean {
+                claim: "fig2-sca-flowtime".to_owned(),
+                value: "mean flowtime of SCA compared with Mantri".to_owned(),
+                unit: "%".to_owned(),
+                mean: estimate(-52.0),
+                median: estimate(-48.0),
+                p95: estimate(-56.0),
+            }],
+        }),
         placement: [("light".to_owned(), Placement::First)].into(),
         notes: vec!["A note.".to_owned()],
         readings: READINGS.into_iter().enumerate().map(|(at, name)| reading(at, name)).collect(),

@@ -1,11 +1,12 @@
 //! What a reader sees first: the answer, the claims of the abstract, what decides them, and what was tested.
 
 use hindmost_core::reproduction::{
-    Claim, Factor, Measured, Reading, Reproduction, Status, Verdict, number_text, rounded_text, with_unit,
+    BesideMean, Claim, Factor, HeavyTails, Measured, Reading, Reproduction, Status, Verdict, number_text, rounded_text,
+    with_unit,
 };
 
 use super::matrix::sign;
-use super::wording::seeds;
+use super::wording::{capitalised, seeds};
 use crate::text::counted;
 
 /// The content of the first screen as text.
@@ -14,6 +15,8 @@ pub(crate) struct FirstScreen {
     pub(crate) answer: Vec<String>,
     /// The claims of the abstract, in the order of the paper.
     pub(crate) claims: Vec<HeadlineRow>,
+    /// Quantiles beside means; `None` if no mean needs them.
+    pub(crate) quantiles: Option<Quantiles>,
     /// A sentence about the table of factors.
     pub(crate) about_factors: String,
     /// The details that change the headline, those with the largest effect first.
@@ -46,6 +49,17 @@ pub(crate) struct HeadlineRow {
     /// The verdict in a few words.
     pub(crate) short: String,
 }
+
+/// Quantiles beside means with infinite variance, under the base reading.
+pub(crate) struct Quantiles {
+    /// Sentences that say why means alone may mislead here.
+    pub(crate) about: String,
+    /// A row for each mean: what was measured, the mean, the median and the 95th percentile.
+    pub(crate) rows: Vec<[String; 4]>,
+}
+
+/// The headings of the rows of [`Quantiles`].
+pub(crate) const QUANTILE_HEADINGS: [&str; 4] = ["Measured", "Mean [95% interval]", "Median", "95th percentile"];
 
 /// A detail that the paper leaves out.
 pub(crate) struct FactorRow {
@@ -174,12 +188,27 @@ pub(crate) fn first_screen(reproduction: &Reproduction) -> FirstScreen {
     FirstScreen {
         answer: reproduction.answer.clone(),
         claims,
+        quantiles: reproduction.heavy_tails.as_ref().map(quantiles),
         about_factors,
         factors,
         other_factors,
         coverage: coverage(reproduction),
         command: format!("hindmost {}", reproduction.command),
         minutes: minutes(reproduction),
+    }
+}
+
+/// Returns the quantiles beside means.
+fn quantiles(tails: &HeavyTails) -> Quantiles {
+    let cautions: Vec<String> = tails.cautions.iter().map(|caution| capitalised(caution) + ".").collect();
+    let row = |one: &BesideMean| {
+        // Whose change it is, without the words for a mean.
+        let measured = capitalised(one.value.strip_prefix("mean ").unwrap_or(&one.value));
+        [measured, one.text(&one.mean), one.text(&one.median), one.text(&one.p95)]
+    };
+    Quantiles {
+        about: format!("{} Here quantiles stand beside the means, under the base reading.", cautions.join(" ")),
+        rows: tails.beside.iter().map(row).collect(),
     }
 }
 

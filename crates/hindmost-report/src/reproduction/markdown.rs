@@ -11,8 +11,8 @@ use super::forest::{FOREST_FILE, forest, forest_caption};
 use super::plots::figure_plots;
 use super::wording::{capitalised, figure_slugs};
 use super::{
-    FirstScreen, Page, base_value, best_value, counts, first_screen, matrix, opening, same_results, search_sentences,
-    seeds_sentence, sign, slug, slugs, span,
+    FirstScreen, Page, QUANTILE_HEADINGS, base_value, best_value, counts, first_screen, matrix, opening, same_results,
+    search_sentences, seeds_sentence, sign, slug, slugs, span,
 };
 use figure::figure_page;
 use syntax::{code, escaped, header, picture, row};
@@ -47,6 +47,7 @@ fn main_page(reproduction: &Reproduction, folder: &str, names: &[String]) -> Str
         picture(&mut text, drawing.title(), &format!("{folder}/{FOREST_FILE}"), &forest_caption(reproduction));
     }
     decides(&mut text, &first);
+    quantiles(&mut text, &first);
     let _ = writeln!(text, "## What was tested\n\n{} {}\n", escaped(&first.coverage), escaped(&counts(reproduction)));
     let _ = writeln!(
         text,
@@ -102,6 +103,17 @@ fn decides(text: &mut String, first: &FirstScreen) {
     if !first.other_factors.is_empty() {
         let _ = writeln!(text, "{}\n", escaped(&first.other_factors));
     }
+}
+
+/// Appends quantiles beside means.
+fn quantiles(text: &mut String, first: &FirstScreen) {
+    let Some(quantiles) = &first.quantiles else { return };
+    let _ = write!(text, "## Quantiles beside the means\n\n{}\n\n", escaped(&quantiles.about));
+    header(text, &QUANTILE_HEADINGS);
+    for cells in &quantiles.rows {
+        row(text, cells.iter());
+    }
+    text.push('\n');
 }
 
 /// Returns the anchors of all claims in the pages of their figures.

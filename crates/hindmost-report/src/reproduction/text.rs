@@ -6,8 +6,8 @@ use comfy_table::{ContentArrangement, Table};
 use hindmost_core::reproduction::{Claim, Figure, Reproduction, Verdict};
 
 use super::{
-    FirstScreen, base_value, beside_base, best_value, counts, first_screen, matrix, search_sentences, seeds_sentence,
-    span,
+    FirstScreen, QUANTILE_HEADINGS, base_value, beside_base, best_value, counts, first_screen, matrix,
+    search_sentences, seeds_sentence, span,
 };
 use crate::table::STYLE;
 use crate::text::{escaped, wrapped};
@@ -30,6 +30,7 @@ pub fn text(reproduction: &Reproduction, width: u16) -> String {
     }
     headline(&mut text, &page, &first);
     decides(&mut text, &page, &first);
+    quantiles(&mut text, &page, &first);
     let _ = write!(text, "\n{}{}", page.paragraph(&first.coverage), page.paragraph(&counts(reproduction)));
     text += &page.paragraph(&format!("Command: {}. {}", first.command, first.minutes));
     text += &page.paragraph(&seeds_sentence(reproduction));
@@ -124,6 +125,23 @@ fn headline(text: &mut String, page: &Terminal, first: &FirstScreen) {
             claim.short.clone(),
         ];
         *text += &page.entry(&claim.claimed, &lines);
+    }
+}
+
+/// Appends quantiles beside means.
+fn quantiles(text: &mut String, page: &Terminal, first: &FirstScreen) {
+    let Some(quantiles) = &first.quantiles else { return };
+    let _ = write!(text, "\nQuantiles beside the means\n{}", page.paragraph(&quantiles.about));
+    let headings = QUANTILE_HEADINGS.map(str::to_lowercase);
+    if page.has_tables() {
+        let headings = headings.each_ref().map(String::as_str);
+        *text += &page.table(&headings, quantiles.rows.iter().map(|row| row.to_vec()));
+        return;
+    }
+    for [measured, values @ ..] in &quantiles.rows {
+        let lines: Vec<String> =
+            headings[1..].iter().zip(values).map(|(name, value)| format!("{name}: {value}")).collect();
+        *text += &page.entry(measured, &lines);
     }
 }
 

@@ -51,6 +51,7 @@
 //!
 //! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
+mod ends_by_time;
 mod free_times;
 mod history;
 mod phases;
@@ -66,7 +67,8 @@ use hindmost_core::record::{Condition, Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use self::free_times::{End, FreeTimes};
+use self::ends_by_time::End;
+use self::free_times::FreeTimes;
 use self::history::History;
 use self::phases::PhaseState;
 use super::is_only_copy;

@@ -1,15 +1,12 @@
 //! When slots come free: the expected ends of running attempts, and the nodes that have free resources now.
 
-use std::collections::BTreeSet;
-
 use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
-/// The expected end of an attempt, with its node.
-pub(super) type End = (Time, NodeId, AttemptId);
+use super::ends_by_time::{End, EndsByTime};
 
 /// Of the slots that are free now, a search looks at this many, the fastest by history.
 const MOST_FREE: usize = 32;
@@ -32,7 +29,7 @@ fn class_of(relative: f64) -> u8 {
 #[derive(Debug)]
 pub(super) struct FreeTimes {
     /// The expected ends whose resources are not reserved.
-    ends: BTreeSet<End>,
+    ends: EndsByTime,
     /// The nodes that are up and have free resources, by class.
     open: Vec<IdSet>,
     /// The classes with such nodes.
@@ -44,7 +41,7 @@ pub(super) struct FreeTimes {
 impl Default for FreeTimes {
     fn default() -> FreeTimes {
         FreeTimes {
-            ends: BTreeSet::new(),
+            ends: EndsByTime::default(),
             open: vec![IdSet::default(); CLASSES],
             classes: IdSet::default(),
             class: Vec::new(),
@@ -107,10 +104,12 @@ impl FreeTimes {
 
     /// Returns the ends after `now` and before `until`, in order of time and node.
     pub(super) fn between(&self, now: Time, until: Time) -> impl Iterator<Item = &End> {
-        let first = |at| (at, NodeId(0), FIRST);
-        let empty = until <= now;
-        let ends = if empty { None } else { Some(self.ends.range(first(now + Time::TICK)..first(until))) };
-        ends.into_iter().flatten()
+        self.ends.between(now, until)
+    }
+
+    /// Returns the number of ends after `now` and before `until`. `now` must not be before that of an earlier count.
+    pub(super) fn count_between(&mut self, now: Time, until: Time) -> u64 {
+        self.ends.count_between(now, until)
     }
 
     /// Returns nodes on which a demand fits now, in order of their ids: all of them if they are at most [`MOST_FREE`],
@@ -138,10 +137,6 @@ impl FreeTimes {
         found
     }
 }
-
-/// The smallest id of an attempt.
-const FIRST: AttemptId =
-    AttemptId { task: hindmost_core::ids::TaskId { job: hindmost_core::ids::JobId(0), phase: 0, index: 0 }, copy: 0 };
 
 /// Returns the resources that an attempt holds; none if its job has left the cluster.
 pub(super) fn demand_of(id: AttemptId, cluster: &Cluster) -> Resources {

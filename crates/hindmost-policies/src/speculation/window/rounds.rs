@@ -225,7 +225,9 @@ impl ReserveSlots {
         let exchanges = if bandwidth.is_none() && !has_power { 0 } else { exchanges as usize };
         let criticalness: Vec<f64> = stragglers.iter().map(|straggler| straggler.remaining).collect();
         let found = allocate(&criticalness, exchanges, closeness, &mut search);
-        let offered = if found.iter().any(Option::is_some) { search.offered() } else { 0 };
+        let (offered_now, until) = (search.offered_now(), search.until);
+        let any = found.iter().any(Option::is_some);
+        let offered = if any { offered_now + self.free.count_between(cluster.now(), until) } else { 0 };
         let found = stragglers.iter().zip(found);
         let found: Vec<_> =
             found.filter_map(|(straggler, found)| found.map(|(slot, gain)| (*straggler, slot, gain))).collect();

@@ -216,14 +216,12 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
-    /// Returns the number of slots that a copy can choose from before the window has given any away.
-    pub(super) fn offered(&self) -> u64 {
+    /// Returns the number of slots that are free now and that a copy can choose from before the window has given any away.
+    pub(super) fn offered_now(&self) -> u64 {
         let space = |node: &NodeId| {
             self.known.cluster.node(*node).map_or(0, |node| node.free().times(&self.demand).min(MOST_SPACE))
         };
-        let now: u64 = self.now.iter().map(space).sum();
-        let ends = self.free.between(self.known.cluster.now(), self.until);
-        now + ends.count() as u64
+        self.now.iter().map(space).sum()
     }
 }
 

@@ -179,6 +179,10 @@ impl<'p> Evaluator<'p, '_> {
         if metric.needs_two() {
             return Ok(self.runs.pair_values(one, other, metric, cut));
         }
+        if let (true, Metric::Mean(quantity, up_to)) = (cut, metric) {
+            let means = self.runs.common_means((one, other), quantity, up_to);
+            return Ok(means.into_iter().map(|(one, other)| compared(column.measure, one, other)).collect());
+        }
         let (one, other) = (self.runs.values(one, metric, cut), self.runs.values(other, metric, cut));
         Ok(one.iter().zip(&other).map(|(one, other)| compared(column.measure, *one, *other)).collect())
     }

@@ -7,7 +7,7 @@
 use std::fs;
 
 use hindmost_core::cluster::Placement;
-use hindmost_core::reproduction::{Reproduction, Status, Verdict};
+use hindmost_core::reproduction::{Cell, Reproduction, Status, Verdict};
 use hindmost_papers::{Cache, Folder, Paper, Selection, files};
 use tempfile::TempDir;
 
@@ -457,6 +457,24 @@ fn cut_readings_compare_jobs_that_finish_under_both() {
     let reproduction = made(&paper, &selection, 1).unwrap().reproduction;
     let value = |at: usize| reproduction.figures[0].claims[at].under("cut").unwrap().mean.unwrap();
     assert_eq!((value(0), value(1)), (0.0, 9.5));
+    // Tables compare in the same way.
+    let table = r#"[[figure.table]]
+kind = "readings"
+caption = "By reading"
+world = "one"
+readings = ["cut"]
+columns = [{ metric = "mean(flowtime)", policy = "srpt", against = "fifo" }]
+
+[[figure.table]]
+kind = "sweep""#;
+    let folder = written("[[figure.table]]\nkind = \"sweep\"", table);
+    let mut paper = load(&folder).unwrap();
+    fs::copy(&file, folder.path().join("cut.toml")).unwrap();
+    let name = paper.add_reading(&folder.path().join("cut.toml")).unwrap();
+    let selection = Selection { figures: vec!["1".to_owned()], readings: vec![name], ..Selection::default() };
+    let reproduction = made(&paper, &selection, 1).unwrap().reproduction;
+    let table = reproduction.figures[0].tables.iter().find(|table| table.caption == "By reading").unwrap();
+    assert_eq!(table.rows[0][1], Cell::from(0.0));
 }
 
 #[test]

@@ -250,7 +250,7 @@ impl Policy {
             while observed < decisions.len() {
                 let until = decisions.len();
                 let reactions = &mut self.reactions;
-                // These decisions are watches and wake-ups, which need no reasons.
+                // These decisions are watches, wake-ups and stops of abandoned jobs' attempts, which need no reasons.
                 let mut unused = Reasons::default();
                 for decision in &decisions[observed..until] {
                     let mut view = View { cluster, estimator, reactions, reasons: &mut unused };

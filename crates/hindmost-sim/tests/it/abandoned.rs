@@ -10,7 +10,7 @@ use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
 
-use crate::audit::{audit, audit_abandonments};
+use crate::audit::{audit, audit_abandonments, audit_as};
 use crate::live_like::{any_live_like, any_policy_of_the_catalogue, policy};
 use crate::properties::{any_cluster_of_dags, any_policy};
 
@@ -91,7 +91,7 @@ proptest! {
     ) {
         let named = name.clone();
         let run = world.run_own(move || abandoning(&named, at, (seed, one_in)));
-        audit(&world, &run);
+        audit_as(&world, &run, &name);
         let verified = run.verify();
         prop_assert!(verified.is_ok(), "{name}: {}", verified.unwrap_err());
     }
@@ -121,7 +121,7 @@ fn every_order_with_every_system_forgets_an_abandoned_job() {
             let name = format!("{}+{}", order.name, system.name);
             let named = name.clone();
             let run = world.run_own(move || policy(&named).with_pass(0, Box::new(AtDeadline)));
-            audit(&world, &run);
+            audit_as(&world, &run, &name);
             audit_abandonments(&run);
             run.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
         }

@@ -69,7 +69,8 @@ pub(super) enum Poll {
 }
 
 impl Progress {
-    /// Creates the progress of an attempt that started at `since` and has reported nothing.
+    /// Creates the progress of an attempt that started at `since`, does its whole task and has reported nothing.
+    #[cfg(test)]
     pub(super) fn new(since: Time) -> Progress {
         Progress::resumed(since, 0.0)
     }

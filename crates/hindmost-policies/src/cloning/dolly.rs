@@ -174,8 +174,21 @@ impl CloneSmallJobs {
             let counted = self.parameters.admission.counted(*copies);
             self.claimed = self.claimed.minus(&multiple(phase.demand(), counted));
         }
-        if job.finished().is_some() && job.running_copies() == 0 {
+        if job.is_over() && job.running_copies() == 0 {
             self.copies.remove(&task.job);
+        }
+    }
+
+    /// Removes the claims of an abandoned job's tasks without running copies. The claims of the others end with their copies.
+    fn abandoned(&mut self, id: JobId, cluster: &Cluster) {
+        let Some((job, copies)) = cluster.job(id).zip(self.copies.get(&id)) else { return };
+        let counted = self.parameters.admission.counted(*copies);
+        for phase in job.phases().iter().filter(|phase| phase.may_be_copied()) {
+            let idle = phase.tasks().iter().filter(|task| task.is_abandoned() && task.running_copies() == 0).count();
+            self.claimed = self.claimed.minus(&multiple(phase.demand(), counted.saturating_mul(idle as u64)));
+        }
+        if job.running_copies() == 0 {
+            self.copies.remove(&id);
         }
     }
 
@@ -183,8 +196,7 @@ impl CloneSmallJobs {
     fn recount(&mut self, cluster: &Cluster) {
         let held = cluster.jobs().map(Job::in_use);
         self.in_use = held.fold(Resources::NONE, |sum, held| sum.plus(&held));
-        self.copies
-            .retain(|job, _| cluster.job(*job).is_some_and(|job| job.finished().is_none() || job.running_copies() > 0));
+        self.copies.retain(|job, _| cluster.job(*job).is_some_and(|job| !job.is_over() || job.running_copies() > 0));
         let admission = self.parameters.admission;
         let claims = self.copies.iter().map(|(job, copies)| claim(cluster, *job, admission.counted(*copies)));
         self.claimed = claims.fold(Resources::NONE, |sum, claim| sum.plus(&claim));
@@ -194,7 +206,7 @@ impl CloneSmallJobs {
     fn admit(&mut self, cluster: &Cluster) {
         let mut in_use = self.in_use;
         for id in std::mem::take(&mut self.new_jobs) {
-            let Some(job) = cluster.job(id).filter(|job| job.finished().is_none()) else { continue };
+            let Some(job) = cluster.job(id).filter(|job| !job.is_over()) else { continue };
             let copies = copies_for(job.tasks_to_do(), self.parameters.p, self.parameters.epsilon);
             let admission = self.parameters.admission;
             let counted = claim(cluster, id, admission.counted(copies));
@@ -267,6 +279,7 @@ impl Pass for CloneSmallJobs {
                 | Event::AttemptStopped { attempt },
                 applied,
             ) => self.ended(*attempt, applied, view.cluster),
+            Seen::Decision(Decision::Abandon { job }) => self.abandoned(*job, view.cluster),
             Seen::Event(Event::NodeLost { .. }, _) => self.recount(view.cluster),
             _ => {}
         }

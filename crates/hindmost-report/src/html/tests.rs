@@ -45,6 +45,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
         set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         jobs: 40,
         unfinished_jobs: 0,
+        abandoned_jobs: 0,
         tasks: 400,
         attempts: 444,
         flowtime: summary(&values),
@@ -64,6 +65,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
         energy_joules: None,
         energy: None,
         pocd: Some(0.75),
+        deadlines: None,
         events: 1000,
     }
 }
@@ -112,6 +114,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        never_resumed: false,
         finished: Vec::new(),
     };
     let spec = JobSpec {
@@ -139,7 +142,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
     };
     Timeline {
         nodes: vec![joined(&node, Vec::new()), joined(&format!("{node}2"), lost_and_returned)],
-        jobs: vec![TimelineJob { spec: Arc::new(spec), arrival: seconds(1.0), finish: None }],
+        jobs: vec![TimelineJob { spec: Arc::new(spec), arrival: seconds(1.0), finish: None, abandoned: None }],
         rows: vec![
             row(0, 0, 0, 0, [1.0, 6.0], AttemptEnd::Lost, false),
             row(0, 1, 0, 1, [1.0, 3.0], AttemptEnd::NodeLost, false),

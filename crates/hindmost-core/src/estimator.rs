@@ -7,19 +7,24 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Attempt, Cluster, Phase};
-use crate::record::Condition;
+use crate::ids::{NodeId, TaskId};
+use crate::profiles::Profile;
+use crate::profiles::estimator::ByProfiles;
+use crate::record::{Condition, Event};
 use crate::time::Time;
 use hindmost_math::distribution::Distribution;
+use hindmost_math::outcomes::Outcomes;
 use hindmost_math::plain::Quoted;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
 
 /// The progress model: what is known about a running attempt, and when. The distribution of the phase's durations is
-/// known in all models except [`Knowledge::History`], which estimates it.
+/// known in all models except [`Knowledge::History`] and [`Knowledge::Profiles`], which estimate it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Knowledge {
     /// The remaining time of an attempt is known from its start. Most papers assume this.
@@ -36,12 +41,21 @@ pub enum Knowledge {
     /// As `Age`, but the distribution of durations is estimated from earlier runs of the job and from the phase's
     /// finished tasks. Used by live runs.
     History,
+    /// Durations are known from profiles of finished attempts, of this run and of earlier ones (RiskI). As with `Progress`,
+    /// the remaining time of an attempt is known once this fraction of its work, in [0, 1), is done; before that, its
+    /// range is known from profiles and its age.
+    Profiles(f64),
 }
+
+/// The share of an attempt's work from which on its remaining time is known under the progress model `profiles` without
+/// a share.
+pub const PROFILES_SHARE: f64 = 0.1;
 
 /// The error for a text that names no progress model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} is not a kind of knowledge: use oracle, progress(S) with S in [0, 1), progress(uniform), age or history",
+    "{} is not a kind of knowledge: use oracle, progress(S) with S in [0, 1), progress(uniform), age, history, profiles or \
+     profiles(S)",
     Quoted(.0)
 )]
 pub struct UnknownKnowledge(String);
@@ -55,14 +69,18 @@ impl FromStr for Knowledge {
             "oracle" => return Ok(Knowledge::Oracle),
             "age" => return Ok(Knowledge::Age),
             "history" => return Ok(Knowledge::History),
+            "profiles" => return Ok(Knowledge::Profiles(PROFILES_SHARE)),
             _ => {}
         }
-        let inner = text.trim().strip_prefix("progress(").and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
-        if inner.trim() == "uniform" {
-            return Ok(Knowledge::ProgressUniform);
-        }
-        let fraction: f64 = inner.trim().parse().map_err(|_| wrong())?;
-        if (0.0..1.0).contains(&fraction) { Ok(Knowledge::Progress(fraction)) } else { Err(wrong()) }
+        let inner = |name: &str| text.trim().strip_prefix(name).and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+        let (share, model): (&str, fn(f64) -> Knowledge) = match (inner("progress("), inner("profiles(")) {
+            (Some("uniform"), _) => return Ok(Knowledge::ProgressUniform),
+            (Some(share), _) => (share, Knowledge::Progress),
+            (None, Some(share)) => (share, Knowledge::Profiles),
+            (None, None) => return Err(wrong()),
+        };
+        let fraction: f64 = share.parse().map_err(|_| wrong())?;
+        if (0.0..1.0).contains(&fraction) { Ok(model(fraction)) } else { Err(wrong()) }
     }
 }
 
@@ -74,6 +92,8 @@ impl fmt::Display for Knowledge {
             Knowledge::ProgressUniform => f.write_str("progress(uniform)"),
             Knowledge::Age => f.write_str("age"),
             Knowledge::History => f.write_str("history"),
+            Knowledge::Profiles(PROFILES_SHARE) => f.write_str("profiles"),
+            Knowledge::Profiles(fraction) => write!(f, "profiles({fraction})"),
         }
     }
 }
@@ -139,6 +159,49 @@ pub trait Estimator: Send {
     fn stays_no_until(&self, _test: Test, _phase: &Phase, _pace: Pace) -> Option<f64> {
         None
     }
+
+    /// Returns how long a new copy of a task would take on a node, seconds, as a range with probabilities. `None` while
+    /// the phase's durations are only a guess.
+    fn new_copy_range(&self, cluster: &Cluster, task: TaskId, node: NodeId) -> Option<Outcomes> {
+        new_copy_by_distribution(cluster, task, node)
+    }
+
+    /// Returns the remaining time of an attempt, seconds, as a range with probabilities, given what is known of it.
+    /// `None` while it is unknown.
+    fn remaining_range(&self, cluster: &Cluster, attempt: &Attempt) -> Option<Outcomes>;
+
+    /// Returns true if [`Estimator::new_copy_range`] may differ between nodes of equal speed, so that the fastest node
+    /// need not be the best one.
+    fn distinguishes_nodes(&self) -> bool {
+        false
+    }
+
+    /// Observes an event after it was applied.
+    fn observe(&mut self, _event: &Event) {}
+
+    /// Receives the profile of an attempt that has finished. Only called under [`Knowledge::Profiles`], or if the session
+    /// collects profiles.
+    fn learn(&mut self, _profile: &Arc<Profile>) {}
+}
+
+/// Number of equally likely values that stand for a distribution in a range.
+const RANGE_PARTS: u32 = 20;
+
+/// Returns the range of a new copy's duration on a node from the distribution of its phase. `None` while this is only a
+/// guess.
+pub(crate) fn new_copy_by_distribution(cluster: &Cluster, task: TaskId, node: NodeId) -> Option<Outcomes> {
+    let phase = cluster.phase(task).filter(|phase| !phase.is_assumed())?;
+    let pace = Pace::new(cluster.node(node)?.speed(), 0.0);
+    Some(Outcomes::of(phase.durations(), RANGE_PARTS).scaled(pace.seconds(1.0)))
+}
+
+/// Returns the range of an attempt's remaining time from the distribution of its phase, given the attempt's age. `None`
+/// while the distribution is only a guess.
+pub(crate) fn remaining_by_distribution(cluster: &Cluster, attempt: &Attempt) -> Option<Outcomes> {
+    let phase = cluster.phase(attempt.id().task).filter(|phase| !phase.is_assumed())?;
+    let pace = Pace::of(cluster, attempt);
+    let age = pace.age(elapsed(cluster, attempt));
+    Some(Outcomes::of_tail(phase.durations(), age, RANGE_PARTS).scaled(pace.seconds(1.0)))
 }
 
 /// The duration of an attempt relative to that of a new copy on a node of speed 1. It depends on the node's speed and
@@ -184,6 +247,9 @@ impl Pace {
 pub fn estimator(knowledge: Knowledge) -> Box<dyn Estimator> {
     match knowledge {
         Knowledge::Age | Knowledge::History => Box::new(ByAge(knowledge, AgeTable::default())),
+        Knowledge::Profiles(_) => {
+            Box::new(ByProfiles::new(knowledge, Box::new(ByProgress(knowledge, AgeTable::default()))))
+        }
         _ => Box::new(ByProgress(knowledge, AgeTable::default())),
     }
 }
@@ -325,6 +391,14 @@ impl Estimator for ByProgress {
             }
         }
     }
+
+    fn remaining_range(&self, cluster: &Cluster, attempt: &Attempt) -> Option<Outcomes> {
+        match attempt.expected_finish() {
+            Some(finish) => Some(Outcomes::certain((finish.max(cluster.now()) - cluster.now()).seconds())),
+            None if gives_progress(cluster, attempt) => None,
+            None => remaining_by_distribution(cluster, attempt),
+        }
+    }
 }
 
 impl Estimator for ByAge {
@@ -349,6 +423,10 @@ impl Estimator for ByAge {
         let Test::FreshLikelyBetter { factor, chance } = test else { return None };
         let from = self.1.fresh_likely_better_from(phase.durations(), factor / pace.seconds(1.0), chance)?;
         Some(pace.seconds(from) * (1.0 - 2.0 * MARGIN))
+    }
+
+    fn remaining_range(&self, cluster: &Cluster, attempt: &Attempt) -> Option<Outcomes> {
+        remaining_by_distribution(cluster, attempt)
     }
 }
 
@@ -404,10 +482,28 @@ mod tests {
 
     #[test]
     fn progress_models_are_parsed_and_printed() {
-        for text in ["oracle", "progress(0.2)", "progress(0)", "progress(uniform)", "age", "history"] {
+        for text in [
+            "oracle",
+            "progress(0.2)",
+            "progress(0)",
+            "progress(uniform)",
+            "age",
+            "history",
+            "profiles",
+            "profiles(0.25)",
+        ] {
             assert_eq!(text.parse::<Knowledge>().unwrap().to_string(), text);
         }
-        for wrong in ["", "progress", "progress(1)", "progress(-0.1)", "progress(NaN)", "prophet"] {
+        for wrong in [
+            "",
+            "progress",
+            "progress(1)",
+            "progress(-0.1)",
+            "progress(NaN)",
+            "prophet",
+            "profiles(uniform)",
+            "profiles(1)",
+        ] {
             assert!(wrong.parse::<Knowledge>().is_err(), "{wrong}");
         }
     }

@@ -79,6 +79,7 @@ pub mod names;
 pub mod node_speeds;
 pub mod policy;
 pub mod power;
+pub mod profiles;
 pub mod random;
 pub mod reasons;
 pub mod record;

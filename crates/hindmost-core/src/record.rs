@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::power::PowerModel;
+use crate::profiles::{Profile, Weights};
 use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::JobSpec;
@@ -117,6 +118,17 @@ pub enum Event {
         node: NodeId,
         /// Work done per second, relative to a node of speed 1.
         speed: f64,
+    },
+    /// Profiles of earlier runs are known, for predictions under the progress model `profiles`. The oldest come first.
+    ProfilesRecalled {
+        /// The profiles.
+        profiles: Arc<[Profile]>,
+    },
+    /// The weights with which durations of a phase depend on factors were fitted to profiles. They replace earlier
+    /// weights for the same job type, phase and node.
+    WeightsFitted {
+        /// The weights.
+        weights: Arc<Weights>,
     },
     /// The time that a [`Decision::Wake`] requested has come.
     Woken,

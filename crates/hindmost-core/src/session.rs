@@ -10,8 +10,10 @@
 
 use crate::cluster::{Applied, Attempt, Cluster, Job, RecordError};
 use crate::estimator::Estimator;
+use crate::estimator::Knowledge;
 use crate::ids::{AttemptId, JobId, TaskId};
 use crate::policy::{Counts, Policy, Refused};
+use crate::profiles::{Collector, FinishedProfile};
 use crate::record::{Decision, Event};
 use crate::time::Time;
 
@@ -51,6 +53,8 @@ pub struct Session {
     estimator: Box<dyn Estimator>,
     /// Decisions of the current step; empty between steps. The vector is kept to reuse its memory.
     decisions: Vec<Decision>,
+    /// Makes profiles of finished attempts; `None` if nobody needs them.
+    collector: Option<Box<Collector>>,
 }
 
 /// The effects of a step.
@@ -142,7 +146,20 @@ impl Session {
     /// Creates a session. The cluster is usually empty; the policy must have observed every event that the cluster has
     /// applied.
     pub fn new(cluster: Cluster, policy: Policy, estimator: Box<dyn Estimator>) -> Session {
-        Session { cluster, policy, estimator, decisions: Vec::new() }
+        let collector = matches!(estimator.knowledge(), Knowledge::Profiles(_)).then(Box::default);
+        Session { cluster, policy, estimator, decisions: Vec::new(), collector }
+    }
+
+    /// Makes profiles of finished attempts from now on, for [`Session::take_profiles`]. Under the progress model
+    /// `profiles` they are made anyway.
+    pub fn collect_profiles(&mut self) {
+        self.collector.get_or_insert_default();
+    }
+
+    /// Removes and returns the profiles of the attempts that have finished since the last call. Of very many, only the
+    /// newest are kept.
+    pub fn take_profiles(&mut self) -> Vec<FinishedProfile> {
+        self.collector.as_mut().map_or_else(Vec::new, |collector| collector.take())
     }
 
     /// Applies an event at a time, passes it to the policy (which decides if the event is [`Event::Round`]), and
@@ -153,9 +170,15 @@ impl Session {
     /// state unchanged.
     pub fn step<S: Sink>(&mut self, at: Time, event: &Event, sink: &mut S) -> Result<Stepped, S::Error> {
         let may_retire = self.jobs_that_may_retire(event);
+        let finished = self.collector.as_mut().and_then(|collector| collector.before(at, event, &self.cluster));
         let applied = self.cluster.apply_event(at, event)?;
+        self.estimator.observe(event);
+        if let Some((finished, collector)) = finished.zip(self.collector.as_mut()) {
+            self.estimator.learn(&finished.profile);
+            collector.keep(finished);
+        }
         sink.applied(at, event, applied, self)?;
-        let Session { cluster, policy, estimator, decisions } = self;
+        let Session { cluster, policy, estimator, decisions, collector } = self;
         if *event == Event::Round {
             policy.decide(cluster, &**estimator, decisions);
         } else {
@@ -163,6 +186,9 @@ impl Session {
         }
         // The sink may take the decisions out of the vector.
         let may_retire = if *event == Event::Round { abandoned_jobs(decisions) } else { may_retire };
+        if let Some(collector) = collector {
+            collector.decided(decisions, cluster);
+        }
         let (reasons, refused) = (policy.take_reasons(), policy.take_refused());
         let answered = sink.decided(Decided { at, decisions, reasons, refused, cluster });
         decisions.clear();

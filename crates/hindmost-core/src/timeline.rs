@@ -221,6 +221,8 @@ impl Builder {
             | Event::WatchMet { .. }
             | Event::DurationsLearned { .. }
             | Event::NodeSpeedLearned { .. }
+            | Event::ProfilesRecalled { .. }
+            | Event::WeightsFitted { .. }
             | Event::Woken
             | Event::Round => {}
         }

@@ -8,6 +8,7 @@
 //! - A [`fit::Fit`] estimates from a sample which family its values follow and how heavy their tail is.
 //! - A draw ([`random`]) is a hash of a seed and of what the number is for, so it does not depend on the order of
 //!   draws.
+//! - [`outcomes::Outcomes`] is a range of values with probabilities, such as a prediction from few observations.
 //!
 //! The other modules have scalar numerics ([`numeric`]), means, quantiles and intervals ([`statistics`], [`pooled`] for
 //! several samples together, [`bootstrap`] for ratios of paired values), and helpers for messages ([`plain`],
@@ -36,6 +37,7 @@ pub mod bootstrap;
 pub mod distribution;
 pub mod fit;
 pub mod numeric;
+pub mod outcomes;
 pub mod plain;
 pub mod pooled;
 pub mod random;

@@ -215,6 +215,8 @@ impl Experiment {
             disturbances: Vec::new(),
             stragglers: scenario.workload.stragglers.clone(),
             learns_speeds: scenario.cluster.speeds == Speeds::Learned,
+            known_profiles: Arc::default(),
+            keeps_profiles: false,
         };
         Ok(Experiment {
             name: scenario.name.clone(),
@@ -317,7 +319,8 @@ impl Experiment {
     ) -> Result<RunResult, SimulationError> {
         let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues };
         let built = catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
-        self.run_policy(built, seed, output, control).map_err(|error| match error {
+        let keeps_profiles = self.setup.keeps_profiles && self.policies.first() == Some(policy);
+        self.run_built(built, seed, keeps_profiles, output, control).map_err(|error| match error {
             SimulationError::TooFewDurations { job, phase, task, listed, .. } => {
                 SimulationError::TooFewDurations { job, phase, task, listed, policy: policy.to_string() }
             }
@@ -336,7 +339,18 @@ impl Experiment {
         output: &mut dyn Output,
         control: &Control<'_>,
     ) -> Result<RunResult, SimulationError> {
-        let setup = self.setup_of(seed)?;
+        self.run_built(policy, seed, self.setup.keeps_profiles, output, control)
+    }
+
+    fn run_built(
+        &self,
+        policy: Policy,
+        seed: u64,
+        keeps_profiles: bool,
+        output: &mut dyn Output,
+        control: &Control<'_>,
+    ) -> Result<RunResult, SimulationError> {
+        let setup = Setup { keeps_profiles, ..self.setup_of(seed)? };
         match &self.jobs {
             Jobs::Generated { spec, folder } => {
                 let horizon = setup.horizon.map(Time::seconds);

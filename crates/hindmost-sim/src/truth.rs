@@ -195,7 +195,7 @@ impl Truth {
             // Nothing is revealed, whatever condition a policy watches.
             Knowledge::Age | Knowledge::History => return Reveal { at: Time::NEVER, expected_finish: finish },
             Knowledge::Oracle => 0.0,
-            Knowledge::Progress(fraction) => fraction,
+            Knowledge::Progress(fraction) | Knowledge::Profiles(fraction) => fraction,
             Knowledge::ProgressUniform => draw_for_attempt(self.model.seed, Purpose::Detection, attempt),
         };
         let total = finish - since;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hindmost_profiles::MOST_PROFILES;
 
 /// Returns a parser of whole numbers from `least` to `most`. Its error says which numbers are valid.
 fn whole<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
@@ -82,6 +83,14 @@ pub enum Command {
         #[arg(long)]
         schema: bool,
     },
+    /// Show which jobs and phases a file of profiles knows, how long their tasks take and what this depends on
+    Profiles {
+        /// A file that --profiles of `run` or `simulate` has written
+        file: PathBuf,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the completion script of a shell
     Completions {
         /// Name of the shell
@@ -108,9 +117,17 @@ pub struct RunArgs {
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = whole(0, u64::MAX))]
     pub seed: u64,
     /// Progress model, what policies know of running attempts: oracle (remaining times from the start), progress(S) (remaining time
-    /// once a share S of the work is done), progress(uniform) or age (elapsed time only) [default: that of the scenario]
+    /// once a share S of the work is done), progress(uniform), age (elapsed time only) or profiles (durations from finished
+    /// attempts) [default: that of the scenario]
     #[arg(long, value_name = "K")]
     pub knowledge: Option<String>,
+    /// File with profiles of finished attempts; it is created if it does not exist. With --knowledge profiles, policies know
+    /// them from the start. The attempts of the first policy are added
+    #[arg(long, value_name = "FILE")]
+    pub profiles: Option<PathBuf>,
+    /// Number of profiles that the file has at most; the oldest are dropped
+    #[arg(long, value_name = "N", requires = "profiles", default_value_t = MOST_PROFILES, value_parser = whole(1, u64::MAX))]
+    pub most_profiles: u64,
     /// Set a key of the scenario by its path, such as workload.arrival.poisson.rate=40
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -172,8 +189,8 @@ pub struct ReplayArgs {
 }
 
 const REPLAY_KNOWLEDGE: &str = "Progress model, what policies know of running attempts: oracle (remaining times from the start), \
-     progress(S) (remaining time once a share S of the work is done), progress(uniform) or age (elapsed time only) \
-     [default: that of the recorded run; progress(0.1) for logs]";
+     progress(S) (remaining time once a share S of the work is done), progress(uniform), age (elapsed time only) or \
+     profiles (durations from finished attempts) [default: that of the recorded run; progress(0.1) for logs]";
 const REPLAY_SET: &str = "Set a value that the log does not give: order, slot (seconds), knowledge, placement, noise, \
      gamma, or machines (number of one-slot machines instead of the recorded nodes), such as gamma=0.1";
 const REPLAY_OUT: &str =
@@ -193,8 +210,8 @@ pub struct RunJobArgs {
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
     /// Progress model, what the policy knows of running attempts: progress(S) (remaining time once a share S of the
-    /// work is done), age (elapsed time only) or history (durations of earlier runs) [default: that of
-    /// the job file, else progress(0.1)]
+    /// work is done), age (elapsed time only), history (durations of earlier runs) or profiles (durations on each node,
+    /// from profiles of finished attempts) [default: that of the job file, else progress(0.1)]
     #[arg(long, value_name = "K")]
     pub knowledge: Option<String>,
     /// Split this machine into nodes, NAME:CPUS or NAME:CPUS:MEMORY each, such as n1:2,n2:2:4GB [default: those of
@@ -227,6 +244,13 @@ pub struct RunJobArgs {
     /// begins), seed=N (of the random draws)
     #[arg(long, value_name = "C[,C…]")]
     pub chaos: Vec<String>,
+    /// File with profiles of finished attempts; it is created if it does not exist. The policy learns durations from the
+    /// earlier runs of this job in it, and a run that is done adds its own
+    #[arg(long, value_name = "FILE")]
+    pub profiles: Option<PathBuf>,
+    /// Number of profiles that the file has at most; the oldest are dropped
+    #[arg(long, value_name = "N", requires = "profiles", default_value_t = MOST_PROFILES, value_parser = whole(1, u64::MAX))]
+    pub most_profiles: u64,
     /// Journals or output folders of earlier runs of this job, from which the policy learns durations
     #[arg(long, value_name = "JOURNAL")]
     pub history: Vec<PathBuf>,

@@ -198,7 +198,9 @@ impl Cluster {
                 self.nodes_changed();
                 Ok(Applied::default())
             }
-            Event::Woken | Event::Round => Ok(Applied::default()),
+            Event::ProfilesRecalled { .. } | Event::WeightsFitted { .. } | Event::Woken | Event::Round => {
+                Ok(Applied::default())
+            }
         }
     }
 

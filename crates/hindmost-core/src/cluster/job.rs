@@ -204,15 +204,15 @@ impl Job {
 }
 
 /// Returns the longest path through a job's phases. `time(index)` is the time that a phase takes. A phase for which it
-/// is `None` takes no time, and its children do not wait for it.
-fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> Option<f64>) -> f64 {
+/// is `None` takes no time, and its children do not wait for it. Parents that do not exist are ignored.
+pub fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> Option<f64>) -> f64 {
     if spec.phases.len() == 1 {
         return time(0).unwrap_or(0.0);
     }
     let mut ends = vec![0.0f64; spec.phases.len()];
     for (at, phase) in spec.phases.iter().enumerate() {
         let Some(time) = time(at) else { continue };
-        let begins = phase.after.iter().map(|parent| ends[*parent as usize]).fold(0.0, f64::max);
+        let begins = phase.after.iter().filter_map(|parent| ends.get(*parent as usize).copied()).fold(0.0, f64::max);
         ends[at] = begins + time;
     }
     ends.into_iter().fold(0.0, f64::max)

@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub use apply::{Applied, RecordError};
 pub use attempt::{Attempt, AttemptState};
-pub use job::Job;
+pub use job::{Job, longest_path};
 pub use locality::Locality;
 pub use node::Node;
 pub use phase::Phase;

@@ -33,6 +33,7 @@ mod goodness;
 mod log_normal;
 mod pareto;
 mod quantiles;
+pub mod sample;
 mod sketch;
 mod summary;
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::speculation::late::{LateParameters, LateRule};
 use crate::speculation::mantri::{MantriParameters, MantriRule, Statement};
 use crate::speculation::mantri_osdi::OsdiRule;
 use crate::speculation::pace::{PaceParameters, PaceRule};
+use crate::speculation::riski::{RiskiParameters, RiskiRule};
 use crate::speculation::sda::{SdaParameters, SdaRule};
 use crate::speculation::spark::{SparkParameters, SparkRule};
 use crate::speculation::window::{ReserveSlots, WindowParameters};
@@ -160,6 +161,25 @@ pub static SYSTEMS: &[SystemEntry] = &[
         order: None,
         build: &system_of(|hete_aware: HeteAwareParameters, policy| {
             policy.originals(Which::Any).pass(hete_aware::pass(hete_aware))
+        }),
+    },
+    SystemEntry {
+        name: "riski",
+        about: "a backup for the task that ends last, on the node with the best expected gain; time saved before the other \
+            tasks end counts nothing",
+        does: "In a phase without pending tasks, it predicts when the task that is expected to end last would end, and when \
+            a backup would end on each node with free resources, both as ranges with probabilities. The backup starts on \
+            the node where the phase is expected to end earliest, if it then ends earlier at all. If the backup is certain \
+            to end first, the straggler is stopped at once.",
+        wins: "Jobs come back, so that profiles show how long a task takes on each node (knowledge = profiles), and slots \
+            are scarce: it starts few backups, on the node that suits them, and none that would not shorten the phase.",
+        loses: "Several tasks of a phase are equally late: the gain of each backup is small, because the others end as \
+            late. While a phase has pending tasks, none of its attempts gets a backup.",
+        passes: "[Originals(order), Backups(riski rule, best expected gain)]",
+        source: sources::RISKI,
+        order: None,
+        build: &system_of(|riski: RiskiParameters, policy| {
+            policy.originals(Which::Any).pass(Speculation::by(RiskiRule::new(riski)))
         }),
     },
     SystemEntry {

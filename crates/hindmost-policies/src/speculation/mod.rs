@@ -22,6 +22,7 @@ pub mod mantri_osdi;
 mod node_progress;
 pub mod pace;
 mod progress_rates;
+pub mod riski;
 pub mod sda;
 mod sigma_table;
 mod slow_by_age;

@@ -13,10 +13,14 @@
 //! Zhou, Phan, Ibrahim & He, *Energy-Efficient Speculative Execution using Advanced Reservation for Heterogeneous
 //! Clusters*, 2018:
 //! - when and where a straggler's copy runs: [`skyline`].
+//!
+//! RiskI:
+//! - what a backup is expected to gain: [`gain`].
 
 pub mod clones;
 pub mod clones_dual;
 pub mod cutoff;
+pub mod gain;
 mod knapsack;
 pub mod priorities;
 pub mod sigma;

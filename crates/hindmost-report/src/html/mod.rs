@@ -189,6 +189,11 @@ fn knowledge_text(knowledge: &str) -> String {
             "policies know durations from earlier runs of the job and for how long an attempt has been running"
                 .to_owned()
         }
+        profiles if profiles == "profiles" || profiles.starts_with("profiles(") => {
+            "policies know durations from profiles of finished attempts, and learn the remaining time of an attempt once \
+             a share of its work is done"
+                .to_owned()
+        }
         "progress(uniform)" => {
             "policies learn the remaining time of an attempt once a share of its work is done, which is drawn at \
              random for each attempt"

@@ -20,6 +20,7 @@ use super::fault_injection::FaultInjection;
 use super::follow::Counts;
 use super::journal::{self, LiveJournal};
 use super::learning::Learner;
+use super::profiles::RunProfiles;
 use super::recorder::Recorder;
 use super::shutdown::Shutdown;
 use super::waiting::Waiting;
@@ -94,9 +95,16 @@ pub fn run_under(
         store.accept(plan)?;
     }
     let earlier_failures = store.earlier_failures();
-    let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
+    let profiles = RunProfiles::read(plan, options, header.knowledge)?;
+    let history = plan.phases.iter().map(|phase| match options.history.get(&phase.name) {
+        Some(durations) => durations.clone(),
+        None => profiles.durations(&plan.name, &phase.name),
+    });
     // Other progress models hide progress from the policy: no attempt reaches a share above 1.
-    let reveal_share = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
+    let reveal_share = match header.knowledge {
+        Knowledge::Progress(share) | Knowledge::Profiles(share) => share,
+        _ => 2.0,
+    };
     let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) });
     let journal = journal.inspect_err(|_| recheck::kill_earlier(&store, engine, follower))?;
     let energy = EnergyMeter::start(options.powercap.as_deref(), held.is_some());
@@ -112,6 +120,7 @@ pub fn run_under(
         failures: Failures::new(plan),
         watches: Watches::new(reveal_share),
         learner: Learner::new(names.len(), reveal_share, history.collect()),
+        profiles,
         faults: FaultInjection::new(&options.chaos, names),
         shutdown: Shutdown::default(),
         counts: Counts::new(plan.phases.len()),
@@ -123,6 +132,9 @@ pub fn run_under(
         followed_at: Time::ZERO,
         store,
     };
+    if options.profiles.is_some() {
+        driver.session.collect_profiles();
+    }
     let result = match held {
         Some((_, records)) => driver.resume(records, &changed, &earlier_failures),
         None => driver.begin(&earlier_failures),
@@ -161,6 +173,7 @@ impl Driver<'_> {
             let power = power.map_err(|error| RunError::Input(format!("power: {error}")))?.map(Arc::new);
             self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0, rack: None, power })?;
         }
+        self.recall_profiles(&spec)?;
         self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
         self.recall_failures(earlier_failures);
         self.prepare(Time::ZERO)

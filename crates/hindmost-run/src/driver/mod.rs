@@ -36,6 +36,7 @@ mod launching;
 mod learning;
 mod options;
 mod polling;
+mod profiles;
 mod progress;
 mod recheck;
 mod recorder;
@@ -74,6 +75,7 @@ use failures::Failures;
 use fault_injection::FaultInjection;
 use follow::Counts;
 use learning::Learner;
+use profiles::RunProfiles;
 use recorder::Recorder;
 use shutdown::{Request, Shutdown};
 use waiting::Waiting;
@@ -115,6 +117,7 @@ struct Driver<'a> {
     failures: Failures,
     watches: Watches,
     learner: Learner,
+    profiles: RunProfiles,
     faults: FaultInjection<'a>,
     shutdown: Shutdown,
     counts: Counts,
@@ -261,6 +264,7 @@ impl Driver<'_> {
 
     /// Reports what the learner has learned from new observations, if there are any, as events.
     fn learn(&mut self) -> Result<(), RunError> {
+        self.learn_profiles()?;
         if !self.learner.take_due() || !self.shutdown.is_open() {
             return Ok(());
         }
@@ -325,6 +329,9 @@ impl Driver<'_> {
         let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
         summary.flowtime -= timeline.paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
+        if state == RunState::Done {
+            self.profiles.keep(self.follower);
+        }
         self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         Ok(RunOutcome {
             summary,

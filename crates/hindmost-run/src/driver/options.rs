@@ -36,6 +36,9 @@ pub struct RunOptions {
     pub chaos: Chaos,
     /// Durations of winning attempts in earlier runs, in seconds, by phase name.
     pub history: BTreeMap<String, Vec<f64>>,
+    /// The file with profiles of earlier runs, and the number of profiles that it has at most. A run that is done adds its
+    /// own. `None`: no profiles of earlier runs are known, and none are kept.
+    pub profiles: Option<(PathBuf, u64)>,
     /// The folder with the machine's energy counters, usually [`POWERCAP`](crate::energy::POWERCAP). `None`: the energy
     /// is not measured.
     pub powercap: Option<PathBuf>,

@@ -126,6 +126,7 @@ impl Driver<'_> {
         let resumed = self.engine.now();
         let failures = recheck::failures(self.plan, &records);
         self.replay(records)?;
+        self.resume_profiles();
         let last_end = self.reconcile(changed)?;
         if let Some(last_end) = last_end.filter(|_| self.shutdown.is_open()) {
             self.store.add_pause(last.max(last_end), resumed)?;

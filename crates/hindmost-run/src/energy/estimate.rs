@@ -33,6 +33,8 @@ fn changes_power(change: &Change) -> bool {
             Event::WatchMet { .. }
                 | Event::DurationsLearned { .. }
                 | Event::NodeSpeedLearned { .. }
+                | Event::ProfilesRecalled { .. }
+                | Event::WeightsFitted { .. }
                 | Event::Woken
                 | Event::Round
         ),

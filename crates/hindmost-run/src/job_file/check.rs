@@ -28,9 +28,9 @@ type Environment = BTreeMap<String, String>;
 pub(crate) fn check_knowledge(knowledge: Knowledge) -> Result<(), String> {
     match knowledge {
         Knowledge::Oracle | Knowledge::ProgressUniform => {
-            Err(format!("knowledge {knowledge} is for simulations only: give progress(S), age or history"))
+            Err(format!("knowledge {knowledge} is for simulations only: give progress(S), age, history or profiles"))
         }
-        Knowledge::Progress(_) | Knowledge::Age | Knowledge::History => Ok(()),
+        Knowledge::Progress(_) | Knowledge::Age | Knowledge::History | Knowledge::Profiles(_) => Ok(()),
     }
 }
 

@@ -21,7 +21,8 @@ pub(super) struct JobFile {
     /// outranks it.
     #[schemars(with = "Option<String>")]
     pub policy: Option<Spanned<String>>,
-    /// Progress model, that is, what the policy may know of running attempts: "progress(S)", "age" or "history".
+    /// Progress model, that is, what the policy may know of running attempts: "progress(S)", "age", "history" or
+    /// "profiles".
     #[schemars(with = "Option<String>")]
     pub knowledge: Option<Spanned<String>>,
     /// Splits the machine into named nodes with numbers of cpus, such as "n1:2,n2:2". The option --nodes outranks it.

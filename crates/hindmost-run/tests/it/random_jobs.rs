@@ -99,7 +99,8 @@ fn chaos() -> impl Strategy<Value = String> {
 fn test_run() -> impl Strategy<Value = (TestRun, RandomBehaviour)> {
     let phases = proptest::collection::vec((1_u32..14, keys()), 1..4);
     let nodes = proptest::collection::vec(2_u32..5, 3..5);
-    let knowledge = prop_oneof![Just("progress(0.1)"), Just("progress(0)"), Just("age"), Just("history")];
+    let knowledge =
+        prop_oneof![Just("progress(0.1)"), Just("progress(0)"), Just("age"), Just("history"), Just("profiles")];
     let policy = proptest::sample::select(POLICIES.to_vec());
     (phases, nodes, policy, knowledge, chaos(), random_behaviour()).prop_map(
         |(phases, nodes, policy, knowledge, chaos, random_behaviour)| {

@@ -178,6 +178,7 @@ impl TestRun {
             knowledge: self.knowledge.as_ref().map(|knowledge| knowledge.parse().unwrap()),
             chaos: self.chaos.parse().unwrap(),
             history: BTreeMap::new(),
+            profiles: None,
             powercap: self.powercap.clone(),
         }
     }

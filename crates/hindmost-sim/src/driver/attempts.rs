@@ -91,7 +91,8 @@ impl Driver<'_> {
         else {
             return Time::ZERO;
         };
-        Time::from_seconds(self.real_pace(attempt).seconds(phase.mean()))
+        let mean = self.hidden_mean(id.task).unwrap_or_else(|| phase.mean());
+        Time::from_seconds(self.real_pace(attempt).seconds(mean))
     }
 
     /// Schedules the events that notify the policy when a watched condition becomes true. Most conditions never do.
@@ -185,7 +186,10 @@ impl Driver<'_> {
             }
         }
         retired.into_iter().try_for_each(|job| self.leave(&job, at))?;
-        sample.map_or(Ok(()), |sample| self.learn_speeds(sample, at))
+        if let Some(sample) = sample {
+            self.learn_speeds(sample, at)?;
+        }
+        self.learn_profiles(at)
     }
 
     /// Returns when an attempt finishes, at its present rate if rates change; `None` if it is not running.
@@ -202,6 +206,8 @@ impl Driver<'_> {
         self.truth.forget(job.id());
         self.reading.forget(job);
         self.last_end = at;
-        self.measure(job)
+        self.measure(job)?;
+        self.forget_hidden(job.id());
+        Ok(())
     }
 }

@@ -39,6 +39,9 @@ impl Driver<'_> {
             return Ok(());
         }
         let Some(mut measured) = JobResult::of(job, self.session.cluster(), self.setup.gamma) else { return Ok(()) };
+        if let Some(ideal) = self.hidden_path(job.id()).filter(|ideal| *ideal > 0.0) {
+            measured.slowdown = measured.flowtime() / ideal;
+        }
         measured.energy = self.meter.as_ref().map(|meter| meter.of_job(job.id()));
         let finish = job.finished().unwrap_or(Time::ZERO);
         let result = &mut self.result;
@@ -125,6 +128,7 @@ impl Driver<'_> {
         result.makespan = self.last_finish.seconds();
         result.utilization = self.busy.utilization(self.last_end.max(self.last_finish));
         result.counts = self.session.counts();
+        result.profiles = self.profiles.take().map_or_else(Vec::new, |profiles| profiles.kept());
         self.recorder.output.end(&self.result);
         Ok(self.result)
     }

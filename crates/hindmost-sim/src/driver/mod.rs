@@ -16,6 +16,7 @@ mod failures;
 mod learned_speeds;
 mod measure;
 pub(crate) mod outages;
+mod profiles;
 mod rates;
 mod setup;
 
@@ -37,6 +38,7 @@ use hindmost_math::distribution::Distribution;
 pub use error::SimulationError;
 use failures::NodeFailures;
 pub use outages::Outage;
+use profiles::Profiles;
 use rates::{Notice, Rates};
 pub use setup::{NodeDisturbances, NodeSetup, RunResult, Setup};
 
@@ -117,6 +119,8 @@ struct Driver<'a> {
     failures: Option<NodeFailures>,
     /// What policies learn about the speeds of nodes; `None` if they know them.
     learned: Option<NodeSpeeds>,
+    /// Profiles of attempts; `None` if nobody needs them.
+    profiles: Option<Box<Profiles>>,
     agenda: Agenda,
     one_slot: bool,
     /// Share of the cluster that an attempt holds in each dimension, if all machines have one slot.
@@ -167,6 +171,7 @@ pub fn simulate(
         rates: Rates::of(setup)?,
         failures: NodeFailures::of(setup, &mut agenda)?,
         learned: setup.learns_speeds.then(|| NodeSpeeds::new(setup.nodes.len())),
+        profiles: Profiles::of(setup),
         session: Session::new(cluster, policy, estimator(setup.knowledge)),
         truth: Truth::new(model),
         reading: Reading::over(setup.network.clone()),
@@ -191,6 +196,9 @@ pub fn simulate(
     };
     if driver.recorder.wants_reasons {
         driver.session.keep_reasons();
+    }
+    if setup.keeps_profiles {
+        driver.session.collect_profiles();
     }
     driver.run(jobs, control)?;
     driver.finish()
@@ -381,12 +389,14 @@ impl Driver<'_> {
             column.push(f64::NAN);
         }
         let name = spec.name.clone();
+        let (spec, learned) = self.recall(at, id, spec)?;
         match self.step(at, &Event::JobArrived { job: id, spec: spec.into() }) {
             Err(SimulationError::Record(RecordError::BadJob { reason, .. })) => {
                 Err(SimulationError::Workload(format!("job {name:?}: {reason}")))
             }
             other => other.map(|_| ()),
-        }
+        }?;
+        learned.iter().try_for_each(|event| self.step(at, event).map(drop))
     }
 
     /// Removes the next event from the agenda and processes it.

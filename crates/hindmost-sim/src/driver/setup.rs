@@ -6,9 +6,11 @@ use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::policy::Counts;
 use hindmost_core::power::PowerModel;
+use hindmost_core::profiles::Profile;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::QueueSpec;
+use hindmost_profiles::Known;
 
 use super::outages::Outage;
 use crate::disturbances::{Contention, Failures, Neighbours, Stragglers};
@@ -80,6 +82,10 @@ pub struct Setup {
     pub stragglers: Option<Stragglers>,
     /// Whether policies learn the speeds of nodes from finished attempts; if false, they know them from the start.
     pub learns_speeds: bool,
+    /// Profiles of earlier runs, which policies know under the progress model `profiles`.
+    pub known_profiles: Arc<Known>,
+    /// Whether the result has the profiles of the run's attempts.
+    pub keeps_profiles: bool,
 }
 
 /// The measurements of a run. Lists have one entry for each job, in order of ids; the entry is NaN if the job did not
@@ -138,6 +144,8 @@ pub struct RunResult {
     pub events: u64,
     /// The energy of the run; `None` unless all nodes have power models.
     pub energy: Option<RunEnergy>,
+    /// Profiles of the attempts that finished, the newest of very many; empty unless [`Setup::keeps_profiles`].
+    pub profiles: Vec<Arc<Profile>>,
     /// What the policy counted: see [`Pass::counts`](hindmost_core::policy::Pass::counts).
     pub counts: Counts,
 }

@@ -68,7 +68,7 @@ pub struct Scenario {
     #[schemars(range(min = 1, max = 100_000))]
     pub seeds: u32,
     /// The progress model, that is, what policies know of running attempts: "oracle", "progress(S)",
-    /// "progress(uniform)" or "age". The default is `progress(0.1)`.
+    /// "progress(uniform)", "age", "profiles" or "profiles(S)". The default is `progress(0.1)`.
     #[serde(default = "progress_of_a_tenth")]
     #[schemars(with = "String", regex(pattern = KNOWLEDGE))]
     pub knowledge: Knowledge,
@@ -103,8 +103,7 @@ pub struct Scenario {
 }
 
 /// Pattern of the progress models that a simulation can use.
-const KNOWLEDGE: &str =
-    r"^\s*(oracle|age|progress\(\s*(uniform|\+?0+(\.[0-9]*)?|\+?\.[0-9]+|\+?[0-9.]+[eE]-[0-9]+)\s*\))\s*$";
+const KNOWLEDGE: &str = r"^\s*(oracle|age|profiles|progress\(\s*uniform\s*\)|(progress|profiles)\(\s*(\+?0+(\.[0-9]*)?|\+?\.[0-9]+|\+?[0-9.]+[eE]-[0-9]+)\s*\))\s*$";
 
 fn unnamed() -> String {
     "unnamed".to_owned()

@@ -23,6 +23,7 @@ use hindmost_core::ids::NodeId;
 use hindmost_core::policy::Policy;
 use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::power::PowerModel;
+use hindmost_core::profiles::Profile;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, QueueSpec, WorkloadJob};
@@ -97,6 +98,8 @@ impl World {
             disturbances: Vec::new(),
             stragglers: None,
             learns_speeds: false,
+            known_profiles: Arc::default(),
+            keeps_profiles: false,
         };
         World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new(), keep: Keep::None }
     }
@@ -243,6 +246,12 @@ impl World {
     /// Sets the progress model, as written in scenario files.
     pub fn knowledge(mut self, text: &str) -> World {
         self.setup.knowledge = text.parse().expect("the test names a progress model");
+        self
+    }
+
+    /// Sets the profiles of earlier runs, the oldest first.
+    pub fn profiles(mut self, profiles: impl IntoIterator<Item = Profile>) -> World {
+        self.setup.known_profiles = Arc::new(profiles.into_iter().collect());
         self
     }
 

@@ -525,7 +525,7 @@ prop_compose! {
         timing in (proptest::sample::select(vec![0.0, 0.0, 0.3, 1.0]), proptest::sample::select(vec![0.0, 0.25, 0.5])),
         fails in proptest::sample::select(vec![0, 0, 3, 10]),
         learns in any::<bool>(),
-        knowledge in proptest::sample::select(vec!["progress(0.1)", "age", "history", "oracle"]),
+        knowledge in proptest::sample::select(vec!["progress(0.1)", "age", "history", "oracle", "profiles"]),
         placement in any_placement(),
         seed in any::<u64>(),
     ) -> LiveLike {

@@ -36,6 +36,9 @@ const VARIANTS: [&str; 21] = [
     "window(window=1,slow=1,bandwidth=50)",
     "window(look_ahead=false,choice=first,slow=0.9)",
     "hete_aware(slow=1,window=0.01,closeness=ratio,bandwidth=100)",
+    "riski(gain=race)",
+    "riski(gain=race,price=0.5,kill=false,check=1)",
+    "riski(backups=10,check=0.01)",
     "dolly(p=0.3,budget=0.5,utilization=1)",
     "dollymp(clones=3,per_node=2)",
     "dollymp(clones=1,budget=0.2,clone_pass=by_node)",
@@ -50,7 +53,8 @@ pub fn any_policy() -> impl Strategy<Value = String> {
 }
 
 pub fn any_knowledge() -> impl Strategy<Value = String> {
-    let fixed = vec!["oracle", "progress(0.1)", "progress(0.5)", "progress(uniform)", "age"];
+    let fixed =
+        vec!["oracle", "progress(0.1)", "progress(0.5)", "progress(uniform)", "age", "profiles", "profiles(0.5)"];
     proptest::sample::select(fixed).prop_map(str::to_owned)
 }
 

@@ -1,17 +1,20 @@
 //! The common part of `simulate` and `replay`: reads the options, runs the experiments, prints and writes the results.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::Comparison;
+use hindmost_core::profiles::Profile;
 use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
+use hindmost_profiles::{Known, Store};
 use hindmost_report::comparison;
 use hindmost_report::html::{ComparisonPage, comparison_page};
 use hindmost_sim::cautions::cautions;
 use hindmost_sim::compare::policy_results;
-use hindmost_sim::experiment::{Execution, Experiment, Jobs, run_all};
+use hindmost_sim::experiment::{Execution, Experiment, Jobs, Results, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
 use hindmost_sim::records;
 use hindmost_sim::world_notes;
@@ -60,7 +63,7 @@ pub fn reject_twins(specs: &[PolicySpec]) -> Outcome {
 /// Returns the progress model that `--knowledge` names; `None` without the option.
 pub fn knowledge(args: &RunArgs) -> Outcome<Option<Knowledge>> {
     let Some(text) = args.knowledge.as_deref() else { return Ok(None) };
-    let valid = "give oracle, progress(S) with S from 0 to below 1, progress(uniform) or age";
+    let valid = "give oracle, progress(S) with S from 0 to below 1, progress(uniform), age, profiles or profiles(S)";
     match text.parse() {
         Ok(Knowledge::History) => Err(Failure::input(format!("--knowledge history is for live runs only; {valid}"))),
         Ok(knowledge) => Ok(Some(knowledge)),
@@ -146,7 +149,15 @@ pub fn run(
         || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         |number| number as usize,
     );
-    let experiments: Vec<Experiment> = points.iter().map(|point| point.experiment.clone()).collect();
+    let mut experiments: Vec<Experiment> = points.iter().map(|point| point.experiment.clone()).collect();
+    if let Some(path) = &args.profiles {
+        let store = Store::open(path, args.most_profiles).map_err(Failure::input)?;
+        let known = Arc::new(Known::all(&store).map_err(Failure::input)?);
+        for experiment in &mut experiments {
+            experiment.setup.known_profiles = known.clone();
+            experiment.setup.keeps_profiles = true;
+        }
+    }
     let units: usize = experiments.iter().map(|one| one.policies.len() * one.seeds.len()).sum();
     if let Some(folder) = &args.out {
         files::new_folder(folder)?;
@@ -190,6 +201,9 @@ pub fn run(
     for (point, results) in points.iter().zip(&results) {
         rows.extend(policy_results(&point.experiment, results, &point.set));
     }
+    if let Some(path) = &args.profiles {
+        keep_profiles(path, args.most_profiles, &results)?;
+    }
     let shown: Vec<&Experiment> = points.iter().map(|point| &point.experiment).collect();
     notes.extend(world_notes::notes(&shown, &rows));
     let compared = Comparison {
@@ -213,6 +227,16 @@ pub fn run(
     } else {
         terminal::print(&comparison::text(&compared, terminal::width()))
     }
+}
+
+/// Adds the profiles of the first policy's runs to a file, in the order of points and seeds.
+fn keep_profiles(path: &Path, most: u64, results: &[Results]) -> Outcome {
+    let store = Store::open(path, most).map_err(Failure::work)?;
+    for run in results.iter().filter_map(|of_point| of_point.first()).flatten() {
+        let profiles: Vec<Profile> = run.profiles.iter().map(|profile| (**profile).clone()).collect();
+        store.add(&profiles).map_err(Failure::work)?;
+    }
+    Ok(())
 }
 
 /// Returns notes on what the seeds have in common, if there are several.

@@ -5,6 +5,7 @@ mod compare;
 mod demo;
 mod explain;
 mod policies;
+mod profiles;
 mod recorded;
 mod replay;
 mod report;
@@ -30,6 +31,7 @@ pub fn run(command: Command) -> Outcome {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Theory(command) => theory::run(command),
         Command::Trace(command) => trace::run(command),
+        Command::Profiles { file, json } => profiles::run(&file, json),
         Command::Policies { short, json, schema } => policies::run(short, json, schema),
         Command::Completions { shell } => about::completions(shell),
         Command::Man { command } => about::man(command.as_deref()),

@@ -1,6 +1,7 @@
 //! `hindmost replay`: compares policies on the jobs and nodes that logs and journals record.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::time::Time;
@@ -86,6 +87,8 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                     disturbances: Vec::new(),
                     stragglers: None,
                     learns_speeds: false,
+                    known_profiles: Arc::default(),
+                    keeps_profiles: false,
                     queues: one.header.as_ref().map_or_else(Vec::new, |header| header.queues.clone()),
                 },
             };

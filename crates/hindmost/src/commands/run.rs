@@ -111,6 +111,9 @@ fn resume_command(path: &Path, args: &RunJobArgs) -> String {
             command += &format!(" --{name}");
         }
     }
+    if let Some(profiles) = &args.profiles {
+        command += &format!(" --profiles {}", quoted(&profiles.to_string_lossy()));
+    }
     for chaos in &args.chaos {
         command += &format!(" --chaos {}", quoted(chaos));
     }
@@ -188,7 +191,8 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
     let knowledge = args.knowledge.as_deref().map(|name| {
         name.parse().map_err(|_| {
             Failure::input(format!(
-                "--knowledge: {} is not a progress model; give progress(S) with S from 0 to below 1, age or history",
+                "--knowledge: {} is not a progress model; give progress(S) with S from 0 to below 1, age, history \
+                 or profiles",
                 Quoted(name)
             ))
         })
@@ -196,7 +200,8 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
     let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
     let powercap = std::env::var_os(POWERCAP_FOLDER).unwrap_or_else(|| energy::POWERCAP.into());
     let (knowledge, history) = (knowledge.transpose()?, history(&args.history)?);
-    Ok(RunOptions { policy, knowledge, chaos, history, powercap: Some(powercap.into()) })
+    let profiles = args.profiles.clone().map(|path| (path, args.most_profiles));
+    Ok(RunOptions { policy, knowledge, chaos, history, profiles, powercap: Some(powercap.into()) })
 }
 
 /// Returns the durations of the winning attempts of earlier runs, in seconds, by name of the phase.

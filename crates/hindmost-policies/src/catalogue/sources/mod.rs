@@ -29,5 +29,7 @@ const XU_LIU_LAU: &str =
 const ZHOU: &str = "Zhou, Phan, Ibrahim & He, Energy-Efficient Speculative Execution using Advanced Reservation for Heterogeneous \
      Clusters, ICPP 2018";
 
+const RISKI: &str = "RiskI: profile-based prediction and risk-aware assignment of backups, on Hadoop 0.21.0";
+
 /// The basis of a policy whose paper was at hand.
 const PAPER: &str = "the text of the paper";

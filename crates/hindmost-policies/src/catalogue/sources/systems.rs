@@ -82,6 +82,25 @@ pub const LATE: Source = Source {
     ],
 };
 
+/// The source of `riski`.
+pub const RISKI: Source = Source {
+    work: super::RISKI,
+    section: "section 6 (algorithm 2, figures 8 and 9); predictions by section 5 with knowledge = profiles",
+    basis: "The text of the paper without its formulas and figures, which were missing in it.",
+    deviations: &[
+        "The remaining time of the straggler is conditioned on the time for which it has run and, once known, on its \
+            progress. The paper predicts from profiles alone.",
+        "Only attempts that finish leave profiles. A straggler that was stopped leaves none.",
+        "With gain=race, which the paper does not have, the straggler is expected to run on beside its backup.",
+        "price and backups are limits that the paper does not have. A price of 0 has no effect.",
+        "A phase takes the place of the paper's job, and gets no backups while one of its tasks is pending.",
+        "The straggler's own node gets no backup of it.",
+        "Under other progress models than profiles, ranges follow from the distribution of the phase in 20 equally likely \
+            parts. Nodes then differ by their speed only, so the fastest one with free resources is chosen.",
+        "The size of the output is no factor of similarity, because it is not known before a task ends.",
+    ],
+};
+
 /// The source of `mantri`.
 pub const MANTRI: Source = Source {
     work: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",

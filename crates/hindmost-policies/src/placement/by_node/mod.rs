@@ -489,6 +489,8 @@ impl Pass for ByNode {
                     Event::NodeLost { node } => self.node_lost(*node, view.cluster),
                     Event::Woken if !self.reserved.is_empty() => self.reservations_expired(view.cluster),
                     Event::NodeSpeedLearned { .. }
+                    | Event::ProfilesRecalled { .. }
+                    | Event::WeightsFitted { .. }
                     | Event::AttemptRunning { .. }
                     | Event::WatchMet { .. }
                     | Event::Woken

@@ -3,14 +3,10 @@
 use hindmost_core::ids::JobId;
 use hindmost_core::node_speeds;
 use hindmost_core::record::Event;
-use hindmost_math::distribution::Distribution;
+use hindmost_math::fit::sample::{AssumedFromSample, describe_sample};
 
 use super::{INFORMATIVE_AGE, Observed, median_of};
 
-/// The Pareto index of the lightest tail that is assumed.
-const LIGHTEST_TAIL: f64 = 3.0;
-/// The Pareto index of the heaviest tail that is assumed.
-const HEAVIEST_TAIL: f64 = 1.2;
 /// Age, in median durations, above which an attempt without progress reports is evidence that its node is slow.
 const LATE_AGE: f64 = 1.5;
 /// Number of winners in this run from which on the durations of earlier runs no longer count.
@@ -90,7 +86,7 @@ impl PhaseSamples {
         let mut values = [history, &self.finished, predicted].concat();
         values.retain(|seconds| seconds.is_finite() && *seconds > 0.0);
         values.sort_unstable_by(f64::total_cmp);
-        let (durations, median, p90) = describe(&values)?;
+        let AssumedFromSample { durations, median, p90 } = describe_sample(&values)?;
         self.reported = count;
         self.reported_finished = self.finished.len();
         self.median = Some(median);
@@ -130,17 +126,4 @@ impl PhaseSamples {
             _ => (seen.age > LATE_AGE * median).then(|| (median / (2.0 * seen.age), median / seen.age)),
         }
     }
-}
-
-/// Returns a Pareto distribution with the mean and spread of sorted durations, their median and their 90th percentile.
-fn describe(sorted: &[f64]) -> Option<(Distribution, f64, f64)> {
-    let count = sorted.len() as f64;
-    let mean = sorted.iter().sum::<f64>() / count;
-    let variance = sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
-    // The index of the Pareto distribution with this coefficient of variation.
-    let tail = 1.0 + (mean / variance.sqrt()).hypot(1.0);
-    let tail = if tail.is_nan() { LIGHTEST_TAIL } else { tail.clamp(HEAVIEST_TAIL, LIGHTEST_TAIL) };
-    let durations = Distribution::pareto_with_mean(tail, mean).ok()?;
-    let rank = |share: f64| sorted.get(((share * count).ceil() as usize).max(1) - 1).copied();
-    Some((durations, rank(0.5)?, rank(0.9)?))
 }

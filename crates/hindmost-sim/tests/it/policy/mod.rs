@@ -19,6 +19,7 @@ mod mantri_osdi;
 mod none;
 mod pace;
 mod plain_packing;
+mod riski;
 mod sca;
 mod sda;
 mod smallest_workload;

@@ -8,6 +8,7 @@ use hindmost_core::metrics::{Comparison, RunSummary};
 use hindmost_core::reproduction::Reproduction;
 use hindmost_core::schema::{DocumentType, of_json_documents};
 use hindmost_core::verify::Verification;
+use hindmost_profiles::ProfilesDocument;
 use hindmost_trace::TraceSummary;
 use hindmost_trace::analysis::Findings;
 use schemars::JsonSchema;
@@ -41,6 +42,7 @@ const DOCUMENTS: &[(&str, &str, DocumentType)] = &[
         types.subschema_for::<Priorities>()
     }),
     ("trace-info", "Printed by `hindmost trace info LOG --json`.", |types| types.subschema_for::<OneOrMore<LogInfo>>()),
+    ("profiles", "Printed by `hindmost profiles FILE --json`.", |types| types.subschema_for::<ProfilesDocument>()),
     ("policies", "Printed by `hindmost policies --json`.", |types| types.subschema_for::<Catalogue>()),
 ];
 

@@ -1,0 +1,371 @@
+//! `riski` predicts how long a straggler and its backup would take, as ranges with probabilities, and starts the backup
+//! where its expected gain is largest. Only time saved after the last finish of the other tasks counts.
+//!
+//! Paper: RiskI, section 6 (algorithm 2, figures 8 and 9): a risk-aware assignment of backups on top of profile-based
+//! predictions. The predictions are the progress model `profiles`
+//! ([`hindmost_core::profiles`]); under every other progress model the ranges follow from the distribution of the phase.
+//!
+//! Algorithm: in a phase without pending tasks, the straggler is the task that is expected to end last. Its remaining time s
+//! is a range, given what is known of it. L is the last expected finish of the other tasks. For each node with free
+//! resources the duration t of a backup is a range as well, and its expected gain is that of
+//! [`theory::gain`](crate::theory::gain):
+//! - `gain=replacement`: E\[max(s, L)] − E\[max(t, L)], the paper's;
+//! - `gain=race`: E\[max(s, L)] − E\[max(min(s, t), L)], because the straggler runs on.
+//!
+//! The node with the largest gain gets the backup if the gain is positive; otherwise none starts. If the worst t is below the
+//! best s, the straggler is stopped at once (`kill`). Then the next straggler is served, until one gets no backup.
+//!
+//! Passes: `[Originals(order), Backups(riski rule, best expected gain)]`.
+//!
+//! Readings where the paper is silent:
+//! - Its job is here a phase: only its own tasks decide when the next phase begins. While a task of the phase is pending, the
+//!   phase ends late anyway, and none of its tasks gets a backup.
+//! - "Comparing the average execution time of all the running tasks and the passed running time" is read as: the task with
+//!   the longest expected remaining time.
+//! - The expected finish of a task with several copies is the earliest one of its copies. A task whose remaining time is not
+//!   known is no straggler, but counts in L by its expected remaining time at its age.
+//! - The paper does not say how often it looks. Here a phase is examined when one of its attempts starts or ends or its
+//!   remaining time becomes known; where this follows from the age only, also after every `check` mean durations.
+//! - A race has a positive gain nearly always, so a backup must bring `price` seconds for each second of its slot. With the
+//!   default of 0 every positive gain is enough, as in the paper.
+//! - A task gets at most `backups` backups, one at a time. Otherwise stopping stragglers at once could go on for ever.
+//!
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
+
+use std::collections::BTreeSet;
+
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
+use hindmost_core::estimator::{Estimator, Knowledge, Pace};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::policy::{Round, Seen, View};
+use hindmost_core::record::{Condition, Decision, Event, StopReason};
+use hindmost_core::time::Time;
+use hindmost_math::outcomes::Outcomes;
+use rustc_hash::FxHashMap;
+
+use super::{Cause, Rule};
+use crate::theory::gain::{Gain, expected_gain, expected_slot_time, is_certain_to_win};
+
+crate::parameters! {
+    /// The parameters of `riski`.
+    pub struct RiskiParameters {
+        /// what a backup is expected to gain: replacement (it takes the straggler's place, as in the paper) or race (the
+        /// first of both to finish counts)
+        pub gain: Gain = Gain::Replacement;
+        /// seconds that a backup must be expected to gain for each second that it holds its slot
+        pub price: f64 = 0.0, in 0.0..;
+        /// stop the straggler at once if its backup is certain to finish first
+        pub kill: bool = true;
+        /// most backups of a task, one at a time
+        pub backups: u32 = 3, in 0..=1_000, unit "backups";
+        /// time between two examinations of a phase whose attempts are known by their age only, in mean durations
+        pub check: f64 = 0.1, in 0.001..=100.0;
+    }
+}
+
+/// A phase of a job.
+type PhaseId = (JobId, u32);
+
+/// Gains of at most this many seconds are rounding errors.
+const NO_GAIN: f64 = 1e-9;
+
+/// The rule by which RiskI starts backups.
+pub struct RiskiRule {
+    parameters: RiskiParameters,
+    /// Indices of the tasks with running copies, for each phase with unfinished tasks; some may have finished.
+    running: FxHashMap<PhaseId, Vec<u32>>,
+    /// Phases to examine in the next round with free resources.
+    due: BTreeSet<PhaseId>,
+    /// Phases with a straggler that may gain on a node that is not free now.
+    waiting: BTreeSet<PhaseId>,
+    /// Requested wake-ups, each with its phase.
+    wakes: BTreeSet<(Time, PhaseId)>,
+    /// The latest requested wake-up of each phase.
+    next_wake: FxHashMap<PhaseId, Time>,
+    /// Speed of the fastest node that has joined.
+    fastest: f64,
+}
+
+/// The tasks of a phase that run, as a straggler's backup is concerned.
+struct Survey {
+    /// The straggler: its only copy, and the range of its remaining time, seconds.
+    straggler: Option<(AttemptId, Outcomes)>,
+    /// Time until the last of the other tasks is expected to finish, seconds.
+    last: f64,
+    /// True if the remaining time of some attempt is known from its age only.
+    by_age: bool,
+}
+
+/// A node for a backup.
+struct Choice {
+    node: NodeId,
+    gain: f64,
+    duration: Outcomes,
+}
+
+impl RiskiRule {
+    /// Creates the rule with these parameters.
+    pub fn new(parameters: RiskiParameters) -> RiskiRule {
+        RiskiRule {
+            parameters,
+            running: FxHashMap::default(),
+            due: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            wakes: BTreeSet::new(),
+            next_wake: FxHashMap::default(),
+            fastest: 0.0,
+        }
+    }
+
+    fn forget(&mut self, phase: PhaseId) {
+        self.running.remove(&phase);
+        self.due.remove(&phase);
+        self.waiting.remove(&phase);
+        self.next_wake.remove(&phase);
+    }
+
+    /// Adds a task whose first running copy has started.
+    fn started(&mut self, task: TaskId, cluster: &Cluster) {
+        let running = self.running.entry((task.job, task.phase)).or_default();
+        running.push(task.index);
+        let most = cluster.phase(task).map_or(0, Phase::running_copies) as usize;
+        if running.len() > 2 * most + 16 {
+            running.retain(|index| is_running(TaskId { index: *index, ..task }, cluster));
+        }
+    }
+
+    /// Finds the straggler of a phase, and the last expected finish of the other tasks.
+    fn survey(&mut self, (job, phase): PhaseId, cluster: &Cluster, estimator: &dyn Estimator) -> Survey {
+        let of_phase = |index| TaskId { job, phase, index };
+        let indices = self.running.entry((job, phase)).or_default();
+        indices.sort_unstable();
+        indices.dedup();
+        indices.retain(|index| is_running(of_phase(*index), cluster));
+        let mut found = Survey { straggler: None, last: 0.0, by_age: false };
+        let mut latest = f64::NEG_INFINITY;
+        for index in indices.iter() {
+            let task = of_phase(*index);
+            let (mut expected, mut only) = (f64::INFINITY, None);
+            for copy in cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping) {
+                let range = estimator.remaining_range(cluster, copy);
+                found.by_age |= range.is_some() && copy.expected_finish().is_none();
+                expected = expected.min(range.as_ref().map_or_else(|| by_age(cluster, copy), Outcomes::mean));
+                only = range.filter(|_| cluster.is_only_copy(copy)).map(|range| (copy.id(), range));
+            }
+            if expected.is_infinite() {
+                continue;
+            }
+            // A straggler must be helped by a backup, so a task that may have none only counts in L.
+            let only = only.filter(|(id, _)| id.copy < self.parameters.backups);
+            if let Some(only) = only.filter(|_| expected > latest) {
+                let before = found.straggler.replace(only);
+                if before.is_some() {
+                    found.last = found.last.max(latest);
+                }
+                latest = expected;
+            } else {
+                found.last = found.last.max(expected);
+            }
+        }
+        found
+    }
+
+    /// Returns the node with free resources on which a backup is expected to gain most, whether or not it gains. `None` if
+    /// the backup fits on no node.
+    fn choose(&self, (id, remaining): &(AttemptId, Outcomes), last: f64, round: &Round<'_>) -> Option<Choice> {
+        let (cluster, task) = (round.cluster(), id.task);
+        let demand = *cluster.phase(task)?.demand();
+        let allowed = |node: NodeId| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
+        let judge = |node: NodeId| {
+            let duration = round.estimator.new_copy_range(cluster, task, node)?;
+            let gain = expected_gain(self.parameters.gain, remaining, &duration, last)
+                - self.parameters.price * expected_slot_time(self.parameters.gain, remaining, &duration);
+            Some(Choice { node, gain, duration })
+        };
+        if !round.estimator.distinguishes_nodes() {
+            return judge(cluster.find_fastest_node(&demand, |node, _: &Node| allowed(node))?);
+        }
+        let (mut best, mut from): (Option<Choice>, u32) = (None, 0);
+        while let Some(place) = cluster.next_fitting_place(from, &demand) {
+            from = place + 1;
+            let Some(node) = cluster.node_at(place).filter(|node| allowed(*node)) else { continue };
+            let Some(choice) = judge(node) else { continue };
+            let is_better = |best: &Choice| choice.gain > best.gain || (choice.gain == best.gain && node < best.node);
+            if best.as_ref().is_none_or(is_better) {
+                best = Some(choice);
+            }
+        }
+        best
+    }
+
+    /// Starts backups for the stragglers of a phase, one after another, until one gains nothing.
+    fn examine(&mut self, phase: PhaseId, round: &mut Round<'_>) {
+        loop {
+            let cluster = round.cluster();
+            let found = cluster.job(phase.0).and_then(|job| job.phases().get(phase.1 as usize));
+            let Some(found) = found.filter(|found| !found.is_finished()) else { return self.forget(phase) };
+            if found.pending() > 0 || found.is_assumed() {
+                return;
+            }
+            let mean = found.mean();
+            let Survey { straggler, last, by_age } = self.survey(phase, cluster, round.estimator);
+            if by_age {
+                self.wake(phase, cluster.now() + Time::from_seconds(self.parameters.check * mean), round);
+            }
+            let Some(straggler) = straggler.filter(|(_, remaining)| remaining.greatest() > last) else { return };
+            let id = straggler.0;
+            if !round.may_start(id.task) {
+                self.waiting.insert(phase);
+                return;
+            }
+            let choice = self.choose(&straggler, last, round);
+            let Some(choice) = choice.filter(|choice| choice.gain > NO_GAIN) else {
+                let cluster = round.cluster();
+                // Another node may be better, once it has free resources.
+                let open = cluster.fastest_open_speed().unwrap_or(0.0);
+                if round.estimator.distinguishes_nodes() || open < self.fastest || !self.fits(id, cluster) {
+                    self.waiting.insert(phase);
+                }
+                return;
+            };
+            if !self.start(&straggler, last, &choice, round) {
+                return;
+            }
+        }
+    }
+
+    fn fits(&self, id: AttemptId, cluster: &Cluster) -> bool {
+        let demand = cluster.phase(id.task).map(|phase| *phase.demand());
+        let allowed = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
+        demand.is_some_and(|demand| cluster.find_fastest_node(&demand, allowed).is_some())
+    }
+
+    /// Starts a backup and, if it is certain to win, stops the straggler. Returns false if the start was refused.
+    fn start(
+        &self,
+        (id, remaining): &(AttemptId, Outcomes),
+        last: f64,
+        choice: &Choice,
+        round: &mut Round<'_>,
+    ) -> bool {
+        if !round.start(id.task, choice.node) {
+            return false;
+        }
+        let (least, mean, greatest) = (choice.duration.least(), choice.duration.mean(), choice.duration.greatest());
+        round.because(|| {
+            format!(
+                "attempt {} was expected to end last of its phase, in {:.2} s ({:.2} to {:.2} s; the other tasks in {last:.2} s); \
+                 a backup on this node was expected to take {mean:.2} s ({least:.2} to {greatest:.2} s) and to gain {:.2} s",
+                id.copy,
+                remaining.mean(),
+                remaining.least(),
+                remaining.greatest(),
+                choice.gain
+            )
+        });
+        if self.parameters.kill && is_certain_to_win(remaining, &choice.duration) {
+            round.decide(Decision::Stop { attempt: *id, reason: StopReason::Overtaken });
+            round.because(|| {
+                format!(
+                    "its backup was expected to take at most {greatest:.2} s, and this attempt at least {:.2} s",
+                    remaining.least()
+                )
+            });
+        }
+        true
+    }
+
+    /// Requests a round at a time to examine a phase again, unless an earlier one is requested.
+    fn wake(&mut self, phase: PhaseId, at: Time, round: &mut Round<'_>) {
+        let now = round.cluster().now();
+        if self.next_wake.get(&phase).is_some_and(|wake| *wake > now) || at <= now {
+            return;
+        }
+        self.next_wake.insert(phase, at);
+        self.wakes.insert((at, phase));
+        round.decide(Decision::Wake { at });
+    }
+}
+
+/// Returns true if an unfinished task has a running copy.
+fn is_running(task: TaskId, cluster: &Cluster) -> bool {
+    cluster.task(task).is_some_and(|task| !task.is_finished() && task.unstopped_copies() > 0)
+}
+
+/// Returns the expected remaining time of an attempt at its age, seconds, by the distribution of its phase.
+fn by_age(cluster: &Cluster, attempt: &Attempt) -> f64 {
+    let Some(phase) = cluster.phase(attempt.id().task) else { return 0.0 };
+    let pace = Pace::of(cluster, attempt);
+    let age = pace.age((cluster.now() - attempt.since()).seconds());
+    pace.seconds(phase.durations().mean_residual(age))
+}
+
+impl Rule for RiskiRule {
+    fn condition(&mut self, _attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
+        let is_hidden = matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
+        (!is_hidden && phase.gives_progress()).then_some(Condition::Revealed)
+    }
+
+    fn watches_again(&self, cause: Cause, attempt: &Attempt, _view: &View<'_>) -> bool {
+        matches!(cause, Cause::LeftAlone | Cause::NodeLost) && attempt.expected_finish().is_none()
+    }
+
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
+        let of = |id: &AttemptId| (id.task.job, id.task.phase);
+        match seen {
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                if view.cluster.copies(attempt.task).count() == 1 {
+                    self.started(attempt.task, view.cluster);
+                }
+                self.due.insert(of(attempt));
+            }
+            Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.phase_finished => {
+                self.forget(of(attempt));
+            }
+            Seen::Event(
+                Event::AttemptFinished { attempt }
+                | Event::AttemptFailed { attempt, .. }
+                | Event::AttemptStopped { attempt }
+                | Event::WatchMet { attempt, .. },
+                _,
+            ) => {
+                if self.running.contains_key(&of(attempt)) {
+                    self.due.insert(of(attempt));
+                }
+            }
+            Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
+                if self.running.contains_key(&(*job, *phase)) {
+                    self.due.insert((*job, *phase));
+                }
+            }
+            Seen::Event(Event::NodeLost { .. } | Event::NodeSpeedLearned { .. }, _) => {
+                self.due.extend(self.running.keys().copied());
+                let speeds = view.cluster.nodes().iter().map(Node::speed);
+                self.fastest = speeds.fold(self.fastest, f64::max);
+            }
+            Seen::Event(Event::NodeJoined { speed, .. }, _) => self.fastest = self.fastest.max(*speed),
+            Seen::Event(Event::Woken, _) => {
+                let now = view.cluster.now();
+                while let Some((at, phase)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
+                    self.wakes.remove(&(at, phase));
+                    if self.running.contains_key(&phase) {
+                        self.due.insert(phase);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        candidates.clear();
+        if round.cluster().open_nodes() == 0 || (self.due.is_empty() && self.waiting.is_empty()) {
+            return;
+        }
+        let mut phases = std::mem::take(&mut self.due);
+        phases.append(&mut self.waiting);
+        for phase in phases {
+            self.examine(phase, round);
+        }
+    }
+}

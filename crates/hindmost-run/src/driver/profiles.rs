@@ -1,0 +1,101 @@
+//! Profiles of a live run: those of earlier runs, what the policy learns from them, and those that the run adds.
+//!
+//! The file is open only while it is read or written, so several runs can use it. A run adds its profiles once, when its job
+//! is done: a run that is interrupted and resumed replays its journal, and then has the profiles of all of its processes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::profiles::{OF_PHASE, Profile, job_type};
+use hindmost_core::workload::JobSpec;
+use hindmost_profiles::{Known, Learner, Store};
+
+use super::{Driver, Follower, RunError, RunOptions};
+use crate::job_file::Plan;
+
+/// The profiles of a run.
+pub(super) struct RunProfiles {
+    known: Arc<Known>,
+    /// Makes events of profiles; `None` unless the progress model is `profiles`.
+    learner: Option<Learner>,
+    /// The file, and the number of profiles that it has at most.
+    file: Option<(PathBuf, u64)>,
+    /// Profiles of this run.
+    finished: Vec<Arc<Profile>>,
+    /// True if an attempt has finished in this process.
+    is_new: bool,
+}
+
+impl RunProfiles {
+    /// Reads the profiles of earlier runs of a job. The file is created if it does not exist.
+    ///
+    /// # Errors
+    /// If the file can't be opened or read.
+    pub(super) fn read(plan: &Plan, options: &RunOptions, knowledge: Knowledge) -> Result<RunProfiles, RunError> {
+        let phases = plan.phases.iter().map(|phase| phase.name.as_str());
+        let known = options.profiles.as_ref().map(|(path, most)| {
+            let store = Store::open(path, *most)?;
+            Known::of_job(&store, &plan.name, phases)
+        });
+        let known = known.transpose().map_err(|error| RunError::Input(error.to_string()))?;
+        let known = Arc::new(known.unwrap_or_default());
+        Ok(RunProfiles {
+            learner: matches!(knowledge, Knowledge::Profiles(_)).then(|| Learner::new(known.clone())),
+            known,
+            file: options.profiles.clone(),
+            finished: Vec::new(),
+            is_new: false,
+        })
+    }
+
+    /// Returns the newest known durations of a phase, seconds on a node of speed 1.
+    pub(super) fn durations(&self, job: &str, phase: &str) -> Vec<f64> {
+        let known = self.known.of(job_type(job), phase);
+        known[known.len().saturating_sub(OF_PHASE)..].iter().map(Profile::seconds_at_speed_1).collect()
+    }
+
+    /// Adds the run's profiles to the file. A failure is reported and does not fail the run, whose results are complete.
+    pub(super) fn keep(&self, follower: &mut dyn Follower) {
+        let Some((path, most)) = self.file.as_ref().filter(|_| self.is_new) else { return };
+        let profiles: Vec<Profile> = self.finished.iter().map(|profile| (**profile).clone()).collect();
+        if let Err(error) = Store::open(path, *most).and_then(|store| store.add(&profiles)) {
+            follower.message(&format!("the profiles of this run are not kept: {error}"));
+        }
+    }
+}
+
+impl Driver<'_> {
+    /// Reports the profiles of earlier runs before the job arrives.
+    pub(super) fn recall_profiles(&mut self, spec: &JobSpec) -> Result<(), RunError> {
+        let events = self.profiles.learner.as_mut().map_or_else(Vec::new, |learner| learner.recall(spec));
+        events.iter().try_for_each(|event| self.happen(event).map(drop))
+    }
+
+    /// Takes over the profiles of a replayed journal. What was learned from them is in the journal.
+    pub(super) fn resume_profiles(&mut self) {
+        let spec = self.plan.job_spec();
+        let finished = self.session.take_profiles();
+        if let Some(learner) = &mut self.profiles.learner {
+            drop(learner.recall(&spec));
+            for finished in &finished {
+                drop(learner.finished(&finished.profile));
+            }
+        }
+        self.profiles.finished.extend(finished.into_iter().map(|finished| finished.profile));
+    }
+
+    /// Reports what follows from the attempts that have finished since the last call.
+    pub(super) fn learn_profiles(&mut self) -> Result<(), RunError> {
+        for finished in self.session.take_profiles() {
+            self.profiles.is_new = true;
+            self.profiles.finished.push(finished.profile.clone());
+            let Some(learner) = &mut self.profiles.learner else { continue };
+            let events = learner.finished(&finished.profile);
+            if self.shutdown.is_open() {
+                events.iter().try_for_each(|event| self.happen(event).map(drop))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Tests of `--profiles` and `hindmost profiles`.
+
+use std::fs;
+
+use crate::run::Job;
+use crate::{json, run, schemas};
+
+/// A scenario of one kind of job on four machines of different speeds.
+const SCENARIO: &str = r#"
+name = "daily"
+order = "fifo"
+knowledge = "profiles"
+
+[cluster]
+[[cluster.nodes]]
+count = 3
+cpus = 1
+memory = "1GB"
+[[cluster.nodes]]
+name = "slow"
+count = 1
+cpus = 1
+memory = "1GB"
+speed = 0.25
+
+[workload]
+arrival = { every = { gap = 30.0, jobs = 10 } }
+[[workload.job]]
+name = "etl"
+[[workload.job.phase]]
+name = "map"
+tasks = 4
+duration = 10.0
+cpus = 1
+
+[[policy]]
+name = "riski"
+"#;
+
+#[test]
+fn profiles_of_a_simulation_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (scenario, file) = (folder.path().join("daily.toml"), folder.path().join("p.redb"));
+    fs::write(&scenario, SCENARIO).unwrap();
+    let (scenario, file) = (scenario.to_str().unwrap(), file.to_str().unwrap());
+    let simulated = || json(&["simulate", scenario, "--policy", "riski,none", "--profiles", file, "--json"]);
+    let first = simulated();
+    assert_eq!(first["knowledge"], "profiles");
+    let document = json(&["profiles", file, "--json"]);
+    schemas::conforms("profiles", &document);
+    let [kind] = document["kinds"].as_array().unwrap().as_slice() else { panic!("{document}") };
+    assert_eq!((kind["job"].as_str(), kind["phase"].as_str()), (Some("etl"), Some("map")));
+    // Each of the 40 tasks has a winner, which leaves a profile; the second policy's attempts are not added.
+    assert_eq!((document["profiles"].as_u64(), kind["count"].as_u64()), (Some(40), Some(40)));
+    // Three machines take 10 s.
+    assert_eq!(kind["median"].as_f64(), Some(10.0));
+    let text = run(&["profiles", file]);
+    assert!(text.stdout.contains("etl/map") && text.stdout.contains("40 profiles from"), "{}", text.stdout);
+    // The next run knows the nodes from its first job on, so it is no slower, and adds its own 40.
+    let second = simulated();
+    let flowtime = |document: &serde_json::Value| document["results"][0]["flowtime"]["mean"].as_f64().unwrap();
+    assert!(flowtime(&second) <= flowtime(&first), "{} {}", flowtime(&first), flowtime(&second));
+    assert_eq!(json(&["profiles", file, "--json"])["profiles"], 80);
+    // A bound drops the oldest.
+    let more = ["simulate", scenario, "--profiles", file, "--most-profiles", "50", "--json"];
+    json(&more);
+    assert_eq!(json(&["profiles", file, "--json"])["profiles"], 50);
+}
+
+#[test]
+fn a_live_job_that_comes_back_is_known() {
+    let job = Job::new(
+        "name = \"daily-2026-11-23\"\nknowledge = \"profiles\"\n[[phase]]\nname = \"work\"\ntasks = 6\ncommand = \"sleep 0.05\"\n",
+    );
+    job.done(&["--policy", "riski", "--profiles", "p.redb", "--out", "first"]);
+    let file = job.path().join("p.redb");
+    let file = file.to_str().unwrap();
+    let document = json(&["profiles", file, "--json"]);
+    assert_eq!((document["profiles"].as_u64(), document["kinds"][0]["job"].as_str()), (Some(6), Some("daily")));
+    assert!(document["kinds"][0]["median"].as_f64().unwrap() >= 0.05);
+    let journal = |out: &str| job.read(&format!("{out}/.hindmost/journal.jsonl"));
+    assert!(!journal("first").contains("profiles_recalled"));
+    // The next day's run has another name, and begins with the profiles and durations of the first.
+    job.write("job.toml", &job.read("job.toml").replace("11-23", "11-24"));
+    job.done(&["--policy", "riski", "--profiles", "p.redb", "--out", "second"]);
+    let second = journal("second");
+    let (recalled, arrived) = (second.find("profiles_recalled").unwrap(), second.find("job_arrived").unwrap());
+    let (learned, round) = (second.find("durations_learned").unwrap(), second.find("\"round\"").unwrap());
+    assert!(recalled < arrived && arrived < learned && learned < round);
+    assert_eq!(json(&["profiles", file, "--json"])["profiles"], 12);
+    for out in ["first", "second"] {
+        let verified = run(&["verify", job.path().join(out).to_str().unwrap()]);
+        assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
+    }
+}
+
+#[test]
+fn wrong_files_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let (missing, text) = (folder.path().join("missing"), folder.path().join("text"));
+    fs::write(&text, "not profiles\n".repeat(1000)).unwrap();
+    for (path, expected) in [(&missing, "No such file"), (&text, "not a readable file of profiles")] {
+        let ran = run(&["profiles", path.to_str().unwrap()]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+    assert!(!missing.exists());
+    let ran = run(&["simulate", "--most-profiles", "9"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+}

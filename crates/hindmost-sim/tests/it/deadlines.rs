@@ -99,7 +99,7 @@ fn the_share_of_met_deadlines_matches_the_closed_form() {
             jobs * tasks * copies + 1
         ));
         let results = run_on(&experiment, 1);
-        let expected = (1.0 - f64::powf(deadline, -beta * f64::from(copies))).powi(tasks as i32);
+        let expected = (1.0 - f64::powf(deadline, -beta * f64::from(copies))).powi(tasks);
         let compared = policy_results(&experiment, &results, &[]);
         let known = compared[0].deadlines.as_ref().unwrap();
         assert_eq!((known.jobs, known.met + known.missed, known.undecided), (2400, 2400, 0));
@@ -212,7 +212,8 @@ impl Pass for FromHalf {
         let old = AttemptId { task, copy: 0 };
         if cluster.copies(task).count() == 0 {
             assert!(round.start(task, NodeId(0)));
-        } else if cluster.now() == Time::from_seconds(2.0) && cluster.copies(task).count() == 1 {
+        } else if cluster.now() == Time::from_seconds(2.0) && cluster.next_copy(task).is_some_and(|next| next.copy == 1)
+        {
             assert!(if self.replaces { round.replace_from(old, 0.5) } else { round.start_from(task, NodeId(1), 0.5) });
         }
     }

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::cluster::{Applied, Attempt, Cluster, RecordError};
+use crate::cluster::{Applied, Attempt, Cluster, RecordError, Task};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, NodeId, TaskId};
 use crate::record::{Change, Decision, Event, Record, StopReason};
@@ -285,6 +285,7 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
                 StopReason::Replaced => "is stopped: a new copy replaces it",
                 StopReason::Overtaken => "is stopped: another copy will finish first",
                 StopReason::Relaunched => "is stopped, to be relaunched on another node",
+                StopReason::Abandoned => "is stopped: its job is abandoned",
             };
             Some((Some(attempt.copy), what.to_owned()))
         }
@@ -297,6 +298,13 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
         }
         Decision::Release { task: released } if *released == task => {
             Some((None, "the resources reserved for a new copy are released".to_owned()))
+        }
+        Decision::Abandon { job } if *job == task.job => {
+            let needed = cluster.task(task).is_some_and(Task::is_abandoned);
+            Some((
+                None,
+                format!("the job is abandoned; this task {}", if needed { "gets no result" } else { "has its result" }),
+            ))
         }
         _ => None,
     }

@@ -39,6 +39,7 @@ impl Reasons {
             Decision::Stop { .. }
             | Decision::Reserve { .. }
             | Decision::Release { .. }
+            | Decision::Abandon { .. }
             | Decision::Wake { .. }
             | Decision::Watch { .. } => {}
         }

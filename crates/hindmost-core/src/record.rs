@@ -161,6 +161,8 @@ pub enum StopReason {
     /// The node is so slow that the task is relaunched as soon as another node has free resources.
     #[serde(rename = "moved")]
     Relaunched,
+    /// The job of the attempt is abandoned.
+    Abandoned,
 }
 
 /// What a policy requests of the driver. It takes effect on the cluster's state when it is made.
@@ -210,6 +212,13 @@ pub enum Decision {
     Release {
         /// The task for which resources are reserved.
         task: TaskId,
+    },
+    /// Give up a job, for example because it has missed its deadline. None of its tasks starts another attempt, and the
+    /// reservations for its tasks end. The last pass of the policy stops its attempts
+    /// ([`losing_copies`](crate::policy::losing_copies)). The job leaves the cluster when the last one has ended.
+    Abandon {
+        /// Id of the job, which has neither finished nor been abandoned before.
+        job: JobId,
     },
     /// Request a round at a time.
     Wake {
@@ -265,12 +274,19 @@ mod tests {
                 r#"{"reserve":{"node":1,"room":[1000,0,0,0,0,0,0,0],"until":5,"task":{"job":2,"phase":0,"index":7}}}"#,
             ),
             (Decision::Release { task }, r#"{"release":{"task":{"job":2,"phase":0,"index":7}}}"#),
+            (Decision::Abandon { job: JobId(2) }, r#"{"abandon":{"job":2}}"#),
         ];
         for (decision, text) in texts {
             assert_eq!(serde_json::to_string(&decision).unwrap(), text);
             assert_eq!(serde_json::from_str::<Decision>(text).unwrap(), decision);
         }
-        let reasons = [StopReason::Lost, StopReason::Replaced, StopReason::Overtaken, StopReason::Relaunched];
-        assert_eq!(serde_json::to_string(&reasons).unwrap(), r#"["lost","replaced","outrun","moved"]"#);
+        let reasons = [
+            StopReason::Lost,
+            StopReason::Replaced,
+            StopReason::Overtaken,
+            StopReason::Relaunched,
+            StopReason::Abandoned,
+        ];
+        assert_eq!(serde_json::to_string(&reasons).unwrap(), r#"["lost","replaced","outrun","moved","abandoned"]"#);
     }
 }

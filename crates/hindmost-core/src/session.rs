@@ -58,8 +58,9 @@ pub struct Session {
 pub struct Stepped {
     /// Changes that the event caused and that it does not contain, for example that a task has its winner.
     pub applied: Applied,
-    /// The jobs that left the cluster in this step, because they are finished and their last attempts have ended. The loss
-    /// of a node may remove several jobs, every other event removes at most one.
+    /// The jobs that left the cluster in this step, because they are finished or abandoned and their last attempts have
+    /// ended. The loss of a node may remove several jobs, and a round the jobs that it abandons; every other event removes
+    /// at most one.
     pub retired: Vec<Box<Job>>,
 }
 
@@ -145,7 +146,7 @@ impl Session {
     }
 
     /// Applies an event at a time, passes it to the policy (which decides if the event is [`Event::Round`]), and
-    /// removes the finished jobs whose last attempts the event ended.
+    /// removes the finished and abandoned jobs whose last attempts have ended.
     ///
     /// # Errors
     /// If the event does not fit the state, or if the sink returns an error. An event that does not fit leaves the
@@ -160,6 +161,8 @@ impl Session {
         } else {
             policy.observe(event, applied, cluster, &**estimator, decisions);
         }
+        // The sink may take the decisions out of the vector.
+        let may_retire = if *event == Event::Round { abandoned_jobs(decisions) } else { may_retire };
         let (reasons, refused) = (policy.take_reasons(), policy.take_refused());
         let answered = sink.decided(Decided { at, decisions, reasons, refused, cluster });
         decisions.clear();
@@ -213,4 +216,12 @@ impl Session {
     pub fn keep_reasons(&mut self) {
         self.policy.keep_reasons();
     }
+}
+
+/// Returns the jobs that decisions abandon, in the order of their ids.
+fn abandoned_jobs(decisions: &[Decision]) -> Vec<JobId> {
+    let abandoned = |decision: &Decision| if let Decision::Abandon { job } = decision { Some(*job) } else { None };
+    let mut jobs: Vec<JobId> = decisions.iter().filter_map(abandoned).collect();
+    jobs.sort_unstable();
+    jobs
 }

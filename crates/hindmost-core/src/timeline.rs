@@ -38,6 +38,8 @@ pub enum AttemptEnd {
     Failed(Cause),
     /// The attempt's node was lost.
     NodeLost,
+    /// The attempt was stopped because its job was abandoned, or ended in any other way after that.
+    Abandoned,
     /// The attempt was stopped because the run was interrupted.
     Stopped,
     /// The attempt was still running at the end of the journal.
@@ -82,8 +84,11 @@ pub struct TimelineJob {
     pub spec: Arc<JobSpec>,
     /// Time at which the job arrived.
     pub arrival: Time,
-    /// Time at which the job's last task finished; `None` if the job was unfinished at the end of the journal.
+    /// Time at which the job's last task finished; `None` if the job was abandoned, or unfinished at the end of the
+    /// journal.
     pub finish: Option<Time>,
+    /// Time at which the job was abandoned; `None` if it was not.
+    pub abandoned: Option<Time>,
 }
 
 /// A recorded run: its nodes, jobs and attempts.
@@ -175,7 +180,7 @@ impl Builder {
             Event::JobArrived { job, spec } => {
                 let to_do = spec.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();
                 self.unfinished.insert(job, to_do);
-                self.timeline.jobs.push(TimelineJob { spec, arrival: at, finish: None });
+                self.timeline.jobs.push(TimelineJob { spec, arrival: at, finish: None, abandoned: None });
             }
             Event::NodeLost { node } => {
                 let lost = |row: &usize| self.timeline.rows[*row].node == node;
@@ -187,6 +192,10 @@ impl Builder {
                 self.lost_or_returned(at, node, false);
             }
             Event::NodeReturned { node } => self.lost_or_returned(at, node, true),
+            Event::AttemptFinished { attempt } if self.is_abandoned(attempt.task.job) => {
+                let outcome = self.outcome_of_stopped(attempt).unwrap_or(AttemptEnd::Abandoned);
+                self.end(at, attempt, outcome);
+            }
             Event::AttemptFinished { attempt } => {
                 let first = self.won.insert(attempt.task);
                 self.end(at, attempt, if first { AttemptEnd::Won } else { AttemptEnd::Lost });
@@ -231,7 +240,19 @@ impl Builder {
                 self.relaunched.insert(attempt.task);
                 AttemptEnd::Replaced
             }
+            StopReason::Abandoned => AttemptEnd::Abandoned,
         })
+    }
+
+    /// Returns false if the attempts of a task do the whole work, even if they are started from progress.
+    fn resumes(&self, task: TaskId) -> bool {
+        let phases = self.timeline.jobs.get(task.job.0 as usize).map(|job| &job.spec.phases);
+        let phase = phases.and_then(|phases| phases.get(task.phase as usize));
+        phase.is_none_or(|phase| !phase.never_resumed)
+    }
+
+    fn is_abandoned(&self, job: JobId) -> bool {
+        self.timeline.jobs.get(job.0 as usize).is_some_and(|job| job.abandoned.is_some())
     }
 
     fn decision(&mut self, at: Time, decision: &Decision) {
@@ -249,6 +270,11 @@ impl Builder {
                 self.replacements.insert(*attempt, replacement);
                 self.start(at, replacement, node, *from_progress, true);
             }
+            Decision::Abandon { job } => {
+                if let Some(job) = self.timeline.jobs.get_mut(job.0 as usize) {
+                    job.abandoned = Some(at);
+                }
+            }
             Decision::Reserve { .. } | Decision::Release { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {}
         }
     }
@@ -258,6 +284,7 @@ impl Builder {
         let redundant = replaces || *copies > 0 || self.relaunched.remove(&attempt.task);
         *copies += 1;
         self.next_copy.insert(attempt.task, attempt.copy.saturating_add(1));
+        let from_progress = if self.resumes(attempt.task) { from_progress } else { 0.0 };
         self.running.insert(attempt, self.timeline.rows.len());
         let row =
             TimelineRow { attempt, node, start: at, end: at, outcome: AttemptEnd::Running, redundant, from_progress };

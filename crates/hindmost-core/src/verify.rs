@@ -267,6 +267,7 @@ fn in_words(decision: &Decision) -> String {
                 StopReason::Replaced => "a new copy replaces it",
                 StopReason::Overtaken => "another copy will finish first",
                 StopReason::Relaunched => "its task is relaunched on another node",
+                StopReason::Abandoned => "its job is abandoned",
             };
             format!("the stop of {attempt} ({why})")
         }
@@ -276,6 +277,7 @@ fn in_words(decision: &Decision) -> String {
             format!("a reservation on {node} for {task} until {until}")
         }
         Decision::Release { task } => format!("the end of the reservation for {task}"),
+        Decision::Abandon { job } => format!("the abandonment of {job}"),
         Decision::Wake { at } => format!("a round at {at}"),
         Decision::Watch { attempt, condition } => {
             let what = match condition {

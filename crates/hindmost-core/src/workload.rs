@@ -49,6 +49,11 @@ pub struct PhaseSpec {
     /// True if a task may never have two running copies, because its work must not be done twice.
     #[serde(default, skip_serializing_if = "is_default")]
     pub never_copied: bool,
+    /// True if every attempt does its task's work from the beginning, even one that is started from the progress of
+    /// another ([`Decision::Start`](crate::record::Decision::Start)). The default is false: an attempt can leave out work
+    /// that is done.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub never_resumed: bool,
     /// Indices of tasks whose results existed before the job arrived, ascending. These tasks are finished from the
     /// start; no attempt of them runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -244,6 +244,7 @@ impl PhaseLine {
             memory_accesses: self.memory_accesses,
             assumed: false,
             never_copied: false,
+            never_resumed: false,
             finished: Vec::new(),
         })
     }

@@ -22,6 +22,8 @@ pub enum Outcome {
     Lost,
     /// Stopped and replaced by a new attempt of its task, which took over its resources or runs on another node.
     Replaced,
+    /// Stopped because its job was abandoned.
+    Abandoned,
     /// Lost with its node.
     NodeLost,
     /// Still running when the run stopped.
@@ -35,6 +37,7 @@ impl Outcome {
             Outcome::Won => "won",
             Outcome::Lost => "lost",
             Outcome::Replaced => "replaced",
+            Outcome::Abandoned => "abandoned",
             Outcome::NodeLost => "node_lost",
             Outcome::Unfinished => "unfinished",
         }

@@ -181,9 +181,11 @@ impl Output for Collector<'_> {
             Decision::Replace { attempt, from_progress } => {
                 (attempt, Decision::Replace { attempt: renumbered(attempt), from_progress })
             }
-            Decision::Reserve { .. } | Decision::Release { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {
-                return;
-            }
+            Decision::Reserve { .. }
+            | Decision::Release { .. }
+            | Decision::Abandon { .. }
+            | Decision::Wake { .. }
+            | Decision::Watch { .. } => return,
         };
         let (attempt, decision) = renumbered;
         if let Some(seen) = self.seen(attempt.task.job) {
@@ -198,7 +200,7 @@ impl Output for Collector<'_> {
         if timeline.jobs.is_empty() {
             let spec = Arc::new(result.job.clone());
             seen.tasks = spec.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();
-            timeline.jobs.push(TimelineJob { arrival: spec.arrival, spec, finish: None });
+            timeline.jobs.push(TimelineJob { arrival: spec.arrival, spec, finish: None, abandoned: None });
         }
         let node = *seen.nodes.entry(result.node).or_insert_with(|| {
             let capacity = nodes.get(result.node.0 as usize).map(|node| node.capacity).unwrap_or_default();
@@ -213,6 +215,7 @@ impl Output for Collector<'_> {
             Outcome::Won => AttemptEnd::Won,
             Outcome::Lost => AttemptEnd::Lost,
             Outcome::Replaced => AttemptEnd::Replaced,
+            Outcome::Abandoned => AttemptEnd::Abandoned,
             Outcome::NodeLost => AttemptEnd::NodeLost,
             Outcome::Unfinished => AttemptEnd::Running,
         };

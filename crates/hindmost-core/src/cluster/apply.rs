@@ -65,6 +65,14 @@ pub enum RecordError {
         /// Why the attempt can't start.
         reason: &'static str,
     },
+    /// The state does not allow the job to be abandoned.
+    #[error("{job} can't be abandoned: {reason}")]
+    CannotAbandon {
+        /// Id of the job.
+        job: JobId,
+        /// Why the job can't be abandoned.
+        reason: &'static str,
+    },
     /// A node's speed is not a positive number.
     #[error("{node} can't have the speed {speed}: a speed is a positive number")]
     BadSpeed {
@@ -219,6 +227,7 @@ impl Cluster {
                 self.reserve(*node, **resources, *until, task.as_deref().copied())
             }
             Decision::Release { task } => self.release(*task),
+            Decision::Abandon { job } => self.abandon(*job),
             Decision::Wake { .. } => Ok(Applied::default()),
             Decision::Watch { attempt, .. } => {
                 self.slot_of(*attempt)?;

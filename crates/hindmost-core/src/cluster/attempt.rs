@@ -74,7 +74,8 @@ impl Attempt {
         self.is_relaunch
     }
 
-    /// Returns the share of the work that was done before the attempt started, in [0, 1).
+    /// Returns the share of the work that was done before the attempt started, in [0, 1). It is 0 if the attempts of the
+    /// phase can't resume ([`Phase::resumes`](super::Phase::resumes)), whatever the decision that started the attempt says.
     pub fn from_progress(&self) -> f64 {
         self.from_progress
     }

@@ -21,7 +21,7 @@ impl Cluster {
         if !node.up {
             return Err(refuse("its node is lost"));
         }
-        let demand = self.check_start(id)?;
+        let demand = self.check_start(id, from_progress)?;
         if !demand.fits(&node.free) && !demand.fits(&self.usable(id.task, node_id, node)) {
             return Err(refuse("its node does not have enough free resources"));
         }
@@ -30,13 +30,17 @@ impl Cluster {
         Ok(())
     }
 
-    /// Checks that an attempt can be the next copy of its task, and returns its demand.
-    fn check_start(&self, id: AttemptId) -> Result<Resources, RecordError> {
+    /// Checks that an attempt can be the next copy of its task, and returns its demand. `from_progress` is the share of
+    /// the work that it need not repeat.
+    fn check_start(&self, id: AttemptId, from_progress: f64) -> Result<Resources, RecordError> {
         let refuse = |reason| RecordError::CannotStart { attempt: id, reason };
         let phase = self.phase(id.task).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
         let task = phase.tasks.get(id.task.index as usize).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
         if phase.parents_left > 0 {
             return Err(refuse("its phase waits for other phases"));
+        }
+        if task.abandoned {
+            return Err(refuse("its job is abandoned"));
         }
         if task.finished {
             return Err(refuse("its task has finished"));
@@ -50,6 +54,9 @@ impl Cluster {
         if task.copies == u16::MAX {
             return Err(refuse("its task has too many copies"));
         }
+        if !(0.0..1.0).contains(&from_progress) {
+            return Err(refuse("the share of its work that is already done is not from 0 to below 1"));
+        }
         Ok(phase.demand)
     }
 
@@ -62,7 +69,7 @@ impl Cluster {
             node,
             state: AttemptState::Starting,
             since: now,
-            from_progress,
+            from_progress: 0.0,
             expected_finish: Time::NEVER,
             is_finish_guessed: false,
             older: NO_ATTEMPT,
@@ -79,6 +86,7 @@ impl Cluster {
         job.copies += 1;
         let phase = &mut job.phases[id.task.phase as usize];
         phase.copies += 1;
+        let from_progress = if phase.never_resumed { 0.0 } else { from_progress };
         let task = &mut phase.tasks[id.task.index as usize];
         let was_pending = task.is_pending();
         let is_relaunch = std::mem::take(&mut task.is_broken);
@@ -103,6 +111,7 @@ impl Cluster {
         self.runnable -= u64::from(was_pending);
         let attempt = self.attempts.get_mut(slot);
         (attempt.older, attempt.is_relaunch) = (older, is_relaunch);
+        attempt.from_progress = from_progress;
         slot
     }
 
@@ -115,7 +124,7 @@ impl Cluster {
         if !holds_resources || replacement != NO_ATTEMPT {
             return Err(RecordError::CannotStart { attempt: new, reason: "the attempt is already being replaced" });
         }
-        self.check_start(new)?;
+        self.check_start(new, from_progress)?;
         let replacement = self.enter(new, node, from_progress, false);
         self.attempts.get_mut(replacement).replaces = id.copy;
         self.attempts.get_mut(slot).replacement = replacement;

@@ -19,6 +19,7 @@ pub struct Job {
     pub(super) arrival: Time,
     pub(super) started: Option<Time>,
     pub(super) finished: Option<Time>,
+    pub(super) abandoned: Option<Time>,
     pub(super) unfinished_phases: u32,
     pub(super) runnable: u32,
     pub(super) copies: u32,
@@ -44,6 +45,7 @@ impl Job {
             arrival,
             started: None,
             finished: None,
+            abandoned: None,
             unfinished_phases,
             runnable,
             copies: 0,
@@ -84,10 +86,29 @@ impl Job {
         self.started
     }
 
-    /// Returns the time at which the job's last task finished; `None` if the job is unfinished.
+    /// Returns the time at which the job's last task finished; `None` if the job is unfinished or abandoned.
     #[inline]
     pub fn finished(&self) -> Option<Time> {
         self.finished
+    }
+
+    /// Returns the time at which the job was abandoned ([`Decision::Abandon`](crate::record::Decision::Abandon)); `None`
+    /// if it was not.
+    #[inline]
+    pub fn abandoned(&self) -> Option<Time> {
+        self.abandoned
+    }
+
+    /// Returns true once the job is finished or abandoned. No attempt of it starts any more, but attempts that are being
+    /// stopped or were kept may still run.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.finished.is_some() || self.abandoned.is_some()
+    }
+
+    /// Returns the absolute time of the job's deadline; `None` if the job has none.
+    pub fn deadline(&self) -> Option<Time> {
+        self.spec.deadline.map(|after| self.arrival + after)
     }
 
     /// Returns the number of pending tasks in open phases. These are the tasks that can start now.
@@ -222,6 +243,7 @@ mod tests {
             memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
+            never_resumed: false,
             finished: finished.to_vec(),
         };
         let phases = phases.iter().enumerate().map(phase).collect();

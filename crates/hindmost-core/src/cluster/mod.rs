@@ -2,14 +2,16 @@
 //! state.
 //!
 //! A [`Cluster`] changes only by applying records (`apply.rs`); all other public methods except [`Cluster::retire`] are
-//! queries. A finished job leaves the cluster once none of its copies runs, so the size of the state depends on the
+//! queries. A finished or abandoned job leaves the cluster once none of its copies runs, so the size of the state depends on the
 //! active jobs and not on the length of the run.
 //!
 //! Invariants, tested by `tests/it/properties.rs` of the simulator:
 //! - the resources of a node that attempts hold, that are reserved and that are free add up to its capacity;
 //! - a task has at most one winner, and no copy of the task starts after the winner has finished;
-//! - no task of a phase starts before all tasks of its parents have finished.
+//! - no task of a phase starts before all tasks of its parents have finished;
+//! - no attempt of a job starts after the job was abandoned.
 
+mod abandon;
 mod apply;
 mod attempt;
 mod begin;
@@ -335,13 +337,13 @@ impl Cluster {
         slots.iter().map(|slot| self.attempts.get(*slot))
     }
 
-    /// Removes and returns a job that is finished and whose copies have all ended. `None` if the job is not in the
+    /// Removes and returns a job that is finished or abandoned and whose copies have all ended. `None` if the job is not in the
     /// cluster or can't be removed yet. [`Session::step`](crate::session::Session::step) calls this after the policy
-    /// has observed the event that ended the job's last copy.
+    /// has observed the event that ended the job's last copy, or the round in which a job without copies was abandoned.
     pub fn retire(&mut self, id: JobId) -> Option<Box<Job>> {
         let at = id.0.checked_sub(self.first_job)? as usize;
         let place = self.jobs.get_mut(at)?;
-        if !place.as_ref().is_some_and(|job| job.finished.is_some() && job.copies == 0) {
+        if !place.as_ref().is_some_and(|job| job.is_over() && job.copies == 0) {
             return None;
         }
         let job = place.take();

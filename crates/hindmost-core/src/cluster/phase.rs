@@ -23,11 +23,14 @@ pub struct Phase {
     pub(super) gives_progress: bool,
     pub(super) assumed: bool,
     pub(super) never_copied: bool,
+    pub(super) never_resumed: bool,
     pub(super) parents_left: u32,
     pub(super) pending: u32,
     pub(super) unfinished: u32,
     /// Number of tasks that were not finished when the job arrived.
     pub(super) to_do: u32,
+    /// Number of tasks that were unfinished when the job was abandoned.
+    pub(super) abandoned: u32,
     pub(super) copies: u32,
     /// Every pending task before this index is in `retry`. Searches for other pending tasks begin here.
     pub(super) next: u32,
@@ -50,6 +53,7 @@ impl Phase {
             stopping: 0,
             nodes: [NO_NODE; 2],
             finished: false,
+            abandoned: false,
             retrying: false,
         };
         let mut tasks = vec![blank; spec.tasks as usize];
@@ -68,10 +72,12 @@ impl Phase {
             gives_progress: true,
             assumed: spec.assumed,
             never_copied: spec.never_copied,
+            never_resumed: spec.never_resumed,
             parents_left,
             pending: to_do,
             unfinished: to_do,
             to_do,
+            abandoned: 0,
             copies: 0,
             next,
             retry: Vec::new(),
@@ -139,6 +145,13 @@ impl Phase {
         !self.never_copied
     }
 
+    /// Returns true if an attempt that is started from the progress of another leaves out the work that is done. If false,
+    /// every attempt does the whole work, and [`Attempt::from_progress`](super::Attempt::from_progress) is 0 for all of
+    /// them.
+    pub fn resumes(&self) -> bool {
+        !self.never_resumed
+    }
+
     /// Returns true if all parent phases are finished, so that tasks of this phase may start. A phase whose tasks were
     /// all finished before its job arrived is finished even if it is not open.
     #[inline]
@@ -146,22 +159,27 @@ impl Phase {
         self.parents_left == 0
     }
 
-    /// Returns true once every task has finished.
+    /// Returns true once every task has finished or the job is abandoned.
     #[inline]
     pub fn is_finished(&self) -> bool {
         self.unfinished == 0
     }
 
-    /// Returns the number of unfinished tasks without a running copy.
+    /// Returns the number of unfinished tasks without a running copy; 0 once the job is abandoned.
     #[inline]
     pub fn pending(&self) -> u32 {
         self.pending
     }
 
-    /// Returns the number of tasks that have not finished.
+    /// Returns the number of tasks that have not finished; 0 once the job is abandoned.
     #[inline]
     pub fn unfinished(&self) -> u32 {
         self.unfinished
+    }
+
+    /// Returns the number of tasks that were unfinished when the job was abandoned; 0 if it was not.
+    pub fn abandoned(&self) -> u32 {
+        self.abandoned
     }
 
     /// Returns the number of tasks that were not finished when the job arrived.

@@ -4,6 +4,7 @@
 //! it holds the whole amount; among the reservations of a node, the oldest one takes first. What it holds is not free, so
 //! no other task can start on it. A reservation ends
 //! - when its task starts an attempt, on any node, or finishes;
+//! - when the job of its task is abandoned;
 //! - when its node is lost;
 //! - at its time ([`Reservation::until`]);
 //! - when the policy releases it ([`Decision::Release`](crate::record::Decision::Release)).
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::ids::{NodeId, TaskId};
+use crate::ids::{JobId, NodeId, TaskId};
 use crate::resources::Resources;
 use crate::time::Time;
 
@@ -170,6 +171,7 @@ impl Cluster {
             match () {
                 () if !node.up => return refuse("the node is lost"),
                 () if !resources.fits(&node.capacity) => return refuse("the node is too small"),
+                () if found.is_abandoned() => return refuse("its job is abandoned"),
                 () if found.is_finished() => return refuse("the task has finished"),
                 () if self.reservation(task).is_some() => return refuse("the task has a reservation already"),
                 () => {}
@@ -246,6 +248,16 @@ impl Cluster {
         let node = self.reservations.all.get(&number).map(Reservation::node);
         self.end_reservation(number);
         node
+    }
+
+    /// Ends the reservations for all tasks of a job.
+    pub(super) fn end_reservations_of(&mut self, job: JobId) {
+        let of_job =
+            |(number, found): (&u64, &Reservation)| found.task.is_some_and(|task| task.job == job).then_some(*number);
+        let numbers: Vec<u64> = self.reservations.all.iter().filter_map(of_job).collect();
+        for number in numbers {
+            self.end_reservation(number);
+        }
     }
 
     /// Returns the resources on which an attempt of a task can start on a node: what is free, and what is reserved there

@@ -6,7 +6,8 @@ pub(super) const NO_ATTEMPT: u32 = u32::MAX;
 /// Marks a missing node in [`Task::nodes`].
 pub(super) const NO_NODE: u32 = u32::MAX;
 
-/// A task. It is pending while it has no running copy and has not finished; it is finished once one copy has finished.
+/// A task. It is pending while it has no running copy and has not finished; it is finished once one copy has finished, or
+/// once its job is abandoned.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
     /// Slot of the newest running copy; [`NO_ATTEMPT`] if there is none. The copies form a chain from the newest to the
@@ -21,7 +22,10 @@ pub struct Task {
     /// Nodes of the two newest running copies. Most tasks never have more than two, so most queries need not follow the
     /// chain.
     pub(super) nodes: [u32; 2],
+    /// True if a copy has finished, or if the job was abandoned before one did.
     pub(super) finished: bool,
+    /// True if the job was abandoned before a copy of the task finished.
+    pub(super) abandoned: bool,
     /// True if the task is pending because its last running copy failed or lost its node. The next copy then counts as a
     /// relaunch, not as a redundant copy.
     pub(super) is_broken: bool,
@@ -45,12 +49,18 @@ impl Task {
         u32::from(self.copies - self.stopping)
     }
 
-    /// Returns true once a copy has finished.
+    /// Returns true once the task needs no copy any more: a copy has finished, or the job was abandoned
+    /// ([`Task::is_abandoned`]).
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Returns true if no copy runs and none has finished.
+    /// Returns true if the job was abandoned before a copy of the task finished.
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned
+    }
+
+    /// Returns true if no copy runs, none has finished, and the job is not abandoned.
     pub fn is_pending(&self) -> bool {
         !self.finished && self.copies == 0
     }

@@ -45,7 +45,8 @@ pub struct EnergyParts {
     pub copies_successful: f64,
     /// Copies that did not win.
     pub copies_killed: f64,
-    /// Attempts that were lost with their nodes or still ran when the run stopped.
+    /// Attempts that were lost with their nodes, were stopped because their job was abandoned, or still ran when the run
+    /// stopped.
     pub lost: f64,
     /// Idle power of the nodes, over the time for which they were not lost.
     #[serde(rename = "static")]

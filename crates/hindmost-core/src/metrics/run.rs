@@ -17,6 +17,8 @@ pub enum RunState {
     Done,
     /// A task failed more often than allowed.
     Failed,
+    /// The policy abandoned the job.
+    Abandoned,
     /// The user interrupted the run.
     Interrupted,
 }
@@ -49,7 +51,7 @@ pub struct PhaseSummary {
     pub finished: u64,
     /// Number of attempts started.
     pub attempts: u64,
-    /// Number of attempts that failed, lost their node or were stopped because the run ended.
+    /// Number of attempts that failed, lost their node, or were stopped because the job was abandoned or the run ended.
     pub broken: u64,
     /// Redundant copies: attempts that ran at the same time as another copy of their task, or that replaced one.
     pub copies: Copies,
@@ -131,7 +133,9 @@ impl Counts {
                 self.finish = Some(self.finish.unwrap_or(0.0).max(row.end.seconds()));
             }
             AttemptEnd::Lost | AttemptEnd::Replaced => self.wasted += seconds,
-            AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Stopped => self.broken += 1,
+            AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Abandoned | AttemptEnd::Stopped => {
+                self.broken += 1
+            }
             AttemptEnd::Running => {}
         }
     }
@@ -151,7 +155,7 @@ impl RunSummary {
     /// Summarises the first job of a recorded run; `None` if the timeline has no job. `failed_tasks`, the policy and
     /// its progress model are copied into the summary. Attempts that follow a failure do not count as redundant copies.
     /// `wasted_share` is the running time of losing copies as a share of the running time of all attempts. Attempts that
-    /// failed, lost their node or were stopped with the run are no losing copies.
+    /// failed, lost their node or were stopped with the job or the run are no losing copies.
     pub fn of(
         timeline: &Timeline,
         state: RunState,
@@ -259,6 +263,7 @@ mod tests {
             memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
+            never_resumed: false,
             finished: finished.to_vec(),
         };
         let phases = vec![phase("all", 2, &[0, 1]), phase("some", 3, &[0, 2])];

@@ -209,6 +209,14 @@ impl JobQueue {
         }
     }
 
+    /// Must be called after a job was abandoned in a round.
+    pub(super) fn abandoned(&mut self, job: JobId, cluster: &Cluster) {
+        self.requests.retain(|attempt| attempt.task.job != job);
+        let concerned = self.order.abandoned(job, cluster);
+        self.refresh(job, cluster);
+        self.refresh_concerned(concerned, cluster);
+    }
+
     /// Moves the jobs that have started tasks to their current places. A job moves once, however many tasks it has
     /// started.
     pub(super) fn settle(&mut self, cluster: &Cluster) {
@@ -251,8 +259,18 @@ impl JobQueue {
 
     /// Observes an event after it was applied, and moves the jobs whose keys it changed.
     pub fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
-        match self.order.observe(event, applied, cluster) {
-            Concerned::Nobody => {}
+        let concerned = self.order.observe(event, applied, cluster);
+        let its_job = matches!(concerned, Concerned::ItsJob | Concerned::These(_));
+        self.refresh_concerned(concerned, cluster);
+        if its_job {
+            self.refresh_its_job(event, applied, cluster);
+        }
+    }
+
+    /// Moves the jobs whose keys have changed, except the job that an event is about.
+    fn refresh_concerned(&mut self, concerned: Concerned, cluster: &Cluster) {
+        match concerned {
+            Concerned::Nobody | Concerned::ItsJob => {}
             Concerned::AllJobs => {
                 self.forget_changes();
                 // Skip a number, so that `changed_since` returns `None` for every number that a caller can have.
@@ -270,9 +288,7 @@ impl JobQueue {
                     self.refresh(*job, cluster);
                 }
                 self.changed.extend(jobs);
-                self.refresh_its_job(event, applied, cluster);
             }
-            Concerned::ItsJob => self.refresh_its_job(event, applied, cluster),
         }
     }
 

@@ -1,4 +1,5 @@
-//! The last pass of every policy: once a task has its winner, its other copies are stopped.
+//! The last pass of every policy: once a task has its winner, its other copies are stopped; once a job is abandoned, all
+//! its copies are stopped.
 //!
 //! The pass stops the copies as soon as the winner finishes and does not wait for a round. So in a simulation with time
 //! slots the losers end together with the winner, as the papers' c·E\[min] assumes. The next round can use their
@@ -11,8 +12,8 @@
 //! then. By default no copy is kept.
 
 use crate::cluster::{Attempt, AttemptState, Cluster};
-use crate::ids::{AttemptId, TaskId};
-use crate::record::{Event, StopReason};
+use crate::ids::{AttemptId, JobId, TaskId};
+use crate::record::{Decision, Event, StopReason};
 
 use super::{Pass, Seen, View};
 
@@ -26,7 +27,7 @@ pub enum Keep {
     BestLocality,
 }
 
-/// Stops the other copies of a finished task.
+/// Stops the other copies of a finished task, and all copies of an abandoned job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopLosers {
     /// Which copy, besides the winner, keeps running.
@@ -48,8 +49,26 @@ impl StopLosers {
     }
 }
 
+/// Stops all attempts of a job that was abandoned, in the order of their tasks.
+fn stop_all(job: JobId, view: &mut View<'_>) {
+    let cluster = view.cluster;
+    let Some(found) = cluster.job(job) else { return };
+    for (phase, of_phase) in (0..).zip(found.phases()).filter(|(_, of_phase)| of_phase.running_copies() > 0) {
+        for index in (0..).zip(of_phase.tasks()).filter(|(_, task)| task.unstopped_copies() > 0).map(|(index, _)| index)
+        {
+            let copies = cluster.copies(TaskId { job, phase, index });
+            for copy in copies.filter(|copy| copy.state() != AttemptState::Stopping) {
+                view.stop(copy.id(), StopReason::Abandoned);
+            }
+        }
+    }
+}
+
 impl Pass for StopLosers {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        if let Seen::Decision(Decision::Abandon { job }) = seen {
+            stop_all(*job, view);
+        }
         let Seen::Event(Event::AttemptFinished { attempt }, applied) = seen else { return };
         if !applied.won {
             return;

@@ -91,6 +91,13 @@ pub trait Order: Send {
     /// Must be called in a round after every start of a copy.
     fn started(&mut self, _task: TaskId, _cluster: &Cluster) {}
 
+    /// Must be called in a round after a job was abandoned. Orders that keep numbers of each job forget it here. The job
+    /// has no pending tasks left; its attempts are stopped after the current pass, and their ends are events as always.
+    /// Returns the jobs whose keys the abandonment may have changed.
+    fn abandoned(&mut self, _job: JobId, _cluster: &Cluster) -> Concerned {
+        Concerned::ItsJob
+    }
+
     /// Observes an event after it was applied. Returns the jobs whose keys the event may have changed.
     fn observe(&mut self, event: &Event, applied: Applied, _cluster: &Cluster) -> Concerned {
         concerned(event, applied, self.follows_ends())

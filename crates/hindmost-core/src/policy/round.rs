@@ -143,9 +143,18 @@ impl<'a> Round<'a> {
     ///
     /// Returns false if the state does not allow the start: see [`Round::decide`].
     pub fn start(&mut self, task: TaskId, node: NodeId) -> bool {
+        self.start_from(task, node, 0.0)
+    }
+
+    /// Starts the next copy of a task on a node. The copy need not repeat the share `from_progress` of the work, in
+    /// [0, 1), unless every attempt of the phase does the whole work
+    /// ([`Phase::resumes`](crate::cluster::Phase::resumes)).
+    ///
+    /// Returns false if the state does not allow the start: see [`Round::decide`].
+    pub fn start_from(&mut self, task: TaskId, node: NodeId, from_progress: f64) -> bool {
         // If the job has left the cluster, there is no next copy. The cluster refuses to start copy 0 in that case.
         let attempt = self.cluster.next_copy(task).unwrap_or(AttemptId { task, copy: 0 });
-        self.decide(Decision::Start { attempt, node, from_progress: 0.0 })
+        self.decide(Decision::Start { attempt, node, from_progress })
     }
 
     /// Returns false if the order of jobs does not let the task have another copy now, because its job or queue has
@@ -190,7 +199,24 @@ impl<'a> Round<'a> {
     ///
     /// Returns false if the state does not allow the replacement: see [`Round::decide`].
     pub fn replace(&mut self, attempt: AttemptId) -> bool {
-        self.decide(Decision::Replace { attempt, from_progress: 0.0 })
+        self.replace_from(attempt, 0.0)
+    }
+
+    /// Stops an attempt and starts the next copy of its task on the resources that it holds. The copy need not repeat the
+    /// share `from_progress` of the work: see [`Round::start_from`].
+    ///
+    /// Returns false if the state does not allow the replacement: see [`Round::decide`].
+    pub fn replace_from(&mut self, attempt: AttemptId, from_progress: f64) -> bool {
+        self.decide(Decision::Replace { attempt, from_progress })
+    }
+
+    /// Gives up a job: none of its tasks starts another attempt, and its attempts are stopped after the current pass. The
+    /// job is then neither finished nor unfinished, but abandoned.
+    ///
+    /// Returns false if the state does not allow the decision, because the job is over or unknown: see
+    /// [`Round::decide`].
+    pub fn abandon(&mut self, job: JobId) -> bool {
+        self.decide(Decision::Abandon { job })
     }
 
     /// Makes a decision.
@@ -205,8 +231,12 @@ impl<'a> Round<'a> {
         }
         match self.cluster.apply_decision(self.cluster.now(), &decision) {
             Ok(_) => {
-                if let Decision::Start { attempt, .. } | Decision::Replace { attempt, .. } = &decision {
-                    self.queue.started(attempt.task, self.cluster);
+                match &decision {
+                    Decision::Start { attempt, .. } | Decision::Replace { attempt, .. } => {
+                        self.queue.started(attempt.task, self.cluster);
+                    }
+                    Decision::Abandon { job } => self.queue.abandoned(*job, self.cluster),
+                    _ => {}
                 }
                 self.decisions.push(decision);
                 self.refused_last = false;

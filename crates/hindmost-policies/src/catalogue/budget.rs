@@ -111,6 +111,7 @@ mod tests {
             memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
+            never_resumed: false,
             finished: Vec::new(),
         };
         let job = JobSpec {

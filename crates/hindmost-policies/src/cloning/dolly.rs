@@ -174,17 +174,16 @@ impl CloneSmallJobs {
             let counted = self.parameters.admission.counted(*copies);
             self.claimed = self.claimed.minus(&multiple(phase.demand(), counted));
         }
-        if job.finished().is_some() && job.running_copies() == 0 {
+        if job.is_over() && job.running_copies() == 0 {
             self.copies.remove(&task.job);
         }
     }
 
-    /// Recomputes `in_use` and `claimed` after a node was lost with all its attempts.
+    /// Recomputes `in_use` and `claimed` after a node was lost with all its attempts, or after a job was abandoned.
     fn recount(&mut self, cluster: &Cluster) {
         let held = cluster.jobs().map(Job::in_use);
         self.in_use = held.fold(Resources::NONE, |sum, held| sum.plus(&held));
-        self.copies
-            .retain(|job, _| cluster.job(*job).is_some_and(|job| job.finished().is_none() || job.running_copies() > 0));
+        self.copies.retain(|job, _| cluster.job(*job).is_some_and(|job| !job.is_over() || job.running_copies() > 0));
         let admission = self.parameters.admission;
         let claims = self.copies.iter().map(|(job, copies)| claim(cluster, *job, admission.counted(*copies)));
         self.claimed = claims.fold(Resources::NONE, |sum, claim| sum.plus(&claim));
@@ -194,7 +193,7 @@ impl CloneSmallJobs {
     fn admit(&mut self, cluster: &Cluster) {
         let mut in_use = self.in_use;
         for id in std::mem::take(&mut self.new_jobs) {
-            let Some(job) = cluster.job(id).filter(|job| job.finished().is_none()) else { continue };
+            let Some(job) = cluster.job(id).filter(|job| !job.is_over()) else { continue };
             let copies = copies_for(job.tasks_to_do(), self.parameters.p, self.parameters.epsilon);
             let admission = self.parameters.admission;
             let counted = claim(cluster, id, admission.counted(copies));
@@ -267,7 +266,9 @@ impl Pass for CloneSmallJobs {
                 | Event::AttemptStopped { attempt },
                 applied,
             ) => self.ended(*attempt, applied, view.cluster),
-            Seen::Event(Event::NodeLost { .. }, _) => self.recount(view.cluster),
+            Seen::Event(Event::NodeLost { .. }, _) | Seen::Decision(Decision::Abandon { .. }) => {
+                self.recount(view.cluster);
+            }
             _ => {}
         }
     }

@@ -127,10 +127,15 @@ impl Altruists {
             member.plan = None;
         }
         if applied.job_finished {
-            self.jobs.remove(attempt.task.job);
-            self.shares.leave(attempt.task.job);
-            self.shares_changed = true;
+            self.job_left(attempt.task.job);
         }
+    }
+
+    /// Removes a job that has finished or was abandoned.
+    fn job_left(&mut self, job: JobId) {
+        self.jobs.remove(job);
+        self.shares.leave(job);
+        self.shares_changed = true;
     }
 
     /// Computes the sums of start times again after a lost node has ended attempts.
@@ -361,6 +366,11 @@ impl Pass for Altruists {
                 self.shortest.refresh(attempt.task.job, cluster);
             }
             Seen::Decision(Decision::Replace { attempt, .. }) => self.attempt_started(*attempt, cluster.now()),
+            Seen::Decision(Decision::Abandon { job }) => {
+                self.job_left(*job);
+                self.checked.changed.push(*job);
+                self.shortest.refresh(*job, cluster);
+            }
             Seen::Decision(_) => {}
             Seen::Event(event, applied) => {
                 self.shortest.observe(event, applied, cluster);

@@ -90,7 +90,7 @@ impl FairShares {
         self.claims.push();
     }
 
-    /// Removes a job that has finished.
+    /// Removes a job that has finished or was abandoned.
     pub fn leave(&mut self, job: JobId) {
         let Some(number) = self.number_of(job) else { return };
         self.claims.set(number, Claim::none());
@@ -147,7 +147,7 @@ impl FairShares {
         changed.dedup();
         self.drop_finished();
         let claim = |id: &JobId| {
-            let job = cluster.job(*id).filter(|job| job.finished().is_none())?;
+            let job = cluster.job(*id).filter(|job| !job.is_over())?;
             Some((self.number_of(*id)?, Claim::of(job, cluster)))
         };
         let claims: Vec<(usize, Claim)> = changed.iter().filter_map(claim).collect();

@@ -281,6 +281,10 @@ impl Pass for TroublesomeFirst {
             Seen::Decision(Decision::Start { attempt, .. }) => {
                 self.pay(attempt.task, cluster);
             }
+            Seen::Decision(Decision::Abandon { job }) => {
+                self.waiting.leave(*job);
+                self.deficits.leave(*job);
+            }
             Seen::Event(Event::JobArrived { job, spec }, _) => {
                 self.deficits.join(*job, spec.weight);
                 self.refresh(*job, cluster);
@@ -290,10 +294,10 @@ impl Pass for TroublesomeFirst {
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
                 | Event::AttemptStopped { attempt },
-                applied,
+                _,
             ) => {
                 let job = attempt.task.job;
-                if applied.job_finished {
+                if cluster.job(job).is_none_or(Job::is_over) {
                     self.waiting.leave(job);
                     self.deficits.leave(job);
                 } else {
@@ -301,7 +305,7 @@ impl Pass for TroublesomeFirst {
                 }
             }
             Seen::Event(Event::NodeLost { .. } | Event::NodeJoined { .. } | Event::NodeReturned { .. }, _) => {
-                for job in cluster.jobs() {
+                for job in cluster.jobs().filter(|job| !job.is_over()) {
                     self.refresh(job.id(), cluster);
                 }
             }

@@ -274,6 +274,10 @@ impl Pass for CapacityOriginals {
                     requests.retain(|request| request.task != attempt.task);
                 }
             }
+            Seen::Decision(Decision::Abandon { job }) => {
+                self.refresh(*job, cluster);
+                self.waiting.iter_mut().for_each(|line| line.requests.retain(|request| request.task.job != *job));
+            }
             Seen::Event(Event::JobArrived { job, .. }, _) => self.refresh(*job, cluster),
             Seen::Event(
                 Event::AttemptFinished { attempt }

@@ -205,7 +205,7 @@ impl KnapsackOrder {
             {
                 self.by_volume[at].priority = OUTDATED;
             }
-            let Some(found) = cluster.job(job).filter(|job| job.finished().is_none()) else {
+            let Some(found) = cluster.job(job).filter(|job| !job.is_over()) else {
                 self.standings.remove(&job);
                 continue;
             };
@@ -258,6 +258,11 @@ impl KnapsackOrder {
 impl Order for KnapsackOrder {
     fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
         self.standings.get(&job.id()).map_or(f64::INFINITY, |standing| f64::from(standing.priority))
+    }
+
+    fn abandoned(&mut self, job: JobId, _cluster: &Cluster) -> Concerned {
+        self.changed.insert(job);
+        Concerned::ItsJob
     }
 
     fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) -> Concerned {

@@ -154,9 +154,9 @@ impl Hopper {
         (wanted.max(later), claim)
     }
 
-    /// Recomputes a job's virtual sizes. Removes the job if it has finished.
+    /// Recomputes a job's virtual sizes. Removes the job if it has finished or was abandoned.
     fn refresh(&mut self, id: JobId, cluster: &Cluster) {
-        match cluster.job(id).filter(|job| job.finished().is_none()) {
+        match cluster.job(id).filter(|job| !job.is_over()) {
             Some(job) => {
                 let (key, claim) = self.claim(job, cluster);
                 self.allotment.set(Place::by_key(ordered(key), id), claim);
@@ -203,6 +203,12 @@ impl Order for Hopper {
 
     fn started(&mut self, task: TaskId, cluster: &Cluster) {
         self.recount(task.job, cluster);
+    }
+
+    fn abandoned(&mut self, job: JobId, cluster: &Cluster) -> Concerned {
+        self.refresh(job, cluster);
+        self.allotment.share_out(slots(cluster));
+        Concerned::ItsJob
     }
 
     fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) -> Concerned {

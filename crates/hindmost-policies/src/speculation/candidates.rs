@@ -165,6 +165,13 @@ impl Candidates {
             return;
         }
         let (task, ended) = match seen {
+            Seen::Decision(Decision::Abandon { job }) => {
+                let of_job = self.of.keys().copied().filter(|id| id.task.job == *job);
+                for id in of_job.collect::<Vec<AttemptId>>() {
+                    self.remove(id);
+                }
+                return;
+            }
             Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => (attempt.task, None),
             Seen::Event(
                 Event::AttemptFinished { attempt }

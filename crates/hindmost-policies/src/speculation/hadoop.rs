@@ -305,6 +305,10 @@ impl Rule for HadoopRule {
             Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
                 self.changed(attempt.task, None, view);
             }
+            Seen::Decision(Decision::Abandon { job }) => {
+                self.finished.retain(|(other, _), _| other != job);
+                self.scans.forget(*job);
+            }
             Seen::Event(Event::WatchMet { attempt, .. }, _) => {
                 let id = (attempt.task.job, attempt.task.phase);
                 if let (Some((found, _)), Some(scan)) = (only_copy(*attempt, view.cluster), self.scans.phase(id)) {

@@ -126,6 +126,14 @@ impl Lagging {
         }
     }
 
+    /// Removes the attempts of a job that was abandoned.
+    pub(super) fn forget_job(&mut self, job: JobId) {
+        let of_job = self.all.keys().copied().filter(|id| id.task.job == job);
+        for id in of_job.collect::<Vec<AttemptId>>() {
+            self.remove(id);
+        }
+    }
+
     /// Records that an attempt has got a sibling copy.
     pub(super) fn copied(&mut self, attempt: AttemptId) {
         if self.all.contains_key(&attempt) {

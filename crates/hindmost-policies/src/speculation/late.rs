@@ -316,6 +316,7 @@ impl Rule for LateRule {
                     self.nodes.changed(node, cluster);
                 }
             }
+            Seen::Decision(Decision::Abandon { job }) => self.rates.retain(|(other, _), _| other != job),
             Seen::Event(Event::WatchMet { attempt, .. }, _) => self.update(*attempt, view),
             Seen::Event(
                 Event::AttemptFinished { attempt }

@@ -112,6 +112,7 @@ impl<R: Rule> Pass for Speculation<R> {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => self.watch(*attempt, view),
+            Seen::Decision(Decision::Abandon { job }) => self.candidates.retain(|id| id.task.job != *job),
             Seen::Event(Event::WatchMet { attempt, .. }, _) => self.candidates.push(*attempt),
             Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 let left = view.cluster.copies(attempt.task).next();

@@ -274,6 +274,10 @@ impl Rule for PaceRule {
                     self.lagging.unsettle(attempt.task.job);
                 }
             }
+            Seen::Decision(Decision::Abandon { job }) => {
+                self.lagging.forget_job(*job);
+                self.overtaken.retain(|id, _| id.task.job != *job);
+            }
             Seen::Event(Event::WatchMet { attempt, .. }, _) => self.stop_overtaken(attempt.task, view),
             Seen::Event(
                 Event::AttemptFinished { attempt }

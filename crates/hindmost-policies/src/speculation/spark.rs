@@ -262,6 +262,7 @@ impl Rule for SparkRule {
                 self.started(attempt.task, view.cluster);
                 self.look((attempt.task.job, attempt.task.phase), view, candidates);
             }
+            Seen::Decision(Decision::Abandon { job }) => self.phases.retain(|(other, _), _| other != job),
             Seen::Event(Event::NodeLost { .. }, _) => {
                 let mut tasks: Vec<TaskId> = view.cluster.running().map(|attempt| attempt.id().task).collect();
                 tasks.sort_unstable();

@@ -450,6 +450,17 @@ impl ReserveSlots {
         self.consider(straggler, cluster);
     }
 
+    /// Forgets the phases and reservations of a job that was abandoned.
+    fn abandoned(&mut self, job: JobId, cluster: &Cluster) {
+        self.phases.retain(|(other, _), _| *other != job);
+        self.due.retain(|(_, (other, _))| *other != job);
+        let mut reserved: Vec<TaskId> = self.reserved.keys().filter(|task| task.job == job).copied().collect();
+        reserved.sort_unstable();
+        for task in reserved {
+            self.forget_reservation(task, cluster);
+        }
+    }
+
     /// Updates a node on which resources have come free. Its reservations may be ready.
     fn resources_freed(&mut self, node: NodeId, cluster: &Cluster) {
         match self.reserved_on.get(&node) {
@@ -491,6 +502,7 @@ impl Pass for ReserveSlots {
                     }
                 }
             }
+            Seen::Decision(Decision::Abandon { job }) => self.abandoned(*job, view.cluster),
             Seen::Decision(_) => {}
             Seen::Event(event, applied) => {
                 match event {

@@ -34,7 +34,7 @@ impl Kind {
             AttemptEnd::Won => Fate::Won,
             AttemptEnd::Lost | AttemptEnd::Replaced => Fate::Stopped,
             AttemptEnd::Failed(_) | AttemptEnd::NodeLost => Fate::Broken,
-            AttemptEnd::Stopped | AttemptEnd::Running => Fate::Unfinished,
+            AttemptEnd::Abandoned | AttemptEnd::Stopped | AttemptEnd::Running => Fate::Unfinished,
         };
         Kind { fate, copy: row.redundant }
     }

@@ -150,6 +150,7 @@ fn result(timeline: &Timeline, row: &TimelineRow) -> String {
         }
         AttemptEnd::Failed(Cause::External(None)) => format!("failed after {ran}, killed from outside"),
         AttemptEnd::NodeLost => format!("lost with its node after {ran}"),
+        AttemptEnd::Abandoned => format!("not finished, stopped after {ran} because the job was abandoned"),
         AttemptEnd::Stopped => format!("not finished, stopped with the run after {ran}"),
         AttemptEnd::Running => format!("not finished, still running after {ran} at the end of the record"),
     }

@@ -112,6 +112,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        never_resumed: false,
         finished: Vec::new(),
     };
     let spec = JobSpec {
@@ -139,7 +140,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
     };
     Timeline {
         nodes: vec![joined(&node, Vec::new()), joined(&format!("{node}2"), lost_and_returned)],
-        jobs: vec![TimelineJob { spec: Arc::new(spec), arrival: seconds(1.0), finish: None }],
+        jobs: vec![TimelineJob { spec: Arc::new(spec), arrival: seconds(1.0), finish: None, abandoned: None }],
         rows: vec![
             row(0, 0, 0, 0, [1.0, 6.0], AttemptEnd::Lost, false),
             row(0, 1, 0, 1, [1.0, 3.0], AttemptEnd::NodeLost, false),

@@ -228,7 +228,8 @@ impl Driver<'_> {
             }
             Decision::Watch { attempt, .. } => self.test_later(attempt),
             Decision::Reserve { .. } | Decision::Wake { .. } => self.deadlines.decision(decision),
-            Decision::Release { .. } => {}
+            // The policy's last pass stops the attempts of an abandoned job.
+            Decision::Release { .. } | Decision::Abandon { .. } => {}
         }
         Ok(())
     }

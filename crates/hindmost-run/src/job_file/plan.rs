@@ -145,6 +145,7 @@ impl PlannedPhase {
             memory_accesses: 0.0,
             assumed: true,
             never_copied: !self.idempotent,
+            never_resumed: true,
             finished: Vec::new(),
         }
     }

@@ -257,7 +257,7 @@ impl Driver<'_> {
             }
             // A change of rates that policies do not observe causes no round.
             if self.rates.is_none() || decided != Some(self.recorder.events) {
-                self.step(boundary, &Event::Round)?;
+                self.decide(boundary)?;
                 decided = Some(self.recorder.events);
             }
             rounds = rounds.wrapping_add(1);
@@ -339,6 +339,12 @@ impl Driver<'_> {
             self.carry_out(decisions)?;
         }
         Ok(stepped)
+    }
+
+    /// Lets the policy decide, and measures the jobs without attempts that it abandons.
+    fn decide(&mut self, at: Time) -> Result<(), SimulationError> {
+        let Stepped { retired, .. } = self.step(at, &Event::Round)?;
+        retired.into_iter().try_for_each(|job| self.leave(&job, at))
     }
 
     fn arrive(&mut self, at: Time, job: WorkloadJob) -> Result<(), SimulationError> {
@@ -440,7 +446,11 @@ impl Driver<'_> {
                 Decision::Stop { attempt, reason } => {
                     // The reaction to an earlier stop in this list may have ended the attempt.
                     if self.session.cluster().attempt(*attempt).is_some() {
-                        let outcome = if *reason == StopReason::Replaced { Outcome::Replaced } else { Outcome::Lost };
+                        let outcome = match reason {
+                            StopReason::Replaced => Outcome::Replaced,
+                            StopReason::Abandoned => Outcome::Abandoned,
+                            StopReason::Lost | StopReason::Overtaken | StopReason::Relaunched => Outcome::Lost,
+                        };
                         self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, outcome)?;
                     }
                 }
@@ -454,7 +464,8 @@ impl Driver<'_> {
                 // A round follows the end of a reservation, because resources come free.
                 Decision::Reserve { until, .. } if *until > LAST_INSTANT => {}
                 Decision::Reserve { until, .. } => self.agenda.push((*until).max(at), Due::Wake),
-                Decision::Release { .. } => {}
+                // The policy's last pass stops the attempts of an abandoned job.
+                Decision::Release { .. } | Decision::Abandon { .. } => {}
                 // Wake-ups after the end of simulated time never occur.
                 Decision::Wake { at: when } if *when > LAST_INSTANT => {}
                 Decision::Wake { at: when } => self.agenda.push((*when).max(at), Due::Wake),

@@ -139,6 +139,7 @@ impl Generator {
                 memory_accesses: written.memory_accesses,
                 assumed: false,
                 never_copied: false,
+                never_resumed: false,
                 finished: Vec::new(),
             });
             durations.push(Durations::Drawn(drawn.durations.clone()));

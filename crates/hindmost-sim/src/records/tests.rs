@@ -46,6 +46,7 @@ fn job(name: &str) -> JobSpec {
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        never_resumed: false,
         finished: Vec::new(),
     };
     let phases = vec![phase("map"), phase("sum, \"final\"")];

@@ -363,6 +363,7 @@ impl World {
             memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
+            never_resumed: false,
             finished: Vec::new(),
         };
         let job = self.last_job();

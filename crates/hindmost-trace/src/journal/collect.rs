@@ -139,6 +139,7 @@ impl Collected {
             AttemptEnd::NodeLost => Some(("its node was lost".to_owned(), false)),
             AttemptEnd::Lost => Some(("another attempt won, or was expected to".to_owned(), false)),
             AttemptEnd::Replaced => Some(("another attempt replaced it".to_owned(), false)),
+            AttemptEnd::Abandoned => Some(("its job was abandoned".to_owned(), false)),
             AttemptEnd::Stopped => Some(("the run was stopped".to_owned(), false)),
         }
     }
@@ -224,7 +225,7 @@ impl Collected {
             let ended = match row.outcome {
                 _ if self.finished(row) => Ended::Succeeded,
                 AttemptEnd::Failed(Cause::Own(_)) => Ended::Failed,
-                AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Stopped => Ended::Interrupted,
+                AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Abandoned | AttemptEnd::Stopped => Ended::Interrupted,
                 _ => Ended::Killed,
             };
             analysis.ended(

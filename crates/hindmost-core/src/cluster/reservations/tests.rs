@@ -38,6 +38,7 @@ fn cluster() -> Cluster {
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        never_resumed: false,
         finished: Vec::new(),
     };
     let phases = vec![phase("small", 8, 1.0), phase("large", 4, 3.0)];

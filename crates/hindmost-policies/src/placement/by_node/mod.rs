@@ -502,6 +502,13 @@ impl Pass for ByNode {
                     self.reserved_for.insert(**task, *node);
                 }
             }
+            Seen::Decision(Decision::Abandon { job }) => {
+                let reserved: Vec<TaskId> = self.reserved_for.keys().filter(|task| task.job == *job).copied().collect();
+                for task in reserved {
+                    self.reservation_ended(task, view.cluster);
+                }
+                self.touched.insert(*job);
+            }
             Seen::Decision(Decision::Release { task }) => self.reservation_ended(*task, view.cluster),
             Seen::Decision(_) => {}
         }

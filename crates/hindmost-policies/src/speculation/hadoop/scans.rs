@@ -136,7 +136,7 @@ impl Scans {
         }
     }
 
-    /// Removes a job that has finished.
+    /// Removes a job that has finished or was abandoned.
     pub(super) fn forget(&mut self, job: JobId) {
         if let Some(at) = self.jobs.remove(&job).and_then(|scans| scans.planned) {
             self.planned.remove(&(at, job));

@@ -31,6 +31,7 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
         }
         AttemptEnd::Failed(Cause::External(None)) => (Fate::Failed, "failed, killed from outside".to_owned()),
         AttemptEnd::NodeLost => (Fate::NodeLost, "lost with its node".to_owned()),
+        AttemptEnd::Abandoned => (Fate::Cut, "not finished, stopped because the job was abandoned".to_owned()),
         AttemptEnd::Stopped => (Fate::Cut, "not finished, stopped with the run".to_owned()),
         AttemptEnd::Running => (Fate::Cut, "not finished, still running at the end of the record".to_owned()),
     };

@@ -38,6 +38,7 @@ fn cluster() -> Cluster {
         memory_accesses: 0.0,
         assumed: true,
         never_copied: false,
+        never_resumed: false,
         finished: Vec::new(),
     };
     let spec = JobSpec {

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod carbyne;
+mod chronos;
 mod dolly;
 mod dollymp;
 mod drf;
@@ -21,6 +22,7 @@ mod pace;
 mod plain_packing;
 mod sca;
 mod sda;
+mod shed;
 mod smallest_workload;
 mod spark;
 mod srpt;

@@ -58,6 +58,8 @@ pub enum Purpose {
     MeasuredSpeed = 22,
     /// Errors of the durations that policies know.
     DurationError = 23,
+    /// Deadlines of jobs.
+    Deadline = 24,
 }
 
 /// Returns a hash of a seed, a purpose and two numbers that identify the job, task or copy.

@@ -1,6 +1,6 @@
 //! Means, quantiles and confidence intervals of samples.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// Returns the arithmetic mean; `None` if there are no values.
 pub fn mean(values: &[f64]) -> Option<f64> {
@@ -37,4 +37,26 @@ pub fn student_interval(values: &[f64]) -> Option<[f64; 2]> {
     let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(0.975);
     let half = t * (variance / count).sqrt();
     Some([mean - half, mean + half])
+}
+
+/// Returns the 95% interval of a probability from the number of successes in independent trials, by Wilson's score
+/// interval: with z the normal quantile of 0.975 and p the share of successes in n trials, (p + z²/2n ± z·√(p(1 − p)/n +
+/// z²/4n²)) / (1 + z²/n). Unlike p ± z·√(p(1 − p)/n), it has a positive width if all or no trials succeed. `None` without
+/// trials.
+///
+/// ```
+/// // 9 of 10: z² = 3.84146, so (0.9 + 0.192073 ± 1.959964·√(0.009 + 0.0096036)) / 1.384146 = 0.788987 ± 0.193137.
+/// let [low, high] = hindmost_math::statistics::wilson_interval(9, 10).unwrap();
+/// assert!((low - 0.59585).abs() < 1e-4 && (high - 0.98212).abs() < 1e-4);
+/// ```
+pub fn wilson_interval(successes: u64, trials: u64) -> Option<[f64; 2]> {
+    if trials == 0 {
+        return None;
+    }
+    let z = Normal::new(0.0, 1.0).ok()?.inverse_cdf(0.975);
+    let (n, p) = (trials as f64, successes.min(trials) as f64 / trials as f64);
+    let centre = p + z * z / (2.0 * n);
+    let half = z * (p * (1.0 - p) / n + (z / (2.0 * n)).powi(2)).sqrt();
+    let scale = 1.0 + z * z / n;
+    Some([((centre - half) / scale).max(0.0), ((centre + half) / scale).min(1.0)])
 }

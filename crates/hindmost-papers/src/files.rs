@@ -15,7 +15,7 @@ use std::io;
 use std::path::Path;
 
 use hindmost_core::reproduction::{Claim, Expected, Figure, Measured};
-use hindmost_sim::records::{Format, JOB_COLUMNS, Kind, Value, job_row, with, write_table};
+use hindmost_sim::records::{Extra, Format, JOB_COLUMNS, Kind, Value, job_row, of_job, write_table};
 
 use crate::reproduce::Made;
 
@@ -55,7 +55,7 @@ pub fn write(folder: &Path, made: &Made) -> io::Result<()> {
     for format in [Format::Csv, Format::Parquet] {
         write_table(folder, "claims", format, &CLAIM_COLUMNS, |write| claims(made, write))?;
         if !made.jobs.is_empty() {
-            let columns: Vec<_> = RUN_COLUMNS.iter().chain(with(false, &JOB_COLUMNS)).copied().collect();
+            let columns: Vec<_> = RUN_COLUMNS.into_iter().chain(of_job(Extra::default(), &JOB_COLUMNS)).collect();
             write_table(folder, "jobs", format, &columns, |write| jobs(made, write))?;
         }
     }
@@ -129,7 +129,7 @@ fn jobs(made: &Made, write: Write<'_>) -> io::Result<()> {
             let of_run =
                 [Value::Text(&run.world), Value::Text(&run.reading), Value::Text(&run.policy), Value::Count(run.seed)];
             let values = job_row(&job.name, &job.result);
-            let row: Vec<Value<'_>> = of_run.iter().chain(with(false, &values)).copied().collect();
+            let row: Vec<Value<'_>> = of_run.into_iter().chain(of_job(Extra::default(), &values)).collect();
             write(&row)?;
         }
     }

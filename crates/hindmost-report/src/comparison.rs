@@ -20,6 +20,12 @@ const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: P99, from_width: 80, cell: |row| number(row.flowtime.p99) },
     Column { heading: P99_INTERVAL, from_width: 170, cell: |row| interval(row.flowtime.quantile_ci95.p99) },
     Column { heading: RESOURCE, from_width: 60, cell: |row| number(row.resource.mean) },
+    Column { heading: MET, from_width: 50, cell: deadlines_met },
+    Column {
+        heading: LATENESS,
+        from_width: 95,
+        cell: |row| number(row.deadlines.as_ref().and_then(|of| of.lateness.mean)),
+    },
     Column { heading: "copies\nstarted", from_width: 100, cell: |row| grouped(row.copies.launched) },
     Column { heading: "copies\nwon", from_width: 110, cell: |row| grouped(row.copies.won) },
     Column { heading: WASTED, from_width: 75, cell: |row| percent(row.copies.wasted_share) },
@@ -39,6 +45,9 @@ const P99_INTERVAL: &str = "interval\nof p99";
 const INTERVALS: [&str; 4] = [VERSUS_INTERVAL, P50_INTERVAL, P95_INTERVAL, P99_INTERVAL];
 /// The heading of the energy, which is left out if no policy has it.
 const ENERGY: &str = "energy\n(J)";
+// The headings about deadlines, which are left out if no job has one.
+const MET: &str = "deadlines\nmet";
+const LATENESS: &str = "lateness\n(s)";
 // The headings that footnotes explain only if the column is shown.
 const RESOURCE: &str = "resource\n(γ·s)";
 const WASTED: &str = "wasted";
@@ -140,7 +149,7 @@ fn table(rows: &[&PolicyResult], seeds: usize, width: u16, headings: &mut Headin
     let single = one_job(rows, seeds);
     let percentiles = [P50, P50_INTERVAL, P95, P95_INTERVAL, P99, P99_INTERVAL];
     let unknown = |column: &Column<PolicyResult>| {
-        let may_be_unknown = INTERVALS.contains(&column.heading) || column.heading == ENERGY;
+        let may_be_unknown = INTERVALS.contains(&column.heading) || [ENERGY, MET, LATENESS].contains(&column.heading);
         may_be_unknown && rows.iter().all(|row| (column.cell)(row) == MISSING)
     };
     let columns = || {
@@ -200,6 +209,12 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
         ),
         (WASTED, " Wasted: share of the resource that went to attempts that did not win."),
         (BUSY, " Busy: share of the capacity in use."),
+        (
+            MET,
+            " Deadlines met: share of the jobs with a deadline that finished in time, with its 95% interval; abandoned jobs \
+             have missed theirs.",
+        ),
+        (LATENESS, " Lateness: mean of max(0, finish − deadline) of finished jobs."),
         (ENERGY, " Energy: that of all nodes, idle power included, in the runs of all seeds together."),
     ] {
         if columns.shown.contains(&heading) {
@@ -223,26 +238,47 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
     if unfinished > 0 {
         let each: Vec<String> =
             compared.results.iter().map(|row| format!("{} {}", row.policy, row.unfinished_jobs)).collect();
-        notes.push(format!("Unfinished jobs, not counted in any number above: {}.", each.join(", ")));
+        let except = if columns.shown.contains(&MET) { " except the deadlines" } else { "" };
+        notes.push(format!("Unfinished jobs, not counted in any number above{except}: {}.", each.join(", ")));
     }
+    notes.extend(abandoned_jobs(&compared.results.iter().collect::<Vec<_>>()));
+    notes.extend(undecided_deadlines(&compared.results.iter().collect::<Vec<_>>()));
     notes.extend(lost_attempts(&compared.results.iter().collect::<Vec<_>>()));
     notes.extend(compared.notes.iter().map(|note| capitalised(note)));
     notes.iter().map(|note| wrapped(note, usize::from(width), 0)).collect::<Vec<_>>().join("\n")
 }
 
-/// Says how many attempts each policy lost with their nodes, over all seeds and all given points of a sweep; `None` if
-/// no attempt was lost.
-pub(crate) fn lost_attempts(rows: &[&PolicyResult]) -> Option<String> {
-    let mut lost: Vec<(&str, u64)> = Vec::new();
+/// Lists a count of each policy, over all seeds and all given points of a sweep; `None` if it is 0 for all.
+fn of_each(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> u64) -> Option<String> {
+    let mut counts: Vec<(&str, u64)> = Vec::new();
     for row in rows {
-        match lost.iter_mut().find(|(policy, _)| *policy == row.policy) {
-            Some((_, count)) => *count += row.lost_attempts,
-            None => lost.push((&row.policy, row.lost_attempts)),
+        match counts.iter_mut().find(|(policy, _)| *policy == row.policy) {
+            Some((_, count)) => *count += of(row),
+            None => counts.push((&row.policy, of(row))),
         }
     }
-    let each: Vec<String> = lost.iter().map(|(policy, count)| format!("{policy} {}", grouped(*count))).collect();
-    let any = lost.iter().any(|(_, count)| *count > 0);
-    any.then(|| format!("Attempts lost with their nodes (their resource counts as wasted): {}.", each.join(", ")))
+    let each: Vec<String> = counts.iter().map(|(policy, count)| format!("{policy} {}", grouped(*count))).collect();
+    counts.iter().any(|(_, count)| *count > 0).then(|| each.join(", "))
+}
+
+/// Says how many attempts each policy lost with their nodes; `None` if no attempt was lost.
+pub(crate) fn lost_attempts(rows: &[&PolicyResult]) -> Option<String> {
+    let each = of_each(rows, |row| row.lost_attempts)?;
+    Some(format!("Attempts lost with their nodes (their resource counts as wasted): {each}."))
+}
+
+/// Says how many jobs each policy abandoned; `None` if no job was abandoned.
+pub(crate) fn abandoned_jobs(rows: &[&PolicyResult]) -> Option<String> {
+    let each = of_each(rows, |row| row.abandoned_jobs)?;
+    Some(format!("Abandoned jobs, which count only as missed deadlines: {each}."))
+}
+
+/// Says how many jobs were unfinished at the end of a run that ended before their deadlines; `None` if there are none.
+pub(crate) fn undecided_deadlines(rows: &[&PolicyResult]) -> Option<String> {
+    let each = of_each(rows, |row| row.deadlines.as_ref().map_or(0, |deadlines| deadlines.undecided))?;
+    Some(format!(
+        "Jobs that were unfinished when the run ended, before their deadlines, and count as neither met nor missed: {each}."
+    ))
 }
 
 /// Turns a note into a sentence with a capital letter and a full stop.
@@ -267,6 +303,17 @@ pub(crate) fn with_interval(summary: &Summary) -> String {
 pub(crate) fn half_width(mean: f64, [low, high]: [f64; 2]) -> f64 {
     let half = (high - low) / 2.0;
     if half.abs() <= 1e-9 * mean.abs() { 0.0 } else { half }
+}
+
+/// Formats the share of deadlines that were met, with its interval; a dash if no job has a deadline.
+pub(crate) fn deadlines_met(row: &PolicyResult) -> String {
+    let interval = row.deadlines.as_ref().and_then(|deadlines| deadlines.pocd_ci95);
+    match (row.pocd, interval) {
+        (Some(met), Some([low, high])) => {
+            format!("{} ({} to {})", percent(met), percent(low.max(0.0)), percent(high.min(1.0)))
+        }
+        (met, _) => met.map_or(MISSING.to_owned(), percent),
+    }
 }
 
 fn versus_first(row: &PolicyResult) -> String {
@@ -322,6 +369,7 @@ mod tests {
             set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             jobs,
             unfinished_jobs: 0,
+            abandoned_jobs: 0,
             tasks,
             attempts: tasks,
             flowtime: summary.clone(),
@@ -337,6 +385,7 @@ mod tests {
             energy_joules: None,
             energy: None,
             pocd: None,
+            deadlines: None,
             events: 1,
         }
     }

@@ -66,6 +66,7 @@ fn heading(summary: &RunSummary) -> String {
     let state = match summary.state {
         RunState::Done => "done in",
         RunState::Failed => "failed after",
+        RunState::Abandoned => "abandoned after",
         RunState::Interrupted => "interrupted after",
     };
     let deadline = match summary.met_deadline {
@@ -244,6 +245,7 @@ fn state(state: RunState) -> &'static str {
     match state {
         RunState::Done => "done",
         RunState::Failed => "failed",
+        RunState::Abandoned => "abandoned",
         RunState::Interrupted => "interrupted",
     }
 }

@@ -1,10 +1,11 @@
 //! Combines the runs of an experiment into a comparison.
 
 use hindmost_core::metrics::{
-    Copies, Disturbances, Energy, EnergyParts, NodesEnergy, PolicyResult, Summary, VersusFirst,
+    Copies, Deadlines, Disturbances, Energy, EnergyParts, NodesEnergy, PolicyResult, SignedLateness, Summary,
+    VersusFirst,
 };
 use hindmost_math::bootstrap::{ratio_interval, ratios};
-use hindmost_math::statistics::{mean, student_interval};
+use hindmost_math::statistics::{mean, student_interval, wilson_interval};
 
 use crate::driver::RunResult;
 use crate::energy::RunEnergy;
@@ -76,6 +77,33 @@ fn energy(experiment: &Experiment, seeds: &[RunResult]) -> Option<Energy> {
     Some(Energy { parts, job: Summary::of(&jobs.iter().map(Vec::as_slice).collect::<Vec<_>>()), nodes })
 }
 
+/// Returns the share of jobs that met their deadline, of those that have met or missed it, for each seed with such jobs.
+fn pocd_of_seeds(seeds: &[RunResult]) -> Vec<f64> {
+    let decided = seeds.iter().map(|seed| (seed.met_deadlines, seed.deadlines - seed.undecided_deadlines));
+    decided.filter(|(_, decided)| *decided > 0).map(|(met, decided)| met as f64 / decided as f64).collect()
+}
+
+/// Returns what became of the jobs with a deadline; `None` if there are none. `pocd` has the shares of [`pocd_of_seeds`].
+fn deadlines(seeds: &[RunResult], pocd: &[f64]) -> Option<Deadlines> {
+    let sum = |of: fn(&RunResult) -> u64| seeds.iter().map(of).sum::<u64>();
+    let jobs = sum(|seed| seed.deadlines);
+    let (met, undecided) = (sum(|seed| seed.met_deadlines), sum(|seed| seed.undecided_deadlines));
+    let missed = jobs - met - undecided;
+    let signed: Vec<Vec<f64>> =
+        seeds.iter().map(|seed| seed.lateness.iter().copied().filter(|late| late.is_finite()).collect()).collect();
+    let late: Vec<Vec<f64>> = signed.iter().map(|seed| seed.iter().map(|late| late.max(0.0)).collect()).collect();
+    let means: Vec<f64> = signed.iter().filter_map(|seed| mean(seed)).collect();
+    (jobs > 0).then(|| Deadlines {
+        jobs,
+        met,
+        missed,
+        undecided,
+        pocd_ci95: if pocd.len() == 1 { wilson_interval(met, met + missed) } else { student_interval(pocd) },
+        lateness: Summary::of(&late.iter().map(Vec::as_slice).collect::<Vec<_>>()),
+        signed_lateness: SignedLateness { mean: mean(&means), ci95: student_interval(&means) },
+    })
+}
+
 fn policy_result(
     policy: String,
     seeds: &[RunResult],
@@ -93,12 +121,13 @@ fn policy_result(
     let total: f64 = seeds.iter().flat_map(|seed| &seed.resource).filter(|value| value.is_finite()).sum();
     resource.total = Some(total);
     let wasted: f64 = seeds.iter().map(|seed| seed.wasted).sum();
-    let (met, with_deadline) = (sum(|seed| seed.met_deadlines), sum(|seed| seed.deadlines));
+    let pocd = pocd_of_seeds(seeds);
     PolicyResult {
         policy,
         set: set.to_vec(),
-        jobs: sum(|seed| seed.finished + seed.unfinished),
+        jobs: sum(|seed| seed.finished + seed.unfinished + seed.abandoned),
         unfinished_jobs: sum(|seed| seed.unfinished),
+        abandoned_jobs: sum(|seed| seed.abandoned),
         tasks: sum(|seed| seed.tasks),
         attempts: sum(|seed| seed.attempts),
         flowtime: summary(|seed| &seed.flowtime),
@@ -117,7 +146,8 @@ fn policy_result(
         versus_first,
         energy_joules: None,
         energy: None,
-        pocd: (with_deadline > 0).then(|| met as f64 / with_deadline as f64),
+        pocd: mean(&pocd),
+        deadlines: deadlines(seeds, &pocd),
         events: sum(|seed| seed.events),
     }
 }

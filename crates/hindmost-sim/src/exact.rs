@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Policies may know `mean`, `sd` (null if unknown or infinite), the optional `tail`, the optional `input` (bytes that
-//! each task reads) and `replicas` (numbers of the nodes with the input, for each task), and the optional
-//! `memory_accesses` (per second of a running copy). Lines may be in any order; jobs are numbered by arrival, then by
+//! each task reads) and `replicas` (numbers of the nodes with the input, for each task), the optional
+//! `memory_accesses` (per second of a running copy), and the optional `resumes` (true by default: a copy that starts from the
+//! progress of another leaves out the work that is done). `deadline` counts in seconds from the job's arrival. Lines may be in any order; jobs are numbered by arrival, then by
 //! line.
 
 use std::collections::BTreeMap;
@@ -79,6 +80,12 @@ struct PhaseLine {
     replicas: Vec<Vec<u32>>,
     #[serde(default)]
     memory_accesses: f64,
+    #[serde(default = "yes")]
+    resumes: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -244,7 +251,7 @@ impl PhaseLine {
             memory_accesses: self.memory_accesses,
             assumed: false,
             never_copied: false,
-            never_resumed: false,
+            never_resumed: !self.resumes,
             finished: Vec::new(),
         })
     }

@@ -243,6 +243,17 @@ impl Experiment {
         self.setup.placement
     }
 
+    /// Returns whether a job may have a deadline.
+    pub fn has_deadlines(&self) -> bool {
+        match &self.jobs {
+            Jobs::Given(jobs) => jobs.iter().any(|job| job.spec.deadline.is_some()),
+            Jobs::Generated { spec, .. } => {
+                let of_kind = spec.job.iter().any(|kind| kind.deadline.is_some() || kind.deadline_factor.is_some());
+                of_kind || spec.deadline.is_some() || spec.deadline_factor.is_some()
+            }
+        }
+    }
+
     /// Returns whether the world has contention, neighbours' load, stragglers, random failures or learned speeds.
     pub fn is_disturbed(&self) -> bool {
         self.setup.stragglers.is_some()

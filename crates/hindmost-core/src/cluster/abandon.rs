@@ -56,7 +56,7 @@ impl Phase {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AttemptState, Cluster, RecordError, Task};
+    use super::super::{AttemptState, Cluster, Job, RecordError, Task};
     use super::*;
     use crate::ids::{AttemptId, NodeId};
     use crate::record::{Decision, Event};

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cluster::Placement;
 use crate::estimator::Knowledge;
 
-use super::{Energy, Summary};
+use super::{Deadlines, Energy, Summary};
 
 /// Policies compared on the same jobs.
 #[derive(Clone, Debug, Serialize)]
@@ -42,8 +42,11 @@ pub struct PolicyResult {
     pub set: Vec<(String, String)>,
     /// Number of jobs that arrived.
     pub jobs: u64,
-    /// Number of jobs that arrived and did not finish.
+    /// Number of jobs that arrived and neither finished nor were abandoned.
     pub unfinished_jobs: u64,
+    /// Number of jobs that the policy abandoned; missing if it abandoned none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub abandoned_jobs: u64,
     /// Number of tasks of all jobs.
     pub tasks: u64,
     /// Number of attempts started.
@@ -76,8 +79,12 @@ pub struct PolicyResult {
     /// The parts of the energy; missing if the scenario has no power model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// Share of the jobs with a deadline that met it; `None` if no job has a deadline.
+    /// Share of the jobs with a deadline that met it (probability of completion before deadline): mean over seeds of each
+    /// seed's met / (met + missed). `None` if no job has met or missed a deadline.
     pub pocd: Option<f64>,
+    /// What became of the jobs with a deadline; missing if no job has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadlines: Option<Deadlines>,
     /// Number of events that were simulated.
     pub events: u64,
 }

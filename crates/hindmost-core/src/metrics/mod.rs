@@ -2,12 +2,14 @@
 
 mod comparison;
 mod curves;
+mod deadlines;
 mod energy;
 mod findings;
 mod run;
 
 pub use comparison::{Comparison, Copies, Disturbances, PolicyResult, VersusFirst};
 pub use curves::{Cdf, PolicyCurves, ShownJob};
+pub use deadlines::{Deadlines, SignedLateness};
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,
@@ -49,6 +51,8 @@ pub struct JobResult {
     pub copies_won: u64,
     /// Whether the job met its deadline; `None` if it has none.
     pub met_deadline: Option<bool>,
+    /// Time of the job's deadline; `None` if it has none.
+    pub deadline: Option<f64>,
     /// Energy of the job's attempts, joules; `None` without power models. [`JobResult::of`] leaves it empty, because
     /// the state does not contain it.
     pub energy: Option<f64>,
@@ -79,7 +83,8 @@ impl JobResult {
             attempts: u64::from(job.attempts()),
             copies_launched: job.extra_copies(),
             copies_won: u64::from(job.copies_won()),
-            met_deadline: job.spec().deadline.map(|deadline| job.finished() <= Some(job.arrival() + deadline)),
+            met_deadline: job.deadline().map(|deadline| job.finished() <= Some(deadline)),
+            deadline: job.deadline().map(Time::seconds),
             energy: None,
         })
     }
@@ -87,6 +92,13 @@ impl JobResult {
     /// Returns the flowtime (job completion time, JCT): finish − arrival, seconds.
     pub fn flowtime(&self) -> f64 {
         between(self.arrival, self.finish)
+    }
+
+    /// Returns the signed lateness: finish − deadline, seconds, negative if the job finished before its deadline. `None` if
+    /// the job has no deadline.
+    pub fn lateness(&self) -> Option<f64> {
+        let deadline = self.deadline?;
+        Some(if self.finish < deadline { -between(self.finish, deadline) } else { between(deadline, self.finish) })
     }
 
     /// Returns the running time: finish − first start, seconds.

@@ -15,6 +15,7 @@ fn job(name: &str, finish: f64, resource: f64, tasks: u64) -> JobRow {
         copies_launched: 1,
         copies_won: 0,
         met_deadline: None,
+        deadline: None,
         energy: None,
     };
     JobRow { name: name.into(), result, used: JobUse::default() }

@@ -11,7 +11,8 @@ use super::{
     rendered, sweep,
 };
 use crate::comparison::{
-    interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets, significant, size_text, sizes, sizes_of,
+    abandoned_jobs, deadlines_met, interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets,
+    significant, size_text, sizes, sizes_of, undecided_deadlines,
 };
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped, percent};
@@ -190,6 +191,8 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
             listed(&unfinished)
         ));
     }
+    notes.extend(abandoned_jobs(&rows).map(|note| full(&note)));
+    notes.extend(undecided_deadlines(&rows).map(|note| full(&note)));
     notes.extend(lost_attempts(&rows).map(|note| full(&note)));
     let mut drawings = Vec::new();
     if drawn {
@@ -281,6 +284,10 @@ fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
     if deadlines {
         columns.push("deadlines met");
     }
+    let lateness = rows.iter().any(|row| row.deadlines.is_some());
+    if lateness {
+        columns.extend(["mean lateness (s)", "p95 of lateness (s)", "mean of finish − deadline (s)", "abandoned jobs"]);
+    }
     let mut table = Table::new("Results of each policy", &columns);
     let number = |value: Option<f64>| value.map_or("–".to_owned(), significant);
     for row in rows {
@@ -310,7 +317,16 @@ fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
             percent(row.utilization),
         ]);
         if deadlines {
-            cells.push(row.pocd.map_or("–".to_owned(), percent));
+            cells.push(deadlines_met(row));
+        }
+        if lateness {
+            let late = row.deadlines.as_ref();
+            cells.extend([
+                late.map_or("–".to_owned(), |late| measured(late.lateness.mean, late.lateness.ci95)),
+                number(late.and_then(|late| late.lateness.p95)),
+                late.map_or("–".to_owned(), |late| measured(late.signed_lateness.mean, late.signed_lateness.ci95)),
+                grouped(row.abandoned_jobs),
+            ]);
         }
         table.rows.push(cells);
     }

@@ -36,10 +36,12 @@ const KNOWN: [(&str, &str, &str); 14] = [
 ];
 
 /// Keys whose value may be a distribution, with the label and unit of the quantity that is drawn from it.
-const DRAWN: [(&str, &str, &str); 3] = [
+const DRAWN: [(&str, &str, &str); 5] = [
     ("workload.tasks", "tasks of a job", ""),
     ("workload.duration", "duration of a copy", "s"),
     ("workload.arrival.every.gap", "gap between arrivals", "s"),
+    ("workload.deadline", "time from a job's arrival to its deadline", "s"),
+    ("workload.deadline_factor", "time to the deadline, in ideal times of the job", ""),
 ];
 
 /// Keys of a class of nodes (`cluster.nodes.N.`) with their labels.

@@ -115,6 +115,7 @@ fn state(summary: &RunSummary) -> String {
     match summary.state {
         RunState::Done => format!("Done in {took}: all {} finished", counted(summary.tasks, "task")),
         RunState::Failed => format!("Failed after {took}: {of}"),
+        RunState::Abandoned => format!("Abandoned after {took}: {of}"),
         RunState::Interrupted => format!("Interrupted after {took}: {of}"),
     }
 }
@@ -128,6 +129,7 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     let state = match summary.state {
         RunState::Done => "done",
         RunState::Failed => "failed",
+        RunState::Abandoned => "abandoned",
         RunState::Interrupted => "interrupted",
     };
     fact("state", state.to_owned());

@@ -45,6 +45,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
         set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         jobs: 40,
         unfinished_jobs: 0,
+        abandoned_jobs: 0,
         tasks: 400,
         attempts: 444,
         flowtime: summary(&values),
@@ -64,6 +65,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
         energy_joules: None,
         energy: None,
         pocd: Some(0.75),
+        deadlines: None,
         events: 1000,
     }
 }

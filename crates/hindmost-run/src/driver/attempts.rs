@@ -44,7 +44,8 @@ impl Running {
         let Progress { since, share, .. } = self.progress;
         let progress = Some(self.progress.now(now)).filter(|share| *share > 0.0);
         let predicts_duration = share < 1.0 && self.progress.stalled_for(now).is_none();
-        Observed { attempt, node: self.node, age: (now - since).seconds(), progress, predicts_duration }
+        let (age, work) = ((now - since).seconds(), self.progress.own_work());
+        Observed { attempt, node: self.node, age, work, progress: progress.map(|own| own * work), predicts_duration }
     }
 }
 
@@ -53,9 +54,10 @@ impl Running {
 pub(super) struct Attempts(FxHashMap<AttemptId, Running>);
 
 impl Attempts {
-    /// Adds an attempt that the engine has started or adopted and that runs since `since`.
-    pub(super) fn insert(&mut self, attempt: AttemptId, node: NodeId, since: Time) {
-        self.0.insert(attempt, Running { node, progress: Progress::new(since), kill: None });
+    /// Adds an attempt that the engine has started or adopted, that runs since `since`, and that leaves out the share `from`
+    /// of its task's work.
+    pub(super) fn insert(&mut self, attempt: AttemptId, node: NodeId, since: Time, from: f64) {
+        self.0.insert(attempt, Running { node, progress: Progress::resumed(since, from), kill: None });
     }
 
     /// Removes an attempt that has ended.
@@ -121,7 +123,7 @@ impl Attempts {
         let reading = self.matching(|attempt, running| attempt.task.phase == phase && running.progress.by_reading);
         for attempt in &reading {
             if let Some(progress) = self.progress_mut(*attempt) {
-                *progress = Progress::new(progress.since);
+                *progress = progress.unreported();
             }
         }
         reading
@@ -141,7 +143,7 @@ mod tests {
     #[test]
     fn the_first_reason_to_kill_stays() {
         let mut attempts = Attempts::default();
-        attempts.insert(attempt(0), NodeId(0), Time::ZERO);
+        attempts.insert(attempt(0), NodeId(0), Time::ZERO, 0.0);
         assert_eq!(attempts.kill(attempt(0), Kill::FaultInjection), Some(true));
         assert_eq!(attempts.kill(attempt(0), Kill::Decided), Some(false));
         assert_eq!(attempts.get(attempt(0)).unwrap().kill(), Some(Kill::FaultInjection));
@@ -155,7 +157,7 @@ mod tests {
     fn attempts_being_killed_are_not_observed() {
         let mut attempts = Attempts::default();
         for index in [2, 0, 1] {
-            attempts.insert(attempt(index), NodeId(index), Time::ZERO);
+            attempts.insert(attempt(index), NodeId(index), Time::ZERO, 0.0);
         }
         attempts.kill(attempt(1), Kill::Decided);
         let observed = attempts.observed(Time::from_seconds(3.0));

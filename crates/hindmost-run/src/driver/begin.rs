@@ -11,7 +11,7 @@ use hindmost_core::resources::{CPUS, Resources};
 use hindmost_core::time::Time;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attempts::Attempts;
 use super::deadlines::{Deadline, Deadlines};
@@ -117,6 +117,7 @@ pub fn run_under(
         counts: Counts::new(plan.phases.len()),
         deadlines: Deadlines::default(),
         in_place: FxHashSet::default(),
+        reported: FxHashMap::default(),
         was_at: None,
         is_due: true,
         followed_at: Time::ZERO,

@@ -93,7 +93,8 @@ impl Counts {
         let (tasks, counts) = (u64::from(tasks), &self.phases[number]);
         let (finished, started, running) = phase.map_or((tasks, 0, 0), |phase| {
             let unfinished = u64::from(phase.unfinished());
-            (tasks - unfinished, unfinished - u64::from(phase.pending()), u64::from(phase.running_copies()))
+            let finished = tasks - unfinished - u64::from(phase.abandoned());
+            (finished, unfinished - u64::from(phase.pending()), u64::from(phase.running_copies()))
         });
         PhaseProgress {
             name: name.to_owned(),

@@ -27,14 +27,15 @@ impl Driver<'_> {
         self.session.cluster().node(node).map_or("", |node| node.name()).to_owned()
     }
 
-    /// Calls `act` with the engine and with the [`Launch`] that it needs to start or adopt an attempt.
+    /// Calls `act` with the engine and with the [`Launch`] that it needs to start or adopt an attempt. `from` is the share of
+    /// its task's work that the attempt leaves out.
     ///
     /// # Errors
     /// If the attempt's folder can't be opened.
     pub(super) fn with_launch<T>(
         &mut self,
         attempt: AttemptId,
-        node: NodeId,
+        (node, from): (NodeId, f64),
         act: impl FnOnce(&mut dyn Engine, &Launch<'_>) -> T,
     ) -> io::Result<T> {
         let phase = &self.plan.phases[attempt.task.phase as usize];
@@ -54,6 +55,7 @@ impl Driver<'_> {
             own(RUN_VARIABLE, self.store.job().run.clone().into()),
             own(KEY_VARIABLE, key(attempt).into()),
         ]);
+        environment.extend((from > 0.0).then(|| own("HINDMOST_FROM_PROGRESS", from.to_string().into())));
         environment.extend(input.map(|input| own("HINDMOST_INPUT", input.into())));
         let run = self.store.run();
         let handle = self.store.open_attempt(attempt)?;
@@ -92,11 +94,13 @@ impl Driver<'_> {
             self.happen(&Event::AttemptRunning { attempt })?;
             return self.finish_with_result(attempt);
         }
+        let from = self.resumes_from(attempt);
         let made = self.store.make_attempt(attempt).map(drop);
-        let started = made.and_then(|()| self.with_launch(attempt, node, |engine, launch| engine.start(launch))?);
+        let started =
+            made.and_then(|()| self.with_launch(attempt, (node, from), |engine, launch| engine.start(launch))?);
         match started {
             Ok(()) => {
-                self.enter(attempt, node);
+                self.enter(attempt, node, from);
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt })?;
                 }
@@ -162,11 +166,12 @@ impl Driver<'_> {
         self.happen(&event).map(drop)
     }
 
-    /// Adds an attempt that the engine runs, and schedules its polls, time limit, fault and tests.
-    pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId) {
+    /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work, and schedules its polls,
+    /// time limit, fault and tests.
+    pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId, from: f64) {
         let now = self.engine.now();
         let since = self.attempt(attempt).map_or(now, Attempt::since);
-        self.attempts.insert(attempt, node, since);
+        self.attempts.insert(attempt, node, since, from);
         self.deadlines.push(now + FIRST_POLL, Deadline::Poll(attempt));
         if let Some(limit) = self.plan.phases[attempt.task.phase as usize].time_limit {
             self.deadlines.push(since + Time(limit.as_nanos() as u64), Deadline::TimeLimit(attempt));

@@ -56,7 +56,7 @@ use hindmost_core::record::{Decision, Event};
 use hindmost_core::session::Session;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use begin::{run, run_under};
 pub use error::RunError;
@@ -122,6 +122,8 @@ struct Driver<'a> {
     /// Tasks whose results are in place although the journal does not record their finish: an earlier process died between
     /// the rename and the record.
     in_place: FxHashSet<TaskId>,
+    /// The largest share of its work that an attempt of each task has reported, for phases whose commands resume.
+    reported: FxHashMap<TaskId, f64>,
     /// The time of the event that is being applied, if it happened before now.
     was_at: Option<Time>,
     /// True if the policy has to decide, because something has happened since the last round.
@@ -228,8 +230,12 @@ impl Driver<'_> {
             }
             Decision::Watch { attempt, .. } => self.test_later(attempt),
             Decision::Reserve { .. } | Decision::Wake { .. } => self.deadlines.decision(decision),
-            // The policy's last pass stops the attempts of an abandoned job.
-            Decision::Release { .. } | Decision::Abandon { .. } => {}
+            // The policy's last pass has decided to stop the attempts; these decisions follow.
+            Decision::Abandon { .. } => {
+                self.follower.message("the policy abandons the job");
+                self.shutdown.begin(RunState::Abandoned);
+            }
+            Decision::Release { .. } => {}
         }
         Ok(())
     }
@@ -268,10 +274,14 @@ impl Driver<'_> {
     /// Reports the progress of the run to the follower.
     fn follow(&mut self) {
         let (cluster, now) = (self.session.cluster(), self.engine.now());
+        if cluster.job(JOB).is_none() && self.shutdown.end() == Some(RunState::Abandoned) {
+            // The state no longer contains how many tasks had finished; the last report stays.
+            return;
+        }
         let mut done = vec![0.0; self.plan.phases.len()];
         for (attempt, running) in self.attempts.iter() {
             let is_newest = cluster.copies(attempt.task).next().is_some_and(|copy| copy.id() == attempt);
-            done[attempt.task.phase as usize] += if is_newest { running.progress.share } else { 0.0 };
+            done[attempt.task.phase as usize] += if is_newest { running.progress.of_task() } else { 0.0 };
         }
         // A job that is no longer in the cluster has finished.
         let phases = cluster.job(JOB).map_or(&[][..], |job| job.phases());

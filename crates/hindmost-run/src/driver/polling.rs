@@ -1,6 +1,6 @@
 //! Polls the progress of running attempts, and notifies the policy when a watched condition has come true.
 
-use hindmost_core::cluster::AttemptState;
+use hindmost_core::cluster::{Attempt, AttemptState};
 use hindmost_core::ids::AttemptId;
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
@@ -16,11 +16,13 @@ impl Driver<'_> {
         let (now, running) = (self.engine.now(), self.attempts.len());
         let phase = attempt.task.phase;
         let reads = self.plan.phases[phase as usize].inputs.is_some() && !self.learner.reads_first(phase);
-        let Some(progress) = self.attempts.progress_mut(attempt) else { return Ok(()) };
-        let age = now - progress.since;
+        let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return Ok(()) };
+        let age = now - since;
         self.deadlines.push(now + next_poll(age, running), Deadline::Poll(attempt));
         let reported = self.store.reported_progress(attempt);
+        self.remember_report(attempt, reported.map(|(share, _)| share));
         let read = if reads && reported.is_none() { self.engine.read_share(attempt) } else { None };
+        let Some(progress) = self.attempts.progress_mut(attempt) else { return Ok(()) };
         match progress.poll(now, reported, read, reads) {
             Poll::ReadsFirst => {
                 self.learner.no_progress(phase);
@@ -33,6 +35,29 @@ impl Driver<'_> {
             Poll::Known { first: None } => self.learner.set_due(),
         }
         self.test(attempt)
+    }
+
+    /// Keeps the share that an attempt has reported, if another attempt of its task can continue from it.
+    pub(super) fn remember_report(&mut self, attempt: AttemptId, share: Option<f64>) {
+        let Some(share) = share.filter(|_| self.plan.phases[attempt.task.phase as usize].resumes) else { return };
+        let known = self.reported.entry(attempt.task).or_default();
+        *known = known.max(share);
+    }
+
+    /// Returns the share of its task's work that an attempt which is about to start leaves out: the share that the policy
+    /// has decided, but no more than an attempt of the task has reported. 0 if the command can't resume.
+    pub(super) fn resumes_from(&mut self, attempt: AttemptId) -> f64 {
+        let decided = self.attempt(attempt).map_or(0.0, Attempt::from_progress);
+        if decided <= 0.0 || !self.plan.phases[attempt.task.phase as usize].resumes {
+            return 0.0;
+        }
+        // Copies that still run may have reported more since they were polled.
+        let copies: Vec<AttemptId> = self.session.cluster().copies(attempt.task).map(Attempt::id).collect();
+        for copy in copies.into_iter().filter(|copy| *copy != attempt) {
+            let reported = self.store.reported_progress(copy);
+            self.remember_report(copy, reported.map(|(share, _)| share));
+        }
+        decided.min(self.reported.get(&attempt.task).copied().unwrap_or(0.0))
     }
 
     /// Schedules tests of an attempt's conditions for the ages at which they may come true without new progress.

@@ -49,6 +49,9 @@ pub(super) struct Progress {
     step: f64,
     /// True if `share` is the share of the input that has been read.
     pub(super) by_reading: bool,
+    /// Share of its task's work that the attempt leaves out, because another attempt has done it. All other shares here are
+    /// shares of the rest, which the attempt does itself.
+    from: f64,
 }
 
 /// The outcome of a poll.
@@ -68,11 +71,32 @@ pub(super) enum Poll {
 impl Progress {
     /// Creates the progress of an attempt that started at `since` and has reported nothing.
     pub(super) fn new(since: Time) -> Progress {
-        Progress { since, share: 0.0, at: since, step: 0.0, by_reading: false }
+        Progress::resumed(since, 0.0)
     }
 
-    /// Updates the progress. `reported` is the share that the command has reported last and how long ago; `read` is the
-    /// share of its input that it has read. `reads` is true while reading may count as progress in this phase.
+    /// Creates the progress of an attempt that started at `since`, leaves out the share `from` of its task's work, in
+    /// [0, 1), and has reported nothing.
+    pub(super) fn resumed(since: Time, from: f64) -> Progress {
+        Progress { since, share: 0.0, at: since, step: 0.0, by_reading: false, from }
+    }
+
+    /// Returns this progress before the first report.
+    pub(super) fn unreported(&self) -> Progress {
+        Progress::resumed(self.since, self.from)
+    }
+
+    /// Returns the share of its task's work that the attempt does itself.
+    pub(super) fn own_work(&self) -> f64 {
+        1.0 - self.from
+    }
+
+    /// Returns the share of its task's work that is done, with the work that the attempt has left out.
+    pub(super) fn of_task(&self) -> f64 {
+        self.from + self.own_work() * self.share
+    }
+
+    /// Updates the progress. `reported` is the share of its task's work that the command has reported last and how long ago;
+    /// `read` is the share of its input that it has read. `reads` is true while reading may count as progress in this phase.
     pub(super) fn poll(
         &mut self,
         now: Time,
@@ -85,16 +109,17 @@ impl Progress {
             return Poll::ReadsFirst;
         }
         let Some((share, ago)) = reported.or(read.map(|share| (share, Duration::ZERO))) else { return Poll::Unknown };
+        let share = ((share - self.from) / self.own_work()).max(0.0);
         // The command's own reports outrank the share of the input that it has read.
         if self.by_reading && !by_reading {
-            *self = Progress::new(self.since);
+            *self = self.unreported();
         }
         let mut first = None;
         if share > self.share {
             first = (self.share == 0.0).then_some(share);
             // The time of the report, not of this poll. It comes from the file system's clock, so it is kept in bounds.
             let at = (now - Time(ago.as_nanos() as u64)).max(self.at).max(self.since + Time(FIRST_POLL.0 / 5));
-            *self = Progress { since: self.since, share, at: at.min(now), step: share - self.share, by_reading };
+            *self = Progress { share, at: at.min(now), step: share - self.share, by_reading, ..*self };
         }
         Poll::Known { first }
     }
@@ -158,6 +183,18 @@ mod tests {
             Poll::Known { first: None }
         );
         assert_eq!((progress.share, progress.now(seconds(14.0)), progress.now(seconds(15.0))), (0.5, 0.5, 0.625));
+    }
+
+    #[test]
+    fn a_resumed_attempt_is_measured_by_its_own_work() {
+        // It leaves out 60% of the work. After 2 s it reports 70%: a quarter of its own 40%, so 6 s are left.
+        let mut progress = Progress::resumed(seconds(10.0), 0.6);
+        assert_eq!(progress.poll(seconds(11.0), Some((0.6, NOW)), None, false), Poll::Known { first: None });
+        let known = progress.poll(seconds(12.0), Some((0.7, NOW)), None, false);
+        assert!(matches!(known, Poll::Known { first: Some(share) } if (share - 0.25).abs() < 1e-12), "{known:?}");
+        assert!((progress.remaining(seconds(12.0), 0.02) - 6.0).abs() < 1e-9);
+        assert!((progress.of_task() - 0.7).abs() < 1e-12 && (progress.own_work() - 0.4).abs() < 1e-12);
+        assert_eq!(progress.unreported().share, 0.0);
     }
 
     #[test]

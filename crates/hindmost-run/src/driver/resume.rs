@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use hindmost_core::cluster::{Attempt, AttemptState, Phase};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::journal::Header;
-use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::metrics::RunState;
+use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::time::Time;
 use hindmost_core::verify::Verifier;
 
@@ -153,6 +154,8 @@ impl Driver<'_> {
                 }
             }
         }
+        let abandons = |change: &Change| matches!(change, Change::Decision(Decision::Abandon { .. }));
+        let mut is_abandoned = records.iter().any(|record| abandons(&record.change));
         let mut verifier = Verifier::new(&mut self.session, true).allowing_two_winners();
         for record in records {
             verifier.check(record).map_err(|difference| {
@@ -168,12 +171,18 @@ impl Driver<'_> {
         let at = self.session.cluster().now();
         for decision in due {
             self.recorder.journal.decision(at, &decision)?;
+            is_abandoned |= matches!(decision, Decision::Abandon { .. });
             self.watches.decision(&decision);
             self.deadlines.decision(&decision);
         }
         self.recorder.journal.sync()?;
         let cluster = self.session.cluster();
         self.watches.retain(|attempt| cluster.attempt(attempt).is_some());
+        if is_abandoned {
+            self.shutdown.begin(RunState::Abandoned);
+            self.follower.message("the policy has abandoned the job, so nothing is left to run");
+            return Ok(());
+        }
         // A job is finished once all its tasks are, even if copies of tasks still run.
         if cluster.job(super::JOB).is_none_or(|job| job.finished().is_some()) {
             self.shutdown.job_done();
@@ -198,9 +207,12 @@ impl Driver<'_> {
         let trusted = here || self.store.whereabouts() == Whereabouts::Moved;
         let mut adopted = HashSet::new();
         for (attempt, node, _) in unended.iter().filter(|_| here) {
+            let from = self.attempt(*attempt).map_or(0.0, Attempt::from_progress);
             let there = self.store.has_attempt(*attempt).map_err(|error| self.unreadable(error))?;
-            if there && self.with_launch(*attempt, *node, |engine, launch| engine.adopt(launch)).unwrap_or(false) {
-                self.enter(*attempt, *node);
+            if there
+                && self.with_launch(*attempt, (*node, from), |engine, launch| engine.adopt(launch)).unwrap_or(false)
+            {
+                self.enter(*attempt, *node, from);
                 adopted.insert(*attempt);
             }
         }
@@ -235,7 +247,7 @@ impl Driver<'_> {
             } else if waits || self.attempts.contains(attempt) || self.waiting.waits(attempt) {
                 // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
-                self.enter(attempt, node);
+                self.enter(attempt, node, 0.0);
                 self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
             } else if state == AttemptState::Starting {
@@ -296,7 +308,7 @@ impl Driver<'_> {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt })?;
                 }
-                self.enter(attempt, node);
+                self.enter(attempt, node, 0.0);
                 self.finish_with_result(attempt)?;
                 self.launch_replacement_of(attempt)?;
             }
@@ -323,7 +335,7 @@ impl Driver<'_> {
         }
         ended.sort_unstable();
         for (_, attempt, node) in &ended {
-            self.enter(*attempt, *node);
+            self.enter(*attempt, *node, 0.0);
         }
         let last = ended.last().map_or(Time::ZERO, |(at, ..)| *at);
         self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())?;

@@ -198,6 +198,7 @@ impl Common<'_> {
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
             time_limit: checked(phase.time_limit, |span| time(&span).map_err(|error| about("time_limit", &error)))?,
             idempotent,
+            resumes: phase.resumes.unwrap_or(false),
             environment: all,
             directory: directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf()),
             name: phase.name.into_inner(),

@@ -86,6 +86,9 @@ impl PlannedPhase {
         if !self.idempotent {
             let _ = write!(text, ", never copied");
         }
+        if self.resumes {
+            let _ = write!(text, ", can resume");
+        }
         text.push('\n');
         if let Some((first, last)) = self.inputs.as_ref().and_then(|inputs| Some((inputs.first()?, inputs.last()?))) {
             let within = |path| shown(Path::strip_prefix(path, &plan.folder).unwrap_or(path));
@@ -118,6 +121,7 @@ impl PlannedPhase {
             "retries": self.retries,
             "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),
             "idempotent": self.idempotent,
+            "resumes": self.resumes,
             "environment": self.environment,
             "directory": lossy(&self.directory),
         })

@@ -88,6 +88,11 @@ pub(super) struct Phase {
     /// attempts at a time, and a failed task is not tried again unless retries says so.
     #[schemars(extend("default" = true))]
     pub idempotent: Option<bool>,
+    /// Whether the command can continue from a share of its work that another attempt of its task has done. It then receives
+    /// that share, from 0 to 1, in HINDMOST_FROM_PROGRESS, and need not do that part again. It must report its progress in
+    /// HINDMOST_PROGRESS, as the share of the whole work of the task. If false, every attempt does the whole work.
+    #[schemars(extend("default" = false))]
+    pub resumes: Option<bool>,
     /// Environment variables of this phase's commands, in addition to the job's. They replace variables of the job with the
     /// same name.
     #[schemars(with = "Option<BTreeMap<String, String>>")]

@@ -55,6 +55,8 @@ pub struct PlannedPhase {
     pub time_limit: Option<Duration>,
     /// Whether the command may run more than once for a task.
     pub idempotent: bool,
+    /// Whether the command can continue from a share of its work that another attempt has done.
+    pub resumes: bool,
     /// Environment variables of the command, from the job and the phase.
     pub environment: BTreeMap<String, String>,
     /// Absolute path of the folder in which the command runs.
@@ -145,7 +147,7 @@ impl PlannedPhase {
             memory_accesses: 0.0,
             assumed: true,
             never_copied: !self.idempotent,
-            never_resumed: true,
+            never_resumed: !self.resumes,
             finished: Vec::new(),
         }
     }

@@ -28,8 +28,16 @@ struct Running {
     run: String,
     folder: PathBuf,
     task: FakeTask,
+    /// Share of the work that the attempt leaves out.
+    from: f64,
     since: Time,
     end: Time,
+}
+
+/// Returns the share of its work that an attempt may leave out, as its environment says; `None` if the variable is not set.
+pub fn from_progress(launch: &Launch<'_>) -> Option<f64> {
+    let (_, share) = launch.environment.iter().find(|(name, _)| name == "HINDMOST_FROM_PROGRESS")?;
+    share.to_str()?.parse().ok()
 }
 
 /// An engine with a virtual clock and without processes.
@@ -55,7 +63,8 @@ impl FakeEngine {
 
     fn report(&self) {
         for running in self.running.values().filter(|running| running.task.reports) {
-            let share = (self.now - running.since).seconds() / (running.end - running.since).seconds();
+            let own = (self.now - running.since).seconds() / (running.end - running.since).seconds();
+            let share = running.from + (1.0 - running.from) * own;
             let _ = fs::write(running.folder.join("progress"), format!("{share}\n"));
         }
     }
@@ -79,7 +88,8 @@ impl Engine for FakeEngine {
         let end = self.now + Time::from_seconds(task.seconds * launch.slowed);
         self.ends.push(Reverse((end, launch.attempt)));
         let folder = launch.folder.to_owned();
-        self.running.insert(launch.attempt, Running { run: launch.run.id.clone(), folder, task, since: self.now, end });
+        let (run, from, since) = (launch.run.id.clone(), from_progress(launch).unwrap_or(0.0), self.now);
+        self.running.insert(launch.attempt, Running { run, folder, task, from, since, end });
         Ok(())
     }
 

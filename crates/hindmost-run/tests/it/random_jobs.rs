@@ -118,6 +118,7 @@ fn check_end(finished: &FinishedRun) {
     match summary.state {
         RunState::Done => assert!(summary.failed_tasks.is_empty()),
         RunState::Failed => assert_eq!(summary.failed_tasks.len(), 1, "{summary:?}"),
+        RunState::Abandoned => panic!("no policy of the catalogue abandons a job without deadline"),
         RunState::Interrupted => panic!("the run was interrupted"),
     }
 }

@@ -30,8 +30,14 @@ impl Driver<'_> {
         self.session.cluster().job(id.task.job).map(|job| Arc::clone(job.spec()))
     }
 
-    /// Adds the measurements of a finished job to the result and the output.
+    /// Adds the measurements of a finished job to the result and the output, or counts an abandoned one.
     pub(super) fn measure(&mut self, job: &Job) -> Result<(), SimulationError> {
+        if job.abandoned().is_some() {
+            self.result.abandoned += 1;
+            self.result.deadlines += u64::from(job.deadline().is_some());
+            self.count_unfinished(job);
+            return Ok(());
+        }
         let Some(mut measured) = JobResult::of(job, self.session.cluster(), self.setup.gamma) else { return Ok(()) };
         measured.energy = self.meter.as_ref().map(|meter| meter.of_job(job.id()));
         let finish = job.finished().unwrap_or(Time::ZERO);
@@ -41,6 +47,7 @@ impl Driver<'_> {
         result.running_time[index] = measured.running_time();
         result.resource[index] = measured.resource;
         result.slowdown[index] = measured.slowdown;
+        result.lateness[index] = measured.lateness().unwrap_or(f64::NAN);
         result.finished += 1;
         result.tasks += measured.tasks;
         result.attempts += measured.attempts;
@@ -52,6 +59,15 @@ impl Driver<'_> {
         self.last_finish = self.last_finish.max(finish);
         self.recorder.output.job(&job.spec().name, &measured)?;
         Ok(())
+    }
+
+    /// Counts the tasks and attempts of a job that has not finished.
+    fn count_unfinished(&mut self, job: &Job) {
+        let result = &mut self.result;
+        result.tasks += job.task_count();
+        result.attempts += u64::from(job.attempts());
+        result.copies_launched += job.extra_copies();
+        result.copies_won += u64::from(job.copies_won());
     }
 
     /// Adds the jobs and attempts that have not ended to the result, and returns it. Runs that drain have none.
@@ -86,20 +102,16 @@ impl Driver<'_> {
             }
         }
         for id in left {
-            let Some(job) = self.session.cluster().job(id) else { continue };
+            let Some(job) = self.session.cluster().job(id).cloned() else { continue };
             // A finished job is still in the cluster if its policy lets losing copies of its tasks run on.
-            if job.finished().is_some() {
-                let job = job.clone();
+            if job.is_over() {
                 self.measure(&job)?;
                 continue;
             }
-            let result = &mut self.result;
-            result.unfinished += 1;
-            result.deadlines += u64::from(job.spec().deadline.is_some());
-            result.tasks += job.task_count();
-            result.attempts += u64::from(job.attempts());
-            result.copies_launched += job.extra_copies();
-            result.copies_won += u64::from(job.copies_won());
+            self.result.unfinished += 1;
+            self.result.deadlines += u64::from(job.deadline().is_some());
+            self.result.undecided_deadlines += u64::from(job.deadline().is_some_and(|deadline| deadline > end));
+            self.count_unfinished(&job);
         }
         let result = &mut self.result;
         result.rate_changes = self.rates.as_ref().map_or(0, |rates| rates.changes);

@@ -376,6 +376,7 @@ impl Driver<'_> {
             &mut self.result.running_time,
             &mut self.result.resource,
             &mut self.result.slowdown,
+            &mut self.result.lateness,
         ] {
             column.push(f64::NAN);
         }

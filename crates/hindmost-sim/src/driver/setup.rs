@@ -94,10 +94,14 @@ pub struct RunResult {
     pub resource: Vec<f64>,
     /// Flowtime divided by the longest path of the phases' mean durations.
     pub slowdown: Vec<f64>,
+    /// Signed lateness: finish − deadline, in seconds. NaN also if the job has no deadline.
+    pub lateness: Vec<f64>,
     /// Number of jobs that finished.
     pub finished: u64,
-    /// Number of jobs that arrived but did not finish.
+    /// Number of jobs that arrived but neither finished nor were abandoned.
     pub unfinished: u64,
+    /// Number of jobs that the policy abandoned.
+    pub abandoned: u64,
     /// Number of tasks of all jobs.
     pub tasks: u64,
     /// Number of attempts that were started.
@@ -120,6 +124,8 @@ pub struct RunResult {
     pub deadlines: u64,
     /// Number of jobs that met their deadline.
     pub met_deadlines: u64,
+    /// Number of jobs that were unfinished at the end of the run, before their deadline. All others have missed it.
+    pub undecided_deadlines: u64,
     /// Number of attempts started that are stragglers by the key `workload.stragglers`.
     pub stragglers: u64,
     /// Number of times that a node failed at a random time.

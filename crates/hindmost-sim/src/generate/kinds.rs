@@ -2,6 +2,7 @@
 
 use hindmost_core::ids::NodeId;
 use hindmost_core::random::{Purpose, draw};
+use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, InputSpec};
 use hindmost_math::distribution::Distribution;
 use hindmost_math::plain::Plain;
@@ -12,16 +13,37 @@ use crate::size::{Size, whole};
 
 use super::replicas::Racks;
 
+/// The longest time from a job's arrival to its deadline, seconds.
+const LONGEST_DEADLINE: f64 = 1e10;
+
 /// A kind of job of the scenario, or the only kind of a workload without kinds.
 pub(super) struct Kind {
     /// Prefix of its jobs' names; the job's number follows. `None`: names are numbers only.
     pub(super) name: Option<String>,
     /// Sum of the shares of all kinds up to and including this one.
     pub(super) until: f64,
+    /// When its jobs are due; `None` if they have no deadline.
+    due: Option<DueKey>,
     /// The phases as they are written in the scenario.
     pub(super) written: Vec<Written>,
     /// The phases of its jobs: parents first, with repetitions.
     pub(super) plan: Vec<PlannedPhase>,
+}
+
+/// How the deadline of a job is given.
+#[derive(Clone)]
+enum DueKey {
+    /// Seconds from the job's arrival.
+    After(Parameter),
+    /// A multiple of the job's ideal time.
+    Factor(Parameter),
+}
+
+impl DueKey {
+    fn of(deadline: Option<&Parameter>, factor: Option<&Parameter>) -> Option<DueKey> {
+        let after = deadline.cloned().map(DueKey::After);
+        after.or_else(|| factor.cloned().map(DueKey::Factor))
+    }
 }
 
 /// A phase as it is written in the scenario.
@@ -31,6 +53,8 @@ pub(super) struct Written {
     pub(super) demand: DemandByName,
     /// Memory accesses per second of a running copy.
     pub(super) memory_accesses: f64,
+    /// True if a copy that starts from progress does the whole work all the same.
+    pub(super) never_resumed: bool,
     /// Bytes that a task reads; `None` if tasks read nothing.
     input: Option<Size>,
     /// Number of nodes with a replica of the input, in phases without parents.
@@ -54,6 +78,7 @@ impl Written {
             duration: phase.duration.clone(),
             demand: phase.demand_by_name()?,
             memory_accesses: phase.memory_accesses.unwrap_or(0.0),
+            never_resumed: !phase.resumes,
             input: phase.input.clone(),
             replicas: phase.replicas(),
             label: format!("job {:?}, phase {:?}, ", kind.name, phase.name),
@@ -117,20 +142,24 @@ impl Kind {
                 None => DemandByName::new(),
             },
             memory_accesses: spec.memory_accesses.unwrap_or(0.0),
+            never_resumed: spec.resumes == Some(false),
             input: None,
             replicas: 0,
             label: String::new(),
         };
         let plan = vec![PlannedPhase { name: "tasks".into(), after: Vec::new(), written: 0, copy: 0 }];
-        Ok(Kind { name: None, until: 1.0, written: vec![written], plan })
+        let due = DueKey::of(spec.deadline.as_ref(), spec.deadline_factor.as_ref());
+        Ok(Kind { name: None, until: 1.0, due, written: vec![written], plan })
     }
 
     /// Creates a kind; `before` is the sum of the shares of the kinds before it.
-    fn of(kind: &JobKind, before: f64) -> Result<Kind, String> {
+    fn of(spec: &WorkloadSpec, kind: &JobKind, before: f64) -> Result<Kind, String> {
         let written = kind.phase.iter().map(|phase| Written::of(kind, phase));
         Ok(Kind {
             name: Some(kind.name.clone()),
             until: before + kind.share,
+            due: DueKey::of(kind.deadline.as_ref(), kind.deadline_factor.as_ref())
+                .or_else(|| DueKey::of(spec.deadline.as_ref(), spec.deadline_factor.as_ref())),
             written: written.collect::<Result<_, String>>()?,
             plan: kind.plan()?,
         })
@@ -144,7 +173,7 @@ impl Kind {
         let mut kinds: Vec<Kind> = Vec::with_capacity(spec.job.len());
         for kind in &spec.job {
             let before = kinds.last().map_or(0.0, |kind| kind.until);
-            kinds.push(Kind::of(kind, before)?);
+            kinds.push(Kind::of(spec, kind, before)?);
         }
         Ok(kinds)
     }
@@ -157,6 +186,35 @@ impl Kind {
     /// Returns the mean number of tasks of a job, over all phases.
     pub(super) fn mean_tasks(&self) -> Result<f64, String> {
         self.plan.iter().map(|planned| self.written[planned.written].mean_tasks()).sum()
+    }
+
+    /// Returns the ideal time of a job with these drawn phases, in seconds: the longest path through its phases at the true
+    /// means of their durations.
+    fn ideal(&self, drawn: &[Drawn]) -> f64 {
+        let mut ends: Vec<f64> = Vec::with_capacity(self.plan.len());
+        for planned in &self.plan {
+            let begins = planned.after.iter().map(|parent| ends[*parent as usize]).fold(0.0, f64::max);
+            ends.push(begins + drawn[planned.written].durations.mean());
+        }
+        ends.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Draws the time from the arrival of a job with these drawn phases to its deadline; `None` if it has no deadline.
+    pub(super) fn draw_deadline(&self, drawn: &[Drawn], draws: &mut Draws) -> Result<Option<Time>, String> {
+        let Some(due) = &self.due else { return Ok(None) };
+        let (seconds, key) = match due {
+            DueKey::After(after) => (after.draw(draws), "deadline"),
+            DueKey::Factor(factor) => (factor.draw(draws).map(|factor| factor * self.ideal(drawn)), "deadline_factor"),
+        };
+        let label = self.name.as_ref().map_or(String::new(), |name| format!("job {name:?}, "));
+        let seconds = seconds.map_err(|error| format!("{label}{key}: {error}"))?;
+        if seconds > 0.0 && seconds <= LONGEST_DEADLINE {
+            return Ok(Some(Time::from_seconds(seconds)));
+        }
+        Err(format!(
+            "{label}{key}: a deadline is {} seconds after the arrival, but must be above 0 and at most {LONGEST_DEADLINE}",
+            Plain(seconds)
+        ))
     }
 
     /// Draws the parameters of each phase of the scenario for one job; `draws` returns the random numbers for a purpose

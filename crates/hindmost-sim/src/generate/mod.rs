@@ -139,7 +139,7 @@ impl Generator {
                 memory_accesses: written.memory_accesses,
                 assumed: false,
                 never_copied: false,
-                never_resumed: false,
+                never_resumed: written.never_resumed,
                 finished: Vec::new(),
             });
             durations.push(Durations::Drawn(drawn.durations.clone()));
@@ -149,8 +149,8 @@ impl Generator {
             None => self.next.to_string(),
         };
         let arrival = Time::from_seconds(arrival);
-        let spec =
-            JobSpec { name: name.into(), arrival, deadline: None, weight: 1.0, queue: self.queue_of(index), phases };
+        let deadline = kind.draw_deadline(&drawn, &mut Draws::new(self.seed, Purpose::Deadline, index))?;
+        let spec = JobSpec { name: name.into(), arrival, deadline, weight: 1.0, queue: self.queue_of(index), phases };
         self.next += 1;
         Ok(Some(WorkloadJob { spec, durations }))
     }
@@ -170,7 +170,8 @@ pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
     let kinds = Kind::all(spec)?;
     for number in [1e-9, 0.25, 0.5, 0.75, 1.0 - 1e-9] {
         for kind in &kinds {
-            kind.draw(|_, _| Draws::always(number))?;
+            let drawn = kind.draw(|_, _| Draws::always(number))?;
+            kind.draw_deadline(&drawn, &mut Draws::always(number))?;
         }
         if let Some(ArrivalSpec::Every { gap, .. }) = &spec.arrival {
             gap.draw(&mut Draws::always(number)).map_err(|error| format!("arrival.every.gap: {error}"))?;

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use super::place::PartFile;
-use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value, with};
+use super::{ATTEMPT_COLUMNS, Extra, JOB_COLUMNS, Kind, Value, of_attempt, of_job};
 
 /// Size of the write buffer, in bytes.
 const BUFFER: usize = 1 << 16;
@@ -14,9 +14,9 @@ pub(super) struct Tables {
 }
 
 impl super::Tables for Tables {
-    fn begin(jobs: PartFile, attempts: PartFile, energy: bool) -> io::Result<Tables> {
+    fn begin(jobs: PartFile, attempts: PartFile, extra: Extra) -> io::Result<Tables> {
         let (jobs, attempts) =
-            (begin(jobs, with(energy, &JOB_COLUMNS))?, begin(attempts, with(energy, &ATTEMPT_COLUMNS))?);
+            (begin(jobs, &of_job(extra, &JOB_COLUMNS))?, begin(attempts, of_attempt(extra, &ATTEMPT_COLUMNS))?);
         Ok(Tables { jobs, attempts })
     }
 

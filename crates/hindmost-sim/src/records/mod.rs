@@ -5,8 +5,9 @@
 //! [`FinishedOutput::complete`] is called, the files are named `jobs.csv.part` and `attempts.csv.part`. An output that
 //! is dropped before this call removes these files and the folders that it created.
 //!
-//! Times are seconds since the run began. Jobs that have not finished when a run stops have no row, but their attempts
-//! do, with the outcome `unfinished` if they were still running. Rows are in the order in which jobs and attempts
+//! Times are seconds since the run began. Jobs that have not finished when a run stops, and abandoned jobs, have no row.
+//! Their attempts do, with the outcome `unfinished` if they were still running and `abandoned` if they were stopped because
+//! the policy abandoned their job. Rows are in the order in which jobs and attempts
 //! ended.
 
 mod csv;
@@ -81,8 +82,17 @@ pub fn safe_name(label: &str) -> String {
     name::safe(label)
 }
 
-/// Opens the record files of one run of the policy with this label. With `energy`, the rows have the column `energy`,
-/// the energy of the job's attempts or of the attempt in joules.
+/// Which optional columns the rows have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extra {
+    /// Rows of jobs have the columns `deadline` and `lateness` (finish − deadline), in seconds; both are NaN for a job
+    /// without a deadline.
+    pub deadlines: bool,
+    /// Rows have the column `energy`, the energy of the job's attempts or of the attempt in joules.
+    pub energy: bool,
+}
+
+/// Opens the record files of one run of the policy with this label.
 ///
 /// # Errors
 /// If the folder or a file cannot be created; the message names the path.
@@ -90,12 +100,12 @@ pub fn open(
     dir: &Path,
     format: Format,
     (policy, seed): (&str, u64),
-    energy: bool,
+    extra: Extra,
 ) -> io::Result<Box<dyn FinishedOutput>> {
     let (place, [jobs, attempts]) = Place::open(folder(dir, policy, seed), ["jobs", "attempts"], format.name())?;
     Ok(match format {
-        Format::Csv => Box::new(Records { tables: csv::Tables::begin(jobs, attempts, energy)?, energy, place }),
-        Format::Parquet => Box::new(Records { tables: parquet::Tables::begin(jobs, attempts, energy)?, energy, place }),
+        Format::Csv => Box::new(Records { tables: csv::Tables::begin(jobs, attempts, extra)?, extra, place }),
+        Format::Parquet => Box::new(Records { tables: parquet::Tables::begin(jobs, attempts, extra)?, extra, place }),
     })
 }
 
@@ -152,13 +162,26 @@ pub fn write_table(
 /// The last column of both tables, which they have only with power models.
 const ENERGY: (&str, Kind) = ("energy", Kind::Seconds);
 
-/// Returns the columns of a table, or the values of a row, without the last one, the energy, if there are no energies.
-pub fn with<T>(energy: bool, all: &[T]) -> &[T] {
-    &all[..all.len() - usize::from(!energy)]
+/// Number of columns of attempts before the energy.
+const ATTEMPT_BASE: usize = 8;
+/// Number of columns of jobs before those about deadlines.
+const JOB_BASE: usize = 9;
+
+/// Returns the columns of the table of attempts, or the values of a row, without the energy if there are no energies.
+fn of_attempt<T>(extra: Extra, all: &[T]) -> &[T] {
+    &all[..ATTEMPT_BASE + usize::from(extra.energy)]
+}
+
+/// Returns the columns of the table of jobs, or the values of a row, without the optional ones that are not wanted.
+pub fn of_job<T: Copy>(extra: Extra, all: &[T; 12]) -> Vec<T> {
+    let [.., energy] = all;
+    let mut wanted = all[..JOB_BASE + if extra.deadlines { 2 } else { 0 }].to_vec();
+    wanted.extend(extra.energy.then_some(*energy));
+    wanted
 }
 
 /// Columns of the jobs, in the order of [`job_row`].
-pub const JOB_COLUMNS: [(&str, Kind); 10] = [
+pub const JOB_COLUMNS: [(&str, Kind); 12] = [
     ("job", Kind::Text),
     ("arrival", Kind::Seconds),
     ("start", Kind::Seconds),
@@ -168,6 +191,8 @@ pub const JOB_COLUMNS: [(&str, Kind); 10] = [
     ("resource", Kind::Seconds),
     ("tasks", Kind::Count),
     ("attempts", Kind::Count),
+    ("deadline", Kind::Seconds),
+    ("lateness", Kind::Seconds),
     ENERGY,
 ];
 
@@ -185,7 +210,7 @@ const ATTEMPT_COLUMNS: [(&str, Kind); 9] = [
 ];
 
 /// Returns a job's row, in the order of [`JOB_COLUMNS`].
-pub fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 10] {
+pub fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 12] {
     [
         Value::Text(name),
         Value::Seconds(result.arrival),
@@ -196,6 +221,8 @@ pub fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 10] {
         Value::Seconds(result.resource),
         Value::Count(result.tasks),
         Value::Count(result.attempts),
+        Value::Seconds(result.deadline.unwrap_or(f64::NAN)),
+        Value::Seconds(result.lateness().unwrap_or(f64::NAN)),
         Value::Seconds(result.energy.unwrap_or(0.0)),
     ]
 }
@@ -216,8 +243,8 @@ fn attempt_row<'a>(result: &'a AttemptResult<'_>) -> [Value<'a>; 9] {
 
 /// The two files of a run in one of the formats.
 trait Tables: Sized {
-    /// Begins both files; `energy` says whether rows have the column of energies.
-    fn begin(jobs: PartFile, attempts: PartFile, energy: bool) -> io::Result<Self>;
+    /// Begins both files; `extra` says which optional columns rows have.
+    fn begin(jobs: PartFile, attempts: PartFile, extra: Extra) -> io::Result<Self>;
     fn job(&mut self, row: &[Value<'_>]) -> io::Result<()>;
     fn attempt(&mut self, row: &[Value<'_>]) -> io::Result<()>;
     /// Writes all buffered rows to the files and waits until the files are on the disk.
@@ -227,14 +254,14 @@ trait Tables: Sized {
 /// The output of a run. The order of the fields matters: files are closed before they are removed.
 struct Records<T> {
     tables: T,
-    /// Whether rows have the column of energies.
-    energy: bool,
+    /// Which optional columns rows have.
+    extra: Extra,
     place: Place,
 }
 
 impl<T: Tables> Output for Records<T> {
     fn job(&mut self, name: &Arc<str>, result: &JobResult) -> io::Result<()> {
-        self.tables.job(with(self.energy, &job_row(name, result)))
+        self.tables.job(&of_job(self.extra, &job_row(name, result)))
     }
 
     fn wants_attempts(&self) -> bool {
@@ -242,7 +269,7 @@ impl<T: Tables> Output for Records<T> {
     }
 
     fn attempt(&mut self, result: &AttemptResult<'_>) -> io::Result<()> {
-        self.tables.attempt(with(self.energy, &attempt_row(result)))
+        self.tables.attempt(of_attempt(self.extra, &attempt_row(result)))
     }
 }
 

@@ -14,7 +14,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
 use super::place::PartFile;
-use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value, with};
+use super::{ATTEMPT_COLUMNS, Extra, JOB_COLUMNS, Kind, Value, of_attempt, of_job};
 
 /// Number of rows in a row group. A file has at most 32 767 groups.
 pub(super) const GROUP: usize = 1 << 16;
@@ -25,9 +25,11 @@ pub(super) struct Tables {
 }
 
 impl super::Tables for Tables {
-    fn begin(jobs: PartFile, attempts: PartFile, energy: bool) -> io::Result<Tables> {
-        let (jobs, attempts) =
-            (Table::begin(jobs, with(energy, &JOB_COLUMNS))?, Table::begin(attempts, with(energy, &ATTEMPT_COLUMNS))?);
+    fn begin(jobs: PartFile, attempts: PartFile, extra: Extra) -> io::Result<Tables> {
+        let (jobs, attempts) = (
+            Table::begin(jobs, &of_job(extra, &JOB_COLUMNS))?,
+            Table::begin(attempts, of_attempt(extra, &ATTEMPT_COLUMNS))?,
+        );
         Ok(Tables { jobs, attempts })
     }
 

@@ -29,6 +29,7 @@ fn result(finish: f64) -> JobResult {
         copies_launched: 1,
         copies_won: 0,
         met_deadline: None,
+        deadline: None,
         energy: Some(7.5),
     }
 }
@@ -113,7 +114,7 @@ fn parquet_as_csv(path: &Path) -> String {
 
 /// Writes two jobs and this many attempts.
 fn write(dir: &Path, format: Format, attempts: u32) -> io::Result<()> {
-    let mut output = open(dir, format, ("sca(max_copies=8)", 3), false)?;
+    let mut output = open(dir, format, ("sca(max_copies=8)", 3), Extra::default())?;
     assert!(output.wants_attempts());
     let spec = job("word, count");
     for index in 0..attempts {
@@ -150,7 +151,7 @@ fn csv_files_have_the_documented_columns() {
 fn runs_with_power_models_have_a_column_of_energies() {
     for format in FORMATS {
         let dir = TempDir::new().unwrap();
-        let mut output = open(dir.path(), format, ("none", 1), true).unwrap();
+        let mut output = open(dir.path(), format, ("none", 1), Extra { energy: true, ..Extra::default() }).unwrap();
         let spec = job("j");
         output.attempt(&attempt(&spec, 0)).unwrap();
         output.job(&spec.name, &result(0.5)).unwrap();
@@ -170,7 +171,7 @@ fn runs_with_power_models_have_a_column_of_energies() {
 fn complete_files_get_their_final_names() {
     for format in FORMATS {
         let dir = TempDir::new().unwrap();
-        let output = open(dir.path(), format, ("fair+mantri(delta=0.5)", 12), false).unwrap();
+        let output = open(dir.path(), format, ("fair+mantri(delta=0.5)", 12), Extra::default()).unwrap();
         let at = |name: &str, ending| format!("fair+mantri(delta=0.5)/12/{name}.{format}{ending}");
         let folders = ["fair+mantri(delta=0.5)".to_owned(), "fair+mantri(delta=0.5)/12".to_owned()];
         assert_eq!(tree(dir.path())[..2], folders);
@@ -185,7 +186,7 @@ fn a_failed_run_leaves_no_files() {
     for format in FORMATS {
         let dir = TempDir::new().unwrap();
         let spec = job("j");
-        let mut output = open(&dir.path().join("new/out"), format, ("sca", 1), false).unwrap();
+        let mut output = open(&dir.path().join("new/out"), format, ("sca", 1), Extra::default()).unwrap();
         output.attempt(&attempt(&spec, 0)).unwrap();
         assert_eq!(tree(dir.path()).len(), 6);
         drop(output);
@@ -200,9 +201,9 @@ fn a_failed_run_keeps_files_that_existed_before() {
     write(dir.path(), Format::Csv, 5).unwrap();
     fs::create_dir(dir.path().join("none")).unwrap();
     let before = tree(dir.path());
-    drop(open(dir.path(), Format::Csv, ("sca(max_copies=8)", 3), false).unwrap());
-    drop(open(dir.path(), Format::Csv, ("sca(max_copies=8)", 4), false).unwrap());
-    drop(open(dir.path(), Format::Csv, ("none", 4), false).unwrap());
+    drop(open(dir.path(), Format::Csv, ("sca(max_copies=8)", 3), Extra::default()).unwrap());
+    drop(open(dir.path(), Format::Csv, ("sca(max_copies=8)", 4), Extra::default()).unwrap());
+    drop(open(dir.path(), Format::Csv, ("none", 4), Extra::default()).unwrap());
     assert_eq!(tree(dir.path()), before);
     let jobs = fs::read_to_string(dir.path().join("sca(max_copies=8)/3/jobs.csv")).unwrap();
     assert!(jobs.contains("word, count"));
@@ -211,8 +212,8 @@ fn a_failed_run_keeps_files_that_existed_before() {
 #[test]
 fn the_last_failed_run_removes_the_policys_folder() {
     let dir = TempDir::new().unwrap();
-    let first = open(dir.path(), Format::Csv, ("sca", 1), false).unwrap();
-    let second = open(dir.path(), Format::Csv, ("sca", 2), false).unwrap();
+    let first = open(dir.path(), Format::Csv, ("sca", 1), Extra::default()).unwrap();
+    let second = open(dir.path(), Format::Csv, ("sca", 2), Extra::default()).unwrap();
     drop(first);
     assert_eq!(tree(dir.path()).len(), 4);
     drop(second);
@@ -222,9 +223,9 @@ fn the_last_failed_run_removes_the_policys_folder() {
 #[test]
 fn runs_of_the_same_name_do_not_conflict() {
     let dir = TempDir::new().unwrap();
-    let first = open(dir.path(), Format::Csv, ("sca", 1), false).unwrap();
-    let second = open(dir.path(), Format::Csv, ("sca", 1), false).unwrap();
-    let third = open(dir.path(), Format::Csv, ("sca", 1), false).unwrap();
+    let first = open(dir.path(), Format::Csv, ("sca", 1), Extra::default()).unwrap();
+    let second = open(dir.path(), Format::Csv, ("sca", 1), Extra::default()).unwrap();
+    let third = open(dir.path(), Format::Csv, ("sca", 1), Extra::default()).unwrap();
     drop(third);
     first.complete().unwrap();
     second.complete().unwrap();
@@ -263,7 +264,8 @@ fn the_same_rows_give_the_same_bytes() {
 #[test]
 fn errors_of_folders_and_files_name_the_path() {
     let dir = TempDir::new().unwrap();
-    let message_of = |format, policy: &str| open(dir.path(), format, (policy, 1), false).err().unwrap().to_string();
+    let message_of =
+        |format, policy: &str| open(dir.path(), format, (policy, 1), Extra::default()).err().unwrap().to_string();
     fs::write(dir.path().join("sca"), "").unwrap();
     let path = dir.path().join("sca");
     assert!(
@@ -341,7 +343,7 @@ fn files_of_a_run_agree_with_its_results() {
     let stop = AtomicBool::new(false);
     let run = |format: Format| {
         let open = |_: usize, policy: &PolicySpec, seed| {
-            open(dir.path(), format, (&policy.to_string(), seed), false).map(Some)
+            open(dir.path(), format, (&policy.to_string(), seed), Extra::default()).map(Some)
         };
         let execution = Execution { threads: 2, stop: &stop, progress: &|_| {}, output: Some(&open) };
         run_all(std::slice::from_ref(&experiment), &execution).unwrap().remove(0)

@@ -12,7 +12,7 @@ use hindmost_policies::catalogue;
 use crate::disturbances::{Contention, Failures, Neighbours};
 use crate::experiment::default_placement;
 use crate::generate;
-use crate::parameter::absolute;
+use crate::parameter::{Parameter, absolute};
 
 use super::{ArrivalSpec, ClusterSpec, NetworkSpec, NodeClass, Scenario, WorkloadSpec};
 
@@ -216,6 +216,23 @@ fn check_racks(name: &str, racks: u32, nodes: u32) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the keys of a deadline, and reads the files that they name.
+pub(super) fn check_deadline(
+    (deadline, factor): (&mut Option<Parameter>, &mut Option<Parameter>),
+    folder: &Path,
+) -> Result<(), String> {
+    if deadline.is_some() && factor.is_some() {
+        return Err("it has both deadline and deadline_factor; give only one of them".to_owned());
+    }
+    for (name, parameter) in [("deadline", deadline), ("deadline_factor", factor)] {
+        if let Some(parameter) = parameter {
+            parameter.load(folder).map_err(|error| format!("{name}: {error}"))?;
+            positive(name, parameter.is_constant())?;
+        }
+    }
+    Ok(())
+}
+
 /// Largest sigma of the factor by which known durations are wrong.
 const MOST_DURATION_ERROR: f64 = 3.0;
 
@@ -248,6 +265,13 @@ impl WorkloadSpec {
                     "workload.file defines the durations that are known; leave workload.duration_error out".to_owned()
                 );
             }
+            if self.deadline.is_some() || self.deadline_factor.is_some() || self.resumes.is_some() {
+                return Err(
+                    "workload.file defines the deadline of each job and which phases resume; leave workload.deadline, \
+                     workload.deadline_factor and workload.resumes out"
+                        .to_owned(),
+                );
+            }
             if !self.queues.is_empty() {
                 return Err("workload.file defines the queue of each job; leave workload.queues out".to_owned());
             }
@@ -278,6 +302,8 @@ impl WorkloadSpec {
                 crate::parameter::read_numbers(path).map_err(|error| format!("workload.arrival: {error}"))?;
             }
         }
+        check_deadline((&mut self.deadline, &mut self.deadline_factor), folder)
+            .map_err(|error| format!("workload: {error}"))?;
         if !self.job.is_empty() {
             return self.check_kinds(horizon, folder);
         }
@@ -322,6 +348,7 @@ impl WorkloadSpec {
             ("duration", self.duration.is_some()),
             ("demand", self.demand.is_some()),
             ("memory_accesses", self.memory_accesses.is_some()),
+            ("resumes", self.resumes.is_some()),
         ];
         if let Some((name, _)) = keys_without_kinds.into_iter().find(|(_, given)| *given) {
             return Err(format!(

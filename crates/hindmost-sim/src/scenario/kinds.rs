@@ -16,6 +16,7 @@ use crate::phases::{Named, parents_first};
 use crate::size::Size;
 
 use super::DemandSpec;
+use super::check::check_deadline;
 
 /// Largest number of phases of a job, including all repetitions. Real jobs have far fewer, so a larger number is a
 /// typing error.
@@ -31,6 +32,14 @@ pub struct JobKind {
     #[serde(default = "one")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub share: f64,
+    /// Seconds from the arrival of a job of this kind to its deadline, in place of the workload's key; a distribution is
+    /// drawn for each job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Parameter>,
+    /// The deadline as a multiple of the job's ideal time, in place of the workload's key; a distribution is drawn for each
+    /// job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_factor: Option<Parameter>,
     /// The phases of its jobs.
     #[serde(default)]
     #[schemars(!default, length(min = 1))]
@@ -74,6 +83,18 @@ pub struct PhaseKind {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub memory_accesses: Option<f64>,
+    /// Whether a copy that starts from the progress of another leaves out the work that is done; true by default.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub resumes: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// Default number of replicas of a block (HDFS: `dfs.replication`).
@@ -143,6 +164,7 @@ impl JobKind {
             return Err(format!("share is {}, but must be above 0", Plain(self.share)));
         }
         self.plan()?;
+        check_deadline((&mut self.deadline, &mut self.deadline_factor), folder)?;
         for phase in &mut self.phase {
             phase.demand_by_name().map_err(|error| format!("phase {:?}, demand: {error}", phase.name))?;
             phase.check_replicas().map_err(|error| format!("phase {:?}: {error}", phase.name))?;

@@ -349,6 +349,19 @@ pub struct WorkloadSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub memory_accesses: Option<f64>,
+    /// Whether a copy that starts from the progress of another leaves out the work that is done; true by default. If false,
+    /// every copy does the whole work of its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<bool>,
+    /// Seconds from a job's arrival to its deadline; a distribution is drawn for each job. Without it and `deadline_factor`,
+    /// jobs have no deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Parameter>,
+    /// The time from a job's arrival to its deadline as a multiple of the job's ideal time; a distribution is drawn for each
+    /// job. The ideal time is the longest path through the job's phases at the mean durations of their copies on a node of
+    /// speed 1, which is the time that the job would take on average with one task per phase and unlimited machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_factor: Option<Parameter>,
     /// Probability that a job is submitted to a queue, by the queue's name; the remaining jobs go to
     /// the queue `default`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -225,7 +225,9 @@ impl Collected {
             let ended = match row.outcome {
                 _ if self.finished(row) => Ended::Succeeded,
                 AttemptEnd::Failed(Cause::Own(_)) => Ended::Failed,
-                AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Abandoned | AttemptEnd::Stopped => Ended::Interrupted,
+                AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Abandoned | AttemptEnd::Stopped => {
+                    Ended::Interrupted
+                }
                 _ => Ended::Killed,
             };
             analysis.ended(

@@ -160,8 +160,9 @@ pub fn run(
     let open = |number: usize, policy: &PolicySpec, seed: u64| {
         let Some(folder) = &args.out else { return Ok(None) };
         let folder = folder.join(point_folder(&points[number].set));
-        let energy = points[number].experiment.has_power();
-        records::open(&folder, form, (&policy.to_string(), seed), energy).map(Some)
+        let experiment = &points[number].experiment;
+        let extra = records::Extra { deadlines: experiment.has_deadlines(), energy: experiment.has_power() };
+        records::open(&folder, form, (&policy.to_string(), seed), extra).map(Some)
     };
     let execution =
         Execution { threads, stop: stop::flag(), progress: &advance, output: args.out.is_some().then_some(&open) };

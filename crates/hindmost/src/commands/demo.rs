@@ -133,6 +133,7 @@ fn lap_of(
     let outcome = run_plan(plan, options, &folder.join(name), Opening::default(), nodes, true, follower)?;
     match outcome.summary.state {
         RunState::Done => Ok(outcome),
+        RunState::Abandoned => Err(Failure::work(format!("the policy abandoned the run {name} Hindmost"))),
         RunState::Interrupted => Err(Failure::Interrupted),
         RunState::Failed => {
             let mut message = format!("the run {name} Hindmost failed:");

@@ -84,6 +84,10 @@ pub fn run(args: &RunJobArgs) -> Outcome {
                 logs.display()
             )))
         }
+        RunState::Abandoned => Err(Failure::work(format!(
+            "the policy abandoned the job; the results of its finished tasks are in {}",
+            out.display()
+        ))),
         RunState::Interrupted => {
             crate::failure::say(&hint);
             Err(Failure::Interrupted)

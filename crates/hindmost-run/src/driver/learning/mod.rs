@@ -36,7 +36,9 @@ pub(super) struct Observed {
     pub(super) node: NodeId,
     /// Seconds since the start of the attempt.
     pub(super) age: f64,
-    /// Share of its work that the attempt has done; `None` if unknown.
+    /// Share of its task's work that the attempt does itself: 1, or less if it continues from the progress of another.
+    pub(super) work: f64,
+    /// Share of its task's work that the attempt has done itself; `None` if unknown.
     pub(super) progress: Option<f64>,
     /// False if no duration can be predicted from `progress`, because the attempt has stalled or seems to have done all its
     /// work.
@@ -132,9 +134,9 @@ impl Learner {
 
     /// Adds the duration of a task's winner.
     pub(super) fn won(&mut self, seen: &Observed) {
-        let seconds = seen.age * self.speed(seen.node);
+        let seconds = seen.age * self.speed(seen.node) / seen.work;
         self.phase(seen.attempt.task.phase).finished.push(seconds);
-        self.ended(&Observed { progress: Some(1.0), ..*seen });
+        self.ended(&Observed { progress: Some(seen.work), ..*seen });
     }
 
     /// Adds the pace of an attempt that has ended to its node.

@@ -55,7 +55,14 @@ fn cluster() -> Cluster {
 
 fn seen(index: u32, node: u32, age: f64, progress: Option<f64>) -> Observed {
     let task = TaskId { job: JOB, phase: 0, index };
-    Observed { attempt: AttemptId { task, copy: 0 }, node: NodeId(node), age, progress, predicts_duration: true }
+    Observed {
+        attempt: AttemptId { task, copy: 0 },
+        node: NodeId(node),
+        age,
+        work: 1.0,
+        progress,
+        predicts_duration: true,
+    }
 }
 
 fn learner(history: Vec<f64>) -> Learner {

@@ -222,9 +222,7 @@ impl CloneByDeadline {
                 MissChance::resumed(tail, left, 0.0, mean_of_unfinished(job.id(), at, phase, progress))
             }
             CloneStart::Restart => {
-                let age = |task| {
-                    running(cluster, task).map(|copy| (now - copy.since()).seconds()).fold(0.0, f64::max)
-                };
+                let age = |task| running(cluster, task).map(|copy| (now - copy.since()).seconds()).fold(0.0, f64::max);
                 let age = mean_of_unfinished(job.id(), at, phase, age);
                 MissChance::restarted(tail, left + age, age)
             }

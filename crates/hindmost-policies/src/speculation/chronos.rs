@@ -223,7 +223,10 @@ impl Copies {
     }
 
     fn forget_job(&mut self, job: JobId) {
-        self.plans.retain(|(of, _), _| *of != job);
+        let of_job = (job, 0)..=(job, u32::MAX);
+        while let Some(phase) = self.plans.range(of_job.clone()).next().map(|(phase, _)| *phase) {
+            self.plans.remove(&phase);
+        }
     }
 }
 

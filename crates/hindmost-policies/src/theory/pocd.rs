@@ -55,12 +55,7 @@ pub struct PocdError {
 ///
 /// # Errors
 /// If it is not.
-pub(crate) fn check(
-    is_valid: bool,
-    parameter: &'static str,
-    value: f64,
-    valid: &'static str,
-) -> Result<(), PocdError> {
+pub(crate) fn check(is_valid: bool, parameter: &'static str, value: f64, valid: &'static str) -> Result<(), PocdError> {
     if is_valid && value.is_finite() { Ok(()) } else { Err(PocdError { parameter, value, valid }) }
 }
 
@@ -313,7 +308,7 @@ mod tests {
         close(found.beta(), alpha);
         close(found.t_min(), (alpha - 1.0) / alpha);
         // Durations that do not vary meet every deadline after them, and no earlier one.
-        let constant = of("constant(3)");
+        let constant = of("3");
         assert_eq!(MissChance::submitted(constant, 3.5).pocd(7, 0), 1.0);
         assert_eq!(MissChance::submitted(constant, 3.0).pocd(7, 0), 0.0);
         assert_eq!(MissChance::submitted(constant, 3.5).ln_risk(7, 2), f64::NEG_INFINITY);

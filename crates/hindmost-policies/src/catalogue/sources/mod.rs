@@ -29,7 +29,8 @@ const XU_LIU_LAU: &str =
 const ZHOU: &str = "Zhou, Phan, Ibrahim & He, Energy-Efficient Speculative Execution using Advanced Reservation for Heterogeneous \
      Clusters, ICPP 2018";
 
-const ALAMRO: &str = "Alamro, Xu, Lan & Subramaniam, Shed: Optimal Dynamic Cloning to Meet Application Deadlines in Cloud";
+const ALAMRO: &str =
+    "Alamro, Xu, Lan & Subramaniam, Shed: Optimal Dynamic Cloning to Meet Application Deadlines in Cloud";
 const XU_ALAMRO: &str = "Xu, Alamro, Lan & Subramaniam, Chronos: A Unifying Optimization Framework for Speculative Execution of \
      Deadline-Critical MapReduce Jobs, ICDCS 2018";
 

@@ -144,6 +144,7 @@ fn machine_times_are_refused_where_they_are_not_defined() {
     // The deadline is before τ_est.
     assert_eq!(job(Strategy::Restart, 2.0, 3.0, 3.5, 4.0).machine_time(1), None);
     let durations = ParetoTail::new(2.0, 2.0).unwrap();
-    let late = ChronosJob { strategy: Strategy::Resume, durations, tasks: 1, deadline: 5.0, tau_est: 2.0, tau_kill: 1.0 };
+    let late =
+        ChronosJob { strategy: Strategy::Resume, durations, tasks: 1, deadline: 5.0, tau_est: 2.0, tau_kill: 1.0 };
     assert_eq!(late.checked().unwrap_err().to_string(), "tau_kill is 1, but must be at least tau_est");
 }

@@ -16,7 +16,8 @@ fn clones_start_with_the_original_and_the_best_one_remains() {
     let world = two_tasks(10.0, [[9.0, 4.0, 6.0], [3.0, 5.0, 7.0]]);
     let run = world.run("fifo+chronos(strategy=clone,r=2,tau_kill=0.5)");
     // At τ_kill = 1 the second copy of task 0 and the first one of task 1 have the most progress.
-    let rows: Vec<_> = run.table("a").into_iter().map(|(task, copy, _, start, end, how)| (task, copy, start, end, how)).collect();
+    let rows: Vec<_> =
+        run.table("a").into_iter().map(|(task, copy, _, start, end, how)| (task, copy, start, end, how)).collect();
     assert_eq!(
         rows,
         [
@@ -38,12 +39,7 @@ fn late_originals_get_backups_that_start_over() {
     let run = world.run("fifo+chronos(strategy=restart,r=2,tau_est=0.5,tau_kill=1)");
     assert_eq!(
         run.table("a"),
-        [
-            (0, 0, 0, 0.0, 2.0, Lost),
-            (0, 1, 2, 1.0, 5.0, Won),
-            (0, 2, 3, 1.0, 2.0, Lost),
-            (1, 0, 1, 0.0, 5.0, Won)
-        ]
+        [(0, 0, 0, 0.0, 2.0, Lost), (0, 1, 2, 1.0, 5.0, Won), (0, 2, 3, 1.0, 2.0, Lost), (1, 0, 1, 0.0, 5.0, Won)]
     );
     // A finish at the deadline meets it: task 1 was not late, and the job is not.
     assert_eq!(run.result.met_deadlines, 1);
@@ -58,12 +54,7 @@ fn late_originals_are_replaced_from_their_progress() {
     let run = world.run("fifo+chronos(strategy=resume,r=1,tau_est=0.5,tau_kill=1)");
     assert_eq!(
         run.table("a"),
-        [
-            (0, 0, 0, 0.0, 1.0, Replaced),
-            (0, 1, 0, 1.0, 5.0, Won),
-            (0, 2, 2, 1.0, 2.0, Lost),
-            (1, 0, 1, 0.0, 5.0, Won)
-        ]
+        [(0, 0, 0, 0.0, 1.0, Replaced), (0, 1, 0, 1.0, 5.0, Won), (0, 2, 2, 1.0, 2.0, Lost), (1, 0, 1, 0.0, 5.0, Won)]
     );
     run.verify().unwrap();
     // r = 0 also replaces the original, by one attempt.
@@ -108,7 +99,9 @@ fn the_number_of_clones_has_the_best_utility() {
     // Ten tasks with t_min = 2, β = 2, D = 4 and τ_kill = 1. lg R − 0.01·10·E[T] is −1.65, −0.65, −0.51, −0.55 for r = 0 to
     // 3 (R = 0.056, 0.525, 0.854, 0.962; E[T] = 4, 3.67, 4.4, 5.29), and falls from there.
     let world = World::machines(100).job("a").deadline(4.0).drawn(10, "pareto(alpha=2,minimum=2)");
-    let clones = |parameters: &str| world.run(&format!("fifo+chronos(strategy=clone,tau_kill=0.5,{parameters})")).backups("a").len();
+    let clones = |parameters: &str| {
+        world.run(&format!("fifo+chronos(strategy=clone,tau_kill=0.5,{parameters})")).backups("a").len()
+    };
     assert_eq!(clones("theta=0.01,r_min=0"), 20);
     // With θ = 0.1 it is −5.25, −3.95, −4.47.
     assert_eq!(clones("theta=0.1,r_min=0"), 10);
@@ -129,7 +122,8 @@ fn jobs_without_a_deadline_are_left_alone() {
 fn backups_wait_for_free_machines() {
     // Both machines are in use until 3, when task 1 ends. The backup then starts, although τ_kill = 2 has passed: at
     // τ_kill it no longer waits.
-    let world = World::machines(2).job("a").deadline(5.0).tasks([[9.0, 4.0], [3.0, 1.0]]).tail("pareto(alpha=2,minimum=2)");
+    let world =
+        World::machines(2).job("a").deadline(5.0).tasks([[9.0, 4.0], [3.0, 1.0]]).tail("pareto(alpha=2,minimum=2)");
     let run = world.run("fifo+chronos(strategy=restart,r=1,tau_est=0.5,tau_kill=1)");
     assert_eq!(run.backups("a"), []);
     // With τ_kill = 8 it does: it would end at 7, before the original.

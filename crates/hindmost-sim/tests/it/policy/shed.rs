@@ -49,7 +49,8 @@ fn an_arrival_moves_clones_to_the_job_at_risk() {
     let run = two_jobs().run("fifo+shed");
     assert_eq!(run.backups("b"), [(0, 1.0), (0, 1.0), (1, 1.0), (1, 1.0)]);
     assert_eq!(run.job("b").flowtime, 3.0);
-    let ends: Vec<_> = run.table("a").into_iter().map(|(task, copy, _, _, end, outcome)| (task, copy, end, outcome)).collect();
+    let ends: Vec<_> =
+        run.table("a").into_iter().map(|(task, copy, _, _, end, outcome)| (task, copy, end, outcome)).collect();
     assert_eq!(
         ends,
         [
@@ -90,7 +91,11 @@ fn late_and_next(deadline: f64) -> World {
 }
 
 fn abandoned(run: &Run) -> Vec<f64> {
-    run.decisions().iter().filter(|(_, decision)| matches!(decision, Decision::Abandon { .. })).map(|(at, _)| *at).collect()
+    run.decisions()
+        .iter()
+        .filter(|(_, decision)| matches!(decision, Decision::Abandon { .. }))
+        .map(|(at, _)| *at)
+        .collect()
 }
 
 #[test]
@@ -201,7 +206,8 @@ fn phases_share_the_time_until_the_deadline() {
     // Both phases have a mean of 6 s and t_min = 3, so the map has half of the time: 3 s are hopeless, 4 s are not.
     let world = |deadline| {
         let tail = "pareto(alpha=2,minimum=3)";
-        let maps = World::machines(5).job("a").deadline(deadline).phase("map").tasks([[2.0, 2.0], [2.0, 2.0]]).tail(tail);
+        let maps =
+            World::machines(5).job("a").deadline(deadline).phase("map").tasks([[2.0, 2.0], [2.0, 2.0]]).tail(tail);
         maps.phase("reduce").after(["map"]).tasks([[2.0; 4]]).tail(tail)
     };
     // The reduce starts at 2, with all of the remaining 4 s or 6 s: ⌊(5 − 1 − 1)/1⌋ = 3 clones.
@@ -239,7 +245,10 @@ pub(super) fn met_of(jobs: u32, machines: u32, policy: &str) -> u64 {
 pub(super) fn assert_binomial(successes: u64, of: u32, probability: f64) {
     let (count, mean) = (f64::from(of), f64::from(of) * probability);
     let deviation = (count * probability * (1.0 - probability)).sqrt();
-    assert!((successes as f64 - mean).abs() < 3.5 * deviation, "{successes} of {of}, expected {mean:.1} ± {deviation:.1}");
+    assert!(
+        (successes as f64 - mean).abs() < 3.5 * deviation,
+        "{successes} of {of}, expected {mean:.1} ± {deviation:.1}"
+    );
 }
 
 #[test]

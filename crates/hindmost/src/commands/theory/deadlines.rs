@@ -135,14 +135,11 @@ fn parse_job(text: &str) -> Outcome<ShedJob> {
     let parts: Vec<&str> = text.split(':').map(str::trim).collect();
     let (tasks, deadline, t_min, beta, running) = match parts[..] {
         [tasks, deadline, t_min, beta] => (tasks, deadline, t_min, beta, None),
-        [tasks, deadline, t_min, beta, elapsed, progress] => {
-            (tasks, deadline, t_min, beta, Some((elapsed, progress)))
-        }
+        [tasks, deadline, t_min, beta, elapsed, progress] => (tasks, deadline, t_min, beta, Some((elapsed, progress))),
         _ => return Err(wrong("there must be four numbers, or six")),
     };
-    let tasks: u64 = tasks.parse().ok().filter(|tasks| *tasks > 0).ok_or_else(|| {
-        wrong("TASKS must be a whole number from 1")
-    })?;
+    let tasks: u64 =
+        tasks.parse().ok().filter(|tasks| *tasks > 0).ok_or_else(|| wrong("TASKS must be a whole number from 1"))?;
     let number = |what: &str, text: &str, from: f64, to: f64| match text.parse::<f64>() {
         Ok(number) if number.is_finite() && (from..=to).contains(&number) => Ok(number),
         _ if to < f64::MAX => Err(wrong(&format!("{what} must be a number from 0 to 1"))),

@@ -49,7 +49,8 @@ impl StopLosers {
     }
 }
 
-/// Stops all attempts of a job that was abandoned, in the order of their tasks.
+/// Stops all attempts of a job that was abandoned, in the order of their tasks, and requests a round, in which others may use
+/// their resources.
 fn stop_all(job: JobId, view: &mut View<'_>) {
     let cluster = view.cluster;
     let Some(found) = cluster.job(job) else { return };
@@ -62,6 +63,8 @@ fn stop_all(job: JobId, view: &mut View<'_>) {
             }
         }
     }
+    // The reservations of the job have ended, and in a simulation the resources of its attempts are free after this round.
+    view.wake(cluster.now());
 }
 
 impl Pass for StopLosers {

@@ -184,6 +184,14 @@ impl Policy {
         self
     }
 
+    /// Inserts a pass before the pass with this index, or before the last one, which stops losing copies, if the policy has
+    /// fewer passes.
+    #[must_use]
+    pub fn with_pass(mut self, at: usize, pass: Box<dyn Pass>) -> Policy {
+        self.passes.insert(at.min(self.passes.len() - 1), pass);
+        self
+    }
+
     /// Sets whether every decision of a round is refused from now on. Only tests use this.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn refuse_all(&mut self, refuses: bool) {
@@ -242,7 +250,7 @@ impl Policy {
             while observed < decisions.len() {
                 let until = decisions.len();
                 let reactions = &mut self.reactions;
-                // These decisions are watches and wake-ups, which need no reasons.
+                // These decisions are watches, wake-ups and stops of abandoned jobs' attempts, which need no reasons.
                 let mut unused = Reasons::default();
                 for decision in &decisions[observed..until] {
                     let mut view = View { cluster, estimator, reactions, reasons: &mut unused };

@@ -179,7 +179,20 @@ impl CloneSmallJobs {
         }
     }
 
-    /// Recomputes `in_use` and `claimed` after a node was lost with all its attempts, or after a job was abandoned.
+    /// Removes the claims of an abandoned job's tasks without running copies. The claims of the others end with their copies.
+    fn abandoned(&mut self, id: JobId, cluster: &Cluster) {
+        let Some((job, copies)) = cluster.job(id).zip(self.copies.get(&id)) else { return };
+        let counted = self.parameters.admission.counted(*copies);
+        for phase in job.phases().iter().filter(|phase| phase.may_be_copied()) {
+            let idle = phase.tasks().iter().filter(|task| task.is_abandoned() && task.running_copies() == 0).count();
+            self.claimed = self.claimed.minus(&multiple(phase.demand(), counted.saturating_mul(idle as u64)));
+        }
+        if job.running_copies() == 0 {
+            self.copies.remove(&id);
+        }
+    }
+
+    /// Recomputes `in_use` and `claimed` after a node was lost with all its attempts.
     fn recount(&mut self, cluster: &Cluster) {
         let held = cluster.jobs().map(Job::in_use);
         self.in_use = held.fold(Resources::NONE, |sum, held| sum.plus(&held));
@@ -266,9 +279,8 @@ impl Pass for CloneSmallJobs {
                 | Event::AttemptStopped { attempt },
                 applied,
             ) => self.ended(*attempt, applied, view.cluster),
-            Seen::Event(Event::NodeLost { .. }, _) | Seen::Decision(Decision::Abandon { .. }) => {
-                self.recount(view.cluster);
-            }
+            Seen::Decision(Decision::Abandon { job }) => self.abandoned(*job, view.cluster),
+            Seen::Event(Event::NodeLost { .. }, _) => self.recount(view.cluster),
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of the live driver on an engine without processes: every task has one winner, no files of other attempts are
 //! left, and a run can be resumed after its driver has died at any moment.
 
+mod abandoned;
 mod checked_engine;
 mod copies;
 mod crashes;

@@ -168,6 +168,25 @@ fn runs_with_power_models_have_a_column_of_energies() {
 }
 
 #[test]
+fn runs_with_deadlines_have_columns_of_them() {
+    for format in FORMATS {
+        let dir = TempDir::new().unwrap();
+        let extra = Extra { deadlines: true, energy: true };
+        let mut output = open(dir.path(), format, ("none", 1), extra).unwrap();
+        output.job(&"early".into(), &JobResult { deadline: Some(0.75), ..result(0.5) }).unwrap();
+        output.job(&"late".into(), &JobResult { deadline: Some(0.25), ..result(0.5) }).unwrap();
+        output.job(&"none".into(), &result(0.5)).unwrap();
+        output.complete().unwrap();
+        let path = folder(dir.path(), "none", 1).join(format!("jobs.{format}"));
+        let read = if format == Format::Csv { fs::read_to_string(path).unwrap() } else { parquet_as_csv(&path) };
+        let columns = "job,arrival,start,finish,flowtime,running_time,resource,tasks,attempts,deadline,lateness,energy";
+        let row = |name: &str, end: &str| format!("{name},0.1,0.25,0.5,0.4,0.25,0.3333333333333333,2,3,{end},7.5\n");
+        let rows = row("early", "0.75,-0.25") + &row("late", "0.25,0.25") + &row("none", "NaN,NaN");
+        assert_eq!(read, format!("{columns}\n{rows}"));
+    }
+}
+
+#[test]
 fn complete_files_get_their_final_names() {
     for format in FORMATS {
         let dir = TempDir::new().unwrap();

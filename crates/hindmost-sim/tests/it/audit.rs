@@ -45,6 +45,8 @@ struct Ledger {
     /// Attempts that started because all earlier copies of their task were lost.
     relaunches: BTreeSet<AttemptId>,
     winners: BTreeMap<TaskId, (AttemptId, Time)>,
+    /// The jobs that the policy has abandoned, and when.
+    abandoned: BTreeMap<u32, Time>,
     /// Σ (end − start) of ended attempts, by job and phase, in ticks.
     spent: BTreeMap<(u32, u32), u64>,
 }
@@ -95,6 +97,7 @@ impl Ledger {
 
     fn may_start(&mut self, id: AttemptId) {
         let task = id.task;
+        assert!(!self.abandoned.contains_key(&task.job.0), "{id} starts after its job was abandoned");
         assert!(self.is_open(task.job.0, task.phase), "{id} starts before its phase's parents have finished");
         assert!(!self.winners.contains_key(&task), "{id} starts after its task has finished");
         let next = self.started.entry(task).or_default();
@@ -178,6 +181,13 @@ impl Ledger {
                 let (task, amount, until) = (**task, **resources, *until);
                 self.reserved.push(Reserved { task, node: node.0, amount, taken: Resources::NONE, until });
             }
+            Change::Decision(Decision::Abandon { job }) => {
+                assert!((job.0 as usize) < self.specs.len(), "{job} is abandoned before it arrives");
+                assert!(self.abandoned.insert(job.0, at).is_none(), "{job} is abandoned twice");
+                let mut phases = 0..self.specs[job.0 as usize].phases.len() as u32;
+                assert!(!phases.all(|phase| self.phase_finished(job.0, phase)), "{job} has finished");
+                self.reserved.retain(|reserved| reserved.task.job != *job);
+            }
             Change::Decision(Decision::Release { task }) => {
                 let before = self.reserved.len();
                 self.reserved.retain(|reserved| reserved.task != *task);
@@ -194,7 +204,7 @@ impl Ledger {
     fn is_conserving(&self, world: &World) {
         for (job, spec) in self.specs.iter().enumerate() {
             for (phase, described) in spec.phases.iter().enumerate() {
-                if !self.is_open(job as u32, phase as u32) {
+                if !self.is_open(job as u32, phase as u32) || self.abandoned.contains_key(&(job as u32)) {
                     continue;
                 }
                 let waits = (0..described.tasks).map(|index| TaskId {
@@ -248,18 +258,42 @@ pub fn audit_clones(world: &World, run: &Run, limits: Limits) {
     }
 }
 
+/// Asserts that the policy abandons no job before its deadline, and no job without one. For tests of policies that give up
+/// late jobs.
+pub fn audit_abandonments(run: &Run) {
+    let mut due: Vec<Option<Time>> = Vec::new();
+    for record in &run.records {
+        match &record.change {
+            Change::Event(Event::JobArrived { spec, .. }) => due.push(spec.deadline.map(|after| record.at + after)),
+            Change::Decision(Decision::Abandon { job }) => {
+                let due = due[job.0 as usize].unwrap_or_else(|| panic!("{job} is abandoned, but has no deadline"));
+                assert!(record.at >= due, "{job} is abandoned at {}, before its deadline at {due}", record.at);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Checks the invariants after each record of a run, and the run's results at the end.
 pub fn audit(world: &World, run: &Run) {
+    audit_as(world, run, run.policy());
+}
+
+/// As [`audit`], for a policy of the test that is based on the policy of the catalogue with this name.
+pub fn audit_as(world: &World, run: &Run, name: &str) {
     let mut ledger = Ledger::default();
     // These two leave resources idle on purpose: hopper keeps slots for later copies, pace does not use slow nodes. What
     // window reserves is not free.
-    let conserving = !["hopper", "pace"].iter().any(|name| run.policy().contains(name));
+    let conserving = !["hopper", "pace"].iter().any(|other| name.contains(other));
     let mut last = Time::ZERO;
     let (mut in_round, mut stops) = (false, false);
     for (at, record) in run.records.iter().enumerate() {
         assert!(record.at >= last, "records are in order of time");
-        // When a winner finishes, the task's other copies end at the same time, except one that the policy keeps.
+        // When a winner finishes, the task's other copies end at the same time, except one that the policy keeps. When a job
+        // is abandoned, all its copies end at the same time.
         if record.at > last {
+            let outlives = ledger.held.keys().find(|id| ledger.abandoned.contains_key(&id.task.job.0));
+            assert!(outlives.is_none(), "{outlives:?} runs on after its job was abandoned");
             let mut outlives = ledger.held.keys().filter(|id| ledger.winners.contains_key(&id.task)).peekable();
             while let Some(id) = outlives.next() {
                 let alone = outlives.peek().is_none_or(|next| next.task != id.task);
@@ -272,7 +306,8 @@ pub fn audit(world: &World, run: &Run) {
             in_round = record.change == Change::Event(Event::Round);
             stops = false;
         }
-        stops |= in_round && matches!(record.change, Change::Decision(Decision::Stop { .. }));
+        let frees = matches!(record.change, Change::Decision(Decision::Stop { .. } | Decision::Abandon { .. }));
+        stops |= in_round && frees;
         let goes_on = run.records.get(at + 1).is_some_and(|next| follows_a_decision(&next.change));
         // The resources of a copy that is stopped in a round are free after it. The next round at the same time uses them.
         let mut same_time = run.records[at + 1..].iter().take_while(|later| later.at == record.at);
@@ -285,13 +320,14 @@ pub fn audit(world: &World, run: &Run) {
     for node in 0..ledger.capacities.len() {
         assert_eq!(ledger.free(node), ledger.capacities[node], "all resources are free at the end");
     }
-    for (job, spec) in ledger.specs.iter().enumerate() {
-        for phase in 0..spec.phases.len() as u32 {
-            assert!(ledger.phase_finished(job as u32, phase));
-        }
+    for (job, spec) in (0u32..).zip(&ledger.specs) {
+        let is_abandoned = ledger.abandoned.contains_key(&job);
+        assert!((0..spec.phases.len() as u32).all(|phase| is_abandoned || ledger.phase_finished(job, phase)));
     }
-    let tasks: u32 = ledger.specs.iter().flat_map(|spec| &spec.phases).map(|phase| phase.tasks).sum();
-    assert_eq!(ledger.winners.len() as u32, tasks, "every task has one winner");
+    let left = (0u32..).zip(&ledger.specs).filter(|(job, _)| !ledger.abandoned.contains_key(job));
+    let tasks: u32 = left.flat_map(|(_, spec)| &spec.phases).map(|phase| phase.tasks).sum();
+    let winners = ledger.winners.keys().filter(|task| !ledger.abandoned.contains_key(&task.job.0));
+    assert_eq!(winners.count() as u32, tasks, "every task has one winner");
     check_results(world, run, &ledger);
 }
 
@@ -302,10 +338,13 @@ fn check_results(world: &World, run: &Run, ledger: &Ledger) {
     assert_eq!(won.count(), ledger.winners.len());
     let started: u64 = ledger.started.values().map(|copies| u64::from(*copies)).sum();
     assert_eq!((run.result.attempts, run.attempts.len() as u64), (started, started));
-    let redundant = started - ledger.winners.len() as u64 - ledger.relaunches.len() as u64;
+    let first_copies = ledger.started.values().filter(|copies| **copies > 0).count() as u64;
+    let redundant = started - first_copies - ledger.relaunches.len() as u64;
     assert_eq!(run.result.copies_launched, redundant);
     let won = ledger.winners.values().filter(|(winner, _)| ledger.is_clone(*winner)).count() as u64;
     assert_eq!(run.result.copies_won, won);
+    assert_eq!(run.result.abandoned, ledger.abandoned.len() as u64);
+    assert_eq!(run.result.finished + run.result.abandoned, ledger.specs.len() as u64);
     let mut busy = [0.0; MAX_DIMENSIONS];
     for (job, spec) in ledger.specs.iter().enumerate() {
         let mut resource = 0.0;
@@ -322,13 +361,18 @@ fn check_results(world: &World, run: &Run, ledger: &Ledger) {
                 *busy += seconds * *one as f64 / *all as f64;
             }
         }
+        if ledger.abandoned.contains_key(&(job as u32)) {
+            assert!(run.result.flowtime[job].is_nan() && run.result.resource[job].is_nan());
+            continue;
+        }
         let measured = run.result.resource[job];
         assert!((measured - resource).abs() <= 1e-9 * resource.max(1.0), "job {job}: {measured}, not {resource}");
         let finish = ledger.winners.iter().filter(|(task, _)| task.job.0 as usize == job).map(|(_, (_, at))| *at).max();
         let flowtime = (finish.unwrap() - spec.arrival).seconds();
         assert_eq!(run.result.flowtime[job], flowtime, "job {job} finishes with its last task");
     }
-    let makespan = ledger.winners.values().map(|(_, at)| *at).max().unwrap_or(Time::ZERO);
+    let finished = ledger.winners.iter().filter(|(task, _)| !ledger.abandoned.contains_key(&task.job.0));
+    let makespan = finished.map(|(_, (_, at))| *at).max().unwrap_or(Time::ZERO);
     assert_eq!(run.result.makespan, makespan.seconds());
     let end = run.attempts.iter().map(|one| one.end).fold(0.0, f64::max);
     let utilization = if end > 0.0 { busy.into_iter().fold(0.0, f64::max) / end } else { 0.0 };

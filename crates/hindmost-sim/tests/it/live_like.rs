@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hindmost_core::cluster::{AttemptState, Cluster, Placement, Task};
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Placement, Task};
 use hindmost_core::estimator::{Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::{Policy, Refused};
@@ -137,6 +137,24 @@ impl Ran {
         verify(self.world.session(policy), true, self.records.clone())
     }
 
+    /// Applies the records to an empty cluster, ends the attempts that are being stopped or were kept, and asserts that all resources of
+    /// the nodes that are up are then free.
+    pub fn leaves_nothing_behind(&self) {
+        let mut cluster = Cluster::new(self.world.dimensions()).with_placement(self.world.placement, self.world.seed);
+        for record in &self.records {
+            cluster.apply(record).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let running: Vec<AttemptId> = cluster.running().map(Attempt::id).collect();
+        for attempt in running {
+            cluster.apply_event(cluster.now(), &Event::AttemptStopped { attempt }).unwrap();
+        }
+        assert_eq!(cluster.runnable(), 0);
+        assert!(cluster.jobs().all(|job| job.is_over() && job.running_copies() == 0));
+        for node in cluster.nodes().iter().filter(|node| node.is_up()) {
+            assert_eq!(node.free(), node.capacity(), "{}", node.name());
+        }
+    }
+
     /// Returns the attempts that were started, with their nodes, in order, without replacements.
     pub fn starts(&self) -> impl Iterator<Item = (AttemptId, NodeId)> + '_ {
         self.records.iter().filter_map(|record| match &record.change {
@@ -145,14 +163,34 @@ impl Ran {
         })
     }
 
-    /// Asserts that every task has one winner, except tasks that were finished before the run, which never start.
+    /// Returns the jobs that the policy has abandoned.
+    pub fn abandoned(&self) -> BTreeSet<JobId> {
+        let abandoned = self.records.iter().filter_map(|record| match &record.change {
+            Change::Decision(Decision::Abandon { job }) => Some(*job),
+            _ => None,
+        });
+        abandoned.collect()
+    }
+
+    /// Asserts that every task of a job that is not abandoned has one winner, except tasks that were finished before the run,
+    /// which never start; and that no attempt of an abandoned job starts later.
     pub fn is_sound(&self) {
-        let mut winners: BTreeSet<TaskId> = BTreeSet::new();
+        let (mut winners, mut abandoned): (BTreeSet<TaskId>, BTreeSet<JobId>) = (BTreeSet::new(), BTreeSet::new());
         for record in &self.records {
-            if let Change::Event(Event::AttemptFinished { attempt }) = &record.change {
-                assert!(winners.insert(attempt.task), "{} has two winners", attempt.task);
+            match &record.change {
+                Change::Event(Event::AttemptFinished { attempt }) => {
+                    assert!(winners.insert(attempt.task), "{} has two winners", attempt.task);
+                }
+                Change::Decision(Decision::Abandon { job }) => {
+                    assert!(abandoned.insert(*job), "{job} is abandoned twice")
+                }
+                Change::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
+                    assert!(!abandoned.contains(&attempt.task.job), "{attempt} starts after its job was abandoned");
+                }
+                _ => {}
             }
         }
+        winners.retain(|task| !abandoned.contains(&task.job));
         let mut to_do = BTreeSet::new();
         for (job, spec) in (0..).map(JobId).zip(&self.world.jobs) {
             for (phase, described) in (0..).zip(&spec.phases) {
@@ -160,7 +198,8 @@ impl Ran {
                 to_do.extend(tasks.map(|index| TaskId { job, phase, index }));
             }
         }
-        assert_eq!(winners, to_do, "exactly the tasks that were not finished before the run have a winner");
+        let left: BTreeSet<TaskId> = to_do.iter().copied().filter(|task| !abandoned.contains(&task.job)).collect();
+        assert_eq!(winners, left, "exactly the tasks that were not finished before the run have a winner");
         for (attempt, _) in self.starts() {
             assert!(to_do.contains(&attempt.task), "{attempt} starts, but its task was finished before the run");
         }
@@ -344,6 +383,7 @@ impl Driver<'_> {
                     self.kill(at, attempt);
                 }
                 Decision::Release { .. } => {}
+                Decision::Abandon { job } => _ = self.finished_jobs.insert(job),
                 Decision::Reserve { until, .. } => _ = self.agenda.insert((until, Due::Wake)),
                 Decision::Wake { at: when } => _ = self.agenda.insert((when.max(at), Due::Wake)),
                 Decision::Watch { attempt, .. } => {

@@ -1,8 +1,10 @@
 //! Tests of the simulator and of every policy. `policy/` has a file for each system and order. The other modules test
 //! the simulator (closed forms, slots, scenarios, ...) and properties of all runs (`properties`, `losses`).
 
+mod abandoned;
 mod audit;
 mod closed_forms;
+mod deadlines;
 mod disturbances;
 mod energy;
 mod exact;

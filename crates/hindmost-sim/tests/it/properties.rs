@@ -281,6 +281,7 @@ proptest! {
             (_, Change::Decision(Decision::Stop { attempt, .. } | Decision::Replace { attempt, .. })) => attempt.copy += 1,
             (_, Change::Decision(Decision::Wake { at } | Decision::Reserve { until: at, .. })) => at.0 += 1,
             (_, Change::Decision(Decision::Release { task })) => task.index += 1,
+            (_, Change::Decision(Decision::Abandon { job })) => job.0 += 1,
             (_, Change::Event(_)) => unreachable!(),
         }
         prop_assert!(run.verify_records(records).is_err(), "{policy}: verify does not notice that record {at} is altered, way {how}");

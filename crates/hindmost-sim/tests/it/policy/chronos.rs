@@ -5,6 +5,7 @@ use hindmost_sim::testing::World;
 use proptest::prelude::*;
 
 use super::shed::{assert_binomial, met_of};
+use crate::audit::audit;
 
 /// Two tasks with t_min = 2, so that the times τ of the tests are multiples of 2 s.
 fn two_tasks(deadline: f64, tasks: [[f64; 3]; 2]) -> World {
@@ -129,7 +130,7 @@ fn backups_wait_for_free_machines() {
     // With τ_kill = 8 it does: it would end at 7, before the original.
     let run = world.run("fifo+chronos(strategy=restart,r=1,tau_est=0.5,tau_kill=4)");
     assert_eq!(run.backups("a"), [(0, 3.0)]);
-    assert_eq!(run.job("a").flowtime, 7.0);
+    assert_eq!(run.job("a").flowtime(), 7.0);
 }
 
 #[test]
@@ -173,7 +174,7 @@ proptest! {
         let world = (0..6).fold(World::machines(machines).seed(seed), jobs);
         let run = world.run(&format!("fifo+chronos(strategy={strategy},r={r},tau_est=0.3,tau_kill=0.8)"));
         run.verify().unwrap();
-        prop_assert_eq!(run.result.unfinished, 0);
+        audit(&world, &run);
         // t_min = 1: every attempt that runs for longer than 0.8 s is its task's last one, or the original that waited for
         // the estimate at 0.3 s.
         for attempt in run.attempts.iter().filter(|attempt| attempt.outcome == Lost) {

@@ -453,6 +453,89 @@ pub enum TheoryCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Compute the probability that a job completes before its deadline (PoCD): Shed and Chronos
+    #[command(allow_negative_numbers = true)]
+    Pocd(PocdArgs),
+    /// Find how many clones of each task jobs with deadlines get: Shed's Algorithm 1
+    #[command(allow_negative_numbers = true)]
+    Shed(ShedArgs),
+}
+
+#[derive(Args)]
+pub struct PocdArgs {
+    /// Shortest duration of a copy, seconds: the minimum of Pareto durations
+    #[arg(long, value_name = "S", value_parser = number)]
+    pub t_min: f64,
+    /// Deadline, seconds from the submission of the job
+    #[arg(long, value_name = "S", value_parser = number)]
+    pub deadline: f64,
+    /// Tail index of Pareto durations
+    #[arg(long, value_name = "B", value_parser = number)]
+    pub beta: f64,
+    /// Number of clones (or backups) of each task, the original not counted
+    #[arg(long, value_name = "R", value_parser = whole(0_u32, u32::MAX))]
+    pub clones: u32,
+    /// Number of tasks; of a running job, those that have not finished
+    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
+    pub tasks: u64,
+    /// Seconds since the submission of a running job; with chronos-restart and chronos-resume, the time at which late
+    /// attempts are detected
+    #[arg(long, value_name = "S", value_parser = number)]
+    pub elapsed: Option<f64>,
+    /// Progress of a running job's tasks, from 0 to 1 [default: 0; with chronos-resume, the mean progress of late
+    /// attempts]
+    #[arg(long, value_name = "P", value_parser = number)]
+    pub progress: Option<f64>,
+    /// The formula: a new or running job whose copies all have the job's progress (shed), a running job whose clones
+    /// start from the beginning (shed-restart), or a strategy of Chronos
+    #[arg(long, value_name = "F", default_value = "shed")]
+    pub formula: PocdFormula,
+    /// Seconds after which all attempts of a task but the best are stopped; adds the expected machine time (Chronos)
+    #[arg(long, value_name = "S", value_parser = number)]
+    pub tau_kill: Option<f64>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PocdFormula {
+    Shed,
+    ShedRestart,
+    ChronosClone,
+    ChronosRestart,
+    ChronosResume,
+}
+
+#[derive(Args)]
+pub struct ShedArgs {
+    /// Number of machines, m
+    #[arg(long, value_name = "M", value_parser = whole(1_u32, u32::MAX))]
+    pub machines: u32,
+    /// Number of slots of each machine, lambda
+    #[arg(long, value_name = "S", value_parser = whole(1_u32, u32::MAX))]
+    pub slots: u32,
+    /// A job: its number of unfinished tasks, its deadline in seconds from its submission, and the minimum (seconds) and
+    /// tail index of its Pareto durations; of a running job also the seconds since its submission and the progress of
+    /// its tasks, from 0 to 1
+    #[arg(long, value_name = "TASKS:DEADLINE:TMIN:BETA[:ELAPSED:PROGRESS]", required = true, num_args = 1..)]
+    pub job: Vec<String>,
+    /// Slots that the application master of each job uses
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0_u32, 1000))]
+    pub masters: u32,
+    /// What jobs get that miss their deadlines with any number of clones: no clones (skip), or clones before all others,
+    /// as printed in the paper (clone)
+    #[arg(long, value_name = "H", default_value = "skip")]
+    pub hopeless: HopelessJobs,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum HopelessJobs {
+    Skip,
+    Clone,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,4 +1,6 @@
 //! Finds policies that clone tasks but can never start a clone of a given job on a given cluster.
+//!
+//! `shed` and `chronos` give other attempts only to jobs with a deadline.
 
 use hindmost_core::resources::{Dimensions, Resources, in_words};
 use hindmost_core::workload::JobSpec;
@@ -10,16 +12,19 @@ use crate::cloning::dolly::{self, Admission, DollyParameters};
 use crate::orders::dollymp::DollympParameters;
 use crate::parameters::Parameters;
 use crate::placement::by_node::is_within_budget;
+use crate::speculation::chronos::ChronosParameters;
+use crate::theory::chronos::Strategy;
 
-/// The parameters of a system that clones tasks within a budget.
+/// How a system clones tasks: the parameters of one with a budget, or no budget.
 enum Cloning {
     Dolly(DollyParameters),
     Dollymp(DollympParameters),
+    Unlimited,
 }
 
 /// Returns a message if a cloning policy can never clone a task of this job on a cluster of `nodes` nodes with the
-/// resources `total`. The message gives one of two reasons: the cluster has one node and the policy places the copies
-/// of a task on different nodes, or the policy's budget is too small. `dollymp` needs a budget for one clone; `dolly`,
+/// resources `total`. The message gives one of three reasons: the policy clones only jobs with a deadline; the cluster has
+/// one node and the policy places the copies of a task on different nodes; or the policy's budget is too small. `dollymp` needs a budget for one clone; `dolly`,
 /// which clones all tasks of a job or none, needs a budget for the copies or clones of all tasks.
 ///
 /// Returns `None` if clones fit, if the policy does not clone tasks or would not clone this job on any cluster, or if
@@ -34,10 +39,16 @@ pub fn without_clones(
     let cloning = match found.system.name {
         "dolly" => Cloning::Dolly(DollyParameters::read(found.given).ok()?),
         "dollymp" => Cloning::Dollymp(DollympParameters::read(found.given).ok().filter(|dollymp| dollymp.clones > 0)?),
+        "shed" | "chronos" if job.deadline.is_none() => {
+            return Some(format!("{spec} will start no clone and no backup, because the job has no deadline"));
+        }
+        "shed" => Cloning::Unlimited,
+        // Under the other strategies some attempts take over the resources of the original.
+        "chronos" if ChronosParameters::read(found.given).ok()?.strategy == Strategy::Clone => Cloning::Unlimited,
         _ => return None,
     };
     let advice = match &cloning {
-        Cloning::Dolly(_) => Some(""),
+        Cloning::Dolly(_) | Cloning::Unlimited => Some(""),
         Cloning::Dollymp(dollymp) if dollymp.per_node < 2 => {
             Some(", and per_node=2 allows two copies of a task on a node")
         }
@@ -52,6 +63,7 @@ pub fn without_clones(
     let budget = match &cloning {
         Cloning::Dolly(dolly) => dolly.budget,
         Cloning::Dollymp(dollymp) => dollymp.budget?,
+        Cloning::Unlimited => return None,
     };
     let copied = job.phases.iter().filter(|phase| !phase.never_copied && phase.tasks_to_do() > 0);
     let demands = copied.map(|phase| Some((phase.tasks_to_do(), dimensions.demand(&phase.demand).ok()?)));
@@ -73,6 +85,7 @@ pub fn without_clones(
             };
             never.then(|| format!("the {what} of all tasks of the job together need {}", shown(&all)))
         }
+        Cloning::Unlimited => None,
         Cloning::Dollymp(_) => {
             let never = !demands.iter().any(|(_, demand)| is_within_budget(demand, budget, total));
             let shares = demands.iter().map(|(_, demand)| (demand.dominant_share(total), demand));
@@ -150,6 +163,26 @@ mod tests {
         for (policy, nodes) in [("dollymp", 2), ("dollymp(per_node=2)", 1), ("dollymp(clones=0)", 1), ("mantri", 1)] {
             assert_eq!(message(policy, nodes), None, "{policy}");
         }
+    }
+
+    #[test]
+    fn policies_for_deadlines_need_a_deadline_and_two_nodes() {
+        let message = |policy: &str, deadline, nodes| {
+            let (name, phases) = ("job".into(), Vec::new());
+            let job = JobSpec { name, arrival: Time::ZERO, deadline, weight: 1.0, queue: None, phases };
+            without_clones(&policy.parse().unwrap(), &job, &Dimensions::one_slot(), (nodes, &Resources::ONE_SLOT))
+        };
+        for policy in ["shed", "fifo+chronos"] {
+            let none = message(policy, None, 2).unwrap();
+            assert_eq!(none, format!("{policy} will start no clone and no backup, because the job has no deadline"));
+        }
+        let due = Some(Time::from_seconds(9.0));
+        for policy in ["shed", "chronos(strategy=clone)"] {
+            assert!(message(policy, due, 1).unwrap().contains("there is only one node"), "{policy}");
+            assert_eq!(message(policy, due, 2), None);
+        }
+        // A resumed attempt needs no other node.
+        assert_eq!(message("chronos", due, 1), None);
     }
 
     #[test]

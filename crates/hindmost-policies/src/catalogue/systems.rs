@@ -7,9 +7,11 @@ use super::sources::systems as sources;
 use crate::cloning::dolly::{CloneSmallJobs, DollyParameters};
 use crate::cloning::ese::{CloneSmallNewJobs, EseParameters};
 use crate::cloning::sca::{CloneNewJobs, ScaParameters};
+use crate::cloning::shed::{AbandonLateJobs, CloneByDeadline, ShedParameters};
 use crate::orders::dollymp::{self, DollympParameters};
 use crate::placement::job_by_job::Originals;
 use crate::speculation::Speculation;
+use crate::speculation::chronos::{self, ChronosParameters};
 use crate::speculation::ese::EseRule;
 use crate::speculation::hadoop::{HadoopParameters, HadoopRule};
 use crate::speculation::hete_aware::{self, HeteAwareParameters};
@@ -303,6 +305,42 @@ pub static SYSTEMS: &[SystemEntry] = &[
         order: None,
         build: &system_of(|dolly: DollyParameters, policy| {
             policy.originals(Which::Any).pass(CloneSmallJobs::new(dolly))
+        }),
+    },
+    SystemEntry {
+        name: "shed",
+        about: "clones for the jobs that are least likely to meet their deadlines, chosen again at every arrival",
+        does: "Whenever a job arrives, jobs whose deadlines have passed are killed, and all slots that first copies do not \
+            need go to clones: the job with the lowest probability of meeting its deadline gets one more clone of each of \
+            its tasks, again and again. Jobs that have more copies than that lose the slowest ones.",
+        wins: "Jobs have deadlines, durations have a heavy tail, and slots are free: it uses them all, where dolly clones \
+            only small jobs and other systems wait for stragglers.",
+        loses: "Few slots are free, or no jobs arrive that would cause a new choice: slots that jobs leave stay idle until \
+            then (reoptimise=arrival_and_end). Jobs without deadlines get no clones. It uses as much machine time as there \
+            is, whatever it gains.",
+        passes: "[Abandon(late jobs), Originals(order), Clones(Shed)]",
+        source: sources::SHED,
+        order: None,
+        build: &system_of(|shed: ShedParameters, policy| {
+            policy.pass(AbandonLateJobs::new(shed)).originals(Which::Any).pass(CloneByDeadline::new(shed))
+        }),
+    },
+    SystemEntry {
+        name: "chronos",
+        about: "clones, or backups of attempts that will miss the deadline of their job; an optimisation gives their number",
+        does: "Each task of a job with a deadline gets r more attempts: with its original (strategy=clone), or once its \
+            original is expected to end after the deadline, from the beginning (restart) or in place of the original and \
+            from its progress (resume). A little later all attempts but the best are stopped. r weighs the probability \
+            of meeting the deadline against machine time.",
+        wins: "Jobs have deadlines, progress is reported early, and an attempt can continue the work of another: only late \
+            attempts cost more machine time.",
+        loses: "Deadlines are so short that a late attempt is detected too late for another one, or progress is not \
+            reported. Jobs without deadlines get no other attempts.",
+        passes: "[Originals(order), Copies(chronos)]",
+        source: sources::CHRONOS,
+        order: None,
+        build: &system_of(|parameters: ChronosParameters, policy| {
+            policy.originals(Which::Any).pass(chronos::Copies::new(parameters))
         }),
     },
 ];

@@ -12,6 +12,7 @@
 
 mod by_age;
 mod candidates;
+pub mod chronos;
 pub mod ese;
 pub mod hadoop;
 pub mod hete_aware;

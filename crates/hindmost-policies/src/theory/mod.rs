@@ -14,15 +14,26 @@
 //! Clusters*, 2018:
 //! - when and where a straggler's copy runs: [`skyline`].
 //!
+//! Alamro, Xu, Lan & Subramaniam, *Shed: Optimal Dynamic Cloning to Meet Application Deadlines in Cloud*:
+//! - the probability that a job meets its deadline: [`pocd`], also for the strategies of Chronos;
+//! - how many clones of each task jobs with deadlines get: [`shed`].
+//!
+//! Xu, Alamro, Lan & Subramaniam, *Chronos: A Unifying Optimization Framework for Speculative Execution of
+//! Deadline-Critical MapReduce Jobs*, 2018:
+//! - how many clones or backups of each task a job with a deadline gets: [`chronos`].
+//!
 //! RiskI:
 //! - what a backup is expected to gain: [`gain`].
 
+pub mod chronos;
 pub mod clones;
 pub mod clones_dual;
 pub mod cutoff;
 pub mod gain;
 mod knapsack;
+pub mod pocd;
 pub mod priorities;
+pub mod shed;
 pub mod sigma;
 mod sigma_ratio;
 pub mod skyline;

@@ -33,7 +33,7 @@ const UPDATE: &str = "HINDMOST_UPDATE_DIGESTS";
 const CROSSED: [&str; 9] = ["fair", "srpt", "drf", "capacity", "tetris", "dollymp", "hopper", "carbyne", "graphene"];
 
 /// Policies with parameters other than the default.
-const VARIANTS: [&str; 68] = [
+const VARIANTS: [&str; 76] = [
     "hadoop(minimum_allowed=1)",
     "hadoop(minimum_allowed=0,of_total_tasks=0.2)",
     "hadoop(minimum_allowed=0,of_running_tasks=0.5)",
@@ -71,6 +71,14 @@ const VARIANTS: [&str; 68] = [
     "dolly(budget=0.3)",
     "dolly(small=30,budget=1,utilization=1)",
     "dolly(p=0.3,epsilon=0.01,budget=0.5)",
+    "shed(reoptimise=arrival_and_end)",
+    "shed(start=restart,masters=0)",
+    "shed(kill=deadline,hopeless=clone)",
+    "shed(stop_surplus=false)",
+    "chronos(strategy=clone)",
+    "chronos(strategy=restart)",
+    "chronos(r=2)",
+    "chronos(strategy=restart,r=2,tau_est=0.5,tau_kill=2)",
     "dollymp(clones=0)",
     "dollymp(clones=1)",
     "dollymp(clones=2,clone_pass=by_node)",
@@ -117,7 +125,7 @@ fn policies() -> Vec<String> {
 }
 
 /// The scenarios: each is a file of `unchanged/`.
-const SCENARIOS: [&str; 14] = [
+const SCENARIOS: [&str; 15] = [
     "light",
     "overload",
     "slots",
@@ -132,6 +140,7 @@ const SCENARIOS: [&str; 14] = [
     "noise",
     "exact",
     "at_once",
+    "deadlines",
 ];
 
 /// Seeds on which each scenario runs.

@@ -15,6 +15,8 @@ use crate::cli::{CloneMethod, DurationArgs, SigmaRule, TheoryCommand};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
+mod deadlines;
+
 /// Runs a theory command.
 pub fn run(command: TheoryCommand) -> Outcome {
     match command {
@@ -51,6 +53,8 @@ pub fn run(command: TheoryCommand) -> Outcome {
         }
         TheoryCommand::Speedup { mean, sd, copies, json } => show(&solve_speedup(mean, sd, copies)?, SPEEDUP, json),
         TheoryCommand::Priorities { job, json } => show(&solve_priorities(&job)?, PRIORITIES, json),
+        TheoryCommand::Pocd(args) => show(&deadlines::pocd(&args)?, deadlines::POCD, args.json),
+        TheoryCommand::Shed(args) => show(&deadlines::shed(&args)?, deadlines::SHED, args.json),
     }
 }
 

@@ -103,6 +103,81 @@ fn the_jobs_of_figure_2_have_the_papers_priorities() {
     assert!(number(&large["printed_last_level"]) < 0.0);
 }
 
+/// The command for three tasks with (t_min/D)^β = (5/10)².
+const HALF: &[&str] = &["theory", "pocd", "--t-min", "5", "--deadline", "10", "--beta", "2", "--tasks", "3", "--json"];
+
+#[test]
+fn the_pocd_of_submitted_and_running_jobs_is_the_papers() {
+    // R_su = (1 − (1/2)^(2(r + 1)))³: (3/4)³, (15/16)³.
+    for (clones, expected) in [("0", 27.0 / 64.0), ("1", 3375.0 / 4096.0)] {
+        let answer = json(&[HALF, &["--clones", clones]].concat());
+        assert!((number(&answer["pocd"]) - expected).abs() < 1e-12, "{answer}");
+        assert!((number(&answer["miss"]) - (1.0 - expected)).abs() < 1e-12, "{answer}");
+    }
+    // R_ru: (1 − 1/2)·5/(10 − 5) = 1/2 again. From the beginning, with the original of age 5: 1/4 for the original, 1 for
+    // a clone of 5 s.
+    let running = ["--elapsed", "5", "--progress", "0.5", "--clones", "1"];
+    let answer = json(&[HALF, &running].concat());
+    assert!((number(&answer["pocd"]) - 3375.0 / 4096.0).abs() < 1e-12, "{answer}");
+    let answer = json(&[HALF, &running, &["--formula", "shed-restart"]].concat());
+    assert!((number(&answer["pocd"]) - 27.0 / 64.0).abs() < 1e-12, "{answer}");
+    // Three tasks that miss with 2^-100 each: 1 − PoCD is 3·2^-100, although PoCD is 1.
+    let answer = json(&[HALF, &["--clones", "49"]].concat());
+    assert_eq!(number(&answer["pocd"]), 1.0);
+    assert!((number(&answer["miss"]) / (3.0 * 0.5f64.powi(100)) - 1.0).abs() < 1e-12, "{answer}");
+}
+
+#[test]
+fn the_pocd_is_zero_if_no_copy_can_end_in_time() {
+    // (10 − 5 − 4)/5 is below 1 − φ: the base is 5. The printed formula would give (1 − 25)² for two tasks.
+    for running in [&["--elapsed", "9"][..], &["--elapsed", "10"], &["--elapsed", "12", "--progress", "0.9"]] {
+        let answer = json(&[HALF, &["--clones", "7"], running].concat());
+        assert_eq!((number(&answer["pocd"]), number(&answer["miss"])), (0.0, 1.0));
+        assert!(answer["reason"].as_str().unwrap().contains("no copy can end"), "{answer}");
+    }
+}
+
+#[test]
+fn chronos_has_a_pocd_and_a_machine_time() {
+    // Restart: an original misses with 1/4, a backup at 2 with (5/8)². Clone: 3·(τ_kill + 5 + 5/(4 − 1)) = 3·(4 + 20/3).
+    let restart = json(&[HALF, &["--clones", "1", "--formula", "chronos-restart", "--elapsed", "2"]].concat());
+    assert!((number(&restart["pocd"]) - (1.0f64 - 0.25 * 25.0 / 64.0).powi(3)).abs() < 1e-12, "{restart}");
+    let clone = json(&[HALF, &["--clones", "1", "--formula", "chronos-clone", "--tau-kill", "4"]].concat());
+    assert!((number(&clone["pocd"]) - 3375.0 / 4096.0).abs() < 1e-12, "{clone}");
+    assert!((number(&clone["machine_time"]) - 32.0).abs() < 1e-9, "{clone}");
+    // Resume: φ = (2/10)·(2/3) unless it is given; 1/4·((1 − φ)·5/8)^(2·1) without clones.
+    let resume = json(&[HALF, &["--clones", "0", "--formula", "chronos-resume", "--elapsed", "2"]].concat());
+    assert!((number(&resume["progress"]) - 2.0 / 15.0).abs() < 1e-12, "{resume}");
+    let miss = 0.25 * (13.0f64 / 15.0 * 0.625).powi(2);
+    assert!((number(&resume["pocd"]) - (1.0 - miss).powi(3)).abs() < 1e-12, "{resume}");
+}
+
+#[test]
+fn shed_gives_clones_to_the_job_at_risk() {
+    // One job: ⌊(20 − 4 − 1)/4⌋ = 3 clones, 17 slots.
+    let shed = ["theory", "shed", "--machines", "10", "--slots", "2", "--json", "--job"];
+    let answer = json(&[&shed[..], &["4:10:5:2"]].concat());
+    assert_eq!((&answer["clones"], &answer["slots_used"]), (&serde_json::json!([3]), &serde_json::json!(17)));
+    // κ = 20 − 6 − 2 = 12. PoCDs of (1/2)^(r + 1) and (1/4)^(r + 1): 0.25 and 0.316, so A; 0.5625, so B; B has (15/16)⁴ =
+    // 0.772, so A; 0.766, so A; 0.879, so B, which does not fit (10 + 4 > 12); so A.
+    let answer = json(&[&shed[..], &["2:2:1:1", "4:4:1:1"]].concat());
+    assert_eq!((&answer["clones"], &answer["slots_used"]), (&serde_json::json!([4, 1]), &serde_json::json!(20)));
+    assert!((number(&answer["pocd"][0]) - (31.0f64 / 32.0).powi(2)).abs() < 1e-12, "{answer}");
+    assert!((number(&answer["pocd"][1]) - (15.0f64 / 16.0).powi(4)).abs() < 1e-12, "{answer}");
+    // Without masters κ = 14, and B's second clones fit (10 + 4 = 14).
+    let answer = json(&[&shed[..], &["2:2:1:1", "4:4:1:1", "--masters", "0"]].concat());
+    assert_eq!(answer["clones"], serde_json::json!([3, 2]));
+    // A job whose deadline has passed gets no clones, unless as printed: then it gets all κ = 20 − 4 − 2 = 14 slots.
+    let late = [&shed[..], &["2:10:5:2:11:0.5", "2:2:1:1"]].concat();
+    let answer = json(&late);
+    assert_eq!((&answer["clones"], number(&answer["pocd"][0])), (&serde_json::json!([0, 7]), 0.0));
+    assert_eq!(json(&[&late[..], &["--hopeless", "clone"]].concat())["clones"], serde_json::json!([7, 0]));
+    // First copies that do not fit.
+    let answer = json(&["theory", "shed", "--machines", "2", "--slots", "1", "--json", "--job", "4:10:5:2"]);
+    assert_eq!((&answer["clones"], &answer["slots_used"]), (&serde_json::json!([0]), &serde_json::json!(5)));
+    assert!(answer["reason"].as_str().unwrap().contains("do not fit"), "{answer}");
+}
+
 #[test]
 fn a_problem_without_a_solution_says_so() {
     let answer = json(&["theory", "clones", "--job", "10:1", "--alpha", "2", "--machines", "5", "--json"]);
@@ -134,6 +209,31 @@ fn parameters_out_of_range_are_refused() {
         (&["clones", "--job", "-5:1", "--alpha", "2", "--machines", "5"], "--job -5:1: TASKS must be"),
         (&["speedup", "--mean", "-1e300", "--sd", "1", "--copies", "2"], "--mean is -1e300, but"),
         (&["speedup", "--mean", "1e-300", "--sd", "1e300", "--copies", "2"], "--mean is 1e-300 and --sd is 1e300, but"),
+        (
+            &["pocd", "--t-min", "0", "--deadline", "1", "--beta", "1", "--clones", "0", "--tasks", "1"],
+            "--t-min is 0, but must be positive and finite",
+        ),
+        (
+            &["pocd", "--t-min", "1", "--deadline", "-1", "--beta", "1", "--clones", "0", "--tasks", "1"],
+            "--deadline is -1, but must be above 0",
+        ),
+        (
+            &[&HALF[1..], &["--clones", "0", "--progress", "1.5"]].concat()[..],
+            "--progress is 1.5, but must be from 0 to 1",
+        ),
+        (&[&HALF[1..], &["--clones", "0", "--formula", "chronos-restart"]].concat()[..], "give --elapsed"),
+        (&[&HALF[1..], &["--clones", "0", "--tau-kill", "1"]].concat()[..], "--tau-kill needs --formula"),
+        (
+            &[&HALF[1..], &["--clones", "0", "--formula", "chronos-resume", "--elapsed", "2", "--tau-kill", "1"]]
+                .concat()[..],
+            "--tau-kill is 1, but must be at least --elapsed",
+        ),
+        (&["shed", "--machines", "2", "--slots", "2", "--job", "1:2:3"], "there must be four numbers, or six"),
+        (&["shed", "--machines", "2", "--slots", "2", "--job", "0:2:3:1"], "TASKS must be a whole number from 1"),
+        (&["shed", "--machines", "2", "--slots", "2", "--job", "1:0:3:1"], "DEADLINE must be a number above 0"),
+        (&["shed", "--machines", "2", "--slots", "2", "--job", "1:2:inf:1"], "TMIN must be a number above 0"),
+        (&["shed", "--machines", "2", "--slots", "2", "--job", "1:2:3:1:-1:0"], "ELAPSED must be a number from 0"),
+        (&["shed", "--machines", "2", "--slots", "2", "--job", "1:2:3:1:1:2"], "PROGRESS must be a number from 0 to 1"),
         (
             &["cutoff", "--alpha", "3", "--machines", "0", "--mean-tasks", "1", "--mean-duration", "1"],
             "--machines is 0, but must be positive",

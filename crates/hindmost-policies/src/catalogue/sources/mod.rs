@@ -30,6 +30,10 @@ const ZHOU: &str = "Zhou, Phan, Ibrahim & He, Energy-Efficient Speculative Execu
      Clusters, ICPP 2018";
 
 const RISKI: &str = "RiskI: profile-based prediction and risk-aware assignment of backups, on Hadoop 0.21.0";
+const ALAMRO: &str =
+    "Alamro, Xu, Lan & Subramaniam, Shed: Optimal Dynamic Cloning to Meet Application Deadlines in Cloud";
+const XU_ALAMRO: &str = "Xu, Alamro, Lan & Subramaniam, Chronos: A Unifying Optimization Framework for Speculative Execution of \
+     Deadline-Critical MapReduce Jobs, ICDCS 2018";
 
 /// The basis of a policy whose paper was at hand.
 const PAPER: &str = "the text of the paper";

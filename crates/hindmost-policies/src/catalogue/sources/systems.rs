@@ -1,6 +1,6 @@
 //! The sources of the systems.
 
-use super::{PAPER, Source, XU_LAU, XU_LIU_LAU, ZHOU};
+use super::{ALAMRO, PAPER, Source, XU_ALAMRO, XU_LAU, XU_LIU_LAU, ZHOU};
 
 /// The source of `none`.
 pub const NONE: Source = Source {
@@ -272,5 +272,48 @@ pub const DOLLY: Source = Source {
         "A clone starts only on a node that runs no other copy of its task. Tasks of phases that are not idempotent get no \
             clones.",
         "With admission=clones, which the paper does not have, only clones count for the limits.",
+    ],
+};
+
+/// The source of `shed`.
+pub const SHED: Source = Source {
+    work: ALAMRO,
+    section: "Algorithm 1 and the theorems (R_su and R_ru)",
+    basis: PAPER,
+    deviations: &[
+        "A job that misses its deadline with any number of clones is skipped (hopeless=skip). The printed algorithm gives it \
+            every slot, because its probability is always the lowest: hopeless=clone.",
+        "Where a base of the formulas is 1 or more, the probability is 0. The printed formulas give other values there.",
+        "The number of clones is never negative. The printed formula for one job is, if its tasks do not fit.",
+        "Jobs with the same probability are served by id, and probabilities are compared by their logarithms, so that those \
+            that round to 1 differ. The paper does not say how ties are broken.",
+        "R for running jobs assumes that all copies of a task continue from the progress of the job. Here the clones \
+            continue from the progress of their task, and copies that run already keep their own. The paper does not say \
+            how clones of running tasks start. start=restart starts them from the beginning.",
+        "Copies beyond the new number of clones are stopped. The paper does not say what happens to them; its count of free \
+            slots assumes it. stop_surplus=false keeps them.",
+        "Clones are also chosen again when a phase opens and when a node is lost or returns. The paper's jobs have one phase.",
+        "reoptimise=arrival_and_end and kill=deadline, which the paper does not have, let jobs use slots sooner.",
+        "Demands of several resources are counted in slots of the most modest demand. The paper counts slots.",
+    ],
+};
+
+/// The source of `chronos`.
+pub const CHRONOS: Source = Source {
+    work: XU_ALAMRO,
+    section: "the strategies Clone, Speculative-Restart and Speculative-Resume, their PoCD, and the utility",
+    basis: "The paper's text was not at hand. The strategies, the three probabilities and the form of the utility are given \
+        from memory. Expected machine times are derived from the strategies, and checked by simulation.",
+    deviations: &[
+        "E(T) is exact for the strategies as described, also where attempts end before tau_kill. The paper assumes that none \
+            does.",
+        "R_min is by default the PoCD of the job with r = 0. In the paper, as far as we know, it is the PoCD that a job must \
+            have, such as that of Hadoop without speculation.",
+        "theta contains the price of machine time. The paper has both, and varies theta.",
+        "tau_est and tau_kill are multiples of the shortest duration. Their defaults are ours.",
+        "An attempt whose remaining time is not known at tau_est is tested when it becomes known. The paper estimates all \
+            remaining times at tau_est from the progress.",
+        "r is tried up to max. The paper states no limit.",
+        "In a job of several phases, each phase has a part of the time until the deadline, and an r of its own.",
     ],
 };

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod carbyne;
+mod chronos;
 mod dolly;
 mod dollymp;
 mod drf;
@@ -22,6 +23,7 @@ mod plain_packing;
 mod riski;
 mod sca;
 mod sda;
+mod shed;
 mod smallest_workload;
 mod spark;
 mod srpt;

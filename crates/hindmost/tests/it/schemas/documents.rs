@@ -41,6 +41,8 @@ const DOCUMENTS: &[(&str, &str, DocumentType)] = &[
     ("theory-priorities", "Printed by `hindmost theory priorities --json`.", |types| {
         types.subschema_for::<Priorities>()
     }),
+    ("theory-pocd", "Printed by `hindmost theory pocd --json`.", |types| types.subschema_for::<Pocd>()),
+    ("theory-shed", "Printed by `hindmost theory shed --json`.", |types| types.subschema_for::<Shed>()),
     ("trace-info", "Printed by `hindmost trace info LOG --json`.", |types| types.subschema_for::<OneOrMore<LogInfo>>()),
     ("profiles", "Printed by `hindmost profiles FILE --json`.", |types| types.subschema_for::<ProfilesDocument>()),
     ("policies", "Printed by `hindmost policies --json`.", |types| types.subschema_for::<Catalogue>()),
@@ -274,6 +276,38 @@ documents! {
         /// The last level by the paper's printed formula; null if that is not a number.
         printed_last_level: Option<f64>,
         /// Why the printed formula gives no number, if it gives none.
+        #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+
+    /// The probability that a job completes before its deadline.
+    struct Pocd {
+        /// Probability that the job completes before its deadline.
+        pocd: f64,
+        /// Probability that it does not, also where the other one rounds to 1.
+        miss: f64,
+        /// Mean progress of late attempts when they are detected, if Speculative-Resume needs it and it is not given.
+        #[schemars(with = "f64", skip_serializing_if = "Option::is_none")]
+        progress: Option<f64>,
+        /// Expected machine time of all attempts of the job, seconds, with --tau-kill; null if it is infinite.
+        #[schemars(skip_serializing_if = "Option::is_none")]
+        machine_time: Option<f64>,
+        /// Why the probability is 0, or the machine time is null.
+        #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+
+    /// The clones of jobs with deadlines.
+    struct Shed {
+        /// Number of clones of each task, one for each job.
+        clones: Vec<u32>,
+        /// Probability of each job that it completes before its deadline.
+        pocd: Vec<f64>,
+        /// Number of slots.
+        slots: u64,
+        /// Slots that first copies, clones and application masters use.
+        slots_used: u64,
+        /// Why no job gets clones, if the first copies need more slots than there are.
         #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     }

@@ -244,6 +244,19 @@ fn documents_of_simulations_and_theory_conform() {
         );
     }
     conforms("theory-priorities", &printed(&["theory", "priorities", "--job", "10:10:1", "8:2:0.25", "--json"]));
+    let pocd = ["theory", "pocd", "--t-min", "5", "--beta", "2", "--clones", "1", "--tasks", "3", "--json"];
+    for rest in [
+        &["--deadline", "10"][..],
+        &["--deadline", "4"],
+        &["--deadline", "10", "--formula", "chronos-resume", "--elapsed", "2", "--tau-kill", "4"],
+        &["--deadline", "10", "--formula", "chronos-resume", "--elapsed", "11", "--tau-kill", "12"],
+    ] {
+        conforms("theory-pocd", &printed(&[&pocd[..], rest].concat()));
+    }
+    for machines in ["1", "10"] {
+        let shed = ["theory", "shed", "--slots", "2", "--job", "4:10:5:2", "2:9:5:2:3:0.5", "--json", "--machines"];
+        conforms("theory-shed", &printed(&[&shed[..], &[machines]].concat()));
+    }
 }
 
 #[test]

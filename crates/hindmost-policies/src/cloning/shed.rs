@@ -1,0 +1,372 @@
+//! `shed` divides the cluster's slots among jobs with deadlines: the job that is least likely to meet its deadline gets
+//! clones of all its tasks first. The clones are chosen again whenever a job arrives.
+//!
+//! Paper: Alamro, Xu, Lan & Subramaniam, "Shed: Optimal Dynamic Cloning to Meet Application Deadlines in Cloud",
+//! Algorithm 1 and its theorems.
+//!
+//! Algorithm, whenever a job is submitted:
+//! 1. Jobs that have missed their deadlines are killed.
+//! 2. If one job is left, each of its N tasks gets r = ⌊(λ·m − N − 1)/N⌋ clones, where λ·m is the number of slots.
+//! 3. Otherwise the jobs share κ = λ·m − Σ N_j − |J| slots: the job with the lowest probability R_j of meeting its
+//!    deadline gets one more clone of each of its tasks, until no clones fit. ([`crate::theory::shed`])
+//!
+//! Durations are Pareto(t_min, β). With D the deadline, τ the time since the submission, φ the progress and r the number of
+//! clones ([`crate::theory::pocd`]):
+//!
+//! ```text
+//! submitted job:  R = [1 − (t_min/D)^(β(r+1))]^N
+//! running job:    R = [1 − ((1−φ)·t_min/(D−τ))^(β(r+1))]^N,   N unfinished tasks
+//! ```
+//!
+//! Passes: `[Abandon(late jobs), Originals(order), Clones(Shed)]`.
+//!
+//! Readings where the paper is silent:
+//! - A slot is a copy of the most modest demand: λ·m is the largest number of copies of one phase that the empty cluster
+//!   can run, and a copy of which only half as many fit uses two slots. With equal demands this is the paper's count.
+//! - The application master of each job takes one slot, which stays free here, because nothing runs in it. `masters=0`
+//!   uses it for clones.
+//! - φ is the mean over a job's unfinished tasks of the known progress of their best copies. Tasks that wait, and tasks
+//!   whose progress is not known yet, count as 0.
+//! - Clones of a running task start with the progress of its best copy, as R for running jobs assumes (`start=resume`),
+//!   or from the beginning (`start=restart`). R then counts the original's age instead of its progress.
+//! - All r_j begin at 0 in each choice, so a job may lose clones. Of each task, the copies that are expected to finish first
+//!   remain. `stop_surplus=false` lets the others run on.
+//! - A job without a deadline has one copy of each task. These tasks use slots, but get no clones.
+//! - Of a job of several phases each open phase is treated as a job with a part of the time until the deadline
+//!   ([`super::phase_deadlines`]). The clones are chosen again when a phase opens, and when a node is lost or returns.
+//! - t_min and β are those of the phase's durations if they are Pareto, and otherwise of the Pareto distribution with the
+//!   same mean and standard deviation.
+//! - A copy that fails is replaced while its task runs. A task has no more copies than there are nodes on which it fits,
+//!   and tasks that may not be copied get no clones.
+//!
+//! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hindmost_core::cluster::{Cluster, Job, Phase, Task};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::policy::{Pass, Round, Seen, View};
+use hindmost_core::record::{Condition, Decision, Event, StopReason};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+
+use super::known_progress::{best_first, running, start_copy_from, task_progress};
+use super::phase_deadlines;
+use crate::theory::pocd::{MissChance, ParetoTail};
+use crate::theory::shed::{Hopeless, ShedJob, ShedProblem, solve};
+
+/// When the clones of all jobs are chosen again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reoptimise {
+    /// When a job arrives, as in the paper.
+    Arrival,
+    /// Also when a job ends.
+    ArrivalAndEnd,
+}
+
+crate::words!(Reoptimise: Arrival = "arrival", ArrivalAndEnd = "arrival_and_end");
+
+/// Where clones of running tasks start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloneStart {
+    /// At the progress of the task's best copy.
+    Resume,
+    /// At the beginning.
+    Restart,
+}
+
+crate::words!(CloneStart: Resume = "resume", Restart = "restart");
+
+/// When jobs that have missed their deadlines are killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kill {
+    /// When a job arrives, as in the paper.
+    Arrival,
+    /// As soon as the deadline has passed.
+    Deadline,
+    /// Never.
+    Never,
+}
+
+crate::words!(Kill: Arrival = "arrival", Deadline = "deadline", Never = "never");
+
+crate::parameters! {
+    /// The parameters of `shed`.
+    pub struct ShedParameters {
+        /// when clones are chosen again: arrival (of a job), or arrival_and_end (also when a job ends)
+        pub reoptimise: Reoptimise = Reoptimise::Arrival;
+        /// when late jobs are killed: arrival (of the next job), deadline (as soon as it has passed) or never
+        pub kill: Kill = Kill::Arrival;
+        /// where clones of running tasks start: resume (at the progress of the best copy) or restart (at the beginning)
+        pub start: CloneStart = CloneStart::Resume;
+        /// what jobs get that miss their deadlines with any number of clones: skip (no clones) or clone (clones first)
+        pub hopeless: Hopeless = Hopeless::Skip;
+        /// slots that the application master of each job takes from the clones
+        pub masters: u32 = 1, in 0..=1000, unit "slots";
+        /// stop the copies that a job may no longer have when clones are chosen again
+        pub stop_surplus: bool = true;
+    }
+}
+
+/// The pass that abandons the jobs that have missed their deadlines.
+pub struct AbandonLateJobs {
+    kill: Kill,
+    is_due: bool,
+}
+
+impl AbandonLateJobs {
+    /// Creates the pass.
+    pub fn new(parameters: ShedParameters) -> AbandonLateJobs {
+        AbandonLateJobs { kill: parameters.kill, is_due: false }
+    }
+}
+
+impl Pass for AbandonLateJobs {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        match seen {
+            Seen::Event(Event::JobArrived { job, .. }, _) => {
+                self.is_due = self.kill != Kill::Never;
+                let deadline = view.cluster.job(*job).and_then(Job::deadline);
+                if let Some(deadline) = deadline.filter(|_| self.kill == Kill::Deadline) {
+                    view.wake(deadline + Time::TICK);
+                }
+            }
+            Seen::Event(Event::Woken, _) => self.is_due |= self.kill == Kill::Deadline,
+            _ => {}
+        }
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        if !std::mem::take(&mut self.is_due) {
+            return;
+        }
+        let now = round.cluster().now();
+        let is_late = |job: &&Job| !job.is_over() && job.deadline().is_some_and(|deadline| deadline < now);
+        let late: Vec<JobId> = round.cluster().jobs().filter(is_late).map(Job::id).collect();
+        for job in late {
+            round.abandon(job);
+            round.because(|| "its deadline has passed".to_owned());
+        }
+    }
+}
+
+/// The pass that starts and stops clones.
+pub struct CloneByDeadline {
+    parameters: ShedParameters,
+    /// True if the clones must be chosen again in the next round.
+    is_due: bool,
+    /// r_j of each open phase of a job with a deadline, as chosen last.
+    clones: BTreeMap<(JobId, u32), u32>,
+    /// Running tasks that may have fewer copies than chosen.
+    waiting: BTreeSet<TaskId>,
+    /// The numbers of slots of demands, and the state of the nodes for which they were counted.
+    slots: (u64, Vec<(Resources, Slots)>),
+}
+
+/// How many copies of a demand the empty cluster can run, and on how many nodes.
+#[derive(Clone, Copy, Debug)]
+struct Slots {
+    copies: u64,
+    nodes: u32,
+}
+
+impl CloneByDeadline {
+    /// Creates the pass.
+    pub fn new(parameters: ShedParameters) -> CloneByDeadline {
+        CloneByDeadline {
+            parameters,
+            is_due: false,
+            clones: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            slots: (u64::MAX, Vec::new()),
+        }
+    }
+
+    /// Returns r_j of a task's phase.
+    fn clones_of(&self, task: TaskId) -> u32 {
+        self.clones.get(&(task.job, task.phase)).copied().unwrap_or(0)
+    }
+
+    /// Returns how many copies of a demand the empty cluster can run.
+    fn slots_for(&mut self, demand: &Resources, cluster: &Cluster) -> Slots {
+        if self.slots.0 != cluster.node_changes() {
+            self.slots = (cluster.node_changes(), Vec::new());
+        }
+        if let Some((_, slots)) = self.slots.1.iter().find(|(known, _)| known == demand) {
+            return *slots;
+        }
+        let mut slots = Slots { copies: 0, nodes: 0 };
+        for node in cluster.nodes().iter().filter(|node| node.is_up() && demand.fits(node.capacity())) {
+            slots.copies = slots.copies.saturating_add(node.capacity().times(demand));
+            slots.nodes += 1;
+        }
+        self.slots.1.push((*demand, slots));
+        slots
+    }
+
+    /// Returns the probability that a task of an open phase misses the deadline. `share` is the phase's share of the time
+    /// that is left.
+    fn miss(&self, job: &Job, at: u32, share: f64, cluster: &Cluster) -> MissChance {
+        let (Some(deadline), Some(phase)) = (job.deadline(), job.phases().get(at as usize)) else {
+            return MissChance::CERTAIN;
+        };
+        let now = cluster.now();
+        if deadline <= now {
+            return MissChance::CERTAIN;
+        }
+        let left = (deadline - now).seconds() * share;
+        let tail = ParetoTail::of(phase.durations());
+        match self.parameters.start {
+            CloneStart::Resume => {
+                let progress = |task| task_progress(cluster, task).unwrap_or(0.0);
+                MissChance::resumed(tail, left, 0.0, mean_of_unfinished(job.id(), at, phase, progress))
+            }
+            CloneStart::Restart => {
+                let age = |task| running(cluster, task).map(|copy| (now - copy.since()).seconds()).fold(0.0, f64::max);
+                let age = mean_of_unfinished(job.id(), at, phase, age);
+                MissChance::restarted(tail, left + age, age)
+            }
+        }
+    }
+
+    /// Chooses the clones of all jobs.
+    fn choose(&mut self, cluster: &Cluster) {
+        self.clones.clear();
+        let mut chosen: Vec<((JobId, u32), ShedJob, Slots)> = Vec::new();
+        // The tasks that get no clones, and how many copies of their demand fit.
+        let mut others: Vec<(f64, Slots)> = Vec::new();
+        let mut jobs = 0;
+        for job in cluster.jobs().filter(|job| !job.is_over()) {
+            jobs += 1;
+            let shares = job.deadline().map(|_| phase_deadlines::shares(job));
+            for (at, phase) in (0..).zip(job.phases()).filter(|(_, phase)| phase.is_open() && !phase.is_finished()) {
+                let slots = self.slots_for(phase.demand(), cluster);
+                let tasks = u64::from(phase.unfinished());
+                match shares.as_ref().and_then(|shares| shares.get(at as usize)) {
+                    // Tasks that fit on no node can't have clones.
+                    _ if slots.copies == 0 => {}
+                    Some(share) if phase.may_be_copied() => {
+                        let miss = self.miss(job, at, *share, cluster);
+                        let most_clones = slots.nodes.saturating_sub(1);
+                        chosen.push(((job.id(), at), ShedJob { most_clones, ..ShedJob::new(tasks, miss) }, slots));
+                    }
+                    _ => others.push((tasks as f64, slots)),
+                }
+            }
+        }
+        if chosen.is_empty() {
+            return;
+        }
+        // λ·m counts copies of the most modest demand.
+        let all = chosen.iter().map(|(.., slots)| slots).chain(others.iter().map(|(_, slots)| slots));
+        let total = all.map(|slots| slots.copies).max().unwrap_or(0) as f64;
+        let masters = f64::from(self.parameters.masters) * f64::from(jobs);
+        let reserved = masters + others.iter().map(|(tasks, slots)| tasks * total / slots.copies as f64).sum::<f64>();
+        let jobs = chosen.iter().map(|(_, job, slots)| ShedJob { copy_slots: total / slots.copies as f64, ..*job });
+        let hopeless = self.parameters.hopeless;
+        let plan = solve(&ShedProblem { jobs: jobs.collect(), slots: total, reserved, hopeless });
+        self.clones.extend(chosen.iter().map(|(id, ..)| *id).zip(plan.clones));
+    }
+
+    /// Stops the copies that tasks may no longer have, and notes the tasks that have too few.
+    fn adjust(&mut self, round: &mut Round<'_>) {
+        self.waiting.clear();
+        let mut surplus: Vec<(AttemptId, u32)> = Vec::new();
+        let cluster = round.cluster();
+        for (&(job, at), &clones) in &self.clones {
+            let Some(phase) = cluster.job(job).and_then(|job| job.phases().get(at as usize)) else { continue };
+            for (index, found) in (0..).zip(phase.tasks()) {
+                let copies = found.unstopped_copies();
+                if found.is_finished() || copies == 0 {
+                    continue;
+                }
+                let task = TaskId { job, phase: at, index };
+                if copies <= clones {
+                    self.waiting.insert(task);
+                } else if copies > clones + 1 && self.parameters.stop_surplus {
+                    let rest = best_first(cluster, task).into_iter().skip(clones as usize + 1);
+                    surplus.extend(rest.map(|copy| (copy.id(), clones)));
+                }
+            }
+        }
+        for (attempt, clones) in surplus {
+            round.decide(Decision::Stop { attempt, reason: StopReason::Overtaken });
+            round.because(|| format!("its tasks may have {clones} clones each now, and others are ahead of it"));
+        }
+    }
+}
+
+/// Returns the mean over the unfinished tasks of a phase of a value that is 0 for tasks without running copies.
+fn mean_of_unfinished(job: JobId, at: u32, phase: &Phase, value: impl Fn(TaskId) -> f64) -> f64 {
+    if phase.running_copies() == 0 || phase.unfinished() == 0 {
+        return 0.0;
+    }
+    let runs = (0..).zip(phase.tasks()).filter(|(_, task)| !task.is_finished() && task.running_copies() > 0);
+    let sum: f64 = runs.map(|(index, _)| value(TaskId { job, phase: at, index })).sum();
+    sum / f64::from(phase.unfinished())
+}
+
+impl Pass for CloneByDeadline {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        match seen {
+            Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
+                let task = attempt.task;
+                if view.cluster.job(task.job).is_some_and(|job| job.deadline().is_some()) {
+                    // The progress is needed when clones are chosen again.
+                    view.watch(*attempt, Condition::Revealed);
+                    if self.clones_of(task) > 0 {
+                        self.waiting.insert(task);
+                    }
+                }
+            }
+            Seen::Event(
+                Event::JobArrived { .. }
+                | Event::NodeJoined { .. }
+                | Event::NodeLost { .. }
+                | Event::NodeReturned { .. },
+                _,
+            ) => self.is_due = true,
+            Seen::Event(Event::AttemptFinished { attempt }, applied) => {
+                if applied.won {
+                    self.waiting.remove(&attempt.task);
+                }
+                let ends = self.parameters.reoptimise == Reoptimise::ArrivalAndEnd && applied.job_finished;
+                self.is_due |= ends || (applied.phase_finished && !applied.job_finished);
+            }
+            Seen::Event(Event::AttemptFailed { attempt, .. }, _) if self.clones_of(attempt.task) > 0 => {
+                self.waiting.insert(attempt.task);
+            }
+            _ => {}
+        }
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        if std::mem::take(&mut self.is_due) {
+            self.choose(round.cluster());
+            self.adjust(round);
+        }
+        if self.waiting.is_empty() || round.cluster().open_nodes() == 0 {
+            return;
+        }
+        for task in std::mem::take(&mut self.waiting) {
+            let clones = self.clones_of(task);
+            let cluster = round.cluster();
+            let running = cluster.task(task).filter(|task| !task.is_finished()).map_or(0, Task::unstopped_copies);
+            // A task without running copies is finished, or must get an original before it gets clones.
+            if running == 0 || running > clones {
+                continue;
+            }
+            let progress = match self.parameters.start {
+                CloneStart::Resume => task_progress(cluster, task).unwrap_or(0.0),
+                CloneStart::Restart => 0.0,
+            };
+            for _ in running..=clones {
+                if round.cluster().open_nodes() == 0 || !start_copy_from(round, task, progress) {
+                    self.waiting.insert(task);
+                    break;
+                }
+                round.because(|| format!("each task of its job has {clones} clones, so that it meets its deadline"));
+            }
+        }
+    }
+}

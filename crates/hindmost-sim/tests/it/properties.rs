@@ -17,7 +17,7 @@ use crate::experiments::{experiment, run_on};
 use crate::live_like::any_placement;
 
 /// Systems with other parameters than their defaults.
-const VARIANTS: [&str; 21] = [
+const VARIANTS: [&str; 24] = [
     "hadoop(minimum_allowed=1)",
     "spark(quantile=0.3,multiplier=1.2,min_runtime=0)",
     "late(cap=1)",

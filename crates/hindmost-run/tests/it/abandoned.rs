@@ -27,8 +27,9 @@ struct Originals;
 
 impl Pass for Originals {
     fn decide(&mut self, round: &mut Round<'_>) {
-        while let Some(task) = round.cluster().jobs().find_map(|job| job.next_runnable(|_| true, |_| true)) {
-            if round.start_copies(task, 1).started == 0 {
+        loop {
+            let next = round.cluster().jobs().find_map(|job| job.next_runnable(|_| true, |_| true));
+            if next.is_none_or(|task| round.start_copies(task, 1).started == 0) {
                 return;
             }
         }
@@ -49,7 +50,8 @@ impl Pass for AtDeadline {
     fn decide(&mut self, round: &mut Round<'_>) {
         let now = round.cluster().now();
         let late = |job: &&Job| !job.is_over() && job.deadline().is_some_and(|deadline| deadline <= now);
-        if let Some(job) = round.cluster().jobs().find(late).map(Job::id) {
+        let found = round.cluster().jobs().find(late).map(Job::id);
+        if let Some(job) = found {
             assert!(round.abandon(job));
         }
     }

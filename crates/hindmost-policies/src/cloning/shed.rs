@@ -289,6 +289,11 @@ impl CloneByDeadline {
                 }
             }
         }
+        if !surplus.is_empty() {
+            // In the next round others can use the resources of the stopped copies.
+            let at = cluster.now();
+            round.decide(Decision::Wake { at });
+        }
         for (attempt, clones) in surplus {
             round.decide(Decision::Stop { attempt, reason: StopReason::Overtaken });
             round.because(|| format!("its tasks may have {clones} clones each now, and others are ahead of it"));
@@ -309,7 +314,7 @@ fn mean_of_unfinished(job: JobId, at: u32, phase: &Phase, value: impl Fn(TaskId)
 impl Pass for CloneByDeadline {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         match seen {
-            Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
+            Seen::Decision(Decision::Start { attempt, .. }) => {
                 let task = attempt.task;
                 if view.cluster.job(task.job).is_some_and(|job| job.deadline().is_some()) {
                     // The progress is needed when clones are chosen again.

@@ -102,6 +102,8 @@ pub struct Copies {
     decidable: Vec<(TaskId, Check)>,
     /// Tasks that wait for free resources: the number of further attempts, and the progress from which they start.
     waiting: BTreeMap<TaskId, (u32, f64)>,
+    /// True if attempts were stopped in this round.
+    has_stopped: bool,
 }
 
 impl Copies {
@@ -114,6 +116,7 @@ impl Copies {
             undecided: BTreeSet::new(),
             decidable: Vec::new(),
             waiting: BTreeMap::new(),
+            has_stopped: false,
         }
     }
 
@@ -213,6 +216,7 @@ impl Copies {
         for attempt in rest {
             round.decide(Decision::Stop { attempt, reason: StopReason::Overtaken });
             round.because(|| format!("{best} is ahead of it, and only one attempt of a task continues after tau_kill"));
+            self.has_stopped = true;
         }
     }
 
@@ -263,9 +267,9 @@ impl Pass for Copies {
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => self.started(*attempt, view),
             Seen::Decision(Decision::Replace { attempt, .. }) => {
-                // The replacement is the newest copy of its task.
-                let newest = view.cluster.copies(attempt.task).next().map(Attempt::id);
-                if let Some(id) = newest.filter(|_| self.plans.contains_key(&(attempt.task.job, attempt.task.phase))) {
+                let (task, is_replacement) = (attempt.task, |copy: &&Attempt| copy.replaces() == Some(*attempt));
+                let replacement = view.cluster.copies(task).find(is_replacement).map(Attempt::id);
+                if let Some(id) = replacement.filter(|_| self.plans.contains_key(&(task.job, task.phase))) {
                     view.watch(id, Condition::Revealed);
                 }
             }
@@ -303,6 +307,10 @@ impl Pass for Copies {
                 Check::Kill if runs => self.kill(task, round),
                 Check::Late | Check::Kill => self.forget(task),
             }
+        }
+        if std::mem::take(&mut self.has_stopped) {
+            // In the next round others can use their resources.
+            round.decide(Decision::Wake { at: now });
         }
         if self.waiting.is_empty() || round.cluster().open_nodes() == 0 {
             return;

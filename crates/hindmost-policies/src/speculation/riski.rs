@@ -271,6 +271,8 @@ impl RiskiRule {
                     remaining.least()
                 )
             });
+            // Its resources come free, and other tasks may wait for them.
+            round.decide(Decision::Wake { at: round.cluster().now() });
         }
         true
     }

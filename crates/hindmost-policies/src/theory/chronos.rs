@@ -135,7 +135,7 @@ impl ChronosJob {
                 let first = Shortest { t_min: (1.0 - self.progress()) * t_min, alpha: beta * (r + 1.0) };
                 (first.mean(), first.mean_up_to(until_kill))
             }
-            _ => (self.mean_beside_original(more, f64::INFINITY), self.mean_beside_original(more, until_kill)),
+            _ => (self.mean_with_original(more, f64::INFINITY), self.mean_with_original(more, until_kill)),
         };
         let speculating = if more == 0 { mean } else { r * up_to_kill + mean };
         finite(in_time + late * (tau_est + speculating))
@@ -148,7 +148,7 @@ impl ChronosJob {
 
     /// Returns E\[min(V, `limit`)], where V is the time from τ_est until the original, which will miss the deadline, or
     /// one of `more` new attempts finishes.
-    fn mean_beside_original(&self, more: u32, limit: f64) -> f64 {
+    fn mean_with_original(&self, more: u32, limit: f64) -> f64 {
         let (t_min, beta) = (self.durations.t_min(), self.durations.beta());
         let left = self.deadline - self.tau_est;
         if more == 0 {

@@ -50,7 +50,7 @@ impl Driver<'_> {
         result.running_time[index] = measured.running_time();
         result.resource[index] = measured.resource;
         result.slowdown[index] = measured.slowdown;
-        result.lateness[index] = measured.lateness().unwrap_or(f64::NAN);
+        result.lateness[index] = measured.lateness();
         result.finished += 1;
         result.tasks += measured.tasks;
         result.attempts += measured.attempts;

@@ -384,10 +384,10 @@ impl Driver<'_> {
             &mut self.result.running_time,
             &mut self.result.resource,
             &mut self.result.slowdown,
-            &mut self.result.lateness,
         ] {
             column.push(f64::NAN);
         }
+        self.result.lateness.push(None);
         let name = spec.name.clone();
         let (spec, learned) = self.recall(at, id, spec)?;
         match self.step(at, &Event::JobArrived { job: id, spec: spec.into() }) {
@@ -466,8 +466,10 @@ impl Driver<'_> {
                     }
                 }
                 Decision::Replace { attempt, .. } => {
+                    // The newest copy may be another one that has started since.
+                    let replaces = |copy: &&Attempt| copy.replaces() == Some(*attempt);
+                    let fresh = self.session.cluster().copies(attempt.task).find(replaces).map(Attempt::id);
                     self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, Outcome::Replaced)?;
-                    let fresh = self.session.cluster().copies(attempt.task).next().map(Attempt::id);
                     if let Some(fresh) = fresh {
                         self.begin(fresh)?;
                     }

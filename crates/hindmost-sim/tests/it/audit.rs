@@ -374,7 +374,9 @@ fn check_results(world: &World, run: &Run, ledger: &Ledger) {
     let finished = ledger.winners.iter().filter(|(task, _)| !ledger.abandoned.contains_key(&task.job.0));
     let makespan = finished.map(|(_, (_, at))| *at).max().unwrap_or(Time::ZERO);
     assert_eq!(run.result.makespan, makespan.seconds());
-    let end = run.attempts.iter().map(|one| one.end).fold(0.0, f64::max);
+    // The last job leaves with its last attempt, or when it is abandoned without any.
+    let abandoned = ledger.abandoned.values().map(|at| at.seconds());
+    let end = run.attempts.iter().map(|one| one.end).chain(abandoned).fold(0.0, f64::max);
     let utilization = if end > 0.0 { busy.into_iter().fold(0.0, f64::max) / end } else { 0.0 };
     assert!(utilization < 1.0 + 1e-9, "attempts held more than the cluster: {utilization}");
     assert!(

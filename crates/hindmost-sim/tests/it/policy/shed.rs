@@ -139,7 +139,7 @@ fn freed_slots() -> World {
     World::machines(5)
         .job("a")
         .deadline(100.0)
-        .tasks([[20.0, 8.0, 9.0, 9.0]])
+        .tasks([[20.0, 8.0, 9.0, 9.0, 50.0, 50.0]])
         .tail("pareto(alpha=2,minimum=4)")
         .job("other")
         .same(3, 4.0)
@@ -167,9 +167,10 @@ fn clones_resume_from_the_progress_of_their_task() {
 #[test]
 fn the_end_of_a_job_may_lead_to_a_new_choice() {
     // At 4, when "other" ends: ⌊(5 − 1 − 1)/1⌋ = 3 clones. The first ends at 4 + (1 − 4/20)·8 = 10.4, the others at 11.2. At 5,
-    // when "b" arrives, one clone may remain; the original and the last clone are behind.
+    // when "b" arrives, one clone may remain; the original and the last clone are behind. At 6, when
+    // "b" ends, there is space for two again.
     let run = freed_slots().run("fifo+shed(reoptimise=arrival_and_end)");
-    assert_eq!(run.backups("a"), [(0, 4.0), (0, 4.0), (0, 4.0)]);
+    assert_eq!(run.backups("a"), [(0, 4.0), (0, 4.0), (0, 4.0), (0, 6.0), (0, 6.0)]);
     assert!((run.job("a").flowtime() - 10.4).abs() < 1e-8);
     let ends: Vec<f64> = run.table("a").iter().map(|row| row.4).collect();
     assert_eq!((ends[0], ends[3]), (5.0, 5.0));

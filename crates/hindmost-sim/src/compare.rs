@@ -89,8 +89,7 @@ fn deadlines(seeds: &[RunResult], pocd: &[f64]) -> Option<Deadlines> {
     let jobs = sum(|seed| seed.deadlines);
     let (met, undecided) = (sum(|seed| seed.met_deadlines), sum(|seed| seed.undecided_deadlines));
     let missed = jobs - met - undecided;
-    let signed: Vec<Vec<f64>> =
-        seeds.iter().map(|seed| seed.lateness.iter().copied().flatten().collect()).collect();
+    let signed: Vec<Vec<f64>> = seeds.iter().map(|seed| seed.lateness.iter().copied().flatten().collect()).collect();
     let late: Vec<Vec<f64>> = signed.iter().map(|seed| seed.iter().map(|late| late.max(0.0)).collect()).collect();
     let means: Vec<f64> = signed.iter().filter_map(|seed| mean(seed)).collect();
     (jobs > 0).then(|| Deadlines {

@@ -310,7 +310,7 @@ pub const CHRONOS: Source = Source {
         "R_min is by default the PoCD of the job with r = 0. In the paper, as far as we know, it is the PoCD that a job must \
             have, such as that of Hadoop without speculation.",
         "theta contains the price of machine time. The paper has both, and varies theta.",
-        "tau_est and tau_kill are multiples of the shortest duration. Their defaults are ours.",
+        "tau_est and tau_kill are multiples of the shortest duration. Their defaults were chosen here.",
         "An attempt whose remaining time is not known at tau_est is tested when it becomes known. The paper estimates all \
             remaining times at tau_est from the progress.",
         "r is tried up to max. The paper states no limit.",

@@ -46,7 +46,7 @@ fn claim_markdown(text: &mut String, reproduction: &Reproduction, claim: &Claim,
     }
     let verdict = match &claim.verdict {
         Verdict::NotReproduced { why } => format!("**Not reproduced**: {}.", escaped(why)),
-        Verdict::NotRun { why } => format!("**Not run**: {}.", escaped(why)),
+        Verdict::NotRun { why } => format!("**Not run**: {}.", escaped(why.trim_end_matches('.'))),
         _ => format!("**{}**.", capitalised(&claim.short_verdict())),
     };
     let baseline = if claim.of_baseline { " The claim is about the paper's baseline." } else { "" };

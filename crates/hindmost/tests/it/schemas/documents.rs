@@ -174,6 +174,8 @@ documents! {
         time_limit: Option<f64>,
         /// Whether the command may run more than once for a task.
         idempotent: bool,
+        /// Whether an attempt can continue the work of another one, from `$HINDMOST_FROM_PROGRESS` on.
+        resumes: bool,
         /// Environment variables of the commands.
         environment: BTreeMap<String, String>,
         /// Folder in which the commands run.

@@ -1,7 +1,7 @@
 //! Three sentences that answer: does the paper's headline hold, under what, and why not otherwise. The paper's data have
 //! the third one; without it, the detail with the largest effect is named.
 
-use hindmost_core::reproduction::{Claim, Factor, Measured, Reading, Search, number_text, with_unit};
+use hindmost_core::reproduction::{Claim, Factor, Measured, Reading, Search, Status, Verdict, number_text, with_unit};
 
 use crate::data::Paper;
 
@@ -46,12 +46,25 @@ fn most_depends(claim: &Claim, factor: &Factor) -> String {
     )
 }
 
-/// Returns the value of a claim under a reading, after a mark that says whether the claim holds. Of a claim of several
-/// parts, the first one that does not hold is shown, or the first one, and how many hold.
+/// Returns whether a claim holds under a reading. A formula has cases instead of readings, in which all it must hold.
+fn holds(claim: &Claim, reading: &str) -> bool {
+    match claim.status {
+        Status::Formula | Status::Recorded => claim.verdict == Verdict::Reproduced,
+        _ => claim.holds_under(reading) == Some(true),
+    }
+}
+
+/// Returns the value of a claim under a reading, after a mark that says whether the claim holds, with a question mark if
+/// other seeds might decide otherwise. Of a claim of several parts, the first one that does not hold is shown, or the
+/// first one, and how many hold. Of the cases of a formula, the first one is shown in which it does not hold.
 fn shown(claim: &Claim, reading: &str) -> Option<String> {
-    let main = claim.under(reading)?;
-    let holds = claim.holds_under(reading) == Some(true);
-    let mark = if holds { "✓" } else { "✗" };
+    let mark = if holds(claim, reading) { "✓" } else { "✗" };
+    let Some(main) = claim.under(reading) else {
+        let fails = |case: &&Measured| claim.holds_under(&case.reading) != Some(true);
+        let case = claim.readings.iter().find(fails).or(claim.readings.first())?;
+        return Some(format!("{mark} “{}” ({}, {})", claim.claimed, case.text(), case.reading));
+    };
+    let mark = if claim.is_close_under(reading) { format!("{mark}?") } else { mark.to_owned() };
     let others = claim.also.iter().filter_map(|part| part.readings.iter().find(|one| one.reading == reading));
     let parts: Vec<&Measured> = std::iter::once(main).chain(others).collect();
     let worst = parts.iter().copied().find(|part| !part.holds).unwrap_or(main);
@@ -68,7 +81,7 @@ fn shown(claim: &Claim, reading: &str) -> Option<String> {
 
 /// `all` is the number of claims that form the paper's headline, of which `headline` were measured.
 fn under_base(headline: &[&Claim], base: &Reading, all: usize) -> String {
-    let held: Vec<&&Claim> = headline.iter().filter(|claim| claim.holds_under(&base.name) == Some(true)).collect();
+    let held: Vec<&&Claim> = headline.iter().filter(|claim| holds(claim, &base.name)).collect();
     let values: Vec<String> = headline.iter().filter_map(|claim| shown(claim, &base.name)).collect();
     let verb = |count: usize| if count == 1 { "holds" } else { "hold" };
     let opening = match (held.len(), headline.len()) {
@@ -92,7 +105,7 @@ fn under_some(headline: &[&Claim], readings: &[Reading], search: Option<&Search>
     let readings = distinct.as_slice();
     let together: Vec<&str> = readings
         .iter()
-        .filter(|reading| headline.iter().all(|claim| claim.holds_under(&reading.name) == Some(true)))
+        .filter(|reading| headline.iter().all(|claim| holds(claim, &reading.name)))
         .map(|reading| reading.name.as_str())
         .collect();
     let plural = match (headline.len(), is_whole) {
@@ -103,9 +116,7 @@ fn under_some(headline: &[&Claim], readings: &[Reading], search: Option<&Search>
     };
     let mut text = match together.as_slice() {
         [] => {
-            let count = |reading: &&Reading| {
-                headline.iter().filter(|claim| claim.holds_under(&reading.name) == Some(true)).count()
-            };
+            let count = |reading: &&Reading| headline.iter().filter(|claim| holds(claim, &reading.name)).count();
             let most = readings.iter().map(count).max().unwrap_or(0);
             let who: Vec<&str> =
                 readings.iter().filter(|reading| count(reading) == most).map(|reading| reading.name.as_str()).collect();

@@ -31,7 +31,7 @@ name = "etl"
 name = "map"
 tasks = 4
 duration = 10.0
-cpus = 1
+demand = { cpus = 1 }
 
 [[policy]]
 name = "riski"

@@ -10,7 +10,7 @@ use hindmost_profiles::{MOST_PROFILES, Store, fit};
 fn profile(at: u32) -> Profile {
     let beside = vec![("sort/map".into(), at % 3), ("wordcount/map".into(), at % 5)];
     let (input, load) = (f64::from(at % 97) * 1e6, f64::from(at % 11) / 10.0);
-    let conditions = Conditions { input, remote: at % 7 == 0, tasks: 100 + at % 2, load, beside };
+    let conditions = Conditions { input, remote: at.is_multiple_of(7), tasks: 100 + at % 2, load, beside };
     let (job, phase) = ("wordcount".into(), "map".into());
     let seconds = 10.0 + input / 1e7 + 5.0 * load;
     Profile { job, phase, node: format!("n{}", at % 1000).into(), speed: 1.0, seconds, conditions }

@@ -19,10 +19,13 @@ const ENOUGH_DURATIONS: usize = 2;
 /// Number of profiles of earlier runs that are recalled for each job type and phase, the newest.
 const RECALLED: usize = 4 * OF_PHASE;
 
+/// A job type and the name of a phase.
+type Kind = (Arc<str>, Arc<str>);
+
 /// Profiles of earlier runs, by job type and phase.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    kinds: FxHashMap<(Arc<str>, Arc<str>), Arc<[Profile]>>,
+    kinds: FxHashMap<Kind, Arc<[Profile]>>,
 }
 
 impl FromIterator<Profile> for Known {
@@ -183,7 +186,7 @@ impl Learner {
     pub fn learned(&mut self, finished: &FinishedProfile, cluster: &Cluster) -> Option<Event> {
         let key = (finished.job, finished.phase);
         let phase = cluster.job(finished.job).and_then(|job| job.phases().get(finished.phase as usize));
-        if phase.is_none_or(|phase| phase.is_finished()) {
+        if phase.is_none_or(hindmost_core::cluster::Phase::is_finished) {
             self.reported.remove(&key);
             return None;
         }

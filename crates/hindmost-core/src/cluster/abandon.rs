@@ -168,7 +168,10 @@ mod tests {
         for index in [0, 1] {
             let stop = Decision::Stop { attempt: attempt(index, 0), reason: crate::record::StopReason::Abandoned };
             decide(&mut cluster, 5, &stop).unwrap();
-            assert_eq!(cluster.attempt(attempt(index, 0)).map(|copy| copy.state()), Some(AttemptState::Stopping));
+            assert_eq!(
+                cluster.attempt(attempt(index, 0)).map(super::super::attempt::Attempt::state),
+                Some(AttemptState::Stopping)
+            );
         }
         // An attempt that finishes all the same wins nothing and makes no task pending.
         let applied = cluster.apply_event(Time(6), &Event::AttemptFinished { attempt: attempt(0, 0) }).unwrap();
@@ -225,10 +228,10 @@ mod tests {
                 );
             }
             decide(&mut cluster, 3, &from(0.25)).unwrap();
-            assert_eq!(cluster.attempt(first).map(|attempt| attempt.from_progress()), Some(known));
+            assert_eq!(cluster.attempt(first).map(super::super::attempt::Attempt::from_progress), Some(known));
             decide(&mut cluster, 4, &Decision::Replace { attempt: first, from_progress: 0.25 }).unwrap();
             let second = AttemptId { task, copy: 1 };
-            assert_eq!(cluster.attempt(second).map(|attempt| attempt.from_progress()), Some(known));
+            assert_eq!(cluster.attempt(second).map(super::super::attempt::Attempt::from_progress), Some(known));
         }
     }
 }

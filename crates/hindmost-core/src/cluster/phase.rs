@@ -11,6 +11,7 @@ use super::tasks_by_input::TasksByInput;
 
 /// A phase of an active job.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Phase {
     pub(super) tasks: Vec<Task>,
     pub(super) demand: Resources,

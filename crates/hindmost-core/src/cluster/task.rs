@@ -9,6 +9,7 @@ pub(super) const NO_NODE: u32 = u32::MAX;
 /// A task. It is pending while it has no running copy and has not finished; it is finished once one copy has finished, or
 /// once its job is abandoned.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, and tasks are many, so each has one byte")]
 pub struct Task {
     /// Slot of the newest running copy; [`NO_ATTEMPT`] if there is none. The copies form a chain from the newest to the
     /// oldest.

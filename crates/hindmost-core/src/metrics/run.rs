@@ -134,7 +134,7 @@ impl Counts {
             }
             AttemptEnd::Lost | AttemptEnd::Replaced => self.wasted += seconds,
             AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Abandoned | AttemptEnd::Stopped => {
-                self.broken += 1
+                self.broken += 1;
             }
             AttemptEnd::Running => {}
         }

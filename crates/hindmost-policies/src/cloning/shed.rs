@@ -33,7 +33,7 @@
 //!   remain. `stop_surplus=false` lets the others run on.
 //! - A job without a deadline has one copy of each task. These tasks use slots, but get no clones.
 //! - Of a job of several phases each open phase is treated as a job with a part of the time until the deadline
-//!   ([`super::phase_deadlines`]). The clones are chosen again when a phase opens, and when a node is lost or returns.
+//!   (`phase_deadlines.rs`). The clones are chosen again when a phase opens, and when a node is lost or returns.
 //! - t_min and β are those of the phase's durations if they are Pareto, and otherwise of the Pareto distribution with the
 //!   same mean and standard deviation.
 //! - A copy that fails is replaced while its task runs. A task has no more copies than there are nodes on which it fits,

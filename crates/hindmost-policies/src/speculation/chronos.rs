@@ -28,7 +28,7 @@
 //!   are compared when the first one becomes known. If it never is (`age`), the oldest attempt remains.
 //! - Backups and clones start after originals, and wait for free resources.
 //! - Of a job of several phases each phase has a part of the time until the deadline
-//!   ([`phase_deadlines`]), counted from its first start, and an r of its own.
+//!   (`cloning/phase_deadlines.rs`), counted from its first start, and an r of its own.
 //! - Jobs without a deadline, and tasks that may not be copied, get no other attempts.
 //! - t_min and β are those of the phase's durations if they are Pareto, and otherwise of the Pareto distribution with the
 //!   same mean and standard deviation.
@@ -141,12 +141,11 @@ impl Copies {
         }
         let now = view.cluster.now();
         let (at, check) = match self.parameters.strategy {
-            Strategy::Clone if plan.r == 0 => return,
+            Strategy::Clone | Strategy::Restart if plan.r == 0 => return,
             Strategy::Clone => {
                 self.waiting.insert(task, (plan.r, 0.0));
                 (now + plan.tau_kill, Check::Kill)
             }
-            Strategy::Restart if plan.r == 0 => return,
             Strategy::Restart | Strategy::Resume => (now + plan.tau_est, Check::Late),
         };
         if self.add(at, task, check) {

@@ -103,6 +103,13 @@ struct Choice {
     duration: Outcomes,
 }
 
+/// Returns whether a backup of an attempt could start on some node now.
+fn backup_fits(id: AttemptId, cluster: &Cluster) -> bool {
+    let demand = cluster.phase(id.task).map(|phase| *phase.demand());
+    let allowed = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
+    demand.is_some_and(|demand| cluster.find_fastest_node(&demand, allowed).is_some())
+}
+
 impl RiskiRule {
     /// Creates the rule with these parameters.
     pub fn new(parameters: RiskiParameters) -> RiskiRule {
@@ -223,7 +230,7 @@ impl RiskiRule {
                 let cluster = round.cluster();
                 // Another node may be better, once it has free resources.
                 let open = cluster.fastest_open_speed().unwrap_or(0.0);
-                if round.estimator.distinguishes_nodes() || open < self.fastest || !self.fits(id, cluster) {
+                if round.estimator.distinguishes_nodes() || open < self.fastest || !backup_fits(id, cluster) {
                     self.waiting.insert(phase);
                 }
                 return;
@@ -232,12 +239,6 @@ impl RiskiRule {
                 return;
             }
         }
-    }
-
-    fn fits(&self, id: AttemptId, cluster: &Cluster) -> bool {
-        let demand = cluster.phase(id.task).map(|phase| *phase.demand());
-        let allowed = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
-        demand.is_some_and(|demand| cluster.find_fastest_node(&demand, allowed).is_some())
     }
 
     /// Starts a backup and, if it is certain to win, stops the straggler. Returns false if the start was refused.
@@ -330,15 +331,13 @@ impl Rule for RiskiRule {
                 | Event::AttemptStopped { attempt }
                 | Event::WatchMet { attempt, .. },
                 _,
-            ) => {
-                if self.running.contains_key(&of(attempt)) {
-                    self.due.insert(of(attempt));
-                }
+            ) if self.running.contains_key(&of(attempt)) => {
+                self.due.insert(of(attempt));
             }
-            Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
-                if self.running.contains_key(&(*job, *phase)) {
-                    self.due.insert((*job, *phase));
-                }
+            Seen::Event(Event::DurationsLearned { job, phase, .. }, _)
+                if self.running.contains_key(&(*job, *phase)) =>
+            {
+                self.due.insert((*job, *phase));
             }
             Seen::Event(Event::NodeLost { .. } | Event::NodeSpeedLearned { .. }, _) => {
                 self.due.extend(self.running.keys().copied());

@@ -33,8 +33,8 @@ fn as_printed(columns: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
     let objective = CscMatrix::new(count, count, starts, squares, vec![2.0; 2 * pairs]);
     let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
     for at in 0..count {
-        if at < factors {
-            for (row, value) in columns[at].iter().enumerate() {
+        if let Some(column) = columns.get(at) {
+            for (row, value) in column.iter().enumerate() {
                 rows.push(row);
                 values.push(*value);
             }

@@ -76,7 +76,7 @@ fn an_abandoned_job_ends_its_attempts_and_keeps_its_results() {
     for (index, end) in
         [AttemptEnd::Won, AttemptEnd::Won, AttemptEnd::Abandoned, AttemptEnd::Abandoned].iter().enumerate()
     {
-        assert_eq!(finished.ends(0, index as u32), [end.clone()], "map/{index}");
+        assert_eq!(finished.ends(0, index as u32), std::slice::from_ref(end), "map/{index}");
     }
     assert_eq!(entries(&finished.out.join("map")), ["0", "1"]);
     let job = &finished.outcome.timeline.jobs[0];

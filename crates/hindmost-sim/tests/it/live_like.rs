@@ -182,7 +182,7 @@ impl Ran {
                     assert!(winners.insert(attempt.task), "{} has two winners", attempt.task);
                 }
                 Change::Decision(Decision::Abandon { job }) => {
-                    assert!(abandoned.insert(*job), "{job} is abandoned twice")
+                    assert!(abandoned.insert(*job), "{job} is abandoned twice");
                 }
                 Change::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
                     assert!(!abandoned.contains(&attempt.task.job), "{attempt} starts after its job was abandoned");

@@ -136,8 +136,8 @@ fn under_some(headline: &[&Claim], readings: &[Reading], search: Option<&Search>
     // A few claims say nothing about a search.
     if let Some(search) = search.filter(|_| is_whole) {
         text += &format!(
-            "; of all {} simulated claims, most hold under “{}”: {}, where the best of as many readings would reach {} by \
-             chance{}",
+            "; of the {} claims that were simulated under every reading, most hold under “{}”: {}, where the best of as \
+             many readings would reach {} by chance{}",
             search.of,
             search.best,
             search.holds,

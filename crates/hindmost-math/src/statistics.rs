@@ -28,13 +28,25 @@ pub(crate) fn rank(share: f64, count: usize) -> usize {
 /// Returns the 95% confidence interval of the mean of independent values (Student's t); `None` for fewer than two
 /// values.
 pub fn student_interval(values: &[f64]) -> Option<[f64; 2]> {
+    student_interval_at(values, 0.95)
+}
+
+/// Returns the confidence interval of the mean of independent values (Student's t) with a `confidence` from 0 to 1, both
+/// excluded; `None` for fewer than two values or another confidence.
+///
+/// ```
+/// // 1, 2, 3: mean 2, standard error 1/√3; the 0.995 quantile of Student's t with 2 degrees of freedom is 9.92484.
+/// let [low, high] = hindmost_math::statistics::student_interval_at(&[1.0, 2.0, 3.0], 0.99).unwrap();
+/// assert!((high - 2.0 - 9.92484 / 3_f64.sqrt()).abs() < 1e-4 && (high + low - 4.0).abs() < 1e-9);
+/// ```
+pub fn student_interval_at(values: &[f64], confidence: f64) -> Option<[f64; 2]> {
     let count = values.len() as f64;
     let mean = mean(values)?;
-    if values.len() < 2 {
+    if values.len() < 2 || !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(0.975);
+    let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(f64::midpoint(1.0, confidence));
     let half = t * (variance / count).sqrt();
     Some([mean - half, mean + half])
 }

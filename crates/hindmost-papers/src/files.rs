@@ -14,7 +14,7 @@
 use std::io;
 use std::path::Path;
 
-use hindmost_core::reproduction::{Claim, Expected, Figure, Measured};
+use hindmost_core::reproduction::{Claim, Estimate, Expected, Figure, Measured, RankedValue, Ranking};
 use hindmost_sim::records::{Extra, Format, JOB_COLUMNS, Kind, Value, job_row, of_job, write_table};
 
 use crate::reproduce::Made;
@@ -131,6 +131,74 @@ fn jobs(made: &Made, write: Write<'_>) -> io::Result<()> {
             let values = job_row(&job.name, &job.result);
             let row: Vec<Value<'_>> = of_run.into_iter().chain(of_job(Extra::default(), &values)).collect();
             write(&row)?;
+        }
+    }
+    Ok(())
+}
+
+const RANKING_COLUMNS: [(&str, Kind); 14] = [
+    ("knowledge", Kind::Text),
+    ("world", Kind::Text),
+    ("policy", Kind::Text),
+    ("measure", Kind::Text),
+    ("mean", Kind::Seconds),
+    ("ci_low", Kind::Seconds),
+    ("ci_high", Kind::Seconds),
+    ("change", Kind::Seconds),
+    ("change_ci_low", Kind::Seconds),
+    ("change_ci_high", Kind::Seconds),
+    ("rank", Kind::Seconds),
+    ("rank_first", Kind::Seconds),
+    ("rank_last", Kind::Seconds),
+    ("abandoned_share", Kind::Seconds),
+];
+
+/// Writes `ranking` to a folder as CSV and as Parquet: a row for each progress model, world, policy and measure, with
+/// `mean`, `ci_low`, `ci_high`, `change` against `none` with its interval (in per cent; for `pocd` a difference), `rank`
+/// with the ranks that other seeds might give, and `abandoned_share`, the share of the jobs that were abandoned. Numbers
+/// that do not exist are `NaN`.
+///
+/// # Errors
+/// If a file cannot be written; the message names the path.
+pub fn write_ranking(folder: &Path, ranking: &Ranking) -> io::Result<()> {
+    for format in [Format::Csv, Format::Parquet] {
+        write_table(folder, "ranking", format, &RANKING_COLUMNS, |write| ranking_rows(ranking, write))?;
+    }
+    Ok(())
+}
+
+fn ranking_rows(ranking: &Ranking, write: Write<'_>) -> io::Result<()> {
+    for level in &ranking.levels {
+        for world in &level.worlds {
+            for row in &world.rows {
+                let measures: [(&str, &RankedValue); 5] = [
+                    ("flowtime", &row.flowtime),
+                    ("flowtime_p99", &row.flowtime_p99),
+                    ("resource", &row.resource),
+                    ("energy", &row.energy),
+                    ("pocd", &row.pocd),
+                ];
+                for (measure, value) in measures {
+                    let number = |number: Option<f64>| Value::Seconds(number.unwrap_or(f64::NAN));
+                    let end = |estimate: &Estimate, at: usize| number(estimate.ci95.map(|ends| ends[at]));
+                    write(&[
+                        Value::Text(&level.knowledge),
+                        Value::Text(&world.world),
+                        Value::Text(&row.policy),
+                        Value::Text(measure),
+                        number(value.value.mean),
+                        end(&value.value, 0),
+                        end(&value.value, 1),
+                        number(value.change.mean),
+                        end(&value.change, 0),
+                        end(&value.change, 1),
+                        number(value.rank.map(|rank| rank.rank)),
+                        number(value.rank.map(|rank| rank.first as f64)),
+                        number(value.rank.map(|rank| rank.last as f64)),
+                        Value::Seconds(row.abandoned_share),
+                    ])?;
+                }
+            }
         }
     }
     Ok(())

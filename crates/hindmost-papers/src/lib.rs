@@ -41,6 +41,7 @@ mod heavy_tails;
 pub mod metric;
 pub mod overhead;
 mod points;
+pub mod ranking;
 mod reproduce;
 mod runs;
 mod search;

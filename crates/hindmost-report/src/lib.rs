@@ -27,6 +27,7 @@ pub mod gantt;
 pub mod html;
 #[cfg(test)]
 mod markup;
+pub mod ranking;
 pub mod reproduction;
 pub mod run;
 mod table;

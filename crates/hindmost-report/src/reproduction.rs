@@ -9,7 +9,7 @@
 pub(crate) mod example;
 mod first_screen;
 mod forest;
-mod markdown;
+pub(crate) mod markdown;
 mod matrix;
 mod plots;
 mod points;

@@ -10,6 +10,7 @@
 mod claim;
 mod expected;
 mod number;
+mod ranking;
 mod table;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,10 @@ use crate::cluster::Placement;
 pub use claim::{Claim, Part, Status, Verdict};
 pub use expected::{Expected, Measured};
 pub use number::{given_text, number_text, rounded_text, with_unit};
+pub use ranking::{
+    OverallRow, OverallValue, Rank, RankedKind, RankedPolicy, RankedValue, RankedWorld, Ranking, RankingLevel, RankingRow,
+    WorldRanking,
+};
 pub use table::{Cell, DataTable, Plot, PlotShape};
 
 /// The experiments of a paper, repeated: the claims, the measured values and the verdicts.

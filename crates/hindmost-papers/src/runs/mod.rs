@@ -226,10 +226,6 @@ impl<'a> Runs<'a> {
                 spec = template.replace("{}", &value);
             }
         }
-        // A slot of 0 means that policies decide after every event, which scenarios write by leaving the key out.
-        let slot = set.iter().rev().find(|(key, _)| key == "slot").map(|(_, text)| text.clone());
-        let no_slot = slot.is_some_and(|text| text.parse::<f64>() == Ok(0.0));
-        set.retain(|(key, text)| key != "slot" || text.parse::<f64>() != Ok(0.0));
         let wrong = |error: ScenarioError| match &reading.file {
             // A reading of the paper's own is checked by tests, so the file of a user is wrong.
             Some((file, _)) => PaperError::Data {
@@ -238,13 +234,7 @@ impl<'a> Runs<'a> {
             },
             None => PaperError::World { world: world.name.clone(), error },
         };
-        let mut scenario = match self.paper.folder.text(&world.scenario)? {
-            Some(text) => Scenario::parse(&text, &world.scenario, std::path::Path::new("."), &set).map_err(wrong)?,
-            None => Scenario::load(&world.scenario, &set).map_err(wrong)?,
-        };
-        if no_slot {
-            scenario.slot = None;
-        }
+        let mut scenario = loaded(self.paper, world, set)?.map_err(wrong)?;
         let parsed: PolicySpec = spec.parse().map_err(|error| PaperError::Data {
             file: format!("paper {}", self.paper.key),
             message: format!("policy {spec}: {error}"),
@@ -465,7 +455,45 @@ pub fn chain<'a>(paper: &'a Paper, reading: &'a ReadingSpec) -> Vec<&'a ReadingS
     all
 }
 
-fn add(set: &mut Vec<(String, String)>, settings: &Settings) {
+/// Returns the scenario of a paper's world under the base reading, with further settings.
+///
+/// # Errors
+/// If a setting is not valid.
+pub(crate) fn scenario_of(
+    paper: &Paper,
+    world: &WorldSpec,
+    more: Vec<(String, String)>,
+) -> Result<Scenario, PaperError> {
+    let mut set = Vec::new();
+    add(&mut set, &world.set);
+    if let Some(base) = paper.base().filter(|base| base.worlds.is_empty() || base.worlds.contains(&world.name)) {
+        add(&mut set, &base.set);
+    }
+    set.extend(more);
+    loaded(paper, world, set)?.map_err(|error| PaperError::World { world: world.name.clone(), error })
+}
+
+/// Returns the scenario of a world with settings. The inner error is that of the scenario.
+fn loaded(
+    paper: &Paper,
+    world: &WorldSpec,
+    mut set: Vec<(String, String)>,
+) -> Result<Result<Scenario, ScenarioError>, PaperError> {
+    // A slot of 0 means that policies decide after every event, which scenarios write by leaving the key out.
+    let slot = set.iter().rev().find(|(key, _)| key == "slot").map(|(_, text)| text.clone());
+    let no_slot = slot.is_some_and(|text| text.parse::<f64>() == Ok(0.0));
+    set.retain(|(key, text)| key != "slot" || text.parse::<f64>() != Ok(0.0));
+    let mut scenario = match paper.folder.text(&world.scenario)? {
+        Some(text) => Scenario::parse(&text, &world.scenario, std::path::Path::new("."), &set),
+        None => Scenario::load(&world.scenario, &set),
+    };
+    if let (true, Ok(scenario)) = (no_slot, &mut scenario) {
+        scenario.slot = None;
+    }
+    Ok(scenario)
+}
+
+pub(crate) fn add(set: &mut Vec<(String, String)>, settings: &Settings) {
     set.extend(settings.iter().map(|(key, value)| (key.clone(), plain(value))));
 }
 

@@ -2,6 +2,7 @@
 
 mod heavy_tails;
 mod papers;
+mod ranking;
 mod small;
 
 use std::sync::atomic::AtomicBool;

@@ -7,6 +7,7 @@
 
 mod forest;
 pub mod gantt;
+mod heat;
 mod legend;
 mod lines;
 mod measure;
@@ -19,6 +20,7 @@ mod svg;
 mod tests;
 
 pub use forest::{ForestChart, ForestPanel, ForestRow, ForestValue};
+pub use heat::{HeatCell, HeatChart, HeatGroup, HeatRow};
 pub use lines::{Kind, LineChart, Point, Series, Stated};
 pub use rows::{Bar, BarChart, Dot, DotChart};
 pub(crate) use scale::raised;

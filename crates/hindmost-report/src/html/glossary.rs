@@ -107,6 +107,16 @@ pub(super) fn reproduction() -> Vec<Entry> {
     vec![READING, BEST_JOINT, RULE, FLOWTIME, RESOURCE, COPY, STRAGGLER, INTERVAL, SHARE, SEED, KNOWLEDGE]
 }
 
+/// Returns the glossary of the page of a ranking.
+pub(super) fn ranking() -> Vec<Entry> {
+    let pocd = [
+        "PoCD",
+        "The probability of completion before deadline: the share of the jobs with a deadline that finished by it. An \
+         abandoned job has missed its deadline.",
+    ];
+    vec![TASK, COPY, STRAGGLER, FLOWTIME, RESOURCE, pocd, INTERVAL, SEED, KNOWLEDGE]
+}
+
 /// Returns the glossary of the page of a run.
 pub(super) fn run() -> Vec<Entry> {
     let extra = [

@@ -11,6 +11,7 @@ mod energy;
 mod glossary;
 mod jobs;
 mod keys;
+mod ranking;
 mod reproduction;
 mod run;
 mod sweep;
@@ -18,6 +19,7 @@ mod sweep;
 mod tests;
 
 pub use comparison::{ComparisonPage, comparison_page};
+pub use ranking::ranking_page;
 pub use reproduction::html_pages;
 pub use run::{RunPage, run_page};
 
@@ -122,6 +124,7 @@ fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Resu
     environment.add_template("comparison.html", include_str!("templates/comparison.html"))?;
     environment.add_template("reproduction.html", include_str!("templates/reproduction.html"))?;
     environment.add_template("figure.html", include_str!("templates/figure.html"))?;
+    environment.add_template("ranking.html", include_str!("templates/ranking.html"))?;
     environment.add_template("run.html", include_str!("templates/run.html"))?;
     let style = format!("{}{STYLE}", include_str!("templates/page.css"));
     let again: Vec<Step> =

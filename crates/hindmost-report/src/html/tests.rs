@@ -23,6 +23,7 @@ use crate::reproduction::tests::hostile as hostile_reproduction;
 
 mod energies;
 mod intervals;
+mod rankings;
 mod reproductions;
 mod sweeps;
 

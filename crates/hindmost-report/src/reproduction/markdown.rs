@@ -1,7 +1,7 @@
 //! The reproduction as Markdown: one page with the answer, all claims and all readings, and one page for each figure.
 
 mod figure;
-mod syntax;
+pub(crate) mod syntax;
 
 use std::fmt::Write as _;
 

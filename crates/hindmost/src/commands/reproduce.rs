@@ -1,26 +1,34 @@
-//! `hindmost reproduce`: repeats the experiments of papers and compares claimed with measured values.
+//! `hindmost reproduce`: repeats the experiments of papers and compares claimed with measured values, and ranks all
+//! policies on the workloads of the papers.
 
 use std::path::Path;
 
+use hindmost_core::reproduction::{Ranking, Reproduction};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_papers::overhead::{DecisionTime, decision_times};
+use hindmost_papers::ranking::{NAME as RANKING, RankingSelection, rank_all, ranking_simulations};
 use hindmost_papers::{
     Cache, Folder, Made, Paper, PaperError, Selection, Size, built_in, names, reproduce, simulations,
 };
 use hindmost_report::html::{Step, html_pages};
-use hindmost_report::reproduction;
+use hindmost_report::{ranking, reproduction};
 use hindmost_report::text::grouped;
 use hindmost_sim::experiment::Execution;
+use serde::Serialize;
 
 use crate::cli::ReproduceArgs;
 use crate::failure::{Failure, Outcome, say};
 use crate::progress::Progress;
 use crate::{files, stop, terminal};
 
+/// What stands for all papers and the ranking.
+const ALL: &str = "all";
+
 /// Runs the experiments of papers.
 pub fn run(args: &ReproduceArgs) -> Outcome {
+    let wanted = wanted(args)?;
     let mut chosen = Vec::new();
-    for paper in papers(args)? {
+    for paper in papers(&wanted, args)? {
         chosen.push(with_selection(paper, args)?);
     }
     for (paper, selection) in &chosen {
@@ -57,7 +65,15 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
         if !args.json {
             terminal::print(&reproduction::text(&made.reproduction, terminal::width()))?;
         }
-        results.push(made.reproduction);
+        results.push(Reproduced::Paper(Box::new(made.reproduction)));
+    }
+    if wanted.ranking {
+        let ranking = rank(args, threads)?;
+        if !args.json {
+            let separator = if results.is_empty() { "" } else { "\n" };
+            terminal::print(&format!("{separator}{}", ranking::text(&ranking, terminal::width())))?;
+        }
+        results.push(Reproduced::Ranking(Box::new(ranking)));
     }
     match results.as_slice() {
         _ if !args.json => Ok(()),
@@ -65,6 +81,53 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
         [one] => terminal::print_json(one),
         several => terminal::print_json(&several),
     }
+}
+
+/// A result of the command.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Reproduced {
+    Paper(Box<Reproduction>),
+    Ranking(Box<Ranking>),
+}
+
+/// Ranks all policies, and writes the pages if they are requested.
+fn rank(args: &ReproduceArgs, threads: usize) -> Result<Ranking, Failure> {
+    let selection = ranking_selection(args);
+    let bar = Progress::new(ranking_simulations(selection)? as f64, RANKING);
+    let advance = |units: f64| bar.advance(units);
+    let made = rank_all(selection, &Execution { threads, stop: stop::flag(), progress: &advance, output: None });
+    bar.finish(made.is_err());
+    let made = made?;
+    if let Some(folder) = &args.out {
+        write_ranking(folder, &made)?;
+    }
+    Ok(made)
+}
+
+fn ranking_selection(args: &ReproduceArgs) -> RankingSelection {
+    RankingSelection { size: if args.quick { Size::Quick } else { Size::Full }, seeds: args.seeds }
+}
+
+/// Writes the pages, the picture, JSON and tables of a ranking.
+fn write_ranking(folder: &Path, ranking: &Ranking) -> Outcome {
+    let own = folder.join(RANKING);
+    files::folder(&own)?;
+    let again = [Step {
+        text: "The same command gives the same page on any number of threads.".to_owned(),
+        code: format!("hindmost {} --out DIR", ranking.command),
+    }];
+    for picture in ranking::pictures(ranking) {
+        files::write(&own.join(&picture.file), &picture.drawing.standalone())?;
+    }
+    let page = ranking::html_page(ranking, &again).map_err(Failure::work)?;
+    files::write(&folder.join(format!("{RANKING}.html")), &page)?;
+    files::write(&folder.join(format!("{RANKING}.md")), &ranking::markdown(ranking))?;
+    files::write(&folder.join(format!("{RANKING}.json")), &(terminal::json(ranking)? + "\n"))?;
+    for world in &ranking.worlds {
+        files::write(&own.join(format!("{}.toml", world.name)), &world.scenario)?;
+    }
+    hindmost_papers::files::write_ranking(&own, ranking).map_err(Failure::work)
 }
 
 /// Prints decision times to stderr. They differ from run to run, so they are not part of the result.
@@ -83,25 +146,47 @@ fn say_times(times: &[DecisionTime]) {
     }
 }
 
-/// Reads the named papers, each once; if none is named, those to which the named claims belong, or all papers.
-fn papers(args: &ReproduceArgs) -> Result<Vec<Paper>, Failure> {
-    let mut wanted: Vec<String> = Vec::new();
-    let given = &args.papers;
-    for name in given.iter().cloned().chain(names().map(str::to_owned).filter(|_| given.is_empty())) {
-        if !wanted.contains(&name) {
-            wanted.push(name);
+/// What the command line names: papers, each once, and whether all policies are ranked.
+struct Wanted {
+    papers: Vec<String>,
+    ranking: bool,
+}
+
+/// Returns what the command line names; if it names nothing, everything, without the ranking if parts of papers are named.
+fn wanted(args: &ReproduceArgs) -> Result<Wanted, Failure> {
+    let of_papers = !(args.figures.is_empty() && args.claims.is_empty() && args.readings.is_empty());
+    let is_all = |name: &String| name == ALL;
+    let everything = args.papers.is_empty() || args.papers.iter().any(is_all);
+    let named = args.papers.iter().any(|name| name == RANKING);
+    if named && of_papers {
+        return Err(Failure::input(format!(
+            "{RANKING:?} has no figures, claims or readings; leave {RANKING} out, or --figure, --claim and --reading"
+        )));
+    }
+    let mut papers: Vec<String> = Vec::new();
+    let all = names().map(str::to_owned).filter(|_| everything);
+    for name in args.papers.iter().filter(|name| !is_all(name) && *name != RANKING).cloned().chain(all) {
+        if !papers.contains(&name) {
+            papers.push(name);
         }
     }
+    Ok(Wanted { papers, ranking: named || (everything && !of_papers) })
+}
+
+/// Reads the papers; if none is named, but claims are, those to which the claims belong.
+fn papers(wanted: &Wanted, args: &ReproduceArgs) -> Result<Vec<Paper>, Failure> {
+    let given = &args.papers;
+    let wanted = &wanted.papers;
     let mut papers = Vec::with_capacity(wanted.len());
     for name in wanted {
-        let paper = match built_in(&name) {
+        let paper = match built_in(name) {
             Some(paper) => paper,
-            None if Path::new(&name).is_dir() => Paper::load(Folder::Disk(name.into())),
+            None if Path::new(name).is_dir() => Paper::load(Folder::Disk(name.into())),
             None => {
                 return Err(Failure::input(format!(
-                    "there is no reproduction of a paper named {name:?}{}; the papers are {}, or name a folder with \
-                     the data of a paper",
-                    did_you_mean(&name, names()),
+                    "there is no reproduction of a paper named {name:?}{}; the papers are {}; {RANKING} ranks all \
+                     policies, {ALL} is everything; or name a folder with the data of a paper",
+                    did_you_mean(name, names().chain([RANKING, ALL])),
                     names().collect::<Vec<_>>().join(", ")
                 )));
             }

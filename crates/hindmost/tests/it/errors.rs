@@ -170,6 +170,8 @@ fn options_out_of_range_are_refused() {
         (&["simulate", "--set", "cluster.outage=[{at=1}]"], "the key \"node\" is missing"),
         (&["simulate", "--records", "xml"], "possible values: csv, parquet"),
         (&["reproduce", "xu2016"], "did you mean \"xu2015\"?"),
+        (&["reproduce", "rankings"], "did you mean \"ranking\"?"),
+        (&["reproduce", "ranking", "--figure", "2"], "\"ranking\" has no figures, claims or readings"),
         (&["simulat"], "similar subcommand exists"),
     ] {
         let ran = run(args);

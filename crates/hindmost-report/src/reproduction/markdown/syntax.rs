@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Appends the headings of a table and the line below them.
-pub(super) fn header(text: &mut String, headings: &[&str]) {
+pub(crate) fn header(text: &mut String, headings: &[&str]) {
     row(text, headings.iter());
     text.push('|');
     text.push_str(&" --- |".repeat(headings.len()));
@@ -11,7 +11,7 @@ pub(super) fn header(text: &mut String, headings: &[&str]) {
 }
 
 /// Appends a row of a table.
-pub(super) fn row(text: &mut String, cells: impl Iterator<Item = impl AsRef<str>>) {
+pub(crate) fn row(text: &mut String, cells: impl Iterator<Item = impl AsRef<str>>) {
     text.push('|');
     for cell in cells {
         let _ = write!(text, " {} |", escaped(cell.as_ref()));
@@ -20,13 +20,13 @@ pub(super) fn row(text: &mut String, cells: impl Iterator<Item = impl AsRef<str>
 }
 
 /// Appends a picture from a file, and its caption.
-pub(super) fn picture(text: &mut String, title: &str, file: &str, caption: &str) {
+pub(crate) fn picture(text: &mut String, title: &str, file: &str, caption: &str) {
     let _ = write!(text, "![{}]({file})\n\n{}\n\n", escaped(title), escaped(caption));
 }
 
 /// Escapes what Markdown would interpret; code between backticks stays code. Line ends become spaces, so that they do
 /// not end a cell or a heading.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let (mut in_code, mut left) = (false, text.matches('`').count());
     // Square brackets, such as those of intervals, can be a link only if one of these signs follows.
@@ -50,12 +50,12 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// Returns a text as code.
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     format!("`{}`", text.replace('`', "'").replace(['\n', '\r'], " "))
 }
 
 /// Escapes text in HTML elements.
-pub(super) fn in_html(text: &str) -> String {
+pub(crate) fn in_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

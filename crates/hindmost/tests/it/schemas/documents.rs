@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hindmost_core::explain::Step;
 use hindmost_core::metrics::{Comparison, RunSummary};
-use hindmost_core::reproduction::Reproduction;
+use hindmost_core::reproduction::{Ranking, Reproduction};
 use hindmost_core::schema::{DocumentType, of_json_documents};
 use hindmost_core::verify::Verification;
 use hindmost_profiles::ProfilesDocument;
@@ -32,7 +32,7 @@ const DOCUMENTS: &[(&str, &str, DocumentType)] = &[
     ("explain", "Printed by `hindmost explain JOURNAL TASK --json`.", |types| types.subschema_for::<Explanation>()),
     ("verify", "Printed by `hindmost verify JOURNAL --json`.", |types| types.subschema_for::<Verification>()),
     ("reproduce", "Printed by `hindmost reproduce PAPER --json`, and PAPER.json of `--out`.", |types| {
-        types.subschema_for::<OneOrMore<Reproduction>>()
+        types.subschema_for::<OneOrMore<Reproduced>>()
     }),
     ("theory-clones", "Printed by `hindmost theory clones --json`.", |types| types.subschema_for::<Clones>()),
     ("theory-sigma", "Printed by `hindmost theory sigma --json`.", |types| types.subschema_for::<Sigma>()),
@@ -56,6 +56,15 @@ pub fn schema() -> Value {
 /// Returns the names of the documents' definitions.
 pub fn names() -> Vec<&'static str> {
     DOCUMENTS.iter().map(|(name, ..)| *name).collect()
+}
+
+/// What `hindmost reproduce` makes: the reproduction of a paper, or the ranking of all policies.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum Reproduced {
+    Paper(Reproduction),
+    Ranking(Ranking),
 }
 
 /// One document, or a list of them if the command names several inputs.

@@ -308,6 +308,10 @@ fn documents_of_reproductions_conform() {
     conforms("reproduce", &document);
     // The command prints a list if several papers are named.
     conforms("reproduce", &json!([document, document]));
+    let ranking = hindmost_papers::ranking::RankingSelection { size: hindmost_papers::Size::Short, seeds: Some(2) };
+    let ranking = serde_json::to_value(hindmost_papers::ranking::rank_all(ranking, &execution).unwrap()).unwrap();
+    conforms("reproduce", &ranking);
+    conforms("reproduce", &json!([document, ranking]));
     let figures = document["figures"].as_array().unwrap();
     assert!(figures.iter().any(|figure| figure["tables"][0]["plot"].is_object()), "{document}");
 }

@@ -1,0 +1,233 @@
+//! Ranks all policies on the worlds of all papers and on worlds that no paper chose.
+//!
+//! All policies of a world run on the same jobs with the same durations of copies, under the same order of jobs (unless an
+//! order belongs to the policy) and the same progress model. So differences are computed for each seed. The systems and
+//! orders are those of the catalogue, so that a new policy is ranked without further work.
+
+mod data;
+mod measures;
+mod places;
+mod words;
+
+use hindmost_core::reproduction::{
+    OverallRow, OverallValue, RankedPolicy, RankedValue, RankedWorld, Ranking, RankingLevel, RankingRow,
+    WorldRanking,
+};
+use hindmost_math::statistics::mean;
+use hindmost_sim::experiment::{Execution, Experiment, run_all};
+
+use crate::data::PaperError;
+use crate::runs::Size;
+use data::{RankingSpec, WorldEntry};
+use measures::{Measures, estimate};
+use places::ranks;
+
+/// Name of the ranking on the command line.
+pub const NAME: &str = "ranking";
+
+/// What to rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankingSelection {
+    /// The size of the simulations.
+    pub size: Size,
+    /// Number of seeds of every simulation; `None`: as many as the ranking has.
+    pub seeds: Option<u32>,
+}
+
+/// What is to be simulated: for each progress model the experiments of all worlds.
+struct Plan {
+    spec: RankingSpec,
+    policies: Vec<RankedPolicy>,
+    worlds: Vec<RankedWorld>,
+    levels: Vec<(String, Vec<Experiment>)>,
+}
+
+/// Returns the number of simulations of a ranking. Each simulation advances the execution's progress by 1.
+///
+/// # Errors
+/// If the ranking's data are not valid.
+pub fn ranking_simulations(selection: RankingSelection) -> Result<u64, PaperError> {
+    let plan = plan(selection)?;
+    let runs = |experiment: &Experiment| experiment.policies.len() * experiment.seeds.len();
+    Ok(plan.levels.iter().flat_map(|(_, worlds)| worlds).map(runs).sum::<usize>() as u64)
+}
+
+/// Ranks all policies.
+///
+/// # Errors
+/// If the ranking's data are not valid, a simulation fails, or the execution is stopped.
+pub fn rank_all(selection: RankingSelection, execution: &Execution<'_>) -> Result<Ranking, PaperError> {
+    let Plan { spec, policies, worlds, levels } = plan(selection)?;
+    let seeds = levels.first().and_then(|(_, worlds)| worlds.first()).map_or_else(Vec::new, |one| one.seeds.clone());
+    let mut results = Vec::with_capacity(levels.len());
+    for (knowledge, experiments) in &levels {
+        let mut of_worlds = Vec::with_capacity(experiments.len());
+        for (experiment, world) in experiments.iter().zip(&worlds) {
+            // One world at a time, because its runs are in memory until all of them have ended.
+            let runs = run_all(std::slice::from_ref(experiment), execution)?;
+            let measures: Vec<Vec<Measures>> =
+                runs.iter().flatten().map(|seeds| seeds.iter().map(Measures::of).collect()).collect();
+            of_worlds.push(world_ranking(&world.name, &policies, &measures));
+        }
+        let overall = policies.iter().enumerate().map(|(at, policy)| overall(policy, at, &of_worlds)).collect();
+        results.push(RankingLevel { knowledge: knowledge.clone(), worlds: of_worlds, overall });
+    }
+    let quick = selection.size != Size::Full;
+    Ok(Ranking {
+        paper: NAME.to_owned(),
+        title: spec.title,
+        command: command(selection),
+        minutes: (!quick && selection.seeds.is_none()).then_some(spec.minutes),
+        quick,
+        seeds,
+        answer: words::answer(&policies, &results),
+        notes: spec.notes,
+        policies,
+        worlds,
+        levels: results,
+    })
+}
+
+fn command(selection: RankingSelection) -> String {
+    let quick = if selection.size == Size::Full { "" } else { " --quick" };
+    let seeds = selection.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
+    format!("reproduce {NAME}{quick}{seeds}")
+}
+
+fn plan(selection: RankingSelection) -> Result<Plan, PaperError> {
+    let spec = RankingSpec::load()?;
+    let policies = spec.policies()?;
+    let RankingSelection { size, seeds } = selection;
+    let seeds = seeds.unwrap_or(if size == Size::Full { spec.seeds } else { spec.quick_seeds });
+    let count = if size == Size::Full { spec.knowledge.len() } else { 1 };
+    let scenario = |world: &WorldEntry, knowledge: &str| world.scenario(&spec, (size, knowledge), &policies, seeds);
+    let mut levels = Vec::with_capacity(count);
+    for knowledge in spec.knowledge.iter().take(count) {
+        let experiments: Result<Vec<Experiment>, PaperError> =
+            spec.world.iter().map(|world| Ok(Experiment::of(&scenario(world, knowledge)?, 1)?)).collect();
+        levels.push((knowledge.clone(), experiments?));
+    }
+    let main = spec.knowledge.first().map_or("oracle", String::as_str);
+    let mut worlds = Vec::with_capacity(spec.world.len());
+    for world in &spec.world {
+        let text = toml::to_string(&scenario(world, main)?)
+            .map_err(|error| PaperError::Data { file: world.name.clone(), message: error.to_string() })?;
+        worlds.push(RankedWorld {
+            name: world.name.clone(),
+            about: world.about.clone(),
+            paper: world.paper.as_ref().map(|[paper, _]| paper.clone()),
+            scenario: text,
+        });
+    }
+    Ok(Plan { spec, policies, worlds, levels })
+}
+
+/// How the values of a measure are compared with those of the first policy.
+#[derive(Clone, Copy)]
+enum Compared {
+    /// By quotients, in per cent. Smaller values are better.
+    Quotient,
+    /// By differences. Larger values are better.
+    Difference,
+}
+
+/// Returns the results of a world. `measures` has the seeds of each policy; the first policy is `none`.
+fn world_ranking(world: &str, policies: &[RankedPolicy], measures: &[Vec<Measures>]) -> WorldRanking {
+    let columns = |of: fn(&Measures) -> f64, compared| ranked(measures, of, compared);
+    let flowtime = columns(|it| it.flowtime, Compared::Quotient);
+    let flowtime_p99 = columns(|it| it.flowtime_p99, Compared::Quotient);
+    let resource = columns(|it| it.resource, Compared::Quotient);
+    let energy = columns(|it| it.energy, Compared::Quotient);
+    let pocd = columns(|it| it.pocd, Compared::Difference);
+    let first: &[Measures] = measures.first().map_or(&[], Vec::as_slice);
+    let change_of = |seeds: &[Measures], part: fn(&Measures) -> f64| {
+        let of_seed = |(own, first): (&Measures, &Measures)| 100.0 * (part(own) - part(first)) / first.flowtime;
+        estimate(&seeds.iter().zip(first).map(of_seed).collect::<Vec<f64>>())
+    };
+    let mean_of = |seeds: &[Measures], of: fn(&Measures) -> f64| {
+        mean(&seeds.iter().map(of).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+    };
+    let mut rows = Vec::with_capacity(policies.len());
+    let values = flowtime.into_iter().zip(flowtime_p99).zip(resource).zip(energy).zip(pocd);
+    for ((policy, seeds), ((((flowtime, flowtime_p99), resource), energy), pocd)) in
+        policies.iter().zip(measures).zip(values)
+    {
+        let waiting = change_of(seeds, |it| it.waiting);
+        let running = change_of(seeds, |it| it.running);
+        rows.push(RankingRow {
+            policy: policy.policy.clone(),
+            decided_by: words::decided_by(waiting.mean, running.mean),
+            flowtime,
+            flowtime_p99,
+            resource,
+            energy,
+            pocd,
+            waiting,
+            running,
+            copies: mean_of(seeds, |it| it.copies),
+            wasted_share: Some(mean_of(seeds, |it| it.wasted_share)).filter(|share| share.is_finite()),
+            abandoned_share: mean_of(seeds, |it| it.abandoned_share),
+        });
+    }
+    WorldRanking {
+        world: world.to_owned(),
+        jobs: first.iter().map(|seed| seed.jobs).sum(),
+        tasks: first.iter().map(|seed| seed.tasks).sum(),
+        utilization: mean_of(first, |it| it.utilization),
+        decides: words::decides(policies, &rows),
+        rows,
+    }
+}
+
+/// Returns one measure of all policies, compared with the first one and ranked.
+fn ranked(measures: &[Vec<Measures>], of: fn(&Measures) -> f64, compared: Compared) -> Vec<RankedValue> {
+    let values: Vec<Vec<f64>> = measures.iter().map(|seeds| seeds.iter().map(of).collect()).collect();
+    let first = values.first().cloned().unwrap_or_default();
+    let ranks = ranks(&values, matches!(compared, Compared::Quotient));
+    let change = |(value, first): (&f64, &f64)| match compared {
+        Compared::Quotient => 100.0 * (value / first - 1.0),
+        Compared::Difference => value - first,
+    };
+    let value = |(seeds, rank): (&Vec<f64>, _)| RankedValue {
+        value: estimate(seeds),
+        change: estimate(&seeds.iter().zip(&first).map(change).collect::<Vec<f64>>()),
+        rank,
+    };
+    values.iter().zip(ranks).map(value).collect()
+}
+
+/// Returns a policy's row over all worlds; it is the policy with the number `at`.
+fn overall(policy: &RankedPolicy, at: usize, worlds: &[WorldRanking]) -> OverallRow {
+    let of = |value: fn(&RankingRow) -> &RankedValue, compared| {
+        let values: Option<Vec<&RankedValue>> = worlds.iter().map(|world| world.rows.get(at).map(value)).collect();
+        overall_value(&values.unwrap_or_default(), compared).unwrap_or_default()
+    };
+    OverallRow {
+        policy: policy.policy.clone(),
+        flowtime: of(|row| &row.flowtime, Compared::Quotient),
+        flowtime_p99: of(|row| &row.flowtime_p99, Compared::Quotient),
+        resource: of(|row| &row.resource, Compared::Quotient),
+        energy: of(|row| &row.energy, Compared::Quotient),
+        pocd: of(|row| &row.pocd, Compared::Difference),
+    }
+}
+
+/// Returns one measure over all worlds; `None` if it has no rank in one of them.
+fn overall_value(values: &[&RankedValue], compared: Compared) -> Option<OverallValue> {
+    let ranks: Vec<f64> = values.iter().map(|value| value.rank.map(|rank| rank.rank)).collect::<Option<_>>()?;
+    let changes: Vec<f64> = values.iter().map(|value| value.change.mean).collect::<Option<_>>()?;
+    let best = ranks.iter().copied().min_by(f64::total_cmp)?;
+    let worst = ranks.iter().copied().max_by(f64::total_cmp)?;
+    let (change, worst_change) = match compared {
+        Compared::Quotient => {
+            let logarithms: Vec<f64> = changes.iter().map(|change| (1.0 + change / 100.0).ln()).collect();
+            (100.0 * (mean(&logarithms)?.exp() - 1.0), changes.iter().copied().max_by(f64::total_cmp))
+        }
+        Compared::Difference => (mean(&changes)?, changes.iter().copied().min_by(f64::total_cmp)),
+    };
+    Some(OverallValue { mean_rank: mean(&ranks), ranks: Some([best, worst]), change: Some(change), worst_change })
+}
+
+
+
+

@@ -1,0 +1,253 @@
+//! Renders the ranking of all policies: as text for the terminal, as Markdown for the documentation, and its picture. The
+//! HTML page is made by [`html_page`].
+
+mod chart;
+mod markdown;
+#[cfg(test)]
+pub(crate) mod tests;
+mod text;
+
+use hindmost_core::reproduction::{
+    Estimate, OverallRow, OverallValue, Rank, RankedKind, RankedPolicy, RankedValue, Ranking, RankingLevel, RankingRow,
+    WorldRanking,
+};
+
+pub use crate::html::ranking_page as html_page;
+pub use chart::pictures;
+pub(crate) use chart::{CHART_CAPTION, chart};
+pub use markdown::markdown;
+pub use text::text;
+
+use crate::comparison::significant;
+
+/// A table of texts; its first column holds the names of the rows.
+pub(crate) struct TextTable {
+    pub(crate) caption: String,
+    pub(crate) columns: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+const MISSING: &str = "–";
+
+/// Returns the numbers of the policies of a kind, in the order of their mean rank by mean flowtime; policies without a rank
+/// are last, in the order of the ranking.
+pub(crate) fn sorted(ranking: &Ranking, level: &RankingLevel, kinds: &[RankedKind]) -> Vec<usize> {
+    let mut all: Vec<usize> =
+        (0..ranking.policies.len()).filter(|at| kinds.contains(&ranking.policies[*at].kind)).collect();
+    let key = |at: usize| level.overall.get(at).and_then(|row| row.flowtime.mean_rank).unwrap_or(f64::INFINITY);
+    all.sort_by(|one, other| key(*one).total_cmp(&key(*other)).then(one.cmp(other)));
+    all
+}
+
+/// Formats a change in per cent with its sign.
+pub(crate) fn change(value: Option<f64>) -> String {
+    let Some(value) = value else { return MISSING.to_owned() };
+    let rounded = if value.abs() < 9.95 { format!("{:.1}", value.abs()) } else { format!("{:.0}", value.abs()) };
+    let is_zero = rounded.chars().all(|letter| matches!(letter, '0' | '.'));
+    match value {
+        _ if is_zero => "0%".to_owned(),
+        up if up > 0.0 => format!("+{rounded}%"),
+        _ => format!("−{rounded}%"),
+    }
+}
+
+/// Formats a change in per cent with half of its interval.
+pub(crate) fn change_between(estimate: &Estimate) -> String {
+    let (Some(mean), Some([low, high])) = (estimate.mean, estimate.ci95) else { return change(estimate.mean) };
+    let half = (high - low) / 2.0;
+    if half == 0.0 { change(Some(mean)) } else { format!("{} ± {half:.1}", change(Some(mean))) }
+}
+
+/// Formats a rank with the ranks that other seeds might give.
+pub(crate) fn rank_text(rank: Option<Rank>) -> String {
+    let Some(Rank { rank, first, last }) = rank else { return MISSING.to_owned() };
+    if first == last { rank.to_string() } else { format!("{rank} ({first} to {last})") }
+}
+
+/// Formats a probability.
+fn probability(value: Option<f64>) -> String {
+    value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:.3}"))
+}
+
+/// Formats a difference of probabilities with its sign.
+fn difference(value: Option<f64>) -> String {
+    match value {
+        None => MISSING.to_owned(),
+        Some(value) if value.abs() < 0.0005 => "0".to_owned(),
+        Some(value) if value > 0.0 => format!("+{value:.3}"),
+        Some(value) => format!("−{:.3}", -value),
+    }
+}
+
+fn mean_rank(value: &OverallValue) -> String {
+    value.mean_rank.map_or_else(|| MISSING.to_owned(), |rank| format!("{rank:.1}"))
+}
+
+fn range(value: &OverallValue) -> String {
+    value.ranks.map_or_else(|| MISSING.to_owned(), |[best, worst]| format!("{best} to {worst}"))
+}
+
+/// The headings of [`overall_table`].
+const OVERALL: [&str; 10] = [
+    "policy",
+    "mean rank",
+    "ranks",
+    "mean flowtime",
+    "in its worst world",
+    "p99: mean rank",
+    "p99 flowtime",
+    "resource",
+    "energy",
+    "PoCD",
+];
+
+/// Returns the table over all worlds of some kinds of policies.
+pub(crate) fn overall_table(ranking: &Ranking, level: &RankingLevel, kinds: &[RankedKind]) -> TextTable {
+    let row = |at: usize| {
+        let row: &OverallRow = &level.overall[at];
+        vec![
+            row.policy.clone(),
+            mean_rank(&row.flowtime),
+            range(&row.flowtime),
+            change(row.flowtime.change),
+            change(row.flowtime.worst_change),
+            mean_rank(&row.flowtime_p99),
+            change(row.flowtime_p99.change),
+            change(row.resource.change),
+            change(row.energy.change),
+            difference(row.pocd.change),
+        ]
+    };
+    TextTable {
+        caption: format!(
+            "Over all {} worlds with {}, {} policies: mean rank and ranks by mean flowtime; typical changes against none \
+             (geometric means of ratios; for PoCD the mean difference)",
+            level.worlds.len(),
+            level.knowledge,
+            ranking.policies.len()
+        ),
+        columns: OVERALL.to_vec(),
+        rows: sorted(ranking, level, kinds).into_iter().map(row).collect(),
+    }
+}
+
+/// The headings of [`world_table`].
+const WORLD: [&str; 12] = [
+    "policy",
+    "rank",
+    "mean flowtime (s)",
+    "change",
+    "by waiting",
+    "by running",
+    "p99 flowtime",
+    "resource",
+    "energy",
+    "PoCD",
+    "copies a task",
+    "decided by",
+];
+
+/// Returns the table of a world, the policies with the shortest mean flowtime first.
+pub(crate) fn world_table(level: &RankingLevel, world: &WorldRanking) -> TextTable {
+    let mut rows: Vec<&RankingRow> = world.rows.iter().collect();
+    let key = |row: &RankingRow| row.flowtime.rank.map_or(f64::INFINITY, |rank| rank.rank);
+    rows.sort_by(|one, other| key(one).total_cmp(&key(other)));
+    let with_rank = |value: &RankedValue| match value.rank {
+        Some(rank) => format!("{} [{}]", change(value.change.mean), rank.rank),
+        None => change(value.change.mean),
+    };
+    let cells = |row: &RankingRow| {
+        let pocd = match row.pocd.rank {
+            Some(rank) => format!("{} [{}]", probability(row.pocd.value.mean), rank.rank),
+            None => probability(row.pocd.value.mean),
+        };
+        let decided_by = if row.abandoned_share > 0.0 {
+            format!("{:.1}% of the jobs abandoned", 100.0 * row.abandoned_share)
+        } else {
+            row.decided_by.clone()
+        };
+        vec![
+            row.policy.clone(),
+            rank_text(row.flowtime.rank),
+            row.flowtime.value.mean.map_or_else(|| MISSING.to_owned(), significant),
+            change_between(&row.flowtime.change),
+            change(row.waiting.mean),
+            change(row.running.mean),
+            with_rank(&row.flowtime_p99),
+            with_rank(&row.resource),
+            with_rank(&row.energy),
+            pocd,
+            format!("{:.2}", row.copies),
+            decided_by,
+        ]
+    };
+    TextTable {
+        caption: format!(
+            "{} with {}: changes against none, [ranks] in brackets; waiting and running in per cent of the mean flowtime \
+             under none",
+            world.world, level.knowledge
+        ),
+        columns: WORLD.to_vec(),
+        rows: rows.into_iter().map(cells).collect(),
+    }
+}
+
+/// Returns the table of mean ranks by mean flowtime for each progress model; `None` if there is only one.
+pub(crate) fn knowledge_table(ranking: &Ranking) -> Option<(TextTable, Vec<String>)> {
+    let main = ranking.levels.first().filter(|_| ranking.levels.len() > 1)?;
+    let row = |at: usize| {
+        let of_level = |level: &RankingLevel| {
+            let value = &level.overall[at].flowtime;
+            match value.mean_rank {
+                Some(_) => format!("{} ({})", mean_rank(value), change(value.change)),
+                None => MISSING.to_owned(),
+            }
+        };
+        let name = std::iter::once(main.overall[at].policy.clone());
+        name.chain(ranking.levels.iter().map(of_level)).collect()
+    };
+    let kinds = [RankedKind::System, RankedKind::Variant, RankedKind::OtherOrder];
+    let table = TextTable {
+        caption: "Mean rank by mean flowtime over all worlds, and typical change against none, for each progress model"
+            .to_owned(),
+        columns: Vec::new(),
+        rows: sorted(ranking, main, &kinds).into_iter().map(row).collect(),
+    };
+    let headings = std::iter::once("policy".to_owned());
+    Some((table, headings.chain(ranking.levels.iter().map(|level| level.knowledge.clone())).collect()))
+}
+
+/// Describes a world in a sentence: its paper, size and load.
+pub(crate) fn world_facts(ranking: &Ranking, world: &WorldRanking) -> String {
+    let about = ranking.worlds.iter().find(|one| one.name == world.world).map_or("", |one| one.about.as_str());
+    format!(
+        "{about}. {} jobs of {} tasks over {} seeds; under none the busiest resource is in use {:.0}% of the time.",
+        crate::text::grouped(world.jobs),
+        crate::text::grouped(world.tasks),
+        ranking.seeds.len(),
+        100.0 * world.utilization
+    )
+}
+
+/// Returns how many seeds and how much time the ranking needs.
+pub(crate) fn made_by(ranking: &Ranking) -> String {
+    let seeds = match ranking.seeds.as_slice() {
+        [] => String::new(),
+        [one] => format!("Seed {one}."),
+        [first, .., last] => format!("Seeds {first} to {last}."),
+    };
+    let minutes = ranking.minutes.map_or_else(String::new, |minutes| format!(" About {minutes} minutes on two cores."));
+    format!("{seeds}{minutes}")
+}
+
+/// Returns the kinds of policies with a heading for each group.
+pub(crate) const GROUPS: [(&str, &[RankedKind]); 3] = [
+    ("Systems", &[RankedKind::System]),
+    ("Systems in other combinations", &[RankedKind::Variant, RankedKind::OtherOrder]),
+    ("Orders of jobs, one copy of each task", &[RankedKind::Order]),
+];
+
+/// Returns the policy with this number.
+pub(crate) fn policy(ranking: &Ranking, at: usize) -> &RankedPolicy {
+    &ranking.policies[at]
+}

@@ -256,10 +256,18 @@ fn with_values<T: DeserializeOwned>(table: &toml::Table, set: &[(String, String)
     Err(WrongValue(set.len(), message))
 }
 
-/// Returns true if an error message names the path of a value, or a path within it.
+/// Returns true if an error message is about the value of a key: it names the key's path or a path within it, or says that
+/// the key does not exist.
 fn is_about(message: &str, key: &str) -> bool {
+    // Messages leave out the indices of lists.
+    let key = key.split('.').filter(|part| part.parse::<usize>().is_err()).collect::<Vec<_>>().join(".");
     let path = message.rsplit_once(" in `").and_then(|(_, rest)| rest.strip_suffix('`'));
-    path.and_then(|path| path.strip_prefix(key)).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    if path.and_then(|path| path.strip_prefix(key.as_str())).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) {
+        return true;
+    }
+    let (parent, last) = key.rsplit_once('.').unwrap_or(("", &key));
+    let place = if parent.is_empty() { String::new() } else { format!(" in {parent}") };
+    message.contains(&format!("there is no key {}{place}", Quoted(last)))
 }
 
 /// Sets the value at a dotted path; numbers in the path are indices of lists. A value that is not TOML is a text.

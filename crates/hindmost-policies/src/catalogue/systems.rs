@@ -137,8 +137,9 @@ pub static SYSTEMS: &[SystemEntry] = &[
         loses: "All nodes are equal and slots are free anyway: then nothing is gained by looking ahead, and a straggler \
             waits until the next window begins. Ends are not known in advance (knowledge = age): a slot cannot be \
             foreseen, and an attempt gets a copy only if the known durations of its phase have so heavy a tail that an \
-            attempt of its age is expected to need more than two copies' time. Durations that live runs learn have such \
-            a tail; in a simulation of stragglers by ratio no copy starts, because known durations leave them out.",
+            attempt of its age is expected to need more than two copies' time. Durations that live runs learn can \
+            have such a tail; in the built-in scenario zhou2018-stragglers no copy starts, because the known durations \
+            hardly vary and leave the stragglers out.",
         passes: "[Reserve(window, skyline), Originals(order)]",
         source: sources::WINDOW,
         order: None,
@@ -161,7 +162,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             node only because it is free.",
         loses: "The cluster is full: stragglers wait until no task is pending, and then few slots are free to choose \
             from. If only the age of attempts is known (knowledge = age), it starts copies under the same condition as \
-            window, and none in simulations of stragglers by ratio.",
+            window, and none in the built-in scenario zhou2018-stragglers.",
         passes: "[Originals(order), Copies(skyline)]",
         source: sources::HETE_AWARE,
         order: None,

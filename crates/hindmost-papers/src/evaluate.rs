@@ -26,6 +26,26 @@ enum Who<'p> {
     Best(&'p WorldSpec, &'p SweepSpec, &'p str),
 }
 
+/// A place of a sweep, as tables of jobs name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepPlace {
+    /// Name of the sweep in the paper's files.
+    pub sweep: String,
+    /// The value of the sweep's variable.
+    pub value: String,
+}
+
+/// A run at a place of a sweep, on which a part of a claim rests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOfPart {
+    /// Name of the world.
+    pub world: String,
+    /// The place of the sweep.
+    pub place: SweepPlace,
+    /// The run.
+    pub id: RunId,
+}
+
 impl<'p> Evaluator<'p, '_> {
     /// Measures a claim under all readings.
     ///
@@ -308,6 +328,37 @@ impl<'p> Evaluator<'p, '_> {
         let reading = self.applied(reading, world);
         let seeds = self.runs.seeds(world);
         self.runs.run(world, label, reading, place, seeds)
+    }
+
+    /// Returns the runs on sweeps on which a part of a claim rests under a reading, on the usual seeds: at one place, or at
+    /// all values of the sweep where the part names the best one. Empty if the part is not measured under the reading.
+    ///
+    /// # Errors
+    /// If a run is not valid.
+    pub fn sweep_runs(
+        &mut self,
+        part: &'p PartSpec,
+        reading: &'p ReadingSpec,
+    ) -> Result<Vec<RunOfPart>, PaperError> {
+        let mut all = Vec::new();
+        if !self.is_measured(part, reading) {
+            return Ok(all);
+        }
+        let minus = part.minus.iter().flat_map(|minus| [&minus.policy, &minus.against]);
+        for label in part.policy.iter().chain(&part.against).chain(minus).filter(|label| label.contains(':')) {
+            let (world, sweep, label, values) = match self.who(label, None)? {
+                Who::Label(..) => continue,
+                Who::At(world, sweep, label, value) => (world, sweep, label, vec![value]),
+                Who::Best(world, sweep, label) => (world, sweep, label, self.values_of(sweep)),
+            };
+            for value in values {
+                let id = self.run_of(world, label, reading, Some(Place { sweep, value }))?;
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let place = SweepPlace { sweep: sweep.name.clone(), value };
+                all.push(RunOfPart { world: world.name.clone(), place, id });
+            }
+        }
+        Ok(all)
     }
 
     /// Returns what limits conclusions from means in a world under a reading.

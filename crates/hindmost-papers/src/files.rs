@@ -9,7 +9,8 @@
 //!
 //! `jobs.csv` has a row for each job of the simulations under the base reading and under the readings that were named:
 //! `world`, `reading`, `policy`, `seed`, `job`, `arrival`, `start`, `finish`, `flowtime`, `running_time`, `resource`,
-//! `tasks`, `attempts`.
+//! `tasks`, `attempts`, `energy` (of the job's attempts in joules; empty in CSV and `NaN` in Parquet where the world has no
+//! power model), `sweep` and `value` (name of the sweep and the value of its variable; empty outside sweeps).
 
 use std::io;
 use std::path::Path;
@@ -47,6 +48,12 @@ const CLAIM_COLUMNS: [(&str, Kind); 21] = [
 const RUN_COLUMNS: [(&str, Kind); 4] =
     [("world", Kind::Text), ("reading", Kind::Text), ("policy", Kind::Text), ("seed", Kind::Count)];
 
+/// Columns after those of [`JOB_COLUMNS`].
+const SWEEP_COLUMNS: [(&str, Kind); 2] = [("sweep", Kind::Text), ("value", Kind::Text)];
+
+/// Rows of jobs have their energy, but no deadlines.
+const EXTRA: Extra = Extra { deadlines: false, energy: true };
+
 /// Writes `claims` and, if the jobs were requested, `jobs` to a folder, each as CSV and as Parquet.
 ///
 /// # Errors
@@ -55,7 +62,8 @@ pub fn write(folder: &Path, made: &Made) -> io::Result<()> {
     for format in [Format::Csv, Format::Parquet] {
         write_table(folder, "claims", format, &CLAIM_COLUMNS, |write| claims(made, write))?;
         if !made.jobs.is_empty() {
-            let columns: Vec<_> = RUN_COLUMNS.into_iter().chain(of_job(Extra::default(), &JOB_COLUMNS)).collect();
+            let of_jobs = of_job(EXTRA, &JOB_COLUMNS);
+            let columns: Vec<_> = RUN_COLUMNS.into_iter().chain(of_jobs).chain(SWEEP_COLUMNS).collect();
             write_table(folder, "jobs", format, &columns, |write| jobs(made, write))?;
         }
     }
@@ -128,8 +136,10 @@ fn jobs(made: &Made, write: Write<'_>) -> io::Result<()> {
         for job in run.jobs.iter() {
             let of_run =
                 [Value::Text(&run.world), Value::Text(&run.reading), Value::Text(&run.policy), Value::Count(run.seed)];
-            let values = job_row(&job.name, &job.result);
-            let row: Vec<Value<'_>> = of_run.into_iter().chain(of_job(Extra::default(), &values)).collect();
+            let values = of_job(EXTRA, &job_row(&job.name, &job.result));
+            let (sweep, value) = run.place.as_ref().map_or(("", ""), |place| (&place.sweep, &place.value));
+            let place = [Value::Text(sweep), Value::Text(value)];
+            let row: Vec<Value<'_>> = of_run.into_iter().chain(values).chain(place).collect();
             write(&row)?;
         }
     }

@@ -38,6 +38,7 @@ mod evaluate;
 pub mod files;
 mod formulas;
 mod heavy_tails;
+mod jobs;
 pub mod metric;
 pub mod overhead;
 mod points;
@@ -48,7 +49,9 @@ mod search;
 mod tables;
 
 pub use data::{Folder, Paper, PaperError};
-pub use reproduce::{HEADLINE_SEEDS, JobsOfRun, Made, Selection, reproduce, simulations};
+pub use evaluate::SweepPlace;
+pub use jobs::JobsOfRun;
+pub use reproduce::{HEADLINE_SEEDS, Made, Selection, reproduce, simulations};
 pub use runs::{Cache, Size};
 
 /// The papers of this crate: names and files.

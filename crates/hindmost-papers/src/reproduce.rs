@@ -12,7 +12,7 @@ use crate::answer::answer;
 use crate::data::{ClaimSpec, FigureSpec, Paper, PaperError, ReadingSpec};
 use crate::evaluate::Evaluator;
 use crate::heavy_tails::heavy_tails;
-use crate::metric::JobRow;
+use crate::jobs::{JobsOfRun, jobs, labels_of_claims};
 use crate::points::{is_same, with_drawn};
 use crate::runs::{Cache, Runs, Seeds, Size};
 use crate::search;
@@ -54,28 +54,13 @@ impl Default for Selection {
     }
 }
 
-/// The jobs of one simulation.
-#[derive(Clone, Debug)]
-pub struct JobsOfRun {
-    /// Name of the world.
-    pub world: String,
-    /// Name of the reading.
-    pub reading: String,
-    /// The policy as it is written on the command line.
-    pub policy: String,
-    /// The seed.
-    pub seed: u64,
-    /// The jobs in the order of arrival.
-    pub jobs: std::sync::Arc<Vec<JobRow>>,
-}
-
 /// A reproduction with the jobs of its simulations.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The claims, measured values and verdicts.
     pub reproduction: Reproduction,
     /// The jobs of the simulations under the base reading and under the readings that were named; empty unless they
-    /// were requested.
+    /// were requested. Those of sweeps are included if claims or figures were named.
     pub jobs: Vec<JobsOfRun>,
 }
 
@@ -131,7 +116,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
     let mut runs = Runs::new(paper, selection.size, selection.seeds, selection.cache.clone());
     figures(paper, &mut runs, &chosen)?;
     if selection.jobs {
-        jobs(paper, &mut runs, &chosen, selection)?;
+        all_jobs(paper, &mut runs, &chosen, selection)?;
     }
     let many = headline_count(paper, selection, &chosen).map(|count| Seeds { first: 1, count });
     if let (Some(base), Some(many)) = (chosen.readings.first().copied(), many) {
@@ -140,7 +125,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, execution: &Execution<'_>
     tails(paper, &mut runs, &chosen, many)?;
     runs.execute(execution)?;
     let mut made = figures(paper, &mut runs, &chosen)?;
-    let jobs = if selection.jobs { jobs(paper, &mut runs, &chosen, selection)? } else { Vec::new() };
+    let jobs = if selection.jobs { all_jobs(paper, &mut runs, &chosen, selection)? } else { Vec::new() };
 
     let all = |figures: &[Figure]| -> Vec<Claim> {
         figures.iter().flat_map(|figure| figure.claims.iter().cloned()).collect()
@@ -324,23 +309,6 @@ fn figures<'p>(paper: &'p Paper, runs: &mut Runs<'p>, chosen: &Chosen<'p>) -> Re
     Ok(made)
 }
 
-/// Returns the worlds and policies that the chosen claims name, without sweeps.
-fn runs_of_claims<'p>(chosen: &Chosen<'p>) -> Vec<(&'p str, &'p str)> {
-    let mut who: Vec<(&'p str, &'p str)> = Vec::new();
-    for part in chosen.claims().flat_map(|claim| &claim.part) {
-        let labels = [(&part.policy, &part.world), (&part.against, &part.world), (&part.against, &part.against_world)];
-        for (label, world) in labels {
-            if let (Some(label), Some(world)) = (label.as_deref(), world.as_deref())
-                && !label.contains(':')
-                && !who.contains(&(world, label))
-            {
-                who.push((world, label));
-            }
-        }
-    }
-    who
-}
-
 /// Returns the placement in each world under the base reading.
 fn placements<'p>(
     paper: &'p Paper,
@@ -350,7 +318,7 @@ fn placements<'p>(
     let mut placements = BTreeMap::new();
     let Some(base) = chosen.readings.first().copied() else { return Ok(placements) };
     let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
-    for (name, label) in runs_of_claims(chosen) {
+    for (name, label) in labels_of_claims(&chosen.claims().collect::<Vec<_>>()) {
         if let Some(world) = paper.world(name).filter(|_| !placements.contains_key(name)) {
             let id = evaluator.run_of(world, label, base, None)?;
             placements.insert(name.to_owned(), evaluator.runs.placement_of(id));
@@ -359,35 +327,20 @@ fn placements<'p>(
     Ok(placements)
 }
 
-/// Returns the jobs of all worlds and policies that the chosen claims name, under the base reading and the readings
-/// that were named.
-fn jobs<'p>(
+/// Returns the jobs of the simulations of the chosen claims, under the base reading and the readings that were named.
+/// Those of sweeps are left out unless claims or figures were named, because all sweeps of a paper are many simulations.
+fn all_jobs<'p>(
     paper: &'p Paper,
     runs: &mut Runs<'p>,
     chosen: &Chosen<'p>,
     selection: &Selection,
 ) -> Result<Vec<JobsOfRun>, PaperError> {
-    let who = runs_of_claims(chosen);
-    let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
-    let mut all = Vec::new();
     let named = |at: usize, reading: &ReadingSpec| at == 0 || selection.readings.contains(&reading.name);
-    for (_, reading) in chosen.readings.iter().enumerate().filter(|(at, reading)| named(*at, reading)) {
-        for (world_name, label) in &who {
-            let Some(world) = paper.world(world_name) else { continue };
-            let id = evaluator.run_of(world, label, reading, None)?;
-            let rows = evaluator.runs.rows(id, false);
-            let seeds = evaluator.runs.seeds_of(id).to_vec();
-            let policy = evaluator.runs.policy_of(id);
-            all.extend(rows.into_iter().zip(seeds).map(|(jobs, seed)| JobsOfRun {
-                world: (*world_name).to_owned(),
-                reading: reading.name.clone(),
-                policy: policy.clone(),
-                seed,
-                jobs,
-            }));
-        }
-    }
-    Ok(all)
+    let readings = chosen.readings.iter().enumerate().filter(|(at, reading)| named(*at, reading));
+    let readings: Vec<&ReadingSpec> = readings.map(|(_, reading)| *reading).collect();
+    let with_sweeps = !selection.claims.is_empty() || !selection.figures.is_empty();
+    let mut evaluator = Evaluator { paper, runs, readings: chosen.readings.clone() };
+    jobs(&mut evaluator, &chosen.claims().collect::<Vec<_>>(), &readings, with_sweeps)
 }
 
 /// Returns the id of a figure that is named by its id or its name, in any case: `4`, `Figure 4`, `fig4`. An unknown name is

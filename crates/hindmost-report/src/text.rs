@@ -172,6 +172,20 @@ pub fn indented(indent: &str, text: &str, width: usize) -> String {
     format!("{indent}{lines}\n")
 }
 
+/// Wraps text as [`indented`] does. If the label leaves fewer than [`LEAST_BESIDE`] columns of a line, it has lines of its
+/// own, and the text below it is indented by two columns more than the label.
+pub fn labelled(label: &str, text: &str, width: usize) -> String {
+    if text.is_empty() || columns(label) + LEAST_BESIDE <= width {
+        return indented(label, text, width);
+    }
+    let indent = columns(label) - columns(label.trim_start());
+    let above = indented(&" ".repeat(indent), label.trim(), width);
+    above + &indented(&" ".repeat(indent + 2), text, width)
+}
+
+/// Smallest number of columns of a line that a text beside a label has.
+const LEAST_BESIDE: usize = 28;
+
 /// Splits a text into words. A number in groups of digits, as [`grouped`] writes it, is one word.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();

@@ -71,18 +71,8 @@ pub enum Command {
     /// Read logs of Spark and Hadoop, and journals of runs
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// List all policies and orders of jobs with their parameters and papers
-    Policies {
-        /// Print one line for each policy and each order
-        #[arg(long, conflicts_with_all = ["json", "schema"])]
-        short: bool,
-        /// Print one JSON document
-        #[arg(long)]
-        json: bool,
-        /// Print the JSON schema of a policy in a scenario file, for editors, and exit
-        #[arg(long)]
-        schema: bool,
-    },
+    /// List all policies and orders of jobs with their parameters and papers, or show one of them
+    Policies(PoliciesArgs),
     /// Show which jobs and phases a file of profiles knows, how long their tasks take and what this depends on
     Profiles {
         /// A file that --profiles of `run` or `simulate` has written
@@ -101,6 +91,21 @@ pub enum Command {
         /// Name of the command [default: print the page of hindmost]
         command: Option<String>,
     },
+}
+
+#[derive(Args)]
+pub struct PoliciesArgs {
+    /// Name of a policy or an order: print only this entry, with units and valid values of its parameters and an example
+    pub name: Option<String>,
+    /// Print one line for each policy and each order
+    #[arg(long, conflicts_with_all = ["json", "schema", "name"])]
+    pub short: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Print the JSON schema of a policy in a scenario file, for editors, and exit
+    #[arg(long, conflicts_with = "name")]
+    pub schema: bool,
 }
 
 /// Options of both `simulate` and `replay`.

@@ -74,6 +74,7 @@ impl From<SimulationError> for Failure {
             | SimulationError::DoesNotFit { .. }
             | SimulationError::BeyondMaximum { .. }
             | SimulationError::NodesLost(_)
+            | SimulationError::NodesFail { .. }
             | SimulationError::TooLarge(_) => Failure::input(error),
             SimulationError::Record(_) | SimulationError::Stuck(_) | SimulationError::Output(_) => Failure::work(error),
         }

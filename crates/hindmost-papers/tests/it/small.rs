@@ -346,7 +346,7 @@ fn a_selection_limits_claims_and_readings() {
     files::write(&out, &made).unwrap();
     let jobs = fs::read_to_string(out.join("jobs.csv")).unwrap();
     assert!(jobs.starts_with("world,reading,policy,seed,job,arrival,"), "{jobs}");
-    assert!(jobs.contains("\none,mine,fifo+none,1,c,2,5,6,4,1,1,1,1\n"), "{jobs}");
+    assert!(jobs.contains("\none,mine,fifo+none,1,c,2,5,6,4,1,1,1,1,,,\n"), "{jobs}");
     let claims = fs::read_to_string(out.join("claims.csv")).unwrap();
     assert_eq!(claims.lines().count(), 3, "{claims}");
     assert!(
@@ -355,9 +355,48 @@ fn a_selection_limits_claims_and_readings() {
         ),
         "{claims}"
     );
+    // The page on reproductions describes all columns.
+    let page = include_str!("../../../../docs/reproduction/README.md");
+    for column in [&claims, &jobs].iter().flat_map(|table| table.lines().next().unwrap().split(',')) {
+        assert!(page.lines().any(|line| line.starts_with("| `") && line.contains(&format!("`{column}`"))), "{column}");
+    }
     for file in ["claims.parquet", "jobs.parquet"] {
         assert!(fs::read(out.join(file)).unwrap().starts_with(b"PAR1"));
     }
+}
+
+/// The rows of `jobs.csv` for one selected claim.
+fn jobs_of(claim: &str, scenario: &str) -> Vec<String> {
+    let folder = written("key", "key");
+    fs::write(folder.path().join("one.toml"), scenario).unwrap();
+    let selection = Selection { claims: vec![claim.to_owned()], jobs: true, ..Selection::default() };
+    let made = made(&load(&folder).unwrap(), &selection, 1).unwrap();
+    let out = folder.path().join("out");
+    files::write(&out, &made).unwrap();
+    assert!(fs::read(out.join("jobs.parquet")).unwrap().starts_with(b"PAR1"));
+    fs::read_to_string(out.join("jobs.csv")).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn jobs_of_claims_on_sweeps_have_their_place() {
+    // The claim is about two machines and the best number of machines, so all values have rows, each once.
+    let jobs = jobs_of("best", SCENARIO);
+    assert!(jobs[0].ends_with(",tasks,attempts,energy,sweep,value"), "{}", jobs[0]);
+    assert_eq!(jobs.len(), 1 + 2 * 3, "{jobs:#?}");
+    // On two machines, c runs from 5 to 6; on one, from 12 to 13.
+    assert!(jobs.contains(&"one,one machine,fifo+none,1,c,2,5,6,4,1,1,1,1,,machines,2".to_owned()), "{jobs:#?}");
+    assert!(jobs.contains(&"one,one machine,fifo+none,1,c,2,12,13,11,1,1,1,1,,machines,1".to_owned()), "{jobs:#?}");
+    // The values of this sweep are not those that the key takes: 30 stands for three machines.
+    let jobs = jobs_of("differences", SCENARIO);
+    assert!(jobs.contains(&"one,one machine,fifo+none,1,c,2,2,3,1,1,1,1,1,,tens,30".to_owned()), "{jobs:#?}");
+}
+
+#[test]
+fn jobs_have_their_energy() {
+    // A busy machine draws 10 W more than an idle one; job b takes 4 s.
+    let scenario = SCENARIO.replace("machines = 1 }", "machines = 1, power = { static_watts = { cpu = 5 }, watts_per_core = 10 } }");
+    let jobs = jobs_of("baseline", &scenario);
+    assert!(jobs.contains(&"one,one machine,fifo+none,1,b,1,8,12,11,4,4,1,1,40,,".to_owned()), "{jobs:#?}");
 }
 
 #[test]

@@ -83,6 +83,23 @@ fn system_like(name: &str) -> Option<&'static SystemEntry> {
     SYSTEMS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
+/// Returns the system and the order of this name; most names are that of one of them.
+///
+/// # Errors
+/// If there is neither.
+pub fn entries(
+    name: &str,
+) -> Result<(Option<&'static SystemEntry>, Option<&'static OrderEntry>), CatalogueError> {
+    let system = SYSTEMS.iter().find(|entry| entry.name == name);
+    let order = ORDERS.iter().find(|entry| entry.name == name);
+    if system.is_none() && order.is_none() {
+        let names = SYSTEMS.iter().map(|entry| entry.name).chain(ORDERS.iter().map(|entry| entry.name));
+        let near = did_you_mean(&name.to_lowercase(), names);
+        return Err(CatalogueError::UnknownName { what: "policy", name: name.to_owned(), near });
+    }
+    Ok((system, order))
+}
+
 /// Returns the order before the `+` of a policy's name, and its given parameters; `None` if the name has no `+`. If
 /// there is a system before the `+` and an order after it, the error suggests swapping them.
 fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)>, CatalogueError> {

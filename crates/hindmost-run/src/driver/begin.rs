@@ -164,6 +164,9 @@ impl Driver<'_> {
         for task in valid {
             spec.phases[task.phase as usize].finished.push(task.index);
         }
+        for (phase, planned) in spec.phases.iter_mut().zip(&self.plan.phases) {
+            phase.input = planned.input();
+        }
         let nodes = self.engine.nodes().to_vec();
         for (at, node) in nodes.iter().enumerate() {
             let capacity = self.header.dimensions.amounts(&node.capacity)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hindmost_core::power::PowerSpec;
 use hindmost_core::resources::{CPUS, MEMORY};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 
 /// A job file, checked and resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +101,8 @@ impl Plan {
         digest.in_hex()
     }
 
-    /// Returns the job as policies see it. Durations are unknown and marked as assumed.
+    /// Returns the job as policies see it, without the sizes of its inputs ([`PlannedPhase::input`]). Durations are unknown
+    /// and marked as assumed.
     pub fn job_spec(&self) -> JobSpec {
         JobSpec {
             name: self.name.as_str().into(),
@@ -120,6 +121,14 @@ impl PlannedPhase {
         let mut digest = Digest::new();
         self.add_work(&mut digest);
         digest.in_hex()
+    }
+
+    /// Returns the present sizes of the input files, one for each task; `None` if the tasks have no inputs. A file whose
+    /// size cannot be read counts 0 bytes. Where the files are stored is unknown.
+    pub fn input(&self) -> Option<InputSpec> {
+        let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |found| found.len());
+        let bytes = self.inputs.as_ref()?.iter().map(size).collect();
+        Some(InputSpec { bytes, replicas: Vec::new() })
     }
 
     fn add_work(&self, digest: &mut Digest) {

@@ -18,7 +18,7 @@ impl Driver<'_> {
     /// Begins an attempt that the policy has started, and schedules its finish.
     pub(super) fn begin(&mut self, attempt: AttemptId) -> Result<(), SimulationError> {
         if attempt.copy >= MOST_COPIES {
-            return Err(SimulationError::TooLarge(format!("{attempt}: its task has too many attempts")));
+            return Err(self.too_many(attempt));
         }
         self.reading.begin(self.session.cluster(), attempt);
         let Some((finish, reveal)) = self.timing(attempt)? else { return Ok(()) };
@@ -31,6 +31,20 @@ impl Driver<'_> {
         }
         self.energy_begins(attempt);
         self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
+    }
+
+    /// Returns the error for a task with too many attempts. So many happen only where its node fails each time.
+    fn too_many(&self, attempt: AttemptId) -> SimulationError {
+        let spec = self.session.cluster().job(attempt.task.job).map(Job::spec);
+        let phase = spec.and_then(|spec| spec.phases.get(attempt.task.phase as usize));
+        match spec.zip(phase) {
+            Some((spec, phase)) if self.failures.is_some() => SimulationError::NodesFail {
+                job: spec.name.to_string(),
+                phase: phase.name.to_string(),
+                task: attempt.task.index,
+            },
+            _ => SimulationError::TooLarge(format!("{attempt}: its task has too many attempts")),
+        }
     }
 
     /// Begins an attempt whose rate may change. At its full rate it would finish at `finish`.

@@ -3,6 +3,8 @@
 use hindmost_core::cluster::RecordError;
 use hindmost_core::ids::AttemptId;
 
+use crate::agenda::MOST_COPIES;
+
 /// The reason why a simulation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
@@ -67,6 +69,20 @@ pub enum SimulationError {
          duration)"
     )]
     NodesLost(String),
+    /// A task whose node fails each time before the task finishes.
+    #[error(
+        "job {job:?} can never finish: task {task} of its phase {phase:?} started {MOST_COPIES} times, and each time its \
+         node failed before it finished. Set `between` of cluster.failures, or of the failures of the nodes\' class, to more \
+         than the task takes, or to a distribution such as {{ exponential = {{ mean = 100 }} }}, or make tasks shorter"
+    )]
+    NodesFail {
+        /// The job's name.
+        job: String,
+        /// The phase's name.
+        phase: String,
+        /// The task's number within the phase, from 0.
+        task: u32,
+    },
     /// A limit of the simulator is exceeded, such as the number of jobs or tasks.
     #[error("{0}")]
     TooLarge(String),

@@ -58,6 +58,7 @@ pub(super) fn write_row(out: &mut impl Write, row: &[Value<'_>]) -> io::Result<(
             Value::Text(text) => write_text(out, text)?,
             Value::Seconds(number) => write!(out, "{number}")?,
             Value::Count(number) => write!(out, "{number}")?,
+            Value::Missing => {}
         }
     }
     out.write_all(b"\n")

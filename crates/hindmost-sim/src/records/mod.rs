@@ -129,6 +129,8 @@ pub enum Value<'a> {
     Seconds(f64),
     /// A whole number that is not negative.
     Count(u64),
+    /// A real number that does not exist: an empty field in CSV, NaN in Parquet.
+    Missing,
 }
 
 /// Writes a table to the file `FOLDER/NAME.csv` or `FOLDER/NAME.parquet`. `fill` receives a function that writes a row,
@@ -223,7 +225,7 @@ pub fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 12] {
         Value::Count(result.attempts),
         Value::Seconds(result.deadline.unwrap_or(f64::NAN)),
         Value::Seconds(result.lateness().unwrap_or(f64::NAN)),
-        Value::Seconds(result.energy.unwrap_or(0.0)),
+        result.energy.map_or(Value::Missing, Value::Seconds),
     ]
 }
 

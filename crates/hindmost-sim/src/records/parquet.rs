@@ -71,6 +71,7 @@ impl Column {
                 values.push(same.unwrap_or_else(|| ByteArray::from(text)));
             }
             (Column::Seconds(values), Value::Seconds(number)) => values.push(number),
+            (Column::Seconds(values), Value::Missing) => values.push(f64::NAN),
             (Column::Count(values), Value::Count(number)) => values.push(number as i64),
             // In a release build, writing the group fails later, because this column has too few values.
             _ => debug_assert!(false, "a value is not of its column's kind"),

@@ -143,6 +143,8 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("xu2015-single-job", include_str!("../../scenarios/xu2015-single-job.toml")),
     ("dollymp2022-light", include_str!("../../scenarios/dollymp2022-light.toml")),
     ("dollymp2022-heavy", include_str!("../../scenarios/dollymp2022-heavy.toml")),
+    ("zhou2018-stragglers", include_str!("../../scenarios/zhou2018-stragglers.toml")),
+    ("deadlines", include_str!("../../scenarios/deadlines.toml")),
 ];
 
 /// Largest scenario file, in bytes; real ones have one or two pages.
@@ -241,13 +243,31 @@ fn with_values<T: DeserializeOwned>(table: &toml::Table, set: &[(String, String)
         Ok(value) => return Ok(value),
         Err(message) => message,
     };
-    // The wrong value is the first one with which the table can't be read.
+    // The wrong value is the one that the message names, else the first one with which the table can't be read: before
+    // the last value is set, a table may lack a key.
+    if let Some(at) = set.iter().rposition(|(key, _)| is_about(&message, key)) {
+        return Err(WrongValue(at, message));
+    }
     let mut changed = table.clone();
     for (at, (path, value)) in set.iter().enumerate() {
         set_value(&mut changed, path, value).map_err(|error| WrongValue(at, error))?;
         read(&changed).map_err(|message| WrongValue(at, message))?;
     }
     Err(WrongValue(set.len(), message))
+}
+
+/// Returns true if an error message is about the value of a key: it names the key's path or a path within it, or says that
+/// the key does not exist.
+fn is_about(message: &str, key: &str) -> bool {
+    // Messages leave out the indices of lists.
+    let key = key.split('.').filter(|part| part.parse::<usize>().is_err()).collect::<Vec<_>>().join(".");
+    let path = message.rsplit_once(" in `").and_then(|(_, rest)| rest.strip_suffix('`'));
+    if path.and_then(|path| path.strip_prefix(key.as_str())).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) {
+        return true;
+    }
+    let (parent, last) = key.rsplit_once('.').unwrap_or(("", &key));
+    let place = if parent.is_empty() { String::new() } else { format!(" in {parent}") };
+    message.contains(&format!("there is no key {}{place}", Quoted(last)))
 }
 
 /// Sets the value at a dotted path; numbers in the path are indices of lists. A value that is not TOML is a text.

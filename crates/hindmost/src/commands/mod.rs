@@ -32,7 +32,7 @@ pub fn run(command: Command) -> Outcome {
         Command::Theory(command) => theory::run(command),
         Command::Trace(command) => trace::run(command),
         Command::Profiles { file, json } => profiles::run(&file, json),
-        Command::Policies { short, json, schema } => policies::run(short, json, schema),
+        Command::Policies(args) => policies::run(&args),
         Command::Completions { shell } => about::completions(shell),
         Command::Man { command } => about::man(command.as_deref()),
     }

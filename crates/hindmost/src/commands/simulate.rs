@@ -24,13 +24,14 @@ pub fn run(args: &SimulateArgs) -> Outcome {
     if args.schema {
         return terminal::print_json(&scenario::schema());
     }
-    let base = scenario(args, &Settings::new())?;
+    let sweep = compare::sweep(&args.run)?;
+    let base = base(args, &sweep)?;
     let text = toml::to_string(&base).map_err(Failure::work)?;
     if args.print {
         return terminal::print(&text);
     }
     let mut points = Vec::new();
-    for set in compare::sweep(&args.run)? {
+    for set in sweep {
         let experiment = Experiment::of(&scenario(args, &set)?, args.run.seed)?;
         points.push(Point { experiment, set });
     }
@@ -44,6 +45,16 @@ fn first_sentence(scenario: &str) -> String {
     let comment =
         scenario.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect::<Vec<_>>().join(" ");
     comment.split_once(". ").map_or(comment.trim_end_matches('.'), |(first, _)| first).to_owned()
+}
+
+/// Returns the scenario with the values of `--set`. If it is not complete without those of the sweep, such as a table of
+/// which `--set` gives only some keys, it has the values of the sweep's first point, too.
+fn base(args: &SimulateArgs, sweep: &[Settings]) -> Outcome<Scenario> {
+    let first = sweep.first().filter(|first| !first.is_empty());
+    match (scenario(args, &Settings::new()), first) {
+        (Err(_), Some(first)) => scenario(args, first),
+        (result, _) => result,
+    }
 }
 
 /// Returns the scenario with the values that the command line and this point of a sweep set.

@@ -168,6 +168,15 @@ fn options_out_of_range_are_refused() {
             "expected a list: write the name of such a table in two brackets",
         ),
         (&["simulate", "--set", "cluster.outage=[{at=1}]"], "the key \"node\" is missing"),
+        (&["simulate", "--set", "cluster.failures.repair=1"], "the key \"between\" is missing"),
+        (
+            &["simulate", "--set", "cluster.failures.repair=1", "--sweep", "cluster.failures.betwen=9"],
+            "--sweep cluster.failures.betwen=9: there is no key \"betwen\"",
+        ),
+        (
+            &["simulate", "--set", "cluster.outage=[{node=\"0\"}]", "--set", "cluster.outage.0.at=true"],
+            "--set cluster.outage.0.at=true: invalid type: boolean `true`, expected a number",
+        ),
         (&["simulate", "--records", "xml"], "possible values: csv, parquet"),
         (&["reproduce", "xu2016"], "did you mean \"xu2015\"?"),
         (&["reproduce", "rankings"], "did you mean \"ranking\"?"),

@@ -94,6 +94,62 @@ fn a_live_job_that_comes_back_is_known() {
     }
 }
 
+/// A job on the nodes `fast` and `slow`, the second of which runs `on_slow`.
+fn nightly(date: &str, tasks: u32, on_slow: &str) -> String {
+    format!(
+        r#"
+name = "nightly-{date}"
+knowledge = "profiles"
+[[phase]]
+name = "work"
+tasks = {tasks}
+command = '''
+if [ "$HINDMOST_NODE" = slow ]; then {on_slow}; fi
+echo "$HINDMOST_NODE" > "$HINDMOST_OUTPUT/by"
+'''
+"#
+    )
+}
+
+#[test]
+fn the_second_day_knows_the_slow_node() {
+    let nodes = ["--nodes", "fast:1,slow:1", "--profiles", "p.redb"];
+    let job = Job::new(&nightly("2026-11-23", 8, "sleep 2"));
+    job.done(&[&nodes[..], &["--policy", "none", "--out", "first"]].concat());
+    let profiles = run(&["profiles", job.path().join("p.redb").to_str().unwrap()]);
+    assert!(profiles.stdout.contains("8 profiles from 2 nodes"), "{}", profiles.stdout);
+    assert!(profiles.stdout.contains("durations depend on node (weight"), "{}", profiles.stdout);
+    // On the second day the slow node needs minutes. Its task has shown no progress, and only one task of the phase can
+    // finish, but the profiles say how much sooner a backup ends on the other node.
+    job.write("job.toml", &nightly("2026-11-24", 2, "sleep 300"));
+    let second = job.json(&[&nodes[..], &["--policy", "riski", "--out", "second"]].concat(), 0);
+    assert_eq!((&second["copies"]["launched"], &second["copies"]["won"]), (&1.into(), &1.into()));
+    assert_eq!([job.read("second/work/0/by"), job.read("second/work/1/by")], ["fast\n", "fast\n"]);
+    let verified = run(&["verify", job.path().join("second").to_str().unwrap()]);
+    assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
+}
+
+#[test]
+fn profiles_have_the_sizes_of_input_files() {
+    let job = Job::new(
+        "name = \"sized-1\"\nknowledge = \"profiles\"\n[[phase]]\nname = \"work\"\ninputs = \"*.txt\"\n\
+         command = \"cat \\\"$HINDMOST_INPUT\\\" > \\\"$HINDMOST_OUTPUT/copy\\\"\"\n\
+         [[phase]]\nname = \"sum\"\nafter = [\"work\"]\ntasks = 1\ncommand = \"true\"\n",
+    );
+    job.write("a.txt", "abc");
+    job.write("b.txt", "abcde");
+    job.done(&["--policy", "riski", "--profiles", "p.redb", "--out", "first"]);
+    let journal = |out: &str| job.read(&format!("{out}/.hindmost/journal.jsonl"));
+    assert_eq!(journal("first").matches("\"input\":{\"bytes\":[3,5]}").count(), 1);
+    job.done(&["--policy", "riski", "--profiles", "p.redb", "--out", "second"]);
+    let second = journal("second");
+    let recalled = second.lines().find(|line| line.contains("profiles_recalled")).unwrap();
+    // Tasks without input files count 0 bytes.
+    for size in ["3.0", "5.0", "0.0"] {
+        assert_eq!(recalled.matches(&format!("\"input\":{size},")).count(), 1, "{recalled}");
+    }
+}
+
 #[test]
 fn wrong_files_are_errors() {
     let folder = tempfile::tempdir().unwrap();

@@ -157,6 +157,22 @@ fn a_sweep_makes_a_row_for_each_value_and_policy() {
 }
 
 #[test]
+fn a_sweep_may_complete_a_table_that_set_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = ["--set", "cluster.failures.repair=0.5", "--sweep", "cluster.failures.between=20,1000000"];
+    let out = folder.path().join("out");
+    let args = [&["--json", "--policy", "none", "--seeds", "1", "--out", out.to_str().unwrap()][..], &sweep].concat();
+    let value: serde_json::Value = serde_json::from_str(&printed(&args)).unwrap();
+    let failures: Vec<u64> =
+        (0..2).map(|at| value["results"][at]["disturbances"]["node_failures"].as_u64().unwrap()).collect();
+    // Arrivals go on until 40 s, so that each of the 40 machines fails at 20 s. The run ends long before 1 000 000 s.
+    assert!(failures[0] >= 40 && failures[1] == 0, "{failures:?}");
+    // The scenario is that of the first point, so that it is complete.
+    let text = std::fs::read_to_string(out.join("scenario.toml")).unwrap();
+    assert!(text.contains("between = 20"), "{text}");
+}
+
+#[test]
 fn a_sweep_over_seeds_lists_all_of_them() {
     let value: serde_json::Value =
         serde_json::from_str(&printed(&["--json", "--policy", "none", "--sweep", "seeds=1,3"])).unwrap();
@@ -226,8 +242,16 @@ fn built_in_scenarios_are_listed_and_printed() {
     let lines: Vec<(&str, &str)> =
         list.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| !name.is_empty()).collect();
     let names: Vec<&str> = lines.iter().map(|(name, _)| *name).collect();
-    let expected =
-        ["quickstart", "xu2015-light", "xu2015-heavy", "xu2015-single-job", "dollymp2022-light", "dollymp2022-heavy"];
+    let expected = [
+        "quickstart",
+        "xu2015-light",
+        "xu2015-heavy",
+        "xu2015-single-job",
+        "dollymp2022-light",
+        "dollymp2022-heavy",
+        "zhou2018-stragglers",
+        "deadlines",
+    ];
     assert_eq!(names, expected);
     for (name, about) in lines {
         assert!(about.contains("machines") || about.contains("nodes"), "{name}: {about}");

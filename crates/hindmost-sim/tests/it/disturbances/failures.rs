@@ -60,6 +60,16 @@ fn a_job_that_fits_on_no_node_left_is_an_error() {
 }
 
 #[test]
+fn a_task_longer_than_the_time_between_failures_is_an_error() {
+    // Up for 4 s at a time: a task of 5 s never finishes, one of 3.5 s does before the first failure.
+    let world = World::machines(1).failures_on(0, SECONDS(4.0), SECONDS(0.001));
+    let error = world.clone().job("a").same(1, 5.0).run_error("none");
+    assert!(error.starts_with("job \"a\" can never finish: task 0 of its phase"), "{error}");
+    assert!(error.contains("`between` of cluster.failures"), "{error}");
+    assert_eq!(world.job("a").same(1, 3.5).run("none").job("a").finish, 3.5);
+}
+
+#[test]
 fn policies_meet_the_same_failures() {
     let world = World::machines(4)
         .failures_on(0, exponential(5.0), exponential(1.0))

@@ -1,5 +1,6 @@
 //! Tests of `hindmost run` with jobs of real commands.
 
+mod deadlines;
 mod results;
 mod resuming;
 mod stalls;

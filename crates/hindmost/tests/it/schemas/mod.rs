@@ -226,6 +226,7 @@ fn documents_of_simulations_and_theory_conform() {
     conforms("simulate", &printed(&simulate));
     conforms("simulate", &printed(&[&simulate[..], &["--sweep", "cluster.machines=50,100"]].concat()));
     conforms("policies", &printed(&["policies", "--json"]));
+    conforms("policies", &printed(&["policies", "dollymp", "--json"]));
     let clones = ["theory", "clones", "--job", "10:1", "20:2", "--alpha", "2", "--json", "--machines"];
     for rest in
         [&["100", "--method", "exact"][..], &["100", "--method", "continuous"], &["100", "--method", "dual"], &["5"]]

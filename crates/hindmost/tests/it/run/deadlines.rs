@@ -1,0 +1,100 @@
+//! Jobs with deadlines: attempts that resume under `chronos`, and a job that `shed` abandons.
+
+use super::{Job, document, is_running, wait_for};
+use crate::{run, schemas};
+
+/// A task of ten steps, each of which leaves a file where later attempts find it. The first attempt does two steps and then
+/// waits for ever.
+const RESUMES: &str = r#"
+name = "resumes"
+policy = "chronos(strategy=resume,r=1)"
+deadline = 10
+[[phase]]
+name = "work"
+tasks = 1
+resumes = true
+command = '''
+echo "$HINDMOST_ATTEMPT ${HINDMOST_FROM_PROGRESS:-none}" >> attempts
+first=$(awk "BEGIN { print int(10 * ${HINDMOST_FROM_PROGRESS:-0} + 0.001) }")
+step=$first
+while [ $step -lt 10 ]; do
+    echo "$HINDMOST_ATTEMPT" >> step-$step.by
+    echo "step $step" > step-$step.$HINDMOST_ATTEMPT && mv step-$step.$HINDMOST_ATTEMPT step-$step
+    step=$((step + 1))
+    if [ -z "$HINDMOST_FROM_PROGRESS" ] && [ $step = 2 ]; then
+        sleep 3
+        echo 0.2 >> "$HINDMOST_PROGRESS"
+        while :; do sleep 1; done
+    fi
+done
+for step in 0 1 2 3 4 5 6 7 8 9; do cat step-$step; done > "$HINDMOST_OUTPUT/result"
+'''
+"#;
+
+#[test]
+fn an_attempt_continues_where_a_late_one_was() {
+    let job = Job::new(RESUMES);
+    // The first attempt reports a fifth of its work after 3 s or more, so it is expected to need 15 s or more, however slow
+    // the machine is. Chronos replaces it; without that, the job would not end.
+    let done = job.json(&["--nodes", "n1:1,n2:1"], 0);
+    assert_eq!(done["state"], "done");
+    let attempts = job.read("attempts");
+    let attempts: Vec<&str> = attempts.lines().collect();
+    assert_eq!(attempts[0], "0 none");
+    for later in &attempts[1..] {
+        // An attempt may leave out only what was reported.
+        let share: f64 = later.split_once(' ').unwrap().1.parse().unwrap();
+        assert!((share - 0.2).abs() < 1e-3, "{later}");
+    }
+    assert!(attempts.len() >= 2, "{attempts:?}");
+    // Nobody did the first two steps again, and the result has all of them.
+    assert_eq!((job.lines("step-0.by"), job.lines("step-1.by")), (1, 1));
+    assert!(!job.read("step-2.by").contains('0'));
+    let whole: String = (0..10).map(|step| format!("step {step}\n")).collect();
+    assert_eq!(job.read("resumes.out/work/0/result"), whole);
+    let explained = run(&["explain", job.path().join("resumes.out").to_str().unwrap(), "work/0"]);
+    assert!(explained.stdout.contains("will end after the deadline of its job"), "{}", explained.stdout);
+    verifies(&job, "resumes.out");
+}
+
+/// Two tasks that never end, and a phase that waits for them.
+const LATE: &str = r#"
+name = "late"
+policy = "shed(kill=deadline)"
+deadline = 1
+[[phase]]
+name = "work"
+tasks = 2
+command = 'echo $$ >> pids; while :; do sleep 0.1; done'
+[[phase]]
+name = "sum"
+after = ["work"]
+tasks = 1
+command = "true"
+"#;
+
+#[test]
+fn a_job_past_its_deadline_is_abandoned() {
+    let job = Job::new(LATE);
+    let ran = job.run(&["--nodes", "n1:1,n2:1", "--json"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    let result = document(&ran);
+    schemas::conforms("run", &result);
+    assert_eq!((&result["state"], &result["met_deadline"]), (&"abandoned".into(), &false.into()));
+    // On a very slow machine, the deadline may pass before a task has begun.
+    for pid in std::fs::read_to_string(job.path().join("pids")).unwrap_or_default().lines() {
+        wait_for("the tasks' end", || !is_running(pid));
+    }
+    assert_eq!(job.names("late.out/work"), [""; 0]);
+    verifies(&job, "late.out");
+    // An abandoned job is not begun again.
+    let begun = job.lines("pids");
+    let again = job.json(&["--resume", "--nodes", "n1:1,n2:1"], 1);
+    assert_eq!((&again["state"], job.lines("pids")), (&"abandoned".into(), begun));
+}
+
+/// Checks that the policy makes the decisions of a run's journal again.
+fn verifies(job: &Job, out: &str) {
+    let verified = run(&["verify", job.path().join(out).to_str().unwrap()]);
+    assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
+}

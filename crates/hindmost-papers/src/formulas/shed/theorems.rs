@@ -19,7 +19,11 @@ fn printed(t_min: f64, deadline: f64, clones: i32, tasks: i32) -> f64 {
 
 pub(super) fn submitted_at_most_one() -> Result<Vec<Measured>, String> {
     // Deadlines from the shortest duration on give probabilities; half of it is too early for any copy.
-    one("printed R_su for two tasks without clones and D = t_min/2, where no copy can end in time", printed(2.0, 1.0, 0, 2), "")
+    one(
+        "printed R_su for two tasks without clones and D = t_min/2, where no copy can end in time",
+        printed(2.0, 1.0, 0, 2),
+        "",
+    )
 }
 
 /// Returns the probability that a task misses the deadline if its original has been running since the submission at a
@@ -45,7 +49,8 @@ pub(super) fn running_at_constant_rate() -> Result<Vec<Measured>, String> {
     let case = |clones: u32| {
         let (printed, actual) = misses(DEADLINE / 2.0, f64::from(clones));
         let reading = format!("{ANALYSIS}, r = {clones}");
-        let value = "probability by R_ru that a task which runs at half of its deadline misses it, divided by the actual one";
+        let value =
+            "probability by R_ru that a task which runs at half of its deadline misses it, divided by the actual one";
         Measured::exact(&reading, value, Some(printed / actual), "times")
     };
     Ok((0..3).map(case).collect())

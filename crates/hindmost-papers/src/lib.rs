@@ -87,6 +87,17 @@ const PAPERS: &[(&str, &[(&str, &str)])] = &[
             ("cluster.toml", include_str!("../papers/zhou2018/cluster.toml")),
         ],
     ),
+    (
+        "shed",
+        &[
+            ("paper.toml", include_str!("../papers/shed/paper.toml")),
+            ("readings.toml", include_str!("../papers/shed/readings.toml")),
+            ("figures.toml", include_str!("../papers/shed/figures.toml")),
+            ("claims.toml", include_str!("../papers/shed/claims.toml")),
+            ("cluster.toml", include_str!("../papers/shed/cluster.toml")),
+            ("batch.toml", include_str!("../papers/shed/batch.toml")),
+        ],
+    ),
 ];
 
 /// Returns the names of the papers of this crate.

@@ -4,7 +4,7 @@
 //! - `spread(QUANTITY)`: the standard deviation divided by the mean.
 //! - `share(QUANTITY <= VALUE)`: percentage of jobs.
 //! - `ratio(QUANTITY, QUANTITY)`: the sums over jobs, divided.
-//! - `jobs()`: number of jobs.
+//! - `jobs()`: number of finished jobs.
 //! - `pairs(QUANTITY <= FACTOR)`: percentage of jobs whose quantity is at most FACTOR times that of the same job under
 //!   the policy with which the policy is compared.
 //! - `matched(QUANTITY, SHARE)`: percentage of jobs within the value within which this share of the jobs is under the
@@ -13,8 +13,19 @@
 //! - `product(QUANTITY, QUANTITY)`: the means over jobs, multiplied.
 //! - `efficiency(QUANTITY)`, `efficiency(QUANTITY, QUANTITY)`: one divided by the mean, or by the product of two means.
 //! - `energy()`, `dynamic_energy()`: energy of all nodes in the run, with and without their idle power.
-//! - `utilization()`: share of the busiest resource in use, in per cent.
+//! - `utilization()`: share of the busiest resource in use, in per cent: from time 0 to the end of arrivals, or, without
+//!   such a time, until the last attempt ends. Every attempt counts for as long as it runs, also one that is stopped, and
+//!   those of abandoned jobs.
+//! - `pocd()`: percentage of the jobs with a deadline that meet it (probability of completion before deadline). A job that
+//!   was abandoned has missed its deadline. Jobs that were unfinished at the end of the run, before their deadline, are
+//!   left out.
+//! - `abandoned()`: percentage of the jobs that the policy abandoned.
 //! - `choices()`: mean number of slots among which a policy chose when it placed a copy, if the policy counts them.
+//!
+//! Jobs are those that finished: abandoned jobs, and jobs that were unfinished at the end of the run, count only in the
+//! metrics of the whole run: the energies, `utilization()`, `pocd()`, `abandoned()` and `choices()`. So a policy that
+//! abandons late jobs has shorter flowtimes for this reason alone. If only jobs count that had finished when arrivals
+//! stopped, the metrics of the whole run stay the same.
 //!
 //! Quantities of a job: `flowtime`, `running_time`, `waiting_time`, `resource`, `net_utility` (−flowtime − resource),
 //! `finish`, `tasks`, `copies` (attempts beyond the first of each task), `copies_won`, `cloned_tasks` (tasks with at
@@ -24,6 +35,7 @@
 //! of up to so many tasks: `mean(flowtime; tasks <= 25)`.
 
 mod quantity;
+mod words;
 
 use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
@@ -65,6 +77,10 @@ pub enum Metric {
     DynamicEnergy,
     /// Percentage of the busiest resource in use.
     Utilization,
+    /// Percentage of the jobs with a deadline that met it.
+    Pocd,
+    /// Percentage of the jobs that were abandoned.
+    Abandoned,
     /// Mean number of slots among which a policy chose when it placed a copy.
     Choices,
 }
@@ -78,14 +94,25 @@ pub struct RunFacts {
     pub idle_energy: f64,
     /// Share of the busiest resource in use, 0 to 1.
     pub utilization: f64,
+    /// Share of the jobs with a deadline that met it, 0 to 1. Abandoned jobs have not; jobs that were unfinished at the
+    /// end of the run, before their deadline, are left out.
+    pub pocd: f64,
+    /// Share of the jobs that were abandoned, 0 to 1.
+    pub abandoned: f64,
     /// Mean number of slots among which a policy chose when it placed a copy.
     pub choices: f64,
 }
 
 impl RunFacts {
     /// Nothing is known.
-    pub const UNKNOWN: RunFacts =
-        RunFacts { energy: f64::NAN, idle_energy: f64::NAN, utilization: f64::NAN, choices: f64::NAN };
+    pub const UNKNOWN: RunFacts = RunFacts {
+        energy: f64::NAN,
+        idle_energy: f64::NAN,
+        utilization: f64::NAN,
+        pocd: f64::NAN,
+        abandoned: f64::NAN,
+        choices: f64::NAN,
+    };
 }
 
 /// The largest number of tasks of the jobs that count; `None`: all jobs count.
@@ -120,9 +147,13 @@ impl Metric {
             Metric::Ratio(one, other, _) | Metric::Product(one, other) | Metric::Efficiency(one, Some(other)) => {
                 vec![one, other]
             }
-            Metric::Jobs | Metric::RunEnergy | Metric::DynamicEnergy | Metric::Utilization | Metric::Choices => {
-                Vec::new()
-            }
+            Metric::Jobs
+            | Metric::RunEnergy
+            | Metric::DynamicEnergy
+            | Metric::Utilization
+            | Metric::Pocd
+            | Metric::Abandoned
+            | Metric::Choices => Vec::new(),
         }
     }
 
@@ -169,6 +200,8 @@ impl Metric {
             Metric::RunEnergy => Some(run.energy),
             Metric::DynamicEnergy => Some(run.energy - run.idle_energy),
             Metric::Utilization => Some(100.0 * run.utilization),
+            Metric::Pocd => Some(100.0 * run.pocd),
+            Metric::Abandoned => Some(100.0 * run.abandoned),
             Metric::Choices => Some(run.choices),
         };
         value.unwrap_or(f64::NAN)
@@ -193,78 +226,6 @@ impl Metric {
         };
         value.unwrap_or(f64::NAN)
     }
-
-    /// Returns the metric in words, such as `mean flowtime`.
-    pub fn words(&self) -> String {
-        let of = |up_to: UpTo| up_to.map_or(String::new(), |tasks| format!(" of jobs of up to {tasks} tasks"));
-        match self {
-            Metric::Mean(quantity, up_to) => format!("mean {}{}", quantity.words(), of(*up_to)),
-            Metric::Quantile(quantity @ (Quantity::Flowtime | Quantity::RunningTime), share, up_to) => {
-                format!("{} within which {}% of the jobs{} finish", quantity.words(), 100.0 * share, of(*up_to))
-            }
-            Metric::Quantile(quantity, share, up_to) => {
-                format!("{} that {}% of the jobs{} do not exceed", quantity.words(), 100.0 * share, of(*up_to))
-            }
-            Metric::Share(quantity, limit, up_to) => {
-                format!("share of jobs{} with a {} of at most {limit}", of(*up_to), quantity.words())
-            }
-            Metric::Spread(quantity, up_to) => {
-                format!("standard deviation of the {}{} divided by its mean", quantity.words(), of(*up_to))
-            }
-            Metric::Max(Quantity::Finish) => "makespan".to_owned(),
-            Metric::Max(quantity) => format!("largest {}", quantity.words()),
-            Metric::Sum(Quantity::Finish) => "sum of completion times".to_owned(),
-            Metric::Sum(quantity) => format!("total {}", quantity.words()),
-            Metric::Ratio(Quantity::Copies, Quantity::Tasks, up_to) => {
-                format!("copies of a task{}, without its first attempt", of(*up_to))
-            }
-            Metric::Ratio(Quantity::CopyTime, Quantity::Copies, None) => "mean duration of copies".to_owned(),
-            Metric::Ratio(Quantity::CopyWonTime, Quantity::CopiesWon, None) => {
-                "mean duration of copies that finish first".to_owned()
-            }
-            Metric::Ratio(Quantity::CopiesWon, Quantity::Copies, None) => {
-                "share of copies that finish first".to_owned()
-            }
-            Metric::Ratio(one, other, up_to) => format!("{} divided by {}{}", one.words(), other.words(), of(*up_to)),
-            Metric::Jobs => "jobs".to_owned(),
-            Metric::Pairs(quantity, factor) => {
-                format!("share of jobs with at most {factor} times the {}", quantity.words())
-            }
-            Metric::Matched(quantity, share) => {
-                format!("share of jobs within the {} of {}% of the jobs", quantity.words(), 100.0 * share)
-            }
-            Metric::Product(one, other) => format!("mean {} · mean {}", one.words(), other.words()),
-            Metric::Efficiency(Quantity::Energy, None) => "energy efficiency 1/energy".to_owned(),
-            Metric::Efficiency(quantity, None) => format!("1/mean {}", quantity.words()),
-            Metric::Efficiency(Quantity::RunningTime | Quantity::Flowtime, Some(Quantity::Energy)) => {
-                "energy efficiency 1/(time · energy)".to_owned()
-            }
-            Metric::Efficiency(one, Some(other)) => format!("1/(mean {} · mean {})", one.words(), other.words()),
-            Metric::RunEnergy => "energy of all nodes".to_owned(),
-            Metric::DynamicEnergy => "dynamic energy of all nodes".to_owned(),
-            Metric::Utilization => "busy slots".to_owned(),
-            Metric::Choices => "slots to choose from".to_owned(),
-        }
-    }
-
-    /// Returns the unit of the metric, if times have the unit `time`.
-    pub fn unit(&self, time: &str) -> String {
-        match self {
-            Metric::Mean(quantity, _)
-            | Metric::Quantile(quantity, ..)
-            | Metric::Max(quantity)
-            | Metric::Sum(quantity) => quantity.unit(time),
-            Metric::Share(..) | Metric::Pairs(..) | Metric::Matched(..) | Metric::Utilization => "%".to_owned(),
-            Metric::Ratio(Quantity::CopyTime | Quantity::CopyWonTime, Quantity::Copies | Quantity::CopiesWon, _) => {
-                time.to_owned()
-            }
-            Metric::Product(one, other) => format!("{}·{}", one.unit(time), other.unit(time)),
-            Metric::RunEnergy | Metric::DynamicEnergy => "J".to_owned(),
-            Metric::Choices => "slots".to_owned(),
-            Metric::Spread(..) | Metric::Ratio(..) | Metric::Efficiency(..) => String::new(),
-            Metric::Jobs => "jobs".to_owned(),
-        }
-    }
 }
 
 /// Returns the percentage of values of at most `limit`.
@@ -287,8 +248,8 @@ impl FromStr for Metric {
         let wrong = || {
             format!(
                 "{text:?} is not a metric; use mean, quantile, share, spread, max, sum, ratio, product, efficiency, pairs or \
-                 matched with a quantity in parentheses, or jobs(), energy(), dynamic_energy(), utilization() or \
-                 choices()"
+                 matched with a quantity in parentheses, or jobs(), energy(), dynamic_energy(), utilization(), \
+                 pocd(), abandoned() or choices()"
             )
         };
         let (name, rest) = text.trim().split_once('(').ok_or_else(wrong)?;
@@ -338,6 +299,8 @@ impl FromStr for Metric {
             "energy" if inside.trim().is_empty() => Metric::RunEnergy,
             "dynamic_energy" if inside.trim().is_empty() => Metric::DynamicEnergy,
             "utilization" if inside.trim().is_empty() => Metric::Utilization,
+            "pocd" if inside.trim().is_empty() => Metric::Pocd,
+            "abandoned" if inside.trim().is_empty() => Metric::Abandoned,
             "choices" if inside.trim().is_empty() => Metric::Choices,
             "pairs" => {
                 let (quantity, factor) = two("<=")?;

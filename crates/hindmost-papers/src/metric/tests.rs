@@ -93,7 +93,8 @@ fn metrics_of_energy_and_copies() {
             energy: parts,
         };
     }
-    let run = RunFacts { energy: 60.0, idle_energy: 20.0, utilization: 0.75, choices: 41.0 };
+    let run =
+        RunFacts { energy: 60.0, idle_energy: 20.0, utilization: 0.75, pocd: 0.625, abandoned: 0.25, choices: 41.0 };
     for (text, value) in [
         ("mean(energy)", 20.0),
         ("mean(energy_with_static)", 25.0),
@@ -111,6 +112,8 @@ fn metrics_of_energy_and_copies() {
         ("energy()", 60.0),
         ("dynamic_energy()", 40.0),
         ("utilization()", 75.0),
+        ("pocd()", 62.5),
+        ("abandoned()", 25.0),
         ("choices()", 41.0),
     ] {
         let measured = text.parse::<Metric>().unwrap().of(&jobs, &run);

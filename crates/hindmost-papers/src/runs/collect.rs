@@ -82,9 +82,16 @@ impl Output for Collector {
             energy: energy.map_or(f64::NAN, |energy| energy.parts.total()),
             idle_energy: energy.map_or(f64::NAN, |energy| energy.parts.idle),
             utilization: result.utilization,
+            pocd: share(result.met_deadlines, result.deadlines - result.undecided_deadlines),
+            abandoned: share(result.abandoned, result.finished + result.unfinished + result.abandoned),
             choices: count(SLOTS_OFFERED) / count(COPIES_PLACED),
         };
     }
+}
+
+/// Returns a part of a number of jobs; NaN if there are none.
+fn share(part: u64, of: u64) -> f64 {
+    part as f64 / of as f64
 }
 
 fn add_attempt(used: &mut JobUse, attempt: &AttemptResult<'_>) {

@@ -335,11 +335,7 @@ impl<'p> Evaluator<'p, '_> {
     ///
     /// # Errors
     /// If a run is not valid.
-    pub fn sweep_runs(
-        &mut self,
-        part: &'p PartSpec,
-        reading: &'p ReadingSpec,
-    ) -> Result<Vec<RunOfPart>, PaperError> {
+    pub fn sweep_runs(&mut self, part: &'p PartSpec, reading: &'p ReadingSpec) -> Result<Vec<RunOfPart>, PaperError> {
         let mut all = Vec::new();
         if !self.is_measured(part, reading) {
             return Ok(all);

@@ -322,4 +322,13 @@ mod tests {
         assert_eq!([grouped(999), grouped(1_234_567)], ["999", "1 234 567"]);
         assert_eq!(counted(1, "task") + " " + &counted(1000, "task"), "1 task 1 000 tasks");
     }
+
+    #[test]
+    fn long_labels_get_lines_of_their_own() {
+        let text = "one two three four five six seven";
+        // 40 columns leave 31 beside the label, 36 only 27.
+        assert_eq!(labelled("  label: ", text, 40), "  label: one two three four five six\n         seven\n");
+        assert_eq!(labelled("  label: ", text, 36), "  label:\n    one two three four five six\n    seven\n");
+        assert_eq!(labelled("  label: ", "", 20), indented("  label: ", "", 20));
+    }
 }

@@ -394,7 +394,8 @@ fn jobs_of_claims_on_sweeps_have_their_place() {
 #[test]
 fn jobs_have_their_energy() {
     // A busy machine draws 10 W more than an idle one; job b takes 4 s.
-    let scenario = SCENARIO.replace("machines = 1 }", "machines = 1, power = { static_watts = { cpu = 5 }, watts_per_core = 10 } }");
+    let scenario = SCENARIO
+        .replace("machines = 1 }", "machines = 1, power = { static_watts = { cpu = 5 }, watts_per_core = 10 } }");
     let jobs = jobs_of("baseline", &scenario);
     assert!(jobs.contains(&"one,one machine,fifo+none,1,b,1,8,12,11,4,4,1,1,40,,".to_owned()), "{jobs:#?}");
 }

@@ -20,9 +20,9 @@ delta = 0.5
 ```
 
 A system under its own order also takes the parameters of that order: in `dollymp(clones=1,slot=2)`, `clones` belongs
-to the system and `slot` to the order. `hindmost policies` prints this list. With `--short` it prints one line for each
-entry, with `--json` JSON, and with `--schema` a JSON schema of `[[policy]]` tables for editors
-(`docs/policy.schema.json`).
+to the system and `slot` to the order. `hindmost policies` prints this list, and `hindmost policies NAME` one entry with
+the valid values of its parameters and an example. With `--short` it prints one line for each entry, with `--json` JSON,
+and with `--schema` a JSON schema of `[[policy]]` tables for editors (`docs/policy.schema.json`).
 
 Terms: a job has phases of tasks. An attempt is one execution of a task. A task's first copy is the original, a clone
 starts with it, and a backup starts later. A straggler is an attempt that takes much longer than others of its phase.

@@ -262,7 +262,10 @@ fn is_about(message: &str, key: &str) -> bool {
     // Messages leave out the indices of lists.
     let key = key.split('.').filter(|part| part.parse::<usize>().is_err()).collect::<Vec<_>>().join(".");
     let path = message.rsplit_once(" in `").and_then(|(_, rest)| rest.strip_suffix('`'));
-    if path.and_then(|path| path.strip_prefix(key.as_str())).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) {
+    if path
+        .and_then(|path| path.strip_prefix(key.as_str()))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    {
         return true;
     }
     let (parent, last) = key.rsplit_once('.').unwrap_or(("", &key));

@@ -23,7 +23,9 @@ pub fn run(args: &PoliciesArgs) -> Outcome {
         let (system, order) = entries(name).map_err(Failure::input)?;
         if args.json {
             let (orders, systems): (Vec<_>, Vec<_>) = (order.into_iter().collect(), system.into_iter().collect());
-            return terminal::print_json(&json!({ "default_order": DEFAULT_ORDER, "orders": orders, "systems": systems }));
+            return terminal::print_json(
+                &json!({ "default_order": DEFAULT_ORDER, "orders": orders, "systems": systems }),
+            );
         }
         let found = [system.map(|entry| one_system(entry, width)), order.map(|entry| one_order(entry, width))];
         return terminal::print(&found.into_iter().flatten().collect::<Vec<_>>().join("\n"));
@@ -139,7 +141,11 @@ fn details(entries: &[ParameterEntry], width: usize) -> String {
     let one = |one: &ParameterEntry| {
         let unit = one.unit.map_or(String::new(), |unit| format!(", in {unit}"));
         let valid = format!("{}{unit}; default {}", one.valid, one.default);
-        format!("\n{}{}", paragraph(&format!("{}: ", one.name), one.about, width), paragraph("  valid: ", &valid, width))
+        format!(
+            "\n{}{}",
+            paragraph(&format!("{}: ", one.name), one.about, width),
+            paragraph("  valid: ", &valid, width)
+        )
     };
     entries.iter().map(one).collect()
 }

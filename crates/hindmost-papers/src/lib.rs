@@ -83,6 +83,16 @@ const PAPERS: &[(&str, &[(&str, &str)])] = &[
             ("cluster.toml", include_str!("../papers/zhou2018/cluster.toml")),
         ],
     ),
+    (
+        "riski",
+        &[
+            ("paper.toml", include_str!("../papers/riski/paper.toml")),
+            ("readings.toml", include_str!("../papers/riski/readings.toml")),
+            ("figures.toml", include_str!("../papers/riski/figures.toml")),
+            ("claims.toml", include_str!("../papers/riski/claims.toml")),
+            ("cluster.toml", include_str!("../papers/riski/cluster.toml")),
+        ],
+    ),
 ];
 
 /// Returns the names of the papers of this crate.

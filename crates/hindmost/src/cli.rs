@@ -306,7 +306,7 @@ pub struct VerifyArgs {
 
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// Names of papers: xu2015, dollymp2022, zhou2018; or folders with the data of a paper [default: all]
+    /// Names of papers: xu2015, dollymp2022, zhou2018, riski; or folders with the data of a paper [default: all]
     #[arg(value_name = "PAPER")]
     pub papers: Vec<String>,
     /// Run fewer and shorter simulations; confidence intervals are wider

@@ -98,6 +98,16 @@ const PAPERS: &[(&str, &[(&str, &str)])] = &[
             ("batch.toml", include_str!("../papers/shed/batch.toml")),
         ],
     ),
+    (
+        "riski",
+        &[
+            ("paper.toml", include_str!("../papers/riski/paper.toml")),
+            ("readings.toml", include_str!("../papers/riski/readings.toml")),
+            ("figures.toml", include_str!("../papers/riski/figures.toml")),
+            ("claims.toml", include_str!("../papers/riski/claims.toml")),
+            ("cluster.toml", include_str!("../papers/riski/cluster.toml")),
+        ],
+    ),
 ];
 
 /// Returns the names of the papers of this crate.

@@ -311,8 +311,8 @@ pub struct VerifyArgs {
 
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// Names of papers: xu2015, dollymp2022, zhou2018, shed; or folders with the data of a paper; ranking: every policy on
-    /// every paper's workload and on three others [default: all: all papers, then the ranking]
+    /// Names of papers: xu2015, dollymp2022, zhou2018, shed, riski; or folders with the data of a paper; ranking: every
+    /// policy on every paper's workload and on three others [default: all: all papers, then the ranking]
     #[arg(value_name = "PAPER")]
     pub papers: Vec<String>,
     /// Run fewer and shorter simulations; confidence intervals are wider

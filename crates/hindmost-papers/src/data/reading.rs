@@ -33,6 +33,9 @@ pub struct ReadingSpec {
     /// The worlds that the reading is run in; by default all.
     #[serde(default)]
     pub worlds: Vec<String>,
+    /// Whether the profiles of an earlier run are known from the start, instead of what the world says.
+    #[serde(default)]
+    pub history: Option<bool>,
     /// Counts only the jobs that had finished when arrivals stopped, as if the run had ended at that time.
     #[serde(default)]
     pub cut: Option<bool>,

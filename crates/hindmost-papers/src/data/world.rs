@@ -30,6 +30,10 @@ pub struct WorldSpec {
     /// Keys of the scenario with their new values.
     #[serde(default)]
     pub set: Settings,
+    /// Under the progress model `profiles`: whether the profiles of an earlier run are known from the start. The earlier run
+    /// is one of the same scenario with the policy `none` and with the seed 0, which no other run has.
+    #[serde(default)]
+    pub history: bool,
     /// Further values of the quick version.
     #[serde(default)]
     pub quick: Settings,

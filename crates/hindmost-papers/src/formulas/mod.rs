@@ -2,6 +2,7 @@
 //! name.
 
 mod dollymp2022;
+mod riski;
 mod shed;
 mod xu2015;
 mod zhou2018;
@@ -20,12 +21,12 @@ pub const ANALYSIS: &str = "analysis";
 
 /// All values by name.
 fn values() -> impl Iterator<Item = &'static (&'static str, Value)> + Clone {
-    xu2015::VALUES.iter().chain(dollymp2022::VALUES).chain(zhou2018::VALUES).chain(shed::VALUES)
+    xu2015::VALUES.iter().chain(dollymp2022::VALUES).chain(zhou2018::VALUES).chain(riski::VALUES).chain(shed::VALUES)
 }
 
 /// All tables by name.
 fn tables() -> impl Iterator<Item = &'static (&'static str, Table)> + Clone {
-    xu2015::TABLES.iter().chain(dollymp2022::TABLES).chain(zhou2018::TABLES).chain(shed::TABLES)
+    xu2015::TABLES.iter().chain(dollymp2022::TABLES).chain(zhou2018::TABLES).chain(riski::TABLES).chain(shed::TABLES)
 }
 
 /// Returns the value with this name.

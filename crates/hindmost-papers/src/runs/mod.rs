@@ -2,16 +2,19 @@
 //!
 //! The evaluation of claims runs twice. In the first pass every request only records what is needed and returns no
 //! numbers. Then all simulations run in parallel. In the second pass the same requests return numbers. A simulation
-//! that several requests need runs once, and only the requested numbers of its jobs are kept.
+//! that several requests need runs once, and only the requested numbers of its jobs are kept. The earlier runs whose
+//! profiles a world knows are short, and run while simulations are requested.
 
 mod cache;
 mod collect;
+mod history;
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
 use hindmost_core::cluster::Placement;
+use hindmost_core::estimator::Knowledge;
 use hindmost_core::time::Time;
 use hindmost_math::statistics::mean;
 use hindmost_policies::catalogue::spec::PolicySpec;
@@ -25,6 +28,7 @@ use crate::data::{Paper, PaperError, ReadingSpec, Settings, SweepSpec, WorldSpec
 use crate::metric::{JobRow, Metric, Quantity};
 pub use cache::Cache;
 use collect::{Collector, Store};
+use history::Histories;
 
 /// The size of the simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +115,7 @@ pub struct Runs<'a> {
     /// Whether [`Runs::execute`] was called.
     executed: bool,
     cache: Option<Cache>,
+    histories: Histories,
 }
 
 /// A place of a sweep: the sweep and one of its values.
@@ -125,7 +130,7 @@ pub struct Place<'a> {
 impl<'a> Runs<'a> {
     /// Creates an empty plan.
     pub fn new(paper: &'a Paper, size: Size, given_seeds: Option<u32>, cache: Option<Cache>) -> Runs<'a> {
-        Runs { paper, size, given_seeds, planned: Vec::new(), index: HashMap::new(), executed: false, cache }
+        Runs { paper, size, given_seeds, planned: Vec::new(), index: HashMap::new(), executed: false, cache, histories: Histories::default() }
     }
 
     /// Returns the size of the simulations.
@@ -158,7 +163,12 @@ impl<'a> Runs<'a> {
     ) -> Result<RunId, PaperError> {
         let (scenario, spec) = self.resolve(world, label, reading, place)?;
         let text = serde_json::to_string(&scenario).unwrap_or_default();
+        let has_history = chain(self.paper, reading).iter().filter_map(|part| part.history).next_back();
+        let has_history = has_history.unwrap_or(world.history) && matches!(scenario.knowledge, Knowledge::Profiles(_));
         let mut key = format!("{text}\n{spec}\n{}", world.jobs.as_deref().unwrap_or_default());
+        if has_history {
+            key += "\nwith the profiles of an earlier run";
+        }
         let with_seeds = format!("{key}\n{seeds:?}");
         if let Some(id) = self.index.get(&with_seeds) {
             return Ok(*id);
@@ -174,6 +184,9 @@ impl<'a> Runs<'a> {
                 .map_err(|error| PaperError::Data { file: file.clone(), message: error.to_string() })?;
             experiment.jobs = Jobs::Given(Arc::new(jobs));
             key += &text;
+        }
+        if has_history {
+            experiment.setup.known_profiles = self.histories.of(&scenario, &experiment)?;
         }
         let id = RunId(self.planned.len());
         self.planned.push(Planned { experiment, key, wants: Vec::new(), kept: Vec::new() });

@@ -94,7 +94,12 @@ pub static SYSTEMS: &[SystemEntry] = &[
         source: sources::LATE,
         order: None,
         build: &system_of(|late: LateParameters, policy| {
-            policy.originals(Which::Any).pass(Speculation::by(LateRule::new(late)))
+            let (originals_first, pass) = (late.originals_first, Speculation::by(LateRule::new(late)));
+            if originals_first {
+                policy.originals(Which::Any).pass(pass)
+            } else {
+                policy.pass(pass).originals(Which::Any)
+            }
         }),
     },
     SystemEntry {
@@ -186,7 +191,12 @@ pub static SYSTEMS: &[SystemEntry] = &[
         source: sources::RISKI,
         order: None,
         build: &system_of(|riski: RiskiParameters, policy| {
-            policy.originals(Which::Any).pass(Speculation::by(RiskiRule::new(riski)))
+            let (originals_first, pass) = (riski.originals_first, Speculation::by(RiskiRule::new(riski)));
+            if originals_first {
+                policy.originals(Which::Any).pass(pass)
+            } else {
+                policy.pass(pass).originals(Which::Any)
+            }
         }),
     },
     SystemEntry {

@@ -12,7 +12,12 @@
 //! - Of the attempts whose tasks have no backup, which have run for a minute (`min_age`), and whose rates are below
 //!   SlowTaskThreshold (`slow_task`, the 25th percentile), the one with the longest time left gets a backup.
 //!
-//! Passes: `[Originals(order), Backups(late rule, speculative cap)]`.
+//! Passes: `[Originals(order), Backups(late rule, speculative cap)]`; with `originals_first=false` in the other order.
+//!
+//! Hadoop 0.21 differs from the paper, and can be had with `late(slow_by=deviation,slow_task=1,min_age=60,
+//! originals_first=false)` and a `cap` of ten backups: an attempt is slow if its rate is more than one standard deviation
+//! below the mean, a job may always run ten backups, and the first job in the queue gets backups before later jobs get
+//! their pending tasks.
 //!
 //! Readings:
 //! - A backup starts while fewer than `cap` times the slots run, so the cap is rounded up. The slots are the copies of the
@@ -23,6 +28,8 @@
 //!   of a phase would be compared with itself. While fewer than two rates are known, no attempt is slow by its rate.
 //! - A node whose progress equals the percentile is not slow. Otherwise all nodes would be slow if all had the same
 //!   progress.
+//!
+//! - With `slow_by=deviation` an attempt whose rate is not known, but its age, is slow by the percentile 0.25.
 //!
 //! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
@@ -41,21 +48,38 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::Candidates;
 use super::node_progress::NodeProgress;
-use super::progress_rates::ProgressRates;
+use super::progress_rates::{ProgressRates, Threshold};
 use super::slow_by_age::{SlowByAge, remaining};
 use super::{Cause, Rule, by_age, is_only_copy, only_copy};
+
+/// What the threshold on progress rates is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowBy {
+    /// A percentile of the rates.
+    Percentile,
+    /// A number of standard deviations below their mean.
+    Deviation,
+}
+
+crate::words!(SlowBy: Percentile = "percentile", Deviation = "deviation");
 
 crate::parameters! {
     /// The parameters of `late`.
     pub struct LateParameters {
-        /// percentile of a phase's progress rates below which an attempt is slow
+        /// percentile of a phase's progress rates below which an attempt is slow; with slow_by=deviation, number of standard
+        /// deviations below their mean
         pub slow_task: f64 = 0.25, in 0.0..=1.0;
+        /// what slow_task is: percentile (as in the LATE paper) or deviation (as in Hadoop 0.21, where it is 1)
+        pub slow_by: SlowBy = SlowBy::Percentile;
         /// percentile of the nodes' progress below which a node gets no backups
         pub slow_node: f64 = 0.25, in 0.0..=1.0;
         /// share of the cluster's capacity that may run backups
         pub cap: f64 = 0.1, in 0.0..=1.0;
         /// age below which an attempt gets no backup; 60 s in the LATE paper
         pub min_age: f64 = 0.0, in 0.0.., unit "s";
+        /// pending tasks of all jobs start before any backup; false: a backup starts before pending tasks of other jobs,
+        /// once none of its own phase is pending
+        pub originals_first: bool = true;
     }
 }
 
@@ -111,6 +135,14 @@ impl LateRule {
         }
     }
 
+    /// Returns the percentile by which an attempt of unknown rate is slow.
+    fn percentile(&self) -> f64 {
+        match self.parameters.slow_by {
+            SlowBy::Percentile => self.parameters.slow_task,
+            SlowBy::Deviation => 0.25,
+        }
+    }
+
     /// Records new information about an attempt: its progress rate is known, or it is slow by its age.
     fn update(&mut self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
@@ -118,7 +150,11 @@ impl LateRule {
         // In a finished phase only a copy that the policy keeps on purpose may still run. Its rate is no longer used.
         if let Some(rate) = rate(attempt).filter(|_| !phase.is_finished()) {
             let rates = self.rates.entry((id.task.job, id.task.phase)).or_default();
-            let mut slow = rates.set((id.task.index, id.copy), rate, self.parameters.slow_task);
+            let threshold = match self.parameters.slow_by {
+                SlowBy::Percentile => Threshold::Percentile(self.parameters.slow_task),
+                SlowBy::Deviation => Threshold::Deviations(self.parameters.slow_task),
+            };
+            let mut slow = rates.set((id.task.index, id.copy), rate, threshold);
             // An attempt that was slow before is added again, because its expected end may have changed.
             slow.extend((rate < rates.limit()).then_some((id.task.index, id.copy)));
             for (index, copy) in slow {
@@ -161,6 +197,12 @@ impl LateRule {
     fn is_old_enough(&self, id: AttemptId, cluster: &Cluster) -> bool {
         let min_age = Time::from_seconds(self.parameters.min_age);
         cluster.attempt(id).is_some_and(|attempt| cluster.now() - attempt.since() >= min_age)
+    }
+
+    /// Returns true if an attempt must wait because tasks of its own phase are pending. Where originals come first, those
+    /// that are still pending fit nowhere.
+    fn waits_for_originals(&self, id: AttemptId, cluster: &Cluster) -> bool {
+        !self.parameters.originals_first && cluster.phase(id.task).is_some_and(|phase| phase.pending() > 0)
     }
 
     /// Adds attempts that are slow by their age to `found`, until the last entry of `found` has the longest remaining
@@ -279,7 +321,7 @@ impl Rule for LateRule {
         }
         let (durations, pace) = (phase.durations(), Pace::of(view.cluster, attempt));
         let known = self.slow_age.as_ref().filter(|(of, at, _)| *at == pace && of == durations);
-        let age = known.map_or_else(|| age_when_slow(durations, self.parameters.slow_task, pace), |(_, _, age)| *age);
+        let age = known.map_or_else(|| age_when_slow(durations, self.percentile(), pace), |(_, _, age)| *age);
         if known.is_none() {
             self.slow_age = Some((durations.clone(), pace, age));
         }
@@ -411,7 +453,7 @@ impl Rule for LateRule {
             };
             let cluster = round.cluster();
             let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
-            if !self.is_old_enough(id, cluster) {
+            if !self.is_old_enough(id, cluster) || self.waits_for_originals(id, cluster) {
                 continue;
             }
             if !round.may_start(id.task) {
@@ -429,7 +471,16 @@ impl Rule for LateRule {
                 Some(true) => {
                     round.because(|| {
                         let share = 100.0 * self.parameters.slow_task;
-                        format!("attempt {} was among the slowest {share}% of its phase by progress rate", id.copy)
+                        match self.parameters.slow_by {
+                            SlowBy::Percentile => format!(
+                                "attempt {} was among the slowest {share}% of its phase by progress rate",
+                                id.copy
+                            ),
+                            SlowBy::Deviation => format!(
+                                "the progress rate of attempt {} was more than {} standard deviations below the mean of its phase",
+                                id.copy, self.parameters.slow_task
+                            ),
+                        }
                     });
                     backups += 1;
                     self.aged.known.try_again();

@@ -20,8 +20,10 @@
 //! Readings where the paper is silent:
 //! - Its job is here a phase: only its own tasks decide when the next phase begins. While a task of the phase is pending, the
 //!   phase ends late anyway, and none of its tasks gets a backup.
-//! - "Comparing the average execution time of all the running tasks and the passed running time" is read as: the task with
-//!   the longest expected remaining time.
+//! - The paper finds the straggler "by comparing the average execution time of all the running tasks and the passed running
+//!   time" in its text, and "by prediction" in Algorithm 2. By default it is the task with the longest expected remaining
+//!   time, at any age; with `overdue=1`, the one of those that have run for longer than the mean of the execution times
+//!   expected of the phase's running tasks, each on its node, when they start.
 //! - The expected finish of a task with several copies is the earliest one of its copies. A task whose remaining time is not
 //!   known is no straggler, but counts in L by its expected remaining time at its age.
 //! - The paper does not say how often it looks. Here a phase is examined when one of its attempts starts or ends or its
@@ -60,6 +62,15 @@ crate::parameters! {
         pub backups: u32 = 3, in 0..=1_000, unit "backups";
         /// time between two examinations of a phase whose attempts are known by their age only, in mean durations
         pub check: f64 = 0.1, in 0.001..=100.0;
+        /// the remaining time of an attempt is known from its progress, once this is known; false: from profiles and the age
+        /// alone, as in the paper
+        pub progress: bool = true;
+        /// age from which on a task can be the straggler, in mean execution times that were expected of the phase's running
+        /// tasks on their nodes: 1 in the paper's text; 0: any age, by prediction alone
+        pub overdue: f64 = 0.0, in 0.0..=1_000.0;
+        /// pending tasks of all jobs start before any backup; false: a backup starts before pending tasks of other jobs,
+        /// once none of its own phase is pending
+        pub originals_first: bool = true;
     }
 }
 
@@ -68,6 +79,9 @@ type PhaseId = (JobId, u32);
 
 /// Gains of at most this many seconds are rounding errors.
 const NO_GAIN: f64 = 1e-9;
+
+/// Ages that are this near, in seconds, are equal.
+const ROUNDING: f64 = 1e-6;
 
 /// The rule by which RiskI starts backups.
 pub struct RiskiRule {
@@ -94,6 +108,8 @@ struct Survey {
     last: f64,
     /// True if the remaining time of some attempt is known from its age only.
     by_age: bool,
+    /// Time until another attempt is old enough to be the straggler, seconds; infinite if there is none.
+    until_overdue: f64,
 }
 
 /// A node for a backup.
@@ -148,7 +164,10 @@ impl RiskiRule {
         indices.sort_unstable();
         indices.dedup();
         indices.retain(|index| is_running(of_phase(*index), cluster));
-        let mut found = Survey { straggler: None, last: 0.0, by_age: false };
+        let mut found = Survey { straggler: None, last: 0.0, by_age: false, until_overdue: f64::INFINITY };
+        let old_enough = self.parameters.overdue * self.mean_execution_time((job, phase), cluster, estimator);
+        let age = |copy: &Attempt| (cluster.now() - copy.since()).seconds();
+        let indices = self.running.entry((job, phase)).or_default();
         let mut latest = f64::NEG_INFINITY;
         for index in indices.iter() {
             let task = of_phase(*index);
@@ -158,6 +177,10 @@ impl RiskiRule {
                 found.by_age |= range.is_some() && copy.expected_finish().is_none();
                 expected = expected.min(range.as_ref().map_or_else(|| by_age(cluster, copy), Outcomes::mean));
                 only = range.filter(|_| cluster.is_only_copy(copy)).map(|range| (copy.id(), range));
+                if only.is_some() && age(copy) + ROUNDING < old_enough {
+                    found.until_overdue = found.until_overdue.min(old_enough - age(copy));
+                    only = None;
+                }
             }
             if expected.is_infinite() {
                 continue;
@@ -175,6 +198,19 @@ impl RiskiRule {
             }
         }
         found
+    }
+
+    /// Returns the mean of the execution times that are expected of the first running copies of a phase's tasks, each on its
+    /// node, from start to end, seconds; 0 if no age is required of stragglers, or if nothing is known.
+    fn mean_execution_time(&self, (job, phase): PhaseId, cluster: &Cluster, estimator: &dyn Estimator) -> f64 {
+        if self.parameters.overdue <= 0.0 {
+            return 0.0;
+        }
+        let tasks = self.running.get(&(job, phase)).into_iter().flatten().map(|index| TaskId { job, phase, index: *index });
+        let first = tasks.filter_map(|task| cluster.copies(task).next().map(|copy| (task, copy.node())));
+        let expected = first.filter_map(|(task, node)| estimator.new_copy_range(cluster, task, node));
+        let (sum, count) = expected.fold((0.0, 0.0), |(sum, count), range| (sum + range.mean(), count + 1.0));
+        if count > 0.0 { sum / count } else { 0.0 }
     }
 
     /// Returns the node with free resources on which a backup is expected to gain most, whether or not it gains. `None` if
@@ -214,10 +250,13 @@ impl RiskiRule {
             if found.pending() > 0 || found.is_assumed() {
                 return;
             }
-            let mean = found.mean();
-            let Survey { straggler, last, by_age } = self.survey(phase, cluster, round.estimator);
+            let (mean, now) = (found.mean(), cluster.now());
+            let Survey { straggler, last, by_age, until_overdue } = self.survey(phase, cluster, round.estimator);
+            if until_overdue.is_finite() {
+                self.wake(phase, now + Time::from_seconds(until_overdue), round);
+            }
             if by_age {
-                self.wake(phase, cluster.now() + Time::from_seconds(self.parameters.check * mean), round);
+                self.wake(phase, now + Time::from_seconds(self.parameters.check * mean), round);
             }
             let Some(straggler) = straggler.filter(|(_, remaining)| remaining.greatest() > last) else { return };
             let id = straggler.0;
@@ -281,7 +320,9 @@ impl RiskiRule {
     /// Requests a round at a time to examine a phase again, unless an earlier one is requested.
     fn wake(&mut self, phase: PhaseId, at: Time, round: &mut Round<'_>) {
         let now = round.cluster().now();
-        if self.next_wake.get(&phase).is_some_and(|wake| *wake > now) || at <= now {
+        // With an age required of stragglers, the wake-up for this age may be earlier than the next examination.
+        let is_known = |wake: &Time| *wake > now && (self.parameters.overdue <= 0.0 || *wake <= at);
+        if self.next_wake.get(&phase).is_some_and(is_known) || at <= now {
             return;
         }
         self.next_wake.insert(phase, at);
@@ -306,7 +347,7 @@ fn by_age(cluster: &Cluster, attempt: &Attempt) -> f64 {
 impl Rule for RiskiRule {
     fn condition(&mut self, _attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
         let is_hidden = matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
-        (!is_hidden && phase.gives_progress()).then_some(Condition::Revealed)
+        (self.parameters.progress && !is_hidden && phase.gives_progress()).then_some(Condition::Revealed)
     }
 
     fn watches_again(&self, cause: Cause, attempt: &Attempt, _view: &View<'_>) -> bool {

@@ -78,7 +78,10 @@ pub const LATE: Source = Source {
         "The first node with free resources that is not slow gets the backup. In the paper, it is the node that requests \
             a task.",
         "Pending tasks of all jobs start before any backup. In Hadoop of that time, a job's backups came before the \
-            pending tasks of the next job.",
+            pending tasks of the next job: originals_first=false.",
+        "Hadoop 0.21 has other thresholds than the paper. slow_by=deviation with slow_task=1 and min_age=60 are its test of \
+            tasks (canBeSpeculated in TaskInProgress.java). A job may always run 10 backups there, which is a cap of 10 \
+            divided by the slots here. Its test of nodes, by the mean duration of their tasks, is not built.",
     ],
 };
 
@@ -89,7 +92,11 @@ pub const RISKI: Source = Source {
     basis: "The text of the paper without its formulas and figures, which were missing in it.",
     deviations: &[
         "The remaining time of the straggler is conditioned on the time for which it has run and, once known, on its \
-            progress. The paper predicts from profiles alone.",
+            progress. The paper predicts from profiles alone: progress=false.",
+        "Pending tasks of all jobs start before any backup. In Hadoop 0.21, a job's backups come before the pending tasks of \
+            the next job: originals_first=false.",
+        "The straggler is the task with the longest expected remaining time, at any age. The paper's text compares the age \
+            with the average execution time of the running tasks: overdue=1.",
         "Only attempts that finish leave profiles. A straggler that was stopped leaves none.",
         "With gain=race, which the paper does not have, the straggler is expected to run on beside its backup.",
         "price and backups are limits that the paper does not have. A price of 0 has no effect.",

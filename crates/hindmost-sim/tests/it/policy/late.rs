@@ -107,3 +107,33 @@ fn slow_nodes_get_no_backup() {
     let best = world.run("late(slow_task=0.5,slow_node=0.9,cap=1)");
     assert_eq!((best.backups("a"), best.tries("a")[3].node), (vec![(2, 3.0)], 0));
 }
+
+#[test]
+fn attempts_are_slow_by_deviations_from_the_mean_rate() {
+    // Rates are 1/16, 1/8 and six times 1/4: the mean is 0.211 and the standard deviation 0.069. So tasks 6 and 7, below
+    // 0.141, are slow, where the percentile has only task 7.
+    assert_eq!(eight().run("late(slow_by=deviation,slow_task=1)").backups("a"), [(6, 0.0), (7, 0.0)]);
+    // Rates of 5, 5, 5, 10 and 10 s: the 25th percentile is 1/10, and none is below. By the deviation those below
+    // 0.16 − 0.049 are slow: both of 10 s.
+    let five = World::machines(10).job("a").tasks([[5.0, 1.0], [5.0, 1.0], [5.0, 1.0], [10.0, 1.0], [10.0, 1.0]]);
+    assert_eq!(five.clone().run("late(cap=1)").backups("a"), []);
+    assert_eq!(five.run("late(cap=1,slow_by=deviation,slow_task=1)").backups("a"), [(3, 0.0), (4, 0.0)]);
+}
+
+#[test]
+fn backups_may_come_before_pending_tasks_of_later_jobs() {
+    // Five machines. Job a has four tasks of 5 s and one of 40 s; job b waits with eight tasks of 5 s.
+    let world = || {
+        let world = World::machines(5).job("a").tasks([[5.0, 5.0], [5.0, 5.0], [5.0, 5.0], [5.0, 5.0], [40.0, 5.0]]);
+        world.job("b").tasks([[5.0, 5.0]; 8])
+    };
+    // Job b takes four machines from 5 to 15, so the backup starts at 15.
+    let run = world().run("fifo+late");
+    assert_eq!((run.backups("a"), run.job("a").finish), (vec![(4, 15.0)], 20.0));
+    // Otherwise it starts at 5.
+    let run = world().run("fifo+late(originals_first=false)");
+    assert_eq!((run.backups("a"), run.job("a").finish), (vec![(4, 5.0)], 10.0));
+    // A phase with pending tasks gets no backup: task 2 of job a starts at 5, when a backup of task 1 could start.
+    let pending = World::machines(2).job("a").tasks([[5.0, 5.0], [40.0, 5.0], [5.0, 5.0]]);
+    assert_eq!(pending.run("late(originals_first=false,slow_task=0.5)").backups("a"), [(1, 10.0)]);
+}

@@ -115,6 +115,43 @@ fn remaining_times_are_conditioned_on_the_age() {
     assert!(made[0].2 > 10.78 && made[0].2 < 11.1, "{made:?}");
 }
 
+#[test]
+fn without_progress_only_the_age_counts() {
+    // Progress reveals all remaining times at the start. As in the test before, but although it is known that task 1 takes
+    // 80 s, the backup waits until 11 s, because by its age alone it is no straggler before 10.78 s.
+    let world = || World::machines(3).job("a").tasks([[1.0, 1.0], [80.0, 1.0]]).tail("pareto(alpha=2,mean=10)");
+    let made = backups(&world().run("riski(kill=false,progress=false)"));
+    assert!(made.len() == 1 && made[0].2 > 10.78 && made[0].2 < 11.1, "{made:?}");
+    assert_eq!(backups(&world().run("riski(kill=false)"))[0].2, 0.0);
+}
+
+#[test]
+fn a_straggler_may_have_to_be_overdue() {
+    // A task takes 4 to 6 s, 5 s on average; task 3 takes 40 s. From 5 s on it has run for longer than that.
+    let overdue = |times: f64| {
+        let run = world(&[4.5, 4.5, 4.5, 40.0], 5.0).run(&format!("riski(overdue={times})"));
+        let made = backups(&run);
+        (made.len(), made[0].0, made[0].2, run.job("a").flowtime())
+    };
+    assert_eq!(overdue(0.0), (1, 3, 0.0, 5.0));
+    assert_eq!(overdue(1.0), (1, 3, 5.0, 10.0));
+    assert_eq!(overdue(2.0), (1, 3, 10.0, 15.0));
+}
+
+#[test]
+fn backups_may_come_before_pending_tasks_of_later_jobs() {
+    // Two machines. Task 1 of job a takes 40 s; job b waits with three tasks of 5 s.
+    let world = || {
+        let world = World::machines(2).job("a").tasks([[5.0, 5.0], [40.0, 5.0]]).tail("uniform(min=4,max=6)");
+        world.job("b").tasks([[5.0, 5.0]; 3])
+    };
+    // Job b takes machine 0 from 5 to 20.
+    let run = world().run("fifo+riski(kill=false)");
+    assert_eq!((backups(&run), run.job("a").finish), (vec![(1, 0, 20.0)], 25.0));
+    let run = world().run("fifo+riski(kill=false,originals_first=false)");
+    assert_eq!((backups(&run), run.job("a").finish), (vec![(1, 0, 5.0)], 10.0));
+}
+
 /// Profiles of job a: ten copies on each machine, with these durations.
 fn known(seconds: [f64; 4]) -> Vec<Profile> {
     let of = |(at, seconds): (usize, f64)| Profile {

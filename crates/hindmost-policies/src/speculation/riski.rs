@@ -26,23 +26,34 @@
 //!   known is no straggler, but counts in L by its expected remaining time at its age.
 //! - The paper does not say how often it looks. Here a phase is examined when one of its attempts starts or ends or its
 //!   remaining time becomes known; where this follows from the age only, also after every `check` mean durations.
+//! - If a backup gains nothing, the phase is examined again when a faster node has free resources than now. Under `profiles`,
+//!   where every node may be the best one, it is instead examined again after `check` mean durations.
+//! - Under `profiles` at most `compare` nodes with free resources are compared: the fastest one, and the others by place. The
+//!   paper compares all, but a prediction for each of thousands of nodes takes longer than the scheduler has.
 //! - A race has a positive gain nearly always, so a backup must bring `price` seconds for each second of its slot. With the
 //!   default of 0 every positive gain is enough, as in the paper.
 //! - A task gets at most `backups` backups, one at a time. Otherwise stopping stragglers at once could go on for ever.
 //!
 //! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
+mod running_tasks;
+mod survey;
+mod waiting;
+
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
-use hindmost_core::estimator::{Estimator, Knowledge, Pace};
-use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::ids::{AttemptId, JobId, NodeId};
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::time::Time;
 use hindmost_math::outcomes::Outcomes;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::running_tasks::RunningTasks;
+use self::survey::{Survey, survey};
+use self::waiting::Waiting;
 use super::{Cause, Rule};
 use crate::theory::gain::{Gain, expected_gain, expected_slot_time, is_certain_to_win};
 
@@ -60,6 +71,8 @@ crate::parameters! {
         pub backups: u32 = 3, in 0..=1_000, unit "backups";
         /// time between two examinations of a phase whose attempts are known by their age only, in mean durations
         pub check: f64 = 0.1, in 0.001..=100.0;
+        /// most nodes with free resources that are compared under the progress model profiles
+        pub compare: u32 = 64, in 1..=1_000_000_000, unit "nodes";
     }
 }
 
@@ -72,28 +85,20 @@ const NO_GAIN: f64 = 1e-9;
 /// The rule by which RiskI starts backups.
 pub struct RiskiRule {
     parameters: RiskiParameters,
-    /// Indices of the tasks with running copies, for each phase with unfinished tasks; some may have finished.
-    running: FxHashMap<PhaseId, Vec<u32>>,
+    /// The tasks with running copies, for each phase with unfinished tasks.
+    running: FxHashMap<PhaseId, RunningTasks>,
     /// Phases to examine in the next round with free resources.
     due: BTreeSet<PhaseId>,
     /// Phases with a straggler that may gain on a node that is not free now.
-    waiting: BTreeSet<PhaseId>,
+    waiting: Waiting,
     /// Requested wake-ups, each with its phase.
     wakes: BTreeSet<(Time, PhaseId)>,
     /// The latest requested wake-up of each phase.
     next_wake: FxHashMap<PhaseId, Time>,
+    /// Phases whose straggler gained nothing on the fastest node on which its backup fits, while a faster node was free.
+    misfits: FxHashSet<PhaseId>,
     /// Speed of the fastest node that has joined.
     fastest: f64,
-}
-
-/// The tasks of a phase that run, as a straggler's backup is concerned.
-struct Survey {
-    /// The straggler: its only copy, and the range of its remaining time, seconds.
-    straggler: Option<(AttemptId, Outcomes)>,
-    /// Time until the last of the other tasks is expected to finish, seconds.
-    last: f64,
-    /// True if the remaining time of some attempt is known from its age only.
-    by_age: bool,
 }
 
 /// A node for a backup.
@@ -117,9 +122,10 @@ impl RiskiRule {
             parameters,
             running: FxHashMap::default(),
             due: BTreeSet::new(),
-            waiting: BTreeSet::new(),
+            waiting: Waiting::default(),
             wakes: BTreeSet::new(),
             next_wake: FxHashMap::default(),
+            misfits: FxHashSet::default(),
             fastest: 0.0,
         }
     }
@@ -127,54 +133,9 @@ impl RiskiRule {
     fn forget(&mut self, phase: PhaseId) {
         self.running.remove(&phase);
         self.due.remove(&phase);
-        self.waiting.remove(&phase);
+        self.waiting.remove(phase);
         self.next_wake.remove(&phase);
-    }
-
-    /// Adds a task whose first running copy has started.
-    fn started(&mut self, task: TaskId, cluster: &Cluster) {
-        let running = self.running.entry((task.job, task.phase)).or_default();
-        running.push(task.index);
-        let most = cluster.phase(task).map_or(0, Phase::running_copies) as usize;
-        if running.len() > 2 * most + 16 {
-            running.retain(|index| is_running(TaskId { index: *index, ..task }, cluster));
-        }
-    }
-
-    /// Finds the straggler of a phase, and the last expected finish of the other tasks.
-    fn survey(&mut self, (job, phase): PhaseId, cluster: &Cluster, estimator: &dyn Estimator) -> Survey {
-        let of_phase = |index| TaskId { job, phase, index };
-        let indices = self.running.entry((job, phase)).or_default();
-        indices.sort_unstable();
-        indices.dedup();
-        indices.retain(|index| is_running(of_phase(*index), cluster));
-        let mut found = Survey { straggler: None, last: 0.0, by_age: false };
-        let mut latest = f64::NEG_INFINITY;
-        for index in indices.iter() {
-            let task = of_phase(*index);
-            let (mut expected, mut only) = (f64::INFINITY, None);
-            for copy in cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping) {
-                let range = estimator.remaining_range(cluster, copy);
-                found.by_age |= range.is_some() && copy.expected_finish().is_none();
-                expected = expected.min(range.as_ref().map_or_else(|| by_age(cluster, copy), Outcomes::mean));
-                only = range.filter(|_| cluster.is_only_copy(copy)).map(|range| (copy.id(), range));
-            }
-            if expected.is_infinite() {
-                continue;
-            }
-            // A straggler must be helped by a backup, so a task that may have none only counts in L.
-            let only = only.filter(|(id, _)| id.copy < self.parameters.backups);
-            if let Some(only) = only.filter(|_| expected > latest) {
-                let before = found.straggler.replace(only);
-                if before.is_some() {
-                    found.last = found.last.max(latest);
-                }
-                latest = expected;
-            } else {
-                found.last = found.last.max(expected);
-            }
-        }
-        found
+        self.misfits.remove(&phase);
     }
 
     /// Returns the node with free resources on which a backup is expected to gain most, whether or not it gains. `None` if
@@ -192,17 +153,18 @@ impl RiskiRule {
         if !round.estimator.distinguishes_nodes() {
             return judge(cluster.find_fastest_node(&demand, |node, _: &Node| allowed(node))?);
         }
-        let (mut best, mut from): (Option<Choice>, u32) = (None, 0);
-        while let Some(place) = cluster.next_fitting_place(from, &demand) {
+        let fastest = cluster.find_fastest_node(&demand, |node, _: &Node| allowed(node))?;
+        let mut from = 0;
+        let others = std::iter::from_fn(|| {
+            let place = cluster.next_fitting_place(from, &demand)?;
             from = place + 1;
-            let Some(node) = cluster.node_at(place).filter(|node| allowed(*node)) else { continue };
-            let Some(choice) = judge(node) else { continue };
-            let is_better = |best: &Choice| choice.gain > best.gain || (choice.gain == best.gain && node < best.node);
-            if best.as_ref().is_none_or(is_better) {
-                best = Some(choice);
-            }
-        }
-        best
+            Some(cluster.node_at(place).filter(|node| *node != fastest && allowed(*node)))
+        });
+        let compared = std::iter::once(fastest).chain(others.flatten()).take(self.parameters.compare as usize);
+        compared.filter_map(judge).reduce(|best, choice| {
+            let is_better = choice.gain > best.gain || (choice.gain == best.gain && choice.node < best.node);
+            if is_better { choice } else { best }
+        })
     }
 
     /// Starts backups for the stragglers of a phase, one after another, until one gains nothing.
@@ -215,14 +177,16 @@ impl RiskiRule {
                 return;
             }
             let mean = found.mean();
-            let Survey { straggler, last, by_age } = self.survey(phase, cluster, round.estimator);
+            let Some(tasks) = self.running.get_mut(&phase) else { return };
+            let Survey { straggler, last, by_age } =
+                survey(tasks, phase, self.parameters.backups, cluster, round.estimator);
             if by_age {
                 self.wake(phase, cluster.now() + Time::from_seconds(self.parameters.check * mean), round);
             }
             let Some(straggler) = straggler.filter(|(_, remaining)| remaining.greatest() > last) else { return };
             let id = straggler.0;
             if !round.may_start(id.task) {
-                self.waiting.insert(phase);
+                self.waiting.insert(phase, 0.0);
                 return;
             }
             let choice = self.choose(&straggler, last, round);
@@ -230,13 +194,23 @@ impl RiskiRule {
                 let cluster = round.cluster();
                 // Another node may be better, once it has free resources.
                 let open = cluster.fastest_open_speed().unwrap_or(0.0);
-                if round.estimator.distinguishes_nodes() || open < self.fastest || !backup_fits(id, cluster) {
-                    self.waiting.insert(phase);
+                if !backup_fits(id, cluster) {
+                    self.waiting.insert(phase, 0.0);
+                } else if round.estimator.distinguishes_nodes() {
+                    self.wake(phase, cluster.now() + Time::from_seconds(self.parameters.check * mean), round);
+                } else if open < self.fastest {
+                    // The gain on the same nodes only falls with time, unless remaining times are known by age.
+                    self.waiting.insert(phase, if by_age { 0.0 } else { open });
+                } else {
+                    self.misfits.insert(phase);
                 }
                 return;
             };
             if !self.start(&straggler, last, &choice, round) {
                 return;
+            }
+            if let Some(tasks) = self.running.get_mut(&phase) {
+                tasks.change(id.task.index);
             }
         }
     }
@@ -290,19 +264,6 @@ impl RiskiRule {
     }
 }
 
-/// Returns true if an unfinished task has a running copy.
-fn is_running(task: TaskId, cluster: &Cluster) -> bool {
-    cluster.task(task).is_some_and(|task| !task.is_finished() && task.unstopped_copies() > 0)
-}
-
-/// Returns the expected remaining time of an attempt at its age, seconds, by the distribution of its phase.
-fn by_age(cluster: &Cluster, attempt: &Attempt) -> f64 {
-    let Some(phase) = cluster.phase(attempt.id().task) else { return 0.0 };
-    let pace = Pace::of(cluster, attempt);
-    let age = pace.age((cluster.now() - attempt.since()).seconds());
-    pace.seconds(phase.durations().mean_residual(age))
-}
-
 impl Rule for RiskiRule {
     fn condition(&mut self, _attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
         let is_hidden = matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
@@ -317,13 +278,28 @@ impl Rule for RiskiRule {
         let of = |id: &AttemptId| (id.task.job, id.task.phase);
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
-                if view.cluster.copies(attempt.task).count() == 1 {
-                    self.started(attempt.task, view.cluster);
-                }
+                self.running.entry(of(attempt)).or_default().add(attempt.task.index);
                 self.due.insert(of(attempt));
+            }
+            Seen::Decision(Decision::Replace { attempt, .. } | Decision::Stop { attempt, .. }) => {
+                if let Some(tasks) = self.running.get_mut(&of(attempt)) {
+                    tasks.change(attempt.task.index);
+                }
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.phase_finished => {
                 self.forget(of(attempt));
+            }
+            Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.won => {
+                let Some(tasks) = self.running.get_mut(&of(attempt)) else { return };
+                let finish = tasks.remove(attempt.task.index);
+                // A task that finishes when it was expected to was not the last one, and the gain of a backup of the last
+                // one only falls with time.
+                let changes_nothing = finish.is_some_and(|finish| finish <= view.cluster.now())
+                    && !view.estimator.distinguishes_nodes()
+                    && !self.misfits.contains(&of(attempt));
+                if !changes_nothing {
+                    self.due.insert(of(attempt));
+                }
             }
             Seen::Event(
                 Event::AttemptFinished { attempt }
@@ -331,8 +307,11 @@ impl Rule for RiskiRule {
                 | Event::AttemptStopped { attempt }
                 | Event::WatchMet { attempt, .. },
                 _,
-            ) if self.running.contains_key(&of(attempt)) => {
-                self.due.insert(of(attempt));
+            ) => {
+                if let Some(tasks) = self.running.get_mut(&of(attempt)) {
+                    tasks.change(attempt.task.index);
+                    self.due.insert(of(attempt));
+                }
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _)
                 if self.running.contains_key(&(*job, *phase)) =>
@@ -341,6 +320,7 @@ impl Rule for RiskiRule {
             }
             Seen::Event(Event::NodeLost { .. } | Event::NodeSpeedLearned { .. }, _) => {
                 self.due.extend(self.running.keys().copied());
+                self.running.values_mut().for_each(RunningTasks::change_all);
                 let speeds = view.cluster.nodes().iter().map(Node::speed);
                 self.fastest = speeds.fold(self.fastest, f64::max);
             }
@@ -364,7 +344,10 @@ impl Rule for RiskiRule {
             return;
         }
         let mut phases = std::mem::take(&mut self.due);
-        phases.append(&mut self.waiting);
+        if !self.waiting.is_empty() {
+            phases.iter().for_each(|phase| self.waiting.remove(*phase));
+            self.waiting.take_slower(round.cluster().fastest_open_speed().unwrap_or(0.0), &mut phases);
+        }
         for phase in phases {
             self.examine(phase, round);
         }

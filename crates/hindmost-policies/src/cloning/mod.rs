@@ -4,6 +4,7 @@ pub(crate) mod clone_pool;
 pub mod dolly;
 pub mod ese;
 pub(crate) mod known_progress;
+mod open_phases;
 pub(crate) mod phase_deadlines;
 pub mod sca;
 pub mod shed;

@@ -47,10 +47,10 @@ use hindmost_core::cluster::{Cluster, Job, Phase, Task};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::policy::{Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
-use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
 use super::known_progress::{best_first, running, start_copy_from, task_progress};
+use super::open_phases::OpenPhases;
 use super::phase_deadlines;
 use crate::theory::pocd::{MissChance, ParetoTail};
 use crate::theory::shed::{Hopeless, ShedJob, ShedProblem, solve};
@@ -101,6 +101,9 @@ crate::parameters! {
         pub start: CloneStart = CloneStart::Resume;
         /// what jobs get that miss their deadlines with any number of clones: skip (no clones) or clone (clones first)
         pub hopeless: Hopeless = Hopeless::Skip;
+        /// open phases up to which clones are chosen again each time when it is due, as in the paper; with n times as many, at
+        /// every n-th time
+        pub exact: u32 = 32, in 1..=1_000_000_000, unit "phases";
         /// slots that the application master of each job takes from the clones
         pub masters: u32 = 1, in 0..=1000, unit "slots";
         /// stop the copies that a job may no longer have when clones are chosen again
@@ -112,23 +115,34 @@ crate::parameters! {
 pub struct AbandonLateJobs {
     kill: Kill,
     is_due: bool,
+    /// The deadlines of unfinished jobs, unless late jobs are never killed.
+    deadlines: BTreeSet<(Time, JobId)>,
 }
 
 impl AbandonLateJobs {
     /// Creates the pass.
     pub fn new(parameters: ShedParameters) -> AbandonLateJobs {
-        AbandonLateJobs { kill: parameters.kill, is_due: false }
+        AbandonLateJobs { kill: parameters.kill, is_due: false, deadlines: BTreeSet::new() }
     }
 }
 
 impl Pass for AbandonLateJobs {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        let deadline = |job: JobId| view.cluster.job(job).and_then(Job::deadline);
         match seen {
+            _ if self.kill == Kill::Never => {}
             Seen::Event(Event::JobArrived { job, .. }, _) => {
-                self.is_due = self.kill != Kill::Never;
-                let deadline = view.cluster.job(*job).and_then(Job::deadline);
-                if let Some(deadline) = deadline.filter(|_| self.kill == Kill::Deadline) {
+                self.is_due = true;
+                let Some(deadline) = deadline(*job) else { return };
+                self.deadlines.insert((deadline, *job));
+                if self.kill == Kill::Deadline {
                     view.wake(deadline + Time::TICK);
+                }
+            }
+            Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.job_finished => {
+                let job = attempt.task.job;
+                if let Some(deadline) = deadline(job) {
+                    self.deadlines.remove(&(deadline, job));
                 }
             }
             Seen::Event(Event::Woken, _) => self.is_due |= self.kill == Kill::Deadline,
@@ -141,8 +155,13 @@ impl Pass for AbandonLateJobs {
             return;
         }
         let now = round.cluster().now();
-        let is_late = |job: &&Job| !job.is_over() && job.deadline().is_some_and(|deadline| deadline < now);
-        let late: Vec<JobId> = round.cluster().jobs().filter(is_late).map(Job::id).collect();
+        let mut late: Vec<JobId> = Vec::new();
+        while let Some((deadline, job)) = self.deadlines.first().copied().filter(|(deadline, _)| *deadline < now) {
+            self.deadlines.remove(&(deadline, job));
+            late.push(job);
+        }
+        late.sort_unstable();
+        late.retain(|job| round.cluster().job(*job).is_some_and(|job| !job.is_over()));
         for job in late {
             round.abandon(job);
             round.because(|| "its deadline has passed".to_owned());
@@ -153,21 +172,16 @@ impl Pass for AbandonLateJobs {
 /// The pass that starts and stops clones.
 pub struct CloneByDeadline {
     parameters: ShedParameters,
-    /// True if the clones must be chosen again in the next round.
-    is_due: bool,
-    /// r_j of each open phase of a job with a deadline, as chosen last.
+    /// Number of times that the clones were due since they were chosen last, and this number when it was examined last.
+    due: u64,
+    examined: u64,
+    open: OpenPhases,
+    /// r_j of the phases that may have clones, where it is above 0.
     clones: BTreeMap<(JobId, u32), u32>,
     /// Running tasks that may have fewer copies than chosen.
     waiting: BTreeSet<TaskId>,
-    /// The numbers of slots of demands, and the state of the nodes for which they were counted.
-    slots: (u64, Vec<(Resources, Slots)>),
-}
-
-/// How many copies of a demand the empty cluster can run, and on how many nodes.
-#[derive(Clone, Copy, Debug)]
-struct Slots {
-    copies: u64,
-    nodes: u32,
+    /// True if tasks may have lost copies unnoticed, with their nodes.
+    has_lost: bool,
 }
 
 impl CloneByDeadline {
@@ -175,10 +189,12 @@ impl CloneByDeadline {
     pub fn new(parameters: ShedParameters) -> CloneByDeadline {
         CloneByDeadline {
             parameters,
-            is_due: false,
+            due: 0,
+            examined: 0,
+            open: OpenPhases::default(),
             clones: BTreeMap::new(),
             waiting: BTreeSet::new(),
-            slots: (u64::MAX, Vec::new()),
+            has_lost: false,
         }
     }
 
@@ -187,26 +203,8 @@ impl CloneByDeadline {
         self.clones.get(&(task.job, task.phase)).copied().unwrap_or(0)
     }
 
-    /// Returns how many copies of a demand the empty cluster can run.
-    fn slots_for(&mut self, demand: &Resources, cluster: &Cluster) -> Slots {
-        if self.slots.0 != cluster.node_changes() {
-            self.slots = (cluster.node_changes(), Vec::new());
-        }
-        if let Some((_, slots)) = self.slots.1.iter().find(|(known, _)| known == demand) {
-            return *slots;
-        }
-        let mut slots = Slots { copies: 0, nodes: 0 };
-        for node in cluster.nodes().iter().filter(|node| node.is_up() && demand.fits(node.capacity())) {
-            slots.copies = slots.copies.saturating_add(node.capacity().times(demand));
-            slots.nodes += 1;
-        }
-        self.slots.1.push((*demand, slots));
-        slots
-    }
-
-    /// Returns the probability that a task of an open phase misses the deadline. `share` is the phase's share of the time
-    /// that is left.
-    fn miss(&self, job: &Job, at: u32, share: f64, cluster: &Cluster) -> MissChance {
+    /// Returns the probability that a task of an open phase misses the deadline.
+    fn miss(&self, job: &Job, at: u32, tail: ParetoTail, cluster: &Cluster) -> MissChance {
         let (Some(deadline), Some(phase)) = (job.deadline(), job.phases().get(at as usize)) else {
             return MissChance::CERTAIN;
         };
@@ -214,8 +212,8 @@ impl CloneByDeadline {
         if deadline <= now {
             return MissChance::CERTAIN;
         }
+        let share = if job.phases().len() == 1 { 1.0 } else { phase_deadlines::shares(job)[at as usize] };
         let left = (deadline - now).seconds() * share;
-        let tail = ParetoTail::of(phase.durations());
         match self.parameters.start {
             CloneStart::Resume => {
                 let progress = |task| task_progress(cluster, task).unwrap_or(0.0);
@@ -229,51 +227,44 @@ impl CloneByDeadline {
         }
     }
 
-    /// Chooses the clones of all jobs.
-    fn choose(&mut self, cluster: &Cluster) {
-        self.clones.clear();
-        let mut chosen: Vec<((JobId, u32), ShedJob, Slots)> = Vec::new();
-        // The tasks that get no clones, and how many copies of their demand fit.
-        let mut others: Vec<(f64, Slots)> = Vec::new();
-        let mut jobs = 0;
-        for job in cluster.jobs().filter(|job| !job.is_over()) {
-            jobs += 1;
-            let shares = job.deadline().map(|_| phase_deadlines::shares(job));
-            for (at, phase) in (0..).zip(job.phases()).filter(|(_, phase)| phase.is_open() && !phase.is_finished()) {
-                let slots = self.slots_for(phase.demand(), cluster);
-                let tasks = u64::from(phase.unfinished());
-                match shares.as_ref().and_then(|shares| shares.get(at as usize)) {
-                    // Tasks that fit on no node can't have clones.
-                    _ if slots.copies == 0 => {}
-                    Some(share) if phase.may_be_copied() => {
-                        let miss = self.miss(job, at, *share, cluster);
-                        let most_clones = slots.nodes.saturating_sub(1);
-                        chosen.push(((job.id(), at), ShedJob { most_clones, ..ShedJob::new(tasks, miss) }, slots));
-                    }
-                    _ => others.push((tasks as f64, slots)),
-                }
-            }
-        }
-        if chosen.is_empty() {
-            return;
+    /// Chooses the clones of all jobs. Returns them where they are above 0.
+    fn choose(&self, free: f64, cluster: &Cluster) -> BTreeMap<(JobId, u32), u32> {
+        // A copy uses at least one slot.
+        if free + 1e-6 < 1.0 {
+            return BTreeMap::new();
         }
         // λ·m counts copies of the most modest demand.
-        let all = chosen.iter().map(|(.., slots)| slots).chain(others.iter().map(|(_, slots)| slots));
-        let total = all.map(|slots| slots.copies).max().unwrap_or(0) as f64;
-        let masters = f64::from(self.parameters.masters) * f64::from(jobs);
-        let reserved = masters + others.iter().map(|(tasks, slots)| tasks * total / slots.copies as f64).sum::<f64>();
-        let jobs = chosen.iter().map(|(_, job, slots)| ShedJob { copy_slots: total / slots.copies as f64, ..*job });
+        let total = self.open.total();
+        let mut chosen: Vec<((JobId, u32), ShedJob)> = Vec::new();
+        let mut used = 0.0;
+        for (id, phase) in self.open.iter().filter(|(_, phase)| phase.may_be_cloned) {
+            let slots = self.open.slots_of(phase);
+            // Tasks that fit on no node can't have clones.
+            let Some(job) = cluster.job(id.0).filter(|_| slots.copies > 0) else { continue };
+            let miss = self.miss(job, id.1, phase.tail, cluster);
+            let (most_clones, copy_slots) = (slots.nodes.saturating_sub(1), total / slots.copies as f64);
+            used += f64::from(phase.tasks) * copy_slots;
+            chosen.push((id, ShedJob { most_clones, copy_slots, ..ShedJob::new(phase.tasks.into(), miss) }));
+        }
+        let jobs = chosen.iter().map(|(_, job)| *job).collect();
+        // Everything that is not free and not used by these jobs: masters, and tasks that get no clones.
+        let reserved = total - free - used;
         let hopeless = self.parameters.hopeless;
-        let plan = solve(&ShedProblem { jobs: jobs.collect(), slots: total, reserved, hopeless });
-        self.clones.extend(chosen.iter().map(|(id, ..)| *id).zip(plan.clones));
+        let plan = solve(&ShedProblem { jobs, slots: total, reserved, hopeless });
+        chosen.iter().map(|(id, _)| *id).zip(plan.clones).filter(|(_, clones)| *clones > 0).collect()
     }
 
-    /// Stops the copies that tasks may no longer have, and notes the tasks that have too few.
-    fn adjust(&mut self, round: &mut Round<'_>) {
-        self.waiting.clear();
+    /// Stops the copies that tasks may no longer have, and notes the tasks that have too few. `before` has the clones that
+    /// were chosen before.
+    fn adjust(&mut self, before: &BTreeMap<(JobId, u32), u32>, round: &mut Round<'_>) {
+        let all = std::mem::take(&mut self.has_lost);
+        // The tasks of other phases have their copies, or wait for them.
+        let mut changed: BTreeMap<(JobId, u32), u32> = BTreeMap::new();
+        changed.extend(before.keys().filter(|id| !self.clones.contains_key(id)).map(|id| (*id, 0)));
+        changed.extend(self.clones.iter().filter(|(id, clones)| all || before.get(id) != Some(clones)));
         let mut surplus: Vec<(AttemptId, u32)> = Vec::new();
         let cluster = round.cluster();
-        for (&(job, at), &clones) in &self.clones {
+        for (&(job, at), &clones) in &changed {
             let Some(phase) = cluster.job(job).and_then(|job| job.phases().get(at as usize)) else { continue };
             for (index, found) in (0..).zip(phase.tasks()) {
                 let copies = found.unstopped_copies();
@@ -283,7 +274,10 @@ impl CloneByDeadline {
                 let task = TaskId { job, phase: at, index };
                 if copies <= clones {
                     self.waiting.insert(task);
-                } else if copies > clones + 1 && self.parameters.stop_surplus {
+                    continue;
+                }
+                self.waiting.remove(&task);
+                if copies > clones + 1 && self.parameters.stop_surplus {
                     let rest = best_first(cluster, task).into_iter().skip(clones as usize + 1);
                     surplus.extend(rest.map(|copy| (copy.id(), clones)));
                 }
@@ -313,6 +307,7 @@ fn mean_of_unfinished(job: JobId, at: u32, phase: &Phase, value: impl Fn(TaskId)
 
 impl Pass for CloneByDeadline {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        self.open.observe(&seen, view);
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
                 let task = attempt.task;
@@ -324,19 +319,17 @@ impl Pass for CloneByDeadline {
                     }
                 }
             }
-            Seen::Event(
-                Event::JobArrived { .. }
-                | Event::NodeJoined { .. }
-                | Event::NodeLost { .. }
-                | Event::NodeReturned { .. },
-                _,
-            ) => self.is_due = true,
+            Seen::Event(Event::JobArrived { .. }, _) => self.due += 1,
+            Seen::Event(Event::NodeJoined { .. } | Event::NodeLost { .. } | Event::NodeReturned { .. }, _) => {
+                self.due += 1;
+                self.has_lost = true;
+            }
             Seen::Event(Event::AttemptFinished { attempt }, applied) => {
                 if applied.won {
                     self.waiting.remove(&attempt.task);
                 }
                 let ends = self.parameters.reoptimise == Reoptimise::ArrivalAndEnd && applied.job_finished;
-                self.is_due |= ends || (applied.phase_finished && !applied.job_finished);
+                self.due += u64::from(ends || (applied.phase_finished && !applied.job_finished));
             }
             Seen::Event(Event::AttemptFailed { attempt, .. }, _) if self.clones_of(attempt.task) > 0 => {
                 self.waiting.insert(attempt.task);
@@ -346,9 +339,20 @@ impl Pass for CloneByDeadline {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
-        if std::mem::take(&mut self.is_due) {
-            self.choose(round.cluster());
-            self.adjust(round);
+        if self.due != self.examined {
+            self.examined = self.due;
+            if self.parameters.kill != Kill::Never {
+                self.open.remove_abandoned(round.cluster());
+            }
+            self.open.count_slots(round.cluster());
+            let free = self.open.free_slots(self.parameters.masters);
+            // With many phases, a choice takes long, and few clones change.
+            if free < 1.0 || self.due * u64::from(self.parameters.exact) >= self.open.len() as u64 {
+                (self.due, self.examined) = (0, 0);
+                let chosen = self.choose(free, round.cluster());
+                let before = std::mem::replace(&mut self.clones, chosen);
+                self.adjust(&before, round);
+            }
         }
         if self.waiting.is_empty() || round.cluster().open_nodes() == 0 {
             return;

@@ -28,23 +28,34 @@
 //!   known is no straggler, but counts in L by its expected remaining time at its age.
 //! - The paper does not say how often it looks. Here a phase is examined when one of its attempts starts or ends or its
 //!   remaining time becomes known; where this follows from the age only, also after every `check` mean durations.
+//! - If a backup gains nothing, the phase is examined again when a faster node has free resources than now. Under `profiles`,
+//!   where every node may be the best one, it is instead examined again after `check` mean durations.
+//! - Under `profiles` at most `compare` nodes with free resources are compared: the fastest one, and the others by place. The
+//!   paper compares all, but a prediction for each of thousands of nodes takes longer than the scheduler has.
 //! - A race has a positive gain nearly always, so a backup must bring `price` seconds for each second of its slot. With the
 //!   default of 0 every positive gain is enough, as in the paper.
 //! - A task gets at most `backups` backups, one at a time. Otherwise stopping stragglers at once could go on for ever.
 //!
 //! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
+mod running_tasks;
+mod survey;
+mod waiting;
+
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
-use hindmost_core::estimator::{Estimator, Knowledge, Pace};
+use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
+use hindmost_core::estimator::{Estimator, Knowledge};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::time::Time;
 use hindmost_math::outcomes::Outcomes;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::running_tasks::RunningTasks;
+use self::survey::{Limits, Survey, survey};
+use self::waiting::Waiting;
 use super::{Cause, Rule};
 use crate::theory::gain::{Gain, expected_gain, expected_slot_time, is_certain_to_win};
 
@@ -62,6 +73,8 @@ crate::parameters! {
         pub backups: u32 = 3, in 0..=1_000, unit "backups";
         /// time between two examinations of a phase whose attempts are known by their age only, in mean durations
         pub check: f64 = 0.1, in 0.001..=100.0;
+        /// most nodes with free resources that are compared under the progress model profiles
+        pub compare: u32 = 64, in 1..=1_000_000_000, unit "nodes";
         /// the remaining time of an attempt is known from its progress, once this is known; false: from profiles and the age
         /// alone, as in the paper
         pub progress: bool = true;
@@ -80,36 +93,23 @@ type PhaseId = (JobId, u32);
 /// Gains of at most this many seconds are rounding errors.
 const NO_GAIN: f64 = 1e-9;
 
-/// Ages that are this near, in seconds, are equal.
-const ROUNDING: f64 = 1e-6;
-
 /// The rule by which RiskI starts backups.
 pub struct RiskiRule {
     parameters: RiskiParameters,
-    /// Indices of the tasks with running copies, for each phase with unfinished tasks; some may have finished.
-    running: FxHashMap<PhaseId, Vec<u32>>,
+    /// The tasks with running copies, for each phase with unfinished tasks.
+    running: FxHashMap<PhaseId, RunningTasks>,
     /// Phases to examine in the next round with free resources.
     due: BTreeSet<PhaseId>,
     /// Phases with a straggler that may gain on a node that is not free now.
-    waiting: BTreeSet<PhaseId>,
+    waiting: Waiting,
     /// Requested wake-ups, each with its phase.
     wakes: BTreeSet<(Time, PhaseId)>,
     /// The latest requested wake-up of each phase.
     next_wake: FxHashMap<PhaseId, Time>,
+    /// Phases whose straggler gained nothing on the fastest node on which its backup fits, while a faster node was free.
+    misfits: FxHashSet<PhaseId>,
     /// Speed of the fastest node that has joined.
     fastest: f64,
-}
-
-/// The tasks of a phase that run, as a straggler's backup is concerned.
-struct Survey {
-    /// The straggler: its only copy, and the range of its remaining time, seconds.
-    straggler: Option<(AttemptId, Outcomes)>,
-    /// Time until the last of the other tasks is expected to finish, seconds.
-    last: f64,
-    /// True if the remaining time of some attempt is known from its age only.
-    by_age: bool,
-    /// Time until another attempt is old enough to be the straggler, seconds; infinite if there is none.
-    until_overdue: f64,
 }
 
 /// A node for a backup.
@@ -133,9 +133,10 @@ impl RiskiRule {
             parameters,
             running: FxHashMap::default(),
             due: BTreeSet::new(),
-            waiting: BTreeSet::new(),
+            waiting: Waiting::default(),
             wakes: BTreeSet::new(),
             next_wake: FxHashMap::default(),
+            misfits: FxHashSet::default(),
             fastest: 0.0,
         }
     }
@@ -143,74 +144,24 @@ impl RiskiRule {
     fn forget(&mut self, phase: PhaseId) {
         self.running.remove(&phase);
         self.due.remove(&phase);
-        self.waiting.remove(&phase);
+        self.waiting.remove(phase);
         self.next_wake.remove(&phase);
+        self.misfits.remove(&phase);
     }
 
-    /// Adds a task whose first running copy has started.
-    fn started(&mut self, task: TaskId, cluster: &Cluster) {
-        let running = self.running.entry((task.job, task.phase)).or_default();
-        running.push(task.index);
-        let most = cluster.phase(task).map_or(0, Phase::running_copies) as usize;
-        if running.len() > 2 * most + 16 {
-            running.retain(|index| is_running(TaskId { index: *index, ..task }, cluster));
-        }
-    }
-
-    /// Finds the straggler of a phase, and the last expected finish of the other tasks.
-    fn survey(&mut self, (job, phase): PhaseId, cluster: &Cluster, estimator: &dyn Estimator) -> Survey {
-        let of_phase = |index| TaskId { job, phase, index };
-        let indices = self.running.entry((job, phase)).or_default();
-        indices.sort_unstable();
-        indices.dedup();
-        indices.retain(|index| is_running(of_phase(*index), cluster));
-        let mut found = Survey { straggler: None, last: 0.0, by_age: false, until_overdue: f64::INFINITY };
-        let old_enough = self.parameters.overdue * self.mean_execution_time((job, phase), cluster, estimator);
-        let age = |copy: &Attempt| (cluster.now() - copy.since()).seconds();
-        let indices = self.running.entry((job, phase)).or_default();
-        let mut latest = f64::NEG_INFINITY;
-        for index in indices.iter() {
-            let task = of_phase(*index);
-            let (mut expected, mut only) = (f64::INFINITY, None);
-            for copy in cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping) {
-                let range = estimator.remaining_range(cluster, copy);
-                found.by_age |= range.is_some() && copy.expected_finish().is_none();
-                expected = expected.min(range.as_ref().map_or_else(|| by_age(cluster, copy), Outcomes::mean));
-                only = range.filter(|_| cluster.is_only_copy(copy)).map(|range| (copy.id(), range));
-                if only.is_some() && age(copy) + ROUNDING < old_enough {
-                    found.until_overdue = found.until_overdue.min(old_enough - age(copy));
-                    only = None;
-                }
-            }
-            if expected.is_infinite() {
-                continue;
-            }
-            // A straggler must be helped by a backup, so a task that may have none only counts in L.
-            let only = only.filter(|(id, _)| id.copy < self.parameters.backups);
-            if let Some(only) = only.filter(|_| expected > latest) {
-                let before = found.straggler.replace(only);
-                if before.is_some() {
-                    found.last = found.last.max(latest);
-                }
-                latest = expected;
-            } else {
-                found.last = found.last.max(expected);
-            }
-        }
-        found
-    }
-
-    /// Returns the mean of the execution times that are expected of the first running copies of a phase's tasks, each on its
-    /// node, from start to end, seconds; 0 if no age is required of stragglers, or if nothing is known.
-    fn mean_execution_time(&self, (job, phase): PhaseId, cluster: &Cluster, estimator: &dyn Estimator) -> f64 {
+    /// Returns the age from which on a task of a phase can be the straggler, seconds: a multiple of the mean of the execution
+    /// times that are expected of the first running copies of its tasks, each on its node, from start to end. 0 if no age is
+    /// required, or if nothing is known.
+    fn old_enough(&self, (job, phase): PhaseId, cluster: &Cluster, estimator: &dyn Estimator) -> f64 {
         if self.parameters.overdue <= 0.0 {
             return 0.0;
         }
-        let tasks = self.running.get(&(job, phase)).into_iter().flatten().map(|index| TaskId { job, phase, index: *index });
+        let indices = self.running.get(&(job, phase)).into_iter().flat_map(RunningTasks::indices);
+        let tasks = indices.map(|index| TaskId { job, phase, index });
         let first = tasks.filter_map(|task| cluster.copies(task).next().map(|copy| (task, copy.node())));
         let expected = first.filter_map(|(task, node)| estimator.new_copy_range(cluster, task, node));
         let (sum, count) = expected.fold((0.0, 0.0), |(sum, count), range| (sum + range.mean(), count + 1.0));
-        if count > 0.0 { sum / count } else { 0.0 }
+        if count > 0.0 { self.parameters.overdue * sum / count } else { 0.0 }
     }
 
     /// Returns the node with free resources on which a backup is expected to gain most, whether or not it gains. `None` if
@@ -228,17 +179,18 @@ impl RiskiRule {
         if !round.estimator.distinguishes_nodes() {
             return judge(cluster.find_fastest_node(&demand, |node, _: &Node| allowed(node))?);
         }
-        let (mut best, mut from): (Option<Choice>, u32) = (None, 0);
-        while let Some(place) = cluster.next_fitting_place(from, &demand) {
+        let fastest = cluster.find_fastest_node(&demand, |node, _: &Node| allowed(node))?;
+        let mut from = 0;
+        let others = std::iter::from_fn(|| {
+            let place = cluster.next_fitting_place(from, &demand)?;
             from = place + 1;
-            let Some(node) = cluster.node_at(place).filter(|node| allowed(*node)) else { continue };
-            let Some(choice) = judge(node) else { continue };
-            let is_better = |best: &Choice| choice.gain > best.gain || (choice.gain == best.gain && node < best.node);
-            if best.as_ref().is_none_or(is_better) {
-                best = Some(choice);
-            }
-        }
-        best
+            Some(cluster.node_at(place).filter(|node| *node != fastest && allowed(*node)))
+        });
+        let compared = std::iter::once(fastest).chain(others.flatten()).take(self.parameters.compare as usize);
+        compared.filter_map(judge).reduce(|best, choice| {
+            let is_better = choice.gain > best.gain || (choice.gain == best.gain && choice.node < best.node);
+            if is_better { choice } else { best }
+        })
     }
 
     /// Starts backups for the stragglers of a phase, one after another, until one gains nothing.
@@ -251,7 +203,11 @@ impl RiskiRule {
                 return;
             }
             let (mean, now) = (found.mean(), cluster.now());
-            let Survey { straggler, last, by_age, until_overdue } = self.survey(phase, cluster, round.estimator);
+            let old_enough = self.old_enough(phase, cluster, round.estimator);
+            let Some(tasks) = self.running.get_mut(&phase) else { return };
+            let limits = Limits { backups: self.parameters.backups, old_enough };
+            let Survey { straggler, last, by_age, until_overdue } =
+                survey(tasks, phase, limits, cluster, round.estimator);
             if until_overdue.is_finite() {
                 self.wake(phase, now + Time::from_seconds(until_overdue), round);
             }
@@ -261,7 +217,7 @@ impl RiskiRule {
             let Some(straggler) = straggler.filter(|(_, remaining)| remaining.greatest() > last) else { return };
             let id = straggler.0;
             if !round.may_start(id.task) {
-                self.waiting.insert(phase);
+                self.waiting.insert(phase, 0.0);
                 return;
             }
             let choice = self.choose(&straggler, last, round);
@@ -269,13 +225,23 @@ impl RiskiRule {
                 let cluster = round.cluster();
                 // Another node may be better, once it has free resources.
                 let open = cluster.fastest_open_speed().unwrap_or(0.0);
-                if round.estimator.distinguishes_nodes() || open < self.fastest || !backup_fits(id, cluster) {
-                    self.waiting.insert(phase);
+                if !backup_fits(id, cluster) {
+                    self.waiting.insert(phase, 0.0);
+                } else if round.estimator.distinguishes_nodes() {
+                    self.wake(phase, cluster.now() + Time::from_seconds(self.parameters.check * mean), round);
+                } else if open < self.fastest {
+                    // The gain on the same nodes only falls with time, unless remaining times are known by age.
+                    self.waiting.insert(phase, if by_age { 0.0 } else { open });
+                } else {
+                    self.misfits.insert(phase);
                 }
                 return;
             };
             if !self.start(&straggler, last, &choice, round) {
                 return;
+            }
+            if let Some(tasks) = self.running.get_mut(&phase) {
+                tasks.change(id.task.index);
             }
         }
     }
@@ -331,19 +297,6 @@ impl RiskiRule {
     }
 }
 
-/// Returns true if an unfinished task has a running copy.
-fn is_running(task: TaskId, cluster: &Cluster) -> bool {
-    cluster.task(task).is_some_and(|task| !task.is_finished() && task.unstopped_copies() > 0)
-}
-
-/// Returns the expected remaining time of an attempt at its age, seconds, by the distribution of its phase.
-fn by_age(cluster: &Cluster, attempt: &Attempt) -> f64 {
-    let Some(phase) = cluster.phase(attempt.id().task) else { return 0.0 };
-    let pace = Pace::of(cluster, attempt);
-    let age = pace.age((cluster.now() - attempt.since()).seconds());
-    pace.seconds(phase.durations().mean_residual(age))
-}
-
 impl Rule for RiskiRule {
     fn condition(&mut self, _attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
         let is_hidden = matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
@@ -358,13 +311,29 @@ impl Rule for RiskiRule {
         let of = |id: &AttemptId| (id.task.job, id.task.phase);
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
-                if view.cluster.copies(attempt.task).count() == 1 {
-                    self.started(attempt.task, view.cluster);
-                }
+                self.running.entry(of(attempt)).or_default().add(attempt.task.index);
                 self.due.insert(of(attempt));
+            }
+            Seen::Decision(Decision::Replace { attempt, .. } | Decision::Stop { attempt, .. }) => {
+                if let Some(tasks) = self.running.get_mut(&of(attempt)) {
+                    tasks.change(attempt.task.index);
+                }
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.phase_finished => {
                 self.forget(of(attempt));
+            }
+            Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.won => {
+                let Some(tasks) = self.running.get_mut(&of(attempt)) else { return };
+                let finish = tasks.remove(attempt.task.index);
+                // A task that finishes when it was expected to was not the last one, and the gain of a backup of the last
+                // one only falls with time.
+                let changes_nothing = finish.is_some_and(|finish| finish <= view.cluster.now())
+                    && self.parameters.overdue <= 0.0
+                    && !view.estimator.distinguishes_nodes()
+                    && !self.misfits.contains(&of(attempt));
+                if !changes_nothing {
+                    self.due.insert(of(attempt));
+                }
             }
             Seen::Event(
                 Event::AttemptFinished { attempt }
@@ -372,8 +341,11 @@ impl Rule for RiskiRule {
                 | Event::AttemptStopped { attempt }
                 | Event::WatchMet { attempt, .. },
                 _,
-            ) if self.running.contains_key(&of(attempt)) => {
-                self.due.insert(of(attempt));
+            ) => {
+                if let Some(tasks) = self.running.get_mut(&of(attempt)) {
+                    tasks.change(attempt.task.index);
+                    self.due.insert(of(attempt));
+                }
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _)
                 if self.running.contains_key(&(*job, *phase)) =>
@@ -382,6 +354,7 @@ impl Rule for RiskiRule {
             }
             Seen::Event(Event::NodeLost { .. } | Event::NodeSpeedLearned { .. }, _) => {
                 self.due.extend(self.running.keys().copied());
+                self.running.values_mut().for_each(RunningTasks::change_all);
                 let speeds = view.cluster.nodes().iter().map(Node::speed);
                 self.fastest = speeds.fold(self.fastest, f64::max);
             }
@@ -405,7 +378,10 @@ impl Rule for RiskiRule {
             return;
         }
         let mut phases = std::mem::take(&mut self.due);
-        phases.append(&mut self.waiting);
+        if !self.waiting.is_empty() {
+            phases.iter().for_each(|phase| self.waiting.remove(*phase));
+            self.waiting.take_slower(round.cluster().fastest_open_speed().unwrap_or(0.0), &mut phases);
+        }
         for phase in phases {
             self.examine(phase, round);
         }

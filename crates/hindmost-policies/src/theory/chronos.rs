@@ -146,6 +146,24 @@ impl ChronosJob {
         MissChance::submitted(self.durations, time).ln(0).exp()
     }
 
+    /// Returns a lower bound of the expected machine time of a task with r = `more`, which needs no integral. `None` where
+    /// none is known.
+    fn machine_time_at_least(&self, more: u32) -> Option<f64> {
+        let (deadline, tau_est, until_kill) = (self.deadline, self.tau_est, self.tau_kill - self.tau_est);
+        let (left, r) = (deadline - tau_est, f64::from(more));
+        if self.strategy != Strategy::Restart || more == 0 || left <= self.durations.t_min() || until_kill > left {
+            return None;
+        }
+        let late = self.durations_exceed(deadline);
+        let original = Shortest { t_min: self.durations.t_min(), alpha: self.durations.beta() };
+        let in_time = original.mean_up_to(deadline) - deadline * late;
+        let fresh = Shortest { alpha: original.alpha * r, ..original };
+        let alpha = fresh.alpha + original.alpha;
+        // After the deadline P(V > v) = (D/(v + τ))^β · (t_min/v)^(βr), which is at least (left/v)^β · (t_min/v)^(βr).
+        let after = if alpha > 1.0 { (fresh.t_min / left).powf(fresh.alpha) * left / (alpha - 1.0) } else { 0.0 };
+        Some(in_time + late * (tau_est + r * fresh.mean_up_to(until_kill) + fresh.mean_up_to(left) + after))
+    }
+
     /// Returns E\[min(V, `limit`)], where V is the time from τ_est until the original, which will miss the deadline, or
     /// one of `more` new attempts finishes.
     fn mean_with_original(&self, more: u32, limit: f64) -> f64 {
@@ -197,7 +215,17 @@ impl ChronosJob {
     /// Returns the r with the highest utility, the smallest one of several. 0 if no r has a PoCD above R_min.
     pub fn best(&self, utility: &Utility) -> u32 {
         let mut best = (0, f64::NEG_INFINITY);
+        let miss = self.miss();
+        let r_min = utility.r_min.unwrap_or_else(|| miss.pocd(self.tasks, 0));
         for more in 0..=utility.most {
+            // Integrals take long, and most r can't be the best one.
+            if let Some(time) = self.machine_time_at_least(more).filter(|_| best.1.is_finite()) {
+                let gain = (miss.pocd(self.tasks, more) - r_min).max(0.0);
+                let most = gain.log10() - utility.theta * self.tasks as f64 * time;
+                if most < best.1 - 1e-9 * best.1.abs() - 1e-12 {
+                    continue;
+                }
+            }
             let found = self.utility(more, utility);
             if found > best.1 {
                 best = (more, found);

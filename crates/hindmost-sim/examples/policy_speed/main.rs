@@ -29,6 +29,17 @@ use worlds::{Kind, Load, World};
 /// The policy with which every policy is compared.
 const BASELINE: &str = "fifo+none";
 
+/// Policies with parameters other than the default, or with a progress model of their own, that are measured with the
+/// whole catalogue.
+const VARIANTS: [&str; 6] = [
+    "mantri(rule=osdi2010)",
+    "shed(kill=never)",
+    "chronos(strategy=clone)",
+    "chronos(strategy=restart)",
+    "none@profiles",
+    "riski@profiles",
+];
+
 /// Number of tasks of the pilot run that precedes the whole run if `--limit` is given. If the pilot run exceeds the
 /// limit, the whole run is skipped, because a simulation can be stopped only every 1 024 rounds, which takes too long
 /// under a policy with very long rounds.
@@ -47,7 +58,8 @@ struct Options {
     /// Numbers of machines.
     #[arg(long, value_delimiter = ',', default_values_t = [300, 3_000, 30_000])]
     machines: Vec<u32>,
-    /// Measure only these policies, which may have parameters; by default every system, and every order with `none`.
+    /// Measure only these policies, which may have parameters; by default every system, every order with `none`, and some
+    /// variants. `POLICY@KNOWLEDGE` runs a policy with a progress model of its own.
     #[arg(long)]
     only: Option<String>,
     /// Measure also every order with every system.
@@ -144,6 +156,7 @@ fn policies(options: &Options) -> Vec<String> {
     }
     let systems = || SYSTEMS.iter().map(|system| system.name);
     let mut policies: Vec<String> = systems().filter(|name| *name != "none").map(str::to_owned).collect();
+    policies.extend(VARIANTS.map(str::to_owned));
     policies.extend(ORDERS.iter().map(|order| format!("{}+none", order.name)));
     if options.cross {
         let with = |order: &'static str| systems().map(move |system| format!("{order}+{system}"));
@@ -156,20 +169,35 @@ fn policies(options: &Options) -> Vec<String> {
 fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<Measured>, Box<dyn Error>> {
     let enough = if options.quick { 20_000 } else { 100_000.max(33 * world.machines) };
     let tasks = options.tasks.unwrap_or(enough);
-    let experiment = |tasks| world.experiment(tasks, options.knowledge, options.placement.as_deref());
-    let (experiment, pilot) = (experiment(tasks)?, experiment(PILOT)?);
+    let of = |tasks, knowledge| world.experiment(tasks, knowledge, options.placement.as_deref());
+    let (experiment, pilot) = (of(tasks, options.knowledge)?, of(PILOT, options.knowledge)?);
     // At least three runs, because the first one allocates memory that later ones reuse.
     let baseline = shortest(&experiment, &BASELINE.parse()?, f64::INFINITY, options.repeat.max(3))?;
-    let (seconds, tasks, attempts) = baseline.ok_or("the run of the baseline was stopped")?;
+    let (seconds, started, attempts) = baseline.ok_or("the run of the baseline was stopped")?;
     let policy = BASELINE.to_owned();
-    let mut all =
-        vec![Measured { world, policy, tasks, attempts, seconds: Some(seconds), ratio: Some(1.0), error: None }];
+    let mut all = vec![Measured {
+        world,
+        policy,
+        tasks: started,
+        attempts,
+        seconds: Some(seconds),
+        ratio: Some(1.0),
+        error: None,
+    }];
     for policy in policies {
         let most = options.limit.map_or(f64::INFINITY, |limit| limit * seconds);
-        let spec: PolicySpec = policy.parse()?;
-        let piloted = if most.is_finite() { run(&pilot, &spec, most).map(|taken| taken.is_some()) } else { Ok(true) };
+        let (spec, knowledge) = match policy.split_once('@') {
+            Some((spec, knowledge)) => (spec, Some(knowledge.parse::<Knowledge>()?)),
+            None => (policy.as_str(), None),
+        };
+        let spec: PolicySpec = spec.parse()?;
+        // The jobs and their durations don't depend on what policies know.
+        let own =
+            knowledge.map(|knowledge| Ok::<_, String>((of(tasks, knowledge)?, of(PILOT, knowledge)?))).transpose()?;
+        let (experiment, pilot) = own.as_ref().map_or((&experiment, &pilot), |(whole, pilot)| (whole, pilot));
+        let piloted = if most.is_finite() { run(pilot, &spec, most).map(|taken| taken.is_some()) } else { Ok(true) };
         let measured =
-            piloted.and_then(|go_on| if go_on { shortest(&experiment, &spec, most, options.repeat) } else { Ok(None) });
+            piloted.and_then(|go_on| if go_on { shortest(experiment, &spec, most, options.repeat) } else { Ok(None) });
         let (found, error) = match measured {
             Ok(found) => (found, None),
             Err(error) => (None, Some(error.to_string())),
@@ -177,13 +205,18 @@ fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<M
         let measured = Measured {
             world,
             policy: policy.clone(),
-            tasks,
+            tasks: started,
             attempts: found.map_or(0, |found| found.2),
             seconds: found.map(|found| found.0),
             ratio: found.map(|found| found.0 / seconds),
             error,
         };
-        eprintln!("{}: {policy} {}", world.name(), measured.error.clone().unwrap_or(measured.cell(options.limit)));
+        eprintln!(
+            "{}: {policy} {} ({:.2} attempts a task)",
+            world.name(),
+            measured.error.clone().unwrap_or(measured.cell(options.limit)),
+            measured.attempts as f64 / started as f64
+        );
         all.push(measured);
     }
     Ok(all)

@@ -143,7 +143,9 @@ impl World {
             }
         }
         let arrival = format!("{{ every = {{ gap = {{ exponential = {{ mean = {gap} }} }}, jobs = {jobs} }} }}");
-        _ = writeln!(text, "[workload]\narrival = {arrival}");
+        // Without deadlines `shed` and `chronos` have nothing to do. All other policies ignore them.
+        let deadline = "deadline_factor = { uniform = { min = 1.5, max = 6.0 } }";
+        _ = writeln!(text, "[workload]\narrival = {arrival}\n{deadline}");
         match self.kind {
             Kind::OneSlot | Kind::Speeds => {
                 text += "tasks = { uniform = { min = 1, max = 50 } }\n\

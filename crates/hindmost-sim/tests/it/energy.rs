@@ -1,20 +1,15 @@
 //! Energy of runs: hand-worked cases, and sums that are computed again from the journal of random runs.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
-use hindmost_core::power::{CpuPower, PowerModel, PowerSpec, StaticWatts};
+use hindmost_core::power::{CpuPower, PowerModel, StaticWatts};
 use hindmost_core::record::{Change, Decision, Event};
 use hindmost_core::workload::{InputSpec, JobSpec};
-use hindmost_sim::driver::Control;
 use hindmost_sim::energy::RunEnergy;
-use hindmost_sim::experiment::Experiment;
-use hindmost_sim::output::{Outcome, Silent};
-use hindmost_sim::scenario::Scenario;
+use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::properties::{any_cluster_of_dags, any_knowledge, any_policy};
 
@@ -418,44 +413,5 @@ proptest! {
         let won = parts.normal_successful + parts.stragglers_successful + parts.copies_successful;
         prop_assert!(close(won, of(&[Outcome::Won])));
         prop_assert!(close(parts.lost, of(&[Outcome::NodeLost, Outcome::Unfinished])));
-    }
-}
-
-/// Returns the CPU time of a run, in seconds, and its number of attempts.
-fn cpu_seconds(experiment: &Experiment, policy: &str) -> (f64, u64) {
-    let now = || {
-        let at = clock_gettime(ClockId::ThreadCPUTime);
-        at.tv_sec as f64 + at.tv_nsec as f64 / 1e9
-    };
-    let stop = AtomicBool::new(false);
-    let control = Control { stop: &stop, progress: &|_| {} };
-    let before = now();
-    let result = experiment.run_one(&policy.parse().unwrap(), 1, &mut Silent, &control).unwrap();
-    (now() - before, result.attempts)
-}
-
-/// Prints how much longer runs take if their energy is measured. The limit is 10%.
-#[test]
-#[ignore = "a measurement, which needs an idle machine"]
-fn measuring_energy_takes_less_than_a_tenth_longer() {
-    for (scenario, horizon) in [("xu2015-light", "300"), ("dollymp2022-heavy", "3000")] {
-        let set = [("horizon".to_owned(), horizon.to_owned()), ("seeds".to_owned(), "1".to_owned())];
-        let Ok(scenario_read) = Scenario::load(scenario, &set) else { panic!("there is no scenario {scenario}") };
-        let without = Experiment::of(&scenario_read, 1).unwrap();
-        let mut with = without.clone();
-        for kind in &mut with.nodes {
-            kind.power = Some(PowerSpec::Machine("dell_r740".to_owned()).model(8.0).unwrap().into());
-        }
-        for policy in ["none", "mantri", "late", "sca"] {
-            // The shortest of several runs, in turns.
-            let (mut plain, mut measured, mut attempts) = (f64::INFINITY, f64::INFINITY, 0);
-            for _ in 0..7 {
-                plain = plain.min(cpu_seconds(&without, policy).0);
-                let with = cpu_seconds(&with, policy);
-                (measured, attempts) = (measured.min(with.0), with.1);
-            }
-            let change = 100.0 * (measured / plain - 1.0);
-            println!("{scenario}, {policy}: {attempts} attempts in {plain:.3} s, with energy {change:+.1}%");
-        }
     }
 }

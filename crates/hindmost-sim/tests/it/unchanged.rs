@@ -33,7 +33,7 @@ const UPDATE: &str = "HINDMOST_UPDATE_DIGESTS";
 const CROSSED: [&str; 9] = ["fair", "srpt", "drf", "capacity", "tetris", "dollymp", "hopper", "carbyne", "graphene"];
 
 /// Policies with parameters other than the default.
-const VARIANTS: [&str; 76] = [
+const VARIANTS: [&str; 78] = [
     "hadoop(minimum_allowed=1)",
     "hadoop(minimum_allowed=0,of_total_tasks=0.2)",
     "hadoop(minimum_allowed=0,of_running_tasks=0.5)",
@@ -75,6 +75,8 @@ const VARIANTS: [&str; 76] = [
     "shed(start=restart,masters=0)",
     "shed(kill=deadline,hopeless=clone)",
     "shed(stop_surplus=false)",
+    "riski(gain=race,price=0.2)",
+    "riski(kill=false,backups=1)",
     "chronos(strategy=clone)",
     "chronos(strategy=restart)",
     "chronos(r=2)",
@@ -125,7 +127,7 @@ fn policies() -> Vec<String> {
 }
 
 /// The scenarios: each is a file of `unchanged/`.
-const SCENARIOS: [&str; 15] = [
+const SCENARIOS: [&str; 16] = [
     "light",
     "overload",
     "slots",
@@ -141,6 +143,7 @@ const SCENARIOS: [&str; 15] = [
     "exact",
     "at_once",
     "deadlines",
+    "profiles",
 ];
 
 /// Seeds on which each scenario runs.

@@ -153,7 +153,7 @@ fn backups_may_come_before_pending_tasks_of_later_jobs() {
 }
 
 /// Profiles of job a: ten copies on each machine, with these durations.
-fn known(seconds: [f64; 4]) -> Vec<Profile> {
+fn known<const N: usize>(seconds: [f64; N]) -> Vec<Profile> {
     let of = |(at, seconds): (usize, f64)| Profile {
         job: "a".into(),
         phase: "tasks".into(),
@@ -183,6 +183,19 @@ fn profiles_show_the_best_node() {
     run.verify().unwrap();
     // The same with machines 2 and 3 exchanged: equal speeds, so only profiles show the difference.
     assert_eq!(backups(&world([10.0, 10.0, 5.0, 40.0]).run("riski")), [(1, 2, 10.0)]);
+}
+
+#[test]
+fn at_most_some_nodes_are_compared() {
+    // Machines 2 to 5 take 40 s, 30 s, 20 s and 5 s by their profiles. At 10 s machine 0 is free too, with 10 s. Machines are
+    // equally fast, so the first one by place is compared first.
+    let policy = |compare: u32| format!("riski(compare={compare},backups=1)");
+    let first = |compare| {
+        let world = World::machines(6).job("a").tasks([[10.0, 5.0], [100.0, 5.0]]).knowledge("profiles(0.9)");
+        backups(&world.profiles(known([10.0, 10.0, 40.0, 30.0, 20.0, 5.0])).run(&policy(compare)))[0].1
+    };
+    // Machine 1 runs the straggler. So four machines are 0, 2, 3 and 4, of which 0 is the best; the fifth is machine 5.
+    assert_eq!([1, 4, 5, 64].map(first), [0, 0, 5, 5]);
 }
 
 #[test]

@@ -70,6 +70,18 @@ fn an_arrival_moves_clones_to_the_job_at_risk() {
 }
 
 #[test]
+fn with_many_open_phases_not_every_arrival_counts() {
+    // Two phases are open when "b" arrives, which is the first arrival after the choice at 0. With exact=1 only every second
+    // one leads to a choice, so "a" keeps its six clones, and "b" runs its first copies of 6 s on the two idle machines.
+    let run = two_jobs().run("fifo+shed(exact=1)");
+    assert_eq!((clones(&run, "a"), clones(&run, "b")), (6, 0));
+    assert_eq!(run.job("b").flowtime(), 6.0);
+    // With exact=2 it is the choice of the test above.
+    let run = two_jobs().run("fifo+shed(exact=2)");
+    assert_eq!((clones(&run, "b"), run.job("b").flowtime()), (4, 3.0));
+}
+
+#[test]
 fn surplus_clones_may_run_on() {
     // The first copies of "b" take the two idle machines. Its clones would wait until "a" ends at 10, but "b" ends at 7.
     let run = two_jobs().run("fifo+shed(stop_surplus=false)");

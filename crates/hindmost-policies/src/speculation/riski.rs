@@ -63,7 +63,7 @@ crate::parameters! {
         /// time between two examinations of a phase whose attempts are known by their age only, in mean durations
         pub check: f64 = 0.1, in 0.001..=100.0;
         /// the remaining time of an attempt is known from its progress, once this is known; false: from profiles and the age
-        /// alone, as in the paper
+        /// alone, as in the paper; without profiles, only where no progress is reported
         pub progress: bool = true;
         /// age from which on a task can be the straggler, in mean execution times that were expected of the phase's running
         /// tasks on their nodes: 1 in the paper's text; 0: any age, by prediction alone

@@ -206,7 +206,8 @@ impl RiskiRule {
         if self.parameters.overdue <= 0.0 {
             return 0.0;
         }
-        let tasks = self.running.get(&(job, phase)).into_iter().flatten().map(|index| TaskId { job, phase, index: *index });
+        let tasks =
+            self.running.get(&(job, phase)).into_iter().flatten().map(|index| TaskId { job, phase, index: *index });
         let first = tasks.filter_map(|task| cluster.copies(task).next().map(|copy| (task, copy.node())));
         let expected = first.filter_map(|(task, node)| estimator.new_copy_range(cluster, task, node));
         let (sum, count) = expected.fold((0.0, 0.0), |(sum, count), range| (sum + range.mean(), count + 1.0));

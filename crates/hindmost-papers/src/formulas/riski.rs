@@ -26,7 +26,8 @@ pub(super) const VALUES: &[(&str, Value)] = &[
 ];
 
 /// The tables of this paper, by name.
-pub(super) const TABLES: &[(&str, Table)] = &[("published/backups", published::backups_table), ("risk/examples", gain::examples)];
+pub(super) const TABLES: &[(&str, Table)] =
+    &[("published/backups", published::backups_table), ("risk/examples", gain::examples)];
 
 fn one(value: &str, number: f64, unit: &str) -> Result<Vec<Measured>, String> {
     Ok(vec![Measured::exact(ANALYSIS, value, Some(number), unit)])

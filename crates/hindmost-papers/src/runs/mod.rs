@@ -130,7 +130,16 @@ pub struct Place<'a> {
 impl<'a> Runs<'a> {
     /// Creates an empty plan.
     pub fn new(paper: &'a Paper, size: Size, given_seeds: Option<u32>, cache: Option<Cache>) -> Runs<'a> {
-        Runs { paper, size, given_seeds, planned: Vec::new(), index: HashMap::new(), executed: false, cache, histories: Histories::default() }
+        Runs {
+            paper,
+            size,
+            given_seeds,
+            planned: Vec::new(),
+            index: HashMap::new(),
+            executed: false,
+            cache,
+            histories: Histories::default(),
+        }
     }
 
     /// Returns the size of the simulations.

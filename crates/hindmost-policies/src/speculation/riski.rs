@@ -76,7 +76,7 @@ crate::parameters! {
         /// most nodes with free resources that are compared under the progress model profiles
         pub compare: u32 = 64, in 1..=1_000_000_000, unit "nodes";
         /// the remaining time of an attempt is known from its progress, once this is known; false: from profiles and the age
-        /// alone, as in the paper
+        /// alone, as in the paper; without profiles, only where no progress is reported
         pub progress: bool = true;
         /// age from which on a task can be the straggler, in mean execution times that were expected of the phase's running
         /// tasks on their nodes: 1 in the paper's text; 0: any age, by prediction alone

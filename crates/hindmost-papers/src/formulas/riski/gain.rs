@@ -19,14 +19,23 @@ struct Example {
 const EXAMPLES: [Example; 5] = [
     Example { name: "both before the last task", straggler: &[20.0, 30.0], backup: &[5.0, 10.0], last: 40.0 },
     Example { name: "the straggler partly after it", straggler: &[20.0, 40.0], backup: &[10.0, 30.0], last: 25.0 },
-    Example { name: "the backup is slower on average", straggler: &[30.0, 80.0], backup: &[10.0, 60.0, 98.0], last: 55.0 },
+    Example {
+        name: "the backup is slower on average",
+        straggler: &[30.0, 80.0],
+        backup: &[10.0, 60.0, 98.0],
+        last: 55.0,
+    },
     Example { name: "the backup is certain to end first", straggler: &[40.0, 60.0], backup: &[20.0, 35.0], last: 10.0 },
     Example { name: "equal ranges", straggler: &[30.0, 50.0], backup: &[30.0, 50.0], last: 35.0 },
 ];
 
 /// The backup is slower on average, but ends before the last of the other tasks, where the straggler may not.
-const SLOWER: Example =
-    Example { name: "slower on average, but before the last task", straggler: &[10.0, 60.0], backup: &[38.0, 38.0], last: 40.0 };
+const SLOWER: Example = Example {
+    name: "slower on average, but before the last task",
+    straggler: &[10.0, 60.0],
+    backup: &[38.0, 38.0],
+    last: 40.0,
+};
 
 impl Example {
     fn ranges(&self) -> Result<(Outcomes, Outcomes), String> {

@@ -15,7 +15,14 @@ fn profiles() -> Vec<Arc<Profile>> {
         let input = f64::from(4 * (at % 8));
         let conditions = Conditions { input: input * 1e6, tasks: 1 + (at / 8) % 2, ..Conditions::default() };
         let seconds = 10.0 + input;
-        Arc::new(Profile { job: "job".into(), phase: "map".into(), node: "node".into(), speed: 1.0, seconds, conditions })
+        Arc::new(Profile {
+            job: "job".into(),
+            phase: "map".into(),
+            node: "node".into(),
+            speed: 1.0,
+            seconds,
+            conditions,
+        })
     };
     (0..32).map(profile).collect()
 }

@@ -29,7 +29,8 @@ const XU_LIU_LAU: &str =
 const ZHOU: &str = "Zhou, Phan, Ibrahim & He, Energy-Efficient Speculative Execution using Advanced Reservation for Heterogeneous \
      Clusters, ICPP 2018";
 
-const RISKI: &str = "RiskI: profile-based prediction and risk-aware assignment of backups, on Hadoop 0.21.0";
+const RISKI: &str = "Zheng, Liao & Liu, Risk Intelligence: Making Profit from Uncertainty in Data Processing System, The \
+    Scientific World Journal 2014 (RiskI, on Hadoop 0.21.0)";
 const ALAMRO: &str =
     "Alamro, Xu, Lan & Subramaniam, Shed: Optimal Dynamic Cloning to Meet Application Deadlines in Cloud";
 const XU_ALAMRO: &str = "Xu, Alamro, Lan & Subramaniam, Chronos: A Unifying Optimization Framework for Speculative Execution of \

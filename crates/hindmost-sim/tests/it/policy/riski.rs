@@ -116,16 +116,6 @@ fn remaining_times_are_conditioned_on_the_age() {
 }
 
 #[test]
-fn without_progress_only_the_age_counts() {
-    // Progress reveals all remaining times at the start. As in the test before, but although it is known that task 1 takes
-    // 80 s, the backup waits until 11 s, because by its age alone it is no straggler before 10.78 s.
-    let world = || World::machines(3).job("a").tasks([[1.0, 1.0], [80.0, 1.0]]).tail("pareto(alpha=2,mean=10)");
-    let made = backups(&world().run("riski(kill=false,progress=false)"));
-    assert!(made.len() == 1 && made[0].2 > 10.78 && made[0].2 < 11.1, "{made:?}");
-    assert_eq!(backups(&world().run("riski(kill=false)"))[0].2, 0.0);
-}
-
-#[test]
 fn a_straggler_may_have_to_be_overdue() {
     // A task takes 4 to 6 s, 5 s on average; task 3 takes 40 s. From 5 s on it has run for longer than that.
     let overdue = |times: f64| {
@@ -196,6 +186,18 @@ fn at_most_some_nodes_are_compared() {
     };
     // Machine 1 runs the straggler. So four machines are 0, 2, 3 and 4, of which 0 is the best; the fifth is machine 5.
     assert_eq!([1, 4, 5, 64].map(first), [0, 0, 5, 5]);
+}
+
+#[test]
+fn without_progress_only_profiles_and_the_age_count() {
+    // Task 1 takes 100 s, and profiles say 10 s. At 5 s, a twentieth of its work, its progress shows that it needs 95 s more, and
+    // task 0 ends at 10 s: a backup on machine 3 takes 5 s. From profiles alone it is late only at 10 s.
+    let start = |policy| {
+        let world = World::machines(4).job("a").tasks([[10.0, 5.0], [100.0, 5.0]]).knowledge("profiles(0.05)");
+        backups(&world.profiles(known([10.0, 10.0, 40.0, 5.0])).run(policy))
+    };
+    assert_eq!(start("riski"), [(1, 3, 5.0)]);
+    assert_eq!(start("riski(progress=false)"), [(1, 3, 10.0)]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub(super) struct RunningTask {
     pub(super) index: u32,
     /// Number of its only copy, if `finish` is known.
     copy: u32,
-    /// Expected finish of its only copy; [`Time::NEVER`] if the cluster must be asked.
+    /// Expected finish of its only copy; [`Time::NEVER`] if it must be looked up in the cluster.
     finish: Time,
 }
 

@@ -71,7 +71,7 @@ pub enum Command {
     /// Read logs of Spark and Hadoop, and journals of runs
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// List all policies and orders of jobs with their parameters and papers, or show one of them
+    /// List all policies and orders of jobs with their parameters and papers, or show one
     Policies(PoliciesArgs),
     /// Show which jobs and phases a file of profiles knows, how long their tasks take and what this depends on
     Profiles {

@@ -22,10 +22,13 @@
 //! Readings:
 //! - A backup starts while fewer than `cap` times the slots run, so the cap is rounded up. The slots are the copies of the
 //!   candidate's demand that fit into the whole cluster.
-//! - The percentile is the smallest rate that at least a share `slow_task` of the rates does not exceed; only rates below
-//!   it are slow. So in a phase of four or fewer attempts none is slow with the default, as in larger phases of equal rates.
+//! - The percentile is interpolated between the two nearest rates; only rates below it are slow. So of two to five attempts
+//!   the slowest is slow with the default, and none of attempts with equal rates.
 //! - It is taken over the attempts of the phase whose rate is known, including finished ones. Otherwise the last attempt
 //!   of a phase would be compared with itself. While fewer than two rates are known, no attempt is slow by its rate.
+//! - In LATE every running attempt has a rate. Where it is known only after a share of the work (`knowledge =
+//!   "progress(S)"`), an attempt that started no later than one whose rate is known counts as slower than all known rates
+//!   until its own is known. Otherwise the slower ones of the fastest attempts, which report first, would get the backups.
 //! - A node whose progress equals the percentile is not slow. Otherwise all nodes would be slow if all had the same
 //!   progress.
 //!
@@ -143,29 +146,69 @@ impl LateRule {
         }
     }
 
+    /// Returns what makes a rate slow.
+    fn threshold(&self) -> Threshold {
+        match self.parameters.slow_by {
+            SlowBy::Percentile => Threshold::Percentile(self.parameters.slow_task),
+            SlowBy::Deviation => Threshold::Deviations(self.parameters.slow_task),
+        }
+    }
+
+    /// Adds attempts that have become slow. They are of the phase of `task`, given by the index of their task and their copy.
+    fn add_slow(&mut self, task: TaskId, slow: Vec<(u32, u32)>, view: &View<'_>) {
+        let Some(phase) = view.cluster.phase(task).filter(|_| !slow.is_empty()) else { return };
+        for (index, copy) in slow {
+            let id = AttemptId { task: TaskId { index, ..task }, copy };
+            let Some(finish) = view.cluster.attempt(id).and_then(Attempt::expected_finish) else { continue };
+            if estimates_by_age(view) {
+                self.aged.add(id, view.cluster, view.estimator);
+            } else {
+                slow_of(&mut self.slow, phase.demand()).attempts.insert((Reverse(finish), id));
+            }
+        }
+    }
+
+    /// Adds an attempt that has started, if its progress rate will become known. Backups are not watched.
+    fn started(&mut self, id: AttemptId, view: &View<'_>) {
+        let Some((attempt, phase)) = view.cluster.attempt(id).zip(view.cluster.phase(id.task)) else { return };
+        if rate(attempt).is_none() && !by_age(phase, view) {
+            let rates = self.rates.entry((id.task.job, id.task.phase)).or_default();
+            rates.started((id.task.index, id.copy), attempt.since());
+        }
+    }
+
+    /// Removes an attempt that has ended from those whose rate is not known.
+    fn ended(&mut self, id: AttemptId, view: &View<'_>) {
+        let threshold = self.threshold();
+        let Some(rates) = self.rates.get_mut(&(id.task.job, id.task.phase)) else { return };
+        let slow = rates.ended((id.task.index, id.copy), threshold);
+        self.add_slow(id.task, slow, view);
+    }
+
+    /// Returns the attempts without a known rate that no longer run, in the order of their ids.
+    fn lost(&self, cluster: &Cluster) -> Vec<AttemptId> {
+        let of_phase = |((job, phase), rates): (&(JobId, u32), &ProgressRates)| {
+            let (job, phase) = (*job, *phase);
+            let id = move |(index, copy)| AttemptId { task: TaskId { job, phase, index }, copy };
+            rates.unknown().map(id).filter(|id| cluster.attempt(*id).is_none()).collect::<Vec<_>>()
+        };
+        let mut lost: Vec<AttemptId> = self.rates.iter().flat_map(of_phase).collect();
+        lost.sort_unstable();
+        lost
+    }
+
     /// Records new information about an attempt: its progress rate is known, or it is slow by its age.
     fn update(&mut self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
         // In a finished phase only a copy that the policy keeps on purpose may still run. Its rate is no longer used.
         if let Some(rate) = rate(attempt).filter(|_| !phase.is_finished()) {
+            let threshold = self.threshold();
             let rates = self.rates.entry((id.task.job, id.task.phase)).or_default();
-            let threshold = match self.parameters.slow_by {
-                SlowBy::Percentile => Threshold::Percentile(self.parameters.slow_task),
-                SlowBy::Deviation => Threshold::Deviations(self.parameters.slow_task),
-            };
-            let mut slow = rates.set((id.task.index, id.copy), rate, threshold);
+            let mut slow = rates.set((id.task.index, id.copy), attempt.since(), rate, threshold);
             // An attempt that was slow before is added again, because its expected end may have changed.
             slow.extend((rate < rates.limit()).then_some((id.task.index, id.copy)));
-            for (index, copy) in slow {
-                let slow = AttemptId { task: TaskId { index, ..id.task }, copy };
-                let Some(finish) = cluster.attempt(slow).and_then(Attempt::expected_finish) else { continue };
-                if estimates_by_age(view) {
-                    self.aged.add(slow, cluster, view.estimator);
-                } else {
-                    slow_of(&mut self.slow, phase.demand()).attempts.insert((Reverse(finish), slow));
-                }
-            }
+            self.add_slow(id.task, slow, view);
         } else {
             self.aged.add(id, cluster, view.estimator);
         }
@@ -350,10 +393,13 @@ impl Rule for LateRule {
             Seen::Decision(Decision::Start { attempt, node, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
                     self.backups.insert(*attempt);
+                } else {
+                    self.started(*attempt, view);
                 }
                 self.nodes.changed(*node, cluster);
             }
             Seen::Decision(Decision::Replace { attempt, .. }) => {
+                self.started(*attempt, view);
                 if let Some(node) = cluster.attempt(*attempt).map(Attempt::node) {
                     self.nodes.changed(node, cluster);
                 }
@@ -376,10 +422,15 @@ impl Rule for LateRule {
                 }
                 if finished && applied.phase_finished {
                     self.rates.remove(&(attempt.task.job, attempt.task.phase));
+                } else {
+                    self.ended(*attempt, view);
                 }
             }
             Seen::Event(Event::NodeLost { node }, _) => {
                 self.backups.retain(|id| cluster.attempt(*id).is_some());
+                for id in self.lost(cluster) {
+                    self.ended(id, view);
+                }
                 self.nodes.changed(*node, cluster);
             }
             Seen::Event(Event::NodeJoined { node, .. } | Event::NodeReturned { node }, _) => {

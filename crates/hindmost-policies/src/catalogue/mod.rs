@@ -87,9 +87,7 @@ fn system_like(name: &str) -> Option<&'static SystemEntry> {
 ///
 /// # Errors
 /// If there is neither.
-pub fn entries(
-    name: &str,
-) -> Result<(Option<&'static SystemEntry>, Option<&'static OrderEntry>), CatalogueError> {
+pub fn entries(name: &str) -> Result<(Option<&'static SystemEntry>, Option<&'static OrderEntry>), CatalogueError> {
     let system = SYSTEMS.iter().find(|entry| entry.name == name);
     let order = ORDERS.iter().find(|entry| entry.name == name);
     if system.is_none() && order.is_none() {

@@ -177,7 +177,7 @@ impl RiskiRule {
                 return;
             }
             let mean = found.mean();
-            let Some(tasks) = self.running.get_mut(&phase) else { return };
+            let Some(tasks) = self.running.get(&phase) else { return };
             let Survey { straggler, last, by_age } =
                 survey(tasks, phase, self.parameters.backups, cluster, round.estimator);
             if by_age {
@@ -210,7 +210,7 @@ impl RiskiRule {
                 return;
             }
             if let Some(tasks) = self.running.get_mut(&phase) {
-                tasks.change(id.task.index);
+                tasks.copied(id.task.index);
             }
         }
     }
@@ -283,7 +283,7 @@ impl Rule for RiskiRule {
             }
             Seen::Decision(Decision::Replace { attempt, .. } | Decision::Stop { attempt, .. }) => {
                 if let Some(tasks) = self.running.get_mut(&of(attempt)) {
-                    tasks.change(attempt.task.index);
+                    tasks.read(attempt.task, view.cluster);
                 }
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.phase_finished => {
@@ -294,7 +294,9 @@ impl Rule for RiskiRule {
                 let finish = tasks.remove(attempt.task.index);
                 // A task that finishes when it was expected to was not the last one, and the gain of a backup of the last
                 // one only falls with time.
-                let changes_nothing = finish.is_some_and(|finish| finish <= view.cluster.now())
+                let is_hidden = matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
+                let changes_nothing = !is_hidden
+                    && finish.is_some_and(|finish| finish <= view.cluster.now())
                     && !view.estimator.distinguishes_nodes()
                     && !self.misfits.contains(&of(attempt));
                 if !changes_nothing {
@@ -309,7 +311,7 @@ impl Rule for RiskiRule {
                 _,
             ) => {
                 if let Some(tasks) = self.running.get_mut(&of(attempt)) {
-                    tasks.change(attempt.task.index);
+                    tasks.read(attempt.task, view.cluster);
                     self.due.insert(of(attempt));
                 }
             }
@@ -320,7 +322,7 @@ impl Rule for RiskiRule {
             }
             Seen::Event(Event::NodeLost { .. } | Event::NodeSpeedLearned { .. }, _) => {
                 self.due.extend(self.running.keys().copied());
-                self.running.values_mut().for_each(RunningTasks::change_all);
+                self.running.iter_mut().for_each(|(phase, tasks)| tasks.read_all(*phase, view.cluster));
                 let speeds = view.cluster.nodes().iter().map(Node::speed);
                 self.fastest = speeds.fold(self.fastest, f64::max);
             }

@@ -123,10 +123,11 @@ impl Index {
         let own = known.of_node.get(node).filter(|own| own.len() >= ENOUGH);
         let weights = own.and_then(|_| known.weights_of_node.get(node)).or(known.weights.as_ref());
         let candidates = own.unwrap_or(&known.newest);
+        let distances = weights.map(|weights| weights.distances(node, conditions));
         // The newest first, so that of equally similar profiles the newer ones are used.
         let mut found: Vec<(f64, f64)> = Vec::with_capacity(candidates.len());
         found.extend(candidates.iter().rev().map(|profile| {
-            let distance = weights.map_or(0.0, |weights| weights.distance(profile, node, conditions));
+            let distance = distances.as_ref().map_or(0.0, |distances| distances.of(profile));
             let is_here = *profile.node == *node;
             (distance, if is_here { profile.seconds } else { profile.seconds_at_speed_1() / speed })
         }));

@@ -47,28 +47,93 @@ pub struct Weights {
     pub factors: Vec<FactorWeight>,
 }
 
+/// What a factor compares.
+#[derive(Clone, Copy)]
+enum Compared<'a> {
+    Node,
+    Input,
+    Remote,
+    Tasks,
+    Load,
+    /// The attempts of one job type and phase on the node.
+    Beside(&'a str),
+    /// All attempts on the node that have no factor of their own.
+    Others,
+    /// Nothing: the name is not known.
+    Nothing,
+}
+
+impl Compared<'_> {
+    /// Reads the name of a factor.
+    fn of(name: &str) -> Compared<'_> {
+        match name {
+            NODE => Compared::Node,
+            "input" => Compared::Input,
+            "remote" => Compared::Remote,
+            "tasks" => Compared::Tasks,
+            "load" => Compared::Load,
+            OTHERS => Compared::Others,
+            _ => name.strip_prefix(BESIDE).map_or(Compared::Nothing, Compared::Beside),
+        }
+    }
+
+    /// Returns the value under some conditions; 0 for the node, which is no number.
+    fn value(self, conditions: &Conditions, has_factor: impl Fn(&str) -> bool) -> f64 {
+        match self {
+            Compared::Node | Compared::Nothing => 0.0,
+            Compared::Input => conditions.input,
+            Compared::Remote => f64::from(u8::from(conditions.remote)),
+            Compared::Tasks => f64::from(conditions.tasks),
+            Compared::Load => conditions.load,
+            Compared::Others => {
+                let others = conditions.beside.iter().filter(|(kind, _)| !has_factor(kind));
+                others.map(|(_, count)| f64::from(*count)).sum()
+            }
+            Compared::Beside(kind) => {
+                let found = conditions.beside.iter().find(|(known, _)| **known == *kind);
+                found.map_or(0.0, |(_, count)| f64::from(*count))
+            }
+        }
+    }
+}
+
+/// The distances of profiles from a copy on a node under some conditions.
+pub(super) struct Distances<'a> {
+    node: &'a str,
+    /// What each factor compares, its weight, its scale, and the value of the copy.
+    factors: Vec<(Compared<'a>, f64, f64, f64)>,
+}
+
+impl Distances<'_> {
+    /// Returns the distance of a profile.
+    pub(super) fn of(&self, profile: &Profile) -> f64 {
+        let has_factor =
+            |name: &str| self.factors.iter().any(|(of, ..)| matches!(of, Compared::Beside(kind) if *kind == name));
+        let squares = self.factors.iter().map(|(compared, weight, scale, value)| {
+            let difference = match compared {
+                Compared::Node => f64::from(u8::from(*profile.node != *self.node)),
+                _ => compared.value(&profile.conditions, has_factor) - value,
+            };
+            weight * (difference / scale).powi(2)
+        });
+        squares.sum::<f64>().max(0.0).sqrt()
+    }
+}
+
 impl Weights {
     /// Returns the distance between a profile and a copy on a node under these conditions, as a share of the mean duration.
     pub fn distance(&self, profile: &Profile, node: &str, conditions: &Conditions) -> f64 {
-        let square: f64 = self
-            .factors
-            .iter()
-            .map(|factor| {
-                let difference = if &*factor.name == NODE {
-                    if *profile.node == *node { 0.0 } else { 1.0 }
-                } else {
-                    self.value(factor, &profile.conditions) - self.value(factor, conditions)
-                };
-                factor.weight * (difference / factor.scale).powi(2)
-            })
-            .sum();
-        square.max(0.0).sqrt()
+        self.distances(node, conditions).of(profile)
     }
 
-    fn value(&self, factor: &FactorWeight, conditions: &Conditions) -> f64 {
-        value_of(&factor.name, conditions, |name| {
-            self.factors.iter().any(|factor| factor.name.strip_prefix(BESIDE) == Some(name))
-        })
+    /// Returns the distances from a copy on a node under these conditions, for many profiles.
+    pub(super) fn distances<'a>(&'a self, node: &'a str, conditions: &Conditions) -> Distances<'a> {
+        let has_factor = |name: &str| self.factors.iter().any(|factor| factor.name.strip_prefix(BESIDE) == Some(name));
+        let read = |factor: &'a FactorWeight| {
+            let compared = Compared::of(&factor.name);
+            (compared, factor.weight, factor.scale, compared.value(conditions, has_factor))
+        };
+        Distances { node, factors: self.factors.iter().map(read).collect() }
     }
 
     /// Returns whether all numbers are in their ranges.
@@ -109,20 +174,7 @@ pub fn factors_of<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Vec<Ar
 /// Returns the value of a factor under some conditions; 0 for `node`, which is no number, and for unknown names.
 /// `has_factor` says which kinds of neighbours (`TYPE/PHASE`) have factors of their own and so are not among the others.
 pub fn value_of(name: &str, conditions: &Conditions, has_factor: impl Fn(&str) -> bool) -> f64 {
-    match name {
-        "input" => conditions.input,
-        "remote" => f64::from(u8::from(conditions.remote)),
-        "tasks" => f64::from(conditions.tasks),
-        "load" => conditions.load,
-        OTHERS => {
-            let others = conditions.beside.iter().filter(|(kind, _)| !has_factor(kind));
-            others.map(|(_, count)| f64::from(*count)).sum()
-        }
-        _ => name.strip_prefix(BESIDE).map_or(0.0, |kind| {
-            let found = conditions.beside.iter().find(|(known, _)| **known == *kind);
-            found.map_or(0.0, |(_, count)| f64::from(*count))
-        }),
-    }
+    Compared::of(name).value(conditions, has_factor)
 }
 
 #[cfg(test)]

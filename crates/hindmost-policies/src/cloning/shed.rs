@@ -29,6 +29,8 @@
 //!   whose progress is not known yet, count as 0.
 //! - Clones of a running task start with the progress of its best copy, as R for running jobs assumes (`start=resume`),
 //!   or from the beginning (`start=restart`). R then counts the original's age instead of its progress.
+//! - A choice looks at every open phase. With n times as many phases as `exact` says, it takes place at every n-th of these
+//!   times only, so that the work for each job does not grow with the cluster.
 //! - All r_j begin at 0 in each choice, so a job may lose clones. Of each task, the copies that are expected to finish first
 //!   remain. `stop_surplus=false` lets the others run on.
 //! - A job without a deadline has one copy of each task. These tasks use slots, but get no clones.
@@ -42,6 +44,7 @@
 //! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use hindmost_core::cluster::{Cluster, Job, Phase, Task};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
@@ -357,7 +360,11 @@ impl Pass for CloneByDeadline {
         if self.waiting.is_empty() || round.cluster().open_nodes() == 0 {
             return;
         }
-        for task in std::mem::take(&mut self.waiting) {
+        // Many tasks may wait, and few get clones in a round.
+        let mut next = self.waiting.first().copied();
+        while let Some(task) = next.filter(|_| round.cluster().open_nodes() > 0) {
+            next = self.waiting.range((Bound::Excluded(task), Bound::Unbounded)).next().copied();
+            self.waiting.remove(&task);
             let clones = self.clones_of(task);
             let cluster = round.cluster();
             let running = cluster.task(task).filter(|task| !task.is_finished()).map_or(0, Task::unstopped_copies);

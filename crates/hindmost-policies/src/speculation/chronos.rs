@@ -36,6 +36,7 @@
 //! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use hindmost_core::cluster::{Attempt, Cluster, Job, Phase, Task};
 use hindmost_core::estimator::Knowledge;
@@ -314,8 +315,9 @@ impl Pass for Copies {
         if self.waiting.is_empty() || round.cluster().open_nodes() == 0 {
             return;
         }
-        let waiting: Vec<(TaskId, (u32, f64))> = self.waiting.iter().map(|(task, more)| (*task, *more)).collect();
-        for (task, (more, progress)) in waiting {
+        // Many tasks may wait, and few get copies in a round.
+        let mut next = self.waiting.first_key_value().map(|(task, more)| (*task, *more));
+        while let Some((task, (more, progress))) = next {
             let running = round.cluster().task(task).filter(|task| !task.is_finished()).map_or(0, Task::running_copies);
             let mut left = if running == 0 { 0 } else { more };
             while left > 0 && start_copy_from(round, task, progress) {
@@ -330,6 +332,8 @@ impl Pass for Copies {
             if round.cluster().open_nodes() == 0 {
                 return;
             }
+            let after = self.waiting.range((Bound::Excluded(task), Bound::Unbounded)).next();
+            next = after.map(|(task, more)| (*task, *more));
         }
     }
 }

@@ -156,8 +156,8 @@ impl RiskiRule {
         if self.parameters.overdue <= 0.0 {
             return 0.0;
         }
-        let indices = self.running.get(&(job, phase)).into_iter().flat_map(RunningTasks::indices);
-        let tasks = indices.map(|index| TaskId { job, phase, index });
+        let running = self.running.get(&(job, phase)).into_iter().flat_map(RunningTasks::iter);
+        let tasks = running.map(|running| TaskId { job, phase, index: running.index });
         let first = tasks.filter_map(|task| cluster.copies(task).next().map(|copy| (task, copy.node())));
         let expected = first.filter_map(|(task, node)| estimator.new_copy_range(cluster, task, node));
         let (sum, count) = expected.fold((0.0, 0.0), |(sum, count), range| (sum + range.mean(), count + 1.0));
@@ -204,7 +204,7 @@ impl RiskiRule {
             }
             let (mean, now) = (found.mean(), cluster.now());
             let old_enough = self.old_enough(phase, cluster, round.estimator);
-            let Some(tasks) = self.running.get_mut(&phase) else { return };
+            let Some(tasks) = self.running.get(&phase) else { return };
             let limits = Limits { backups: self.parameters.backups, old_enough };
             let Survey { straggler, last, by_age, until_overdue } =
                 survey(tasks, phase, limits, cluster, round.estimator);
@@ -241,7 +241,7 @@ impl RiskiRule {
                 return;
             }
             if let Some(tasks) = self.running.get_mut(&phase) {
-                tasks.change(id.task.index);
+                tasks.copied(id.task.index);
             }
         }
     }
@@ -316,7 +316,7 @@ impl Rule for RiskiRule {
             }
             Seen::Decision(Decision::Replace { attempt, .. } | Decision::Stop { attempt, .. }) => {
                 if let Some(tasks) = self.running.get_mut(&of(attempt)) {
-                    tasks.change(attempt.task.index);
+                    tasks.read(attempt.task, view.cluster);
                 }
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.phase_finished => {
@@ -327,8 +327,10 @@ impl Rule for RiskiRule {
                 let finish = tasks.remove(attempt.task.index);
                 // A task that finishes when it was expected to was not the last one, and the gain of a backup of the last
                 // one only falls with time.
-                let changes_nothing = finish.is_some_and(|finish| finish <= view.cluster.now())
+                let is_hidden = matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
+                let changes_nothing = !is_hidden
                     && self.parameters.overdue <= 0.0
+                    && finish.is_some_and(|finish| finish <= view.cluster.now())
                     && !view.estimator.distinguishes_nodes()
                     && !self.misfits.contains(&of(attempt));
                 if !changes_nothing {
@@ -343,7 +345,7 @@ impl Rule for RiskiRule {
                 _,
             ) => {
                 if let Some(tasks) = self.running.get_mut(&of(attempt)) {
-                    tasks.change(attempt.task.index);
+                    tasks.read(attempt.task, view.cluster);
                     self.due.insert(of(attempt));
                 }
             }
@@ -354,7 +356,7 @@ impl Rule for RiskiRule {
             }
             Seen::Event(Event::NodeLost { .. } | Event::NodeSpeedLearned { .. }, _) => {
                 self.due.extend(self.running.keys().copied());
-                self.running.values_mut().for_each(RunningTasks::change_all);
+                self.running.iter_mut().for_each(|(phase, tasks)| tasks.read_all(*phase, view.cluster));
                 let speeds = view.cluster.nodes().iter().map(Node::speed);
                 self.fastest = speeds.fold(self.fastest, f64::max);
             }

@@ -105,6 +105,8 @@ pub const RISKI: Source = Source {
         "Under other progress models than profiles, ranges follow from the distribution of the phase in 20 equally likely \
             parts. Nodes then differ by their speed only, so the fastest one with free resources is chosen.",
         "The size of the output is no factor of similarity, because it is not known before a task ends.",
+        "Under the progress model profiles at most compare nodes with free resources are compared, and a phase whose backup \
+            gains nothing is examined again after check mean durations. The paper compares all nodes of its small cluster.",
     ],
 };
 
@@ -300,6 +302,8 @@ pub const SHED: Source = Source {
         "Copies beyond the new number of clones are stopped. The paper does not say what happens to them; its count of free \
             slots assumes it. stop_surplus=false keeps them.",
         "Clones are also chosen again when a phase opens and when a node is lost or returns. The paper's jobs have one phase.",
+        "With n times as many open phases as exact says, clones are chosen again only at every n-th of these times. The paper \
+            chooses at each arrival, which takes a time in proportion to the square of the number of jobs.",
         "reoptimise=arrival_and_end and kill=deadline, which the paper does not have, let jobs use slots sooner.",
         "Demands of several resources are counted in slots of the most modest demand. The paper counts slots.",
     ],

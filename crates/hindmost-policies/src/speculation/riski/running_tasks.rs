@@ -1,5 +1,7 @@
 //! The tasks of a phase with running copies, and the finishes of those whose only copy has a known one.
 
+use hindmost_core::cluster::{AttemptState, Cluster};
+use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::time::Time;
 
 /// A task with running copies.
@@ -9,7 +11,7 @@ pub(super) struct RunningTask {
     pub(super) index: u32,
     /// Number of its only copy, if `finish` is known.
     copy: u32,
-    /// Expected finish of its only copy; [`Time::NEVER`] if it must be looked up in the cluster.
+    /// Expected finish of its only copy; [`Time::NEVER`] if it is unknown, or if there are several copies.
     finish: Time,
 }
 
@@ -19,9 +21,17 @@ impl RunningTask {
         (self.finish != Time::NEVER).then_some((self.copy, self.finish))
     }
 
-    /// Sets the task's only copy and its expected finish.
-    pub(super) fn set_known(&mut self, copy: u32, finish: Time) {
-        (self.copy, self.finish) = (copy, finish);
+    /// Reads the expected finish from the cluster.
+    fn read(&mut self, (job, phase): (JobId, u32), cluster: &Cluster) {
+        let task = TaskId { job, phase, index: self.index };
+        self.finish = Time::NEVER;
+        if cluster.task(task).is_none_or(|task| task.is_finished() || task.running_copies() != 1) {
+            return;
+        }
+        let copy = cluster.copies(task).find(|copy| copy.state() != AttemptState::Stopping);
+        if let Some((copy, finish)) = copy.and_then(|copy| Some((copy, copy.expected_finish()?))) {
+            (self.copy, self.finish) = (copy.id().copy, finish);
+        }
     }
 }
 
@@ -34,7 +44,7 @@ impl RunningTasks {
         self.0.binary_search_by_key(&index, |task| task.index)
     }
 
-    /// Adds a task, or notes that its copies have changed.
+    /// Adds a task of which a copy starts. The finish of the copy is not known yet.
     pub(super) fn add(&mut self, index: u32) {
         let task = RunningTask { index, copy: 0, finish: Time::NEVER };
         match self.position(index) {
@@ -43,16 +53,23 @@ impl RunningTasks {
         }
     }
 
-    /// Notes that the copies of a task have changed.
-    pub(super) fn change(&mut self, index: u32) {
+    /// Notes that a task has several copies.
+    pub(super) fn copied(&mut self, index: u32) {
         if let Ok(at) = self.position(index) {
             self.0[at].finish = Time::NEVER;
         }
     }
 
-    /// Notes that the copies of all tasks may have changed.
-    pub(super) fn change_all(&mut self) {
-        self.0.iter_mut().for_each(|task| task.finish = Time::NEVER);
+    /// Reads the finish of a task again. Must be called whenever its copies or their expected finishes have changed.
+    pub(super) fn read(&mut self, task: TaskId, cluster: &Cluster) {
+        if let Ok(at) = self.position(task.index) {
+            self.0[at].read((task.job, task.phase), cluster);
+        }
+    }
+
+    /// Reads the finishes of all tasks again.
+    pub(super) fn read_all(&mut self, phase: (JobId, u32), cluster: &Cluster) {
+        self.0.iter_mut().for_each(|task| task.read(phase, cluster));
     }
 
     /// Removes a task. Returns its expected finish, if it was known.
@@ -61,18 +78,14 @@ impl RunningTasks {
         removed.known().map(|(_, finish)| finish)
     }
 
-    /// Returns the indices of the tasks within the phase, in order.
-    pub(super) fn indices(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().map(|task| task.index)
+    /// Returns the tasks, by index.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &RunningTask> {
+        self.0.iter()
     }
 
     /// Returns the latest known finish; `None` if none is known.
     pub(super) fn latest_finish(&self) -> Option<Time> {
-        self.0.iter().filter_map(|task| task.known().map(|(_, finish)| finish)).max()
-    }
-
-    /// Returns the tasks, for which `keep` is called once each, in order; those for which it returns false are removed.
-    pub(super) fn visit(&mut self, keep: impl FnMut(&mut RunningTask) -> bool) {
-        self.0.retain_mut(keep);
+        let latest = self.0.iter().map(|task| if task.finish == Time::NEVER { Time(0) } else { task.finish }).max();
+        latest.filter(|latest| *latest > Time(0))
     }
 }

@@ -34,7 +34,7 @@ const ROUNDING: f64 = 1e-6;
 
 /// Finds the straggler of a phase, and the last expected finish of the other tasks.
 pub(super) fn survey(
-    tasks: &mut RunningTasks,
+    tasks: &RunningTasks,
     (job, phase): PhaseId,
     Limits { backups, old_enough }: Limits,
     cluster: &Cluster,
@@ -45,34 +45,11 @@ pub(super) fn survey(
     let now = cluster.now();
     let may_be_copied = cluster.phase(TaskId { job, phase, index: 0 }).is_some_and(Phase::may_be_copied);
     let is_hidden = matches!(estimator.knowledge(), Knowledge::Age | Knowledge::History);
-    tasks.visit(|running| {
-        let task = TaskId { job, phase, index: running.index };
-        if running.known().is_some() {
-            return true;
-        }
-        if !is_running(task, cluster) {
-            return false;
-        }
-        let mut copies = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
-        if !is_hidden
-            && cluster.task(task).is_some_and(|task| task.running_copies() == 1)
-            && let Some((copy, finish)) = copies.next().and_then(|copy| Some((copy, copy.expected_finish()?)))
-        {
-            running.set_known(copy.id().copy, finish);
-        }
-        true
-    });
-    let known_latest = tasks.latest_finish().map(|finish| (finish.max(now) - now).seconds());
-    // A task whose remaining time is not known is no straggler. If it is expected to end after those whose remaining time
-    // is known, there is none.
-    let mut is_hopeless = false;
-    tasks.visit(|running| {
-        if is_hopeless {
-            return true;
-        }
+    let known_latest = tasks.latest_finish().filter(|_| !is_hidden).map(|finish| (finish.max(now) - now).seconds());
+    for running in tasks.iter() {
         let task = TaskId { job, phase, index: running.index };
         let (mut expected, mut only) = (f64::INFINITY, None);
-        if let Some((copy, finish)) = running.known() {
+        if let Some((copy, finish)) = running.known().filter(|_| !is_hidden) {
             expected = (finish.max(now) - now).seconds();
             only = (may_be_copied && copy < backups).then_some((AttemptId { task, copy }, None));
         } else {
@@ -91,14 +68,16 @@ pub(super) fn survey(
                 let mean = range.as_ref().map_or_else(|| by_age(cluster, copy), Outcomes::mean);
                 expected = expected.min(mean);
                 only = range.filter(|_| may_have_backup).map(|range| (copy.id(), Some(range)));
-                is_hopeless = old_enough <= 0.0
-                    && is_unknown
-                    && is_only
-                    && known_latest.is_some_and(|known| mean >= known);
+                // A task whose remaining time is not known is no straggler. If it is expected to end after those whose
+                // remaining time is known, there is none.
+                let is_last = is_unknown && is_only && known_latest.is_some_and(|known| mean >= known);
+                if is_last && old_enough <= 0.0 {
+                    return Survey { straggler: None, ..found };
+                }
             }
         }
         if expected.is_infinite() {
-            return true;
+            continue;
         }
         let age = |id: AttemptId| cluster.attempt(id).map_or(0.0, |copy| (now - copy.since()).seconds());
         if let Some((id, _)) = only.as_ref().filter(|(id, _)| old_enough > 0.0 && age(*id) + ROUNDING < old_enough) {
@@ -114,15 +93,9 @@ pub(super) fn survey(
         } else {
             found.last = found.last.max(expected);
         }
-        true
-    });
+    }
     found.straggler = straggler.map(|(id, range)| (id, range.unwrap_or_else(|| Outcomes::certain(latest))));
     found
-}
-
-/// Returns true if an unfinished task has a running copy.
-fn is_running(task: TaskId, cluster: &Cluster) -> bool {
-    cluster.task(task).is_some_and(|task| !task.is_finished() && task.unstopped_copies() > 0)
 }
 
 /// Returns the expected remaining time of an attempt at its age, seconds, by the distribution of its phase.

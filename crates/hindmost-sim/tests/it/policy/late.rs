@@ -18,16 +18,16 @@ fn eight() -> World {
 
 #[test]
 fn attempts_with_slow_rates_get_backups_longest_first() {
-    // Progress rates are known from the start: 1/16, 1/8 and six times 1/4. The 25th percentile is the second smallest
-    // rate, 1/8; only task 7 is strictly below.
-    let run = eight().run("late");
+    // Progress rates are known from the start: 1/16, 1/8 and six times 1/4. The percentile 0.125 is at 0.125·7 = 0.875, between
+    // 1/16 and 1/8; only task 7 is below.
+    let run = eight().run("late(slow_task=0.125)");
     assert_eq!(run.backups("a"), [(7, 0.0)]);
-    // With slow_task = 0.375 the limit is the third smallest rate, 1/4: tasks 6 and 7 are below. The cap of
-    // 0.05 × 16 = 0.8 allows one backup at a time, so task 6 gets its backup when the backup of task 7 has won at 1.
-    let run = eight().run("late(slow_task=0.375,cap=0.05)");
+    // The percentile 0.25 is at 1.75, between 1/8 and 1/4: tasks 6 and 7 are below. The cap of 0.05 × 16 = 0.8 allows one
+    // backup at a time, so task 6 gets its backup when the backup of task 7 has won at 1.
+    let run = eight().run("late(cap=0.05)");
     assert_eq!(run.backups("a"), [(6, 1.0), (7, 0.0)]);
     // Backups start while fewer than the cap run: with 0.1 × 16 = 1.6, both start at 0.
-    let run = eight().run("late(slow_task=0.375)");
+    let run = eight().run("late");
     assert_eq!(run.backups("a"), [(6, 0.0), (7, 0.0)]);
     // A cap of 0 allows no backups.
     assert_eq!(eight().run("late(cap=0)").backups("a"), []);
@@ -37,7 +37,7 @@ fn attempts_with_slow_rates_get_backups_longest_first() {
 
 #[test]
 fn attempts_below_min_age_get_no_backup() {
-    assert_eq!(eight().run("late(min_age=6)").backups("a"), [(7, 6.0)]);
+    assert_eq!(eight().run("late(min_age=6)").backups("a"), [(6, 6.0), (7, 6.0)]);
     assert_eq!(eight().run("late(min_age=20)").backups("a"), []);
     // The paper's minute, for an attempt that starts when another one has ended, at 10.
     let tasks = [[10.0, 10.0], [40.0, 40.0], [200.0, 20.0]];
@@ -72,10 +72,12 @@ fn the_longest_time_left_is_first_not_the_slowest_rate() {
 
 #[test]
 fn slow_rates_are_below_the_percentile_of_all_attempts() {
-    // Of four rates none is below the first; of five, one is below the second.
+    // Of two to five rates the slowest is below the percentile 0.25, which is interpolated; a single one is not.
     let tasks = |count: usize| (0..count).map(move |task| if task == 0 { [40.0, 1.0] } else { [4.0, 1.0] });
-    assert_eq!(World::machines(9).job("a").tasks(tasks(4)).run("late").backups("a"), []);
-    assert_eq!(World::machines(9).job("a").tasks(tasks(5)).run("late").backups("a"), [(0, 0.0)]);
+    assert_eq!(World::machines(9).job("a").tasks(tasks(1)).run("late").backups("a"), []);
+    for count in [2, 4, 5] {
+        assert_eq!(World::machines(9).job("a").tasks(tasks(count)).run("late").backups("a"), [(0, 0.0)]);
+    }
     // At 8 only task 4 runs. It is slow compared with the four tasks that have finished.
     let last = [[4.0, 9.0], [4.0, 9.0], [4.0, 9.0], [4.0, 9.0], [8.0, 1.0]];
     let run = World::machines(2).job("a").tasks(last).run("late");
@@ -136,4 +138,14 @@ fn backups_may_come_before_pending_tasks_of_later_jobs() {
     // A phase with pending tasks gets no backup: task 2 of job a starts at 5, when a backup of task 1 could start.
     let pending = World::machines(2).job("a").tasks([[5.0, 5.0], [40.0, 5.0], [5.0, 5.0]]);
     assert_eq!(pending.run("late(originals_first=false,slow_task=0.5)").backups("a"), [(1, 10.0)]);
+}
+
+#[test]
+fn fast_attempts_that_report_first_are_not_slow() {
+    // 20 tasks of 10, 20, …, 200 s report after a tenth of their work, the fastest first, so a task of 10·n s reports at n
+    // seconds. The percentile 0.25 of 20 is at 4.75: the five slowest are slow, those of 160 to 200 s, when they report. The
+    // cap of 0.1 × 40 = 4 slots lets four of the five backups start, at 16, 17, 18 and 19; the first of them ends at 26.
+    let tasks = (1..=20).map(|n| [10.0 * f64::from(n), 10.0]);
+    let run = World::machines(40).job("a").tasks(tasks).knowledge("progress(0.1)").run("late(slow_node=0)");
+    assert_eq!(run.backups("a"), [(15, 16.0), (16, 17.0), (17, 18.0), (18, 19.0), (19, 26.0)]);
 }

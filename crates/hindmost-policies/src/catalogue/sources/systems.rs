@@ -97,11 +97,15 @@ pub const RISKI: Source = Source {
             the next job: originals_first=false.",
         "The straggler is the task with the longest expected remaining time, at any age. The paper's text compares the age \
             with the average execution time of the running tasks: overdue=1.",
-        "The straggler is the last task with a single running copy. A task with two copies counts with the smaller of their             expected remaining times, as one of the other tasks.",
-        "Once an attempt has run for longer than its whole range, its remaining time is that of the Pareto distribution with             the mean and spread of the phase's profiles, at its age. The paper's text does not say what is expected then.",
+        "The straggler is the last task with a single running copy. A task with two copies counts with the smaller of their \
+            expected remaining times, as one of the other tasks.",
+        "Once an attempt has run for longer than its whole range, its remaining time is that of the Pareto distribution with \
+            the mean and spread of the phase's profiles, at its age. The paper's text does not say what is expected then.",
         "Only attempts that finish leave profiles. A straggler or backup that was stopped leaves none, however long it ran.",
-        "Durations on nodes without enough profiles come from other nodes, converted by the speeds that policies know: the             real ones with speeds = known, which a system without profiles would not know; 1 at first with speeds = learned.",
-        "Every positive gain starts a backup, also one that comes only from the chance of few profiles. The kill trusts the             largest of at most 64 observed durations as a bound.",
+        "Durations on nodes without enough profiles come from other nodes, converted by the speeds that policies know: the \
+            real ones with speeds = known, which a system without profiles would not know; 1 at first with speeds = learned.",
+        "Every positive gain starts a backup, also one that comes only from the chance of few profiles. The kill trusts the \
+            largest of a few observed durations as a bound.",
         "With gain=race, which the paper does not have, the straggler is expected to run on beside its backup.",
         "price and backups are limits that the paper does not have. A price of 0 has no effect.",
         "A phase takes the place of the paper's job, and gets no backups while one of its tasks is pending.",

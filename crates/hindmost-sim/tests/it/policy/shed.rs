@@ -286,14 +286,11 @@ fn slots_above_the_limit_of_a_task_go_to_other_jobs() {
         .deadline(9.0)
         .drawn(3, "pareto(alpha=2,minimum=3)")
         .demand([("cpus", 1.0)]);
-    let shared = |policy: &str| {
-        let run = world.run(policy);
-        (clones(&run, "a"), clones(&run, "b"))
-    };
-    assert_eq!(shared("fifo+shed"), (1, 3));
+    let shared = |policy: &str| ["a", "b"].map(|job| clones(&world.run(policy), job));
+    assert_eq!(shared("fifo+shed"), [1, 3]);
     // Five copies of a task may share a node: PoCDs 0.44, 0.68 and 0.82 of "a"; then 0.70 of "b" is lower, but three
     // clones do not fit in the two slots that are left.
-    assert_eq!(shared("fifo+shed(per_node=5)"), (4, 0));
+    assert_eq!(shared("fifo+shed(per_node=5)"), [4, 0]);
 }
 
 #[test]

@@ -515,7 +515,7 @@ pub enum PocdFormula {
 
 #[derive(Args)]
 pub struct ShedArgs {
-    /// Number of machines, m
+    /// Number of machines, m. A task has at most one copy on each, so at most m - 1 clones
     #[arg(long, value_name = "M", value_parser = whole(1_u32, u32::MAX))]
     pub machines: u32,
     /// Number of slots of each machine, lambda
@@ -529,8 +529,8 @@ pub struct ShedArgs {
     /// Slots that the application master of each job uses
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0_u32, 1000))]
     pub masters: u32,
-    /// What jobs get that miss their deadlines with any number of clones: no clones (skip), or clones before all others,
-    /// as printed in the paper (clone)
+    /// What jobs get whose probability of meeting the deadline no clone raises: no clones (skip), or clones before all
+    /// others, as printed in the paper (clone)
     #[arg(long, value_name = "H", default_value = "skip")]
     pub hopeless: HopelessJobs,
     /// Print one JSON document

@@ -9,23 +9,30 @@ use hindmost_math::plain::Plain;
 use super::meaning;
 use super::spec::PolicySpec;
 use crate::cloning::dolly::{self, Admission, DollyParameters};
+use crate::cloning::shed::ShedParameters;
 use crate::orders::dollymp::DollympParameters;
 use crate::parameters::Parameters;
 use crate::placement::by_node::is_within_budget;
 use crate::speculation::chronos::ChronosParameters;
 use crate::theory::chronos::Strategy;
 
+/// What the message adds for a system whose copies of a task may share a node.
+const TWO_ON_A_NODE: &str = ", and per_node=2 allows two copies of a task on a node";
+
 /// How a system clones tasks: the parameters of one with a budget, or no budget.
 enum Cloning {
     Dolly(DollyParameters),
     Dollymp(DollympParameters),
+    /// Shed with one copy of a task on each node.
+    Shed,
     Unlimited,
 }
 
 /// Returns a message if a cloning policy can never clone a task of this job on a cluster of `nodes` nodes with the
 /// resources `total`. The message gives one of three reasons: the policy clones only jobs with a deadline; the cluster has
-/// one node and the policy places the copies of a task on different nodes; or the policy's budget is too small. `dollymp` needs a budget for one clone; `dolly`,
-/// which clones all tasks of a job or none, needs a budget for the copies or clones of all tasks.
+/// one node and the policy places the copies of a task on different nodes; or the policy's budget is too small. `dollymp`
+/// needs a budget for one clone; `dolly`, which clones all tasks of a job or none, needs a budget for the copies or clones
+/// of all tasks.
 ///
 /// Returns `None` if clones fit, if the policy does not clone tasks or would not clone this job on any cluster, or if
 /// the catalogue does not know the policy's name.
@@ -42,16 +49,16 @@ pub fn without_clones(
         "shed" | "chronos" if job.deadline.is_none() => {
             return Some(format!("{spec} will start no clone and no backup, because the job has no deadline"));
         }
-        "shed" => Cloning::Unlimited,
+        "shed" if ShedParameters::read(found.given).ok()?.per_node > 1 => return None,
+        "shed" => Cloning::Shed,
         // Under the other strategies some attempts take over the resources of the original.
         "chronos" if ChronosParameters::read(found.given).ok()?.strategy == Strategy::Clone => Cloning::Unlimited,
         _ => return None,
     };
     let advice = match &cloning {
         Cloning::Dolly(_) | Cloning::Unlimited => Some(""),
-        Cloning::Dollymp(dollymp) if dollymp.per_node < 2 => {
-            Some(", and per_node=2 allows two copies of a task on a node")
-        }
+        Cloning::Shed => Some(TWO_ON_A_NODE),
+        Cloning::Dollymp(dollymp) if dollymp.per_node < 2 => Some(TWO_ON_A_NODE),
         Cloning::Dollymp(_) => None,
     };
     if let (Some(advice), ..=1) = (advice, nodes) {
@@ -63,7 +70,7 @@ pub fn without_clones(
     let budget = match &cloning {
         Cloning::Dolly(dolly) => dolly.budget,
         Cloning::Dollymp(dollymp) => dollymp.budget?,
-        Cloning::Unlimited => return None,
+        Cloning::Shed | Cloning::Unlimited => return None,
     };
     let copied = job.phases.iter().filter(|phase| !phase.never_copied && phase.tasks_to_do() > 0);
     let demands = copied.map(|phase| Some((phase.tasks_to_do(), dimensions.demand(&phase.demand).ok()?)));
@@ -85,7 +92,7 @@ pub fn without_clones(
             };
             never.then(|| format!("the {what} of all tasks of the job together need {}", shown(&all)))
         }
-        Cloning::Unlimited => None,
+        Cloning::Shed | Cloning::Unlimited => None,
         Cloning::Dollymp(_) => {
             let never = !demands.iter().any(|(_, demand)| is_within_budget(demand, budget, total));
             let shares = demands.iter().map(|(_, demand)| (demand.dominant_share(total), demand));
@@ -181,6 +188,8 @@ mod tests {
             assert!(message(policy, due, 1).unwrap().contains("there is only one node"), "{policy}");
             assert_eq!(message(policy, due, 2), None);
         }
+        assert!(message("shed", due, 1).unwrap().ends_with("and per_node=2 allows two copies of a task on a node"));
+        assert_eq!(message("shed(per_node=2)", due, 1), None);
         // A resumed attempt needs no other node.
         assert_eq!(message("chronos", due, 1), None);
     }

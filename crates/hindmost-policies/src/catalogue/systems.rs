@@ -186,7 +186,11 @@ pub static SYSTEMS: &[SystemEntry] = &[
         wins: "Jobs come back, so that profiles show how long a task takes on each node (knowledge = profiles), and slots \
             are scarce: it starts few backups, on the node that suits them, and none that would not shorten the phase.",
         loses: "Several tasks of a phase are equally late: the gain of each backup is small, because the others end as \
-            late. While a phase has pending tasks, none of its attempts gets a backup.",
+            late. While a phase has pending tasks, none of its attempts gets a backup. A slow node has no profiles and its \
+            speed is not known: it counts as fast as the others, the backups on it lose and leave no profiles, and so it is \
+            chosen again and again, in later runs too. Nodes are equal: differences of few profiles by chance count as gains, \
+            so that tasks get backups at their start. Durations vary much for other reasons than the node: a straggler may \
+            be stopped for a backup that takes longer than any profile (kill=false). With overdue=1 few backups start.",
         passes: "[Originals(order), Backups(riski rule, best expected gain)]",
         source: sources::RISKI,
         order: None,
@@ -332,7 +336,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
             only small jobs and other systems wait for stragglers.",
         loses: "Few slots are free, or no jobs arrive that would cause a new choice: slots that jobs leave stay idle until \
             then (reoptimise=arrival_and_end). Jobs without deadlines get no clones. It uses as much machine time as there \
-            is, whatever it gains.",
+            is, whatever it gains. There are few nodes with many slots each: a task has at most one copy on each node, and \
+            slots stay idle (per_node).",
         passes: "[Abandon(late jobs), Originals(order), Clones(Shed)]",
         source: sources::SHED,
         order: None,
@@ -350,7 +355,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
         wins: "Jobs have deadlines, progress is reported early, and an attempt can continue the work of another: only late \
             attempts cost more machine time.",
         loses: "Deadlines are so short that a late attempt is detected too late for another one, or progress is not \
-            reported. Jobs without deadlines get no other attempts.",
+            reported. Jobs without deadlines get no other attempts. There are fewer than r + 1 nodes, because a node runs at \
+            most one copy of a task.",
         passes: "[Originals(order), Copies(chronos)]",
         source: sources::CHRONOS,
         order: None,

@@ -34,11 +34,11 @@ pub(crate) fn best_first(cluster: &Cluster, task: TaskId) -> Vec<&Attempt> {
     copies
 }
 
-/// Starts a copy of a task that continues from `progress`, on a node that runs no other copy of it, as near to the
-/// task's input as possible. Returns false if no node is free, the order does not permit the copy, or the task may not
-/// have another one.
-pub(crate) fn start_copy_from(round: &mut Round<'_>, task: TaskId, progress: f64) -> bool {
-    if progress <= 0.0 {
+/// Starts a copy of a task that continues from `progress`, as near to the task's input as possible: on a node that runs no
+/// other copy of it, or else on one that runs fewer than `per_node`. Returns false if no node is free, the order does not
+/// permit the copy, or the task may not have another one.
+pub(crate) fn start_copy_from(round: &mut Round<'_>, task: TaskId, progress: f64, per_node: u32) -> bool {
+    if progress <= 0.0 && per_node == 1 {
         return round.start_copies(task, 1).started == 1;
     }
     let cluster = round.cluster();
@@ -48,7 +48,10 @@ pub(crate) fn start_copy_from(round: &mut Round<'_>, task: TaskId, progress: f64
         return false;
     }
     let cluster = round.cluster();
-    let allowed = |node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
-    let node = cluster.find_nearest_node(task, &demand, |node, _| allowed(node));
-    node.is_some_and(|node| round.start_from(task, node, progress))
+    let nearest = |most: u32| {
+        let allowed = |node| cluster.copies_on(task, node) < most && !cluster.avoids(task, node);
+        cluster.find_nearest_node(task, &demand, |node, _| allowed(node))
+    };
+    let node = nearest(1).or_else(|| if per_node > 1 { nearest(per_node) } else { None });
+    node.is_some_and(|node| round.start_from(task, node, progress.max(0.0)))
 }

@@ -13,11 +13,12 @@ use rustc_hash::FxHashMap;
 
 use crate::theory::pocd::ParetoTail;
 
-/// How many copies of a demand the empty cluster can run, and on how many nodes.
-#[derive(Clone, Copy, Debug)]
+/// How many copies of a demand the empty cluster can run.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slots {
     pub(super) copies: u64,
-    pub(super) nodes: u32,
+    /// How many of them may be copies of one task.
+    pub(super) of_a_task: u32,
 }
 
 /// An open, unfinished phase of an unfinished job.
@@ -133,17 +134,20 @@ impl OpenPhases {
         })
     }
 
-    /// Counts the slots of all demands for the present nodes. Must be called before the functions below.
-    pub(super) fn count_slots(&mut self, cluster: &Cluster) {
+    /// Counts the slots of all demands for the present nodes, of which each may run `per_node` copies of a task. Must be
+    /// called before the functions below.
+    pub(super) fn count_slots(&mut self, cluster: &Cluster, per_node: u32) {
         if self.counted_for != cluster.node_changes() {
             self.counted_for = cluster.node_changes();
             self.demands.iter_mut().for_each(|(.., slots)| *slots = None);
         }
         for (demand, _, slots) in self.demands.iter_mut().filter(|(.., slots)| slots.is_none()) {
-            let mut counted = Slots { copies: 0, nodes: 0 };
+            let mut counted = Slots::default();
             for node in cluster.nodes().iter().filter(|node| node.is_up() && demand.fits(node.capacity())) {
-                counted.copies = counted.copies.saturating_add(node.capacity().times(demand));
-                counted.nodes += 1;
+                let copies = node.capacity().times(demand);
+                counted.copies = counted.copies.saturating_add(copies);
+                let of_a_task = u32::try_from(copies).unwrap_or(u32::MAX).min(per_node);
+                counted.of_a_task = counted.of_a_task.saturating_add(of_a_task);
             }
             *slots = Some(counted);
         }
@@ -151,7 +155,7 @@ impl OpenPhases {
 
     /// Returns the slots of a phase's demand.
     pub(super) fn slots_of(&self, phase: &OpenPhase) -> Slots {
-        self.demands[phase.demand].2.unwrap_or(Slots { copies: 0, nodes: 0 })
+        self.demands[phase.demand].2.unwrap_or_default()
     }
 
     /// Returns λ·m: the number of copies of the most modest demand that the empty cluster can run.

@@ -18,6 +18,15 @@
 //! running job:    R = [1 − ((1−φ)·t_min/(D−τ))^(β(r+1))]^N,   N unfinished tasks
 //! ```
 //!
+//! With `start=restart` the clones of a running job start from the beginning. With a the mean age of its unfinished tasks
+//! (of each its oldest copy; 0 for tasks that wait) and D − τ the time left,
+//!
+//! ```text
+//! running job:    R = [1 − (max(a, t_min)/(a + D − τ))^β · min(1, t_min/(D−τ))^(βr)]^N
+//! ```
+//!
+//! This is not in the paper.
+//!
 //! Passes: `[Abandon(late jobs), Originals(order), Clones(Shed)]`.
 //!
 //! Readings where the paper is silent:
@@ -29,6 +38,9 @@
 //!   whose progress is not known yet, count as 0.
 //! - Clones of a running task start with the progress of its best copy, as R for running jobs assumes (`start=resume`),
 //!   or from the beginning (`start=restart`). R then counts the original's age instead of its progress.
+//! - With less than t_min left, a clone from the beginning can't meet the deadline: R is the same with any r. As printed,
+//!   such a job gets every slot that is left once its R is the lowest. Like a job without any chance it is skipped, and its
+//!   tasks keep one copy each (`hopeless=skip`); `hopeless=clone` is the printed algorithm.
 //! - A choice looks at every open phase. With n times as many phases as `exact` says, it takes place at every n-th of these
 //!   times only, so that the work for each job does not grow with the cluster.
 //! - All r_j begin at 0 in each choice, so a job may lose clones. Of each task, the copies that are expected to finish first
@@ -38,8 +50,10 @@
 //!   (`phase_deadlines.rs`). The clones are chosen again when a phase opens, and when a node is lost or returns.
 //! - t_min and β are those of the phase's durations if they are Pareto, and otherwise of the Pareto distribution with the
 //!   same mean and standard deviation.
-//! - A copy that fails is replaced while its task runs. A task has no more copies than there are nodes on which it fits,
-//!   and tasks that may not be copied get no clones.
+//! - A copy that fails is replaced while its task runs. Tasks that may not be copied get no clones.
+//! - A node runs at most one copy of a task, so r is at most the number of nodes on which it fits minus 1, and slots above
+//!   this go to other jobs. The paper's r counts slots only, and copies of a task may share a machine there: `per_node` allows
+//!   that. The count does not see on which nodes slots are free: a clone may wait for a slot on a node without its task.
 //!
 //! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
 
@@ -102,7 +116,7 @@ crate::parameters! {
         pub kill: Kill = Kill::Arrival;
         /// where clones of running tasks start: resume (at the progress of the best copy) or restart (at the beginning)
         pub start: CloneStart = CloneStart::Resume;
-        /// what jobs get that miss their deadlines with any number of clones: skip (no clones) or clone (clones first)
+        /// what jobs get whose probability of meeting the deadline no clone raises: skip (no clones) or clone (clones first)
         pub hopeless: Hopeless = Hopeless::Skip;
         /// open phases up to which clones are chosen again each time when it is due, as in the paper; with n times as many, at
         /// every n-th time
@@ -111,6 +125,8 @@ crate::parameters! {
         pub masters: u32 = 1, in 0..=1000, unit "slots";
         /// stop the copies that a job may no longer have when clones are chosen again
         pub stop_surplus: bool = true;
+        /// maximum number of copies of a task on one node; nodes without a copy come first
+        pub per_node: u32 = 1, in 1..=1_000, unit "copies";
     }
 }
 
@@ -245,7 +261,7 @@ impl CloneByDeadline {
             // Tasks that fit on no node can't have clones.
             let Some(job) = cluster.job(id.0).filter(|_| slots.copies > 0) else { continue };
             let miss = self.miss(job, id.1, phase.tail, cluster);
-            let (most_clones, copy_slots) = (slots.nodes.saturating_sub(1), total / slots.copies as f64);
+            let (most_clones, copy_slots) = (slots.of_a_task.saturating_sub(1), total / slots.copies as f64);
             used += f64::from(phase.tasks) * copy_slots;
             chosen.push((id, ShedJob { most_clones, copy_slots, ..ShedJob::new(phase.tasks.into(), miss) }));
         }
@@ -347,7 +363,7 @@ impl Pass for CloneByDeadline {
             if self.parameters.kill != Kill::Never {
                 self.open.remove_abandoned(round.cluster());
             }
-            self.open.count_slots(round.cluster());
+            self.open.count_slots(round.cluster(), self.parameters.per_node);
             let free = self.open.free_slots(self.parameters.masters);
             // With many phases, a choice takes long, and few clones change.
             if free < 1.0 || self.due * u64::from(self.parameters.exact) >= self.open.len() as u64 {
@@ -376,8 +392,9 @@ impl Pass for CloneByDeadline {
                 CloneStart::Resume => task_progress(cluster, task).unwrap_or(0.0),
                 CloneStart::Restart => 0.0,
             };
+            let per_node = self.parameters.per_node;
             for _ in running..=clones {
-                if round.cluster().open_nodes() == 0 || !start_copy_from(round, task, progress) {
+                if round.cluster().open_nodes() == 0 || !start_copy_from(round, task, progress, per_node) {
                     self.waiting.insert(task);
                     break;
                 }

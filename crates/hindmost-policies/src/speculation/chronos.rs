@@ -12,7 +12,7 @@
 //! - `strategy=resume`: in the same case the original is stopped, and r + 1 attempts start with its progress.
 //! - τ_kill after the start of the original, all attempts of the task are stopped except the one that is expected to
 //!   finish first.
-//! - r maximises U(r) = lg(R(r) − R_min) − θ·E(T), where R is the probability that the job meets its deadline
+//! - r maximises U(r) = log₁₀(R(r) − R_min) − θ·E(T), where R is the probability that the job meets its deadline
 //!   ([`crate::theory::pocd`]) and E(T) the expected machine time of its tasks ([`crate::theory::chronos`]). `r=N` fixes
 //!   it.
 //!
@@ -26,7 +26,8 @@
 //!   Its replacement then starts from the beginning, because its progress is not known.
 //! - At τ_kill attempts whose finish is not known are behind those whose finish is. If no finish is known, the attempts
 //!   are compared when the first one becomes known. If it never is (`age`), the oldest attempt remains.
-//! - Backups and clones start after originals, and wait for free resources.
+//! - Backups and clones start after originals, and wait for free resources. A node runs at most one copy of a task, and r is
+//!   chosen without regard to this: on fewer than r + 1 nodes, some of the r attempts never start.
 //! - Of a job of several phases each phase has a part of the time until the deadline
 //!   (`cloning/phase_deadlines.rs`), counted from its first start, and an r of its own.
 //! - Jobs without a deadline, and tasks that may not be copied, get no other attempts.
@@ -60,7 +61,8 @@ crate::parameters! {
         pub r: Option<f64> = None, word auto, in 0.0..=64.0, unit "attempts";
         /// largest number of clones or backups of a task if r=auto
         pub max: u32 = 8, in 0..=64, unit "attempts";
-        /// price of a second of machine time: the weight of machine time against the logarithm of the PoCD
+        /// price of a second of machine time: the weight of machine time against the logarithm to the base 10 of the PoCD above
+        /// r_min
         pub theta: f64 = 0.0001, in 0.0.., unit "1/s";
         /// PoCD that a job must exceed; none: its PoCD with r = 0
         pub r_min: Option<f64> = None, word none, in 0.0..=1.0;
@@ -320,7 +322,7 @@ impl Pass for Copies {
         while let Some((task, (more, progress))) = next {
             let running = round.cluster().task(task).filter(|task| !task.is_finished()).map_or(0, Task::running_copies);
             let mut left = if running == 0 { 0 } else { more };
-            while left > 0 && start_copy_from(round, task, progress) {
+            while left > 0 && start_copy_from(round, task, progress, 1) {
                 left -= 1;
                 round.because(|| format!("chronos gives each such task of its job {more} more attempts"));
             }

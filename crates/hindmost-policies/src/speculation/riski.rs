@@ -24,8 +24,10 @@
 //!   time" in its text, and "by prediction" in Algorithm 2. By default it is the task with the longest expected remaining
 //!   time, at any age; with `overdue=1`, the one of those that have run for longer than the mean of the execution times
 //!   expected of the phase's running tasks, each on its node, when they start.
-//! - The expected finish of a task with several copies is the earliest one of its copies. A task whose remaining time is not
-//!   known is no straggler, but counts in L by its expected remaining time at its age.
+//! - The straggler is the last task with a single running copy. The expected finish of a task with several copies is the
+//!   earliest one of its copies, and counts in L. A task whose remaining time is not known is no straggler, but counts in L
+//!   by its expected remaining time at its age.
+//! - An attempt that has run for longer than its whole range has the remaining time of the phase's distribution at its age.
 //! - The paper does not say how often it looks. Here a phase is examined when one of its attempts starts or ends or its
 //!   remaining time becomes known; where this follows from the age only, also after every `check` mean durations.
 //! - If a backup gains nothing, the phase is examined again when a faster node has free resources than now. Under `profiles`,

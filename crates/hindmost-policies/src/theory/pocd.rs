@@ -192,6 +192,13 @@ impl MissChance {
     pub fn is_certain(self) -> bool {
         self == MissChance::CERTAIN
     }
+
+    /// Returns true if each clone makes a miss less likely. False if no clone can end before the deadline: the task is then
+    /// as likely to miss it with any number of clones as without, which need not be certain if clones start from the
+    /// beginning.
+    pub fn falls_with_clones(self) -> bool {
+        self.clone < 0.0
+    }
 }
 
 /// Returns ln(1 − e^x) for x ≤ 0, without loss of digits.

@@ -14,10 +14,14 @@
 //! - Of jobs with the same PoCD the one with the lower id goes first. Two PoCDs are the same if their logarithms differ by
 //!   less than about 1 part in 10¹⁰.
 //! - PoCDs are compared by ln(−ln PoCD), so that jobs whose PoCD rounds to 1 or 0 keep their order.
-//! - A job that misses its deadline with any number of clones always has the lowest PoCD, so the printed algorithm gives
-//!   it every slot. Such hopeless jobs are skipped, unless [`Hopeless::Clone`] is chosen.
+//! - A job whose PoCD does not rise with a clone, R(r + 1) = R(r), remains the job with the lowest PoCD once it is that job,
+//!   so the printed algorithm gives it every slot that is left. Such hopeless jobs are skipped, unless [`Hopeless::Clone`]
+//!   is chosen. Under R_ru these are the jobs that miss their deadlines with any number of clones. Where clones start from
+//!   the beginning, they are also the jobs with less than t_min left until the deadline, whose originals may still
+//!   meet it. p = first·clone^r has the same factor for every clone, so that a job is hopeless with every r or with none.
 //! - Jobs may have copies of different sizes, in units of a slot, and a largest number of clones. The paper's have
-//!   size 1 and no limit.
+//!   size 1 and no limit: its copies of a task may share a machine. Where they may not, a task has at most as many
+//!   clones as there are machines besides that of its original, and slots above this are left to other jobs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,7 +37,8 @@ pub struct ShedJob {
     pub miss: MissChance,
     /// Slots that a copy of a task uses; 1 in the paper.
     pub copy_slots: f64,
-    /// Largest number of clones of a task.
+    /// Largest number of clones of a task; with at most one copy of a task on each machine, the number of machines on which
+    /// a copy fits minus 1.
     pub most_clones: u32,
 }
 
@@ -47,9 +52,14 @@ impl ShedJob {
     fn slots(&self) -> f64 {
         self.tasks as f64 * self.copy_slots
     }
+
+    /// Returns whether the job may get clones.
+    fn may_get_clones(&self, hopeless: Hopeless) -> bool {
+        hopeless == Hopeless::Clone || self.miss.falls_with_clones()
+    }
 }
 
-/// What jobs get that miss their deadlines with any number of clones.
+/// What jobs get whose probability of meeting the deadline no clone raises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hopeless {
     /// No clones.
@@ -105,9 +115,10 @@ pub fn solve(problem: &ShedProblem) -> ShedPlan {
     }
 }
 
-/// Returns r = ⌊(λ·m − N − 1)/N⌋, the number of clones of a job that is alone (line 5); at least 0.
+/// Returns r = ⌊(λ·m − N − 1)/N⌋, the number of clones of a job that is alone (line 5); at least 0, and at most
+/// `most_clones`.
 fn most_alone(job: &ShedJob, problem: &ShedProblem) -> u32 {
-    if job.miss.is_certain() && problem.hopeless == Hopeless::Skip {
+    if !job.may_get_clones(problem.hopeless) {
         return 0;
     }
     let left = problem.slots - job.slots() - problem.reserved;
@@ -122,12 +133,11 @@ pub fn greedy(problem: &ShedProblem) -> ShedPlan {
     let mut used = 0.0;
     // The riskiest job comes first, and of equally risky ones that with the lowest id.
     let entry = |at: usize, clones: u32| (Risk::of(&problem.jobs[at], clones), Reverse(at));
-    let may_get = |job: &ShedJob| problem.hopeless == Hopeless::Clone || !job.miss.is_certain();
-    let mut waiting: BinaryHeap<_> =
-        (0..problem.jobs.len()).filter(|at| may_get(&problem.jobs[*at])).map(|at| entry(at, 0)).collect();
+    let may_get = |at: &usize| problem.jobs[*at].may_get_clones(problem.hopeless);
+    let mut waiting: BinaryHeap<_> = (0..problem.jobs.len()).filter(may_get).map(|at| entry(at, 0)).collect();
     while let Some((_, Reverse(at))) = waiting.pop() {
         let job = &problem.jobs[at];
-        // A job that does not fit is dropped.
+        // A job whose clones do not fit is dropped.
         if used + job.slots() <= free + ROUNDING && clones[at] < job.most_clones {
             clones[at] += 1;
             used += job.slots();

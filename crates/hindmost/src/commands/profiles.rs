@@ -35,5 +35,10 @@ fn weights(kind: &KindOfProfiles) -> String {
     weights.sort_by(|one, other| other.weight.total_cmp(&one.weight));
     let shown: Vec<String> =
         weights.iter().map(|one| format!("{} (weight {:.2})", escaped(&one.factor), one.weight)).collect();
-    if shown.is_empty() { "no known factor".to_owned() } else { shown.join(", ") }
+    if !shown.is_empty() {
+        return shown.join(", ");
+    }
+    let speeds =
+        if kind.nodes > 1 { ", once they are converted to speed 1 by the known speeds of the nodes" } else { "" };
+    format!("no known factor{speeds}")
 }

@@ -172,6 +172,21 @@ fn shed_gives_clones_to_the_job_at_risk() {
     let answer = json(&late);
     assert_eq!((&answer["clones"], number(&answer["pocd"][0])), (&serde_json::json!([0, 7]), 0.0));
     assert_eq!(json(&[&late[..], &["--hopeless", "clone"]].concat())["clones"], serde_json::json!([7, 0]));
+    // The copies of a task run on different machines. One machine: no clones, in spite of ⌊(20 − 4 − 1)/4⌋ = 3. Two: one
+    // clone, which uses 4 + 4 + 1 slots.
+    let on = |machines: &str, slots: &str, jobs: &[&str]| {
+        json(&[&["theory", "shed", "--json", "--machines", machines, "--slots", slots, "--job"], jobs].concat())
+    };
+    let answer = on("1", "20", &["4:10:5:2"]);
+    assert_eq!((&answer["clones"], &answer["slots_used"]), (&serde_json::json!([0]), &serde_json::json!(5)));
+    let answer = on("2", "10", &["4:10:5:2"]);
+    assert_eq!((&answer["clones"], &answer["slots_used"]), (&serde_json::json!([1]), &serde_json::json!(9)));
+    // κ = 10 − 4 − 2 = 4. A: 1 − (3/4)² = 0.4375; B: (1 − (3/9)²)³ = 0.70. A gets one clone, 0.68, and would get the next
+    // one too, but there are two machines: B gets the other three slots. With ten machines A gets a second one, 0.82;
+    // B's do not fit in two slots, so A has all four.
+    let two = ["1:4:3:2", "3:9:3:2"];
+    assert_eq!(on("2", "5", &two)["clones"], serde_json::json!([1, 1]));
+    assert_eq!(on("10", "1", &two)["clones"], serde_json::json!([4, 0]));
     // First copies that do not fit.
     let answer = json(&["theory", "shed", "--machines", "2", "--slots", "1", "--json", "--job", "4:10:5:2"]);
     assert_eq!((&answer["clones"], &answer["slots_used"]), (&serde_json::json!([0]), &serde_json::json!(5)));

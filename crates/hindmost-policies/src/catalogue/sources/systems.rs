@@ -97,7 +97,15 @@ pub const RISKI: Source = Source {
             the next job: originals_first=false.",
         "The straggler is the task with the longest expected remaining time, at any age. The paper's text compares the age \
             with the average execution time of the running tasks: overdue=1.",
-        "Only attempts that finish leave profiles. A straggler that was stopped leaves none.",
+        "The straggler is the last task with a single running copy. A task with two copies counts with the smaller of their \
+            expected remaining times, as one of the other tasks.",
+        "Once an attempt has run for longer than its whole range, its remaining time is that of the Pareto distribution with \
+            the mean and spread of the phase's profiles, at its age. The paper's text does not say what is expected then.",
+        "Only attempts that finish leave profiles. A straggler or backup that was stopped leaves none, however long it ran.",
+        "Durations on nodes without enough profiles come from other nodes, converted by the speeds that policies know: the \
+            real ones with speeds = known, which a system without profiles would not know; 1 at first with speeds = learned.",
+        "Every positive gain starts a backup, also one that comes only from the chance of few profiles. The kill trusts the \
+            largest of a few observed durations as a bound.",
         "With gain=race, which the paper does not have, the straggler is expected to run on beside its backup.",
         "price and backups are limits that the paper does not have. A price of 0 has no effect.",
         "A phase takes the place of the paper's job, and gets no backups while one of its tasks is pending.",
@@ -290,15 +298,17 @@ pub const SHED: Source = Source {
     section: "Algorithm 1 and the theorems (R_su and R_ru)",
     basis: PAPER,
     deviations: &[
-        "A job that misses its deadline with any number of clones is skipped (hopeless=skip). The printed algorithm gives it \
-            every slot, because its probability is always the lowest: hopeless=clone.",
+        "A job whose probability of meeting the deadline no clone raises is skipped (hopeless=skip). The printed algorithm \
+            gives it every slot that is left once its probability is the lowest, because it remains the lowest: hopeless=clone.",
         "Where a base of the formulas is 1 or more, the probability is 0. The printed formulas give other values there.",
         "The number of clones is never negative. The printed formula for one job is, if its tasks do not fit.",
         "Jobs with the same probability are served by id, and probabilities are compared by their logarithms, so that those \
             that round to 1 differ. The paper does not say how ties are broken.",
         "R for running jobs assumes that all copies of a task continue from the progress of the job. Here the clones \
             continue from the progress of their task, and copies that run already keep their own. The paper does not say \
-            how clones of running tasks start. start=restart starts them from the beginning.",
+            how clones of running tasks start. start=restart starts them from the beginning; with a the mean age of the \
+            unfinished tasks and L the time left, R is then [1 - (max(a, t_min)/(a + L))^beta x min(1, t_min/L)^(beta \
+            r)]^N, which is not in the paper. With L below t_min no clone raises R.",
         "Copies beyond the new number of clones are stopped. The paper does not say what happens to them; its count of free \
             slots assumes it. stop_surplus=false keeps them.",
         "Clones are also chosen again when a phase opens and when a node is lost or returns. The paper's jobs have one phase.",
@@ -306,6 +316,9 @@ pub const SHED: Source = Source {
             chooses at each arrival, which takes a time in proportion to the square of the number of jobs.",
         "reoptimise=arrival_and_end and kill=deadline, which the paper does not have, let jobs use slots sooner.",
         "Demands of several resources are counted in slots of the most modest demand. The paper counts slots.",
+        "A node runs at most one copy of a task, so that r is at most the number of nodes minus 1, and the slots above this go \
+            to other jobs or stay idle. The paper counts the slots of all machines and has no such limit: per_node. Free slots \
+            are counted without regard to their nodes, so a clone may wait for a slot on a node without its task.",
     ],
 };
 
@@ -320,7 +333,10 @@ pub const CHRONOS: Source = Source {
             does.",
         "R_min is by default the PoCD of the job with r = 0. In the paper, as far as we know, it is the PoCD that a job must \
             have, such as that of Hadoop without speculation.",
+        "The utility is log10(R(r) - R_min) - theta x E(T), with the logarithm to the base 10, which sets the scale of theta.",
         "theta contains the price of machine time. The paper has both, and varies theta.",
+        "A node runs at most one copy of a task, and r is chosen without regard to this: on fewer than r + 1 nodes some of \
+            the attempts never start.",
         "tau_est and tau_kill are multiples of the shortest duration. Their defaults were chosen here.",
         "An attempt whose remaining time is not known at tau_est is tested when it becomes known. The paper estimates all \
             remaining times at tau_est from the progress.",

@@ -82,6 +82,29 @@ fn hopeless_jobs_get_clones_only_if_chosen() {
 }
 
 #[test]
+fn jobs_that_no_new_clone_helps_leave_the_slots_to_others() {
+    // t_min = 5, β = 2. At age 16 of D = 20, the originals of the first job meet the deadline with 1 − (16/20)² = 0.36
+    // each; new clones take at least 5 s, but only 4 s are left. Its PoCD is 0.36² = 0.13 with any number of clones. The
+    // second has all of D = 20 left: (15/16)² = 0.88. As printed, the first job takes all of κ = 12 − 4 − 2 = 6.
+    let tail = ParetoTail::new(5.0, 2.0).unwrap();
+    let old = MissChance::restarted(tail, 20.0, 16.0);
+    assert!((old.pocd(2, 0) - 0.36 * 0.36).abs() < 1e-12 && old.pocd(2, 3) == old.pocd(2, 0));
+    let mut jobs = problem(12.0, &[(2, old), (2, MissChance::submitted(tail, 20.0))]);
+    assert_eq!(clones(&jobs), [0, 3]);
+    jobs.hopeless = Hopeless::Clone;
+    assert_eq!(clones(&jobs), [3, 0]);
+    // Alone, ⌊(12 − 2 − 1)/2⌋ = 4 clones as printed.
+    let mut alone = problem(12.0, &[(2, old)]);
+    assert_eq!((clones(&alone), greedy(&alone).clones), (vec![0], vec![0]));
+    alone.hopeless = Hopeless::Clone;
+    assert_eq!((clones(&alone), greedy(&alone).clones), (vec![4], vec![4]));
+    // With 6 s left a clone misses with (5/6)² only: 1 − (14/20)²·(5/6)² = 0.66 per task, and the job is helped first.
+    // Its PoCD 0.26, 0.44, 0.58, 0.69 remains the lower one.
+    let in_time = MissChance::restarted(tail, 20.0, 14.0);
+    assert_eq!(clones(&problem(12.0, &[(2, in_time), (2, MissChance::submitted(tail, 20.0))])), [3, 0]);
+}
+
+#[test]
 fn running_jobs_compete_by_progress_and_time_left() {
     let durations = ParetoTail::new(4.0, 2.0).unwrap();
     // Two jobs of two tasks and D = 20. At 10 s, the first has done half of its work: base (1/2)·4/10 = 0.2. The second
@@ -104,10 +127,21 @@ fn copies_of_two_slots_and_limits_are_counted() {
     jobs.jobs[0].most_clones = 1;
     // The first stops at 1; the second gets the other 8 of 12 slots.
     assert_eq!(clones(&jobs), [1, 4]);
+    // Alone, ⌊(20 − 4 − 1)/4⌋ = 3 clones without the limit.
+    let mut alone = ShedProblem { jobs: vec![jobs.jobs[0]], reserved: 1.0, ..jobs };
+    assert_eq!((clones(&alone), greedy(&alone).clones), (vec![1], vec![1]));
+    alone.jobs[0].most_clones = 5;
+    assert_eq!((clones(&alone), greedy(&alone).clones), (vec![3], vec![3]));
 }
 
 fn any_job() -> impl Strategy<Value = (u64, MissChance)> {
     (1_u64..20, 0.01_f64..1.2, 0.5_f64..4.0).prop_map(|(tasks, base, beta)| (tasks, miss(base, beta)))
+}
+
+/// Returns the chance for a task whose original is `age` old and whose clones start now, `left` before the deadline.
+fn any_restarted() -> impl Strategy<Value = MissChance> {
+    (0.0_f64..3.0, 0.1_f64..3.0, 0.5_f64..4.0)
+        .prop_map(|(age, left, beta)| MissChance::restarted(ParetoTail::new(1.0, beta).unwrap(), age + left, age))
 }
 
 proptest! {
@@ -121,7 +155,7 @@ proptest! {
         prop_assert_eq!(solve(&alone), greedy(&alone));
         // ⌊(λm − N − masters)/N⌋ in whole numbers.
         let (slots, reserved, tasks) = (i64::from(slots), i64::from(reserved), job.0 as i64);
-        let skipped = !clone && job.1.is_certain();
+        let skipped = !clone && !job.1.falls_with_clones();
         let expected = if skipped { 0 } else { ((slots - tasks - reserved) / tasks).max(0) };
         prop_assert_eq!(i64::from(solve(&alone).clones[0]), expected);
     }
@@ -162,11 +196,32 @@ proptest! {
         let none = problem.plan(vec![0; jobs.len()]);
         prop_assert!(plan.slots_used <= problem.slots.max(none.slots_used));
         for (job, clones) in problem.jobs.iter().zip(&plan.clones) {
-            if job.miss.is_certain() {
+            if !job.miss.falls_with_clones() {
                 prop_assert_eq!(*clones, 0);
             } else {
                 prop_assert!(plan.slots_used + job.slots() > problem.slots);
             }
+        }
+    }
+
+    #[test]
+    fn clones_go_where_they_raise_the_pocd(
+        slots in 0_u32..100,
+        jobs in prop::collection::vec((1_u64..6, any_restarted(), 0_u32..6), 1..6)
+    ) {
+        let mut several = problem(slots.into(), &jobs.iter().map(|job| (job.0, job.1)).collect::<Vec<_>>());
+        for (job, (.., most)) in several.jobs.iter_mut().zip(&jobs) {
+            job.most_clones = *most;
+        }
+        let plan = solve(&several);
+        prop_assert_eq!(&plan, &greedy(&several));
+        for (job, clones) in several.jobs.iter().zip(&plan.clones) {
+            prop_assert!(*clones <= job.most_clones);
+            // The probabilities stay far from 0 and 1, so that doubles show each step.
+            let raises = job.miss.ln(*clones + 1) < job.miss.ln(*clones);
+            prop_assert!(*clones == 0 || raises, "{job:?} has {clones} clones");
+            let fits = plan.slots_used + job.slots() <= several.slots;
+            prop_assert!(!fits || *clones == job.most_clones || !raises, "{job:?} could have more than {clones} clones");
         }
     }
 }

@@ -177,6 +177,34 @@ fn clones_resume_from_the_progress_of_their_task() {
 }
 
 #[test]
+fn a_job_that_new_clones_cannot_help_leaves_its_slots() {
+    // t_min = 5. Alone, "a" gets ⌊(20 − 2 − 1)/2⌋ = 8 clones of each task. "b" arrives at 16, with κ = 20 − 4 − 2 = 14. Its
+    // R is (1 − (5/20)²)² = 0.88. "a" has 4 s left: a clone from the beginning takes at least 5 s, so its R is
+    // (1 − (16/20)²)² = 0.13 with any number of clones. So "b" gets ⌊14/2⌋ = 7 clones. They take 6 s.
+    let (mut a, mut b) = ([30.0; 9], [6.0; 8]);
+    (a[0], b[0]) = (18.0, 25.0);
+    let world = World::machines(20)
+        .job("a")
+        .deadline(20.0)
+        .tasks([a, a])
+        .tail("pareto(alpha=2,minimum=5)")
+        .job("b")
+        .at(16.0)
+        .deadline(20.0)
+        .tasks([b, b])
+        .tail("pareto(alpha=2,minimum=5)");
+    let run = world.run("fifo+shed(start=restart)");
+    assert_eq!((clones(&run, "a"), clones(&run, "b")), (16, 14));
+    assert_eq!((run.job("a").flowtime(), run.job("b").flowtime()), (18.0, 6.0));
+    run.verify().unwrap();
+    // As printed, "a" takes all 14 slots: the original of "b" ends 25 s after the start, too late.
+    let run = world.run("fifo+shed(start=restart,hopeless=clone)");
+    assert_eq!((clones(&run, "b"), run.job("b").flowtime()), (0, 25.0));
+    // Clones that resume do help "a", but its original has done 16/18 of its work: (1 − (2/18·5/4)²)² = 0.96. "b" is first.
+    assert_eq!(world.run("fifo+shed").result.met_deadlines, 2);
+}
+
+#[test]
 fn the_end_of_a_job_may_lead_to_a_new_choice() {
     // At 4, when "other" ends: ⌊(5 − 1 − 1)/1⌋ = 3 clones. The first ends at 4 + (1 − 4/20)·8 = 10.4, the others at 11.2. At 5,
     // when "b" arrives, one clone may remain; the original and the last clone are behind. At 6, when
@@ -212,8 +240,57 @@ fn a_task_has_at_most_one_copy_on_each_node() {
     // ⌊(12 − 1 − 1)/1⌋ = 10 clones, but there are only three nodes.
     let node = [("cpus", 4.0)];
     let world = World::nodes([node; 3]).job("a").deadline(9.0).drawn(1, "pareto(alpha=2,minimum=3)");
-    let run = world.demand([("cpus", 1.0)]).run("fifo+shed");
-    assert_eq!(clones(&run, "a"), 2);
+    let world = world.demand([("cpus", 1.0)]);
+    assert_eq!(clones(&world.run("fifo+shed"), "a"), 2);
+    // Two copies on each of three nodes: 5 clones. With three, 8. Four each are more than ⌊(12 − 1 − 1)/1⌋ = 10 clones.
+    let with = |per_node: u32| {
+        let run = world.run(&format!("fifo+shed(per_node={per_node})"));
+        run.verify().unwrap();
+        clones(&run, "a")
+    };
+    assert_eq!([1, 2, 3, 4, 1000].map(with), [2, 5, 8, 10, 10]);
+}
+
+#[test]
+fn clones_go_to_nodes_without_a_copy_first() {
+    // ⌊(6 − 2 − 1)/2⌋ = 1 clone of each of two tasks on two nodes of three slots: each runs on the other node. One task on
+    // two nodes of four slots gets ⌊(8 − 1 − 1)/1⌋ = 6 clones: the first one runs on the other node.
+    let world = |slots: f64, tasks: u32| {
+        let node = [("cpus", slots)];
+        let world = World::nodes([node; 2]).job("a").deadline(9.0).drawn(tasks, "pareto(alpha=2,minimum=3)");
+        world.demand([("cpus", 1.0)])
+    };
+    let nodes = |world: World| {
+        let run = world.run("fifo+shed(per_node=4)");
+        run.table("a").into_iter().map(|(task, _, node, ..)| (task, node)).collect::<Vec<_>>()
+    };
+    let two = nodes(world(3.0, 2));
+    assert_eq!(two.len(), 4);
+    assert!((0..2).all(|task| (0..2).all(|node| two.contains(&(task, node)))), "{two:?}");
+    let one = nodes(world(4.0, 1));
+    assert_eq!((one.len(), one[0].1 == one[1].1), (7, false), "{one:?}");
+}
+
+#[test]
+fn slots_above_the_limit_of_a_task_go_to_other_jobs() {
+    // Two nodes of five slots. "a" has one task with (3/4)² = 0.5625 to miss, "b" three with (3/9)² = 0.11 each, which is a
+    // PoCD of 0.44 for "a" and 0.70 for "b". κ = 10 − 4 − 2 = 4: "a" gets one clone (0.68), and would get the second, but there
+    // are only two nodes. So "b" gets the other three slots: one clone of each task.
+    let node = [("cpus", 5.0)];
+    let world = World::nodes([node; 2])
+        .job("a")
+        .deadline(4.0)
+        .drawn(1, "pareto(alpha=2,minimum=3)")
+        .demand([("cpus", 1.0)])
+        .job("b")
+        .deadline(9.0)
+        .drawn(3, "pareto(alpha=2,minimum=3)")
+        .demand([("cpus", 1.0)]);
+    let shared = |policy: &str| ["a", "b"].map(|job| clones(&world.run(policy), job));
+    assert_eq!(shared("fifo+shed"), [1, 3]);
+    // Five copies of a task may share a node: PoCDs 0.44, 0.68 and 0.82 of "a"; then 0.70 of "b" is lower, but three
+    // clones do not fit in the two slots that are left.
+    assert_eq!(shared("fifo+shed(per_node=5)"), [4, 0]);
 }
 
 #[test]
@@ -307,7 +384,7 @@ proptest! {
         world in any_world(),
         policy in prop::sample::select(vec![
             "fifo+shed", "fair+shed(reoptimise=arrival_and_end)", "fifo+shed(kill=deadline,start=restart)",
-            "fifo+shed(hopeless=clone,masters=0)", "srpt+shed(stop_surplus=false)",
+            "fifo+shed(hopeless=clone,masters=0)", "srpt+shed(stop_surplus=false)", "fair+shed(start=restart)",
         ]),
     ) {
         let run = world.run(policy);

@@ -105,7 +105,11 @@ fn chances(miss: MissChance, args: &PocdArgs) -> Value {
 
 /// Returns the clones of jobs by Shed's algorithm.
 pub fn shed(args: &ShedArgs) -> Outcome<Value> {
-    let jobs = args.job.iter().map(|text| parse_job(text.trim())).collect::<Outcome<Vec<ShedJob>>>()?;
+    let mut jobs = args.job.iter().map(|text| parse_job(text.trim())).collect::<Outcome<Vec<ShedJob>>>()?;
+    for job in &mut jobs {
+        // As in the policy, the copies of a task run on different machines.
+        job.most_clones = args.machines - 1;
+    }
     let hopeless = match args.hopeless {
         HopelessJobs::Skip => Hopeless::Skip,
         HopelessJobs::Clone => Hopeless::Clone,

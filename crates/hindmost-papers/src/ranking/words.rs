@@ -123,10 +123,22 @@ pub(super) fn answer(policies: &[RankedPolicy], levels: &[RankingLevel]) -> Vec<
         second.0,
         typical(second.1),
     )];
+    let others = (0..policies.len()).filter(|at| policies[*at].kind != RankedKind::System);
+    let others = others.filter_map(|at| Some((main.overall[at].flowtime.mean_rank?, at)));
+    if let Some((rank, at)) = others.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|best| best.0 < first.0) {
+        sentences.push(format!(
+            "Of all policies the best mean rank is that of the combination {} ({rank:.1}; typically {}).",
+            policies[at].policy,
+            typical(at)
+        ));
+    }
     let best_somewhere = best_somewhere(policies, main);
     let ranks = main.overall[first.1].flowtime.ranks.unwrap_or_default();
     sentences.push(if best_somewhere.len() == 1 {
-        format!("It is first of the systems in every world; its ranks are {} to {}.", ranks[0], ranks[1])
+        format!(
+            "{} is first of the systems in every world; its ranks are {} to {}.",
+            policies[first.1].policy, ranks[0], ranks[1]
+        )
     } else {
         format!(
             "No system is first everywhere: {}. The ranks of {} are {} to {}.",
@@ -143,7 +155,8 @@ pub(super) fn answer(policies: &[RankedPolicy], levels: &[RankingLevel]) -> Vec<
     let cost = &main.overall[first.1];
     if let (Some(resource), Some(energy)) = (cost.resource.change, cost.energy.change) {
         sentences.push(format!(
-            "What it costs: {} resource usage and {} energy against none, typically.",
+            "{} costs {} resource usage and {} energy against none, typically.",
+            policies[first.1].policy,
             percent(resource),
             percent(energy)
         ));

@@ -81,7 +81,8 @@ impl HeatChart {
         let last = (WIDE - LAST / 2.0, LAST - 4.0, &self.last);
         let headings: Vec<(f64, Vec<String>)> = headings
             .chain([last])
-            .map(|(x, most, name)| (x, lines(&name.replace('-', "- "), most, Size::Small, LINES)))
+            // Widths of texts are upper limits, and headings of neighbours are seldom both as wide as their columns.
+            .map(|(x, most, name)| (x, lines(&name.replace('-', "- "), 1.25 * most, Size::Small, LINES)))
             .collect();
         let most = headings.iter().map(|(_, lines)| lines.len()).max().unwrap_or(0);
         let mut top = 30.0 + LINE * most as f64;

@@ -263,7 +263,17 @@ struct ByAge(Knowledge, AgeTable);
 /// A cache of the ages from which on tests hold. Computing such an age takes one or more integrals. Divided by the mean
 /// duration, the age depends only on the shape of the distribution and on the test.
 #[derive(Default)]
-struct AgeTable(RefCell<(Shapes, FxHashMap<Question, Option<f64>>, FxHashMap<Question, f64>)>);
+struct AgeTable(RefCell<Answers>);
+
+/// What [`AgeTable`] holds.
+#[derive(Default)]
+struct Answers {
+    shapes: Shapes,
+    /// Ages in mean durations.
+    ages: FxHashMap<Question, Option<f64>>,
+    /// Probabilities, whose questions have a factor and an age.
+    probabilities: FxHashMap<Question, f64>,
+}
 
 /// Key of the cache: a shape of a distribution, and the parameters of a test in units of the mean duration.
 type Question = (ShapeNumber, [u64; 2]);
@@ -322,7 +332,7 @@ impl AgeTable {
             return durations.conditional_probability_exceeds_fresh(age, factor);
         }
         let in_means = (((age / mean).log2() * STEPS).ceil() / STEPS).exp2();
-        let (shapes, _, probabilities) = &mut *self.0.borrow_mut();
+        let Answers { shapes, probabilities, .. } = &mut *self.0.borrow_mut();
         if probabilities.len() >= PROBABILITIES_REMEMBERED {
             probabilities.clear();
         }
@@ -343,7 +353,7 @@ impl AgeTable {
         if mean <= 0.0 {
             return solve(durations);
         }
-        let (shapes, known, _) = &mut *self.0.borrow_mut();
+        let Answers { shapes, ages: known, .. } = &mut *self.0.borrow_mut();
         if known.len() >= QUESTIONS_REMEMBERED {
             known.clear();
         }

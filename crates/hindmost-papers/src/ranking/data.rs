@@ -165,11 +165,10 @@ impl WorldEntry {
         set.push(("knowledge".to_owned(), knowledge.to_owned()));
         let mut scenario = match (&self.paper, &self.scenario) {
             (Some([paper, world]), None) => {
-                let paper = crate::built_in(paper)
-                    .ok_or_else(|| wrong(FILE, format!("there is no paper {paper:?}")))??;
-                let world = paper
-                    .world(world)
-                    .ok_or_else(|| wrong(FILE, format!("{} has no world {world:?}", paper.key)))?;
+                let paper =
+                    crate::built_in(paper).ok_or_else(|| wrong(FILE, format!("there is no paper {paper:?}")))??;
+                let world =
+                    paper.world(world).ok_or_else(|| wrong(FILE, format!("{} has no world {world:?}", paper.key)))?;
                 scenario_of(&paper, world, set)?
             }
             (None, Some(file)) => {
@@ -183,7 +182,8 @@ impl WorldEntry {
         scenario.name.clone_from(&self.name);
         let spec = |policy: &RankedPolicy| policy.policy.parse::<PolicySpec>();
         let specs: Result<Vec<PolicySpec>, _> = policies.iter().map(spec).collect();
-        scenario.policy = specs.map_err(|error| wrong(FILE, error.to_string()))?.iter().map(PolicyEntry::from).collect();
+        scenario.policy =
+            specs.map_err(|error| wrong(FILE, error.to_string()))?.iter().map(PolicyEntry::from).collect();
         scenario.seeds = seeds;
         Ok(scenario)
     }

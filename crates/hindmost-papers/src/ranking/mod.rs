@@ -10,8 +10,7 @@ mod places;
 mod words;
 
 use hindmost_core::reproduction::{
-    OverallRow, OverallValue, RankedPolicy, RankedValue, RankedWorld, Ranking, RankingLevel, RankingRow,
-    WorldRanking,
+    OverallRow, OverallValue, RankedPolicy, RankedValue, RankedWorld, Ranking, RankingLevel, RankingRow, WorldRanking,
 };
 use hindmost_math::statistics::mean;
 use hindmost_sim::experiment::{Execution, Experiment, run_all};
@@ -227,7 +226,3 @@ fn overall_value(values: &[&RankedValue], compared: Compared) -> Option<OverallV
     };
     Some(OverallValue { mean_rank: mean(&ranks), ranks: Some([best, worst]), change: Some(change), worst_change })
 }
-
-
-
-

@@ -66,23 +66,20 @@ pub(super) fn decides(policies: &[RankedPolicy], rows: &[RankingRow]) -> String 
 
 /// Describes a row: its change of the mean flowtime, the parts of it, and its copies.
 fn parts(row: &RankingRow) -> String {
-    let (Some(change), Some(waiting), Some(running)) =
-        (row.flowtime.change.mean, row.waiting.mean, row.running.mean)
+    let (Some(change), Some(waiting), Some(running)) = (row.flowtime.change.mean, row.waiting.mean, row.running.mean)
     else {
         return String::new();
     };
     let copies = match (row.copies, row.wasted_share) {
         (copies, Some(wasted)) if copies >= 0.005 => {
-            format!("with {copies:.2} copies a task; attempts that lost took {:.0}% of the resource usage", 100.0 * wasted)
+            format!(
+                "with {copies:.2} copies a task; attempts that lost took {:.0}% of the resource usage",
+                100.0 * wasted
+            )
         }
         _ => "without copies".to_owned(),
     };
-    format!(
-        "{} ({} by waiting, {} by running) {copies}",
-        percent(change),
-        percent(waiting),
-        percent(running)
-    )
+    format!("{} ({} by waiting, {} by running) {copies}", percent(change), percent(waiting), percent(running))
 }
 
 /// Formats a change in per cent with its sign.
@@ -221,7 +218,7 @@ mod tests {
 
     #[test]
     fn changes_have_signs_and_few_digits() {
-        let shown = [-60.4, -9.96, 3.14159, 0.04, -0.04, 12.6].map(percent);
+        let shown = [-60.4, -9.96, 3.0999, 0.04, -0.04, 12.6].map(percent);
         assert_eq!(shown, ["−60%", "−10%", "+3.1%", "0%", "0%", "+13%"]);
     }
 }

@@ -55,7 +55,10 @@ fn values_fit_together() {
         let ranked = world.rows.iter().filter(|row| row.flowtime.rank.is_some()).count();
         for row in &world.rows {
             let place = format!("{} in {}", row.policy, world.world);
-            assert!(row.pocd.rank.is_some() && row.energy.value.mean.is_some() != (row.abandoned_share > 0.0), "{place}");
+            assert!(
+                row.pocd.rank.is_some() && row.energy.value.mean.is_some() != (row.abandoned_share > 0.0),
+                "{place}"
+            );
             let Some(rank) = row.flowtime.rank else {
                 // Only policies that abandon jobs have no flowtime that can be compared.
                 assert!(row.abandoned_share > 0.0 && row.policy.starts_with("shed"), "{place}");
@@ -94,7 +97,7 @@ fn scenarios_repeat_the_ranking() {
     for (row, seeds) in ranking.levels[0].worlds[world].rows.iter().zip(&runs[0]) {
         let means: Vec<f64> =
             seeds.iter().map(|run| run.flowtime.iter().sum::<f64>() / run.flowtime.len() as f64).collect();
-        let mean = (means[0] + means[1]) / 2.0;
+        let mean = f64::midpoint(means[0], means[1]);
         if let Some(flowtime) = row.flowtime.value.mean {
             assert!((flowtime - mean).abs() < 1e-9 * mean, "{}: {flowtime}, {mean}", row.policy);
         }

@@ -263,7 +263,7 @@ impl CloneByDeadline {
             let miss = self.miss(job, id.1, phase.tail, cluster);
             let (most_clones, copy_slots) = (slots.of_a_task.saturating_sub(1), total / slots.copies as f64);
             used += f64::from(phase.tasks) * copy_slots;
-            chosen.push((id, ShedJob { most_clones, copy_slots, ..ShedJob::new(phase.tasks.into(), miss) }));
+            chosen.push((id, ShedJob { copy_slots, most_clones, ..ShedJob::new(phase.tasks.into(), miss) }));
         }
         let jobs = chosen.iter().map(|(_, job)| *job).collect();
         // Everything that is not free and not used by these jobs: masters, and tasks that get no clones.

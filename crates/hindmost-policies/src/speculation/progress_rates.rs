@@ -193,7 +193,9 @@ mod tests {
             let mut rates = ProgressRates::default();
             let mut known: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
             let mut unknown: std::collections::BTreeSet<u32> = (0..30).step_by(2).collect();
-            unknown.iter().for_each(|task| rates.started((*task, 0), since(*task)));
+            for task in &unknown {
+                rates.started((*task, 0), since(*task));
+            }
             let mut were_slow: Vec<u32> = Vec::new();
             for (task, rate) in steps {
                 // A rate of 0 stands for the end of the attempt.

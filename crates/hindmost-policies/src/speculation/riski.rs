@@ -383,7 +383,9 @@ impl Rule for RiskiRule {
         }
         let mut phases = std::mem::take(&mut self.due);
         if !self.waiting.is_empty() {
-            phases.iter().for_each(|phase| self.waiting.remove(*phase));
+            for phase in &phases {
+                self.waiting.remove(*phase);
+            }
             self.waiting.take_slower(round.cluster().fastest_open_speed().unwrap_or(0.0), &mut phases);
         }
         for phase in phases {

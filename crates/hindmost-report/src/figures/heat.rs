@@ -1,8 +1,8 @@
 //! A table of ratios whose cells are coloured: blue below 1, orange above.
 
+use super::WIDE;
 use super::measure::{Size, fitted, lines, width};
 use super::svg::{Anchor, Canvas, Drawing};
-use super::WIDE;
 
 /// Height of a row.
 const ROW: f64 = 19.0;
@@ -93,7 +93,13 @@ impl HeatChart {
             }
         }
         for group in self.groups.iter().filter(|group| !group.rows.is_empty()) {
-            canvas.text("hm-soft", 0.0, top + HEADING - 8.0, Anchor::Start, &fitted(&group.heading, WIDE, Size::Normal));
+            canvas.text(
+                "hm-soft",
+                0.0,
+                top + HEADING - 8.0,
+                Anchor::Start,
+                &fitted(&group.heading, WIDE, Size::Normal),
+            );
             top += HEADING;
             for row in &group.rows {
                 let y = top + ROW - 6.0;

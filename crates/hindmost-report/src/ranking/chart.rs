@@ -14,11 +14,8 @@ pub(crate) const CHART_CAPTION: &str = "Mean flowtime divided by that under none
 /// Returns the pictures of the ranking, which the Markdown shows from the folder `ranking`: one for each progress model.
 pub fn pictures(ranking: &Ranking) -> Vec<PlotFile> {
     let file = |at: usize| if at == 0 { "flowtime.svg".to_owned() } else { format!("flowtime-{}.svg", at + 1) };
-    let one = |(at, level)| PlotFile {
-        file: file(at),
-        drawing: chart(ranking, level),
-        caption: CHART_CAPTION.to_owned(),
-    };
+    let one =
+        |(at, level)| PlotFile { file: file(at), drawing: chart(ranking, level), caption: CHART_CAPTION.to_owned() };
     ranking.levels.iter().enumerate().map(one).collect()
 }
 

@@ -41,7 +41,13 @@ pub fn markdown(ranking: &Ranking) -> String {
         code(&level.knowledge)
     );
     for world in &level.worlds {
-        let _ = writeln!(text, "### {}\n\n{}\n\n{}\n", escaped(&world.world), escaped(&world_facts(ranking, world)), escaped(&world.decides));
+        let _ = writeln!(
+            text,
+            "### {}\n\n{}\n\n{}\n",
+            escaped(&world.world),
+            escaped(&world_facts(ranking, world)),
+            escaped(&world.decides)
+        );
         let table = world_table(level, world);
         let _ = writeln!(text, "<details>\n<summary>All policies</summary>\n\n{}.\n", escaped(&table.caption));
         write_table(&mut text, &table, &table.columns);

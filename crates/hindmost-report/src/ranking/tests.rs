@@ -122,7 +122,10 @@ fn the_picture_shows_ratios_and_escapes_names() {
 
 #[test]
 fn changes_and_ranks_are_written_alike_everywhere() {
-    assert_eq!([Some(-60.4), Some(-9.96), Some(3.04), Some(0.01), None].map(change), ["−60%", "−10%", "+3.0%", "0%", "–"]);
+    assert_eq!(
+        [Some(-60.4), Some(-9.96), Some(3.04), Some(0.01), None].map(change),
+        ["−60%", "−10%", "+3.0%", "0%", "–"]
+    );
     assert_eq!(rank_text(Some(Rank { rank: 2.5, first: 1, last: 4 })), "2.5 (1 to 4)");
     assert_eq!(rank_text(Some(Rank { rank: 1.0, first: 1, last: 1 })), "1");
     assert_eq!([Some(0.25), Some(-0.1), Some(0.0001), None].map(difference), ["+0.250", "−0.100", "0", "–"]);

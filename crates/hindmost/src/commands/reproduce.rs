@@ -11,8 +11,8 @@ use hindmost_papers::{
     Cache, Folder, Made, Paper, PaperError, Selection, Size, built_in, names, reproduce, simulations,
 };
 use hindmost_report::html::{Step, html_pages};
-use hindmost_report::{ranking, reproduction};
 use hindmost_report::text::grouped;
+use hindmost_report::{ranking, reproduction};
 use hindmost_sim::experiment::Execution;
 use serde::Serialize;
 

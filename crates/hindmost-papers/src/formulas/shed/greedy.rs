@@ -149,7 +149,7 @@ mod tests {
         let two = problem([(1, 2.0), (2, 2.0)], 2);
         assert_eq!(free(&two), 2);
         assert!((best(&two, least) - 0.75).abs() < 1e-12);
-        assert!((best(&two, mean) - (0.75 + 225.0 / 256.0) / 2.0).abs() < 1e-12);
+        assert!((best(&two, mean) - f64::midpoint(0.75, 225.0 / 256.0)).abs() < 1e-12);
         // The second job has the lower PoCD, so Algorithm 1 takes the same.
         assert_eq!(greedy(&two).clones, [0, 1]);
     }

@@ -196,10 +196,10 @@ proptest! {
         let none = problem.plan(vec![0; jobs.len()]);
         prop_assert!(plan.slots_used <= problem.slots.max(none.slots_used));
         for (job, clones) in problem.jobs.iter().zip(&plan.clones) {
-            if !job.miss.falls_with_clones() {
-                prop_assert_eq!(*clones, 0);
-            } else {
+            if job.miss.falls_with_clones() {
                 prop_assert!(plan.slots_used + job.slots() > problem.slots);
+            } else {
+                prop_assert_eq!(*clones, 0);
             }
         }
     }

@@ -50,7 +50,7 @@ fn an_attempt_continues_where_a_late_one_was() {
     // Nobody did the first two steps again, and the result has all of them.
     assert_eq!((job.lines("step-0.by"), job.lines("step-1.by")), (1, 1));
     assert!(!job.read("step-2.by").contains('0'));
-    let whole: String = (0..10).map(|step| format!("step {step}\n")).collect();
+    let whole: String = (0..10).flat_map(|step| ["step ".to_owned(), step.to_string(), "\n".to_owned()]).collect();
     assert_eq!(job.read("resumes.out/work/0/result"), whole);
     let explained = run(&["explain", job.path().join("resumes.out").to_str().unwrap(), "work/0"]);
     assert!(explained.stdout.contains("will end after the deadline of its job"), "{}", explained.stdout);

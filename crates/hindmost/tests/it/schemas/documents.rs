@@ -63,8 +63,8 @@ pub fn names() -> Vec<&'static str> {
 #[serde(untagged)]
 #[allow(dead_code, reason = "only its schema is used")]
 enum Reproduced {
-    Paper(Reproduction),
-    Ranking(Ranking),
+    Paper(Box<Reproduction>),
+    Ranking(Box<Ranking>),
 }
 
 /// One document, or a list of them if the command names several inputs.

@@ -172,7 +172,7 @@ pub fn indented(indent: &str, text: &str, width: usize) -> String {
     format!("{indent}{lines}\n")
 }
 
-/// Wraps text as [`indented`] does. If the label leaves fewer than [`LEAST_BESIDE`] columns of a line, it has lines of its
+/// Wraps text as [`indented`] does. If the label leaves fewer than 28 columns of a line, it has lines of its
 /// own, and the text below it is indented by two columns more than the label.
 pub fn labelled(label: &str, text: &str, width: usize) -> String {
     if text.is_empty() || columns(label) + LEAST_BESIDE <= width {

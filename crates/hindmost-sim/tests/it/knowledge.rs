@@ -286,7 +286,12 @@ proptest! {
         // Ages and remaining times are both multiplied by 1/speed.
         let pace = 1.0 / speed;
         let by_residual = known.age_where_residual_exceeds(sigma * known.mean() / pace);
-        let by_chance = known.age_where_probability_exceeds(delta, 2.0 / pace);
+        // Factors are rounded to 64 steps for each doubling on nodes of other speeds than 1, unless ages grow in proportion to
+        // them.
+        let factor: f64 = 2.0 / pace;
+        let is_exact = known.probability_grows_from(known.minimum());
+        let factor = if is_exact { factor } else { ((factor.log2() * 64.0).round() / 64.0).exp2() };
+        let by_chance = known.age_where_probability_exceeds(delta, factor);
         let rules = [
             (format!("sda(sigma={sigma},max_copies=2)"), by_residual),
             (format!("mantri(delta={delta})"), by_chance),

@@ -1,6 +1,9 @@
 //! Failures of nodes at random times.
 
+use std::sync::atomic::AtomicBool;
+
 use hindmost_core::record::{Change, Event};
+use hindmost_sim::experiment::{Execution, run_all};
 use hindmost_sim::output::Outcome::{NodeLost, Won};
 use hindmost_sim::parameter::{Family, Parameter};
 use hindmost_sim::testing::{Run, World};
@@ -62,11 +65,19 @@ fn a_job_that_fits_on_no_node_left_is_an_error() {
 #[test]
 fn a_task_longer_than_the_time_between_failures_is_an_error() {
     // Up for 4 s at a time: a task of 5 s never finishes, one of 3.5 s does before the first failure.
-    let world = World::machines(1).failures_on(0, SECONDS(4.0), SECONDS(0.001));
-    let error = world.clone().job("a").same(1, 5.0).run_error("none");
-    assert!(error.starts_with("job \"a\" can never finish: task 0 of its phase"), "{error}");
+    let experiment = |duration: f64| {
+        let mut experiment = crate::experiments::experiment(&format!(
+            "name = \"failing\"\n[cluster]\nmachines = 1\n[cluster.failures]\nbetween = 4.0\nrepair = 0.001\n\
+             [workload]\narrival = {{ at_once = {{ jobs = 1 }} }}\ntasks = 1\nduration = {duration}\n"
+        ));
+        experiment.policies = vec!["none".parse().unwrap()];
+        let stop = AtomicBool::new(false);
+        run_all(&[experiment], &Execution { threads: 1, stop: &stop, progress: &|_| {}, output: None })
+    };
+    let error = experiment(5.0).unwrap_err().to_string();
+    assert!(error.contains("can never finish: task 0 of its phase"), "{error}");
     assert!(error.contains("`between` of cluster.failures"), "{error}");
-    assert_eq!(world.job("a").same(1, 3.5).run("none").job("a").finish, 3.5);
+    assert_eq!(experiment(3.5).unwrap()[0][0][0].makespan, 3.5);
 }
 
 #[test]

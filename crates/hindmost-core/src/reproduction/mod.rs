@@ -21,7 +21,7 @@ use crate::cluster::Placement;
 
 pub use claim::{Claim, Part, Status, Verdict};
 pub use expected::{Expected, Measured};
-pub use number::{given_text, number_text, rounded_text, with_unit};
+pub use number::{change_text, given_text, number_text, rounded_text, with_unit};
 pub use ranking::{
     OverallRow, OverallValue, Rank, RankedKind, RankedPolicy, RankedValue, RankedWorld, Ranking, RankingLevel,
     RankingRow, WorldRanking,

@@ -38,6 +38,17 @@ pub fn rounded_text(value: f64) -> String {
     }
 }
 
+/// Formats a change in per cent with its sign: with one decimal below 10%, and without decimals from there on.
+pub fn change_text(change: f64) -> String {
+    let size = change.abs();
+    let digits = if size < 9.95 { format!("{size:.1}") } else { format!("{size:.0}") };
+    match change {
+        _ if size < 0.05 => "0%".to_owned(),
+        up if up > 0.0 => format!("+{digits}%"),
+        _ => format!("\u{2212}{digits}%"),
+    }
+}
+
 /// Formats a limit of a rule with at most four significant digits.
 pub(super) fn limit_text(value: f64) -> String {
     decimal(value, 4)

@@ -102,3 +102,9 @@ fn a_claim_that_was_not_run_has_a_reason() {
     assert_eq!((claim.status, claim.verdict.short(0)), (Status::NotRun, "not run".to_owned()));
     assert!(claim.readings.is_empty() && claim.verdict.to_string().ends_with("the trace is not public"));
 }
+
+#[test]
+fn changes_have_signs_and_few_digits() {
+    let shown = [-60.4, -9.96, 3.04, 0.04, -0.04, 12.6].map(change_text);
+    assert_eq!(shown, ["−60%", "−10%", "+3.0%", "0%", "0%", "+13%"]);
+}

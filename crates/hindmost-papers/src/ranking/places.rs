@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_share_their_places_and_policies_without_values_do_not_count() {
+    fn equal_values_share_places_and_missing_ones_do_not_count() {
         let values = [vec![2.0, 3.0], vec![f64::NAN, 1.0], vec![2.0, 3.0], vec![1.0, 2.0], Vec::new()];
         let ranks = ranks(&values, true);
         assert_eq!(ranks[0].map(|rank| rank.rank), Some(2.5));

@@ -9,7 +9,7 @@ mod text;
 
 use hindmost_core::reproduction::{
     Estimate, OverallRow, OverallValue, Rank, RankedKind, RankedPolicy, RankedValue, Ranking, RankingLevel, RankingRow,
-    WorldRanking,
+    WorldRanking, change_text,
 };
 
 pub use crate::html::ranking_page as html_page;
@@ -39,16 +39,9 @@ pub(crate) fn sorted(ranking: &Ranking, level: &RankingLevel, kinds: &[RankedKin
     all
 }
 
-/// Formats a change in per cent with its sign.
+/// Formats a change in per cent with its sign; a dash without a value.
 pub(crate) fn change(value: Option<f64>) -> String {
-    let Some(value) = value else { return MISSING.to_owned() };
-    let rounded = if value.abs() < 9.95 { format!("{:.1}", value.abs()) } else { format!("{:.0}", value.abs()) };
-    let is_zero = rounded.chars().all(|letter| matches!(letter, '0' | '.'));
-    match value {
-        _ if is_zero => "0%".to_owned(),
-        up if up > 0.0 => format!("+{rounded}%"),
-        _ => format!("−{rounded}%"),
-    }
+    value.map_or_else(|| MISSING.to_owned(), change_text)
 }
 
 /// Formats a change in per cent with half of its interval.

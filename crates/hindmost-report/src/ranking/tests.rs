@@ -98,7 +98,7 @@ fn the_text_has_the_answer_first_and_the_best_policy_first() {
 }
 
 #[test]
-fn the_markdown_has_tables_of_all_worlds_and_pictures_of_all_levels() {
+fn the_markdown_has_all_tables_and_pictures() {
     let text = markdown(&example("late"));
     let row = "| `late` | 1 | 5.000 | −50% ± 1.0 | 0% | −50% | −50% [1] | 0% [1] | 0% [1] | 0.500 [1] | 0.25 | shorter running |";
     for part in ["**late is first.**", "](ranking/flowtime.svg)", row, "| `late` | 1.0 (−50%) | 1.0 (−50%) |"] {

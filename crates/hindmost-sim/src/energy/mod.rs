@@ -194,7 +194,8 @@ impl Meter {
             let mean = Pace::of(cluster, attempt).seconds(phase.mean());
             (ran - reading).seconds() > SLOW * mean
         };
-        let is_straggler = mark.or_else(|| (has_backup || is_slow()).then_some(true));
+        // Copies are never stragglers.
+        let is_straggler = mark.or_else(|| (is_original && (has_backup || is_slow())).then_some(true));
         Some(Ended { joules, is_original, is_straggler })
     }
 

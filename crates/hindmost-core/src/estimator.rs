@@ -166,9 +166,19 @@ pub trait Estimator: Send {
         new_copy_by_distribution(cluster, task, node)
     }
 
+    /// Returns the mean of [`Estimator::new_copy_range`], without making the range where it is known.
+    fn new_copy_mean(&self, cluster: &Cluster, task: TaskId, node: NodeId) -> Option<f64> {
+        self.new_copy_range(cluster, task, node).map(|range| range.mean())
+    }
+
     /// Returns the remaining time of an attempt, seconds, as a range with probabilities, given what is known of it.
     /// `None` while it is unknown.
     fn remaining_range(&self, cluster: &Cluster, attempt: &Attempt) -> Option<Outcomes>;
+
+    /// Returns the mean of [`Estimator::remaining_range`], without making the range where this is possible.
+    fn remaining_mean(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
+        self.remaining_range(cluster, attempt).map(|range| range.mean())
+    }
 
     /// Returns true if [`Estimator::new_copy_range`] may differ between nodes of equal speed, so that the fastest node
     /// need not be the best one.

@@ -120,6 +120,24 @@ impl Outcomes {
         Outcomes::weighted(above.map(|(value, probability)| (value - age, *probability)))
     }
 
+    /// Returns the mean of [`Outcomes::rest_after`] to the last bit, without making the range.
+    pub fn mean_rest_after(&self, age: f64) -> Option<f64> {
+        let above = &self.values[self.values.partition_point(|(value, _)| *value <= age)..];
+        // Differences may round to equal numbers. `weighted` adds the weights of these before it divides.
+        let merged = || {
+            let mut rest = above.iter().map(|(value, weight)| (value - age, *weight)).peekable();
+            std::iter::from_fn(move || {
+                let (value, mut weight) = rest.next()?;
+                while let Some((_, more)) = rest.next_if(|next| next.0 == value) {
+                    weight += more;
+                }
+                Some((value, weight))
+            })
+        };
+        let sum: f64 = merged().map(|(_, weight)| weight).sum();
+        (!above.is_empty()).then(|| merged().map(|(value, weight)| value * (weight / sum)).sum())
+    }
+
     /// Returns E\[max(X, `limit`)].
     pub fn mean_of_larger(&self, limit: f64) -> f64 {
         self.values.iter().map(|(value, probability)| value.max(limit) * probability).sum()
@@ -144,6 +162,23 @@ mod tests {
 
     fn range(values: &[f64]) -> Outcomes {
         Outcomes::equally_likely(values.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn the_mean_of_the_rest_has_the_same_bits_without_the_range() {
+        // 1e6 makes neighbouring differences round to equal numbers.
+        let values: Vec<f64> = (0..200).map(|at| 1.0 + f64::from(at * at % 97) / 7.0).collect();
+        let close: Vec<f64> = (0..40).map(|at| 1e-3 + f64::from(at) * f64::EPSILON / 4.0).collect();
+        for values in [&values, &close, &vec![3.0]] {
+            let range = range(values);
+            for age in [0.0, 1e-3, 1.0, 1.5, 7.3, 14.0, 1e6] {
+                let expected = range.rest_after(age).map(|rest| rest.mean());
+                assert_eq!(range.mean_rest_after(age).map(f64::to_bits), expected.map(f64::to_bits), "{age}");
+            }
+            // A negative age moves the range up, where close values become equal.
+            let expected = range.rest_after(-1e6).map(|rest| rest.mean());
+            assert_eq!(range.mean_rest_after(-1e6).map(f64::to_bits), expected.map(f64::to_bits));
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn index(path: &Path, job: &str) -> Index {
         let weights = weights.unwrap().unwrap();
         // Durations depend on the input and on the load.
         assert!(weights.factors.iter().any(|factor| &*factor.name == "load"), "{weights:?}");
-        index.set_weights(Arc::new(weights));
+        index.set_weights(&weights);
     }
     index
 }
@@ -75,10 +75,14 @@ fn predictions(criterion: &mut Criterion) {
             assert_eq!(known.of(job, "map").len(), 4 * OF_PHASE);
         });
     });
-    let index = index(&path, job);
-    let conditions = profile(12_345).conditions;
+    let mut index = index(&path, job);
+    let mut conditions = profile(12_345).conditions;
     for (name, node, examined) in [("node with profiles", "n7", OF_NODE), ("node without profiles", "new", OF_PHASE)] {
-        let predict = |node| index.predict((job, "map"), (node, 1.0), &conditions).unwrap();
+        // Another input each time, because predictions for the same conditions are kept.
+        let mut predict = |node| {
+            conditions.input += 1.0;
+            index.predict((job, "map"), (node, 1.0), &conditions).unwrap()
+        };
         let made = predict(node);
         assert!(made.examined == examined && made.used >= ENOUGH, "{made:?}");
         // 10 s, input/10⁷ and 5 s of load: all durations are from 10 s to 10 + 9.6 + 5 s.

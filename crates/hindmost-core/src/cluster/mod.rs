@@ -102,6 +102,23 @@ pub struct Cluster {
     failed_on: BTreeMap<TaskId, Vec<NodeId>>,
 }
 
+/// The nodes on which copies of a task ran when [`Cluster::nodes_with_copies`] was called.
+#[derive(Clone, Debug)]
+pub struct NodesWithCopies(Vec<NodeId>);
+
+impl NodesWithCopies {
+    /// Returns the number of copies on a node.
+    pub fn copies_on(&self, node: NodeId) -> u32 {
+        let first = self.0.partition_point(|on| *on < node);
+        self.0[first..].iter().take_while(|on| **on == node).count() as u32
+    }
+
+    /// Returns true if there is a copy on a node.
+    pub fn contains(&self, node: NodeId) -> bool {
+        self.0.binary_search(&node).is_ok()
+    }
+}
+
 impl Cluster {
     /// Creates an empty cluster whose nodes have resources in these dimensions.
     pub fn new(dimensions: Dimensions) -> Cluster {
@@ -310,7 +327,12 @@ impl Cluster {
     /// Returns true if another copy of the task may start on the node: no copy of it runs there, or the cluster has no other
     /// node. A copy on the same node helps against everything but a slow node.
     pub fn may_copy_on(&self, task: TaskId, node: NodeId) -> bool {
-        self.nodes.len() == 1 || !self.has_copy_on(task, node)
+        self.has_one_node() || !self.has_copy_on(task, node)
+    }
+
+    /// Returns true if the cluster has a single node, up or not.
+    pub fn has_one_node(&self) -> bool {
+        self.nodes.len() == 1
     }
 
     /// Returns the number of running copies of the task on the node.
@@ -320,6 +342,14 @@ impl Cluster {
             return found.nodes.iter().filter(|on| **on == node.0).count() as u32;
         }
         self.copies(task).filter(|copy| copy.node == node).count() as u32
+    }
+
+    /// Returns the nodes with running copies of a task, for a search that asks about many nodes: [`Cluster::copies_on`] visits
+    /// all copies each time.
+    pub fn nodes_with_copies(&self, task: TaskId) -> NodesWithCopies {
+        let mut nodes: Vec<NodeId> = self.copies(task).map(|copy| copy.node).collect();
+        nodes.sort_unstable();
+        NodesWithCopies(nodes)
     }
 
     /// Returns the number of pending tasks in open phases of all jobs.

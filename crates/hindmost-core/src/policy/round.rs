@@ -280,9 +280,10 @@ impl<'a> Round<'a> {
         if !self.may_start(task) {
             return Err(NotStarted::NotPermitted);
         }
-        let other_node = self.cluster.find_nearest_node(task, &demand, |node, _| {
-            self.cluster.may_copy_on(task, node) && !self.cluster.avoids(task, node)
-        });
+        let copies = self.cluster.nodes_with_copies(task);
+        let may_copy = |node| self.cluster.has_one_node() || !copies.contains(node);
+        let other_node =
+            self.cluster.find_nearest_node(task, &demand, |node, _| may_copy(node) && !self.cluster.avoids(task, node));
         let node = other_node.ok_or(NotStarted::NoNode)?;
         if self.start(task, node) { Ok(()) } else { Err(NotStarted::Refused) }
     }

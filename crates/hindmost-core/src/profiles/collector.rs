@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cluster::{Attempt, Cluster};
 use crate::ids::{AttemptId, JobId};
 use crate::record::{Decision, Event};
 use crate::time::Time;
 
+use super::conditions::Names;
 use super::{Conditions, Profile, job_type};
 
 /// Number of finished attempts whose profiles are kept until [`Collector::take`]. Older ones are dropped.
@@ -34,6 +35,9 @@ pub struct FinishedProfile {
 pub struct Collector {
     started: FxHashMap<AttemptId, Conditions>,
     finished: VecDeque<FinishedProfile>,
+    /// The types of the jobs so far, so that all profiles of a type share its name.
+    types: FxHashSet<Arc<str>>,
+    names: Names,
 }
 
 impl Collector {
@@ -61,8 +65,14 @@ impl Collector {
         let attempt = cluster.attempt(id)?;
         let (job, node) = cluster.job(id.task.job).zip(cluster.node(attempt.node()))?;
         let phase = job.spec().phases.get(id.task.phase as usize)?;
+        let kind = job_type(&job.spec().name);
+        let kind = self.types.get(kind).cloned().unwrap_or_else(|| {
+            let kind: Arc<str> = kind.into();
+            self.types.insert(kind.clone());
+            kind
+        });
         let profile = Profile {
-            job: job_type(&job.spec().name).into(),
+            job: kind,
             phase: phase.name.clone(),
             node: node.name().clone(),
             speed: node.speed(),
@@ -92,7 +102,7 @@ impl Collector {
                 _ => None,
             };
             let Some((id, node)) = started.map(|attempt| (Attempt::id(attempt), attempt.node())) else { continue };
-            self.started.insert(id, Conditions::of(cluster, id.task, node));
+            self.started.insert(id, Conditions::with_names(cluster, id.task, node, &mut self.names));
         }
     }
 

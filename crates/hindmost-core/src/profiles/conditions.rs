@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Attempt, Cluster, Locality};
@@ -29,10 +30,36 @@ pub struct Conditions {
     pub beside: Vec<(Arc<str>, u32)>,
 }
 
+/// Names of kinds of neighbours, `TYPE/PHASE`. There are few, and they occur in the conditions of very many attempts.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    known: FxHashSet<Arc<str>>,
+    /// The name that is looked up; kept to reuse its memory.
+    wanted: String,
+}
+
+impl Names {
+    fn of(&mut self, kind: &str, phase: &str) -> Arc<str> {
+        self.wanted.clear();
+        self.wanted.extend([kind, "/", phase]);
+        if let Some(known) = self.known.get(self.wanted.as_str()) {
+            return known.clone();
+        }
+        let name: Arc<str> = self.wanted.as_str().into();
+        self.known.insert(name.clone());
+        name
+    }
+}
+
 impl Conditions {
     /// Returns the present conditions for a copy of a task on a node. Running copies of the task itself don't count, so
     /// the conditions of a running attempt and of one that might start are found in the same way.
     pub fn of(cluster: &Cluster, task: TaskId, node: NodeId) -> Conditions {
+        Conditions::with_names(cluster, task, node, &mut Names::default())
+    }
+
+    /// As [`Conditions::of`], with names that are shared with earlier conditions.
+    pub(super) fn with_names(cluster: &Cluster, task: TaskId, node: NodeId, names: &mut Names) -> Conditions {
         let spec = cluster.job(task.job).and_then(|job| job.spec().phases.get(task.phase as usize));
         let bytes = spec.and_then(|phase| phase.input.as_ref()?.bytes.get(task.index as usize));
         let mut held = Resources::NONE;
@@ -41,12 +68,19 @@ impl Conditions {
             let other_task = Attempt::id(other).task;
             let Some((job, phase)) = cluster.job(other_task.job).zip(cluster.phase(other_task)) else { continue };
             held = held.plus(phase.demand());
-            let phase_name = job.spec().phases.get(other_task.phase as usize).map_or("", |phase| &phase.name);
-            let name = format!("{}/{phase_name}", job_type(&job.spec().name));
-            match beside.binary_search_by(|(known, _)| (**known).cmp(name.as_str())) {
-                Ok(at) => beside[at].1 += 1,
-                Err(at) => beside.insert(at, (name.into(), 1)),
+            let phase_name = job.spec().phases.get(other_task.phase as usize).map_or("", |phase| &*phase.name);
+            let kind = job_type(&job.spec().name);
+            // Most neighbours are of few kinds, and a name needs memory.
+            let is_kind = |name: &str| {
+                name.strip_prefix(kind).and_then(|rest| rest.strip_prefix('/')).is_some_and(|rest| rest == phase_name)
+            };
+            if let Some((_, count)) = beside.iter_mut().find(|(known, _)| is_kind(known)) {
+                *count += 1;
+                continue;
             }
+            let name = names.of(kind, phase_name);
+            let at = beside.partition_point(|(known, _)| *known < name);
+            beside.insert(at, (name, 1));
         }
         let capacity = cluster.node(node).map_or(Resources::NONE, |node| *node.capacity());
         Conditions {

@@ -1,15 +1,16 @@
 //! The estimator of the progress model `profiles`.
 
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use hindmost_math::outcomes::Outcomes;
 
 use crate::cluster::{Attempt, Cluster, Phase};
 use crate::estimator::{Estimator, Knowledge, Pace, Test, new_copy_by_distribution, remaining_by_distribution};
-use crate::ids::{NodeId, TaskId};
+use crate::ids::{JobId, NodeId, TaskId};
 use crate::record::{Condition, Event};
 
-use super::{Conditions, Index, Prediction, Profile, job_type};
+use super::{Conditions, Index, Kind, Prediction, Profile, job_type};
 
 /// Answers from profiles how long a new copy takes on a node, and how long a running attempt still takes.
 ///
@@ -22,23 +23,34 @@ use super::{Conditions, Index, Prediction, Profile, job_type};
 pub(crate) struct ByProfiles {
     tests: Box<dyn Estimator>,
     knowledge: Knowledge,
-    index: Index,
+    /// It keeps predictions, so a question may change it.
+    index: RefCell<Index>,
+    /// The phase that was asked about last, and its kind: policies ask about one phase many times in a row.
+    last: Cell<Option<((JobId, u32), Kind)>>,
 }
 
 impl ByProfiles {
     /// Creates the estimator of a progress model. `tests` answers the tests of policies.
     pub(crate) fn new(knowledge: Knowledge, tests: Box<dyn Estimator>) -> ByProfiles {
-        ByProfiles { tests, knowledge, index: Index::default() }
+        ByProfiles { tests, knowledge, index: RefCell::default(), last: Cell::new(None) }
     }
 
-    fn predict(&self, cluster: &Cluster, task: TaskId, node: NodeId) -> Option<Prediction> {
-        let spec = cluster.job(task.job)?.spec();
-        let (job, phase) = (job_type(&spec.name), &spec.phases.get(task.phase as usize)?.name);
-        if !self.index.knows(job, phase) {
-            return None;
+    /// Returns the kind of a task's phase; `None` if nothing is known of it.
+    fn kind(&self, cluster: &Cluster, task: TaskId) -> Option<Kind> {
+        let phase = (task.job, task.phase);
+        if let Some((_, kind)) = self.last.get().filter(|(known, _)| *known == phase) {
+            return Some(kind);
         }
+        let spec = cluster.job(task.job)?.spec();
+        let kind = self.index.borrow().kind(job_type(&spec.name), &spec.phases.get(task.phase as usize)?.name)?;
+        self.last.set(Some((phase, kind)));
+        Some(kind)
+    }
+
+    fn predict(&self, cluster: &Cluster, task: TaskId, node: NodeId) -> Option<Arc<Prediction>> {
+        let kind = self.kind(cluster, task)?;
         let found = cluster.node(node)?;
-        self.index.predict((job, phase), (found.name(), found.speed()), &Conditions::of(cluster, task, node))
+        self.index.borrow_mut().predict_on(kind, (node, found), || Conditions::of(cluster, task, node))
     }
 }
 
@@ -65,8 +77,15 @@ impl Estimator for ByProfiles {
 
     fn new_copy_range(&self, cluster: &Cluster, task: TaskId, node: NodeId) -> Option<Outcomes> {
         match self.predict(cluster, task, node) {
-            Some(prediction) => Some(prediction.duration),
+            Some(prediction) => Some(prediction.duration.clone()),
             None => new_copy_by_distribution(cluster, task, node),
+        }
+    }
+
+    fn new_copy_mean(&self, cluster: &Cluster, task: TaskId, node: NodeId) -> Option<f64> {
+        match self.predict(cluster, task, node) {
+            Some(prediction) => Some(prediction.mean),
+            None => new_copy_by_distribution(cluster, task, node).map(|range| range.mean()),
         }
     }
 
@@ -85,19 +104,30 @@ impl Estimator for ByProfiles {
         true
     }
 
+    fn remaining_mean(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
+        if attempt.expected_finish().is_none() && attempt.from_progress() == 0.0 {
+            let age = (cluster.now() - attempt.since()).seconds();
+            let predicted = self.predict(cluster, attempt.id().task, attempt.node());
+            if let Some(mean) = predicted.and_then(|prediction| prediction.duration.mean_rest_after(age)) {
+                return Some(mean);
+            }
+        }
+        self.remaining_range(cluster, attempt).map(|range| range.mean())
+    }
+
     fn observe(&mut self, event: &Event) {
         match event {
             Event::ProfilesRecalled { profiles } => {
                 for profile in profiles.iter() {
-                    self.index.add(Arc::new(profile.clone()));
+                    self.index.get_mut().add(Arc::new(profile.clone()));
                 }
             }
-            Event::WeightsFitted { weights } => self.index.set_weights(weights.clone()),
+            Event::WeightsFitted { weights } => self.index.get_mut().set_weights(weights),
             _ => {}
         }
     }
 
     fn learn(&mut self, profile: &Arc<Profile>) {
-        self.index.add(profile.clone());
+        self.index.get_mut().add(profile.clone());
     }
 }

@@ -17,6 +17,7 @@ mod collector;
 mod conditions;
 pub mod estimator;
 mod index;
+mod ring;
 mod similarity;
 
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use collector::{Collector, FinishedProfile};
 pub use conditions::Conditions;
-pub use index::{ENOUGH, Index, OF_NODE, OF_PHASE, Prediction};
+pub use index::{ENOUGH, Index, Kind, OF_NODE, OF_PHASE, Prediction};
 pub use similarity::{FactorWeight, Weights, factors_of, value_of};
 
 /// What a finished attempt leaves: what ran, where, under which conditions, and for how long.

@@ -47,25 +47,25 @@ pub struct Weights {
     pub factors: Vec<FactorWeight>,
 }
 
-/// What a factor compares.
-#[derive(Clone, Copy)]
-enum Compared<'a> {
+/// What a factor compares. `S` is the name of a kind of neighbours, borrowed or owned.
+#[derive(Clone, Copy, Debug)]
+enum Compared<S> {
     Node,
     Input,
     Remote,
     Tasks,
     Load,
     /// The attempts of one job type and phase on the node.
-    Beside(&'a str),
+    Beside(S),
     /// All attempts on the node that have no factor of their own.
     Others,
     /// Nothing: the name is not known.
     Nothing,
 }
 
-impl Compared<'_> {
+impl<'a, S: From<&'a str> + AsRef<str>> Compared<S> {
     /// Reads the name of a factor.
-    fn of(name: &str) -> Compared<'_> {
+    fn of(name: &'a str) -> Compared<S> {
         match name {
             NODE => Compared::Node,
             "input" => Compared::Input,
@@ -73,12 +73,14 @@ impl Compared<'_> {
             "tasks" => Compared::Tasks,
             "load" => Compared::Load,
             OTHERS => Compared::Others,
-            _ => name.strip_prefix(BESIDE).map_or(Compared::Nothing, Compared::Beside),
+            _ => name.strip_prefix(BESIDE).map_or(Compared::Nothing, |kind| Compared::Beside(kind.into())),
         }
     }
+}
 
+impl<S: AsRef<str>> Compared<S> {
     /// Returns the value under some conditions; 0 for the node, which is no number.
-    fn value(self, conditions: &Conditions, has_factor: impl Fn(&str) -> bool) -> f64 {
+    fn value(&self, conditions: &Conditions, has_factor: impl Fn(&str) -> bool) -> f64 {
         match self {
             Compared::Node | Compared::Nothing => 0.0,
             Compared::Input => conditions.input,
@@ -90,31 +92,58 @@ impl Compared<'_> {
                 others.map(|(_, count)| f64::from(*count)).sum()
             }
             Compared::Beside(kind) => {
-                let found = conditions.beside.iter().find(|(known, _)| **known == *kind);
+                let found = conditions.beside.iter().find(|(known, _)| **known == *kind.as_ref());
                 found.map_or(0.0, |(_, count)| f64::from(*count))
             }
         }
     }
 }
 
-/// The distances of profiles from a copy on a node under some conditions.
-pub(super) struct Distances<'a> {
-    node: &'a str,
-    /// What each factor compares, its weight, its scale, and the value of the copy.
-    factors: Vec<(Compared<'a>, f64, f64, f64)>,
+/// A factor with a weight.
+#[derive(Clone, Debug)]
+struct Factor {
+    compared: Compared<Arc<str>>,
+    weight: f64,
+    scale: f64,
 }
 
-impl Distances<'_> {
-    /// Returns the distance of a profile.
-    pub(super) fn of(&self, profile: &Profile) -> f64 {
+/// The factors of a phase, or of a phase on a node, with their names read once for many profiles. Without factors all
+/// distances are 0.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Factors(Vec<Factor>);
+
+impl Factors {
+    /// Reads the factors of weights.
+    pub(super) fn of(weights: &Weights) -> Factors {
+        let read = |factor: &FactorWeight| Factor {
+            compared: Compared::of(&factor.name),
+            weight: factor.weight,
+            scale: factor.scale,
+        };
+        Factors(weights.factors.iter().map(read).collect())
+    }
+
+    /// Returns the number of factors.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the values of all factors under some conditions; 0 for the node, which is no number.
+    pub(super) fn values<'a>(&'a self, conditions: &'a Conditions) -> impl Iterator<Item = f64> + 'a {
         let has_factor =
-            |name: &str| self.factors.iter().any(|(of, ..)| matches!(of, Compared::Beside(kind) if *kind == name));
-        let squares = self.factors.iter().map(|(compared, weight, scale, value)| {
-            let difference = match compared {
-                Compared::Node => f64::from(u8::from(*profile.node != *self.node)),
-                _ => compared.value(&profile.conditions, has_factor) - value,
+            |name: &str| self.0.iter().any(|of| matches!(&of.compared, Compared::Beside(kind) if **kind == *name));
+        self.0.iter().map(move |factor| factor.compared.value(conditions, has_factor))
+    }
+
+    /// Returns the distance between a profile with these values of the factors, on the same node or not, and a copy with
+    /// those ones, as a share of the mean duration.
+    pub(super) fn distance(&self, profile: impl Iterator<Item = f64>, copy: &[f64], same_node: bool) -> f64 {
+        let squares = self.0.iter().zip(profile.zip(copy)).map(|(factor, (profile, copy))| {
+            let difference = match factor.compared {
+                Compared::Node => f64::from(u8::from(!same_node)),
+                _ => profile - copy,
             };
-            weight * (difference / scale).powi(2)
+            factor.weight * (difference / factor.scale).powi(2)
         });
         squares.sum::<f64>().max(0.0).sqrt()
     }
@@ -123,17 +152,9 @@ impl Distances<'_> {
 impl Weights {
     /// Returns the distance between a profile and a copy on a node under these conditions, as a share of the mean duration.
     pub fn distance(&self, profile: &Profile, node: &str, conditions: &Conditions) -> f64 {
-        self.distances(node, conditions).of(profile)
-    }
-
-    /// Returns the distances from a copy on a node under these conditions, for many profiles.
-    pub(super) fn distances<'a>(&'a self, node: &'a str, conditions: &Conditions) -> Distances<'a> {
-        let has_factor = |name: &str| self.factors.iter().any(|factor| factor.name.strip_prefix(BESIDE) == Some(name));
-        let read = |factor: &'a FactorWeight| {
-            let compared = Compared::of(&factor.name);
-            (compared, factor.weight, factor.scale, compared.value(conditions, has_factor))
-        };
-        Distances { node, factors: self.factors.iter().map(read).collect() }
+        let factors = Factors::of(self);
+        let copy: Vec<f64> = factors.values(conditions).collect();
+        factors.distance(factors.values(&profile.conditions), &copy, *profile.node == *node)
     }
 
     /// Returns whether all numbers are in their ranges.
@@ -174,7 +195,7 @@ pub fn factors_of<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Vec<Ar
 /// Returns the value of a factor under some conditions; 0 for `node`, which is no number, and for unknown names.
 /// `has_factor` says which kinds of neighbours (`TYPE/PHASE`) have factors of their own and so are not among the others.
 pub fn value_of(name: &str, conditions: &Conditions, has_factor: impl Fn(&str) -> bool) -> f64 {
-    Compared::of(name).value(conditions, has_factor)
+    Compared::<&str>::of(name).value(conditions, has_factor)
 }
 
 #[cfg(test)]

@@ -48,8 +48,9 @@ pub(crate) fn start_copy_from(round: &mut Round<'_>, task: TaskId, progress: f64
         return false;
     }
     let cluster = round.cluster();
+    let copies = cluster.nodes_with_copies(task);
     let nearest = |most: u32| {
-        let allowed = |node| cluster.copies_on(task, node) < most && !cluster.avoids(task, node);
+        let allowed = |node| copies.copies_on(node) < most && !cluster.avoids(task, node);
         cluster.find_nearest_node(task, &demand, |node, _| allowed(node))
     };
     let node = nearest(1).or_else(|| if per_node > 1 { nearest(per_node) } else { None });

@@ -59,7 +59,7 @@ use self::running_tasks::RunningTasks;
 use self::survey::{Limits, Survey, survey};
 use self::waiting::Waiting;
 use super::{Cause, Rule};
-use crate::theory::gain::{Gain, expected_gain, expected_slot_time, is_certain_to_win};
+use crate::theory::gain::{Gain, expected_gain, expected_slot_time, is_certain_to_win, most_gain};
 
 crate::parameters! {
     /// The parameters of `riski`.
@@ -94,6 +94,9 @@ type PhaseId = (JobId, u32);
 
 /// Gains of at most this many seconds are rounding errors.
 const NO_GAIN: f64 = 1e-9;
+
+/// Share of the numbers in a sum by which rounding errors may change it at most, and much more.
+const ROUNDING: f64 = 1e-9;
 
 /// The rule by which RiskI starts backups.
 pub struct RiskiRule {
@@ -166,22 +169,23 @@ impl RiskiRule {
         if count > 0.0 { self.parameters.overdue * sum / count } else { 0.0 }
     }
 
-    /// Returns the node with free resources on which a backup is expected to gain most, whether or not it gains. `None` if
-    /// the backup fits on no node.
+    /// Returns the node with free resources on which a backup is expected to gain most, if it gains anything.
     fn choose(&self, (id, remaining): &(AttemptId, Outcomes), last: f64, round: &Round<'_>) -> Option<Choice> {
         let (cluster, task) = (round.cluster(), id.task);
         let demand = *cluster.phase(task)?.demand();
         let allowed = |node: NodeId| cluster.may_copy_on(task, node) && !cluster.avoids(task, node);
+        let RiskiParameters { gain: kind, price, .. } = self.parameters;
         let judge = |node: NodeId| {
             let duration = round.estimator.new_copy_range(cluster, task, node)?;
-            let gain = expected_gain(self.parameters.gain, remaining, &duration, last)
-                - self.parameters.price * expected_slot_time(self.parameters.gain, remaining, &duration);
-            Some(Choice { node, gain, duration })
+            let gain = expected_gain(kind, remaining, &duration, last);
+            // A price of 0 takes away nothing.
+            let cost = if price > 0.0 { price * expected_slot_time(kind, remaining, &duration) } else { 0.0 };
+            Some(Choice { node, gain: gain - cost, duration })
         };
-        if !round.estimator.distinguishes_nodes() {
-            return judge(cluster.find_fastest_node(&demand, |node, _: &Node| allowed(node))?);
-        }
         let fastest = cluster.find_fastest_node(&demand, |node, _: &Node| allowed(node))?;
+        if !round.estimator.distinguishes_nodes() {
+            return judge(fastest).filter(|choice| choice.gain > NO_GAIN);
+        }
         let mut from = 0;
         let others = std::iter::from_fn(|| {
             let place = cluster.next_fitting_place(from, &demand)?;
@@ -189,10 +193,24 @@ impl RiskiRule {
             Some(cluster.node_at(place).filter(|node| *node != fastest && allowed(*node)))
         });
         let compared = std::iter::once(fastest).chain(others.flatten()).take(self.parameters.compare as usize);
-        compared.filter_map(judge).reduce(|best, choice| {
-            let is_better = choice.gain > best.gain || (choice.gain == best.gain && choice.node < best.node);
-            if is_better { choice } else { best }
-        })
+        let without_backup = remaining.mean_of_larger(last);
+        let mut best: Option<Choice> = None;
+        for node in compared {
+            // Most nodes gain less than the best one whatever the range around the mean, which is far cheaper to get.
+            let Some(mean) = round.estimator.new_copy_mean(cluster, task, node) else { continue };
+            let most = most_gain(kind, without_backup, mean, last);
+            let needed = best.as_ref().map_or(NO_GAIN, |best| best.gain);
+            if most < needed - ROUNDING * (1.0 + without_backup.abs() + mean.abs()) {
+                continue;
+            }
+            let Some(choice) = judge(node).filter(|choice| choice.gain > NO_GAIN) else { continue };
+            let is_better =
+                |best: &Choice| choice.gain > best.gain || (choice.gain == best.gain && choice.node < best.node);
+            if best.as_ref().is_none_or(is_better) {
+                best = Some(choice);
+            }
+        }
+        best
     }
 
     /// Starts backups for the stragglers of a phase, one after another, until one gains nothing.
@@ -223,7 +241,7 @@ impl RiskiRule {
                 return;
             }
             let choice = self.choose(&straggler, last, round);
-            let Some(choice) = choice.filter(|choice| choice.gain > NO_GAIN) else {
+            let Some(choice) = choice else {
                 let cluster = round.cluster();
                 // Another node may be better, once it has free resources.
                 let open = cluster.fastest_open_speed().unwrap_or(0.0);

@@ -33,6 +33,16 @@ pub fn expected_gain(gain: Gain, straggler: &Outcomes, backup: &Outcomes, last: 
     straggler.mean_of_larger(last) - with_backup
 }
 
+/// Returns a number that [`expected_gain`] does not exceed for any backup with the mean duration `backup_mean`, but for
+/// rounding errors. `without_backup` is E\[max(s, L)]. E\[max(t, L)] is at least max(E\[t], L), and
+/// E\[max(min(s, t), L)] at least L.
+pub fn most_gain(gain: Gain, without_backup: f64, backup_mean: f64, last: f64) -> f64 {
+    match gain {
+        Gain::Replacement => without_backup - backup_mean.max(last),
+        Gain::Race => without_backup - last,
+    }
+}
+
 /// Returns the expected time for which the backup holds its slot, seconds.
 pub fn expected_slot_time(gain: Gain, straggler: &Outcomes, backup: &Outcomes) -> f64 {
     match gain {
@@ -103,6 +113,21 @@ mod tests {
         assert_eq!(expected_gain(Gain::Race, &straggler, &backup, 0.0), 0.0);
         // Neither helps if the other tasks end after both.
         assert_eq!(expected_gain(Gain::Replacement, &straggler, &backup, 9.0), 0.0);
+    }
+
+    #[test]
+    fn no_gain_exceeds_its_bound() {
+        let ranges = [range(&[20.0, 40.0]), range(&[10.0, 30.0]), range(&[30.0]), range(&[2.0, 20.0, 21.0])];
+        for (straggler, backup) in ranges.iter().flat_map(|one| ranges.iter().map(move |other| (one, other))) {
+            for last in [0.0, 5.0, 15.0, 25.0, 50.0] {
+                for gain in [Gain::Replacement, Gain::Race] {
+                    let most = most_gain(gain, straggler.mean_of_larger(last), backup.mean(), last);
+                    assert!(expected_gain(gain, straggler, backup, last) <= most + 1e-12, "{last}");
+                }
+            }
+        }
+        // A backup whose duration is certain reaches it as a replacement.
+        assert_eq!(most_gain(Gain::Replacement, 30.0, 12.0, 0.0), 18.0);
     }
 
     #[test]

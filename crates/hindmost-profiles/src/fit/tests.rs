@@ -99,6 +99,38 @@ fn the_printed_program_has_the_same_solution() {
 }
 
 #[test]
+fn the_active_columns_give_the_weights_of_the_solver_to_the_last_bit() {
+    let mut told = 0;
+    for problem in 0..400u64 {
+        // Squared differences of one to seven factors of eight to 40 records, some of them with few values, and one column of
+        // ones; durations that depend on some of the factors, with noise.
+        let (factors, records) = (1 + problem % 7, 8 + problem % 33);
+        let value = |factor: u64, at: u64| match factor % 3 {
+            0 => (3.0 * drawn(1000 * problem + factor, at)).floor(),
+            _ => drawn(1000 * problem + factor, at),
+        };
+        let noise = drawn(1000 * problem + 99, 0);
+        let seconds = |at: u64| {
+            let of_factor =
+                |factor| value(factor, at) * if drawn(1000 * problem + 98, factor) < 0.5 { 1.0 } else { 0.0 };
+            1.0 + (0..factors).map(of_factor).sum::<f64>() + noise * drawn(1000 * problem + 97, at).powi(-1).min(30.0)
+        };
+        let pairs = |of: &dyn Fn(u64) -> f64| -> Vec<f64> {
+            (0..records).flat_map(|one| (one + 1..records).map(move |other| (of(one) - of(other)).powi(2))).collect()
+        };
+        let mut columns: Vec<Vec<f64>> = (0..factors).map(|factor| pairs(&|at| value(factor, at))).collect();
+        columns.push(vec![1.0; columns[0].len()]);
+        let target = pairs(&seconds);
+        let largest = columns.iter().map(|column| column.iter().map(|x| x * x).sum::<f64>()).fold(0.0, f64::max);
+        if let Some(found) = by_active_columns(&columns, &target) {
+            told += 1;
+            assert_eq!(found, solved_by_interior_points(&columns, &target, largest).unwrap(), "problem {problem}");
+        }
+    }
+    assert!(told >= 200, "{told}");
+}
+
+#[test]
 fn input_has_the_weight_that_follows_from_its_range() {
     // 20 s and 1 s more for each of 0 to 19 bytes: durations 20 to 39 with mean 29.5. Over the whole range of 19 bytes,
     // durations differ by 19 s, which is 19/29.5 of the mean. So the weight is (19/29.5)² = 0.4148.

@@ -62,12 +62,12 @@ pub(super) fn survey(
                     only = may_have_backup.then_some((copy.id(), None));
                     continue;
                 }
-                let range = estimator.remaining_range(cluster, copy);
-                found.by_age |= range.is_some();
-                let is_unknown = range.is_none();
-                let mean = range.as_ref().map_or_else(|| by_age(cluster, copy), Outcomes::mean);
+                let known = estimator.remaining_mean(cluster, copy);
+                found.by_age |= known.is_some();
+                let is_unknown = known.is_none();
+                let mean = known.unwrap_or_else(|| by_age(cluster, copy));
                 expected = expected.min(mean);
-                only = range.filter(|_| may_have_backup).map(|range| (copy.id(), Some(range)));
+                only = known.filter(|_| may_have_backup).map(|_| (copy.id(), Some(copy)));
                 // A task whose remaining time is not known is no straggler. If it is expected to end after those whose
                 // remaining time is known, there is none.
                 let is_last = is_unknown && is_only && known_latest.is_some_and(|known| mean >= known);
@@ -94,7 +94,9 @@ pub(super) fn survey(
             found.last = found.last.max(expected);
         }
     }
-    found.straggler = straggler.map(|(id, range)| (id, range.unwrap_or_else(|| Outcomes::certain(latest))));
+    // Only the straggler's range is needed, which takes far longer to make than its mean.
+    let range = |copy: Option<&Attempt>| copy.and_then(|copy| estimator.remaining_range(cluster, copy));
+    found.straggler = straggler.map(|(id, copy)| (id, range(copy).unwrap_or_else(|| Outcomes::certain(latest))));
     found
 }
 

@@ -1,9 +1,12 @@
 //! The command line: all commands and options with their help texts.
 
+mod map;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hindmost_profiles::MOST_PROFILES;
+pub use map::MapArgs;
 
 /// Returns a parser of whole numbers from `least` to `most`. Its error says which numbers are valid.
 fn whole<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
@@ -52,6 +55,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run a job of many tasks on this machine, with backup copies of slow tasks
     Run(RunJobArgs),
+    /// Run a command for each of many values on this machine, as GNU parallel does, with backup copies of slow tasks
+    Map(MapArgs),
     /// Compare policies on a simulated cluster and workload
     #[command(allow_negative_numbers = true)]
     Simulate(SimulateArgs),

@@ -20,9 +20,11 @@ use super::fault_injection::FaultInjection;
 use super::follow::Counts;
 use super::journal::{self, LiveJournal};
 use super::learning::Learner;
+use super::limits::TimeLimits;
 use super::profiles::RunProfiles;
 use super::recorder::Recorder;
 use super::shutdown::Shutdown;
+use super::task_ends::Failing;
 use super::waiting::Waiting;
 use super::watches::Watches;
 use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, recheck, resume};
@@ -120,6 +122,8 @@ pub fn run_under(
         failures: Failures::new(plan),
         watches: Watches::new(reveal_share),
         learner: Learner::new(names.len(), reveal_share, history.collect()),
+        limits: TimeLimits::new(plan),
+        failing: Failing::default(),
         profiles,
         faults: FaultInjection::new(&options.chaos, names),
         shutdown: Shutdown::default(),

@@ -11,6 +11,7 @@ use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::metrics::RunState;
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
+use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
 use super::recheck::TaskFailures;
@@ -115,14 +116,13 @@ impl Driver<'_> {
                 Err(error) => End::Failed(format!("its output can't be read: {error}"), true),
             };
         }
-        let phase = &self.plan.phases[attempt.task.phase as usize];
         match (kill, marker) {
             (Some(Kill::Decided | Kill::Shutdown), _) => End::Stopped,
             (Some(Kill::FaultInjection), _) => End::Failed("killed by fault injection".to_owned(), false),
             (Some(Kill::NodeLost), _) => End::Failed("its node was lost".to_owned(), false),
             (Some(Kill::TimeLimit), _) => {
-                let limit = phase.time_limit.unwrap_or_default();
-                End::Failed(format!("took longer than its time limit of {} s", limit.as_secs_f64()), true)
+                let limit = self.limits.of(attempt.task.phase).unwrap_or_default();
+                End::Failed(format!("took longer than its time limit of {} s", Plain(limit.seconds())), true)
             }
             (None, EndMarker::Exit(code)) => {
                 if idempotent && self.may_wait(attempt) && self.had_no_processes(attempt) {
@@ -199,9 +199,14 @@ impl Driver<'_> {
                 self.clean(attempt, true);
                 self.counts.won(attempt);
                 self.learner.won(&observed);
-                self.happen(&Event::AttemptFinished { attempt }).map(drop)
+                self.finished_in(attempt.task.phase, observed.age);
+                let since = running.progress.since;
+                self.happen(&Event::AttemptFinished { attempt }).map(|_| self.report_success(attempt, since))
             }
-            End::Failed(reason, counted) => self.record_failure(attempt, reason, counted),
+            End::Failed(reason, counted) => {
+                self.note_failure(attempt, &running);
+                self.record_failure(attempt, reason, counted)
+            }
             End::Stopped | End::Good | End::Scarce(_) => {
                 self.learner.ended(&observed);
                 self.clean(attempt, false);
@@ -242,7 +247,7 @@ impl Driver<'_> {
         self.waiting.forget(attempt);
         self.counts.failed(attempt);
         let phase = &self.plan.phases[task.phase as usize].name;
-        self.follower.message(&format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy));
+        self.follower.failure(&format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy));
         let (reason, external) = if counted {
             self.failures.count(task, &reason, stderr);
             (Some(reason.into()), None)
@@ -260,8 +265,10 @@ impl Driver<'_> {
             return;
         }
         // A failure while the run ends is not reported, unless the attempt was allowed to run to its end.
-        if !self.shutdown.has_begun() || !self.plan.phases[task.phase as usize].idempotent {
+        let was_allowed = self.shutdown.drains() || !self.plan.phases[task.phase as usize].idempotent;
+        if !self.shutdown.has_begun() || was_allowed {
             self.failures.give_up(task);
+            self.report_failure(task);
         }
         if !self.shutdown.has_begun() {
             self.shut_down(RunState::Failed);

@@ -9,6 +9,8 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::PhaseProgress;
 use rustc_hash::FxHashSet;
 
+use super::{Next, TaskEnd};
+
 /// Receives the progress of a run.
 pub trait Follower {
     /// Receives the progress of each phase, and the time since the run began.
@@ -17,8 +19,19 @@ pub trait Follower {
     /// Receives the number of running attempts on each node.
     fn nodes(&mut self, _running: &[(String, u64)]) {}
 
-    /// Receives a line for the user, for example about a failure or a lost node.
+    /// Receives a line for the user, for example about a lost node.
     fn message(&mut self, line: &str);
+
+    /// Receives a line for the user about an attempt that has failed.
+    fn failure(&mut self, line: &str) {
+        self.message(line);
+    }
+
+    /// Receives the end of a task: its success, or its last failure. The logs of the attempt are in place. Returns whether the
+    /// run continues.
+    fn task_ended(&mut self, _end: &TaskEnd) -> Next {
+        Next::Continue
+    }
 }
 
 /// A follower that ignores everything.

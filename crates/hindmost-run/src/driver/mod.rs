@@ -15,6 +15,8 @@
 //! | `watches.rs` | the conditions of which the policy is to be notified |
 //! | `learning/` | how long attempts take, and which nodes are slow |
 //! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |
+//! | `limits.rs` | how long attempts may take |
+//! | `task_ends.rs` | how the last attempt of each failed task ended |
 //! | `shutdown.rs` | whether the run continues |
 //! | `follow.rs` | the counts that the progress display shows |
 //! | `recorder.rs`, `journal.rs` | the records to write, and the decisions to carry out |
@@ -34,6 +36,7 @@ mod follow;
 mod journal;
 mod launching;
 mod learning;
+mod limits;
 mod options;
 mod polling;
 mod profiles;
@@ -43,6 +46,7 @@ mod recorder;
 mod resume;
 mod shutdown;
 mod stopping;
+mod task_ends;
 mod waiting;
 mod watches;
 
@@ -64,6 +68,7 @@ pub use error::RunError;
 pub use follow::{Follower, Unfollowed};
 pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, chosen};
 pub use resume::recorded_nodes;
+pub use task_ends::{How, Next, TaskEnd};
 
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;
@@ -75,9 +80,11 @@ use failures::Failures;
 use fault_injection::FaultInjection;
 use follow::Counts;
 use learning::Learner;
+use limits::TimeLimits;
 use profiles::RunProfiles;
 use recorder::Recorder;
 use shutdown::{Request, Shutdown};
+use task_ends::Failing;
 use waiting::Waiting;
 use watches::Watches;
 
@@ -117,6 +124,8 @@ struct Driver<'a> {
     failures: Failures,
     watches: Watches,
     learner: Learner,
+    limits: TimeLimits,
+    failing: Failing,
     profiles: RunProfiles,
     faults: FaultInjection<'a>,
     shutdown: Shutdown,
@@ -253,7 +262,7 @@ impl Driver<'_> {
                 Deadline::Wake | Deadline::Launch(_) => {}
                 Deadline::Test(attempt) => self.test(attempt)?,
                 Deadline::Poll(attempt) => self.poll(attempt)?,
-                Deadline::TimeLimit(attempt) => self.kill(attempt, Kill::TimeLimit),
+                Deadline::TimeLimit(attempt) => self.check_time_limit(attempt),
                 Deadline::Kill(attempt) => self.kill(attempt, Kill::FaultInjection),
                 Deadline::Lose(loss) => self.lose(loss)?,
                 Deadline::Return(loss) => self.bring_back(loss)?,

@@ -9,7 +9,7 @@ mod nodes;
 mod process_file;
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -79,7 +79,7 @@ pub struct Launch<'a> {
     /// The same folder, opened. The engine creates files in it relative to this handle and follows no links.
     pub handle: BorrowedFd<'a>,
     /// The user's shell command.
-    pub command: &'a str,
+    pub command: &'a OsStr,
     /// Folder in which the command runs.
     pub directory: &'a Path,
     /// Environment variables in addition to those of this process.

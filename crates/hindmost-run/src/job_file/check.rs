@@ -197,12 +197,14 @@ impl Common<'_> {
             memory: checked(phase.memory, |size| memory(&size))?,
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
             time_limit: checked(phase.time_limit, |span| time(&span).map_err(|error| about("time_limit", &error)))?,
+            time_limit_of_median: None,
             idempotent,
             resumes: phase.resumes.unwrap_or(false),
             environment: all,
             directory: directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf()),
             name: phase.name.into_inner(),
             command: phase.command.into_inner(),
+            commands: None,
         })
     }
 }

@@ -38,7 +38,8 @@ use std::path::{Path, PathBuf};
 pub(crate) use check::check_knowledge;
 pub use error::{JobFileError, Place};
 pub use format::schema;
-pub use plan::{Plan, PlannedPhase};
+pub use plan::{Plan, PlannedPhase, TaskCommand};
+pub(crate) use values::LONGEST_TEXT;
 
 use error::Wrong;
 

@@ -1,6 +1,7 @@
 //! A checked job with all defaults and paths resolved.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,8 +44,10 @@ pub struct PlannedPhase {
     pub tasks: u32,
     /// Absolute path of each task's input file, sorted; `None` if the tasks have no inputs.
     pub inputs: Option<Vec<PathBuf>>,
-    /// The command that `sh -c` runs.
+    /// The command that `sh -c` runs for every task. If tasks have `commands`, the template of these, for people.
     pub command: String,
+    /// The command of each task, if tasks have commands of their own.
+    pub commands: Option<Vec<TaskCommand>>,
     /// Number of cpus of one attempt.
     pub cpus: f64,
     /// Memory of one attempt in bytes; `None` if it is not accounted for.
@@ -53,6 +56,9 @@ pub struct PlannedPhase {
     pub retries: u32,
     /// How long one attempt may take; `None` for no limit.
     pub time_limit: Option<Duration>,
+    /// How long one attempt may take, as a multiple of the median duration of the phase's finished tasks. The limit holds
+    /// once three tasks have finished; `None` for no such limit.
+    pub time_limit_of_median: Option<f64>,
     /// Whether the command may run more than once for a task.
     pub idempotent: bool,
     /// Whether the command can continue from a share of its work that another attempt has done.
@@ -61,6 +67,15 @@ pub struct PlannedPhase {
     pub environment: BTreeMap<String, String>,
     /// Absolute path of the folder in which the command runs.
     pub directory: PathBuf,
+}
+
+/// The command of one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskCommand {
+    /// Number of the task as the user counts, from 1. The command sees it as `PARALLEL_SEQ`.
+    pub number: u64,
+    /// The command that `sh -c` runs. The character NUL stands for the number of the attempt's slot.
+    pub command: OsString,
 }
 
 impl Plan {
@@ -94,8 +109,17 @@ impl Plan {
             digest.number(phase.after.len() as u64);
             phase.after.iter().for_each(|parent| digest.number(u64::from(*parent)));
             digest.number(u64::from(phase.tasks));
-            digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
-            phase.inputs.iter().flatten().for_each(|input| digest.path(input));
+            match &phase.commands {
+                // The commands identify the tasks. Whether their values name files may change while they run.
+                Some(commands) => commands.iter().for_each(|task| {
+                    digest.number(task.number);
+                    digest.path(Path::new(&task.command));
+                }),
+                None => {
+                    digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
+                    phase.inputs.iter().flatten().for_each(|input| digest.path(input));
+                }
+            }
             add(phase, &mut digest);
         }
         digest.in_hex()

@@ -13,7 +13,7 @@ use super::format::{Size, Span};
 /// Largest length of a name in bytes. File systems allow 255; the other 55 bytes are for prefixes and suffixes.
 const LONGEST_NAME: usize = 200;
 /// Largest length in bytes of a text that is passed to a program. Linux allows 128 KiB for one argument or variable.
-pub(super) const LONGEST_TEXT: usize = 100_000;
+pub(crate) const LONGEST_TEXT: usize = 100_000;
 /// Valid numbers of cpus. Nodes count in thousandths of a cpu.
 const CPUS: RangeInclusive<f64> = 0.001..=1e6;
 /// Valid durations in seconds, up to about 30 years.

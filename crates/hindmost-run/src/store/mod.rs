@@ -72,6 +72,11 @@ fn old_journal(number: u32) -> String {
     format!("journal-{number}.jsonl")
 }
 
+/// Returns the name of a log of an attempt.
+fn log_name(attempt: AttemptId, ending: &str) -> String {
+    format!("{}.{}.{ending}", attempt.task.index, attempt.copy)
+}
+
 /// How an attempt's command ended, according to the attempt's end marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndMarker {
@@ -389,10 +394,16 @@ impl Store {
             let Ok(found) = folder.statx(name, StatxFlags::TYPE | StatxFlags::SIZE) else { continue };
             if FileType::from_raw_mode(found.stx_mode.into()).is_file() && found.stx_size > 0 {
                 let logs = self.inner.make_sub("logs")?.make_sub(self.phase(attempt.task))?;
-                folder.rename_over(name, &logs, format!("{}.{}.{ending}", attempt.task.index, attempt.copy))?;
+                folder.rename_over(name, &logs, log_name(attempt, ending))?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the paths of the logs that are kept of an attempt: standard output and error. A log exists if it is not empty.
+    pub fn logs(&self, attempt: AttemptId) -> [PathBuf; 2] {
+        let logs = self.folder.join(INNER).join("logs").join(self.phase(attempt.task));
+        ["out", "err"].map(|ending| logs.join(log_name(attempt, ending)))
     }
 
     /// Returns the end of an attempt's standard error, up to 2048 bytes, while its folder exists.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_core::timeline::AttemptEnd;
@@ -136,9 +137,24 @@ fn print(args: &RunJobArgs, outcome: &RunOutcome, out: &Path) -> Outcome {
     }
 }
 
+/// Runs a checked job in a folder, as [`execute`] does, and writes its report there.
+pub fn run_plan(
+    plan: &Plan,
+    options: &RunOptions,
+    out: &Path,
+    opening: Opening,
+    nodes: Vec<NodeOffer>,
+    given: bool,
+    follower: &mut dyn Follower,
+) -> Outcome<RunOutcome> {
+    let outcome = execute(plan, options, out, opening, nodes, given, follower)?;
+    super::report::of_run(plan, options, out, &outcome);
+    Ok(outcome)
+}
+
 /// Runs a checked job in a folder. A resumed run uses the nodes with which it began, unless `given`: the user has named
 /// nodes.
-pub fn run_plan(
+pub fn execute(
     plan: &Plan,
     options: &RunOptions,
     out: &Path,
@@ -166,9 +182,7 @@ pub fn run_plan(
     }
     let mut engine =
         Local::new(nodes).map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
-    let outcome = driver::run(plan, options, opened, &mut engine, presses, follower)?;
-    super::report::of_run(plan, options, out, &outcome);
-    Ok(outcome)
+    Ok(driver::run(plan, options, opened, &mut engine, presses, follower)?)
 }
 
 /// Returns the Gantt chart of a run, as wide as the terminal.
@@ -179,16 +193,32 @@ pub fn chart(outcome: &RunOutcome, until: Option<f64>) -> String {
 }
 
 fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
-    let policies = args.policy.as_deref().map(hindmost_policies::catalogue::spec::split_list).unwrap_or_default();
+    let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
+    Ok(RunOptions {
+        policy: policy(args.policy.as_deref())?,
+        knowledge: knowledge(args.knowledge.as_deref())?,
+        chaos,
+        history: history(&args.history)?,
+        profiles: args.profiles.clone().map(|path| (path, args.most_profiles)),
+        powercap: Some(powercap()),
+    })
+}
+
+/// Returns the policy that `--policy` names.
+pub fn policy(named: Option<&str>) -> Outcome<Option<PolicySpec>> {
+    let policies = named.map(hindmost_policies::catalogue::spec::split_list).unwrap_or_default();
     if policies.len() > 1 {
         return Err(Failure::input(format!(
             "--policy names {} policies, but a run has one; `hindmost replay` compares policies on a finished run",
             policies.len()
         )));
     }
-    let policy: Option<PolicySpec> =
-        args.policy.as_deref().map(|name| name.parse().map_err(Failure::input)).transpose()?;
-    let knowledge = args.knowledge.as_deref().map(|name| {
+    named.map(|name| name.parse().map_err(Failure::input)).transpose()
+}
+
+/// Returns the progress model that `--knowledge` names.
+pub fn knowledge(named: Option<&str>) -> Outcome<Option<Knowledge>> {
+    let knowledge = named.map(|name| {
         name.parse().map_err(|_| {
             Failure::input(format!(
                 "--knowledge: {} is not a progress model; give progress(S) with S from 0 to below 1, age, history \
@@ -197,11 +227,12 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
             ))
         })
     });
-    let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
-    let powercap = std::env::var_os(POWERCAP_FOLDER).unwrap_or_else(|| energy::POWERCAP.into());
-    let (knowledge, history) = (knowledge.transpose()?, history(&args.history)?);
-    let profiles = args.profiles.clone().map(|path| (path, args.most_profiles));
-    Ok(RunOptions { policy, knowledge, chaos, history, profiles, powercap: Some(powercap.into()) })
+    knowledge.transpose()
+}
+
+/// Returns the folder with the machine's energy counters.
+pub fn powercap() -> PathBuf {
+    std::env::var_os(POWERCAP_FOLDER).unwrap_or_else(|| energy::POWERCAP.into()).into()
 }
 
 /// Returns the durations of the winning attempts of earlier runs, in seconds, by name of the phase.

@@ -27,11 +27,12 @@ use super::shutdown::Shutdown;
 use super::task_ends::Failing;
 use super::waiting::Waiting;
 use super::watches::Watches;
-use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, recheck, resume};
+use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, permanent, recheck, resume};
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;
 use crate::job_file::Plan;
 use crate::store::Opened;
+use permanent::failed_again;
 
 /// Runs a job in a folder, or resumes the run that the folder holds.
 ///
@@ -86,7 +87,10 @@ pub fn run_under(
         follower.message(&why);
     }
     let again = match &held {
-        Some((_, records)) => recheck::check(plan, &mut store, records, engine, follower)?,
+        Some((_, records)) => {
+            let again = failed_again(plan, options.retry_failed, &changed, records);
+            recheck::check(plan, &mut store, records, &again, engine, follower)?
+        }
         None => false,
     };
     if again {
@@ -182,7 +186,7 @@ impl Driver<'_> {
         }
         self.recall_profiles(&spec)?;
         self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
-        self.recall_failures(earlier_failures);
+        self.recall_failures(earlier_failures)?;
         self.prepare(Time::ZERO)
     }
 

@@ -6,15 +6,12 @@
 
 use std::collections::HashSet;
 
-use hindmost_core::cluster::Task;
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::metrics::RunState;
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
-use super::recheck::TaskFailures;
 use super::{Driver, RunError};
 use crate::engine::Happened;
 use crate::store::{Commit, EndMarker};
@@ -217,8 +214,7 @@ impl Driver<'_> {
         recorded?;
         self.waiting.forget(attempt);
         self.launch_replacement_of(attempt)?;
-        self.check_given_up(attempt.task);
-        Ok(())
+        self.check_given_up(attempt.task)
     }
 
     /// Returns how long ago an attempt ended, by the time of its end marker. `since` is the time of its start. Returns zero
@@ -255,37 +251,7 @@ impl Driver<'_> {
             (None, Some(reason.into()))
         };
         self.happen(&Event::AttemptFailed { attempt, reason, external })?;
-        self.check_given_up(task);
-        Ok(())
-    }
-
-    /// Ends the run as failed if a task has used up its retries and has no running attempt.
-    pub(super) fn check_given_up(&mut self, task: TaskId) {
-        if !self.failures.is_exhausted(task) || !self.is_pending(task) {
-            return;
-        }
-        // A failure while the run ends is not reported, unless the attempt was allowed to run to its end.
-        let was_allowed = self.shutdown.drains() || !self.plan.phases[task.phase as usize].idempotent;
-        if !self.shutdown.has_begun() || was_allowed {
-            self.failures.give_up(task);
-            self.report_failure(task);
-        }
-        if !self.shutdown.has_begun() {
-            self.shut_down(RunState::Failed);
-        }
-    }
-
-    /// Counts the failures of tasks from before this process. A task that has used up its retries ends the run as failed.
-    pub(super) fn recall_failures(&mut self, earlier: &[TaskFailures]) {
-        let cluster = self.session.cluster();
-        let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
-        if self.failures.recall(earlier, is_pending) && !self.shutdown.has_begun() {
-            self.shut_down(RunState::Failed);
-        }
-    }
-
-    fn is_pending(&self, task: TaskId) -> bool {
-        self.session.cluster().task(task).is_some_and(Task::is_pending)
+        self.check_given_up(task)
     }
 
     /// Removes the files of an attempt, except its logs if `keep_logs` is true. Reports files that can't be removed.

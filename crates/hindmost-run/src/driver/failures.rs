@@ -55,8 +55,8 @@ impl Failures {
     }
 
     /// Adds failures from before the run was resumed, which are kept for tasks that may not run twice (`idempotent = false`).
-    /// Returns true if a pending task is exhausted now.
-    pub(super) fn recall(&mut self, earlier: &[(TaskId, u32)], is_pending: impl Fn(TaskId) -> bool) -> bool {
+    /// Returns the pending tasks that are exhausted now.
+    pub(super) fn recall(&mut self, earlier: &[(TaskId, u32)], is_pending: impl Fn(TaskId) -> bool) -> Vec<TaskId> {
         for (task, count) in earlier {
             for _ in 0..*count {
                 self.count(*task, "it failed before the run was resumed", String::new());
@@ -70,12 +70,24 @@ impl Failures {
             }
             self.give_up(*task);
         }
-        self.given_up.sort_by_key(|failed| (failed.phase.clone(), failed.task));
-        !tasks.is_empty()
+        tasks
     }
 
-    /// Returns the tasks that have failed permanently.
-    pub(super) fn into_given_up(self) -> Vec<FailedTask> {
+    /// Adds a task to the list that had failed permanently, as its phase allows, before the run was resumed.
+    pub(super) fn recall_given_up(&mut self, task: TaskId, failures: u32, reason: String, stderr: String) {
+        let phase = self.phases[task.phase as usize].0.clone();
+        self.given_up.push(FailedTask { phase, task: task.index, failures, reason, stderr });
+    }
+
+    /// Returns the number of tasks of a phase that have failed permanently.
+    pub(super) fn given_up_in(&self, phase: &str) -> u64 {
+        self.given_up.iter().filter(|failed| failed.phase == phase).count() as u64
+    }
+
+    /// Returns the tasks that have failed permanently, by phase and number.
+    pub(super) fn into_given_up(mut self) -> Vec<FailedTask> {
+        let place = |name: &str| self.phases.iter().position(|(phase, _)| phase == name);
+        self.given_up.sort_by_key(|failed| (place(&failed.phase), failed.task));
         self.given_up
     }
 }
@@ -114,10 +126,11 @@ mod tests {
         // It failed while no Hindmost ran, so the journal does not hold this failure.
         failures.count(task(0, 1), "exit code 3", String::new());
         let earlier = [(task(1, 0), 1), (task(0, 1), 1), (task(0, 2), 1), (task(1, 3), 9)];
-        assert!(failures.recall(&earlier, |task| task.index != 3));
+        let exhausted = failures.recall(&earlier, |task| task.index != 3);
+        assert_eq!(exhausted, [task(0, 1), task(1, 0)]);
         let given_up = failures.into_given_up();
         let names: Vec<_> = given_up.iter().map(|failed| (&*failed.phase, failed.task, failed.failures)).collect();
-        assert_eq!(names, [("end", 0, 1), ("map", 1, 2)]);
+        assert_eq!(names, [("map", 1, 2), ("end", 0, 1)]);
         assert!(given_up.iter().all(|failed| failed.reason.contains("idempotent = false")));
     }
 }

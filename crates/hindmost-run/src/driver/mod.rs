@@ -22,8 +22,8 @@
 //! | `recorder.rs`, `journal.rs` | the records to write, and the decisions to carry out |
 //! | `deadlines.rs` | the times at which the driver has to act |
 //!
-//! The other files act on these parts: `begin.rs`, `launching.rs`, `polling.rs`, `endings.rs`, `stopping.rs`, `resume.rs`
-//! and `recheck.rs`.
+//! The other files act on these parts: `begin.rs`, `launching.rs`, `polling.rs`, `endings.rs`, `permanent.rs`, `stopping.rs`,
+//! `resume.rs` and `recheck.rs`.
 
 mod attempts;
 mod begin;
@@ -38,6 +38,7 @@ mod launching;
 mod learning;
 mod limits;
 mod options;
+mod permanent;
 mod polling;
 mod profiles;
 mod progress;
@@ -164,6 +165,9 @@ impl Driver<'_> {
                 self.kill_all(Kill::Shutdown);
             }
             if self.attempts.is_empty() && self.waiting.is_empty() {
+                if self.shutdown.is_open() && self.is_held_up() {
+                    self.shut_down(RunState::Failed);
+                }
                 if let Some(state) = self.shutdown.end() {
                     return Ok(state);
                 }
@@ -300,7 +304,8 @@ impl Driver<'_> {
         let phases = cluster.job(JOB).map_or(&[][..], |job| job.phases());
         let planned = self.plan.phases.iter().enumerate();
         let progress = |(at, phase): (usize, &crate::job_file::PlannedPhase)| {
-            self.counts.progress(at, &phase.name, phase.tasks, phases.get(at), done[at])
+            let state = phases.get(at).ok_or_else(|| self.failures.given_up_in(&phase.name));
+            self.counts.progress(at, &phase.name, phase.tasks, state, done[at])
         };
         let progress: Vec<_> = planned.map(progress).collect();
         let nodes = cluster.nodes().iter().map(|node| (node.name().to_string(), node.attempts() as u64));

@@ -15,7 +15,7 @@ use super::format::{JobFile, Patterns, Phase};
 use super::inputs;
 use super::order::parents_first;
 use super::plan::{Plan, PlannedPhase};
-use super::values::{check_environment, check_name, check_text, count, cpus, memory, positive, time};
+use super::values::{allowance, check_environment, check_name, check_text, count, cpus, memory, positive, time};
 
 /// Valid numbers of tasks, as in the simulator.
 const TASKS: RangeInclusive<u32> = 1..=10_000_000;
@@ -196,6 +196,8 @@ impl Common<'_> {
             cpus: checked(phase.cpus, cpus)?.unwrap_or(1.0),
             memory: checked(phase.memory, |size| memory(&size))?,
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
+            keep_going: phase.keep_going.unwrap_or(false),
+            allowed_failures: checked(phase.allowed_failures, |allowed| allowance(&allowed))?.unwrap_or_default(),
             time_limit: checked(phase.time_limit, |span| time(&span).map_err(|error| about("time_limit", &error)))?,
             time_limit_of_median: None,
             idempotent,

@@ -80,6 +80,12 @@ impl PlannedPhase {
             1 => write!(text, ", 1 retry"),
             retries => write!(text, ", {retries} retries"),
         };
+        if self.keep_going {
+            let _ = write!(text, ", keeps going");
+        }
+        if !self.allowed_failures.is_none() {
+            let _ = write!(text, ", {} may fail", many(u64::from(self.allowed_failures.of(self.tasks)), "task"));
+        }
         if let Some(limit) = self.time_limit {
             let _ = write!(text, ", at most {}", time(limit));
         }
@@ -119,6 +125,8 @@ impl PlannedPhase {
             "cpus": self.cpus,
             "memory": self.memory,
             "retries": self.retries,
+            "keep_going": self.keep_going,
+            "allowed_failures": self.allowed_failures.of(self.tasks),
             "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),
             "idempotent": self.idempotent,
             "resumes": self.resumes,

@@ -81,6 +81,14 @@ pub(super) struct Phase {
     /// How often a failed task is tried again before the job fails. Default: 2, or 0 if idempotent is false.
     #[schemars(with = "Option<u32>", range(min = 0, max = 1_000_000))]
     pub retries: Option<Spanned<i64>>,
+    /// Whether the other tasks of the job go on after a task of this phase has failed permanently. At the end the job then fails
+    /// with a list of all failures. If false, the first such failure stops the job.
+    #[schemars(extend("default" = false))]
+    pub keep_going: Option<bool>,
+    /// How many tasks of the phase may fail permanently: a number of tasks, or a share of them such as "5%", rounded down. With
+    /// at most so many failed tasks the phase counts as done and later phases run, without results of these tasks.
+    #[schemars(with = "Option<Failures>", extend("default" = 0))]
+    pub allowed_failures: Option<Spanned<Failures>>,
     /// How long an attempt may take before it is killed and counts as failed: seconds, or a text such as "90s", "5m" or
     /// "2h". Default: no limit.
     #[schemars(with = "Option<Span>")]
@@ -115,6 +123,17 @@ pub(super) enum Span {
     Seconds(#[schemars(extend("exclusiveMinimum" = 0))] f64),
     /// A text with a unit.
     Text(#[schemars(regex(pattern = r"^\s*([0-9.]+\s*(ms|s|m|min|h|d)\s*)+$"))] String),
+}
+
+/// A number or share of tasks.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number of tasks such as 3, or a share of them such as \"5%\"")]
+#[schemars(inline)]
+pub(super) enum Failures {
+    /// A number of tasks.
+    Tasks(#[schemars(with = "u32", range(min = 0, max = 10_000_000))] i64),
+    /// A share of the tasks.
+    Share(#[schemars(regex(pattern = r"^\s*[0-9.]+\s*%\s*$"))] String),
 }
 
 /// Patterns of input files.

@@ -19,6 +19,7 @@
 //! invalid values are errors that say where and what is wrong, and what would be valid. `docs/jobs.md` describes every key;
 //! `docs/job.schema.json` is for editors.
 
+mod allowance;
 mod check;
 mod describe;
 mod error;
@@ -35,6 +36,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+pub use allowance::Allowance;
 pub(crate) use check::check_knowledge;
 pub use error::{JobFileError, Place};
 pub use format::schema;

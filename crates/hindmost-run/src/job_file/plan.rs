@@ -10,6 +10,8 @@ use hindmost_core::resources::{CPUS, MEMORY};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 
+use super::allowance::Allowance;
+
 /// A job file, checked and resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -54,6 +56,10 @@ pub struct PlannedPhase {
     pub memory: Option<u64>,
     /// How often a failed task is tried again before the job fails.
     pub retries: u32,
+    /// Whether the other tasks of the job go on after a task of the phase has failed permanently.
+    pub keep_going: bool,
+    /// How many tasks of the phase may fail permanently without failing the job.
+    pub allowed_failures: Allowance,
     /// How long one attempt may take; `None` for no limit.
     pub time_limit: Option<Duration>,
     /// How long one attempt may take, as a multiple of the median duration of the phase's finished tasks. The limit holds
@@ -82,6 +88,15 @@ impl Plan {
     /// Returns the number of tasks of all phases.
     pub fn tasks(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()
+    }
+
+    /// Replaces what all phases do after failures: `keep_going` lets them all go on, and `allowed` replaces the number of tasks
+    /// that may fail, unless it is `None`.
+    pub fn set_failures(&mut self, keep_going: bool, allowed: Option<Allowance>) {
+        for phase in &mut self.phases {
+            phase.keep_going |= keep_going;
+            phase.allowed_failures = allowed.unwrap_or(phase.allowed_failures);
+        }
     }
 
     /// Returns a digest of the job's work, which is the same on every machine and in every version.

@@ -8,7 +8,8 @@ use hindmost_core::names;
 use hindmost_core::resources::parse_size;
 use hindmost_math::plain::{Plain, Quoted};
 
-use super::format::{Size, Span};
+use super::allowance::Allowance;
+use super::format::{Failures, Size, Span};
 
 /// Largest length of a name in bytes. File systems allow 255; the other 55 bytes are for prefixes and suffixes.
 const LONGEST_NAME: usize = 200;
@@ -93,6 +94,14 @@ pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
 pub(super) fn memory(Size::Text(text): &Size) -> Result<u64, String> {
     let bytes = parse_size(text).map_err(|error| format!("memory: {error}"))?;
     if bytes >= 1.0 { Ok(bytes.ceil() as u64) } else { Err(format!("memory is {text:?}, but must be above 0")) }
+}
+
+/// Returns how many tasks of a phase may fail.
+pub(super) fn allowance(given: &Failures) -> Result<Allowance, String> {
+    match given {
+        Failures::Tasks(number) => count("allowed_failures", *number, &(0..=10_000_000)).map(Allowance::Tasks),
+        Failures::Share(text) => text.parse().map_err(|error| format!("allowed_failures: {error}")),
+    }
 }
 
 /// Checks that a number is above 0.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{MapError, Template};
-use crate::job_file::{LONGEST_TEXT, Plan, PlannedPhase, TaskCommand};
+use crate::job_file::{Allowance, LONGEST_TEXT, Plan, PlannedPhase, TaskCommand};
 
 /// Name of the only phase of a map.
 pub const PHASE: &str = "map";
@@ -78,6 +78,9 @@ impl MapJob {
             cpus: 1.0,
             memory: None,
             retries: self.retries,
+            // The rule of `--halt` ends the run, not its driver.
+            keep_going: true,
+            allowed_failures: Allowance::default(),
             time_limit: self.time_limit,
             time_limit_of_median: self.time_limit_of_median,
             idempotent: self.idempotent,

@@ -48,6 +48,7 @@ pub struct TestRun {
     keys: String,
     /// The folder with the machine's energy counters.
     powercap: Option<PathBuf>,
+    retry_failed: bool,
 }
 
 impl fmt::Debug for TestRun {
@@ -101,6 +102,7 @@ impl TestRun {
             own: None,
             keys: String::new(),
             powercap: None,
+            retry_failed: false,
         }
     }
 
@@ -143,6 +145,12 @@ impl TestRun {
         self
     }
 
+    /// Tries tasks again that had failed as their phases allow.
+    pub fn retry_failed(mut self) -> TestRun {
+        self.retry_failed = true;
+        self
+    }
+
     pub fn knowledge(mut self, knowledge: &str) -> TestRun {
         self.knowledge = Some(knowledge.to_owned());
         self
@@ -177,9 +185,9 @@ impl TestRun {
             policy: self.policy.as_ref().map(|policy| policy.parse().unwrap()),
             knowledge: self.knowledge.as_ref().map(|knowledge| knowledge.parse().unwrap()),
             chaos: self.chaos.parse().unwrap(),
-            history: BTreeMap::new(),
-            profiles: None,
             powercap: self.powercap.clone(),
+            retry_failed: self.retry_failed,
+            ..RunOptions::default()
         }
     }
 

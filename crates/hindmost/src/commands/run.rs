@@ -12,7 +12,7 @@ use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::run_table;
-use hindmost_report::text::{columns, indented, wrapped};
+use hindmost_report::text::{columns, counted, indented, wrapped};
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::energy;
@@ -29,12 +29,16 @@ use crate::{stop, terminal};
 /// Environment variable with another folder than `/sys/class/powercap` for the machine's energy counters.
 const POWERCAP_FOLDER: &str = "HINDMOST_POWERCAP";
 
+/// Largest number of failed tasks that the error message names.
+const MOST_NAMED: usize = 5;
+
 /// Runs a job, or checks its file.
 pub fn run(args: &RunJobArgs) -> Outcome {
     let Some(path) = args.job.as_deref().filter(|_| !args.schema) else {
         return terminal::print_json(&job_file::schema());
     };
-    let plan = job_file::load(path).map_err(Failure::input)?;
+    let mut plan = job_file::load(path).map_err(Failure::input)?;
+    plan.set_failures(args.keep_going, args.allow_failures);
     let nodes = parse_nodes(args.nodes.as_deref().or(plan.nodes.as_deref())).map_err(Failure::input)?;
     let options = options(args)?;
     let unknown = options.history.keys().filter(|name| plan.phases.iter().all(|phase| phase.name != **name));
@@ -68,8 +72,12 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     match outcome.summary.state {
         RunState::Done => printed,
         RunState::Failed => {
-            let failed: Vec<String> =
-                outcome.summary.failed_tasks.iter().map(|task| format!("{}/{}", task.phase, task.task)).collect();
+            let tasks = &outcome.summary.failed_tasks;
+            let mut failed: Vec<String> =
+                tasks.iter().take(MOST_NAMED).map(|task| format!("{}/{}", task.phase, task.task)).collect();
+            if let Some(more) = tasks.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+                failed.push(format!("and {}", counted(more as u64, "more task")));
+            }
             let logs = out.join(".hindmost/logs");
             let may_repeat = |name: &str| plan.phases.iter().any(|phase| phase.name == name && phase.idempotent);
             let hint = if outcome.summary.failed_tasks.iter().any(|task| !may_repeat(&task.phase)) {
@@ -111,6 +119,12 @@ fn resume_command(path: &Path, args: &RunJobArgs) -> String {
         if is_set {
             command += &format!(" --{name}");
         }
+    }
+    if args.keep_going {
+        command += " --keep-going";
+    }
+    if let Some(allowed) = args.allow_failures {
+        command += &format!(" --allow-failures {allowed}");
     }
     if let Some(profiles) = &args.profiles {
         command += &format!(" --profiles {}", quoted(&profiles.to_string_lossy()));
@@ -200,6 +214,7 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
         chaos,
         history: history(&args.history)?,
         profiles: args.profiles.clone().map(|path| (path, args.most_profiles)),
+        retry_failed: args.retry_failed,
         powercap: Some(powercap()),
     })
 }

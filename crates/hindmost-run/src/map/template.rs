@@ -49,10 +49,10 @@ fn base(value: &[u8]) -> &[u8] {
     &value[value.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)..]
 }
 
-/// Returns a value without the last dot and what follows it. A dot at the end, and one before a slash, is no extension.
+/// Returns a value without the last dot and what follows it. A dot before a slash begins no extension.
 fn without_extension(value: &[u8]) -> &[u8] {
     match value.iter().rposition(|byte| matches!(byte, b'.' | b'/')) {
-        Some(at) if value[at] == b'.' && at + 1 < value.len() => &value[..at],
+        Some(at) if value[at] == b'.' => &value[..at],
         _ => value,
     }
 }
@@ -299,6 +299,7 @@ mod tests {
             "echo a/b.c/d.e a/b.c/d d.e a/b.c d 7"
         );
         assert_eq!(command(&["{.} {//} {/.}"], &["a.b/c"]), "a.b/c a.b c");
+        assert_eq!(command(&["x{.} x{/.}"], &["b."]), "xb xb");
         assert_eq!(command(&["{2} {1/} {-1.} {3}x {0} {+1}"], &["a/b", "c.d"]), "c.d b c x {0} {+1}");
         assert_eq!(command(&["{//}"], &["/"]), "/");
         assert_eq!(command(&["{//} {1//} {2//}"], &["a/b/", "/a", "a"]), "a / . a /");

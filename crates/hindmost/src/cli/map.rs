@@ -95,7 +95,7 @@ pub struct MapArgs {
     #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
     pub halt: Option<String>,
     /// Show progress on stderr, also if stderr is not a terminal
-    #[arg(long, visible_aliases = ["progress", "bar"])]
+    #[arg(long, visible_aliases = ["progress", "bar"], overrides_with = "eta")]
     pub eta: bool,
     /// Run no task a second time while its first attempt runs; the same as --policy none
     #[arg(long, conflicts_with = "policy")]

@@ -61,7 +61,7 @@ fn halt_ends_the_run_early() {
 #[test]
 fn failing_tasks_are_tried_again() {
     let place = Place::new();
-    let args = ["--retries", "3", "echo x >> tries; [ $(wc -l < tries) = 3 ] && echo good", ":::", "a"];
+    let args = ["--retries", "3", "echo x >> tries; [ $(wc -l < tries) = 3 ] && echo {}", ":::", "good"];
     let ran = place.map(&args);
     assert_eq!((ran.code, &*ran.stdout), (Some(0), "good\n"), "{}", ran.stderr);
     assert_eq!(place.read("tries").lines().count(), 3);
@@ -194,7 +194,11 @@ fn other_options_of_gnu_parallel_are_refused_with_a_replacement() {
     ] {
         let ran = place.map(args);
         assert_eq!(ran.code, Some(2), "{args:?}");
-        assert!(ran.stderr.contains(args[0].split('=').next().unwrap()) && ran.stderr.contains(instead), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(args[0].split('=').next().unwrap()) && ran.stderr.contains(instead),
+            "{}",
+            ran.stderr
+        );
     }
     for args in [
         &["-j", "many", "echo", ":::", "a"][..],

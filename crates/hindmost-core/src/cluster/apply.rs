@@ -19,6 +19,7 @@ use super::attempt::AttemptState;
 use super::end::Ending;
 use super::job::Job;
 use super::node::Node;
+use super::phase::Learned;
 use super::tasks_by_input::TasksByInput;
 
 /// Why a record does not fit the state.
@@ -198,9 +199,9 @@ impl Cluster {
                 }
                 Ok(Applied::default())
             }
-            Event::DurationsLearned { job, phase, durations, median, p90, progress, .. } => {
-                let learned = (*median, *p90, *progress);
-                self.durations_learned(*job, *phase, durations, learned)
+            Event::DurationsLearned { job, phase, durations, median, p90, progress, samples } => {
+                let learned = Learned { median: *median, p90: *p90, samples: *samples };
+                self.durations_learned((*job, *phase), durations, learned, *progress)
             }
             Event::NodeSpeedLearned { node, speed } => {
                 check_speed(*node, *speed)?;
@@ -406,10 +407,10 @@ impl Cluster {
 
     fn durations_learned(
         &mut self,
-        job: JobId,
-        phase: u32,
+        (job, phase): (JobId, u32),
         durations: &Distribution,
-        (median, p90, progress): (f64, f64, bool),
+        learned: Learned,
+        progress: bool,
     ) -> Result<Applied, RecordError> {
         // A finished job that has left the cluster needs no estimates.
         let Some(found) = self.job_mut(job) else { return Ok(Applied::default()) };
@@ -417,7 +418,7 @@ impl Cluster {
             found.phases.get_mut(phase as usize).ok_or_else(|| RecordError::Unknown(format!("{job} phase {phase}")))?;
         phase.mean = durations.mean();
         phase.sd = durations.sd();
-        phase.learned = Some((median, p90));
+        phase.learned = Some(learned);
         phase.gives_progress = progress;
         phase.durations = durations.clone();
         phase.assumed = false;

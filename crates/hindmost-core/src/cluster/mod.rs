@@ -308,6 +308,12 @@ impl Cluster {
         self.copies_on(task, node) > 0
     }
 
+    /// Returns true if another copy of the task may start on the node: no copy of it runs there, or the cluster has no other
+    /// node. A copy on the same node helps against everything but a slow node.
+    pub fn may_copy_on(&self, task: TaskId, node: NodeId) -> bool {
+        self.nodes.len() == 1 || !self.has_copy_on(task, node)
+    }
+
     /// Returns the number of running copies of the task on the node.
     pub fn copies_on(&self, task: TaskId, node: NodeId) -> u32 {
         let Some(found) = self.task(task) else { return 0 };

@@ -9,6 +9,17 @@ use crate::workload::PhaseSpec;
 use super::task::{NO_ATTEMPT, NO_NODE, Task};
 use super::tasks_by_input::TasksByInput;
 
+/// Durations as estimated from copies that ran.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Learned {
+    /// Median, seconds.
+    pub(super) median: f64,
+    /// 90th percentile, seconds.
+    pub(super) p90: f64,
+    /// Number of durations.
+    pub(super) samples: u32,
+}
+
 /// A phase of an active job.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -18,9 +29,8 @@ pub struct Phase {
     pub(super) durations: Distribution,
     pub(super) mean: f64,
     pub(super) sd: Option<f64>,
-    /// Median and 90th percentile of the durations as estimated from copies that ran, seconds; `None` while there is no
-    /// estimate.
-    pub(super) learned: Option<(f64, f64)>,
+    /// The estimate of durations from copies that ran; `None` while there is none.
+    pub(super) learned: Option<Learned>,
     pub(super) gives_progress: bool,
     pub(super) assumed: bool,
     pub(super) never_copied: bool,
@@ -127,12 +137,18 @@ impl Phase {
     /// Returns the median duration of a new copy, seconds on a node of speed 1: the estimate from copies that ran, or
     /// else the median of [`Phase::durations`].
     pub fn median(&self) -> f64 {
-        self.learned.map_or_else(|| self.durations.quantile(0.5), |(median, _)| median)
+        self.learned.map_or_else(|| self.durations.quantile(0.5), |learned| learned.median)
     }
 
     /// Returns the 90th percentile of a new copy's duration, seconds on a node of speed 1.
     pub fn p90(&self) -> f64 {
-        self.learned.map_or_else(|| self.durations.quantile(0.9), |(_, p90)| p90)
+        self.learned.map_or_else(|| self.durations.quantile(0.9), |learned| learned.p90)
+    }
+
+    /// Returns the number of durations from which [`Phase::median`] and [`Phase::p90`] were estimated; `None` if they are
+    /// those of the specification.
+    pub fn samples(&self) -> Option<u32> {
+        self.learned.map(|learned| learned.samples)
     }
 
     /// Returns false once it is known that copies report no progress.

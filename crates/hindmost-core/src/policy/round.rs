@@ -281,7 +281,7 @@ impl<'a> Round<'a> {
             return Err(NotStarted::NotPermitted);
         }
         let other_node = self.cluster.find_nearest_node(task, &demand, |node, _| {
-            !self.cluster.has_copy_on(task, node) && !self.cluster.avoids(task, node)
+            self.cluster.may_copy_on(task, node) && !self.cluster.avoids(task, node)
         });
         let node = other_node.ok_or(NotStarted::NoNode)?;
         if self.start(task, node) { Ok(()) } else { Err(NotStarted::Refused) }

@@ -198,7 +198,7 @@ impl CapacityOriginals {
         if !self.tree.stays_within_maxima(leaf, demand, cluster) {
             return false;
         }
-        let may_run = |node: NodeId| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
+        let may_run = |node: NodeId| cluster.may_copy_on(task, node) && !cluster.avoids(task, node);
         let node = cluster.find_nearest_node(task, demand, |node, _| may_run(node));
         if !node.is_some_and(|node| round.start(task, node)) {
             return false;

@@ -72,6 +72,14 @@ impl Lagging {
         self.all.is_empty()
     }
 
+    /// Returns the lagging attempts of a phase, in order of their ids.
+    pub(super) fn of_phase(&self, job: JobId, phase: u32) -> Vec<AttemptId> {
+        let of_phase = self.all.keys().copied().filter(|id| (id.task.job, id.task.phase) == (job, phase));
+        let mut of_phase: Vec<AttemptId> = of_phase.collect();
+        of_phase.sort_unstable();
+        of_phase
+    }
+
     /// Adds a lagging attempt with this demand, or updates its expected end. `relaunchable` is true if the attempt
     /// may be relaunched on another node.
     pub(super) fn add(&mut self, attempt: &Attempt, demand: &Resources, relaunchable: bool) {

@@ -296,7 +296,7 @@ impl LateRule {
     /// and `Some(false)` if the start was refused.
     fn start_backup(&mut self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
         let cluster = round.cluster();
-        let allowed = |node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
+        let allowed = |node| cluster.may_copy_on(task, node) && !cluster.avoids(task, node);
         let first = self.nodes.first_good(demand, cluster, allowed)?;
         let is_allowed = |node, _: &Node| self.nodes.is_good(node) && allowed(node);
         let node = match cluster.placement() {

@@ -280,7 +280,7 @@ impl OsdiRule {
         let Some(outlook) = self.outlook(task, round) else { return false };
         let on = |id: NodeId, node: &Node| {
             let action = outlook.action(node.speed(), self.contended, round);
-            action.filter(|_| !cluster.has_copy_on(task, id) && !cluster.avoids(task, id))
+            action.filter(|_| cluster.may_copy_on(task, id) && !cluster.avoids(task, id))
         };
         let demand = outlook.phase().demand();
         let least = outlook.least_speed(self.contended);

@@ -15,7 +15,12 @@
 //!   resources. While tasks are pending, the backup must save resources: the remaining time must be above two durations
 //!   of a new copy, as in Mantri. Otherwise the remaining time must be above `margin` durations of a new copy. An
 //!   attempt on a slow node gets no backup if it is expected to end before the other nodes have served the pending tasks
-//!   of its job.
+//!   of its job. Where no other node has free resources, the backup starts on the attempt's own node, unless that is slow:
+//!   contention, a lost answer of a server or an unlucky process do not affect a second process.
+//! - **Further copies.** If all copies of a task lag, it gets another one, each time after waiting twice as long
+//!   (`further`).
+//! - **Learning.** Where copies take as long as their originals, each loss doubles the age or remaining time that a backup
+//!   needs; wins bring backups back (`evidence`).
 //! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
 //!   well after its sibling is stopped. If copies report no progress, none is stopped before its sibling has finished.
 //!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.
@@ -30,8 +35,14 @@
 //!
 //! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`. The first pass stops overtaken copies.
 
+mod evidence;
+mod further;
+mod lateness;
+
+use std::collections::BTreeSet;
+
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
-use hindmost_core::estimator::{Knowledge, Pace};
+use hindmost_core::estimator::{Estimator, Knowledge, Pace};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Round, Seen, View};
@@ -43,6 +54,8 @@ use super::candidates::Candidates;
 use super::lagging::{Lagging, is_single};
 use super::{Cause, Rule, only_copy};
 use crate::placement::by_speed::GoodNodes;
+use evidence::Evidence;
+use lateness::{IDLE, Lateness, PENDING};
 
 crate::parameters! {
     /// The parameters of `pace`.
@@ -86,6 +99,9 @@ pub struct PaceRule {
     not_permitted: Candidates,
     /// The number of siblings that each attempt has overtaken.
     overtaken: FxHashMap<AttemptId, u32>,
+    /// Tasks with several copies that may need another one.
+    several: BTreeSet<TaskId>,
+    evidence: Evidence,
     good_nodes: GoodNodes,
 }
 
@@ -98,13 +114,42 @@ impl PaceRule {
             lagging: Lagging::default(),
             not_permitted: Candidates::default(),
             overtaken: FxHashMap::default(),
+            several: BTreeSet::new(),
+            evidence: Evidence::default(),
             good_nodes: GoodNodes::above(parameters.slow),
         }
     }
 
     /// Returns true if attempts of a phase report progress and the progress model lets policies use it.
-    fn sees_progress(view: &View<'_>, phase: &Phase) -> bool {
-        phase.gives_progress() && !matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History)
+    fn sees_progress(estimator: &dyn Estimator, phase: &Phase) -> bool {
+        phase.gives_progress() && !matches!(estimator.knowledge(), Knowledge::Age | Knowledge::History)
+    }
+
+    /// Returns the ages from which on attempts of a phase get copies if only their age is known; `None` if they report
+    /// progress.
+    fn lateness(&self, estimator: &dyn Estimator, phase: &Phase) -> Option<Lateness> {
+        (!PaceRule::sees_progress(estimator, phase)).then(|| Lateness::of(phase, self.parameters.late))
+    }
+
+    /// Requests rounds at the ages at which a lagging attempt may get a backup although nothing else happens.
+    fn wake_for(&self, id: AttemptId, view: &mut View<'_>) {
+        let Some((attempt, phase)) = only_copy(id, view.cluster) else { return };
+        let Some(ages) = self.lateness(view.estimator, phase) else { return };
+        let (since, outcomes) = (attempt.since(), self.evidence.of(id.task));
+        let mut age = (view.cluster.now() - since).seconds();
+        while let Some(limit) = ages.next_limit(age, outcomes) {
+            view.wake(since + Time::from_seconds(limit) + Time::TICK);
+            age = limit;
+        }
+    }
+
+    /// Returns the node with free resources for a backup: the fastest one without a copy of the task, or else the fastest one
+    /// that is not slow.
+    fn node_for(&self, task: TaskId, cluster: &Cluster) -> Option<NodeId> {
+        let demand = cluster.phase(task)?.demand();
+        let elsewhere = |node, _: &Node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
+        let same = |node, found: &Node| found.speed() >= self.parameters.slow && !cluster.avoids(task, node);
+        cluster.find_fastest_node(demand, elsewhere).or_else(|| cluster.find_fastest_node(demand, same))
     }
 
     /// Stops the copies of a task that will end well after a sibling. Considers only copies whose end is extrapolated
@@ -208,7 +253,8 @@ impl PaceRule {
 
     /// Returns the lagging attempts that this round must check, with their remaining times in seconds, the longest first.
     /// `factor` is how many durations of a new copy the remaining time must exceed for a backup.
-    fn lagging_now(&mut self, factor: f64, cluster: &Cluster) -> Vec<(f64, AttemptId)> {
+    fn lagging_now(&mut self, factor: f64, round: &Round<'_>) -> Vec<(f64, AttemptId)> {
+        let cluster = round.cluster();
         self.lagging.move_overdue(cluster);
         let bound = cluster.fastest_open_speed().map(|speed| factor / speed);
         let mut concerned = self.lagging.take_concerned(bound, cluster);
@@ -216,22 +262,40 @@ impl PaceRule {
         concerned.dedup();
         let single = concerned.into_iter().filter_map(|id| {
             let attempt = cluster.attempt(id).filter(|attempt| is_single(attempt, cluster))?;
-            Some((remaining(cluster, attempt), id))
+            Some((self.remaining(attempt, round), id))
         });
         let mut single: Vec<(f64, AttemptId)> = single.collect();
         single.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         single
     }
-}
 
-/// Returns the remaining time of a lagging attempt in seconds, extrapolated from its progress. If that is impossible, it
-/// is the longer of two times: the time that the attempt has run, and the rest of the median duration on its node.
-fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
-    let now = cluster.now();
-    let age = (now - attempt.since()).seconds();
-    match attempt.expected_finish() {
-        Some(finish) if finish > now => (finish - now).seconds(),
-        _ => cluster.phase(attempt.id().task).map_or(0.0, |phase| fresh(cluster, attempt.node(), phase) - age).max(age),
+    /// Returns the remaining time of a lagging attempt in seconds, extrapolated from its progress. If that is impossible, it
+    /// is infinite for an attempt that is too old for its phase's durations; for others it is the longer of two times: the
+    /// time that the attempt has run, and the rest of the median duration on its node.
+    fn remaining(&self, attempt: &Attempt, round: &Round<'_>) -> f64 {
+        let cluster = round.cluster();
+        let now = cluster.now();
+        let age = (now - attempt.since()).seconds();
+        if let Some(finish) = attempt.expected_finish().filter(|finish| *finish > now) {
+            return (finish - now).seconds();
+        }
+        let Some(phase) = cluster.phase(attempt.id().task) else { return age };
+        let outcomes = self.evidence.of(attempt.id().task);
+        // On a slow node every attempt takes longer.
+        let speed = PaceRule::node_speed(cluster, attempt).min(1.0);
+        if self.lateness(round.estimator, phase).is_some_and(|ages| age * speed > ages.hung(outcomes)) {
+            return f64::INFINITY;
+        }
+        (fresh(cluster, attempt.node(), phase) - age).max(age)
+    }
+
+    /// Returns true if a lagging attempt is old enough for a backup. If its progress is known, any age is.
+    fn is_old_enough(&self, id: AttemptId, pending: bool, round: &Round<'_>) -> bool {
+        let cluster = round.cluster();
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
+        let Some(ages) = self.lateness(round.estimator, phase) else { return true };
+        let age = (cluster.now() - attempt.since()).seconds();
+        age > ages.limit(if pending { PENDING } else { IDLE }, self.evidence.of(id.task))
     }
 }
 
@@ -247,7 +311,7 @@ impl Rule for PaceRule {
             return None;
         }
         let PaceParameters { lag, after, late, .. } = self.parameters;
-        Some(if PaceRule::sees_progress(view, phase) {
+        Some(if PaceRule::sees_progress(view.estimator, phase) {
             Condition::Lagging { rate: 1.0 / (lag * phase.median()), after: after * phase.median() }
         } else {
             Condition::ElapsedAbove(late * phase.p90().max(phase.median()))
@@ -262,12 +326,20 @@ impl Rule for PaceRule {
         let cluster = view.cluster;
         // New information about an attempt reaches `serve` as a candidate, so the list is not needed here.
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
+        if let Some((job, phase)) = self.evidence.observe(seen, cluster)
+            && self.saving
+        {
+            for id in self.lagging.of_phase(job, phase) {
+                self.wake_for(id, view);
+            }
+        }
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
                     cluster.copies(attempt.task).for_each(|copy| self.lagging.copied(copy.id()));
+                    self.watch_further(*attempt, view);
                     let phase = cluster.phase(attempt.task);
-                    if self.saving && phase.is_some_and(|phase| PaceRule::sees_progress(view, phase)) {
+                    if self.saving && phase.is_some_and(|phase| PaceRule::sees_progress(view.estimator, phase)) {
                         view.watch(*attempt, Condition::Revealed);
                     }
                 } else {
@@ -278,7 +350,14 @@ impl Rule for PaceRule {
                 self.lagging.forget_job(*job);
                 self.overtaken.retain(|id, _| id.task.job != *job);
             }
-            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.stop_overtaken(attempt.task, view),
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+                self.stop_overtaken(attempt.task, view);
+                if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
+                    self.several.insert(attempt.task);
+                } else if self.saving {
+                    self.wake_for(*attempt, view);
+                }
+            }
             Seen::Event(
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
@@ -304,7 +383,8 @@ impl Rule for PaceRule {
     }
 
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        if self.lagging.is_empty() && self.not_permitted.is_empty() && candidates.is_empty() {
+        if self.lagging.is_empty() && self.not_permitted.is_empty() && self.several.is_empty() && candidates.is_empty()
+        {
             return;
         }
         let pending = round.next_job(Which::Any, None).is_some();
@@ -325,16 +405,15 @@ impl Rule for PaceRule {
             }
         }
         let factor = if pending { SAVING } else { self.parameters.margin };
-        for (remaining, id) in self.lagging_now(factor, round.cluster()) {
+        for (remaining, id) in self.lagging_now(factor, round) {
             let cluster = round.cluster();
             let Some(phase) = cluster.phase(id.task) else { continue };
-            let (median, demand) = (phase.median(), phase.demand());
+            let median = phase.median();
             if self.has_overtaken_enough(id, cluster) {
                 self.lagging.checked(id, remaining / median);
                 continue;
             }
-            let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
-            let Some(node) = cluster.find_fastest_node(demand, elsewhere) else {
+            let Some(node) = self.node_for(id.task, cluster) else {
                 if self.should_relaunch(remaining, id, cluster) {
                     round.decide(Decision::Stop { attempt: id, reason: StopReason::Relaunched });
                     round.because(|| {
@@ -349,7 +428,11 @@ impl Rule for PaceRule {
             };
             self.lagging.leave_unsettled(id);
             let fresh = fresh(cluster, node, phase);
-            let pays = remaining > factor * fresh && !(pending && self.ends_with_the_queue(remaining, id, cluster));
+            let by_age = self.lateness(round.estimator, phase).is_some();
+            let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };
+            let pays = remaining > factor * fresh
+                && self.is_old_enough(id, pending, round)
+                && !(pending && self.ends_with_the_queue(remaining, id, cluster));
             let is_permitted = pays && round.may_start(id.task);
             if pays && !is_permitted && self.move_to_not_permitted(id, round) {
                 continue;
@@ -360,11 +443,18 @@ impl Rule for PaceRule {
             }
             round.because(|| {
                 let (copy, queue) = (id.copy, if pending { "tasks are pending" } else { "no tasks are pending" });
+                if remaining.is_infinite() {
+                    return format!(
+                        "attempt {copy} seems to hang: it is older than the durations of its phase explain (median \
+                         {median:.2} s); {queue}"
+                    );
+                }
                 format!(
                     "attempt {copy} lags: pace estimates its remaining time at {remaining:.2} s, above {factor} times \
                      the duration of a new copy ({fresh:.2} s); {queue}"
                 )
             });
         }
+        self.start_further(factor, round);
     }
 }

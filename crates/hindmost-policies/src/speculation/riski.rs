@@ -124,7 +124,7 @@ struct Choice {
 /// Returns whether a backup of an attempt could start on some node now.
 fn backup_fits(id: AttemptId, cluster: &Cluster) -> bool {
     let demand = cluster.phase(id.task).map(|phase| *phase.demand());
-    let allowed = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
+    let allowed = |node, _: &Node| cluster.may_copy_on(id.task, node) && !cluster.avoids(id.task, node);
     demand.is_some_and(|demand| cluster.find_fastest_node(&demand, allowed).is_some())
 }
 
@@ -171,7 +171,7 @@ impl RiskiRule {
     fn choose(&self, (id, remaining): &(AttemptId, Outcomes), last: f64, round: &Round<'_>) -> Option<Choice> {
         let (cluster, task) = (round.cluster(), id.task);
         let demand = *cluster.phase(task)?.demand();
-        let allowed = |node: NodeId| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
+        let allowed = |node: NodeId| cluster.may_copy_on(task, node) && !cluster.avoids(task, node);
         let judge = |node: NodeId| {
             let duration = round.estimator.new_copy_range(cluster, task, node)?;
             let gain = expected_gain(self.parameters.gain, remaining, &duration, last)

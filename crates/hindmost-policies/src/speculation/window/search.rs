@@ -87,7 +87,7 @@ impl Known<'_> {
 
     /// Returns true if a copy of a task may run on a node.
     fn may_run_on(&self, task: TaskId, node: NodeId) -> bool {
-        !self.cluster.has_copy_on(task, node) && !self.cluster.avoids(task, node)
+        self.cluster.may_copy_on(task, node) && !self.cluster.avoids(task, node)
     }
 
     /// Returns the gain of a straggler's copy on a slot; `None` if it may not run on the slot's node.

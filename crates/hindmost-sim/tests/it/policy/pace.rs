@@ -111,3 +111,69 @@ fn an_original_on_a_slow_node_runs_on_with_its_backup() {
     let lost: Vec<_> = run.table("a").into_iter().filter(|row| row.5 == Lost).collect();
     assert!(lost.len() == 1 && (lost[0].4 - 2.2).abs() < 1e-6, "{lost:?}");
 }
+
+#[test]
+fn on_a_single_node_a_backup_runs_beside_its_original() {
+    let one = |cpus| World::nodes([[("cpus", cpus)]]).knowledge("age").job("a");
+    let tasks = [[1.0, 1.0], [1.0, 1.0], [100.0, 1.0]];
+    let run = one(4.0).tasks(tasks).demand([("cpus", 1.0)]).mean(1.0).sd(0.0).run("pace");
+    assert_eq!(run.backups("a"), [(2, 1.2 + TICK)]);
+    run.verify().unwrap();
+    // Other policies may not start a copy on a node with one, unless there is no other node.
+    for policy in ["mantri", "late(min_age=1)", "spark"] {
+        let run = one(4.0).tasks(tasks).demand([("cpus", 1.0)]).mean(1.0).sd(0.0).knowledge("oracle").run(policy);
+        assert!(run.job("a").finish < 10.0, "{policy}: {:?}", run.table("a"));
+    }
+    // Where another node is full, the backup starts beside its original as well: task 3 holds the only cpu of the second
+    // node, and hangs as task 0 does.
+    let two = World::nodes([[("cpus", 3.0)], [("cpus", 1.0)]]).knowledge("age").job("b");
+    let tasks = [[100.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [100.0, 1.0, 1.0]];
+    let run = two.tasks(tasks).demand([("cpus", 1.0)]).mean(1.0).sd(0.0).run("pace");
+    assert_eq!(run.backups("b").iter().map(|(task, _)| *task).collect::<Vec<_>>(), [0, 3]);
+    assert!(run.job("b").finish < 2.5, "{:?}", run.table("b"));
+}
+
+#[test]
+fn a_task_whose_backup_hangs_too_gets_another_copy() {
+    let tasks: [&[f64]; 3] = [&[1.0], &[1.0], &[100.0, 100.0, 1.0]];
+    let tasks = tasks.map(|copies| copies.iter().copied().chain(std::iter::repeat_n(1.0, 8)).collect::<Vec<f64>>());
+    let run = World::machines(5).job("a").tasks(tasks).mean(1.0).sd(0.0).knowledge("age").run("pace");
+    // The third copy starts when the second is as old as the first was.
+    let starts: Vec<f64> = run.backups("a").iter().map(|(_, at)| *at).collect();
+    assert!(starts.len() == 2 && (starts[0] - 1.2).abs() < 1e-6 && (starts[1] - 2.4).abs() < 1e-6, "{starts:?}");
+    assert!((run.job("a").finish - 3.4).abs() < 1e-6);
+    run.verify().unwrap();
+    // If all copies hang, their number is bounded.
+    let tasks = [[100.0; 20]; 1];
+    let run = World::machines(30).job("a").tasks(tasks).mean(1.0).sd(0.0).knowledge("age").run("pace");
+    assert_eq!(run.backups("a").len(), 3, "{:?}", run.backups("a"));
+}
+
+#[test]
+fn a_backup_that_took_long_delays_the_next_one() {
+    // Tasks 0 and 3 take as long again when they are copied. At 1.2 task 0 gets a backup on the machine that has come
+    // free; it has run for 1.8 s when the original finishes at 3, so copies must pay twice. Task 3, which started at 1,
+    // gets its backup at an age of 2.4 s instead of as soon as a machine is free, at 3.
+    let tasks = [[3.0; 4], [1.0; 4], [1.0; 4], [5.0; 4]];
+    let run = World::machines(3).job("a").tasks(tasks).mean(1.0).sd(0.0).knowledge("age").run("pace");
+    let [(0, first), (3, second), ..] = run.backups("a")[..] else { panic!("{:?}", run.backups("a")) };
+    assert!((first - 1.2).abs() < 1e-6 && (second - 3.4).abs() < 1e-6, "{first} {second}");
+}
+
+#[test]
+fn tasks_that_are_long_by_nature_are_hardly_copied() {
+    // Copies take exactly as long as their originals, and only ages are known.
+    let (mut time, mut work) = (0.0, 0.0);
+    let (seeds, tasks, machines) = (40, 100, 8);
+    for seed in 1..=seeds {
+        let world = World::machines(machines).job("a").drawn(tasks, "log_normal(mean=1,cv=1)").correlation(1.0);
+        let world = world.knowledge("age").seed(seed);
+        let held = |run: &hindmost_sim::testing::Run| run.table("a").iter().map(|row| row.4 - row.3).sum::<f64>();
+        let (none, pace) = (world.run("none"), world.run("pace"));
+        let ratio = pace.job("a").finish / none.job("a").finish;
+        time += ratio / seeds as f64;
+        work += held(&pace) / held(&none) / seeds as f64;
+        assert!(ratio < 1.1, "seed {seed}: {ratio}");
+    }
+    assert!(time < 1.01 && work < 1.05, "{time} times the time, {work} times the work");
+}

@@ -1,0 +1,141 @@
+//! What the copies of a phase have taught `pace`: whether durations belong to the task, so that a copy takes as long as its
+//! original, or to luck or the node, so that a copy is worth its resources.
+//!
+//! - A copy that finishes before an older copy of its task, or makes it overtaken, is a win.
+//! - A copy that runs when an older copy finishes, or that is stopped because it was overtaken, is a loss. Its weight is its
+//!   age in medians of its phase, at most 1: a copy that had no time to finish proves little, and has cost little.
+//!
+//! Where losses outweigh two times the wins, each further loss doubles the age or the remaining time from which on an
+//! attempt gets a copy, up to [`MOST_DOUBLINGS`] times. Wins halve it again.
+
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::policy::Seen;
+use hindmost_core::record::{Decision, Event, StopReason};
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
+
+/// A win counts as much as this many losses, because it saves at least the time that the original still needed.
+const WIN: f64 = 2.0;
+/// The limits are doubled at most this many times. An attempt that hangs gets its copy in the end, whatever happened before.
+const MOST_DOUBLINGS: f64 = 4.0;
+
+/// The copies of one phase whose outcome is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Outcomes {
+    /// Number of copies that were faster than an older one.
+    pub(super) won: u32,
+    /// Sum of the weights of copies that were slower than an older one.
+    pub(super) lost: f64,
+}
+
+impl Outcomes {
+    /// Returns the factor by which copies must pay more than usual: 1, 2, 4, …
+    pub(super) fn factor(self) -> f64 {
+        (self.lost - WIN * f64::from(self.won)).floor().clamp(0.0, MOST_DOUBLINGS).exp2()
+    }
+
+    /// Returns true if copies of this phase have won, and not lost more often.
+    pub(super) fn copies_win(self) -> bool {
+        self.won > 0 && f64::from(self.won) >= self.lost
+    }
+}
+
+/// The outcomes of copies, by phase.
+#[derive(Debug, Default)]
+pub(super) struct Evidence(FxHashMap<(JobId, u32), Outcomes>);
+
+impl Evidence {
+    /// Returns the outcomes of a phase's copies.
+    pub(super) fn of(&self, task: TaskId) -> Outcomes {
+        self.0.get(&(task.job, task.phase)).copied().unwrap_or_default()
+    }
+
+    /// Observes a record. Returns the phase whose factor has changed.
+    pub(super) fn observe(&mut self, seen: Seen<'_>, cluster: &Cluster) -> Option<(JobId, u32)> {
+        match seen {
+            Seen::Event(Event::AttemptFinished { attempt }, applied) => {
+                let before = self.of(attempt.task).factor();
+                if let Some((_, since)) = applied.released.filter(|_| applied.won) {
+                    self.finished(attempt.task, since, cluster);
+                }
+                if applied.job_finished {
+                    self.0.retain(|(job, _), _| *job != attempt.task.job);
+                    return None;
+                }
+                self.changed(attempt.task, before)
+            }
+            Seen::Decision(Decision::Stop { attempt, reason: StopReason::Overtaken }) => {
+                let before = self.of(attempt.task).factor();
+                self.overtaken(*attempt, cluster);
+                self.changed(attempt.task, before)
+            }
+            Seen::Decision(Decision::Abandon { job }) => {
+                self.0.retain(|(known, _), _| known != job);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn changed(&self, task: TaskId, before: f64) -> Option<(JobId, u32)> {
+        (self.of(task).factor() != before).then_some((task.job, task.phase))
+    }
+
+    /// Counts the copies that run when a copy that started at `since` finishes.
+    fn finished(&mut self, task: TaskId, since: Time, cluster: &Cluster) {
+        // Copies that are being stopped were counted when that was decided.
+        let others = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
+        let (mut has_older, mut lost) = (false, 0.0);
+        for other in others {
+            has_older |= other.since() < since;
+            lost += if other.since() > since { weight(other, cluster) } else { 0.0 };
+        }
+        if has_older || lost > 0.0 {
+            let outcomes = self.0.entry((task.job, task.phase)).or_default();
+            outcomes.won += u32::from(has_older);
+            outcomes.lost += lost;
+        }
+    }
+
+    /// Counts a copy that is stopped because another one of its task will finish sooner.
+    fn overtaken(&mut self, stopped: AttemptId, cluster: &Cluster) {
+        let Some(copy) = cluster.attempt(stopped) else { return };
+        let has_older = cluster.copies(stopped.task).any(|other| other.since() < copy.since());
+        let outcomes = self.0.entry((stopped.task.job, stopped.task.phase)).or_default();
+        if has_older {
+            outcomes.lost += weight(copy, cluster);
+        } else {
+            outcomes.won += 1;
+        }
+    }
+}
+
+/// Returns the age of a copy in medians of its phase, at most 1.
+fn weight(copy: &Attempt, cluster: &Cluster) -> f64 {
+    let median = cluster.phase(copy.id().task).map_or(0.0, Phase::median);
+    let age = (cluster.now() - copy.since()).seconds();
+    if age < median { age / median } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcomes(won: u32, lost: f64) -> Outcomes {
+        Outcomes { won, lost }
+    }
+
+    #[test]
+    fn losses_make_copies_rarer_and_wins_bring_them_back() {
+        let factors = [(0, 0.0), (0, 0.9), (0, 1.0), (0, 2.5), (1, 2.5), (1, 4.0), (0, 9.0)];
+        assert_eq!(factors.map(|(won, lost)| outcomes(won, lost).factor()), [1.0, 1.0, 2.0, 4.0, 1.0, 4.0, 16.0]);
+    }
+
+    #[test]
+    fn copies_win_unless_they_lose_more_often() {
+        assert!(!outcomes(0, 0.0).copies_win());
+        assert!(outcomes(1, 1.0).copies_win());
+        assert!(!outcomes(1, 1.5).copies_win());
+    }
+}

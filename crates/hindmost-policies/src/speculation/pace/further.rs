@@ -1,0 +1,96 @@
+//! Further copies of `pace`: a backup can hang or be slow as well as its original. If all copies of a task lag, the task
+//! gets another copy.
+//!
+//! - If only ages are known, the newest copy must be older than an age that is unusual while tasks are pending, times
+//!   2^(n−2) where n copies run. So each copy starts later after the one before.
+//! - If copies report progress, the remaining time of each must be above the bound for a backup times 2^(n−1).
+//!
+//! At most [`MOST_RUNNING`] copies of a task run at a time, and at most [`MOST_STARTED`] are started.
+
+use hindmost_core::cluster::{Attempt, AttemptState, Phase};
+use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::policy::{Round, View};
+use hindmost_core::record::Condition;
+
+use super::lateness::{Lateness, PENDING};
+use super::{PaceRule, fresh};
+
+/// The largest number of copies of a task that run at a time.
+const MOST_RUNNING: usize = 4;
+/// The largest number of copies that a task gets.
+const MOST_STARTED: u32 = 8;
+
+/// What becomes of a task with several copies in a round.
+enum Further {
+    /// It needs no further copy until something is learned about one of its copies.
+    NotNeeded,
+    /// It needs one, but now it cannot start.
+    Waits,
+    Started,
+}
+
+impl PaceRule {
+    /// Requests a notification when a copy that was started beside others is itself late.
+    pub(super) fn watch_further(&self, id: AttemptId, view: &mut View<'_>) {
+        if !self.saving {
+            return;
+        }
+        let Some(phase) = view.cluster.phase(id.task).filter(|phase| !phase.is_assumed()) else { return };
+        let running = view.cluster.copies(id.task).count();
+        if running >= 2 {
+            let age = self.age_for_further(id.task, phase, running);
+            view.watch(id, Condition::ElapsedAbove(age));
+        }
+    }
+
+    /// Returns the age above which the newest of `running` copies is late.
+    fn age_for_further(&self, task: TaskId, phase: &Phase, running: usize) -> f64 {
+        let ages = Lateness::of(phase, self.parameters.late);
+        ages.limit(PENDING, self.evidence.of(task)) * doublings(running.saturating_sub(2))
+    }
+
+    /// Starts further copies of the tasks whose copies are all late. A copy must pay `factor` times.
+    pub(super) fn start_further(&mut self, factor: f64, round: &mut Round<'_>) {
+        for task in std::mem::take(&mut self.several) {
+            if matches!(self.further(task, factor, round), Further::Waits) {
+                self.several.insert(task);
+            }
+        }
+    }
+
+    fn further(&mut self, task: TaskId, factor: f64, round: &mut Round<'_>) -> Further {
+        let cluster = round.cluster();
+        let Some((found, phase)) = cluster.task(task).zip(cluster.phase(task)) else { return Further::NotNeeded };
+        let copies: Vec<&Attempt> =
+            cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping).collect();
+        let running = copies.len();
+        let is_bounded = (2..MOST_RUNNING).contains(&running) && found.launched() < MOST_STARTED;
+        if found.is_finished() || !is_bounded || !phase.may_be_copied() {
+            return Further::NotNeeded;
+        }
+        if copies.iter().any(|copy| self.has_overtaken_enough(copy.id(), cluster)) {
+            return Further::NotNeeded;
+        }
+        let (now, bound) = (cluster.now(), factor * self.evidence.of(task).factor() * doublings(running - 1));
+        let late_age = self.age_for_further(task, phase, running);
+        let Some(node) = self.node_for(task, cluster) else { return Further::Waits };
+        let fresh = fresh(cluster, node, phase);
+        let end = |copy: &Attempt| copy.expected_finish().filter(|finish| *finish > now);
+        if copies.iter().any(|copy| end(copy).is_some_and(|end| (end - now).seconds() <= bound * fresh)) {
+            return Further::NotNeeded;
+        }
+        if copies.iter().any(|copy| end(copy).is_none() && (now - copy.since()).seconds() <= late_age) {
+            return Further::Waits;
+        }
+        if !round.may_start(task) || !round.start(task, node) {
+            return Further::Waits;
+        }
+        round.because(|| format!("all {running} running copies of the task lag"));
+        Further::Started
+    }
+}
+
+/// Returns 2 to the power of a number of copies.
+fn doublings(copies: usize) -> f64 {
+    (copies as f64).exp2()
+}

@@ -42,7 +42,7 @@ pub fn run(mut args: MapArgs) -> Outcome {
     if args.dry_run {
         return dry_run(&job, jobs);
     }
-    let nodes = parse_nodes(Some(&nodes(jobs))).map_err(Failure::input)?;
+    let nodes = parse_nodes(Some(&format!("local:{jobs}"))).map_err(Failure::input)?;
     let plan = job.plan();
     let joblog = joblog(&args)?;
     if job.tasks.is_empty() {
@@ -118,15 +118,6 @@ fn as_other_error(failure: Failure) -> Failure {
             Failure::Code(OTHER_ERROR)
         }
         other => other,
-    }
-}
-
-/// Returns the nodes for this many tasks at a time, as `--nodes` of `run` names them. Policies start a copy on another node
-/// than the original's, so the machine counts as two nodes.
-fn nodes(jobs: usize) -> String {
-    match jobs {
-        ..2 => "local:1".to_owned(),
-        _ => format!("local1:{},local2:{}", jobs.div_ceil(2), jobs / 2),
     }
 }
 
@@ -322,11 +313,6 @@ mod tests {
         for pattern in ["", r"\s+", "[,;]", ", *", "a|b"] {
             assert!(column_separator(pattern).is_err(), "{pattern}");
         }
-    }
-
-    #[test]
-    fn copies_have_another_node_to_run_on() {
-        assert_eq!([1, 2, 5].map(nodes), ["local:1", "local1:1,local2:1", "local1:3,local2:2"]);
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl Driver<'_> {
 
     /// True if an attempt failed because the system could start no more processes.
     fn had_no_processes(&self, attempt: AttemptId) -> bool {
-        let stderr = self.store.stderr_tail(attempt);
+        let stderr = self.store.output_tail(attempt, "stderr");
         NO_PROCESS.iter().any(|text| stderr.contains(text)) || !self.engine.can_start()
     }
 
@@ -238,20 +238,21 @@ impl Driver<'_> {
     /// Records the failure of an attempt. `counted` says whether it counts against its task's retries.
     pub(super) fn record_failure(&mut self, attempt: AttemptId, reason: String, counted: bool) -> Result<(), RunError> {
         let task = attempt.task;
-        let stderr = self.store.stderr_tail(attempt);
+        let tails = ["stdout", "stderr"].map(|name| self.store.output_tail(attempt, name));
         self.clean(attempt, true);
         self.waiting.forget(attempt);
         self.counts.failed(attempt);
         let phase = &self.plan.phases[task.phase as usize].name;
         self.follower.failure(&format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy));
         let (reason, external) = if counted {
-            self.failures.count(task, &reason, stderr);
+            let failed = self.failed_attempt(attempt, &reason, tails);
+            self.failures.count(task, failed);
             (Some(reason.into()), None)
         } else {
             (None, Some(reason.into()))
         };
         self.happen(&Event::AttemptFailed { attempt, reason, external })?;
-        self.check_given_up(task)
+        if counted { self.after_failure(task) } else { self.check_given_up(task) }
     }
 
     /// Removes the files of an attempt, except its logs if `keep_logs` is true. Reports files that can't be removed.

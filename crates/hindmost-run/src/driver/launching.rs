@@ -51,10 +51,12 @@ impl Driver<'_> {
     ) -> io::Result<T> {
         let phase = &self.plan.phases[attempt.task.phase as usize];
         let folder = self.store.attempt(attempt);
-        let input = phase.inputs.as_ref().and_then(|inputs| inputs.get(attempt.task.index as usize));
+        let input = phase.input_of(attempt.task.index);
+        let default_shell = self.store.job().shell();
         let own = |name: &str, value: OsString| (OsString::from(name), value);
         let mut environment: Vec<(OsString, OsString)> =
             phase.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        environment.extend(phase.matrix_values(attempt.task.index).map(|(name, value)| (name.into(), value.into())));
         environment.extend([
             own("HINDMOST_TASK", attempt.task.index.to_string().into()),
             own("HINDMOST_TASKS", phase.tasks.to_string().into()),
@@ -83,10 +85,11 @@ impl Driver<'_> {
             run: &run,
             folder: &folder,
             handle: handle.as_fd(),
+            shell: phase.shell.as_deref().unwrap_or(&default_shell),
             command: &command,
             directory: &phase.directory,
             environment: &environment,
-            input: input.map(std::path::PathBuf::as_path),
+            input,
             slowed: self.faults.slowed(node),
         };
         Ok(act(&mut *self.engine, &launch))

@@ -44,6 +44,7 @@ mod profiles;
 mod progress;
 mod recheck;
 mod recorder;
+mod results_table;
 mod resume;
 mod shutdown;
 mod stopping;
@@ -91,6 +92,8 @@ use watches::Watches;
 
 /// Id of the only job of a run.
 const JOB: JobId = JobId(0);
+/// Name of the table of all tasks in a run's folder.
+const RESULTS: &str = "results.tsv";
 /// The longest time between two turns of the loop: 100 ms. Each turn checks for Ctrl-C and updates the progress display.
 const WAKE_UP: Time = Time(100_000_000);
 
@@ -264,6 +267,7 @@ impl Driver<'_> {
                 Deadline::Wake if self.shutdown.is_open() => _ = self.happen(&Event::Woken)?,
                 Deadline::Launch(attempt) if self.waiting.waits(attempt) => self.launch(attempt)?,
                 Deadline::Wake | Deadline::Launch(_) => {}
+                Deadline::Retry(task) => self.retry(task)?,
                 Deadline::Test(attempt) => self.test(attempt)?,
                 Deadline::Poll(attempt) => self.poll(attempt)?,
                 Deadline::TimeLimit(attempt) => self.check_time_limit(attempt),
@@ -340,12 +344,18 @@ impl Driver<'_> {
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
         summary.synced = self.store.is_synced();
         summary.energy = energy;
+        summary.shell = Some(self.plan.shells_in_words(&self.store.job().shell()));
         let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
         summary.flowtime -= timeline.paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
         if state == RunState::Done {
             self.profiles.keep(self.follower);
         }
+        let table = results_table::of(self.plan, &timeline, &summary.failed_tasks);
+        // The results of a phase of this name would be at the table's path.
+        let taken = self.plan.phases.iter().any(|phase| phase.name == RESULTS);
+        let unwritable = |error| RunError::Io { path: self.store.folder().into(), error };
+        self.store.pages().write(RESULTS, taken, &table).map_err(unwritable)?;
         self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         Ok(RunOutcome {
             summary,

@@ -25,8 +25,10 @@ mod describe;
 mod error;
 mod format;
 mod inputs;
+mod matrix;
 mod order;
 mod plan;
+mod shell;
 mod values;
 
 #[cfg(test)]
@@ -40,7 +42,11 @@ pub use allowance::Allowance;
 pub(crate) use check::check_knowledge;
 pub use error::{JobFileError, Place};
 pub use format::schema;
+pub(crate) use matrix::COLUMNS;
+pub use matrix::Matrix;
 pub use plan::{Plan, PlannedPhase, TaskCommand};
+pub(crate) use shell::earlier_shell;
+pub use shell::{default_shell, shell_in_words};
 pub(crate) use values::LONGEST_TEXT;
 
 use error::Wrong;

@@ -11,6 +11,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 
 use super::allowance::Allowance;
+use super::matrix::Matrix;
 
 /// A job file, checked and resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,16 +47,23 @@ pub struct PlannedPhase {
     pub tasks: u32,
     /// Absolute path of each task's input file, sorted; `None` if the tasks have no inputs.
     pub inputs: Option<Vec<PathBuf>>,
-    /// The command that `sh -c` runs for every task. If tasks have `commands`, the template of these, for people.
+    /// Variables of which each task gets one combination of values; `None` if there are none. With inputs, each input has one
+    /// task for each combination, and stands in `inputs` as often.
+    pub matrix: Option<Matrix>,
+    /// The command that the shell runs for every task. If tasks have `commands`, the template of these, for people.
     pub command: String,
     /// The command of each task, if tasks have commands of their own.
     pub commands: Option<Vec<TaskCommand>>,
+    /// The shell and its options, which the command follows; `None` for the run's default shell.
+    pub shell: Option<Vec<String>>,
     /// Number of cpus of one attempt.
     pub cpus: f64,
     /// Memory of one attempt in bytes; `None` if it is not accounted for.
     pub memory: Option<u64>,
     /// How often a failed task is tried again before the job fails.
     pub retries: u32,
+    /// How long a failed task waits for its first retry; zero for no delay.
+    pub retry_delay: Duration,
     /// Whether the other tasks of the job go on after a task of the phase has failed permanently.
     pub keep_going: bool,
     /// How many tasks of the phase may fail permanently without failing the job.
@@ -135,6 +143,11 @@ impl Plan {
                     phase.inputs.iter().flatten().for_each(|input| digest.path(input));
                 }
             }
+            for (name, values) in phase.matrix.iter().flat_map(Matrix::keys) {
+                digest.text(name);
+                digest.number(values.len() as u64);
+                values.iter().for_each(|value| digest.text(value));
+            }
             add(phase, &mut digest);
         }
         digest.in_hex()
@@ -155,7 +168,15 @@ impl Plan {
 }
 
 impl PlannedPhase {
-    /// Returns a digest of the phase's command, variables and folder.
+    /// Returns the command of a task as text, for people. `{%}` stands for the number of its slot.
+    pub fn command_of(&self, task: u32) -> String {
+        match self.commands.as_ref().and_then(|commands| commands.get(task as usize)) {
+            Some(own) => own.command.to_string_lossy().replace('\0', "{%}"),
+            None => self.command.clone(),
+        }
+    }
+
+    /// Returns a digest of the phase's command, variables and folder, and of its shell if it names one.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
         self.add_work(&mut digest);
@@ -178,6 +199,12 @@ impl PlannedPhase {
             digest.text(value);
         }
         digest.path(&self.directory);
+        // A phase that names no shell keeps the one with which its run began, so the default shell is not part of its work.
+        if let Some(shell) = &self.shell {
+            digest.text("shell");
+            digest.number(shell.len() as u64);
+            shell.iter().for_each(|word| digest.text(word));
+        }
     }
 
     fn spec(&self) -> PhaseSpec {

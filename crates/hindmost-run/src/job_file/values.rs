@@ -20,7 +20,7 @@ const CPUS: RangeInclusive<f64> = 0.001..=1e6;
 /// Valid durations in seconds, up to about 30 years.
 const SECONDS: RangeInclusive<f64> = 0.001..=1e9;
 /// Prefix of the variables that the driver sets.
-const OWN: &str = "HINDMOST_";
+pub(super) const OWN: &str = "HINDMOST_";
 
 /// Checks that a name can be that of a folder and can be printed.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
@@ -79,6 +79,24 @@ fn seconds_of(text: &str) -> Option<f64> {
             return Some(seconds);
         }
     }
+}
+
+/// Checks a delay, which may be 0, and returns it.
+pub(super) fn delay(span: &Span) -> Result<Duration, String> {
+    match span {
+        Span::Seconds(seconds) if *seconds == 0.0 => Ok(Duration::ZERO),
+        Span::Text(text) if seconds_of(text) == Some(0.0) => Ok(Duration::ZERO),
+        other => time(other),
+    }
+}
+
+/// Checks the words of a shell.
+pub(super) fn shell(words: Vec<String>) -> Result<Vec<String>, String> {
+    if words.first().is_none_or(|program| program.trim().is_empty()) {
+        return Err("shell is empty: give a program and its options, such as [\"bash\", \"-c\"]".to_owned());
+    }
+    words.iter().try_for_each(|word| check_text("shell", word))?;
+    Ok(words)
 }
 
 /// Checks the number of cpus of one attempt.

@@ -30,6 +30,8 @@ pub struct MapJob {
     pub template: String,
     /// The tasks, in the order of their numbers.
     pub tasks: Vec<MapTask>,
+    /// The shell that runs commands, with its options.
+    pub shell: Vec<String>,
     /// The folder in which commands run, absolute.
     pub directory: PathBuf,
     /// How often a failed task is tried again.
@@ -40,6 +42,19 @@ pub struct MapJob {
     pub time_limit_of_median: Option<f64>,
     /// Whether a command may run more than once for a task.
     pub idempotent: bool,
+}
+
+/// Shells that understand the quotes of [`quoted`](super::quoted).
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
+
+/// Returns the shell that runs commands: `$PARALLEL_SHELL`, else `$SHELL` if it is a shell of the Bourne family, else
+/// `/bin/sh`. `variable` returns the value of an environment variable.
+pub fn shell(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let is_known =
+        |shell: &String| Path::new(shell).is_file() && SHELLS.contains(&shell.rsplit('/').next().unwrap_or(shell));
+    let named = variable("PARALLEL_SHELL").filter(|shell| !shell.is_empty());
+    let shell = named.or_else(|| variable("SHELL").filter(is_known));
+    vec![shell.unwrap_or_else(|| "/bin/sh".to_owned()), "-c".to_owned()]
 }
 
 impl MapJob {
@@ -73,11 +88,14 @@ impl MapJob {
             after: Vec::new(),
             tasks: self.tasks.len() as u32,
             inputs: self.inputs(),
+            matrix: None,
             command: self.template.clone(),
+            shell: Some(self.shell.clone()),
             commands: Some(self.tasks.iter().map(command).collect()),
             cpus: 1.0,
             memory: None,
             retries: self.retries,
+            retry_delay: Duration::ZERO,
             // The rule of `--halt` ends the run, not its driver.
             keep_going: true,
             allowed_failures: Allowance::default(),
@@ -132,6 +150,7 @@ mod tests {
         MapJob {
             template: String::from_utf8(words.join(&b' ')).unwrap(),
             tasks: MapJob::tasks(&template, values).unwrap(),
+            shell: shell(|_| None),
             directory: directory.to_owned(),
             retries: 0,
             time_limit: None,
@@ -169,6 +188,18 @@ mod tests {
         std::fs::remove_file(folder.path().join("a")).unwrap();
         let plan = job(&["gzip"], &["a"], folder.path()).plan();
         assert_eq!((plan.phases[0].inputs.clone(), plan.shape()), (None, shape));
+    }
+
+    #[test]
+    fn the_shell_is_that_of_the_user() {
+        let of = |parallel: Option<&str>, user: &str| {
+            let value = |name: &str| if name == "SHELL" { Some(user) } else { parallel };
+            shell(|name| value(name).map(str::to_owned)).join(" ")
+        };
+        assert_eq!(of(None, "/bin/sh"), "/bin/sh -c");
+        assert_eq!(of(Some("/opt/zsh"), "/bin/sh"), "/opt/zsh -c");
+        assert_eq!(of(Some(""), "/usr/bin/fish"), "/bin/sh -c");
+        assert_eq!(of(None, "/no/such/bash"), "/bin/sh -c");
     }
 
     #[test]

@@ -203,3 +203,58 @@ fn a_run_with_failed_tasks_can_be_resumed_at_any_moment() {
         assert!(held.iter().all(|(task, by)| now[task] == *by));
     }
 }
+
+/// Task 0 fails twice.
+fn fails_twice(launch: &Launch<'_>) -> FakeTask {
+    let is_first = launch.attempt.task.index == 0 && launch.attempt.copy < 2;
+    if is_first { fails(1.0) } else { takes(4.0) }
+}
+
+#[test]
+fn retries_wait_longer_and_longer_while_others_run() {
+    let test_run = TestRun::on("n1:1").phase_with("map", 6, "retry_delay = \"5s\"").policy("none");
+    let finished = test_run.behaviour(fails_twice).run().done();
+    let task = hindmost_core::ids::TaskId { job: hindmost_core::ids::JobId(0), phase: 0, index: 0 };
+    let rows: Vec<_> = finished.outcome.timeline.attempts_of(task).collect();
+    let pauses: Vec<f64> = rows.windows(2).map(|pair| (pair[1].start - pair[0].end).seconds()).collect();
+    assert!(pauses.len() == 2 && pauses[0] >= 5.0 && pauses[1] >= 10.0, "{pauses:?}");
+    // The other tasks use the slot meanwhile: five of them and three attempts take 26 s, without long gaps.
+    assert!(finished.flowtime() < 30.0, "{}", finished.flowtime());
+}
+
+#[test]
+fn a_delayed_retry_survives_the_death_of_the_driver() {
+    let test_run = TestRun::on("n1:2").phase_with("map", 2, "retry_delay = \"30s\"").behaviour(fails_twice);
+    let folder = scratch();
+    let plan = test_run.plan(folder.path());
+    let out = new_folder(folder.path(), "whole");
+    let mut engine = test_run.checked_engine(&plan, &out);
+    test_run.run_in(&plan, &out, false, &mut engine).unwrap();
+    let mut waited = 0;
+    for (number, moment) in engine.moments.iter().enumerate() {
+        let out = new_folder(folder.path(), &number.to_string());
+        let mut engine = test_run.checked_engine(&plan, &out);
+        engine.dies_after = Some(*moment);
+        let died = run_until_death(&test_run, &plan, &out, false, &mut engine, false);
+        let ProcessRun::Died(left) = died else { panic!("the driver lived at moment {moment}") };
+        let withheld = |record: &hindmost_core::record::Record| match &record.change {
+            Change::Event(Event::TaskWithheld { until, .. }) => *until,
+            _ => None,
+        };
+        let until = records(&out).iter().rev().find_map(withheld);
+        let returned = |change: &Change| matches!(change, Change::Event(Event::TaskReturned { .. }));
+        let had_returned = records(&out).iter().filter(|record| returned(&record.change)).count();
+        let mut engine = test_run.checked_engine(&plan, &out);
+        engine.orphans = left;
+        let outcome = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+        assert_eq!(outcome.summary.state, RunState::Done, "moment {moment}");
+        is_sound(&plan, &out, &outcome.timeline);
+        let all = records(&out);
+        let mut returns = all.iter().filter(|record| returned(&record.change));
+        if let (Some(until), Some(first)) = (until, returns.nth(had_returned)) {
+            assert!(first.at >= until, "moment {moment}: returned at {} before {until}", first.at);
+            waited += 1;
+        }
+    }
+    assert!(waited > 0, "no driver died while a task waited");
+}

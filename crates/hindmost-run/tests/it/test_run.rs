@@ -4,7 +4,6 @@
 //! TestRun::on("n1:2,n2:2").phase("map", 12).phase("reduce", 2).policy("pace").run().done();
 //! ```
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -268,15 +268,18 @@ fn history(journals: &[PathBuf]) -> Outcome<BTreeMap<String, Vec<f64>>> {
 fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Outcome {
     driver::check(plan, options, nodes)?;
     let (policy, knowledge) = driver::chosen(plan, options)?;
+    let shell = plan.shells_in_words(&job_file::default_shell());
     if args.json {
         let mut json = plan.to_json();
         json["policy"] = policy.to_string().into();
+        json["shell"] = shell.into();
         json["knowledge"] = knowledge.to_string().into();
         json["nodes"] = serde_json::to_value(nodes).map_err(Failure::work)?;
         return terminal::print_json(&json);
     }
     let mut text = plan.describe();
-    text += &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, on these nodes:\n");
+    text +=
+        &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, shell {shell}, on these nodes:\n");
     for node in nodes {
         text += &format!("  {}: {}\n", node.name, node.capacity_in_words());
     }

@@ -16,7 +16,7 @@ use hindmost_run::driver::{self, RunOptions};
 use hindmost_run::engine::parse_nodes;
 use hindmost_run::map::{
     Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, PHASE, Reading, Splitting, Template, combined,
-    parallel_tasks, read_sources, split_words, timeout,
+    parallel_tasks, read_sources, shell, split_words, timeout,
 };
 use hindmost_run::store::Opening;
 
@@ -174,6 +174,7 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
     Ok(MapJob {
         template: String::from_utf8_lossy(&words.template.join(&b' ')).into_owned(),
         tasks,
+        shell: shell(|name| std::env::var(name).ok()),
         directory,
         retries: args.retries - 1,
         time_limit,
@@ -292,6 +293,7 @@ fn nothing(name: &str, options: &RunOptions) -> RunSummary {
         met_deadline: None,
         synced: false,
         pauses: Vec::new(),
+        shell: None,
         energy: None,
     }
 }

@@ -32,7 +32,12 @@ impl Place {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = hindmost();
-        command.arg("map").args(args).current_dir(self.0.path()).env("TMPDIR", self.path("temporary"));
+        command
+            .arg("map")
+            .args(args)
+            .current_dir(self.0.path())
+            .env("TMPDIR", self.path("temporary"))
+            .env("PARALLEL_SHELL", "/bin/sh");
         command
     }
 

@@ -87,7 +87,7 @@ fn parallel(place: &Place) -> Option<Command> {
     std::fs::create_dir_all(&home).unwrap();
     std::fs::write(home.join("will-cite"), "").unwrap();
     let mut command = Command::new("parallel");
-    // Hindmost runs commands with /bin/sh.
+    // The same shell as in `Place::command`.
     command.env("PARALLEL_HOME", home).env("PARALLEL_SHELL", "/bin/sh").current_dir(place.path(""));
     Some(command)
 }

@@ -240,6 +240,19 @@ fn happened(
             let copy = of_task(attempt)?;
             Some((Some(copy), format!("stopped after {:.2} s", ran(copy))))
         }
+        Event::TaskWithheld { task: withheld, until } if *withheld == task => {
+            let what = match until {
+                Some(until) => format!("the task is tried again at {:.2} s", until.seconds()),
+                None => "the task has failed permanently; the rest of the job goes on".to_owned(),
+            };
+            Some((None, what))
+        }
+        Event::TaskReturned { task: returned } if *returned == task => {
+            Some((None, "the task can start again".to_owned()))
+        }
+        Event::TaskGivenUp { task: given_up } if *given_up == task => {
+            Some((None, "the task has failed permanently, as its phase allows; later phases run without it".to_owned()))
+        }
         Event::WatchMet { attempt, expected_finish, .. } => {
             let copy = of_task(attempt)?;
             let what = match expected_finish {

@@ -80,6 +80,24 @@ pub enum Event {
         /// Id of the attempt that has stopped.
         attempt: AttemptId,
     },
+    /// A pending task is withheld: it gets no attempt until it returns. Live runs do this with tasks that have failed.
+    TaskWithheld {
+        /// Id of the task.
+        task: TaskId,
+        /// Time at which the task returns; `None` if it has failed permanently and returns only when the run is resumed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Time>,
+    },
+    /// A withheld task is pending again.
+    TaskReturned {
+        /// Id of the task.
+        task: TaskId,
+    },
+    /// A task without running copies is given up, because its job allows it to fail: it counts as finished, and has no result.
+    TaskGivenUp {
+        /// Id of the task.
+        task: TaskId,
+    },
     /// A watched condition has come true, or the expected finish that was reported for an attempt has changed.
     WatchMet {
         /// Id of the watched attempt.

@@ -199,13 +199,8 @@ impl Builder {
             Event::AttemptFinished { attempt } => {
                 let first = self.won.insert(attempt.task);
                 self.end(at, attempt, if first { AttemptEnd::Won } else { AttemptEnd::Lost });
-                if first && let Some(left) = self.unfinished.get_mut(&attempt.task.job) {
-                    *left = left.saturating_sub(1);
-                    if *left == 0
-                        && let Some(job) = self.timeline.jobs.get_mut(attempt.task.job.0 as usize)
-                    {
-                        job.finish = Some(at);
-                    }
+                if first {
+                    self.one_less(at, attempt.task.job);
                 }
             }
             Event::AttemptFailed { attempt, reason, external } => {
@@ -217,7 +212,10 @@ impl Builder {
                 let outcome = self.outcome_of_stopped(attempt).unwrap_or(AttemptEnd::Stopped);
                 self.end(at, attempt, outcome);
             }
+            Event::TaskGivenUp { task } => self.one_less(at, task.job),
             Event::AttemptRunning { .. }
+            | Event::TaskWithheld { .. }
+            | Event::TaskReturned { .. }
             | Event::WatchMet { .. }
             | Event::DurationsLearned { .. }
             | Event::NodeSpeedLearned { .. }
@@ -225,6 +223,17 @@ impl Builder {
             | Event::WeightsFitted { .. }
             | Event::Woken
             | Event::Round => {}
+        }
+    }
+
+    /// Counts a task that has finished or was given up. With the last one, its job has finished.
+    fn one_less(&mut self, at: Time, job: JobId) {
+        let Some(left) = self.unfinished.get_mut(&job) else { return };
+        *left = left.saturating_sub(1);
+        if *left == 0
+            && let Some(job) = self.timeline.jobs.get_mut(job.0 as usize)
+        {
+            job.finish = Some(at);
         }
     }
 

@@ -21,6 +21,7 @@
 //! ```
 
 pub mod comparison;
+pub mod failures;
 pub mod figures;
 pub mod findings;
 pub mod gantt;

@@ -1,19 +1,14 @@
 //! Renders the result of a live run, and two runs side by side, as text for the terminal.
 
-use hindmost_core::metrics::{EnergySource, FailedTask, LiveEnergy, PhaseSummary, RunState, RunSummary};
+use hindmost_core::metrics::{EnergySource, LiveEnergy, PhaseSummary, RunState, RunSummary};
 
 use crate::comparison::significant;
+use crate::failures::failed_tasks;
 use crate::table::{Column, draw, named, narrowed, widest};
-use crate::text::{beginning, counted, duration, escaped, grouped, name, names, percent, wrapped};
+use crate::text::{duration, escaped, grouped, name, names, percent, wrapped};
 
 /// Smallest width to which the name of a run is shortened, in columns.
 const SHORTEST_NAME: usize = 4;
-/// Largest number of failed tasks that are shown with their output. More failed tasks are only counted.
-const FAILED_SHOWN: usize = 10;
-/// Number of lines that are shown from the end of a failed task's standard error.
-const STDERR_LINES: usize = 8;
-/// The spaces that replace a tab in a task's output.
-const TAB: &str = "    ";
 /// Name of the row of totals. It has brackets so that it differs from names of phases.
 const TOTAL: &str = "(all)";
 const ELLIPSIS: &str = "…";
@@ -46,19 +41,15 @@ pub fn run_table(summary: &RunSummary, width: u16) -> String {
     text += "\n\n";
     let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned());
     let energy = summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy)));
-    for note in std::iter::once(extra_work(summary)).chain(energy).chain(explanation(summary, width)).chain(unsynced) {
+    let shell = summary.shell.as_ref().map(|shell| format!("Shell of the commands: {}.", escaped(shell)));
+    let notes = std::iter::once(extra_work(summary)).chain(energy).chain(shell);
+    for note in notes.chain(explanation(summary, width)).chain(unsynced) {
         text += &(wrapped(&note, columns, 0) + "\n");
     }
     if !summary.failed_tasks.is_empty() {
-        text += "\nTasks that failed permanently:\n";
+        text += &format!("\nTasks that failed permanently ({}):\n", grouped(summary.failed_tasks.len() as u64));
     }
-    for failed in summary.failed_tasks.iter().take(FAILED_SHOWN) {
-        text += &failure(failed, columns);
-    }
-    if let Some(more) = summary.failed_tasks.len().checked_sub(FAILED_SHOWN).filter(|more| *more > 0) {
-        text += &format!("{ELLIPSIS} and {}\n", counted(more as u64, "more failed task"));
-    }
-    text
+    text + &failed_tasks(&summary.failed_tasks, columns)
 }
 
 /// Returns the first line: the job, how it ended and after which time, its policy and its progress model.
@@ -182,20 +173,6 @@ fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
         ));
     }
     (!notes.is_empty()).then(|| notes.join(" "))
-}
-
-/// Describes a failed task and shows the end of its standard error.
-fn failure(failed: &FailedTask, width: usize) -> String {
-    let times = if failed.failures == 1 { "once".to_owned() } else { format!("{} times", failed.failures) };
-    let reason = escaped(failed.reason.trim());
-    let what = format!("{}/{}: failed {times}; last error: {reason}", escaped(&failed.phase), failed.task);
-    let mut text = format!("  {}\n", wrapped(&what, width.saturating_sub(2), 2).replace('\n', "\n  "));
-    let lines: Vec<&str> = failed.stderr.trim_end().lines().filter(|line| !line.trim().is_empty()).collect();
-    for line in &lines[lines.len().saturating_sub(STDERR_LINES)..] {
-        let line = line.trim_end().replace('\t', TAB);
-        text += &format!("    {}\n", beginning(&line, width.saturating_sub(4), ELLIPSIS));
-    }
-    text
 }
 
 /// Draws two runs of one job side by side in at most `width` columns. If both runs are done, the last column shows how

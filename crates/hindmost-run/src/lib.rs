@@ -4,6 +4,7 @@
 //!
 //! - A **plan** ([`job_file`]) is a checked job file: phases of tasks, the shell command of each phase, and what each task
 //!   demands of a node.
+//!   [`map`] makes the plan of one command for many values.
 //! - An **engine** ([`engine`]) starts, slows down and kills attempts on nodes, and reports when they end.
 //!   [`engine::Local`] runs them as processes on this machine.
 //! - The **driver** ([`driver`]) applies the engine's events to the cluster, lets the policy decide, writes events and
@@ -40,5 +41,6 @@ pub mod driver;
 pub mod energy;
 pub mod engine;
 pub mod job_file;
+pub mod map;
 pub mod process;
 pub mod store;

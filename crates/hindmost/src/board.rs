@@ -112,6 +112,12 @@ impl Screen {
         }
     }
 
+    /// Runs `write`, which writes to the terminal, while the lines are not shown.
+    pub(crate) fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if *state == State::Shown { self.bar.suspend(write) } else { write() }
+    }
+
     /// Removes the lines and does not print them again.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,6 +154,11 @@ impl Board {
     /// Writes a line to stderr, above the display if it is shown.
     pub fn message(&self, line: &str) {
         self.screen.message(line);
+    }
+
+    /// Runs `write`, which writes to the terminal, while the display is hidden.
+    pub fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.screen.suspend(write)
     }
 
     /// Removes the display.

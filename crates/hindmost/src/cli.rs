@@ -1,9 +1,13 @@
 //! The command line: all commands and options with their help texts.
 
+mod map;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hindmost_profiles::MOST_PROFILES;
+use hindmost_run::job_file::Allowance;
+pub use map::MapArgs;
 
 /// Returns a parser of whole numbers from `least` to `most`. Its error says which numbers are valid.
 fn whole<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
@@ -52,6 +56,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run a job of many tasks on this machine, with backup copies of slow tasks
     Run(RunJobArgs),
+    /// Run a command for each of many values on this machine, as GNU parallel does, with backup copies of slow tasks
+    Map(MapArgs),
     /// Compare policies on a simulated cluster and workload
     #[command(allow_negative_numbers = true)]
     Simulate(SimulateArgs),
@@ -232,6 +238,16 @@ pub struct RunJobArgs {
     /// With --resume: keep the results of phases whose command, environment or directory has changed
     #[arg(long, requires = "resume")]
     pub keep_results: bool,
+    /// Go on after a task has failed permanently, run everything that can run, and fail at the end with a list of all failures
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Number or share of tasks of each phase that may fail permanently, such as 3 or 5%. The job is done all the same, and
+    /// later phases run without results of these tasks [default: that of the job file, else 0]
+    #[arg(long, value_name = "N|P%")]
+    pub allow_failures: Option<Allowance>,
+    /// With --resume: try the tasks again that had failed as --allow-failures or the job file allows
+    #[arg(long, requires = "resume")]
+    pub retry_failed: bool,
     /// Do not sync results and journal to disk: faster with many small tasks, but a power cut may lose results
     #[arg(long)]
     pub no_sync: bool,

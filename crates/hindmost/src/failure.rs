@@ -14,6 +14,8 @@ pub enum Failure {
     Work(anyhow::Error),
     /// The user pressed Ctrl-C: exit code 130.
     Interrupted,
+    /// The work ended with an exit code of its own, after its messages.
+    Code(u8),
     /// The reader of stdout closed the pipe: exit code 0, without a message.
     ClosedPipe,
 }
@@ -47,6 +49,7 @@ impl Failure {
                 say("interrupted");
                 ExitCode::from(130)
             }
+            Failure::Code(code) => ExitCode::from(code),
             Failure::ClosedPipe => ExitCode::SUCCESS,
         }
     }

@@ -39,6 +39,9 @@ fn main() -> ExitCode {
             // Help and version go to stdout with exit code 0, everything else to stderr with 2. A closed pipe is
             // not an error.
             let code = if error.use_stderr() { 2 } else { 0 };
+            if let Some(refusal) = commands::map::refusal(&error) {
+                return refusal.report();
+            }
             let _ = error.print();
             return ExitCode::from(code);
         }

@@ -56,6 +56,7 @@ fn done() -> RunSummary {
         met_deadline: Some(true),
         synced: true,
         pauses: Vec::new(),
+        shell: None,
         energy: None,
     }
 }
@@ -68,6 +69,7 @@ fn failed() -> RunSummary {
         failures,
         reason: reason.to_owned(),
         stderr: stderr.to_owned(),
+        ..FailedTask::default()
     };
     let traceback = "Traceback (most recent call last):\n\tFile \"count.py\", line 12, in <module>\n\
                      \x1b[31mUnicodeDecodeError\x1b[0m: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte\r\n\n";

@@ -2,7 +2,7 @@
 //!
 //! An abandoned job looks to policies like a finished job with losing copies that still run: it has no pending or
 //! unfinished tasks, and it leaves the cluster when its last attempt has ended. The difference is in [`Job::abandoned`](super::Job::abandoned),
-//! and [`Phase::abandoned`] is the number of tasks that have no result.
+//! and [`Phase::abandoned`] counts the tasks that get no result.
 
 use crate::ids::{JobId, TaskId};
 
@@ -45,10 +45,10 @@ impl Phase {
     /// Marks the unfinished tasks as abandoned.
     fn abandon(&mut self) {
         for task in self.tasks.iter_mut().filter(|task| !task.finished) {
-            (task.finished, task.abandoned, task.retrying) = (true, true, false);
+            (task.finished, task.abandoned, task.retrying, task.withheld) = (true, true, false, false);
         }
-        self.abandoned = self.unfinished;
-        (self.pending, self.unfinished) = (0, 0);
+        self.abandoned += self.unfinished;
+        (self.pending, self.unfinished, self.withheld) = (0, 0, 0);
         self.next = self.tasks.len() as u32;
         self.retry.clear();
     }

@@ -74,6 +74,14 @@ pub enum RecordError {
         /// Why the job can't be abandoned.
         reason: &'static str,
     },
+    /// The state does not allow the task to be withheld, to return or to be given up.
+    #[error("{task} can't be withheld, returned or given up: {reason}")]
+    CannotWithhold {
+        /// Id of the task.
+        task: TaskId,
+        /// Why this is not possible.
+        reason: &'static str,
+    },
     /// A node's speed is not a positive number.
     #[error("{node} can't have the speed {speed}: a speed is a positive number")]
     BadSpeed {
@@ -121,10 +129,11 @@ pub struct Applied {
     /// The node of the attempt that has ended; `None` if no attempt has ended, or only one that had already ended
     /// before.
     pub ended_on: Option<NodeId>,
-    /// True if the task of the attempt has no running copy left and is pending again. For the loss of a node: true if
-    /// this holds for any task.
+    /// True if the task of the attempt has no running copy left and is pending again, or if a withheld task has returned. For
+    /// the loss of a node: true if this holds for any task.
     pub pending_again: bool,
-    /// The node of the reservation that ended because its task has finished; `None` if the task had none.
+    /// The node of the reservation that ended because its task has finished, is withheld or was given up; `None` if the task
+    /// had none.
     pub reservation_ended_on: Option<NodeId>,
 }
 
@@ -178,6 +187,9 @@ impl Cluster {
                 self.attempt_ended(*attempt, Ending::Broken)
             }
             Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, Ending::Stopped),
+            Event::TaskWithheld { task, .. } => self.withhold(*task),
+            Event::TaskReturned { task } => self.return_task(*task),
+            Event::TaskGivenUp { task } => self.give_up(*task),
             Event::WatchMet { attempt, expected_finish, guessed, .. } => {
                 if let Some(slot) = self.slot_of(*attempt)?
                     && let Some(expected_finish) = expected_finish

@@ -40,7 +40,11 @@ impl Cluster {
             return Err(refuse("its phase waits for other phases"));
         }
         if task.abandoned {
-            return Err(refuse("its job is abandoned"));
+            let is_given_up = self.job(id.task.job).is_some_and(|job| job.abandoned.is_none());
+            return Err(refuse(if is_given_up { "its task was given up" } else { "its job is abandoned" }));
+        }
+        if task.withheld {
+            return Err(refuse("its task is withheld"));
         }
         if task.finished {
             return Err(refuse("its task has finished"));

@@ -81,12 +81,8 @@ impl Cluster {
             if task.is_pending() {
                 applied.pending_again = true;
                 task.is_broken = ending == Ending::Broken;
-                phase.pending += 1;
+                phase.add_pending(id.task.index);
                 job.runnable += 1;
-                if id.task.index < phase.next {
-                    task.retrying = true;
-                    phase.retry.push(id.task.index);
-                }
             }
         }
         let runnable_now = u64::from(job.runnable);
@@ -113,7 +109,7 @@ impl Cluster {
 }
 
 /// Finishes a phase: opens the phases that waited only for this one, and finishes the job if this was its last phase.
-fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mut Applied) {
+pub(super) fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mut Applied) {
     job.unfinished_phases -= 1;
     if job.unfinished_phases == 0 {
         job.finished = Some(now);

@@ -125,7 +125,7 @@ impl Job {
 
     /// Returns the number of unfinished tasks with a running copy.
     pub fn running_tasks(&self) -> u32 {
-        self.phases.iter().map(|phase| phase.unfinished - phase.pending).sum()
+        self.phases.iter().map(Phase::running_tasks).sum()
     }
 
     /// Returns the number of attempts started so far.

@@ -26,6 +26,7 @@ mod ranked;
 mod reservations;
 mod task;
 mod tasks_by_input;
+mod withhold;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};

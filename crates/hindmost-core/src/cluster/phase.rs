@@ -40,8 +40,10 @@ pub struct Phase {
     pub(super) unfinished: u32,
     /// Number of tasks that were not finished when the job arrived.
     pub(super) to_do: u32,
-    /// Number of tasks that were unfinished when the job was abandoned.
+    /// Number of tasks that were given up, or unfinished when the job was abandoned.
     pub(super) abandoned: u32,
+    /// Number of unfinished tasks that are withheld. They are not counted in `pending`.
+    pub(super) withheld: u32,
     pub(super) copies: u32,
     /// Every pending task before this index is in `retry`. Searches for other pending tasks begin here.
     pub(super) next: u32,
@@ -65,6 +67,7 @@ impl Phase {
             nodes: [NO_NODE; 2],
             finished: false,
             abandoned: false,
+            withheld: false,
             retrying: false,
         };
         let mut tasks = vec![blank; spec.tasks as usize];
@@ -89,6 +92,7 @@ impl Phase {
             unfinished: to_do,
             to_do,
             abandoned: 0,
+            withheld: 0,
             copies: 0,
             next,
             retry: Vec::new(),
@@ -176,13 +180,14 @@ impl Phase {
         self.parents_left == 0
     }
 
-    /// Returns true once every task has finished or the job is abandoned.
+    /// Returns true once every task has finished or was given up, or the job is abandoned.
     #[inline]
     pub fn is_finished(&self) -> bool {
         self.unfinished == 0
     }
 
-    /// Returns the number of unfinished tasks without a running copy; 0 once the job is abandoned.
+    /// Returns the number of unfinished tasks without a running copy, without those that are withheld; 0 once the job is
+    /// abandoned.
     #[inline]
     pub fn pending(&self) -> u32 {
         self.pending
@@ -194,9 +199,21 @@ impl Phase {
         self.unfinished
     }
 
-    /// Returns the number of tasks that were unfinished when the job was abandoned; 0 if it was not.
+    /// Returns the number of tasks that get no result: tasks that were given up, and those that were unfinished when the job
+    /// was abandoned.
     pub fn abandoned(&self) -> u32 {
         self.abandoned
+    }
+
+    /// Returns the number of unfinished tasks that are withheld
+    /// ([`Event::TaskWithheld`](crate::record::Event::TaskWithheld)).
+    pub fn withheld(&self) -> u32 {
+        self.withheld
+    }
+
+    /// Returns the number of unfinished tasks with a running copy.
+    pub fn running_tasks(&self) -> u32 {
+        self.unfinished - self.pending - self.withheld
     }
 
     /// Returns the number of tasks that were not finished when the job arrived.

@@ -7,7 +7,7 @@ pub(super) const NO_ATTEMPT: u32 = u32::MAX;
 pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// A task. It is pending while it has no running copy and has not finished; it is finished once one copy has finished, or
-/// once its job is abandoned.
+/// once it is given up or its job is abandoned. A withheld task is neither.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, and tasks are many, so each has one byte")]
 pub struct Task {
@@ -23,10 +23,12 @@ pub struct Task {
     /// Nodes of the two newest running copies. Most tasks never have more than two, so most queries need not follow the
     /// chain.
     pub(super) nodes: [u32; 2],
-    /// True if a copy has finished, or if the job was abandoned before one did.
+    /// True if a copy has finished, or if the task was given up or the job abandoned before one did.
     pub(super) finished: bool,
-    /// True if the job was abandoned before a copy of the task finished.
+    /// True if the task was given up, or the job abandoned, before a copy of the task finished.
     pub(super) abandoned: bool,
+    /// True while the task gets no attempt although it is unfinished and no copy runs.
+    pub(super) withheld: bool,
     /// True if the task is pending because its last running copy failed or lost its node. The next copy then counts as a
     /// relaunch, not as a redundant copy.
     pub(super) is_broken: bool,
@@ -50,19 +52,25 @@ impl Task {
         u32::from(self.copies - self.stopping)
     }
 
-    /// Returns true once the task needs no copy any more: a copy has finished, or the job was abandoned
+    /// Returns true once the task needs no copy any more: a copy has finished, or the task was given up or the job abandoned
     /// ([`Task::is_abandoned`]).
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Returns true if the job was abandoned before a copy of the task finished.
+    /// Returns true if the task was given up, or the job abandoned, before a copy of the task finished.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned
     }
 
-    /// Returns true if no copy runs, none has finished, and the job is not abandoned.
+    /// Returns true while the task gets no attempt although it is unfinished and no copy runs
+    /// ([`Event::TaskWithheld`](crate::record::Event::TaskWithheld)).
+    pub fn is_withheld(&self) -> bool {
+        self.withheld
+    }
+
+    /// Returns true if no copy runs, none has finished, and the task is neither withheld nor given up nor its job abandoned.
     pub fn is_pending(&self) -> bool {
-        !self.finished && self.copies == 0
+        !self.finished && self.copies == 0 && !self.withheld
     }
 }

@@ -16,7 +16,7 @@ use super::{Cluster, Node};
 #[derive(Clone, Debug, Default)]
 struct TaskList {
     tasks: Vec<u32>,
-    /// Number of leading tasks of the list that were started or were finished before the job arrived. Searches skip
+    /// Number of leading tasks of the list that were started, withheld or finished before the job arrived. Searches skip
     /// them.
     from: Cell<u32>,
 }
@@ -28,10 +28,10 @@ impl TaskList {
         }
     }
 
-    /// Returns the first unfinished task that was never started.
+    /// Returns the first pending task that was never started.
     fn first_new(&self, tasks: &[Task]) -> Option<u32> {
         let begin = self.from.get() as usize;
-        let is_new = |task: &Task| task.launched() == 0 && !task.is_finished();
+        let is_new = |task: &Task| task.launched() == 0 && task.is_pending();
         let is_new = |index: &u32| tasks.get(*index as usize).is_some_and(is_new);
         let skip = self.tasks[begin..].iter().position(is_new).unwrap_or(self.tasks.len() - begin);
         self.from.set((begin + skip) as u32);

@@ -1,5 +1,7 @@
 //! The result of one live run of one job, as `hindmost run --json` prints it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::JobId;
@@ -13,7 +15,7 @@ use super::{Copies, LiveEnergy};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// Every task has its result.
+    /// Every task has its result, or has failed as its phase allows.
     Done,
     /// A task failed more often than allowed.
     Failed,
@@ -24,7 +26,7 @@ pub enum RunState {
 }
 
 /// A task that failed permanently.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailedTask {
     /// Name of the task's phase.
@@ -37,6 +39,33 @@ pub struct FailedTask {
     pub reason: String,
     /// The end of the last attempt's standard error.
     pub stderr: String,
+    /// The task's input; `None` if it has none.
+    #[serde(default)]
+    pub input: Option<String>,
+    /// The task's values of the phase's matrix, by name; empty without a matrix.
+    #[serde(default)]
+    pub matrix: BTreeMap<String, String>,
+    /// The task's command, as the shell received it.
+    #[serde(default)]
+    pub command: String,
+    /// Number of the last attempt that failed, from 0.
+    #[serde(default)]
+    pub attempt: u32,
+    /// Exit code of that attempt's command; `None` if the attempt ended in another way, such as its time limit.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// Signal that ended the command, if its exit code shows one.
+    #[serde(default)]
+    pub signal: Option<i32>,
+    /// The end of the last attempt's standard output.
+    #[serde(default)]
+    pub stdout: String,
+    /// Path of the log of that attempt's standard error; `None` if it wrote nothing.
+    #[serde(default)]
+    pub stderr_log: Option<String>,
+    /// Path of the log of that attempt's standard output; `None` if it wrote nothing.
+    #[serde(default)]
+    pub stdout_log: Option<String>,
 }
 
 /// The result of a phase. Times in seconds since the run began; they include the run's preparation and its pauses.
@@ -100,6 +129,9 @@ pub struct RunSummary {
     /// Begin and end of each pause of a resumed run, seconds since the run began; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<[f64; 2]>,
+    /// The shell that ran the commands of phases that name no shell, such as `bash -euo pipefail -c`; `None` if it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shell: Option<String>,
     /// Energy of the run; missing if it was not measured and the nodes have no power models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<LiveEnergy>,
@@ -205,6 +237,7 @@ impl RunSummary {
             met_deadline: job.spec.deadline.map(|deadline| job.finish.is_some_and(|at| at <= job.arrival + deadline)),
             synced: true,
             pauses: timeline.pauses.iter().map(|pause| pause.map(Time::seconds)).collect(),
+            shell: None,
             energy: None,
         })
     }

@@ -300,6 +300,7 @@ impl JobQueue {
     fn refresh_its_job(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
         let job = match event {
             Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => *job,
+            Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task } => task.job,
             Event::AttemptFinished { attempt }
             | Event::AttemptFailed { attempt, .. }
             | Event::AttemptStopped { attempt } => {

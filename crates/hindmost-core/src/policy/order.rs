@@ -107,7 +107,11 @@ pub trait Order: Send {
 /// Returns the jobs whose keys an event may change in an order that has no state of its own.
 pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concerned {
     match event {
-        Event::JobArrived { .. } | Event::DurationsLearned { .. } => Concerned::ItsJob,
+        Event::JobArrived { .. }
+        | Event::DurationsLearned { .. }
+        | Event::TaskWithheld { .. }
+        | Event::TaskReturned { .. }
+        | Event::TaskGivenUp { .. } => Concerned::ItsJob,
         Event::AttemptFinished { .. } | Event::AttemptFailed { .. } | Event::AttemptStopped { .. } => {
             if applied.pending_again || applied.phase_finished || follows_ends {
                 Concerned::ItsJob

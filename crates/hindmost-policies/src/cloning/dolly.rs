@@ -280,7 +280,7 @@ impl Pass for CloneSmallJobs {
                 applied,
             ) => self.ended(*attempt, applied, view.cluster),
             Seen::Decision(Decision::Abandon { job }) => self.abandoned(*job, view.cluster),
-            Seen::Event(Event::NodeLost { .. }, _) => self.recount(view.cluster),
+            Seen::Event(Event::NodeLost { .. } | Event::TaskGivenUp { .. }, _) => self.recount(view.cluster),
             _ => {}
         }
     }

@@ -70,6 +70,13 @@ impl OpenPhases {
                     *tasks = tasks.saturating_sub(1);
                 }
             }
+            Seen::Event(Event::TaskGivenUp { task }, applied) => {
+                if applied.job_finished {
+                    self.remove_job(task.job);
+                } else {
+                    self.update_job(task.job, view.cluster);
+                }
+            }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 let learned = view.cluster.job(*job).and_then(|job| job.phases().get(*phase as usize));
                 if let Some((learned, known)) = learned.zip(self.phases.get_mut(&(*job, *phase))) {

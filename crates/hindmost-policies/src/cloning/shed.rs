@@ -158,8 +158,11 @@ impl Pass for AbandonLateJobs {
                     view.wake(deadline + Time::TICK);
                 }
             }
-            Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.job_finished => {
-                let job = attempt.task.job;
+            Seen::Event(
+                Event::AttemptFinished { attempt: AttemptId { task, .. } } | Event::TaskGivenUp { task },
+                applied,
+            ) if applied.job_finished => {
+                let job = task.job;
                 if let Some(deadline) = deadline(job) {
                     self.deadlines.remove(&(deadline, job));
                 }
@@ -343,9 +346,12 @@ impl Pass for CloneByDeadline {
                 self.due += 1;
                 self.has_lost = true;
             }
-            Seen::Event(Event::AttemptFinished { attempt }, applied) => {
+            Seen::Event(
+                Event::AttemptFinished { attempt: AttemptId { task, .. } } | Event::TaskGivenUp { task },
+                applied,
+            ) => {
                 if applied.won {
-                    self.waiting.remove(&attempt.task);
+                    self.waiting.remove(task);
                 }
                 let ends = self.parameters.reoptimise == Reoptimise::ArrivalAndEnd && applied.job_finished;
                 self.due += u64::from(ends || (applied.phase_finished && !applied.job_finished));

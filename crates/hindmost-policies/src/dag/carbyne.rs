@@ -114,20 +114,26 @@ impl Altruists {
 
     fn attempt_ended(&mut self, attempt: AttemptId, applied: Applied) {
         let Some(member) = self.jobs.get_mut(attempt.task.job) else { return };
-        member.chain = None;
-        self.shares.change(attempt.task.job);
-        self.checked.changed.push(attempt.task.job);
-        if applied.pending_again || applied.phase_finished {
-            member.checked_in = None;
-        }
         if let Some(((_, since), sum)) = applied.released.zip(member.started.get_mut(attempt.task.phase as usize)) {
             *sum = sum.saturating_sub(u128::from(since.0));
+        }
+        self.task_changed(attempt.task.job, applied);
+    }
+
+    /// Updates a job after an attempt of a task has ended, or a task was withheld, has returned or was given up.
+    fn task_changed(&mut self, job: JobId, applied: Applied) {
+        let Some(member) = self.jobs.get_mut(job) else { return };
+        member.chain = None;
+        self.shares.change(job);
+        self.checked.changed.push(job);
+        if applied.pending_again || applied.phase_finished {
+            member.checked_in = None;
         }
         if applied.phase_finished {
             member.plan = None;
         }
         if applied.job_finished {
-            self.job_left(attempt.task.job);
+            self.job_left(job);
         }
     }
 
@@ -389,6 +395,9 @@ impl Pass for Altruists {
                     Event::AttemptFinished { attempt }
                     | Event::AttemptFailed { attempt, .. }
                     | Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, applied),
+                    Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task } => {
+                        self.task_changed(task.job, applied);
+                    }
                     Event::DurationsLearned { job, .. } => {
                         if let Some(member) = self.jobs.get_mut(*job) {
                             (member.plan, member.promise, member.checked_in) = (None, None, None);

@@ -44,7 +44,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use hindmost_core::cluster::{Cluster, Job};
-use hindmost_core::ids::{JobId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
 
 use crate::dag::deficits::Deficits;
@@ -291,12 +291,15 @@ impl Pass for TroublesomeFirst {
             }
             Seen::Event(Event::DurationsLearned { job, .. }, _) => self.refresh(*job, cluster),
             Seen::Event(
-                Event::AttemptFinished { attempt }
-                | Event::AttemptFailed { attempt, .. }
-                | Event::AttemptStopped { attempt },
+                Event::AttemptFinished { attempt: AttemptId { task, .. } }
+                | Event::AttemptFailed { attempt: AttemptId { task, .. }, .. }
+                | Event::AttemptStopped { attempt: AttemptId { task, .. } }
+                | Event::TaskWithheld { task, .. }
+                | Event::TaskReturned { task }
+                | Event::TaskGivenUp { task },
                 _,
             ) => {
-                let job = attempt.task.job;
+                let job = task.job;
                 if cluster.job(job).is_none_or(Job::is_over) {
                     self.waiting.leave(job);
                     self.deficits.leave(job);

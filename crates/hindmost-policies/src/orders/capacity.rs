@@ -285,6 +285,10 @@ impl Pass for CapacityOriginals {
                 | Event::AttemptStopped { attempt },
                 applied,
             ) if applied.pending_again || applied.phase_finished => self.refresh(attempt.task.job, cluster),
+            Seen::Event(
+                Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task },
+                _,
+            ) => self.refresh(task.job, cluster),
             Seen::Event(Event::NodeLost { .. }, _) => {
                 for job in cluster.jobs() {
                     self.refresh(job.id(), cluster);

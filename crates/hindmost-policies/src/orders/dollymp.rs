@@ -269,6 +269,7 @@ impl Order for KnapsackOrder {
         match event {
             Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => _ = self.changed.insert(*job),
             Event::AttemptFinished { attempt } if applied.won => _ = self.changed.insert(attempt.task.job),
+            Event::TaskGivenUp { task } => _ = self.changed.insert(task.job),
             Event::NodeJoined { .. } | Event::NodeLost { .. } | Event::NodeReturned { .. } => self.all_changed = true,
             _ => {}
         }

@@ -215,6 +215,9 @@ impl Order for Hopper {
         match event {
             Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => self.refresh(*job, cluster),
             Event::AttemptFinished { attempt } if applied.won => self.refresh(attempt.task.job, cluster),
+            Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task } => {
+                self.refresh(task.job, cluster);
+            }
             Event::AttemptFinished { attempt }
             | Event::AttemptFailed { attempt, .. }
             | Event::AttemptStopped { attempt } => self.recount(attempt.task.job, cluster),

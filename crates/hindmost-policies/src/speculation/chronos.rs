@@ -291,6 +291,7 @@ impl Pass for Copies {
                     self.forget_job(attempt.task.job);
                 }
             }
+            Seen::Event(Event::TaskGivenUp { task }, applied) if applied.job_finished => self.forget_job(task.job),
             _ => {}
         }
     }

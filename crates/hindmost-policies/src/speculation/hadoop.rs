@@ -117,7 +117,7 @@ impl HadoopRule {
     /// Returns true if the phase may run another backup.
     fn is_below_cap(&self, phase: &Phase) -> bool {
         let HadoopParameters { minimum_allowed, of_total_tasks, of_running_tasks, .. } = self.parameters;
-        let running = phase.unfinished() - phase.pending();
+        let running = phase.running_tasks();
         let backups = phase.running_copies().saturating_sub(running);
         let by_share = |share: f64, tasks: usize| (share * tasks as f64).floor();
         let cap = by_share(of_total_tasks, phase.tasks().len()).max(by_share(of_running_tasks, running as usize));
@@ -301,6 +301,15 @@ impl Rule for HadoopRule {
             }
             Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 self.changed(attempt.task, Some(*attempt), view);
+            }
+            Seen::Event(
+                Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task },
+                applied,
+            ) => {
+                self.changed(*task, None, view);
+                if applied.job_finished {
+                    self.scans.forget(task.job);
+                }
             }
             Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
                 self.changed(attempt.task, None, view);

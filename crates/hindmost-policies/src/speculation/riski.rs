@@ -339,8 +339,12 @@ impl Rule for RiskiRule {
                     tasks.read(attempt.task, view.cluster);
                 }
             }
-            Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.phase_finished => {
-                self.forget(of(attempt));
+            Seen::Event(
+                Event::AttemptFinished { attempt: AttemptId { task, .. } } | Event::TaskGivenUp { task },
+                applied,
+            ) if applied.phase_finished => self.forget((task.job, task.phase)),
+            Seen::Event(Event::TaskWithheld { task, .. }, _) if self.running.contains_key(&(task.job, task.phase)) => {
+                self.due.insert((task.job, task.phase));
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) if applied.won => {
                 let Some(tasks) = self.running.get_mut(&of(attempt)) else { return };

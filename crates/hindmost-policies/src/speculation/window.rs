@@ -530,6 +530,9 @@ impl Pass for ReserveSlots {
                         }
                         self.plan(phase_of(attempt.task), view);
                     }
+                    Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task } => {
+                        self.plan(phase_of(*task), view);
+                    }
                     Event::NodeLost { node } => self.node_lost(*node, view),
                     Event::NodeJoined { node, .. } | Event::NodeSpeedLearned { node, .. } => {
                         if let Some(found) = view.cluster.node(*node) {

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::copies::{AttemptList, attempt_list, copy_entries};
 use super::{Frame, Picture, Pictures, Step, Table, glossary, knowledge_text, long, name, rendered, sentence};
+use crate::failures::values;
 use crate::figures::gantt::{Fate, GanttChart, Panel, by_node};
 use crate::run::{BROKEN_NOT_COUNTED, in_words};
 use crate::text::{counted, duration, grouped, percent};
@@ -54,7 +55,9 @@ struct Content {
 struct Failed {
     name: String,
     reason: String,
+    facts: Vec<[String; 2]>,
     stderr: String,
+    stdout: String,
 }
 
 /// Returns the page of a live run, finished or not.
@@ -165,6 +168,9 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
         fact("deadline", if met { "met" } else { "missed" }.to_owned());
     }
     fact("policy", name(&summary.policy));
+    if let Some(shell) = &summary.shell {
+        fact("shell", name(shell));
+    }
     fact("knowledge", knowledge_text(&summary.knowledge));
     let nodes: Vec<String> = page.timeline.nodes.iter().take(12).map(|node| name(&node.name)).collect();
     let more = page.timeline.nodes.len().saturating_sub(nodes.len());
@@ -181,15 +187,30 @@ fn failed(task: &hindmost_core::metrics::FailedTask) -> Failed {
     Failed {
         name: format!("{}/{}", name(&task.phase), task.task),
         reason: format!("Failed {times}; last error: {}", sentence(task.reason.trim())),
+        facts: failed_facts(task),
         stderr: long(&task.stderr),
+        stdout: long(&task.stdout),
     }
+}
+
+/// Returns what a failed task worked on and where its logs are.
+fn failed_facts(task: &hindmost_core::metrics::FailedTask) -> Vec<[String; 2]> {
+    let matrix = Some(values(task)).filter(|values| !values.is_empty());
+    let facts = [
+        ("input", task.input.clone()),
+        ("values", matrix),
+        ("command", Some(task.command.trim().to_owned()).filter(|command| !command.is_empty())),
+        ("log of standard error", task.stderr_log.clone()),
+        ("log of standard output", task.stdout_log.clone()),
+    ];
+    facts.into_iter().filter_map(|(what, value)| Some([what.to_owned(), long(&value?)])).collect()
 }
 
 fn failed_about(summary: &RunSummary) -> String {
     let count = summary.failed_tasks.len();
     let shown = if count > MOST_FAILED { format!(" The first {MOST_FAILED} are shown.") } else { String::new() };
     let which = if count == 1 { "One task used up its retries" } else { "These tasks used up their retries" };
-    format!("{which}. Below each task is the end of its last attempt's standard error.{shown}")
+    format!("{which}. Below each task are the ends of its last attempt's standard error and output.{shown}")
 }
 
 /// Returns the table of phases.

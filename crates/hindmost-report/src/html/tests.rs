@@ -181,6 +181,12 @@ fn run_summary(names: &[&str; 4], state: RunState) -> RunSummary {
         failures: 3,
         reason: names[3].to_owned(),
         stderr: format!("first line\n\t{}\nlast line", names[3]),
+        input: Some(names[3].to_owned()),
+        matrix: BTreeMap::from([(names[3].to_owned(), names[3].to_owned())]),
+        command: names[3].to_owned(),
+        stdout: names[3].to_owned(),
+        stderr_log: Some(names[3].to_owned()),
+        ..FailedTask::default()
     };
     let timeline = timeline(names);
     RunSummary::of(&timeline, state, vec![failed], names[0].to_owned(), names[2].to_owned()).unwrap()

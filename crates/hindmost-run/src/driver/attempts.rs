@@ -1,7 +1,11 @@
 //! The attempts that the engine runs.
 //!
 //! Invariant: the first reason to kill an attempt stays, and decides how its end is counted. Only the loss of the
-//! attempt's node replaces an earlier reason, because the cluster has removed the attempt by then.
+//! attempt's node replaces an earlier reason, because the cluster has removed the attempt by then. Each attempt has a slot, a
+//! number from 1 that no other running attempt has; new attempts get the lowest one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
@@ -31,6 +35,7 @@ pub(super) struct Running {
     pub(super) node: NodeId,
     pub(super) progress: Progress,
     kill: Option<Kill>,
+    slot: u32,
 }
 
 impl Running {
@@ -51,44 +56,64 @@ impl Running {
 
 /// The attempts that the engine runs, including those that are being killed and have not ended.
 #[derive(Default)]
-pub(super) struct Attempts(FxHashMap<AttemptId, Running>);
+pub(super) struct Attempts {
+    running: FxHashMap<AttemptId, Running>,
+    /// Slots that were used and are free again.
+    free: BinaryHeap<Reverse<u32>>,
+    /// Number of slots that were ever used.
+    slots: u32,
+}
 
 impl Attempts {
     /// Adds an attempt that the engine has started or adopted, that runs since `since`, and that leaves out the share `from`
     /// of its task's work.
     pub(super) fn insert(&mut self, attempt: AttemptId, node: NodeId, since: Time, from: f64) {
-        self.0.insert(attempt, Running { node, progress: Progress::resumed(since, from), kill: None });
+        let slot = self.next_slot();
+        if self.free.pop().is_none() {
+            self.slots = slot;
+        }
+        let new = Running { node, progress: Progress::resumed(since, from), kill: None, slot };
+        if let Some(earlier) = self.running.insert(attempt, new) {
+            self.free.push(Reverse(earlier.slot));
+        }
+    }
+
+    /// Returns the slot that the next new attempt gets.
+    pub(super) fn next_slot(&self) -> u32 {
+        self.free.peek().map_or(self.slots + 1, |Reverse(slot)| *slot)
     }
 
     /// Removes an attempt that has ended.
     pub(super) fn remove(&mut self, attempt: AttemptId) -> Option<Running> {
-        self.0.remove(&attempt)
+        let removed = self.running.remove(&attempt);
+        self.free.extend(removed.iter().map(|running| Reverse(running.slot)));
+        removed
     }
 
     pub(super) fn get(&self, attempt: AttemptId) -> Option<&Running> {
-        self.0.get(&attempt)
+        self.running.get(&attempt)
     }
 
     pub(super) fn contains(&self, attempt: AttemptId) -> bool {
-        self.0.contains_key(&attempt)
+        self.running.contains_key(&attempt)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.running.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.running.is_empty()
     }
 
     /// Returns all attempts in arbitrary order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (AttemptId, &Running)> {
-        self.0.iter().map(|(attempt, running)| (*attempt, running))
+        self.running.iter().map(|(attempt, running)| (*attempt, running))
     }
 
     /// Returns an attempt's progress, so that it can be updated.
     pub(super) fn progress_mut(&mut self, attempt: AttemptId) -> Option<&mut Progress> {
-        self.0.get_mut(&attempt).map(|running| &mut running.progress)
+        self.running.get_mut(&attempt).map(|running| &mut running.progress)
     }
 
     /// Returns the attempts that fulfil a condition, sorted by id.
@@ -101,7 +126,7 @@ impl Attempts {
 
     /// Sets the reason to kill an attempt. Returns whether it is the first reason; `None` if the attempt does not run.
     pub(super) fn kill(&mut self, attempt: AttemptId, why: Kill) -> Option<bool> {
-        let running = self.0.get_mut(&attempt)?;
+        let running = self.running.get_mut(&attempt)?;
         let is_first = running.kill.is_none();
         if is_first || why == Kill::NodeLost {
             running.kill = Some(why);
@@ -151,6 +176,27 @@ mod tests {
         assert_eq!(attempts.kill(attempt(0), Kill::Shutdown), Some(false));
         assert_eq!(attempts.remove(attempt(0)).unwrap().kill(), Some(Kill::NodeLost));
         assert_eq!(attempts.kill(attempt(0), Kill::Decided), None);
+    }
+
+    #[test]
+    fn new_attempts_get_the_lowest_free_slot() {
+        let mut attempts = Attempts::default();
+        let slots = |attempts: &Attempts| {
+            let mut slots: Vec<(u32, u32)> =
+                attempts.iter().map(|(attempt, running)| (attempt.task.index, running.slot)).collect();
+            slots.sort_unstable();
+            slots
+        };
+        for index in 0..3 {
+            attempts.insert(attempt(index), NodeId(0), Time::ZERO, 0.0);
+        }
+        assert_eq!((slots(&attempts), attempts.next_slot()), (vec![(0, 1), (1, 2), (2, 3)], 4));
+        attempts.remove(attempt(1));
+        attempts.remove(attempt(0));
+        assert_eq!(attempts.next_slot(), 1);
+        attempts.insert(attempt(3), NodeId(0), Time::ZERO, 0.0);
+        attempts.insert(attempt(4), NodeId(0), Time::ZERO, 0.0);
+        assert_eq!((slots(&attempts), attempts.next_slot()), (vec![(2, 3), (3, 1), (4, 2)], 4));
     }
 
     #[test]

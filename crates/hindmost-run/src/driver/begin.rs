@@ -20,16 +20,19 @@ use super::fault_injection::FaultInjection;
 use super::follow::Counts;
 use super::journal::{self, LiveJournal};
 use super::learning::Learner;
+use super::limits::TimeLimits;
 use super::profiles::RunProfiles;
 use super::recorder::Recorder;
 use super::shutdown::Shutdown;
+use super::task_ends::Failing;
 use super::waiting::Waiting;
 use super::watches::Watches;
-use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, recheck, resume};
+use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, permanent, recheck, resume};
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;
 use crate::job_file::Plan;
 use crate::store::Opened;
+use permanent::failed_again;
 
 /// Runs a job in a folder, or resumes the run that the folder holds.
 ///
@@ -84,7 +87,10 @@ pub fn run_under(
         follower.message(&why);
     }
     let again = match &held {
-        Some((_, records)) => recheck::check(plan, &mut store, records, engine, follower)?,
+        Some((_, records)) => {
+            let again = failed_again(plan, options.retry_failed, &changed, records);
+            recheck::check(plan, &mut store, records, &again, engine, follower)?
+        }
         None => false,
     };
     if again {
@@ -120,6 +126,8 @@ pub fn run_under(
         failures: Failures::new(plan),
         watches: Watches::new(reveal_share),
         learner: Learner::new(names.len(), reveal_share, history.collect()),
+        limits: TimeLimits::new(plan),
+        failing: Failing::default(),
         profiles,
         faults: FaultInjection::new(&options.chaos, names),
         shutdown: Shutdown::default(),
@@ -178,7 +186,7 @@ impl Driver<'_> {
         }
         self.recall_profiles(&spec)?;
         self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
-        self.recall_failures(earlier_failures);
+        self.recall_failures(earlier_failures)?;
         self.prepare(Time::ZERO)
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hindmost_core::ids::AttemptId;
+use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::record::Decision;
 use hindmost_core::time::Time;
 
@@ -14,6 +14,8 @@ pub(super) enum Deadline {
     Wake,
     /// Tries again to start an attempt.
     Launch(AttemptId),
+    /// Makes a task pending again whose next try has waited.
+    Retry(TaskId),
     /// Tests the watched conditions on an attempt.
     Test(AttemptId),
     /// Polls an attempt's progress.

@@ -6,14 +6,12 @@
 
 use std::collections::HashSet;
 
-use hindmost_core::cluster::Task;
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::metrics::RunState;
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
+use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
-use super::recheck::TaskFailures;
 use super::{Driver, RunError};
 use crate::engine::Happened;
 use crate::store::{Commit, EndMarker};
@@ -115,14 +113,13 @@ impl Driver<'_> {
                 Err(error) => End::Failed(format!("its output can't be read: {error}"), true),
             };
         }
-        let phase = &self.plan.phases[attempt.task.phase as usize];
         match (kill, marker) {
             (Some(Kill::Decided | Kill::Shutdown), _) => End::Stopped,
             (Some(Kill::FaultInjection), _) => End::Failed("killed by fault injection".to_owned(), false),
             (Some(Kill::NodeLost), _) => End::Failed("its node was lost".to_owned(), false),
             (Some(Kill::TimeLimit), _) => {
-                let limit = phase.time_limit.unwrap_or_default();
-                End::Failed(format!("took longer than its time limit of {} s", limit.as_secs_f64()), true)
+                let limit = self.limits.of(attempt.task.phase).unwrap_or_default();
+                End::Failed(format!("took longer than its time limit of {} s", Plain(limit.seconds())), true)
             }
             (None, EndMarker::Exit(code)) => {
                 if idempotent && self.may_wait(attempt) && self.had_no_processes(attempt) {
@@ -143,7 +140,7 @@ impl Driver<'_> {
 
     /// True if an attempt failed because the system could start no more processes.
     fn had_no_processes(&self, attempt: AttemptId) -> bool {
-        let stderr = self.store.stderr_tail(attempt);
+        let stderr = self.store.output_tail(attempt, "stderr");
         NO_PROCESS.iter().any(|text| stderr.contains(text)) || !self.engine.can_start()
     }
 
@@ -199,9 +196,14 @@ impl Driver<'_> {
                 self.clean(attempt, true);
                 self.counts.won(attempt);
                 self.learner.won(&observed);
-                self.happen(&Event::AttemptFinished { attempt }).map(drop)
+                self.finished_in(attempt.task.phase, observed.age);
+                let since = running.progress.since;
+                self.happen(&Event::AttemptFinished { attempt }).map(|_| self.report_success(attempt, since))
             }
-            End::Failed(reason, counted) => self.record_failure(attempt, reason, counted),
+            End::Failed(reason, counted) => {
+                self.note_failure(attempt, &running);
+                self.record_failure(attempt, reason, counted)
+            }
             End::Stopped | End::Good | End::Scarce(_) => {
                 self.learner.ended(&observed);
                 self.clean(attempt, false);
@@ -212,8 +214,7 @@ impl Driver<'_> {
         recorded?;
         self.waiting.forget(attempt);
         self.launch_replacement_of(attempt)?;
-        self.check_given_up(attempt.task);
-        Ok(())
+        self.check_given_up(attempt.task)
     }
 
     /// Returns how long ago an attempt ended, by the time of its end marker. `since` is the time of its start. Returns zero
@@ -237,48 +238,21 @@ impl Driver<'_> {
     /// Records the failure of an attempt. `counted` says whether it counts against its task's retries.
     pub(super) fn record_failure(&mut self, attempt: AttemptId, reason: String, counted: bool) -> Result<(), RunError> {
         let task = attempt.task;
-        let stderr = self.store.stderr_tail(attempt);
+        let tails = ["stdout", "stderr"].map(|name| self.store.output_tail(attempt, name));
         self.clean(attempt, true);
         self.waiting.forget(attempt);
         self.counts.failed(attempt);
         let phase = &self.plan.phases[task.phase as usize].name;
-        self.follower.message(&format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy));
+        self.follower.failure(&format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy));
         let (reason, external) = if counted {
-            self.failures.count(task, &reason, stderr);
+            let failed = self.failed_attempt(attempt, &reason, tails);
+            self.failures.count(task, failed);
             (Some(reason.into()), None)
         } else {
             (None, Some(reason.into()))
         };
         self.happen(&Event::AttemptFailed { attempt, reason, external })?;
-        self.check_given_up(task);
-        Ok(())
-    }
-
-    /// Ends the run as failed if a task has used up its retries and has no running attempt.
-    pub(super) fn check_given_up(&mut self, task: TaskId) {
-        if !self.failures.is_exhausted(task) || !self.is_pending(task) {
-            return;
-        }
-        // A failure while the run ends is not reported, unless the attempt was allowed to run to its end.
-        if !self.shutdown.has_begun() || !self.plan.phases[task.phase as usize].idempotent {
-            self.failures.give_up(task);
-        }
-        if !self.shutdown.has_begun() {
-            self.shut_down(RunState::Failed);
-        }
-    }
-
-    /// Counts the failures of tasks from before this process. A task that has used up its retries ends the run as failed.
-    pub(super) fn recall_failures(&mut self, earlier: &[TaskFailures]) {
-        let cluster = self.session.cluster();
-        let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
-        if self.failures.recall(earlier, is_pending) && !self.shutdown.has_begun() {
-            self.shut_down(RunState::Failed);
-        }
-    }
-
-    fn is_pending(&self, task: TaskId) -> bool {
-        self.session.cluster().task(task).is_some_and(Task::is_pending)
+        if counted { self.after_failure(task) } else { self.check_given_up(task) }
     }
 
     /// Removes the files of an attempt, except its logs if `keep_logs` is true. Reports files that can't be removed.

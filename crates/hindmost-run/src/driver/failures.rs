@@ -3,7 +3,7 @@
 //! Invariant: a task is exhausted once it has failed more often than its phase has retries. Only failures that the
 //! attempt itself has caused count. Each failure lists its task at most once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::FailedTask;
@@ -24,6 +24,8 @@ pub(super) struct Failures {
     /// Name and retries of each phase.
     phases: Vec<(String, u32)>,
     of: BTreeMap<TaskId, OfTask>,
+    /// Tasks that wait for their next try.
+    delayed: BTreeSet<TaskId>,
     /// Tasks that have failed permanently, with their last failure.
     given_up: Vec<FailedTask>,
 }
@@ -35,13 +37,34 @@ impl Failures {
         Failures { phases, ..Failures::default() }
     }
 
-    /// Counts a failed attempt of a task. `stderr` is the end of its standard error.
-    pub(super) fn count(&mut self, task: TaskId, reason: &str, stderr: String) {
+    /// Counts a failed attempt of a task. `failed` describes the failure; its phase, task and number of failures are set here.
+    /// Returns the number of failures.
+    pub(super) fn count(&mut self, task: TaskId, failed: FailedTask) -> u32 {
         let found = self.of.entry(task).or_default();
         found.count += 1;
         let phase = self.phases[task.phase as usize].0.clone();
-        let failed = FailedTask { phase, task: task.index, failures: found.count, reason: reason.to_owned(), stderr };
-        found.last = Some(failed);
+        found.last = Some(FailedTask { phase, task: task.index, failures: found.count, ..failed });
+        found.count
+    }
+
+    /// Returns how often a task has failed.
+    pub(super) fn of(&self, task: TaskId) -> u32 {
+        self.of.get(&task).map_or(0, |found| found.count)
+    }
+
+    /// Notes that a task waits for its next try.
+    pub(super) fn delay(&mut self, task: TaskId) {
+        self.delayed.insert(task);
+    }
+
+    /// Notes that a task no longer waits for its next try.
+    pub(super) fn no_longer_delayed(&mut self, task: TaskId) {
+        self.delayed.remove(&task);
+    }
+
+    /// True if a task waits for its next try.
+    pub(super) fn has_delayed(&self) -> bool {
+        !self.delayed.is_empty()
     }
 
     /// True if a task has failed more often than its phase allows.
@@ -55,11 +78,18 @@ impl Failures {
     }
 
     /// Adds failures from before the run was resumed, which are kept for tasks that may not run twice (`idempotent = false`).
-    /// Returns true if a pending task is exhausted now.
-    pub(super) fn recall(&mut self, earlier: &[(TaskId, u32)], is_pending: impl Fn(TaskId) -> bool) -> bool {
+    /// Returns the pending tasks that are exhausted now.
+    /// `describe` returns what is known of a failed task.
+    pub(super) fn recall(
+        &mut self,
+        earlier: &[(TaskId, u32)],
+        is_pending: impl Fn(TaskId) -> bool,
+        describe: impl Fn(TaskId) -> FailedTask,
+    ) -> Vec<TaskId> {
         for (task, count) in earlier {
             for _ in 0..*count {
-                self.count(*task, "it failed before the run was resumed", String::new());
+                let reason = "it failed before the run was resumed".to_owned();
+                self.count(*task, FailedTask { reason, ..describe(*task) });
             }
         }
         let tasks: Vec<TaskId> =
@@ -70,12 +100,24 @@ impl Failures {
             }
             self.give_up(*task);
         }
-        self.given_up.sort_by_key(|failed| (failed.phase.clone(), failed.task));
-        !tasks.is_empty()
+        tasks
     }
 
-    /// Returns the tasks that have failed permanently.
-    pub(super) fn into_given_up(self) -> Vec<FailedTask> {
+    /// Adds a task to the list that had failed permanently, as its phase allows, before the run was resumed.
+    pub(super) fn recall_given_up(&mut self, task: TaskId, failed: FailedTask) {
+        let phase = self.phases[task.phase as usize].0.clone();
+        self.given_up.push(FailedTask { phase, task: task.index, ..failed });
+    }
+
+    /// Returns the number of tasks of a phase that have failed permanently.
+    pub(super) fn given_up_in(&self, phase: &str) -> u64 {
+        self.given_up.iter().filter(|failed| failed.phase == phase).count() as u64
+    }
+
+    /// Returns the tasks that have failed permanently, by phase and number.
+    pub(super) fn into_given_up(mut self) -> Vec<FailedTask> {
+        let place = |name: &str| self.phases.iter().position(|(phase, _)| phase == name);
+        self.given_up.sort_by_key(|failed| (place(&failed.phase), failed.task));
         self.given_up
     }
 }
@@ -90,6 +132,10 @@ mod tests {
         Failures { phases: vec![("map".to_owned(), 1), ("end".to_owned(), 0)], ..Failures::default() }
     }
 
+    fn failed(reason: &str, stderr: &str) -> FailedTask {
+        FailedTask { reason: reason.to_owned(), stderr: stderr.to_owned(), ..FailedTask::default() }
+    }
+
     fn task(phase: u32, index: u32) -> TaskId {
         TaskId { job: JobId(0), phase, index }
     }
@@ -97,9 +143,9 @@ mod tests {
     #[test]
     fn a_task_is_given_up_when_its_retries_are_used_up() {
         let mut failures = failures();
-        failures.count(task(0, 7), "exit code 1", "first".to_owned());
+        failures.count(task(0, 7), failed("exit code 1", "first"));
         assert!(!failures.is_exhausted(task(0, 7)));
-        failures.count(task(0, 7), "exit code 2", "second".to_owned());
+        failures.count(task(0, 7), failed("exit code 2", "second"));
         assert!(failures.is_exhausted(task(0, 7)) && !failures.is_exhausted(task(0, 8)));
         failures.give_up(task(0, 7));
         failures.give_up(task(0, 7));
@@ -112,12 +158,13 @@ mod tests {
     fn earlier_failures_exhaust_pending_tasks() {
         let mut failures = failures();
         // It failed while no Hindmost ran, so the journal does not hold this failure.
-        failures.count(task(0, 1), "exit code 3", String::new());
+        failures.count(task(0, 1), failed("exit code 3", ""));
         let earlier = [(task(1, 0), 1), (task(0, 1), 1), (task(0, 2), 1), (task(1, 3), 9)];
-        assert!(failures.recall(&earlier, |task| task.index != 3));
+        let exhausted = failures.recall(&earlier, |task| task.index != 3, |_| FailedTask::default());
+        assert_eq!(exhausted, [task(0, 1), task(1, 0)]);
         let given_up = failures.into_given_up();
         let names: Vec<_> = given_up.iter().map(|failed| (&*failed.phase, failed.task, failed.failures)).collect();
-        assert_eq!(names, [("end", 0, 1), ("map", 1, 2)]);
+        assert_eq!(names, [("map", 1, 2), ("end", 0, 1)]);
         assert!(given_up.iter().all(|failed| failed.reason.contains("idempotent = false")));
     }
 }

@@ -9,6 +9,8 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::PhaseProgress;
 use rustc_hash::FxHashSet;
 
+use super::{Next, TaskEnd};
+
 /// Receives the progress of a run.
 pub trait Follower {
     /// Receives the progress of each phase, and the time since the run began.
@@ -17,8 +19,19 @@ pub trait Follower {
     /// Receives the number of running attempts on each node.
     fn nodes(&mut self, _running: &[(String, u64)]) {}
 
-    /// Receives a line for the user, for example about a failure or a lost node.
+    /// Receives a line for the user, for example about a lost node.
     fn message(&mut self, line: &str);
+
+    /// Receives a line for the user about an attempt that has failed.
+    fn failure(&mut self, line: &str) {
+        self.message(line);
+    }
+
+    /// Receives the end of a task: its success, or its last failure. The logs of the attempt are in place. Returns whether the
+    /// run continues.
+    fn task_ended(&mut self, _end: &TaskEnd) -> Next {
+        Next::Continue
+    }
 }
 
 /// A follower that ignores everything.
@@ -80,21 +93,22 @@ impl Counts {
     }
 
     /// Returns the progress of a phase. `number` is its index and `tasks` its number of tasks. `phase` is its state in
-    /// the cluster, `None` once the job has finished. `done` is the sum of the shares of work that running attempts have
+    /// the cluster, or, once the job has finished, the number of its tasks that have failed. `done` is the sum of the shares of work that running attempts have
     /// done, for one attempt of each task.
     pub(super) fn progress(
         &self,
         number: usize,
         name: &str,
         tasks: u32,
-        phase: Option<&Phase>,
+        phase: Result<&Phase, u64>,
         done: f64,
     ) -> PhaseProgress {
         let (tasks, counts) = (u64::from(tasks), &self.phases[number]);
-        let (finished, started, running) = phase.map_or((tasks, 0, 0), |phase| {
+        let left = |failed: u64| (tasks.saturating_sub(failed), 0, 0);
+        let (finished, started, running) = phase.map_or_else(left, |phase| {
             let unfinished = u64::from(phase.unfinished());
             let finished = tasks - unfinished - u64::from(phase.abandoned());
-            (finished, unfinished - u64::from(phase.pending()), u64::from(phase.running_copies()))
+            (finished, u64::from(phase.running_tasks()), u64::from(phase.running_copies()))
         });
         PhaseProgress {
             name: name.to_owned(),
@@ -107,7 +121,7 @@ impl Counts {
             killed: counts.killed,
             failed: counts.failed,
             progress: ((finished as f64 + done) / tasks as f64).min(1.0),
-            waiting: phase.is_some_and(|phase| !phase.is_open()),
+            waiting: phase.is_ok_and(|phase| !phase.is_open()),
         }
     }
 }
@@ -125,12 +139,12 @@ mod tests {
         counts.copy_started(attempt(1));
         counts.copy_started(attempt(1));
         counts.won(attempt(0));
-        assert_eq!(counts.progress(1, "map", 4, None, 0.0).copies_won, 0);
+        assert_eq!(counts.progress(1, "map", 4, Err(0), 0.0).copies_won, 0);
         counts.won(attempt(1));
         counts.killed(attempt(0));
-        let phase = counts.progress(1, "map", 4, None, 0.5);
+        let phase = counts.progress(1, "map", 4, Err(0), 0.5);
         assert_eq!((phase.copies_started, phase.copies_won, phase.killed, phase.failed), (1, 1, 1, 0));
         assert_eq!((phase.finished, phase.running, phase.progress), (4, 0, 1.0));
-        assert_eq!(counts.progress(0, "end", 1, None, 0.0).killed, 0);
+        assert_eq!(counts.progress(0, "end", 1, Err(1), 0.0).finished, 0);
     }
 }

@@ -1,8 +1,10 @@
 //! Starts attempts, and tries again later if the system lacks processes, open files or memory.
 
-use std::ffi::OsString;
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use hindmost_core::cluster::{Attempt, AttemptState};
 use hindmost_core::ids::{AttemptId, NodeId};
@@ -19,6 +21,15 @@ fn is_scarce(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let scarce = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
     scarce.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Returns a command with the number of its slot in the place of each NUL.
+fn with_slot(command: &OsStr, slot: u32) -> Cow<'_, OsStr> {
+    if !command.as_bytes().contains(&0) {
+        return Cow::Borrowed(command);
+    }
+    let parts: Vec<&[u8]> = command.as_bytes().split(|byte| *byte == 0).collect();
+    Cow::Owned(OsString::from_vec(parts.join(slot.to_string().as_bytes())))
 }
 
 impl Driver<'_> {
@@ -40,10 +51,12 @@ impl Driver<'_> {
     ) -> io::Result<T> {
         let phase = &self.plan.phases[attempt.task.phase as usize];
         let folder = self.store.attempt(attempt);
-        let input = phase.inputs.as_ref().and_then(|inputs| inputs.get(attempt.task.index as usize));
+        let input = phase.input_of(attempt.task.index);
+        let default_shell = self.store.job().shell();
         let own = |name: &str, value: OsString| (OsString::from(name), value);
         let mut environment: Vec<(OsString, OsString)> =
             phase.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        environment.extend(phase.matrix_values(attempt.task.index).map(|(name, value)| (name.into(), value.into())));
         environment.extend([
             own("HINDMOST_TASK", attempt.task.index.to_string().into()),
             own("HINDMOST_TASKS", phase.tasks.to_string().into()),
@@ -57,6 +70,13 @@ impl Driver<'_> {
         ]);
         environment.extend((from > 0.0).then(|| own("HINDMOST_FROM_PROGRESS", from.to_string().into())));
         environment.extend(input.map(|input| own("HINDMOST_INPUT", input.into())));
+        let task = phase.commands.as_ref().and_then(|commands| commands.get(attempt.task.index as usize));
+        let slot = self.attempts.next_slot();
+        if let Some(task) = task {
+            environment.push(own("PARALLEL_SEQ", task.number.to_string().into()));
+            environment.push(own("PARALLEL_JOBSLOT", slot.to_string().into()));
+        }
+        let command = task.map_or(Cow::Borrowed(OsStr::new(&phase.command)), |task| with_slot(&task.command, slot));
         let run = self.store.run();
         let handle = self.store.open_attempt(attempt)?;
         let launch = Launch {
@@ -65,10 +85,11 @@ impl Driver<'_> {
             run: &run,
             folder: &folder,
             handle: handle.as_fd(),
-            command: &phase.command,
+            shell: phase.shell.as_deref().unwrap_or(&default_shell),
+            command: &command,
             directory: &phase.directory,
             environment: &environment,
-            input: input.map(std::path::PathBuf::as_path),
+            input,
             slowed: self.faults.slowed(node),
         };
         Ok(act(&mut *self.engine, &launch))
@@ -163,7 +184,12 @@ impl Driver<'_> {
         self.clean(attempt, true);
         let is_won = self.is_finished(attempt.task);
         let event = if is_won { Event::AttemptStopped { attempt } } else { Event::AttemptFinished { attempt } };
-        self.happen(&event).map(drop)
+        let since = self.attempt(attempt).map_or(Time::ZERO, Attempt::since);
+        self.happen(&event)?;
+        if !is_won {
+            self.report_success(attempt, since);
+        }
+        Ok(())
     }
 
     /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work, and schedules its polls,
@@ -173,8 +199,8 @@ impl Driver<'_> {
         let since = self.attempt(attempt).map_or(now, Attempt::since);
         self.attempts.insert(attempt, node, since, from);
         self.deadlines.push(now + FIRST_POLL, Deadline::Poll(attempt));
-        if let Some(limit) = self.plan.phases[attempt.task.phase as usize].time_limit {
-            self.deadlines.push(since + Time(limit.as_nanos() as u64), Deadline::TimeLimit(attempt));
+        if let Some(limit) = self.limits.of(attempt.task.phase) {
+            self.deadlines.push(since + limit, Deadline::TimeLimit(attempt));
         }
         let typical = self.learner.median(attempt.task.phase).unwrap_or(1.0);
         if let Some(after) = self.faults.killed_after(attempt, typical) {

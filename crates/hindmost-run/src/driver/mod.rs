@@ -15,13 +15,15 @@
 //! | `watches.rs` | the conditions of which the policy is to be notified |
 //! | `learning/` | how long attempts take, and which nodes are slow |
 //! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |
+//! | `limits.rs` | how long attempts may take |
+//! | `task_ends.rs` | how the last attempt of each failed task ended |
 //! | `shutdown.rs` | whether the run continues |
 //! | `follow.rs` | the counts that the progress display shows |
 //! | `recorder.rs`, `journal.rs` | the records to write, and the decisions to carry out |
 //! | `deadlines.rs` | the times at which the driver has to act |
 //!
-//! The other files act on these parts: `begin.rs`, `launching.rs`, `polling.rs`, `endings.rs`, `stopping.rs`, `resume.rs`
-//! and `recheck.rs`.
+//! The other files act on these parts: `begin.rs`, `launching.rs`, `polling.rs`, `endings.rs`, `permanent.rs`, `stopping.rs`,
+//! `resume.rs` and `recheck.rs`.
 
 mod attempts;
 mod begin;
@@ -34,15 +36,19 @@ mod follow;
 mod journal;
 mod launching;
 mod learning;
+mod limits;
 mod options;
+mod permanent;
 mod polling;
 mod profiles;
 mod progress;
 mod recheck;
 mod recorder;
+mod results_table;
 mod resume;
 mod shutdown;
 mod stopping;
+mod task_ends;
 mod waiting;
 mod watches;
 
@@ -64,6 +70,7 @@ pub use error::RunError;
 pub use follow::{Follower, Unfollowed};
 pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, chosen};
 pub use resume::recorded_nodes;
+pub use task_ends::{How, Next, TaskEnd};
 
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;
@@ -75,14 +82,18 @@ use failures::Failures;
 use fault_injection::FaultInjection;
 use follow::Counts;
 use learning::Learner;
+use limits::TimeLimits;
 use profiles::RunProfiles;
 use recorder::Recorder;
 use shutdown::{Request, Shutdown};
+use task_ends::Failing;
 use waiting::Waiting;
 use watches::Watches;
 
 /// Id of the only job of a run.
 const JOB: JobId = JobId(0);
+/// Name of the table of all tasks in a run's folder.
+const RESULTS: &str = "results.tsv";
 /// The longest time between two turns of the loop: 100 ms. Each turn checks for Ctrl-C and updates the progress display.
 const WAKE_UP: Time = Time(100_000_000);
 
@@ -117,6 +128,8 @@ struct Driver<'a> {
     failures: Failures,
     watches: Watches,
     learner: Learner,
+    limits: TimeLimits,
+    failing: Failing,
     profiles: RunProfiles,
     faults: FaultInjection<'a>,
     shutdown: Shutdown,
@@ -155,6 +168,9 @@ impl Driver<'_> {
                 self.kill_all(Kill::Shutdown);
             }
             if self.attempts.is_empty() && self.waiting.is_empty() {
+                if self.shutdown.is_open() && self.is_held_up() {
+                    self.shut_down(RunState::Failed);
+                }
                 if let Some(state) = self.shutdown.end() {
                     return Ok(state);
                 }
@@ -251,9 +267,10 @@ impl Driver<'_> {
                 Deadline::Wake if self.shutdown.is_open() => _ = self.happen(&Event::Woken)?,
                 Deadline::Launch(attempt) if self.waiting.waits(attempt) => self.launch(attempt)?,
                 Deadline::Wake | Deadline::Launch(_) => {}
+                Deadline::Retry(task) => self.retry(task)?,
                 Deadline::Test(attempt) => self.test(attempt)?,
                 Deadline::Poll(attempt) => self.poll(attempt)?,
-                Deadline::TimeLimit(attempt) => self.kill(attempt, Kill::TimeLimit),
+                Deadline::TimeLimit(attempt) => self.check_time_limit(attempt),
                 Deadline::Kill(attempt) => self.kill(attempt, Kill::FaultInjection),
                 Deadline::Lose(loss) => self.lose(loss)?,
                 Deadline::Return(loss) => self.bring_back(loss)?,
@@ -291,7 +308,8 @@ impl Driver<'_> {
         let phases = cluster.job(JOB).map_or(&[][..], |job| job.phases());
         let planned = self.plan.phases.iter().enumerate();
         let progress = |(at, phase): (usize, &crate::job_file::PlannedPhase)| {
-            self.counts.progress(at, &phase.name, phase.tasks, phases.get(at), done[at])
+            let state = phases.get(at).ok_or_else(|| self.failures.given_up_in(&phase.name));
+            self.counts.progress(at, &phase.name, phase.tasks, state, done[at])
         };
         let progress: Vec<_> = planned.map(progress).collect();
         let nodes = cluster.nodes().iter().map(|node| (node.name().to_string(), node.attempts() as u64));
@@ -326,12 +344,18 @@ impl Driver<'_> {
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
         summary.synced = self.store.is_synced();
         summary.energy = energy;
+        summary.shell = Some(self.plan.shells_in_words(&self.store.job().shell()));
         let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
         summary.flowtime -= timeline.paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
         if state == RunState::Done {
             self.profiles.keep(self.follower);
         }
+        let table = results_table::of(self.plan, &timeline, &summary.failed_tasks);
+        // The results of a phase of this name would be at the table's path.
+        let taken = self.plan.phases.iter().any(|phase| phase.name == RESULTS);
+        let unwritable = |error| RunError::Io { path: self.store.folder().into(), error };
+        self.store.pages().write(RESULTS, taken, &table).map_err(unwritable)?;
         self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         Ok(RunOutcome {
             summary,

@@ -39,6 +39,8 @@ pub struct RunOptions {
     /// The file with profiles of earlier runs, and the number of profiles that it has at most. A run that is done adds its
     /// own. `None`: no profiles of earlier runs are known, and none are kept.
     pub profiles: Option<(PathBuf, u64)>,
+    /// Whether a resumed run tries the tasks again that had failed as their phases allow.
+    pub retry_failed: bool,
     /// The folder with the machine's energy counters, usually [`POWERCAP`](crate::energy::POWERCAP). `None`: the energy
     /// is not measured.
     pub powercap: Option<PathBuf>,

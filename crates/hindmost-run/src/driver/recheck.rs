@@ -54,6 +54,15 @@ fn finished(records: &[Record]) -> BTreeSet<TaskId> {
     finished
 }
 
+/// Returns the tasks that had failed permanently as their phases allow, according to a journal.
+pub(super) fn given_up(records: &[Record]) -> BTreeSet<TaskId> {
+    let given_up = records.iter().filter_map(|record| match &record.change {
+        Change::Event(Event::TaskGivenUp { task }) => Some(*task),
+        _ => None,
+    });
+    given_up.collect()
+}
+
 /// Returns the tasks whose results are in place and valid and were made from valid results.
 ///
 /// # Errors
@@ -144,13 +153,13 @@ fn count_ended(
 
 fn may_not_repeat(task: &str) -> RunError {
     RunError::Input(format!(
-        "{task} would have to run again and may not (idempotent = false): restore the missing or changed results, or run \
-                 the job in a new folder (--out DIR)"
+        "{task} would have to run again and may not (idempotent = false): restore the missing or changed results, leave \
+                 --retry-failed out, or run the job in a new folder (--out DIR)"
     ))
 }
 
-/// Checks the results of the tasks that are finished according to the journal. If some are not valid, prepares the run to
-/// begin again and returns true.
+/// Checks the results of the tasks that are finished according to the journal. If some are not valid, or if failed tasks
+/// run again, prepares the run to begin again and returns true.
 ///
 /// # Errors
 /// If a task that may not run twice would have to run again.
@@ -158,6 +167,7 @@ pub(super) fn check(
     plan: &Plan,
     store: &mut Store,
     records: &[Record],
+    failed_again: &BTreeSet<TaskId>,
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
 ) -> Result<bool, RunError> {
@@ -169,12 +179,14 @@ pub(super) fn check(
             broken.push((*task, state));
         }
     }
-    if broken.is_empty() {
+    if broken.is_empty() && failed_again.is_empty() {
         return Ok(false);
     }
     let name = |task: &TaskId| format!("{}/{}", plan.phases[task.phase as usize].name, task.index);
     let mut again: BTreeSet<TaskId> = broken.iter().map(|(task, _)| *task).collect();
-    let phases: BTreeSet<u32> = again.iter().map(|task| task.phase).collect();
+    // In a run that begins again, all tasks run again that had failed as their phases allow.
+    let given_up = given_up(records);
+    let phases: BTreeSet<u32> = again.iter().chain(&given_up).map(|task| task.phase).collect();
     let reached = with_descendants(plan, &phases);
     let comes_after = |phase: &u32| plan.phases[*phase as usize].after.iter().any(|parent| reached.contains(parent));
     let later: BTreeSet<u32> = reached.iter().copied().filter(comes_after).collect();
@@ -193,6 +205,11 @@ pub(super) fn check(
     }
     if broken.len() > NAMED {
         follower.message(&format!("{} more results are missing or have changed", broken.len() - NAMED));
+    }
+    match given_up.len() {
+        0 => {}
+        1 => follower.message("1 task that had failed runs again"),
+        count => follower.message(&format!("{count} tasks that had failed run again")),
     }
     if again.len() > broken.len() {
         let names: Vec<&str> = later.iter().map(|phase| plan.phases[*phase as usize].name.as_str()).collect();

@@ -16,6 +16,7 @@ use hindmost_core::verify::Verifier;
 
 use super::attempts::Kill;
 use super::journal::LiveJournal;
+use super::permanent::FailedBefore;
 use super::recheck::{self, TaskFailures};
 use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
@@ -125,13 +126,15 @@ impl Driver<'_> {
         }
         let resumed = self.engine.now();
         let failures = recheck::failures(self.plan, &records);
-        self.replay(records)?;
+        let failed = FailedBefore::of(&records);
+        self.replay(records, failed.given_up.len())?;
         self.resume_profiles();
         let last_end = self.reconcile(changed)?;
         if let Some(last_end) = last_end.filter(|_| self.shutdown.is_open()) {
             self.store.add_pause(last.max(last_end), resumed)?;
         }
-        self.recall_failures(&[earlier_failures, &failures].concat());
+        self.take_up_failed(failed)?;
+        self.recall_failures(&[earlier_failures, &failures].concat())?;
         let nodes = (0..).map(NodeId).zip(self.session.cluster().nodes());
         let down: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_up()).map(|(id, _)| id).collect();
         for node in down {
@@ -142,7 +145,8 @@ impl Driver<'_> {
         self.prepare(now)
     }
 
-    fn replay(&mut self, records: Vec<Record>) -> Result<(), RunError> {
+    /// Replays the journal, according to which `given_up` tasks have failed as their phases allow.
+    fn replay(&mut self, records: Vec<Record>, given_up: usize) -> Result<(), RunError> {
         for record in &records {
             match &record.change {
                 Change::Event(event) => {
@@ -187,7 +191,13 @@ impl Driver<'_> {
         // A job is finished once all its tasks are, even if copies of tasks still run.
         if cluster.job(super::JOB).is_none_or(|job| job.finished().is_some()) {
             self.shutdown.job_done();
-            self.follower.message("the run is already done: every task has its result, so nothing is left to run");
+            self.follower.message(&match given_up {
+                0 => "the run is already done: every task has its result, so nothing is left to run".to_owned(),
+                count => format!(
+                    "the run is already done: every task has its result or has failed as the job allows, so nothing is left \
+                     to run; --retry-failed tries the {count} failed tasks again"
+                ),
+            });
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ pub(super) struct Shutdown {
     state: Option<RunState>,
     is_done: bool,
     is_requested: bool,
+    drains: bool,
 }
 
 impl Shutdown {
@@ -40,6 +41,19 @@ impl Shutdown {
     /// Ends the run in this state, unless it ends in another one already.
     pub(super) fn begin(&mut self, state: RunState) {
         self.state.get_or_insert(state);
+    }
+
+    /// Ends the run in this state: running attempts finish, and no others start.
+    pub(super) fn drain(&mut self, state: RunState) {
+        if self.state.is_none() {
+            self.begin(state);
+            self.drains = true;
+        }
+    }
+
+    /// True if the run ends once its running attempts have finished.
+    pub(super) fn drains(&self) -> bool {
+        self.drains
     }
 
     /// Notes that every task of the job has its result.
@@ -81,6 +95,17 @@ mod tests {
         assert!(!run.is_open());
         assert_eq!(run.end(), Some(RunState::Failed));
         assert!(run.spares(false) && !run.spares(true));
+    }
+
+    #[test]
+    fn a_run_that_drains_keeps_its_first_reason_to_end() {
+        let mut run = Shutdown::default();
+        run.drain(RunState::Failed);
+        assert!(run.drains() && run.has_begun() && !run.is_open());
+        let mut stopped = Shutdown::default();
+        stopped.begin(RunState::Interrupted);
+        stopped.drain(RunState::Failed);
+        assert_eq!((stopped.drains(), stopped.end()), (false, Some(RunState::Interrupted)));
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Driver<'_> {
         self.follower.message(&format!("node {} is lost (fault injection)", self.node_name(node)));
         self.happen(&Event::NodeLost { node })?;
         for attempt in self.kill_matching(Kill::NodeLost, |_, running| running.node == node) {
-            self.check_given_up(attempt.task);
+            self.check_given_up(attempt.task)?;
         }
         self.deadlines.push(back, Deadline::Return(loss));
         Ok(())

@@ -31,6 +31,9 @@ fn changes_power(change: &Change) -> bool {
         Change::Event(event) => !matches!(
             event,
             Event::WatchMet { .. }
+                | Event::TaskWithheld { .. }
+                | Event::TaskReturned { .. }
+                | Event::TaskGivenUp { .. }
                 | Event::DurationsLearned { .. }
                 | Event::NodeSpeedLearned { .. }
                 | Event::ProfilesRecalled { .. }

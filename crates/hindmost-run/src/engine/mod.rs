@@ -9,7 +9,7 @@ mod nodes;
 mod process_file;
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -78,8 +78,10 @@ pub struct Launch<'a> {
     pub folder: &'a Path,
     /// The same folder, opened. The engine creates files in it relative to this handle and follows no links.
     pub handle: BorrowedFd<'a>,
+    /// The shell that runs the command, with its options.
+    pub shell: &'a [String],
     /// The user's shell command.
-    pub command: &'a str,
+    pub command: &'a OsStr,
     /// Folder in which the command runs.
     pub directory: &'a Path,
     /// Environment variables in addition to those of this process.
@@ -174,13 +176,15 @@ pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
     const KEEPING_TERMINAL: &str = "trap '' TTIN TTOU; ";
     // The marker begins with "moved" if the attempt's folder is no longer at its path, because the command may have written
     // its output to another folder.
-    const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$4" ] || ulimit -S -n "$4"; /bin/sh -c "$1" 3>&-; code=$?
+    const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$4" ] || ulimit -S -n "$4"; SHELL "$1" 3>&-; code=$?
 [ "$3/end" -ef /proc/self/fd/3 ] && word=exit || word=moved; printf '%s %d %s\n' "$word" "$code" "$2" >&3 || exit 97"#;
     let new_file = |name: &str| -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(launch.handle, name, flags, Mode::from_raw_mode(0o644))?.into())
     };
-    let script = format!("{}{SCRIPT}", if process::keeps_terminal() { KEEPING_TERMINAL } else { "" });
+    let shell: Vec<String> = launch.shell.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    let script = SCRIPT.replacen("SHELL", &shell.join(" "), 1);
+    let script = format!("{}{script}", if process::keeps_terminal() { KEEPING_TERMINAL } else { "" });
     let mut command = process::apart("/bin/sh");
     command.envs(process::within().map(|marks| (process::WITHIN_VARIABLE, marks)));
     command

@@ -1,7 +1,7 @@
 //! Turns a job file into a plan: checks its values and sets its defaults.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
 use hindmost_core::estimator::Knowledge;
@@ -13,9 +13,12 @@ use toml::Spanned;
 use super::error::Wrong;
 use super::format::{JobFile, Patterns, Phase};
 use super::inputs;
+use super::matrix::Matrix;
 use super::order::parents_first;
 use super::plan::{Plan, PlannedPhase};
-use super::values::{check_environment, check_name, check_text, count, cpus, memory, positive, time};
+use super::values::{
+    allowance, check_environment, check_name, check_text, count, cpus, delay, memory, positive, shell, time,
+};
 
 /// Valid numbers of tasks, as in the simulator.
 const TASKS: RangeInclusive<u32> = 1..=10_000_000;
@@ -51,11 +54,13 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
     let power = checked(job.power, |power| power.model(1.0).map(|_| power).map_err(|error| about("power", &error)))?;
     let deadline = checked(job.deadline, |span| time(&span).map_err(|error| about("deadline", &error)))?;
     let priority = checked(job.priority, |priority| positive("priority", priority))?.unwrap_or(1.0);
-    let environment = environment(job.environment)?;
+    let mut environment = environment(job.environment)?;
+    let mut defaults = job.defaults.unwrap_or_default();
+    environment.extend(self::environment(defaults.environment.take()).map_err(|wrong| wrong.within("[defaults]"))?);
     let directory = directory(job.directory, folder)?.unwrap_or_else(|| folder.to_path_buf());
     if job.phase.is_empty() {
         return Err(Wrong::anywhere(
-            "the job has no phase; a phase begins with [[phase]] and has a name, tasks or inputs, and a command",
+            "the job has no phase; a phase begins with [[phase]] and has a name, tasks, inputs or a matrix, and a command",
         ));
     }
     let (order, after) = order(&job.phase)?;
@@ -64,7 +69,8 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
     let mut phases: Vec<Option<Spanned<Phase>>> = job.phase.into_iter().map(Some).collect();
     let mut planned = Vec::with_capacity(phases.len());
     for at in order {
-        let Some(phase) = phases[at].take() else { continue };
+        let Some(mut phase) = phases[at].take() else { continue };
+        phase.get_mut().fill_from(&defaults);
         let mut parents: Vec<u32> = after[at].iter().map(|parent| place[parent]).collect();
         parents.sort_unstable();
         let named = format!("phase {:?}", phase.get_ref().name.get_ref());
@@ -159,11 +165,37 @@ impl Common<'_> {
             return Err(spans_command("its command is empty".to_owned()));
         }
         check_text("its command", command).map_err(spans_command)?;
-        let (tasks, inputs) = match (phase.tasks, phase.inputs) {
-            (None, None) => {
-                let message = "it has neither tasks nor inputs; give tasks = N or inputs = \"PATTERN\"";
-                return Err(Wrong::at(span, message));
+        let mut all = self.environment.clone();
+        all.extend(environment(phase.environment)?);
+        let matrix = match phase.matrix {
+            Some(matrix) if phase.tasks.is_some() => {
+                let message = "it has both tasks and a matrix; leave tasks out: each combination of values is a task";
+                return Err(Wrong::at(matrix.span(), message));
             }
+            Some(matrix) if matrix.get_ref().is_empty() => {
+                let message = "its matrix is empty: give variables and values, matrix = { seed = [1, 2, 3] }";
+                return Err(Wrong::at(matrix.span(), message));
+            }
+            Some(matrix) => Some((matrix.span(), Matrix::checked(matrix.into_inner(), &all)?)),
+            None => None,
+        };
+        let combinations = matrix.as_ref().map_or(1, |(_, matrix)| matrix.combinations());
+        let bounded = |tasks: u64, span: Range<usize>, what: &str| {
+            let number = u32::try_from(tasks).ok().filter(|tasks| TASKS.contains(tasks));
+            number.ok_or_else(|| Wrong::at(span, format!("{what}, but at most {} are possible", TASKS.end())))
+        };
+        let (tasks, inputs) = match (phase.tasks, phase.inputs) {
+            (None, None) => match &matrix {
+                Some((span, _)) => {
+                    let what = format!("its matrix has {combinations} combinations");
+                    (bounded(combinations, span.clone(), &what)?, None)
+                }
+                None => {
+                    let message = "it has neither tasks nor inputs nor a matrix; give tasks = N, inputs = \"PATTERN\" or \
+                                   matrix = { NAME = [VALUES] }";
+                    return Err(Wrong::at(span, message));
+                }
+            },
             (Some(_), Some(inputs)) => {
                 let message = "it has both tasks and inputs; give one of them: each input is a task";
                 return Err(Wrong::at(inputs.span(), message));
@@ -176,19 +208,19 @@ impl Common<'_> {
                     Patterns::Many(patterns) => inputs::files(&patterns, self.folder),
                 };
                 let files = files.map_err(|message| Wrong::at(span.clone(), message))?;
-                let tasks = u32::try_from(files.len()).ok().filter(|tasks| TASKS.contains(tasks)).ok_or_else(|| {
-                    Wrong::at(
-                        span,
-                        format!("inputs are {} files, but at most {} are possible", files.len(), TASKS.end()),
-                    )
-                })?;
-                (tasks, Some(files))
+                let what = match combinations {
+                    1 => format!("inputs are {} files", files.len()),
+                    _ => {
+                        format!("inputs are {} files with {combinations} combinations of the matrix each", files.len())
+                    }
+                };
+                let tasks = bounded((files.len() as u64).saturating_mul(combinations), span, &what)?;
+                let each = |file: PathBuf| std::iter::repeat_n(file, combinations as usize);
+                (tasks, Some(files.into_iter().flat_map(each).collect()))
             }
         };
         let idempotent = phase.idempotent.unwrap_or(true);
         let retries = checked(phase.retries, |retries| count("retries", retries, &RETRIES))?;
-        let mut all = self.environment.clone();
-        all.extend(environment(phase.environment)?);
         Ok(PlannedPhase {
             after,
             tasks,
@@ -196,13 +228,21 @@ impl Common<'_> {
             cpus: checked(phase.cpus, cpus)?.unwrap_or(1.0),
             memory: checked(phase.memory, |size| memory(&size))?,
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
+            retry_delay: checked(phase.retry_delay, |span| delay(&span).map_err(|error| about("retry_delay", &error)))?
+                .unwrap_or_default(),
+            shell: checked(phase.shell, shell)?,
+            matrix: matrix.map(|(_, matrix)| matrix),
+            keep_going: phase.keep_going.unwrap_or(false),
+            allowed_failures: checked(phase.allowed_failures, |allowed| allowance(&allowed))?.unwrap_or_default(),
             time_limit: checked(phase.time_limit, |span| time(&span).map_err(|error| about("time_limit", &error)))?,
+            time_limit_of_median: None,
             idempotent,
             resumes: phase.resumes.unwrap_or(false),
             environment: all,
             directory: directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf()),
             name: phase.name.into_inner(),
             command: phase.command.into_inner(),
+            commands: None,
         })
     }
 }

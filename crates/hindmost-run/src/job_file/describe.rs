@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::matrix::Matrix;
 use super::plan::{Plan, PlannedPhase};
+use super::shell::shell_in_words;
 
 /// Number of characters of a command that are shown at most.
 const SHOWN: usize = 100;
@@ -80,6 +82,15 @@ impl PlannedPhase {
             1 => write!(text, ", 1 retry"),
             retries => write!(text, ", {retries} retries"),
         };
+        if !self.retry_delay.is_zero() {
+            let _ = write!(text, " after {} or longer", time(self.retry_delay));
+        }
+        if self.keep_going {
+            let _ = write!(text, ", keeps going");
+        }
+        if !self.allowed_failures.is_none() {
+            let _ = write!(text, ", {} may fail", many(u64::from(self.allowed_failures.of(self.tasks)), "task"));
+        }
         if let Some(limit) = self.time_limit {
             let _ = write!(text, ", at most {}", time(limit));
         }
@@ -92,12 +103,18 @@ impl PlannedPhase {
         text.push('\n');
         if let Some((first, last)) = self.inputs.as_ref().and_then(|inputs| Some((inputs.first()?, inputs.last()?))) {
             let within = |path| shown(Path::strip_prefix(path, &plan.folder).unwrap_or(path));
-            let count = many(u64::from(self.tasks), "file");
+            let combinations = self.matrix.as_ref().map_or(1, Matrix::combinations);
+            let count = many(u64::from(self.tasks) / combinations.max(1), "file");
             let _ = if first == last {
                 writeln!(text, "  inputs     {}", within(first))
             } else {
                 writeln!(text, "  inputs     {count}, {} to {}", within(first), within(last))
             };
+        }
+        if let Some(matrix) = &self.matrix {
+            let keys: Vec<String> =
+                matrix.keys().iter().map(|(name, values)| format!("{name} = {}", values.join(", "))).collect();
+            let _ = writeln!(text, "  matrix     {}", cut(&printable(&keys.join("; "))));
         }
         if !self.environment.is_empty() {
             let names: Vec<&str> = self.environment.keys().map(String::as_str).collect();
@@ -105,6 +122,9 @@ impl PlannedPhase {
         }
         if self.directory != plan.folder {
             let _ = writeln!(text, "  directory  {}", shown(&self.directory));
+        }
+        if let Some(shell) = &self.shell {
+            let _ = writeln!(text, "  shell      {}", printable(&shell_in_words(shell)));
         }
         let _ = writeln!(text, "  command    {}", one_line(&self.command));
     }
@@ -119,6 +139,11 @@ impl PlannedPhase {
             "cpus": self.cpus,
             "memory": self.memory,
             "retries": self.retries,
+            "retry_delay": self.retry_delay.as_secs_f64(),
+            "shell": self.shell,
+            "matrix": self.matrix.as_ref().map(Matrix::to_json),
+            "keep_going": self.keep_going,
+            "allowed_failures": self.allowed_failures.of(self.tasks),
             "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),
             "idempotent": self.idempotent,
             "resumes": self.resumes,
@@ -150,8 +175,13 @@ fn one_line(command: &str) -> String {
     let lines = command.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let lines: Vec<String> = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let line = printable(&lines.join(" ⏎ "));
+    cut(&line)
+}
+
+/// Returns a line, cut after 100 characters.
+fn cut(line: &str) -> String {
     match line.char_indices().nth(SHOWN) {
-        None => line,
+        None => line.to_owned(),
         Some((cut, _)) => format!("{}…", line[..cut].trim_end()),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::power::PowerSpec;
+use hindmost_math::plain::Plain;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,43 +45,45 @@ pub(super) struct JobFile {
     /// Folder in which commands run, relative to the job file's folder. Default: the job file's folder.
     #[schemars(with = "Option<String>")]
     pub directory: Option<Spanned<String>>,
+    /// Keys of all phases that do not have them: every key of a phase except name, command, tasks, inputs, matrix and after.
+    pub defaults: Option<Defaults>,
     /// The phases, in any order. `after` says which phases must be finished before.
     #[serde(default)]
     #[schemars(with = "Vec<Phase>", length(min = 1))]
     pub phase: Vec<Spanned<Phase>>,
 }
 
-/// One phase: tasks that run the same command, each with its own number or input file.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{"required": ["tasks"]}, {"required": ["inputs"]}]))]
-pub(super) struct Phase {
-    /// Name of the phase, unique in the job. It is also the folder of its results, DIR/NAME/TASK.
-    #[schemars(with = "String", length(min = 1, max = 200), regex(pattern = r"^[^./][^/]*$"))]
-    pub name: Spanned<String>,
-    /// Number of tasks. Give either tasks or inputs.
-    #[schemars(with = "Option<u32>", range(min = 1, max = 10_000_000))]
-    pub tasks: Option<Spanned<i64>>,
-    /// Input files, one for each task in sorted order: a pattern such as "text/*.txt" or a list of patterns, relative to the
-    /// job file's folder. `*`, `?`, `[a-z]` and `**` (folders at any depth) stand for names. Folders and hidden files are
-    /// left out.
-    #[schemars(with = "Option<Patterns>")]
-    pub inputs: Option<Spanned<Patterns>>,
-    /// Command of every task, run with `sh -c`. It writes its results into the folder "$HINDMOST_OUTPUT".
-    #[schemars(with = "String", length(min = 1))]
-    pub command: Spanned<String>,
+/// Defines a struct with the keys that a phase and `[defaults]` share, after keys of its own.
+macro_rules! with_shared_keys {
+    ($(#[$about:meta])* struct $name:ident { $($own:tt)* }) => {
+        $(#[$about])*
+        pub(super) struct $name {
+            $($own)*
     /// Processor cores that one attempt takes.
     #[schemars(with = "Option<f64>", range(min = 0.001, max = 1_000_000.0), extend("default" = 1))]
     pub cpus: Option<Spanned<f64>>,
     /// Memory that one attempt takes, with a unit, such as "256MB" or "2GB". Default: memory is not accounted for.
     #[schemars(with = "Option<String>", regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))]
     pub memory: Option<Spanned<Size>>,
-    /// Names of the phases that must be finished before a task of this one starts.
-    #[schemars(with = "Option<Vec<String>>")]
-    pub after: Option<Vec<Spanned<String>>>,
     /// How often a failed task is tried again before the job fails. Default: 2, or 0 if idempotent is false.
     #[schemars(with = "Option<u32>", range(min = 0, max = 1_000_000))]
     pub retries: Option<Spanned<i64>>,
+    /// How long a failed task waits for its first retry: seconds, or a text such as "10s". The delay doubles with each further
+    /// failure of the task, up to 5 minutes. Other tasks go on meanwhile. Default: no delay.
+    #[schemars(with = "Option<Span>")]
+    pub retry_delay: Option<Spanned<Span>>,
+    /// The shell that runs the command, with its options: the command is the argument after them. Default:
+    /// `bash -euo pipefail -c` where there is bash, otherwise `sh -eu -c`.
+    #[schemars(with = "Option<Vec<String>>", length(min = 1))]
+    pub shell: Option<Spanned<Vec<String>>>,
+    /// Whether the other tasks of the job go on after a task of this phase has failed permanently. At the end the job then fails
+    /// with a list of all failures. If false, the first such failure stops the job.
+    #[schemars(extend("default" = false))]
+    pub keep_going: Option<bool>,
+    /// How many tasks of the phase may fail permanently: a number of tasks, or a share of them such as "5%", rounded down. With
+    /// at most so many failed tasks the phase counts as done and later phases run, without results of these tasks.
+    #[schemars(with = "Option<Failures>", extend("default" = 0))]
+    pub allowed_failures: Option<Spanned<Failures>>,
     /// How long an attempt may take before it is killed and counts as failed: seconds, or a text such as "90s", "5m" or
     /// "2h". Default: no limit.
     #[schemars(with = "Option<Span>")]
@@ -94,13 +97,110 @@ pub(super) struct Phase {
     /// HINDMOST_PROGRESS, as the share of the whole work of the task. If false, every attempt does the whole work.
     #[schemars(extend("default" = false))]
     pub resumes: Option<bool>,
-    /// Environment variables of this phase's commands, in addition to the job's. They replace variables of the job with the
-    /// same name.
+    /// Environment variables of commands, in addition to the job's and, in a phase, to those of [defaults]. They replace
+    /// variables of these with the same name.
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub environment: Option<Spanned<BTreeMap<String, String>>>,
-    /// Folder in which the commands run, relative to the job file's folder. Default: the job's directory.
+    /// Folder in which commands run, relative to the job file's folder. Default: the job's directory.
     #[schemars(with = "Option<String>")]
     pub directory: Option<Spanned<String>>,
+        }
+    };
+}
+
+with_shared_keys! {
+    /// One phase: tasks that run the same command, each with its own number, input file or values.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[schemars(extend("oneOf" = [
+        {"required": ["tasks"]},
+        {"required": ["inputs"]},
+        {"required": ["matrix"], "not": {"required": ["inputs"]}}
+    ]))]
+    struct Phase {
+    /// Name of the phase, unique in the job. It is also the folder of its results, DIR/NAME/TASK.
+    #[schemars(with = "String", length(min = 1, max = 200), regex(pattern = r"^[^./][^/]*$"))]
+    pub name: Spanned<String>,
+    /// Number of tasks. Give either tasks, or inputs, a matrix or both of these.
+    #[schemars(with = "Option<u32>", range(min = 1, max = 10_000_000))]
+    pub tasks: Option<Spanned<i64>>,
+    /// Input files, one for each task in sorted order: a pattern such as "text/*.txt" or a list of patterns, relative to the
+    /// job file's folder. `*`, `?`, `[a-z]` and `**` (folders at any depth) stand for names. Folders and hidden files are
+    /// left out.
+    #[schemars(with = "Option<Patterns>")]
+    pub inputs: Option<Spanned<Patterns>>,
+    /// Variables with lists of values, such as { lr = [0.1, 0.01], seed = [1, 2, 3] }: one task for each combination. The last
+    /// variable changes fastest. Together with inputs: one task for each combination and input. Commands see each value in the
+    /// variable of its name.
+    #[schemars(with = "Option<BTreeMap<String, Vec<MatrixValue>>>")]
+    pub matrix: Option<Spanned<BTreeMap<String, Spanned<Vec<MatrixValue>>>>>,
+    /// Command of every task, run by the shell. It writes its results into the folder "$HINDMOST_OUTPUT".
+    #[schemars(with = "String", length(min = 1))]
+    pub command: Spanned<String>,
+    /// Names of the phases that must be finished before a task of this one starts.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub after: Option<Vec<Spanned<String>>>,
+    }
+}
+
+with_shared_keys! {
+    /// Keys of all phases that do not have them.
+    #[derive(Debug, Default, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Defaults {}
+}
+
+impl Phase {
+    /// Takes the keys that the phase does not have from the defaults, except its environment.
+    pub fn fill_from(&mut self, defaults: &Defaults) {
+        macro_rules! fill {
+            ($($key:ident),*) => {
+                $(if self.$key.is_none() {
+                    self.$key.clone_from(&defaults.$key);
+                })*
+            };
+        }
+        fill!(
+            cpus,
+            memory,
+            retries,
+            retry_delay,
+            shell,
+            keep_going,
+            allowed_failures,
+            time_limit,
+            idempotent,
+            resumes,
+            directory
+        );
+    }
+}
+
+/// A value of a matrix.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a value of the matrix: a text, a number, true or false")]
+#[schemars(inline)]
+pub(super) enum MatrixValue {
+    /// `true` or `false`.
+    Truth(bool),
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+impl MatrixValue {
+    /// Returns the value as commands see it.
+    pub fn into_text(self) -> String {
+        match self {
+            MatrixValue::Truth(truth) => truth.to_string(),
+            MatrixValue::Whole(number) => number.to_string(),
+            MatrixValue::Number(number) => Plain(number).to_string(),
+            MatrixValue::Text(text) => text,
+        }
+    }
 }
 
 /// A duration, in seconds or as text.
@@ -115,6 +215,17 @@ pub(super) enum Span {
     Seconds(#[schemars(extend("exclusiveMinimum" = 0))] f64),
     /// A text with a unit.
     Text(#[schemars(regex(pattern = r"^\s*([0-9.]+\s*(ms|s|m|min|h|d)\s*)+$"))] String),
+}
+
+/// A number or share of tasks.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number of tasks such as 3, or a share of them such as \"5%\"")]
+#[schemars(inline)]
+pub(super) enum Failures {
+    /// A number of tasks.
+    Tasks(#[schemars(with = "u32", range(min = 0, max = 10_000_000))] i64),
+    /// A share of the tasks.
+    Share(#[schemars(regex(pattern = r"^\s*[0-9.]+\s*%\s*$"))] String),
 }
 
 /// Patterns of input files.

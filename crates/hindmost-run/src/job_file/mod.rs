@@ -19,13 +19,16 @@
 //! invalid values are errors that say where and what is wrong, and what would be valid. `docs/jobs.md` describes every key;
 //! `docs/job.schema.json` is for editors.
 
+mod allowance;
 mod check;
 mod describe;
 mod error;
 mod format;
 mod inputs;
+mod matrix;
 mod order;
 mod plan;
+mod shell;
 mod values;
 
 #[cfg(test)]
@@ -35,10 +38,16 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+pub use allowance::Allowance;
 pub(crate) use check::check_knowledge;
 pub use error::{JobFileError, Place};
 pub use format::schema;
-pub use plan::{Plan, PlannedPhase};
+pub(crate) use matrix::COLUMNS;
+pub use matrix::Matrix;
+pub use plan::{Plan, PlannedPhase, TaskCommand};
+pub(crate) use shell::earlier_shell;
+pub use shell::{default_shell, shell_in_words};
+pub(crate) use values::LONGEST_TEXT;
 
 use error::Wrong;
 

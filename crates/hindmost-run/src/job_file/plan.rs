@@ -1,6 +1,7 @@
 //! A checked job with all defaults and paths resolved.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +9,9 @@ use hindmost_core::power::PowerSpec;
 use hindmost_core::resources::{CPUS, MEMORY};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+
+use super::allowance::Allowance;
+use super::matrix::Matrix;
 
 /// A job file, checked and resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,16 +47,32 @@ pub struct PlannedPhase {
     pub tasks: u32,
     /// Absolute path of each task's input file, sorted; `None` if the tasks have no inputs.
     pub inputs: Option<Vec<PathBuf>>,
-    /// The command that `sh -c` runs.
+    /// Variables of which each task gets one combination of values; `None` if there are none. With inputs, each input has one
+    /// task for each combination, and stands in `inputs` as often.
+    pub matrix: Option<Matrix>,
+    /// The command that the shell runs for every task. If tasks have `commands`, the template of these, for people.
     pub command: String,
+    /// The command of each task, if tasks have commands of their own.
+    pub commands: Option<Vec<TaskCommand>>,
+    /// The shell and its options, which the command follows; `None` for the run's default shell.
+    pub shell: Option<Vec<String>>,
     /// Number of cpus of one attempt.
     pub cpus: f64,
     /// Memory of one attempt in bytes; `None` if it is not accounted for.
     pub memory: Option<u64>,
     /// How often a failed task is tried again before the job fails.
     pub retries: u32,
+    /// How long a failed task waits for its first retry; zero for no delay.
+    pub retry_delay: Duration,
+    /// Whether the other tasks of the job go on after a task of the phase has failed permanently.
+    pub keep_going: bool,
+    /// How many tasks of the phase may fail permanently without failing the job.
+    pub allowed_failures: Allowance,
     /// How long one attempt may take; `None` for no limit.
     pub time_limit: Option<Duration>,
+    /// How long one attempt may take, as a multiple of the median duration of the phase's finished tasks. The limit holds
+    /// once three tasks have finished; `None` for no such limit.
+    pub time_limit_of_median: Option<f64>,
     /// Whether the command may run more than once for a task.
     pub idempotent: bool,
     /// Whether the command can continue from a share of its work that another attempt has done.
@@ -63,10 +83,28 @@ pub struct PlannedPhase {
     pub directory: PathBuf,
 }
 
+/// The command of one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskCommand {
+    /// Number of the task as the user counts, from 1. The command sees it as `PARALLEL_SEQ`.
+    pub number: u64,
+    /// The command that `sh -c` runs. The character NUL stands for the number of the attempt's slot.
+    pub command: OsString,
+}
+
 impl Plan {
     /// Returns the number of tasks of all phases.
     pub fn tasks(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()
+    }
+
+    /// Replaces what all phases do after failures: `keep_going` lets them all go on, and `allowed` replaces the number of tasks
+    /// that may fail, unless it is `None`.
+    pub fn set_failures(&mut self, keep_going: bool, allowed: Option<Allowance>) {
+        for phase in &mut self.phases {
+            phase.keep_going |= keep_going;
+            phase.allowed_failures = allowed.unwrap_or(phase.allowed_failures);
+        }
     }
 
     /// Returns a digest of the job's work, which is the same on every machine and in every version.
@@ -94,8 +132,22 @@ impl Plan {
             digest.number(phase.after.len() as u64);
             phase.after.iter().for_each(|parent| digest.number(u64::from(*parent)));
             digest.number(u64::from(phase.tasks));
-            digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
-            phase.inputs.iter().flatten().for_each(|input| digest.path(input));
+            match &phase.commands {
+                // The commands identify the tasks. Whether their values name files may change while they run.
+                Some(commands) => commands.iter().for_each(|task| {
+                    digest.number(task.number);
+                    digest.path(Path::new(&task.command));
+                }),
+                None => {
+                    digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
+                    phase.inputs.iter().flatten().for_each(|input| digest.path(input));
+                }
+            }
+            for (name, values) in phase.matrix.iter().flat_map(Matrix::keys) {
+                digest.text(name);
+                digest.number(values.len() as u64);
+                values.iter().for_each(|value| digest.text(value));
+            }
             add(phase, &mut digest);
         }
         digest.in_hex()
@@ -116,7 +168,15 @@ impl Plan {
 }
 
 impl PlannedPhase {
-    /// Returns a digest of the phase's command, variables and folder.
+    /// Returns the command of a task as text, for people. `{%}` stands for the number of its slot.
+    pub fn command_of(&self, task: u32) -> String {
+        match self.commands.as_ref().and_then(|commands| commands.get(task as usize)) {
+            Some(own) => own.command.to_string_lossy().replace('\0', "{%}"),
+            None => self.command.clone(),
+        }
+    }
+
+    /// Returns a digest of the phase's command, variables and folder, and of its shell if it names one.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
         self.add_work(&mut digest);
@@ -139,6 +199,12 @@ impl PlannedPhase {
             digest.text(value);
         }
         digest.path(&self.directory);
+        // A phase that names no shell keeps the one with which its run began, so the default shell is not part of its work.
+        if let Some(shell) = &self.shell {
+            digest.text("shell");
+            digest.number(shell.len() as u64);
+            shell.iter().for_each(|word| digest.text(word));
+        }
     }
 
     fn spec(&self) -> PhaseSpec {

@@ -8,18 +8,19 @@ use hindmost_core::names;
 use hindmost_core::resources::parse_size;
 use hindmost_math::plain::{Plain, Quoted};
 
-use super::format::{Size, Span};
+use super::allowance::Allowance;
+use super::format::{Failures, Size, Span};
 
 /// Largest length of a name in bytes. File systems allow 255; the other 55 bytes are for prefixes and suffixes.
 const LONGEST_NAME: usize = 200;
 /// Largest length in bytes of a text that is passed to a program. Linux allows 128 KiB for one argument or variable.
-pub(super) const LONGEST_TEXT: usize = 100_000;
+pub(crate) const LONGEST_TEXT: usize = 100_000;
 /// Valid numbers of cpus. Nodes count in thousandths of a cpu.
 const CPUS: RangeInclusive<f64> = 0.001..=1e6;
 /// Valid durations in seconds, up to about 30 years.
 const SECONDS: RangeInclusive<f64> = 0.001..=1e9;
 /// Prefix of the variables that the driver sets.
-const OWN: &str = "HINDMOST_";
+pub(super) const OWN: &str = "HINDMOST_";
 
 /// Checks that a name can be that of a folder and can be printed.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
@@ -80,6 +81,24 @@ fn seconds_of(text: &str) -> Option<f64> {
     }
 }
 
+/// Checks a delay, which may be 0, and returns it.
+pub(super) fn delay(span: &Span) -> Result<Duration, String> {
+    match span {
+        Span::Seconds(seconds) if *seconds == 0.0 => Ok(Duration::ZERO),
+        Span::Text(text) if seconds_of(text) == Some(0.0) => Ok(Duration::ZERO),
+        other => time(other),
+    }
+}
+
+/// Checks the words of a shell.
+pub(super) fn shell(words: Vec<String>) -> Result<Vec<String>, String> {
+    if words.first().is_none_or(|program| program.trim().is_empty()) {
+        return Err("shell is empty: give a program and its options, such as [\"bash\", \"-c\"]".to_owned());
+    }
+    words.iter().try_for_each(|word| check_text("shell", word))?;
+    Ok(words)
+}
+
 /// Checks the number of cpus of one attempt.
 pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
     if CPUS.contains(&cpus) {
@@ -93,6 +112,14 @@ pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
 pub(super) fn memory(Size::Text(text): &Size) -> Result<u64, String> {
     let bytes = parse_size(text).map_err(|error| format!("memory: {error}"))?;
     if bytes >= 1.0 { Ok(bytes.ceil() as u64) } else { Err(format!("memory is {text:?}, but must be above 0")) }
+}
+
+/// Returns how many tasks of a phase may fail.
+pub(super) fn allowance(given: &Failures) -> Result<Allowance, String> {
+    match given {
+        Failures::Tasks(number) => count("allowed_failures", *number, &(0..=10_000_000)).map(Allowance::Tasks),
+        Failures::Share(text) => text.parse().map_err(|error| format!("allowed_failures: {error}")),
+    }
 }
 
 /// Checks that a number is above 0.

@@ -30,6 +30,7 @@ mod record;
 mod removal;
 mod results;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -70,6 +71,11 @@ const ASIDE: &str = "set-aside";
 /// Returns the name of an earlier journal of a run that has begun again, counted from 1.
 fn old_journal(number: u32) -> String {
     format!("journal-{number}.jsonl")
+}
+
+/// Returns the name of a log of an attempt.
+fn log_name(attempt: AttemptId, ending: &str) -> String {
+    format!("{}.{}.{ending}", attempt.task.index, attempt.copy)
 }
 
 /// How an attempt's command ended, according to the attempt's end marker.
@@ -389,17 +395,37 @@ impl Store {
             let Ok(found) = folder.statx(name, StatxFlags::TYPE | StatxFlags::SIZE) else { continue };
             if FileType::from_raw_mode(found.stx_mode.into()).is_file() && found.stx_size > 0 {
                 let logs = self.inner.make_sub("logs")?.make_sub(self.phase(attempt.task))?;
-                folder.rename_over(name, &logs, format!("{}.{}.{ending}", attempt.task.index, attempt.copy))?;
+                folder.rename_over(name, &logs, log_name(attempt, ending))?;
             }
         }
         Ok(())
     }
 
-    /// Returns the end of an attempt's standard error, up to 2048 bytes, while its folder exists.
-    pub fn stderr_tail(&self, attempt: AttemptId) -> String {
+    /// Returns the paths of the logs that are kept of an attempt: standard output and error. A log exists if it is not empty.
+    pub fn logs(&self, attempt: AttemptId) -> [PathBuf; 2] {
+        let logs = self.folder.join(INNER).join("logs").join(self.phase(attempt.task));
+        ["out", "err"].map(|ending| logs.join(log_name(attempt, ending)))
+    }
+
+    /// Returns the end of an attempt's output, `stdout` or `stderr`, up to 2048 bytes, while its folder exists.
+    pub fn output_tail(&self, attempt: AttemptId, name: &str) -> String {
         let read = self.attempts.sub(self.attempt_name(attempt));
-        let bytes = read.and_then(|folder| folder.read_end("stderr", STDERR_TAIL)).map(|(bytes, _)| bytes);
-        String::from_utf8_lossy(&bytes.unwrap_or_default()).trim_end().to_owned()
+        tail_text(read.and_then(|folder| folder.read_end(name, OUTPUT_TAIL)))
+    }
+
+    /// Returns the paths of the logs of an attempt that are kept, of its standard output and error. A path is `None` if there is
+    /// no such log, because the attempt wrote nothing.
+    pub fn kept_logs(&self, attempt: AttemptId) -> [Option<PathBuf>; 2] {
+        let folder = self.inner.sub("logs").and_then(|logs| logs.sub(self.phase(attempt.task))).ok();
+        let is_there = |name: &str| folder.as_ref().is_some_and(|folder| folder.has_file(name));
+        self.logs(attempt)
+            .map(|path| Some(path).filter(|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_there)))
+    }
+
+    /// Returns the end of a log of an attempt that is kept; `ending` is `out` or `err`.
+    pub fn kept_log_tail(&self, attempt: AttemptId, ending: &str) -> String {
+        let logs = self.inner.sub("logs").and_then(|logs| logs.sub(self.phase(attempt.task)));
+        tail_text(logs.and_then(|logs| logs.read_end(log_name(attempt, ending), OUTPUT_TAIL)))
     }
 
     /// Removes all folders of attempts except these. Returns a text about each one that could not be removed.
@@ -432,5 +458,10 @@ impl Store {
 
 /// Number of bytes that are read from the end of a progress file or end marker.
 const TAIL: u64 = 256;
-/// Number of bytes that are shown from the end of standard error.
-const STDERR_TAIL: u64 = 2048;
+/// Number of bytes that are shown from the end of an output.
+const OUTPUT_TAIL: u64 = 2048;
+
+/// Returns what was read from the end of an output as text; empty if it could not be read.
+fn tail_text(read: io::Result<(Vec<u8>, std::fs::Metadata)>) -> String {
+    String::from_utf8_lossy(&read.map(|(bytes, _)| bytes).unwrap_or_default()).trim_end().to_owned()
+}

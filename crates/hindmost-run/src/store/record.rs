@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::{CacheIdentity, FolderIdentity};
 use crate::engine::NodeOffer;
-use crate::job_file::{Plan, PlannedPhase};
+use crate::job_file::{Plan, PlannedPhase, default_shell, earlier_shell};
 
 /// The options with which a run was begun. A run that was killed before it wrote its journal is resumed with them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct JobRecord {
     /// The options with which the run was begun.
     #[serde(default)]
     pub begun_with: Option<BegunWith>,
+    /// The shell of phases that name none, with its options. Earlier versions did not record it and used `sh -c`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<Vec<String>>,
     /// Identifies the run's folder, to distinguish it from its copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<FolderIdentity>,
@@ -110,6 +113,7 @@ impl JobRecord {
             began,
             began_since_boot: boot_clock(),
             begun_with,
+            shell: Some(default_shell()),
             folder: None,
             path: None,
             cache: None,
@@ -144,6 +148,11 @@ impl JobRecord {
             Some((_, last)) if *last >= begin.0 => *last = end.0.max(*last),
             _ => self.pauses.push((begin.0, end.0)),
         }
+    }
+
+    /// Returns the shell of phases that name none, with its options.
+    pub fn shell(&self) -> Vec<String> {
+        self.shell.clone().unwrap_or_else(earlier_shell)
     }
 
     /// Returns the total length of the pauses before the time `until`.

@@ -11,6 +11,7 @@ mod fake_engine;
 mod journal_cuts;
 mod nodes;
 mod pauses;
+mod permanent_failures;
 mod policies;
 mod random_jobs;
 mod refusals;

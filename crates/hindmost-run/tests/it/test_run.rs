@@ -4,7 +4,6 @@
 //! TestRun::on("n1:2,n2:2").phase("map", 12).phase("reduce", 2).policy("pace").run().done();
 //! ```
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,6 +47,7 @@ pub struct TestRun {
     keys: String,
     /// The folder with the machine's energy counters.
     powercap: Option<PathBuf>,
+    retry_failed: bool,
 }
 
 impl fmt::Debug for TestRun {
@@ -101,6 +101,7 @@ impl TestRun {
             own: None,
             keys: String::new(),
             powercap: None,
+            retry_failed: false,
         }
     }
 
@@ -143,6 +144,12 @@ impl TestRun {
         self
     }
 
+    /// Tries tasks again that had failed as their phases allow.
+    pub fn retry_failed(mut self) -> TestRun {
+        self.retry_failed = true;
+        self
+    }
+
     pub fn knowledge(mut self, knowledge: &str) -> TestRun {
         self.knowledge = Some(knowledge.to_owned());
         self
@@ -177,9 +184,9 @@ impl TestRun {
             policy: self.policy.as_ref().map(|policy| policy.parse().unwrap()),
             knowledge: self.knowledge.as_ref().map(|knowledge| knowledge.parse().unwrap()),
             chaos: self.chaos.parse().unwrap(),
-            history: BTreeMap::new(),
-            profiles: None,
             powercap: self.powercap.clone(),
+            retry_failed: self.retry_failed,
+            ..RunOptions::default()
         }
     }
 

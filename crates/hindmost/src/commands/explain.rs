@@ -1,12 +1,18 @@
 //! `hindmost explain`: when and why each copy of a task was started and stopped.
 
+use std::path::Path;
+
 use hindmost_core::explain::{Step, explain};
+use hindmost_core::ids::TaskId;
+use hindmost_core::metrics::FailedTask;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
+use hindmost_report::failures::failed_task;
 use hindmost_report::text::{counted, indented};
 use hindmost_trace::journal;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::cli::ExplainArgs;
@@ -43,10 +49,11 @@ pub fn run(args: &ExplainArgs) -> Outcome {
         explain(session, records, task).map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
     add_pauses(&mut steps, &timeline);
     let outcome = outcome(&timeline, task);
+    let failure = failure_of(&args.journal, &phases, task);
     if args.json {
         return terminal::print_json(&json!({
             "task": args.task, "policy": header.policy, "knowledge": header.knowledge.to_string(),
-            "steps": steps, "outcome": outcome,
+            "steps": steps, "outcome": outcome, "failure": failure,
         }));
     }
     let about = SYSTEMS.iter().find(|system| system.name == spec.system).map_or("", |system| system.about);
@@ -64,6 +71,9 @@ pub fn run(args: &ExplainArgs) -> Outcome {
         text += "No attempt of this task was started.\n";
     }
     text += &format!("\n{}", indented("", &outcome, width));
+    if let Some(failure) = &failure {
+        text += &format!("\nThe task has failed permanently:\n{}", failed_task(failure, width));
+    }
     let left_out = steps.iter().filter(|step| step.superseded).count() as u64;
     if left_out > 0 {
         let updates = counted(left_out, "more update");
@@ -71,6 +81,20 @@ pub fn run(args: &ExplainArgs) -> Outcome {
             &indented("", &format!("{updates} of estimates, without a decision after it: --json shows all."), width);
     }
     terminal::print(&text)
+}
+
+/// The part of a run's summary that `explain` reads.
+#[derive(Deserialize)]
+struct Ended {
+    failed_tasks: Vec<FailedTask>,
+}
+
+/// Returns the permanent failure of a task from the summary next to the journal; `None` if there is none.
+fn failure_of(journal: &Path, phases: &[&str], task: TaskId) -> Option<FailedTask> {
+    let folder = if journal.is_dir() { journal.join(".hindmost") } else { journal.parent()?.to_owned() };
+    let Ended { failed_tasks } = serde_json::from_slice(&std::fs::read(folder.join("summary.json")).ok()?).ok()?;
+    let phase = phases.get(task.phase as usize)?;
+    failed_tasks.into_iter().find(|failed| failed.phase == *phase && failed.task == task.index)
 }
 
 /// Adds the end of each pause of the run between two steps as a step.
@@ -108,7 +132,7 @@ fn step_text(step: &Step, width: usize) -> String {
 }
 
 /// Returns a sentence on how the task ended: its winner and the time of its other attempts.
-fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
+fn outcome(timeline: &Timeline, task: TaskId) -> String {
     let rows: Vec<_> = timeline.attempts_of(task).collect();
     let Some(winner) = rows.iter().find(|row| row.outcome == AttemptEnd::Won) else {
         let spec = timeline.jobs.first().and_then(|job| job.spec.phases.get(task.phase as usize));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_core::timeline::AttemptEnd;
@@ -11,7 +12,7 @@ use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::run_table;
-use hindmost_report::text::{columns, indented, wrapped};
+use hindmost_report::text::{columns, counted, indented, wrapped};
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::energy;
@@ -28,12 +29,16 @@ use crate::{stop, terminal};
 /// Environment variable with another folder than `/sys/class/powercap` for the machine's energy counters.
 const POWERCAP_FOLDER: &str = "HINDMOST_POWERCAP";
 
+/// Largest number of failed tasks that the error message names.
+const MOST_NAMED: usize = 5;
+
 /// Runs a job, or checks its file.
 pub fn run(args: &RunJobArgs) -> Outcome {
     let Some(path) = args.job.as_deref().filter(|_| !args.schema) else {
         return terminal::print_json(&job_file::schema());
     };
-    let plan = job_file::load(path).map_err(Failure::input)?;
+    let mut plan = job_file::load(path).map_err(Failure::input)?;
+    plan.set_failures(args.keep_going, args.allow_failures);
     let nodes = parse_nodes(args.nodes.as_deref().or(plan.nodes.as_deref())).map_err(Failure::input)?;
     let options = options(args)?;
     let unknown = options.history.keys().filter(|name| plan.phases.iter().all(|phase| phase.name != **name));
@@ -67,8 +72,12 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     match outcome.summary.state {
         RunState::Done => printed,
         RunState::Failed => {
-            let failed: Vec<String> =
-                outcome.summary.failed_tasks.iter().map(|task| format!("{}/{}", task.phase, task.task)).collect();
+            let tasks = &outcome.summary.failed_tasks;
+            let mut failed: Vec<String> =
+                tasks.iter().take(MOST_NAMED).map(|task| format!("{}/{}", task.phase, task.task)).collect();
+            if let Some(more) = tasks.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+                failed.push(format!("and {}", counted(more as u64, "more task")));
+            }
             let logs = out.join(".hindmost/logs");
             let may_repeat = |name: &str| plan.phases.iter().any(|phase| phase.name == name && phase.idempotent);
             let hint = if outcome.summary.failed_tasks.iter().any(|task| !may_repeat(&task.phase)) {
@@ -111,6 +120,12 @@ fn resume_command(path: &Path, args: &RunJobArgs) -> String {
             command += &format!(" --{name}");
         }
     }
+    if args.keep_going {
+        command += " --keep-going";
+    }
+    if let Some(allowed) = args.allow_failures {
+        command += &format!(" --allow-failures {allowed}");
+    }
     if let Some(profiles) = &args.profiles {
         command += &format!(" --profiles {}", quoted(&profiles.to_string_lossy()));
     }
@@ -136,9 +151,24 @@ fn print(args: &RunJobArgs, outcome: &RunOutcome, out: &Path) -> Outcome {
     }
 }
 
+/// Runs a checked job in a folder, as [`execute`] does, and writes its report there.
+pub fn run_plan(
+    plan: &Plan,
+    options: &RunOptions,
+    out: &Path,
+    opening: Opening,
+    nodes: Vec<NodeOffer>,
+    given: bool,
+    follower: &mut dyn Follower,
+) -> Outcome<RunOutcome> {
+    let outcome = execute(plan, options, out, opening, nodes, given, follower)?;
+    super::report::of_run(plan, options, out, &outcome);
+    Ok(outcome)
+}
+
 /// Runs a checked job in a folder. A resumed run uses the nodes with which it began, unless `given`: the user has named
 /// nodes.
-pub fn run_plan(
+pub fn execute(
     plan: &Plan,
     options: &RunOptions,
     out: &Path,
@@ -166,9 +196,7 @@ pub fn run_plan(
     }
     let mut engine =
         Local::new(nodes).map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
-    let outcome = driver::run(plan, options, opened, &mut engine, presses, follower)?;
-    super::report::of_run(plan, options, out, &outcome);
-    Ok(outcome)
+    Ok(driver::run(plan, options, opened, &mut engine, presses, follower)?)
 }
 
 /// Returns the Gantt chart of a run, as wide as the terminal.
@@ -179,16 +207,33 @@ pub fn chart(outcome: &RunOutcome, until: Option<f64>) -> String {
 }
 
 fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
-    let policies = args.policy.as_deref().map(hindmost_policies::catalogue::spec::split_list).unwrap_or_default();
+    let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
+    Ok(RunOptions {
+        policy: policy(args.policy.as_deref())?,
+        knowledge: knowledge(args.knowledge.as_deref())?,
+        chaos,
+        history: history(&args.history)?,
+        profiles: args.profiles.clone().map(|path| (path, args.most_profiles)),
+        retry_failed: args.retry_failed,
+        powercap: Some(powercap()),
+    })
+}
+
+/// Returns the policy that `--policy` names.
+pub fn policy(named: Option<&str>) -> Outcome<Option<PolicySpec>> {
+    let policies = named.map(hindmost_policies::catalogue::spec::split_list).unwrap_or_default();
     if policies.len() > 1 {
         return Err(Failure::input(format!(
             "--policy names {} policies, but a run has one; `hindmost replay` compares policies on a finished run",
             policies.len()
         )));
     }
-    let policy: Option<PolicySpec> =
-        args.policy.as_deref().map(|name| name.parse().map_err(Failure::input)).transpose()?;
-    let knowledge = args.knowledge.as_deref().map(|name| {
+    named.map(|name| name.parse().map_err(Failure::input)).transpose()
+}
+
+/// Returns the progress model that `--knowledge` names.
+pub fn knowledge(named: Option<&str>) -> Outcome<Option<Knowledge>> {
+    let knowledge = named.map(|name| {
         name.parse().map_err(|_| {
             Failure::input(format!(
                 "--knowledge: {} is not a progress model; give progress(S) with S from 0 to below 1, age, history \
@@ -197,11 +242,12 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
             ))
         })
     });
-    let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
-    let powercap = std::env::var_os(POWERCAP_FOLDER).unwrap_or_else(|| energy::POWERCAP.into());
-    let (knowledge, history) = (knowledge.transpose()?, history(&args.history)?);
-    let profiles = args.profiles.clone().map(|path| (path, args.most_profiles));
-    Ok(RunOptions { policy, knowledge, chaos, history, profiles, powercap: Some(powercap.into()) })
+    knowledge.transpose()
+}
+
+/// Returns the folder with the machine's energy counters.
+pub fn powercap() -> PathBuf {
+    std::env::var_os(POWERCAP_FOLDER).unwrap_or_else(|| energy::POWERCAP.into()).into()
 }
 
 /// Returns the durations of the winning attempts of earlier runs, in seconds, by name of the phase.
@@ -222,15 +268,18 @@ fn history(journals: &[PathBuf]) -> Outcome<BTreeMap<String, Vec<f64>>> {
 fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Outcome {
     driver::check(plan, options, nodes)?;
     let (policy, knowledge) = driver::chosen(plan, options)?;
+    let shell = plan.shells_in_words(&job_file::default_shell());
     if args.json {
         let mut json = plan.to_json();
         json["policy"] = policy.to_string().into();
+        json["shell"] = shell.into();
         json["knowledge"] = knowledge.to_string().into();
         json["nodes"] = serde_json::to_value(nodes).map_err(Failure::work)?;
         return terminal::print_json(&json);
     }
     let mut text = plan.describe();
-    text += &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, on these nodes:\n");
+    text +=
+        &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, shell {shell}, on these nodes:\n");
     for node in nodes {
         text += &format!("  {}: {}\n", node.name, node.capacity_in_words());
     }

@@ -13,6 +13,7 @@ mod files;
 mod guarantees;
 mod help;
 mod journal;
+mod map;
 mod policies;
 mod profiles;
 mod replay;

@@ -481,6 +481,13 @@ impl Pass for ByNode {
                         }
                         self.touched.insert(attempt.task.job);
                     }
+                    Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task } => {
+                        self.reservation_ended(*task, view.cluster);
+                        if applied.pending_again {
+                            self.pending_again(*task, view.cluster);
+                        }
+                        self.touched.insert(task.job);
+                    }
                     Event::NodeJoined { node, .. } | Event::NodeReturned { node } => {
                         self.resources_freed(*node);
                         // The cluster has grown, so orders and budgets may permit more copies.

@@ -174,7 +174,7 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "tasks = 3\n",
             "",
-            "line 10, column 1: phase \"reduce\": it has neither tasks nor inputs; give tasks = N or inputs = \"PATTERN\"",
+            "line 10, column 1: phase \"reduce\": it has neither tasks nor inputs nor a matrix; give tasks = N, inputs = \"PATTERN\" or matrix = { NAME = [VALUES] }",
         ),
         (
             "tasks = 3\n",
@@ -332,8 +332,7 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
 #[test]
 fn the_error_of_a_job_without_phases_shows_their_form() {
     let folder = tempfile::tempdir().unwrap();
-    let none =
-        "job.toml: the job has no phase; a phase begins with [[phase]] and has a name, tasks or inputs, and a command";
+    let none = "job.toml: the job has no phase; a phase begins with [[phase]] and has a name, tasks, inputs or a matrix, and a command";
     assert_eq!(plan_of("", folder.path()).unwrap_err(), none);
     assert_eq!(plan_of("name = \"j\"\nphase = []", folder.path()).unwrap_err(), none);
     let single = plan_of("[phase]\nname = \"p\"\ntasks = 1\ncommand = \"true\"", folder.path()).unwrap_err();

@@ -6,6 +6,7 @@ mod globs;
 mod mistakes;
 mod plans;
 mod schema;
+mod settings;
 
 use std::path::Path;
 

@@ -34,7 +34,7 @@ fn properties(of: &str) -> serde_json::Map<String, Value> {
 #[test]
 fn every_key_has_a_description_and_is_in_the_documentation() {
     let text = std::fs::read_to_string(docs().join("jobs.md")).unwrap();
-    for of in ["/properties", "/$defs/Phase/properties"] {
+    for of in ["/properties", "/$defs/Phase/properties", "/$defs/Defaults/properties"] {
         let properties = properties(of);
         assert!(properties.len() >= 9, "{properties:?}");
         for (key, value) in properties {

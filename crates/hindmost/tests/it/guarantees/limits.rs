@@ -253,7 +253,7 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
 fn large(first: &str, last: &str) -> String {
     format!(
         "[[phase]]\nname = \"large\"\ntasks = 6\ncommand = '''\n{first}\n\
-         yes \"line of $HINDMOST_TASK\" | head -c 3000000 > \"$HINDMOST_OUTPUT/lines\" || exit $?\n{last}\n'''\n"
+         (yes \"line of $HINDMOST_TASK\" || true) | head -c 3000000 > \"$HINDMOST_OUTPUT/lines\" || exit $?\n{last}\n'''\n"
     )
 }
 

@@ -21,7 +21,7 @@ while [ $step -lt 10 ]; do
     echo "$HINDMOST_ATTEMPT" >> step-$step.by
     echo "step $step" > step-$step.$HINDMOST_ATTEMPT && mv step-$step.$HINDMOST_ATTEMPT step-$step
     step=$((step + 1))
-    if [ -z "$HINDMOST_FROM_PROGRESS" ] && [ $step = 2 ]; then
+    if [ -z "${HINDMOST_FROM_PROGRESS:-}" ] && [ $step = 2 ]; then
         sleep 3
         echo 0.2 >> "$HINDMOST_PROGRESS"
         while :; do sleep 1; done

@@ -3,6 +3,7 @@
 mod deadlines;
 mod results;
 mod resuming;
+mod settings;
 mod stalls;
 
 use std::fs;

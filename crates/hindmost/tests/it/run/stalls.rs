@@ -54,6 +54,7 @@ fn a_hang_while_reading_the_input_ends_by_a_copy() {
     let phase = format!(
         r#"inputs = "input.*"
 command = '''
+number=0
 while read -r words; do
     number=$((number + 1))
     [ $((number % 200)) != 0 ] || sleep 0.05

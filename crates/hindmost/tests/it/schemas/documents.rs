@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::explain::Step;
-use hindmost_core::metrics::{Comparison, RunSummary};
+use hindmost_core::metrics::{Comparison, FailedTask, RunSummary};
 use hindmost_core::reproduction::{Ranking, Reproduction};
 use hindmost_core::schema::{DocumentType, of_json_documents};
 use hindmost_core::verify::Verification;
@@ -203,6 +203,8 @@ documents! {
         steps: Vec<Step>,
         /// How the task ended, in words.
         outcome: String,
+        /// How the task failed permanently, from the run's summary; null if it did not, or without a summary.
+        failure: Option<FailedTask>,
     }
 
     /// Numbers of clones that maximise the objective P1 of Xu and Lau 2015, or P2 for the methods other than `exact`.

@@ -1,0 +1,260 @@
+//! What happens after a failure: the task waits for its next try, or it has failed permanently, because it has used up its
+//! retries.
+//!
+//! | its phase | the task | the job |
+//! | --- | --- | --- |
+//! | allows another failure | is given up: it counts as finished, without a result | goes on |
+//! | keeps going | is withheld until the run is resumed | goes on, and fails when nothing is left to run |
+//! | neither | stays pending | fails at once |
+//!
+//! A resumed run tries withheld tasks again. Tasks that were given up stay so, unless the user requests otherwise or the
+//! command of their phase has changed; the run then begins again (`recheck.rs`), because later phases may have run without
+//! their results.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hindmost_core::cluster::{Phase, Task};
+use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::metrics::{FailedTask, RunState};
+use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::time::Time;
+
+use super::deadlines::Deadline;
+use super::recheck::{self, TaskFailures};
+use super::{Driver, JOB, RunError};
+use crate::job_file::Plan;
+
+/// The failures that a journal holds: which tasks were given up or withheld when it ended.
+#[derive(Default)]
+pub(super) struct FailedBefore {
+    /// Number of failures, last attempt that failed and its error, of each task.
+    failures: BTreeMap<TaskId, (u32, u32, String)>,
+    pub(super) given_up: BTreeSet<TaskId>,
+    /// The times at which withheld tasks return; `None` for tasks that had failed permanently.
+    withheld: BTreeMap<TaskId, Option<Time>>,
+}
+
+impl FailedBefore {
+    /// Reads the failures from a journal.
+    pub(super) fn of(records: &[Record]) -> FailedBefore {
+        let mut before = FailedBefore { given_up: recheck::given_up(records), ..FailedBefore::default() };
+        for record in records {
+            match &record.change {
+                Change::Event(Event::AttemptFailed { attempt, reason: Some(reason), .. }) => {
+                    let known = before.failures.entry(attempt.task).or_default();
+                    *known = (known.0 + 1, attempt.copy, reason.to_string());
+                }
+                Change::Event(Event::TaskWithheld { task, until }) => _ = before.withheld.insert(*task, *until),
+                Change::Event(Event::TaskReturned { task }) => _ = before.withheld.remove(task),
+                _ => {}
+            }
+        }
+        before
+    }
+}
+
+/// Returns the tasks that were given up and run again in a resumed run: with `retry_failed` all, otherwise those of phases
+/// whose commands have `changed`. Tasks that may not run twice only run again if the retries of their phases allow it.
+pub(super) fn failed_again(
+    plan: &Plan,
+    retry_failed: bool,
+    changed: &[String],
+    records: &[Record],
+) -> BTreeSet<TaskId> {
+    let counts: BTreeMap<TaskId, u32> = recheck::failures(plan, records).into_iter().collect();
+    let runs_again = |task: &TaskId| {
+        let Some(phase) = plan.phases.get(task.phase as usize) else { return false };
+        let may = phase.idempotent || counts.get(task).is_none_or(|count| *count <= phase.retries);
+        may && (retry_failed || changed.contains(&phase.name))
+    };
+    recheck::given_up(records).into_iter().filter(runs_again).collect()
+}
+
+/// Returns the exit code that the reason of a failure names; `None` if it names none.
+fn exit_code(reason: &str) -> Option<i32> {
+    let rest = reason.strip_prefix("exit code ")?;
+    rest.split(' ').next()?.parse().ok()
+}
+
+impl Driver<'_> {
+    /// Describes a failed attempt of a task. `stdout` and `stderr` are the ends of its outputs.
+    pub(super) fn failed_attempt(&self, attempt: AttemptId, reason: &str, [stdout, stderr]: [String; 2]) -> FailedTask {
+        let exit_code = exit_code(reason);
+        let [stdout_log, stderr_log] = self.store.kept_logs(attempt).map(|path| Some(path?.display().to_string()));
+        FailedTask {
+            attempt: attempt.copy,
+            reason: reason.to_owned(),
+            exit_code,
+            signal: exit_code.filter(|code| *code > 128).map(|code| code - 128),
+            stdout,
+            stderr,
+            stdout_log,
+            stderr_log,
+            ..self.described(attempt.task)
+        }
+    }
+
+    /// Describes a task without its failure: its input, values of the matrix and command.
+    fn described(&self, task: TaskId) -> FailedTask {
+        let Some(phase) = self.plan.phases.get(task.phase as usize) else { return FailedTask::default() };
+        let matrix = phase.matrix_values(task.index).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        FailedTask {
+            input: phase.input_of(task.index).map(|input| input.to_string_lossy().into_owned()),
+            matrix: matrix.collect(),
+            command: phase.command_of(task.index),
+            ..FailedTask::default()
+        }
+    }
+
+    /// Handles a task of which an attempt has failed: if it is to be tried again, it may have to wait for that.
+    pub(super) fn after_failure(&mut self, task: TaskId) -> Result<(), RunError> {
+        if self.failures.is_exhausted(task) || self.shutdown.has_begun() || !self.is_pending(task) {
+            return self.check_given_up(task);
+        }
+        let delay = self.plan.phases[task.phase as usize].delay_after(self.failures.of(task));
+        if delay.is_zero() {
+            return Ok(());
+        }
+        let until = self.session.cluster().now().max(self.engine.now()) + Time(delay.as_nanos() as u64);
+        self.happen(&Event::TaskWithheld { task, until: Some(until) })?;
+        self.retry_at(task, until);
+        Ok(())
+    }
+
+    fn retry_at(&mut self, task: TaskId, until: Time) {
+        self.failures.delay(task);
+        self.deadlines.push(until, Deadline::Retry(task));
+    }
+
+    /// Makes a task pending again whose next try has waited long enough.
+    pub(super) fn retry(&mut self, task: TaskId) -> Result<(), RunError> {
+        self.failures.no_longer_delayed(task);
+        let is_withheld = self.session.cluster().task(task).is_some_and(Task::is_withheld);
+        if !is_withheld || !self.shutdown.is_open() {
+            return Ok(());
+        }
+        self.happen(&Event::TaskReturned { task }).map(drop)
+    }
+
+    /// Handles a task that has used up its retries and has no running attempt.
+    pub(super) fn check_given_up(&mut self, task: TaskId) -> Result<(), RunError> {
+        if !self.failures.is_exhausted(task) || !self.is_pending(task) {
+            return Ok(());
+        }
+        if !self.shutdown.has_begun() {
+            self.failures.give_up(task);
+            self.report_failure(task);
+            // The follower may have ended the run.
+            return if self.shutdown.has_begun() { Ok(()) } else { self.give_up(task) };
+        }
+        // A failure while the run ends is not reported, unless the attempt was allowed to run to its end.
+        if self.shutdown.drains() || !self.plan.phases[task.phase as usize].idempotent {
+            self.failures.give_up(task);
+            self.report_failure(task);
+        }
+        Ok(())
+    }
+
+    /// Gives up or withholds a pending task that has failed permanently, or ends the run.
+    fn give_up(&mut self, task: TaskId) -> Result<(), RunError> {
+        let phase = &self.plan.phases[task.phase as usize];
+        let name = format!("{}/{}", phase.name, task.index);
+        let allowed = phase.allowed_failures.of(phase.tasks);
+        let failed = self.session.cluster().phase(task).map_or(0, Phase::abandoned);
+        if failed < allowed {
+            self.follower.failure(&format!(
+                "{name} has failed permanently: {} of {allowed} failures that phase {} allows",
+                failed + 1,
+                phase.name
+            ));
+            return self.happen(&Event::TaskGivenUp { task }).map(drop);
+        }
+        if phase.keep_going {
+            self.follower.failure(&format!("{name} has failed permanently; the rest of the job goes on"));
+            return self.happen(&Event::TaskWithheld { task, until: None }).map(drop);
+        }
+        self.shut_down(RunState::Failed);
+        Ok(())
+    }
+
+    /// Counts the failures of tasks from before this process, and handles the tasks that have used up their retries.
+    pub(super) fn recall_failures(&mut self, earlier: &[TaskFailures]) -> Result<(), RunError> {
+        let cluster = self.session.cluster();
+        let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
+        let describe = |task: TaskId| self.described(task);
+        let recalled = {
+            let described: BTreeMap<TaskId, FailedTask> =
+                earlier.iter().map(|(task, _)| (*task, describe(*task))).collect();
+            self.failures.recall(earlier, is_pending, |task| described.get(&task).cloned().unwrap_or_default())
+        };
+        for task in recalled {
+            if !self.shutdown.has_begun() {
+                self.give_up(task)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the tasks that were given up before the run was resumed, and makes the withheld ones pending again, unless their
+    /// next try has to wait.
+    pub(super) fn take_up_failed(&mut self, before: FailedBefore) -> Result<(), RunError> {
+        for task in before.given_up {
+            let (failures, copy, reason) = before.failures.get(&task).cloned().unwrap_or_default();
+            let attempt = AttemptId { task, copy };
+            let tails = ["out", "err"].map(|ending| self.store.kept_log_tail(attempt, ending));
+            let failed = FailedTask { failures, ..self.failed_attempt(attempt, &reason, tails) };
+            self.failures.recall_given_up(task, failed);
+        }
+        if !self.shutdown.is_open() {
+            return Ok(());
+        }
+        let now = self.engine.now();
+        for task in self.withheld() {
+            match before.withheld.get(&task).copied().flatten().filter(|until| *until > now) {
+                Some(until) => self.retry_at(task, until),
+                None => _ = self.happen(&Event::TaskReturned { task })?,
+            }
+        }
+        Ok(())
+    }
+
+    /// True if nothing can run any more although the job is not done, because tasks that have failed are withheld.
+    pub(super) fn is_held_up(&self) -> bool {
+        let cluster = self.session.cluster();
+        let has_withheld = |phases: &[Phase]| phases.iter().any(|phase| phase.withheld() > 0);
+        !self.failures.has_delayed()
+            && cluster.runnable() == 0
+            && cluster.job(JOB).is_some_and(|job| has_withheld(job.phases()))
+    }
+
+    /// Returns the withheld tasks.
+    fn withheld(&self) -> Vec<TaskId> {
+        let phases = self.session.cluster().job(JOB).map_or(&[][..], |job| job.phases());
+        let tasks = (0..).zip(phases).filter(|(_, phase)| phase.withheld() > 0).flat_map(|(phase, of_phase)| {
+            let withheld = (0..).zip(of_phase.tasks()).filter(|(_, task)| task.is_withheld());
+            withheld.map(move |(index, _)| TaskId { job: JOB, phase, index })
+        });
+        tasks.collect()
+    }
+
+    fn is_pending(&self, task: TaskId) -> bool {
+        self.session.cluster().task(task).is_some_and(Task::is_pending)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_failure_names_its_exit_code() {
+        for (reason, code) in [
+            ("exit code 3", Some(3)),
+            ("exit code 137 (killed by signal 9)", Some(137)),
+            ("took longer than its time limit of 3 s", None),
+            ("exit code", None),
+        ] {
+            assert_eq!(exit_code(reason), code, "{reason}");
+        }
+    }
+}

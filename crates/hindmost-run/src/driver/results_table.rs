@@ -1,0 +1,103 @@
+//! The table of all tasks that a run writes at its end (`results.tsv`): it finds results by input and values.
+
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::metrics::FailedTask;
+use hindmost_core::timeline::{AttemptEnd, Timeline};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::JOB;
+use crate::job_file::{COLUMNS, Plan};
+
+/// The attempts of a task.
+#[derive(Clone, Copy, Default)]
+struct OfTask {
+    attempts: u32,
+    /// Duration of the winner in seconds.
+    seconds: Option<f64>,
+}
+
+/// Returns the table: one line for each task, with tabs between the columns. `failed` are the tasks that have failed
+/// permanently.
+pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask]) -> String {
+    let mut ran: FxHashMap<TaskId, OfTask> = FxHashMap::default();
+    for row in &timeline.rows {
+        let of_task = ran.entry(row.attempt.task).or_default();
+        of_task.attempts += 1;
+        if row.outcome == AttemptEnd::Won {
+            of_task.seconds = Some((row.end - row.start).seconds());
+        }
+    }
+    let failed: FxHashSet<(&str, u32)> = failed.iter().map(|task| (task.phase.as_str(), task.task)).collect();
+    let mut keys: Vec<&str> = Vec::new();
+    for (name, _) in plan.phases.iter().filter_map(|phase| phase.matrix.as_ref()).flat_map(|matrix| matrix.keys()) {
+        if !keys.contains(&name.as_str()) {
+            keys.push(name);
+        }
+    }
+    let (before, after) = COLUMNS.split_at(3);
+    let mut table = [before, &keys, after].concat().join("\t") + "\n";
+    for (at, phase) in (0..).zip(&plan.phases) {
+        let earlier = timeline.jobs.first().and_then(|job| job.spec.phases.get(at as usize)).map(|spec| &spec.finished);
+        for index in 0..phase.tasks {
+            let of_task = ran.get(&TaskId { job: JOB, phase: at, index }).copied();
+            let was_finished = earlier.is_some_and(|finished| finished.binary_search(&index).is_ok());
+            let is_done = was_finished || of_task.is_some_and(|of_task| of_task.seconds.is_some());
+            let name = escaped(phase.name.as_bytes());
+            let input = phase.input_of(index).map_or(String::new(), |input| escaped(input.as_os_str().as_bytes()));
+            // Writing to a string can't fail.
+            let _ = write!(table, "{name}\t{index}\t{input}");
+            for key in &keys {
+                let value = phase.matrix_values(index).find(|(name, _)| name == key).map_or("", |(_, value)| value);
+                let _ = write!(table, "\t{}", escaped(value.as_bytes()));
+            }
+            let folder = if is_done { format!("{name}/{index}") } else { String::new() };
+            // The attempts of a task that was finished when the run began again are in an earlier journal.
+            let attempts = if was_finished { String::new() } else { of_task.unwrap_or_default().attempts.to_string() };
+            let seconds =
+                of_task.and_then(|of_task| of_task.seconds).map_or(String::new(), |time| format!("{time:.3}"));
+            let is_failed = failed.contains(&(phase.name.as_str(), index));
+            let state = if is_done {
+                "done"
+            } else if is_failed {
+                "failed"
+            } else {
+                "unfinished"
+            };
+            let _ = writeln!(table, "\t{folder}\t{attempts}\t{seconds}\t{state}");
+        }
+    }
+    table
+}
+
+/// Returns a name in which tabs, line ends, backslashes and bytes that are no text are escaped as in C.
+fn escaped(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match letter {
+                '\t' => text.push_str("\\t"),
+                '\n' => text.push_str("\\n"),
+                '\r' => text.push_str("\\r"),
+                '\\' => text.push_str("\\\\"),
+                other => text.push(other),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_on_one_line_and_in_one_column() {
+        assert_eq!(escaped(b"a\tb\nc\\d\xff \xc3\xa4"), "a\\tb\\nc\\\\d\\xff ä");
+    }
+}

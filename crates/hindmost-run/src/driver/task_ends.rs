@@ -1,0 +1,114 @@
+//! Reports the end of each task to the follower, which may end the run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::metrics::RunState;
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
+
+use super::Driver;
+use super::attempts::{Kill, Running};
+use crate::store::EndMarker;
+
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// The task has its result.
+    Succeeded,
+    /// The task has failed permanently.
+    Failed {
+        /// Exit code of its last attempt's command, 128 plus the signal if one ended it; `None` if the command was killed
+        /// or not started.
+        exit: Option<i32>,
+        /// True if the last attempt took longer than its time limit.
+        timed_out: bool,
+    },
+}
+
+/// The end of a task: that of its winner, or of its last failed attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// The attempt that decided.
+    pub attempt: AttemptId,
+    /// Time from the begin of the run to the start of the attempt.
+    pub start: Duration,
+    /// How long the attempt took.
+    pub took: Duration,
+    /// How the task ended.
+    pub how: How,
+    /// Paths of the attempt's standard output and error. A file exists if something was written.
+    pub logs: [PathBuf; 2],
+}
+
+/// Whether a run continues after the end of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The run continues.
+    Continue,
+    /// Running attempts finish, no others start, and the run ends in this state.
+    Finish(RunState),
+    /// Running attempts are stopped, and the run ends in this state.
+    Stop(RunState),
+}
+
+/// The last failed attempts of tasks that have not succeeded.
+#[derive(Default)]
+pub(super) struct Failing(FxHashMap<TaskId, TaskEnd>);
+
+impl Driver<'_> {
+    fn end_of_task(&self, attempt: AttemptId, since: Time, how: How) -> TaskEnd {
+        let took = self.was_at.unwrap_or_else(|| self.engine.now()) - since;
+        TaskEnd {
+            attempt,
+            start: Duration::from_nanos(since.0),
+            took: Duration::from_nanos(took.0),
+            how,
+            logs: self.store.logs(attempt),
+        }
+    }
+
+    /// Notes how an attempt has failed, in case it is the last one of its task.
+    pub(super) fn note_failure(&mut self, attempt: AttemptId, running: &Running) {
+        let exit = match self.store.end_marker(attempt) {
+            Ok(EndMarker::Exit(code)) if code != 0 => Some(code),
+            _ => None,
+        };
+        let timed_out = running.kill() == Some(Kill::TimeLimit);
+        let exit = exit.filter(|_| running.kill().is_none());
+        let end = self.end_of_task(attempt, running.progress.since, How::Failed { exit, timed_out });
+        self.failing.0.insert(attempt.task, end);
+    }
+
+    /// Reports that a task has its result, from this attempt that started at `since`.
+    pub(super) fn report_success(&mut self, attempt: AttemptId, since: Time) {
+        self.failing.0.remove(&attempt.task);
+        if self.shutdown.drains() {
+            // The policy decides no more, so the other copies of the task are stopped here.
+            for copy in self.attempts.matching(|copy, running| copy.task == attempt.task && running.kill().is_none()) {
+                self.kill(copy, Kill::Shutdown);
+            }
+        }
+        let end = self.end_of_task(attempt, since, How::Succeeded);
+        self.report(&end);
+    }
+
+    /// Reports that a task has failed permanently.
+    pub(super) fn report_failure(&mut self, task: TaskId) {
+        if let Some(end) = self.failing.0.remove(&task) {
+            self.report(&end);
+        }
+    }
+
+    fn report(&mut self, end: &TaskEnd) {
+        match self.follower.task_ended(end) {
+            Next::Continue => {}
+            Next::Finish(state) => self.shutdown.drain(state),
+            Next::Stop(state) => {
+                self.shutdown.begin(state);
+                self.kill_all(Kill::Shutdown);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The shell that runs commands.
+//!
+//! A phase may name its shell. The other phases of a run use the default shell of the machine on which the run began, which
+//! the record of the job keeps, so that a resumed run does not mix shells.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::plan::Plan;
+
+/// Returns the shell of phases that name none: `bash -euo pipefail -c` if there is a `bash`, otherwise `sh -eu -c`. The command
+/// is the last argument after these words.
+pub fn default_shell() -> Vec<String> {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    match program("bash").as_deref().and_then(Path::to_str) {
+        Some(bash) => words(&[bash, "-euo", "pipefail", "-c"]),
+        None => words(&["/bin/sh", "-eu", "-c"]),
+    }
+}
+
+/// Returns the shell with which versions ran commands that did not record it.
+pub(crate) fn earlier_shell() -> Vec<String> {
+    vec!["/bin/sh".to_owned(), "-c".to_owned()]
+}
+
+/// Returns the path of a program in the folders of `PATH`.
+fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let mut found = folders.map(|folder| folder.join(name));
+    found.find(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok())
+}
+
+/// Returns a shell as users write it, such as `bash -euo pipefail -c`.
+pub fn shell_in_words(shell: &[String]) -> String {
+    let mut words: Vec<&str> = shell.iter().map(String::as_str).collect();
+    if let Some(first) = words.first_mut() {
+        *first = first.rsplit('/').next().unwrap_or(first);
+    }
+    words.join(" ")
+}
+
+impl Plan {
+    /// Returns the shells of all phases in words: the shell that most use, and those of phases with another one. `default` is
+    /// the shell of phases that name none.
+    pub fn shells_in_words(&self, default: &[String]) -> String {
+        let of = |at: usize| shell_in_words(self.phases[at].shell.as_deref().unwrap_or(default));
+        let all: Vec<String> = (0..self.phases.len()).map(of).collect();
+        let default = shell_in_words(default);
+        match all.first() {
+            Some(first) if all.iter().all(|shell| shell == first) => first.clone(),
+            _ => {
+                let others = self.phases.iter().zip(&all).filter(|(_, shell)| **shell != default);
+                let others: Vec<String> = others.map(|(phase, shell)| format!("{}: {shell}", phase.name)).collect();
+                format!("{default} ({})", others.join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! `hindmost map`: one command for many values, as with GNU parallel on one machine.
+//!
+//! Steps: the words of the command line → [`Template`] and [`Given`] sources → [`Source`]s with their values → one list of
+//! values for each task ([`combined`]) → [`MapJob::plan`], a [`Plan`](crate::job_file::Plan) of one phase in which each
+//! task has a command of its own. [`Halt`] decides when failures end the run, [`JobLog`] records the tasks in the format of
+//! GNU parallel.
+
+mod combine;
+mod error;
+mod halt;
+mod joblog;
+mod jobs;
+mod plan;
+mod sources;
+mod template;
+
+pub use combine::{Combining, combined};
+pub use error::MapError;
+pub use halt::{Counted, Halt, Outlook, When};
+pub use joblog::{Earlier, Entry, JobLog};
+pub use jobs::{parallel_tasks, timeout};
+pub use plan::{MapJob, MapTask, PHASE, shell};
+pub use sources::{Given, Source, Splitting, Words, read_sources, split_words};
+pub use template::{Reading, Template, quoted};

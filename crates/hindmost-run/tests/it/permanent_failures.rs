@@ -1,0 +1,260 @@
+//! Tests of jobs that go on after tasks have failed permanently: `keep_going` and `allowed_failures`.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use hindmost_core::metrics::{RunState, RunSummary};
+use hindmost_core::record::{Change, Event};
+use hindmost_core::timeline::AttemptEnd;
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
+use hindmost_run::driver::RunOutcome;
+use hindmost_run::engine::Launch;
+use hindmost_run::job_file::Plan;
+
+use crate::crashes::{ProcessRun, contents, run_until_death};
+use crate::fake_engine::FakeTask;
+use crate::test_run::{TestRun, fails, is_sound, records, result, scratch, takes, tasks, verified};
+
+/// Returns the names of the failed tasks.
+fn failed(summary: &RunSummary) -> Vec<String> {
+    summary.failed_tasks.iter().map(|task| format!("{}/{}", task.phase, task.task)).collect()
+}
+
+/// Tasks 1 and 3 of the first phase fail.
+fn two_fail(launch: &Launch<'_>) -> FakeTask {
+    let task = launch.attempt.task;
+    if task.phase == 0 && [1, 3].contains(&task.index) { fails(1.0) } else { takes(4.0) }
+}
+
+fn new_folder(folder: &Path, name: &str) -> PathBuf {
+    let out = folder.join(name);
+    fs::create_dir(&out).unwrap();
+    out.canonicalize().unwrap()
+}
+
+fn run(test_run: &TestRun, plan: &Plan, out: &Path, resume: bool) -> RunOutcome {
+    test_run.run_in(plan, out, resume, &mut test_run.checked_engine(plan, out)).unwrap()
+}
+
+#[test]
+fn everything_that_can_run_is_run_before_the_job_fails() {
+    let test_run = TestRun::on("n1:2").phase_with("map", 9, "keep_going = true").phase("reduce", 1);
+    let finished = test_run.behaviour(two_fail).run();
+    let summary = &finished.outcome.summary;
+    assert_eq!((summary.state, failed(summary)), (RunState::Failed, vec!["map/1".to_owned(), "map/3".to_owned()]));
+    assert_eq!(summary.failed_tasks[0].failures, 3);
+    for index in [0, 2, 4, 5, 6, 7, 8] {
+        assert_eq!(finished.ends(0, index), [AttemptEnd::Won], "map/{index}");
+    }
+    assert!(finished.ends(1, 0).is_empty(), "the next phase waits for the failed tasks");
+    let ends = |event: &Event| matches!(event, Event::TaskWithheld { until: None, .. });
+    let withheld = records(&finished.out);
+    let withheld = withheld.iter().filter(|record| matches!(&record.change, Change::Event(event) if ends(event)));
+    assert_eq!(withheld.count(), 2);
+}
+
+#[test]
+fn a_phase_that_does_not_keep_going_stops_the_job() {
+    let test_run = TestRun::on("n1:1").phase_with("map", 9, "keep_going = false").behaviour(two_fail);
+    let summary = test_run.run().outcome.summary;
+    assert_eq!((summary.state, failed(&summary)), (RunState::Failed, vec!["map/1".to_owned()]));
+    assert!(summary.phases[0].finished < 7, "{summary:?}");
+}
+
+#[test]
+fn later_phases_run_without_tasks_that_may_fail() {
+    for allowed in ["2", "\"25%\""] {
+        let test_run = TestRun::on("n1:2").phase_with("map", 9, &format!("allowed_failures = {allowed}"));
+        let finished = test_run.phase("reduce", 2).behaviour(two_fail).run();
+        let summary = &finished.outcome.summary;
+        assert_eq!((summary.state, failed(summary).len()), (RunState::Done, 2), "{summary:?}");
+        let finishes: Vec<u64> = summary.phases.iter().map(|phase| phase.finished).collect();
+        assert_eq!(finishes, [7, 2]);
+        for task in tasks(&finished.plan) {
+            let has_result = result(&finished.plan, &finished.out, task).exists();
+            assert_eq!(has_result, task.phase == 1 || ![1, 3].contains(&task.index), "{task}");
+        }
+    }
+}
+
+#[test]
+fn one_failure_more_than_allowed_fails_the_job() {
+    let map = |keys: &str| TestRun::on("n1:2").phase_with("map", 9, keys).phase("reduce", 1).behaviour(two_fail).run();
+    let at_once = map("allowed_failures = 1");
+    let summary = &at_once.outcome.summary;
+    assert_eq!((summary.state, failed(summary).len()), (RunState::Failed, 2));
+    assert!(summary.phases[0].finished < 7, "{summary:?}");
+    let at_the_end = map("allowed_failures = \"20%\"\nkeep_going = true");
+    let summary = &at_the_end.outcome.summary;
+    assert_eq!((summary.state, failed(summary).len(), summary.phases[0].finished), (RunState::Failed, 2, 7));
+    assert!(at_the_end.ends(1, 0).is_empty());
+}
+
+#[test]
+fn a_job_may_consist_of_failed_tasks_only() {
+    let test_run = TestRun::on("n1:2").phase_with("map", 3, "allowed_failures = \"100%\"").behaviour(|_| fails(1.0));
+    let summary = test_run.run().outcome.summary;
+    assert_eq!((summary.state, summary.failed_tasks.len()), (RunState::Done, 3));
+}
+
+#[test]
+fn every_policy_goes_on_after_failures() {
+    let systems = SYSTEMS.iter().map(|system| system.name.to_owned());
+    let orders = ORDERS.iter().map(|order| order.name.to_owned());
+    for policy in systems.chain(orders) {
+        for (keys, state) in [("allowed_failures = 2", RunState::Done), ("keep_going = true", RunState::Failed)] {
+            let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 9, keys).phase("reduce", 2).policy(&policy);
+            let summary = test_run.behaviour(two_fail).run().outcome.summary;
+            assert_eq!((summary.state, failed(&summary).len()), (state, 2), "{policy}: {summary:?}");
+            assert_eq!(summary.phases[0].finished, 7, "{policy}");
+        }
+    }
+}
+
+#[test]
+fn failed_tasks_of_a_failed_job_are_tried_again_when_it_is_resumed() {
+    let works = Rc::new(Cell::new(false));
+    let now_works = Rc::clone(&works);
+    let test_run = TestRun::on("n1:2").phase_with("map", 6, "keep_going = true").phase("reduce", 1);
+    let test_run = test_run.behaviour(move |launch| if now_works.get() { takes(1.0) } else { two_fail(launch) });
+    let folder = scratch();
+    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
+    assert_eq!(run(&test_run, &plan, &out, false).summary.state, RunState::Failed);
+    let again = run(&test_run, &plan, &out, true);
+    assert_eq!((again.summary.state, failed(&again.summary).len()), (RunState::Failed, 2));
+    works.set(true);
+    let done = run(&test_run, &plan, &out, true);
+    assert_eq!((done.summary.state, failed(&done.summary).len()), (RunState::Done, 0));
+    is_sound(&plan, &out, &done.timeline);
+}
+
+#[test]
+fn tasks_that_may_fail_stay_failed_until_the_user_wants_otherwise() {
+    let works = Rc::new(Cell::new(false));
+    let now_works = Rc::clone(&works);
+    let test_run = TestRun::on("n1:2").phase_with("map", 6, "allowed_failures = 3").phase("reduce", 1);
+    let test_run = test_run.behaviour(move |launch| if now_works.get() { takes(1.0) } else { two_fail(launch) });
+    let folder = scratch();
+    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
+    assert_eq!(run(&test_run, &plan, &out, false).summary.state, RunState::Done);
+    let before = contents(&plan, &out);
+    works.set(true);
+    let mut engine = test_run.checked_engine(&plan, &out);
+    let same = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+    assert!(engine.started.is_empty());
+    assert_eq!((same.summary.state, failed(&same.summary).len()), (RunState::Done, 2));
+    assert_eq!(same.summary.failed_tasks[0].failures, 3);
+    assert_eq!(contents(&plan, &out), before);
+    // The failed tasks and the phase that ran without their results run again.
+    let test_run = test_run.retry_failed();
+    let mut engine = test_run.checked_engine(&plan, &out);
+    let done = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+    let mut started: Vec<(u32, u32)> =
+        engine.started.iter().map(|started| (started.attempt.task.phase, started.attempt.task.index)).collect();
+    started.sort_unstable();
+    assert_eq!(started, [(0, 1), (0, 3), (1, 0)]);
+    assert_eq!((done.summary.state, failed(&done.summary).len()), (RunState::Done, 0));
+    assert_eq!(contents(&plan, &out).len(), 7);
+    verified(&out);
+}
+
+#[test]
+fn a_task_that_may_not_run_twice_stays_failed_in_every_resumed_run() {
+    let keys = "idempotent = false\nkeep_going = true";
+    let test_run = TestRun::on("n1:2").phase_with("map", 6, keys).behaviour(two_fail);
+    let folder = scratch();
+    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
+    for resume in [false, true, true] {
+        let mut engine = test_run.checked_engine(&plan, &out);
+        let outcome = test_run.run_in(&plan, &out, resume, &mut engine).unwrap();
+        assert_eq!(engine.started.is_empty(), resume);
+        assert_eq!((outcome.summary.state, failed(&outcome.summary).len()), (RunState::Failed, 2));
+        verified(&out);
+    }
+}
+
+#[test]
+fn a_run_with_failed_tasks_can_be_resumed_at_any_moment() {
+    let test_run =
+        TestRun::on("n1:2,n2:1").phase_with("map", 7, "allowed_failures = 1\nkeep_going = true\nretries = 1");
+    let test_run = test_run.phase("reduce", 1).behaviour(two_fail);
+    let folder = scratch();
+    let plan = test_run.plan(folder.path());
+    let out = new_folder(folder.path(), "whole");
+    let mut engine = test_run.checked_engine(&plan, &out);
+    assert_eq!(test_run.run_in(&plan, &out, false, &mut engine).unwrap().summary.state, RunState::Failed);
+    for (number, moment) in engine.moments.iter().enumerate() {
+        let out = new_folder(folder.path(), &number.to_string());
+        let mut engine = test_run.checked_engine(&plan, &out);
+        engine.dies_after = Some(*moment);
+        let died = run_until_death(&test_run, &plan, &out, false, &mut engine, number % 2 == 0);
+        let ProcessRun::Died(left) = died else { panic!("the driver lived at moment {moment}") };
+        let held = contents(&plan, &out);
+        let mut engine = test_run.checked_engine(&plan, &out);
+        engine.orphans = left;
+        let outcome = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+        assert_eq!((outcome.summary.state, failed(&outcome.summary).len()), (RunState::Failed, 2), "moment {moment}");
+        is_sound(&plan, &out, &outcome.timeline);
+        let now: BTreeMap<_, _> = contents(&plan, &out);
+        assert_eq!(now.len(), 5);
+        assert!(held.iter().all(|(task, by)| now[task] == *by));
+    }
+}
+
+/// Task 0 fails twice.
+fn fails_twice(launch: &Launch<'_>) -> FakeTask {
+    let is_first = launch.attempt.task.index == 0 && launch.attempt.copy < 2;
+    if is_first { fails(1.0) } else { takes(4.0) }
+}
+
+#[test]
+fn retries_wait_longer_and_longer_while_others_run() {
+    let test_run = TestRun::on("n1:1").phase_with("map", 6, "retry_delay = \"5s\"").policy("none");
+    let finished = test_run.behaviour(fails_twice).run().done();
+    let task = hindmost_core::ids::TaskId { job: hindmost_core::ids::JobId(0), phase: 0, index: 0 };
+    let rows: Vec<_> = finished.outcome.timeline.attempts_of(task).collect();
+    let pauses: Vec<f64> = rows.windows(2).map(|pair| (pair[1].start - pair[0].end).seconds()).collect();
+    assert!(pauses.len() == 2 && pauses[0] >= 5.0 && pauses[1] >= 10.0, "{pauses:?}");
+    // The other tasks use the slot meanwhile: five of them and three attempts take 26 s, without long gaps.
+    assert!(finished.flowtime() < 30.0, "{}", finished.flowtime());
+}
+
+#[test]
+fn a_delayed_retry_survives_the_death_of_the_driver() {
+    let test_run = TestRun::on("n1:2").phase_with("map", 2, "retry_delay = \"30s\"").behaviour(fails_twice);
+    let folder = scratch();
+    let plan = test_run.plan(folder.path());
+    let out = new_folder(folder.path(), "whole");
+    let mut engine = test_run.checked_engine(&plan, &out);
+    test_run.run_in(&plan, &out, false, &mut engine).unwrap();
+    let mut waited = 0;
+    for (number, moment) in engine.moments.iter().enumerate() {
+        let out = new_folder(folder.path(), &number.to_string());
+        let mut engine = test_run.checked_engine(&plan, &out);
+        engine.dies_after = Some(*moment);
+        let died = run_until_death(&test_run, &plan, &out, false, &mut engine, false);
+        let ProcessRun::Died(left) = died else { panic!("the driver lived at moment {moment}") };
+        let withheld = |record: &hindmost_core::record::Record| match &record.change {
+            Change::Event(Event::TaskWithheld { until, .. }) => *until,
+            _ => None,
+        };
+        let until = records(&out).iter().rev().find_map(withheld);
+        let returned = |change: &Change| matches!(change, Change::Event(Event::TaskReturned { .. }));
+        let had_returned = records(&out).iter().filter(|record| returned(&record.change)).count();
+        let mut engine = test_run.checked_engine(&plan, &out);
+        engine.orphans = left;
+        let outcome = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+        assert_eq!(outcome.summary.state, RunState::Done, "moment {moment}");
+        is_sound(&plan, &out, &outcome.timeline);
+        let all = records(&out);
+        let mut returns = all.iter().filter(|record| returned(&record.change));
+        if let (Some(until), Some(first)) = (until, returns.nth(had_returned)) {
+            assert!(first.at >= until, "moment {moment}: returned at {} before {until}", first.at);
+            waited += 1;
+        }
+    }
+    assert!(waited > 0, "no driver died while a task waited");
+}

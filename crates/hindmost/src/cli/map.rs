@@ -1,0 +1,132 @@
+//! The options of `hindmost map`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use hindmost_profiles::MOST_PROFILES;
+
+use super::whole;
+
+/// What `hindmost map --help` says after the options.
+const AFTER_HELP: &str = "\
+Examples:
+  hindmost map 'gzip -c {} > {.}.gz' ::: *.txt
+  hindmost map -k convert {1} -resize {2} {1.}-{2}.png ::: *.jpg ::: 100 200
+  find . -name '*.wav' -print0 | hindmost map -0 --once flac {}
+
+A slow command may run a second time, and the first attempt to finish wins: only its output is printed. Commands that change
+files in place need --once or --no-copies. Exit code: 0 if every task succeeded, otherwise the number of failed tasks, 101 for
+more than 100, 255 for other errors, 2 for wrong options, 130 after Ctrl-C. docs/map.md lists the differences from GNU parallel.";
+
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
+pub struct MapArgs {
+    /// Command with replacement strings: {} value, {.} without extension, {/} without folder, {//} folder, {/.} without both,
+    /// {#} number of the task, {%} slot, {2} or {2.} second input source. Without any, {} is added at the end. Then input
+    /// sources: ::: VALUES, :::: FILES; :::+ and ::::+ are linked to the source before. Several sources make a grid.
+    /// Without a source, values are read from standard input
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, num_args = 0..)]
+    pub words: Vec<OsString>,
+    /// Read values from the lines of a file; - is standard input. Several files are several input sources
+    #[arg(short = 'a', long, value_name = "FILE")]
+    pub arg_file: Vec<PathBuf>,
+    /// Values in files and on standard input end with NUL
+    #[arg(short = '0', long, conflicts_with = "delimiter")]
+    pub null: bool,
+    /// Values in files and on standard input end with this text, such as , or \t
+    #[arg(short = 'd', long, value_name = "TEXT")]
+    pub delimiter: Option<String>,
+    /// Split each value at this text into columns {1}, {2}, …; a fixed text such as , or \t
+    #[arg(short = 'C', long, value_name = "TEXT")]
+    pub colsep: Option<String>,
+    /// Give each command N values; with 0, run the command once for each value without using it
+    #[arg(short = 'n', long, short_alias = 'N', alias = "max-replace-args", value_name = "N")]
+    pub max_args: Option<usize>,
+    /// The first value of each input source is its name, which may stand in braces: {name}
+    #[arg(long, value_name = ":", value_parser = [":"])]
+    pub header: Option<String>,
+    /// Take one value of each input source together; shorter sources begin again
+    #[arg(long, alias = "xapply")]
+    pub link: bool,
+    /// Run nothing if the input has only white space
+    #[arg(short = 'r', long)]
+    pub no_run_if_empty: bool,
+    /// Another text in place of {}
+    #[arg(short = 'I', value_name = "TEXT")]
+    pub replacement: Option<OsString>,
+    /// Quote the command for the shell
+    #[arg(short = 'q', long)]
+    pub quote: bool,
+    /// Number of tasks that run at a time: N, 50% of the cpus, +N or -N relative to them, 0 for as many as possible
+    /// [default: number of cpus]
+    #[arg(short = 'j', long, short_alias = 'P', alias = "max-procs", value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<String>,
+    /// Print results in the order of the values
+    #[arg(short = 'k', long)]
+    pub keep_order: bool,
+    /// Begin each line of output with the values of its task
+    #[arg(long)]
+    pub tag: bool,
+    /// Print each command before its output
+    #[arg(short = 'v', long)]
+    pub verbose: bool,
+    /// Print the commands and run nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Write a line for each finished task, in GNU parallel's format; +FILE appends
+    #[arg(long, value_name = "FILE")]
+    pub joblog: Option<OsString>,
+    /// Continue the run in --out, or leave out the tasks in --joblog
+    #[arg(long)]
+    pub resume: bool,
+    /// Leave out the tasks that succeeded according to --joblog
+    #[arg(long, requires = "joblog", conflicts_with = "out")]
+    pub resume_failed: bool,
+    /// Stop an attempt after this time: seconds, 2m, or a percentage of the median duration of finished tasks, such as 300%
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
+    /// Number of times that a failing task is tried in total
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1_u32, 1_000_000))]
+    pub retries: u32,
+    /// End early: now or soon (running tasks finish), after fail, success or done tasks: now,fail=1, soon,fail=10%
+    /// [default: never]
+    #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
+    pub halt: Option<String>,
+    /// Show progress on stderr, also if stderr is not a terminal
+    #[arg(long, visible_aliases = ["progress", "bar"], overrides_with = "eta")]
+    pub eta: bool,
+    /// Run no task a second time while its first attempt runs; the same as --policy none
+    #[arg(long, conflicts_with = "policy")]
+    pub no_copies: bool,
+    /// Each command may run only once: no copies, and no second try unless --retries allows it
+    #[arg(long)]
+    pub once: bool,
+    /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME [default: pace]
+    #[arg(long, value_name = "P")]
+    pub policy: Option<String>,
+    /// Progress model, what the policy knows of running attempts: progress(S), age, history or profiles [default:
+    /// progress(0.1)]
+    #[arg(long, value_name = "K")]
+    pub knowledge: Option<String>,
+    /// File with profiles of finished attempts; it is created if it does not exist
+    #[arg(long, value_name = "FILE")]
+    pub profiles: Option<PathBuf>,
+    /// Number of profiles that the file has at most; the oldest are dropped
+    #[arg(long, value_name = "N", requires = "profiles", default_value_t = MOST_PROFILES, value_parser = whole(1, u64::MAX))]
+    pub most_profiles: u64,
+    /// Keep the journal, output and report in this folder, for --resume, explain, verify and replay [default: a temporary
+    /// folder, which is removed]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Folder in which commands run [default: the current folder]
+    #[arg(long, visible_alias = "wd", value_name = "DIR")]
+    pub workdir: Option<PathBuf>,
+    /// Folder for temporary files
+    #[arg(long, value_name = "DIR")]
+    pub tmpdir: Option<PathBuf>,
+    /// Print one JSON document about the run instead of the output of the commands
+    #[arg(long, conflicts_with_all = ["dry_run", "verbose", "tag"])]
+    pub json: bool,
+}

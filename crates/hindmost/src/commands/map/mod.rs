@@ -1,0 +1,324 @@
+//! `hindmost map`: runs a command for each of many values on this machine.
+
+mod output;
+mod refusals;
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use hindmost_core::metrics::{Copies, RunState, RunSummary};
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_run::driver::{self, RunOptions};
+use hindmost_run::engine::parse_nodes;
+use hindmost_run::map::{
+    Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, PHASE, Reading, Splitting, Template, combined,
+    parallel_tasks, read_sources, shell, split_words, timeout,
+};
+use hindmost_run::store::Opening;
+
+use crate::board::Board;
+use crate::cli::MapArgs;
+use crate::failure::{Failure, Outcome, say};
+use crate::{stop, terminal};
+
+use output::{Printer, Style};
+pub use refusals::refusal;
+
+/// Exit code for errors that are not failed tasks, as in GNU parallel.
+const OTHER_ERROR: u8 = 255;
+/// Policy that starts no copies.
+const NO_COPIES: &str = "none";
+
+/// Runs a map.
+pub fn run(mut args: MapArgs) -> Outcome {
+    let job = job(&mut args)?;
+    let options = options(&args)?;
+    let jobs = parallel_tasks(args.jobs.as_deref(), cpus(), job.tasks.len())?;
+    let halt: Halt = args.halt.as_deref().unwrap_or("never").parse()?;
+    if args.dry_run {
+        return dry_run(&job, jobs);
+    }
+    let nodes = parse_nodes(Some(&format!("local:{jobs}"))).map_err(Failure::input)?;
+    let plan = job.plan();
+    let joblog = joblog(&args)?;
+    if job.tasks.is_empty() {
+        return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
+    }
+    driver::check(&plan, &options, &nodes)?;
+
+    let board = Board::new(&plan.name, false);
+    let style = Style {
+        keep_order: args.keep_order,
+        tag: args.tag,
+        verbose: args.verbose,
+        silent: args.json,
+        removes_logs: args.out.is_none(),
+        eta: args.eta,
+        notes_copies: !args.no_copies && !args.once && (args.policy.is_none() || io::stderr().is_terminal()),
+    };
+    // From here on signals end the run in order, so that the temporary folder is removed.
+    let presses = stop::presses();
+    let temporary = if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref())?) } else { None };
+    let out =
+        args.out.clone().or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned())).unwrap_or_default();
+    let opening = Opening {
+        resume: args.resume && args.out.is_some(),
+        keep_results: false,
+        no_sync: temporary.is_some(),
+        checksum: false,
+        trust_folder: false,
+        begun_with: None,
+    };
+    let before = if opening.resume { results_in(&out) } else { HashSet::new() };
+    let mut printer = Printer::new(&job.tasks, style, &board, halt, joblog, before);
+    let outcome = super::run::execute(&plan, &options, &out, opening, nodes, false, &mut printer);
+    board.finish();
+    let code = printer.finish();
+    let outcome = outcome.map_err(as_other_error);
+    if let (Ok(outcome), None) = (&outcome, &temporary) {
+        super::report::of_run(&plan, &options, &out, outcome);
+    }
+    if let Some(Err(error)) = temporary.map(tempfile::TempDir::close) {
+        say(&format!("the temporary folder could not be removed: {error}"));
+    }
+    let outcome = outcome?;
+    let printed = if args.json { terminal::print_json(&outcome.summary) } else { Ok(()) };
+    if presses.load(Ordering::Relaxed) > 0 && outcome.summary.state != RunState::Done {
+        if args.out.is_some() {
+            say("the same command with --resume continues the run");
+        }
+        return Err(Failure::Interrupted);
+    }
+    match code {
+        Err((_, error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+        Err((what, error)) => Err(as_other_error(Failure::work(format!("{what} can't be written: {error}")))),
+        Ok(_) if outcome.summary.state == RunState::Abandoned => {
+            Err(as_other_error(Failure::work("the policy abandoned the run")))
+        }
+        Ok(0) => printed,
+        Ok(code) => Err(Failure::Code(code)),
+    }
+}
+
+impl From<MapError> for Failure {
+    fn from(error: MapError) -> Failure {
+        Failure::input(error)
+    }
+}
+
+/// Prints the message of a failure of the work, and returns the failure with the exit code for other errors.
+fn as_other_error(failure: Failure) -> Failure {
+    match failure {
+        Failure::Work(error) => {
+            say(&format!("error: {error:#}"));
+            Failure::Code(OTHER_ERROR)
+        }
+        other => other,
+    }
+}
+
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Makes the tasks from the command line and the input sources.
+fn job(args: &mut MapArgs) -> Outcome<MapJob> {
+    let words = split_words(std::mem::take(&mut args.words).into_iter().map(OsString::into_vec).collect());
+    let files = args.arg_file.iter().map(|file| (Given::File(file.clone()), false));
+    let mut given: Vec<(Given, bool)> = files.chain(words.sources).collect();
+    if given.is_empty() {
+        given.push((Given::File(PathBuf::from("-")), false));
+        if io::stdin().is_terminal() {
+            say("values are read from the terminal, one on each line; Ctrl-D ends them");
+        }
+    }
+    let delimiter = match &args.delimiter {
+        Some(text) => unescaped(text),
+        None => vec![if args.null { 0 } else { b'\n' }],
+    };
+    let splitting = Splitting { delimiter, no_run_if_empty: args.no_run_if_empty };
+    let sources = read_sources(given, &splitting, &mut io::stdin().lock())?;
+    let how = Combining {
+        link_all: args.link,
+        column_separator: args.colsep.as_deref().map(column_separator).transpose()?,
+        group: args.max_args,
+        header: args.header.is_some(),
+    };
+    let (names, values) = combined(sources, &how)?;
+    let reading = Reading {
+        replacement: args.replacement.as_deref().map(OsStr::as_bytes),
+        names: &names,
+        quoted: args.quote,
+        without_values: args.max_args == Some(0),
+    };
+    let template = Template::new(&words.template, &reading)?;
+    let mut tasks = MapJob::tasks(&template, values)?;
+    if args.resume && args.out.is_none() || args.resume_failed {
+        let Some((path, _)) = joblog_path(args) else {
+            return Err(Failure::input(
+                "--resume needs --out DIR or --joblog FILE, where the finished tasks are recorded",
+            ));
+        };
+        let earlier = Earlier::read(&path)?;
+        tasks.retain(|task| !earlier.has(task.number, args.resume_failed));
+    }
+    let folder = args.workdir.clone().unwrap_or_else(|| PathBuf::from("."));
+    let directory = folder.canonicalize().ok().filter(|folder| folder.is_dir());
+    let directory =
+        directory.ok_or_else(|| Failure::input(format!("--workdir {}: this is not a folder", folder.display())))?;
+    let (time_limit, time_limit_of_median) = args.timeout.as_deref().map(timeout).transpose()?.unwrap_or_default();
+    Ok(MapJob {
+        template: String::from_utf8_lossy(&words.template.join(&b' ')).into_owned(),
+        tasks,
+        shell: shell(|name| std::env::var(name).ok()),
+        directory,
+        retries: args.retries - 1,
+        time_limit,
+        time_limit_of_median,
+        idempotent: !args.once,
+    })
+}
+
+/// Returns a text with `\t`, `\n`, `\0` and `\\` replaced by the characters that they stand for.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let next = if byte == b'\\' { rest.next() } else { None };
+        bytes.push(match next {
+            None => byte,
+            Some(b't') => b'\t',
+            Some(b'n') => b'\n',
+            Some(b'0') => 0,
+            Some(other) => other,
+        });
+    }
+    bytes
+}
+
+/// Returns the text between columns. GNU parallel takes a pattern here, so a text that would be one is refused.
+fn column_separator(text: &str) -> Outcome<Vec<u8>> {
+    let plain = text.replace("\\t", "\t").replace("\\n", "\n");
+    let mut is_escaped = false;
+    let is_pattern = plain.chars().any(|c| {
+        let special = !is_escaped && ".^$*+?()[]{}|".contains(c) || is_escaped && c.is_ascii_alphanumeric();
+        is_escaped = !is_escaped && c == '\\';
+        special
+    });
+    if text.is_empty() || is_pattern && plain.chars().count() > 1 {
+        return Err(Failure::input(format!(
+            "--colsep {text:?} is a pattern, but Hindmost splits at a fixed text, such as , or \\t; change the values first, \
+             for example with sed"
+        )));
+    }
+    Ok(unescaped(text))
+}
+
+fn options(args: &MapArgs) -> Outcome<RunOptions> {
+    let no_copies = || NO_COPIES.parse::<PolicySpec>().map_err(Failure::input);
+    let policy = if args.no_copies { Some(no_copies()?) } else { super::run::policy(args.policy.as_deref())? };
+    // Reading the energy counters takes longer than a short run.
+    let shows_energy = args.json || args.out.is_some();
+    Ok(RunOptions {
+        policy,
+        knowledge: super::run::knowledge(args.knowledge.as_deref())?,
+        profiles: args.profiles.clone().map(|path| (path, args.most_profiles)),
+        powercap: shows_energy.then(super::run::powercap),
+        ..RunOptions::default()
+    })
+}
+
+/// Returns the path of the job log, and whether it is appended to.
+fn joblog_path(args: &MapArgs) -> Option<(PathBuf, bool)> {
+    let given = args.joblog.as_ref()?;
+    let appends = given.as_bytes().strip_prefix(b"+");
+    let path = appends.map_or_else(|| PathBuf::from(given), |path| PathBuf::from(OsStr::from_bytes(path)));
+    Some((path, appends.is_some()))
+}
+
+fn joblog(args: &MapArgs) -> Outcome<Option<JobLog>> {
+    let Some((path, appends)) = joblog_path(args) else { return Ok(None) };
+    Ok(Some(JobLog::open(&path, appends || args.resume || args.resume_failed)?))
+}
+
+/// Creates a folder for the run that only this user may open.
+fn temporary_folder(within: Option<&Path>) -> Outcome<tempfile::TempDir> {
+    let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
+    let folder = tempfile::Builder::new().prefix("hindmost-").tempdir_in(&within);
+    folder.map_err(|error| {
+        as_other_error(Failure::work(format!(
+            "no temporary folder can be created in {}: {error}; --tmpdir DIR names another place",
+            within.display()
+        )))
+    })
+}
+
+/// Returns the tasks that have results in the folder of a run.
+fn results_in(out: &Path) -> HashSet<u32> {
+    let entries = std::fs::read_dir(out.join(PHASE)).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Prints the commands in order.
+fn dry_run(job: &MapJob, jobs: usize) -> Outcome {
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    for (at, task) in job.tasks.iter().enumerate() {
+        let slot = (at % jobs + 1).to_string();
+        let parts: Vec<&[u8]> = task.command.split(|byte| *byte == 0).collect();
+        stdout.write_all(&parts.join(slot.as_bytes()))?;
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Returns the summary of a run without tasks.
+fn nothing(name: &str, options: &RunOptions) -> RunSummary {
+    let policy = options.policy.as_ref().map_or_else(|| driver::DEFAULT_POLICY.to_owned(), ToString::to_string);
+    RunSummary {
+        job: name.to_owned(),
+        state: RunState::Done,
+        tasks: 0,
+        attempts: 0,
+        copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
+        flowtime: 0.0,
+        phases: Vec::new(),
+        failed_tasks: Vec::new(),
+        policy,
+        knowledge: options.knowledge.unwrap_or(driver::DEFAULT_KNOWLEDGE).to_string(),
+        met_deadline: None,
+        synced: false,
+        pauses: Vec::new(),
+        shell: None,
+        energy: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_stand_for_characters() {
+        assert_eq!(unescaped(r"\t,\n\0\\x\|\"), b"\t,\n\0\\x|\\");
+    }
+
+    #[test]
+    fn column_separators_are_fixed_texts() {
+        let separators = [",", r"\t", " ", "|", "::", r"\|"].map(|text| column_separator(text).ok());
+        let expected = [",", "\t", " ", "|", "::", "|"].map(|text| Some(text.as_bytes().to_vec()));
+        assert_eq!(separators, expected);
+        for pattern in ["", r"\s+", "[,;]", ", *", "a|b"] {
+            assert!(column_separator(pattern).is_err(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn commands_show_their_slot_as_a_replacement_string() {
+        assert_eq!(output::shown(b"echo \0 a"), b"echo {%} a");
+    }
+}

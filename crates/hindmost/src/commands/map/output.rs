@@ -1,0 +1,322 @@
+//! Prints the output of tasks as they end, and decides with `--halt` whether the run goes on.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hindmost_core::metrics::{PhaseProgress, RunState};
+use hindmost_run::driver::{Follower, How, Next, TaskEnd};
+use hindmost_run::map::{Counted, Entry, Halt, JobLog, MapTask, Outlook, When};
+
+use crate::board::{Board, clock};
+
+/// Exit code of a task whose command has none, because it was stopped.
+const STOPPED: u8 = 255;
+/// Time between two lines of progress, if stderr is not a terminal.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
+
+/// How output is printed.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of the command line")]
+pub struct Style {
+    /// In the order of the values.
+    pub keep_order: bool,
+    /// Each line begins with the values.
+    pub tag: bool,
+    /// Each output begins with the command.
+    pub verbose: bool,
+    /// Nothing is printed.
+    pub silent: bool,
+    /// Logs are removed once they are printed.
+    pub removes_logs: bool,
+    /// Progress is shown even if stderr is not a terminal.
+    pub eta: bool,
+    /// A line on stderr says that a task runs a second time.
+    pub notes_copies: bool,
+}
+
+/// Follows a run and prints the output of its tasks.
+pub struct Printer<'a> {
+    tasks: &'a [MapTask],
+    style: Style,
+    board: &'a Board,
+    halt: Halt,
+    joblog: Option<JobLog>,
+    counted: Counted,
+    /// The exit code, once the rule of `--halt` has ended the run.
+    halted: Option<u8>,
+    /// With `keep_order`: tasks that have ended and are not printed yet.
+    held: BTreeMap<u32, TaskEnd>,
+    /// With `keep_order`: the task to print next.
+    next: u32,
+    /// Tasks that had their result before this process.
+    before: HashSet<u32>,
+    /// Why output or the job log can't be written.
+    error: Option<(String, io::Error)>,
+    progress_at: Instant,
+}
+
+impl<'a> Printer<'a> {
+    /// Creates a printer. `before` are the tasks that have their results already.
+    pub fn new(
+        tasks: &'a [MapTask],
+        style: Style,
+        board: &'a Board,
+        halt: Halt,
+        joblog: Option<JobLog>,
+        before: HashSet<u32>,
+    ) -> Printer<'a> {
+        let counted = Counted { total: tasks.len() as u64, ..Counted::default() };
+        let held = BTreeMap::new();
+        let progress_at = Instant::now() + PROGRESS_EVERY;
+        Printer {
+            tasks,
+            style,
+            board,
+            halt,
+            joblog,
+            counted,
+            halted: None,
+            held,
+            next: 0,
+            before,
+            error: None,
+            progress_at,
+        }
+    }
+
+    /// Prints what has been held back. Returns the exit code of the run.
+    ///
+    /// # Errors
+    /// If output or the job log could not be written.
+    pub fn finish(mut self) -> Result<u8, (String, io::Error)> {
+        for end in std::mem::take(&mut self.held).into_values() {
+            self.print(&end);
+        }
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self.halted.unwrap_or_else(|| self.halt.exit_code(self.counted))),
+        }
+    }
+
+    fn print(&mut self, end: &TaskEnd) {
+        if self.error.is_none() && !self.style.silent {
+            let task = &self.tasks[end.attempt.task.index as usize];
+            let written = self.board.suspend(|| written(task, end, self.style));
+            self.error = written.err().map(|error| ("standard output".to_owned(), error));
+        }
+        if self.style.removes_logs {
+            for log in &end.logs {
+                // A command that wrote nothing has no log.
+                let _ = fs::remove_file(log);
+            }
+        }
+    }
+
+    fn print_in_order(&mut self, end: TaskEnd) {
+        let index = end.attempt.task.index;
+        if !self.style.keep_order || index < self.next {
+            return self.print(&end);
+        }
+        self.held.insert(index, end);
+        loop {
+            if self.before.contains(&self.next) {
+                self.next += 1;
+            } else if let Some(end) = self.held.remove(&self.next) {
+                self.next += 1;
+                self.print(&end);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn log(&mut self, end: &TaskEnd) {
+        let Some(joblog) = &mut self.joblog else { return };
+        let task = &self.tasks[end.attempt.task.index as usize];
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (exit, signal) = exit_and_signal(end.how);
+        let entry = Entry {
+            number: task.number,
+            start: now.saturating_sub(end.took).as_secs_f64(),
+            seconds: end.took.as_secs_f64(),
+            output: fs::metadata(&end.logs[0]).map_or(0, |found| found.len()),
+            exit,
+            signal,
+            command: &shown(&task.command),
+        };
+        if let Err(error) = joblog.add(&entry) {
+            self.error = Some((joblog.path().display().to_string(), error));
+        }
+    }
+
+    /// Returns whether the run goes on, and says why if it does not.
+    fn next(&mut self, end: &TaskEnd) -> Next {
+        let code = code(end.how);
+        let task = &self.tasks[end.attempt.task.index as usize];
+        let command = String::from_utf8_lossy(&shown(&task.command)).into_owned();
+        if matches!(end.how, How::Failed { timed_out: true, .. }) {
+            self.board
+                .message(&format!("task {} took longer than its time limit and was stopped: {command}", task.number));
+        }
+        let state = if self.counted.failed > 0 { RunState::Failed } else { RunState::Interrupted };
+        if self.error.is_some() {
+            return Next::Stop(state);
+        }
+        if self.halted.is_some() {
+            return Next::Continue;
+        }
+        let Outlook::Halts(when, exit) = self.halt.after(self.counted, code) else { return Next::Continue };
+        self.halted = Some(exit);
+        let ended = if code == 0 { "succeeded".to_owned() } else { format!("failed (exit code {code})") };
+        let rest = match when {
+            When::Now => "running tasks are stopped",
+            When::Soon => "running tasks finish first",
+        };
+        self.board.message(&format!("task {} {ended}, so the run ends; {rest}: {command}", task.number));
+        match when {
+            When::Now => Next::Stop(state),
+            When::Soon => Next::Finish(state),
+        }
+    }
+}
+
+impl Follower for Printer<'_> {
+    fn phases(&mut self, phases: &[PhaseProgress], elapsed: Duration) {
+        let Some(phase) = phases.first() else { return };
+        if self.style.notes_copies && phase.copies_started > 0 {
+            self.style.notes_copies = false;
+            self.board.message(
+                "a slow task runs a second time, and the first attempt to finish wins; --no-copies prevents this, and --once \
+                 is for commands that may run only once",
+            );
+        }
+        let left = remaining(phase, elapsed);
+        let note = left.map(|left| format!("about {} left", clock(left)));
+        self.board.update(phases, elapsed, note.as_deref());
+        if self.style.eta && !io::stderr().is_terminal() && Instant::now() >= self.progress_at {
+            self.progress_at = Instant::now() + PROGRESS_EVERY;
+            let left = note.map_or_else(String::new, |note| format!(", {note}"));
+            self.board.message(&format!(
+                "{} of {} tasks finished, {} running, {} failed{left}",
+                phase.finished, phase.tasks, phase.running, self.counted.failed
+            ));
+        }
+    }
+
+    fn message(&mut self, line: &str) {
+        self.board.message(line);
+    }
+
+    fn failure(&mut self, _line: &str) {
+        // The exit code and the job log show failures, and the output of the command is printed.
+    }
+
+    fn task_ended(&mut self, end: &TaskEnd) -> Next {
+        self.counted.done += 1;
+        self.counted.failed += u64::from(end.how != How::Succeeded);
+        self.log(end);
+        self.print_in_order(end.clone());
+        self.next(end)
+    }
+}
+
+/// Returns the time until the end of a phase at the pace so far; `None` before anything is known.
+fn remaining(phase: &PhaseProgress, elapsed: Duration) -> Option<Duration> {
+    let known = phase.finished > 0 && phase.progress > 0.0 && phase.finished < phase.tasks;
+    known.then(|| elapsed.mul_f64(((1.0 - phase.progress) / phase.progress).clamp(0.0, 1e6)))
+}
+
+/// Returns the exit code of a task: 0, that of its command, or 255 if it was stopped.
+fn code(how: How) -> u8 {
+    match how {
+        How::Succeeded => 0,
+        How::Failed { exit, .. } => exit.and_then(|exit| u8::try_from(exit).ok()).unwrap_or(STOPPED),
+    }
+}
+
+/// Returns exit code and signal for the job log. A shell reports a signal as 128 plus its number.
+fn exit_and_signal(how: How) -> (i32, i32) {
+    match how {
+        How::Succeeded => (0, 0),
+        How::Failed { timed_out: true, .. } => (-1, 15),
+        How::Failed { exit: None, .. } => (-1, 9),
+        How::Failed { exit: Some(exit), .. } => (exit, if (129..=192).contains(&exit) { exit - 128 } else { 0 }),
+    }
+}
+
+/// Returns a command for people, with `{%}` for its slot.
+pub fn shown(command: &[u8]) -> Vec<u8> {
+    command.split(|byte| *byte == 0).collect::<Vec<_>>().join(&b"{%}"[..])
+}
+
+/// Writes the output of a task: its standard output, then its standard error.
+fn written(task: &MapTask, end: &TaskEnd, style: Style) -> io::Result<()> {
+    let tag = style.tag.then(|| [&task.values.join(&b' ')[..], b"\t"].concat());
+    let mut stdout = io::stdout().lock();
+    if style.verbose {
+        stdout.write_all(&[&shown(&task.command)[..], b"\n"].concat())?;
+    }
+    copy(&end.logs[0], tag.as_deref(), &mut stdout)?;
+    stdout.flush()?;
+    // A closed stderr is not an error.
+    let _ = copy(&end.logs[1], tag.as_deref(), &mut io::stderr().lock());
+    Ok(())
+}
+
+/// Copies a log. Each line begins with the tag, if there is one. A missing log is empty.
+fn copy(log: &Path, tag: Option<&[u8]>, to: &mut impl Write) -> io::Result<()> {
+    let mut file = match File::open(log) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let Some(tag) = tag else { return io::copy(&mut file, to).map(drop) };
+    let mut from = BufReader::new(file);
+    let mut at_begin = true;
+    loop {
+        let part = from.fill_buf()?;
+        if part.is_empty() {
+            return Ok(());
+        }
+        for line in part.split_inclusive(|byte| *byte == b'\n') {
+            if at_begin {
+                to.write_all(tag)?;
+            }
+            to.write_all(line)?;
+            at_begin = line.ends_with(b"\n");
+        }
+        let used = part.len();
+        from.consume(used);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tagged_lines_begin_with_the_tag() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let long = "x".repeat(20_000);
+        fs::write(&log, format!("a\n\n{long}\nlast")).unwrap();
+        let mut printed = Vec::new();
+        copy(&log, Some(b"t\t"), &mut printed).unwrap();
+        assert_eq!(String::from_utf8(printed).unwrap(), format!("t\ta\nt\t\nt\t{long}\nt\tlast"));
+        let mut nothing = Vec::new();
+        copy(&folder.path().join("missing"), None, &mut nothing).unwrap();
+        assert!(nothing.is_empty());
+    }
+
+    #[test]
+    fn exit_codes_are_shown_as_in_gnu_parallel() {
+        let failed = |exit| How::Failed { exit, timed_out: false };
+        assert_eq!([How::Succeeded, failed(Some(3)), failed(None)].map(code), [0, 3, 255]);
+        let late = How::Failed { exit: None, timed_out: true };
+        let logged = [How::Succeeded, failed(Some(3)), failed(Some(137)), failed(None), late].map(exit_and_signal);
+        assert_eq!(logged, [(0, 0), (3, 0), (137, 9), (-1, 9), (-1, 15)]);
+    }
+}

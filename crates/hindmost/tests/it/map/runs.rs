@@ -1,0 +1,215 @@
+//! Runs of `hindmost map` whose output is known.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::Place;
+
+#[test]
+fn each_value_replaces_the_replacement_strings() {
+    let place = Place::new();
+    let args = ["-k", "echo {#} {} {.} {/} {//} {/.}", ":::", "a/b c.txt", "it's"];
+    assert_eq!(place.printed(&args), "1 a/b c.txt a/b c b c.txt a b c\n2 it's it's it's . it's\n");
+    assert_eq!(place.printed(&["-k", "echo", "{2}{1}", ":::", "a", "b", ":::", "1", "2"]), "1a\n2a\n1b\n2b\n");
+    assert_eq!(place.printed(&["-k", ":::", "echo x; echo y"]), "x\ny\n");
+    assert_eq!(place.printed(&["--dry-run", "gzip", ":::", "a b", "$c"]), "gzip 'a b'\ngzip '$c'\n");
+    assert_eq!(place.printed(&["echo", ":::"]), "");
+}
+
+#[test]
+fn names_of_files_may_have_any_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9 \n.txt");
+    fs::write(place.path("").join(name), "text").unwrap();
+    let mut command = place.command(&["cat {} && printf %s {} | wc -c", ":::"]);
+    let output = command.arg(name).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "text10", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_exit_code_counts_failed_tasks() {
+    let place = Place::new();
+    let ran = place.map(&["-k", "echo {}; echo e{} >&2; exit {}", ":::", "0", "3", "0", "5"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), "0\n3\n0\n5\n"));
+    assert_eq!(ran.stderr, "e0\ne3\ne0\ne5\n");
+    let values: Vec<String> = (0..102).map(|number| number.to_string()).collect();
+    let args: Vec<&str> = ["-j8", "false {}", ":::"].into_iter().chain(values.iter().map(String::as_str)).collect();
+    assert_eq!(place.map(&args).code, Some(101));
+}
+
+#[test]
+fn halt_ends_the_run_early() {
+    let place = Place::new();
+    let script = "echo {} >> ran; sleep {}; exit {#}";
+    let begun = Instant::now();
+    let ran = place.map(&["-j2", "--halt", "now,fail=1", script, ":::", "0.1", "60", "0"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(begun.elapsed() < Duration::from_secs(50) && ran.stderr.contains("task 1 failed"), "{}", ran.stderr);
+    assert!(!place.read("ran").lines().any(|line| line == "0"));
+    // With soon, the running task finishes and its output counts.
+    let ran = place.map(&["-j2", "--halt", "soon,fail=1", "sleep {}; echo {}; exit {#}", ":::", "0.1", "0.6", "0"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(1), "0.1\n0.6\n"), "{}", ran.stderr);
+    let ran = place.map(&["-j1", "--halt", "now,success=1", "echo {}; exit {}", ":::", "4", "0", "5"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), "4\n0\n"));
+}
+
+#[test]
+fn failing_tasks_are_tried_again() {
+    let place = Place::new();
+    let args = ["--retries", "3", "echo x >> tries; [ $(wc -l < tries) = 3 ] && echo {}", ":::", "good"];
+    let ran = place.map(&args);
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), "good\n"), "{}", ran.stderr);
+    assert_eq!(place.read("tries").lines().count(), 3);
+}
+
+#[test]
+fn slow_attempts_are_stopped_at_their_time_limit() {
+    let place = Place::new();
+    let begun = Instant::now();
+    let args = ["-j1", "--no-copies", "--timeout", "300%", "--joblog", "log", "echo {}; sleep {}"];
+    let ran = place.map(&[&args[..], &[":::", "0.2", "0.2", "0.2", "60", "0.1"]].concat());
+    assert_eq!((ran.code, &*ran.stdout), (Some(1), "0.2\n0.2\n0.2\n60\n0.1\n"), "{}", ran.stderr);
+    assert!(begun.elapsed() < Duration::from_secs(50) && ran.stderr.contains("time limit"), "{}", ran.stderr);
+    let log = place.read("log");
+    let late: Vec<&str> = log.lines().nth(4).unwrap().split('\t').collect();
+    assert_eq!((late[6], late[7], late[8]), ("-1", "15", "echo 60; sleep 60"));
+    assert_eq!(place.map(&["--timeout", "0.3", "sleep", ":::", "60", "0"]).code, Some(1));
+}
+
+#[test]
+fn job_logs_resume_runs() {
+    let place = Place::new();
+    let args = |rest: &[&'static str], command: &'static str| {
+        [&["-k", "--joblog", "log"], rest, &[command, ":::", "a", "b", "c"]].concat()
+    };
+    assert_eq!(place.map(&args(&[], "echo {}; [ {} != b ]")).code, Some(1));
+    let failed = place.map(&args(&["--resume-failed"], "echo {#} {}"));
+    assert_eq!((failed.code, &*failed.stdout), (Some(0), "2 b\n"), "{}", failed.stderr);
+    assert_eq!(place.map(&args(&["--resume"], "echo {}")).stdout, "");
+    let log = place.read("log");
+    assert_eq!(log.lines().count(), 5, "{log}");
+    assert!(log.ends_with("\techo 2 b\n"), "{log}");
+    assert_eq!(place.map(&["--resume", "echo", ":::", "a"]).code, Some(2));
+}
+
+#[test]
+fn a_result_folder_holds_all_of_a_run() {
+    let place = Place::new();
+    let args = ["-k", "--out", "out", "echo {}; [ -e go ] || [ {} != b ]", ":::", "a", "b", "c"];
+    assert_eq!(place.map(&args).code, Some(1));
+    assert!(place.path("out/report.html").exists());
+    assert_eq!(place.read("out/.hindmost/logs/map/1.0.out"), "b\n");
+    let explain = crate::run_in(&place.path(""), &["explain", "out", "map/1"]);
+    assert_eq!(explain.code, Some(0), "{}", explain.stderr);
+    assert_eq!(crate::run_in(&place.path(""), &["verify", "out"]).code, Some(0));
+    // Without --resume the folder is not used; with it, only the failed task runs.
+    assert_eq!(place.map(&args).code, Some(2));
+    fs::write(place.path("go"), "").unwrap();
+    let resumed = place.map(&[&["--resume"], &args[..]].concat());
+    assert_eq!((resumed.code, &*resumed.stdout), (Some(0), "b\n"), "{}", resumed.stderr);
+    // Other values are another run.
+    let other = place.map(&["--resume", "--out", "out", "echo {}", ":::", "x"]);
+    assert_eq!(other.code, Some(2), "{}", other.stderr);
+}
+
+#[test]
+fn json_replaces_the_output() {
+    let place = Place::new();
+    let ran = place.map(&["--json", "echo", ":::", "a", "b"]);
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&json["job"], &json["state"], &json["tasks"]), (&"echo".into(), &"done".into(), &2.into()));
+    let ran = place.map(&["--json", "echo", ":::"]);
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &json["tasks"]), (Some(0), &0.into()));
+}
+
+#[test]
+fn a_slow_task_gets_a_copy_and_only_the_winner_is_printed() {
+    let place = Place::new();
+    // The first attempt of the last task waits for the second one, which finishes.
+    let script = "echo start {#} $HINDMOST_ATTEMPT; \
+        if [ {#} = 7 ] && [ $HINDMOST_ATTEMPT = 0 ]; then sleep 600; fi; sleep 0.2; echo end";
+    let values = ["1", "2", "3", "4", "5", "6", "7"];
+    let ran = place.map(&[&["-j2", "-k", script, ":::"], &values[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.ends_with("end\nstart 7 1\nend\n"), "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().count(), 14, "{}", ran.stdout);
+    assert!(ran.stderr.contains("--no-copies") && ran.stderr.contains("--once"), "{}", ran.stderr);
+}
+
+#[test]
+fn commands_that_run_once_get_no_copies() {
+    let place = Place::new();
+    for option in ["--once", "--no-copies"] {
+        let script = "echo $HINDMOST_ATTEMPT >> attempts; [ {#} != 7 ] || sleep 2; sleep 0.1";
+        let ran = place.map(&["-j2", option, script, ":::", "1", "2", "3", "4", "5", "6", "7"]);
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+        assert_eq!(place.read("attempts"), "0\n".repeat(7));
+        fs::remove_file(place.path("attempts")).unwrap();
+    }
+}
+
+#[test]
+fn ctrl_c_stops_everything() {
+    let place = Place::new();
+    let mut command = place.command(&["touch started; sleep 600", ":::", "a", "b"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while !place.path("started").exists() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(super::is_empty(&place.path("temporary")));
+}
+
+#[test]
+fn a_closed_pipe_ends_the_run_quietly() {
+    let place = Place::new();
+    let mut command = place.command(&["-j1", "-k", "seq 100000; sleep {}", ":::", "0", "0", "600"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 2];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((first, output.status.code()), (*b"1\n", Some(0)));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(super::is_empty(&place.path("temporary")));
+}
+
+#[test]
+fn other_options_of_gnu_parallel_are_refused_with_a_replacement() {
+    let place = Place::new();
+    for (args, instead) in [
+        (&["--pipe", "cat"][..], "split"),
+        (&["-X", "echo", ":::", "a"], "-n N"),
+        (&["-u", "echo", ":::", "a"], "winner"),
+        (&["--sshlogin=x", "echo", ":::", "a"], "this machine only"),
+        (&["--delay", "3", "echo", ":::", "a"], "-j N"),
+    ] {
+        let ran = place.map(args);
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        assert!(
+            ran.stderr.contains(args[0].split('=').next().unwrap()) && ran.stderr.contains(instead),
+            "{}",
+            ran.stderr
+        );
+    }
+    for args in [
+        &["-j", "many", "echo", ":::", "a"][..],
+        &["--timeout", "soon", "echo", ":::", "a"],
+        &["--halt", "now", "echo", ":::", "a"],
+        &["--colsep", "[,;]", "echo", ":::", "a"],
+        &["-a", "missing", "echo"],
+        &["echo {= 1 =}", ":::", "a"],
+        &["--no-such-option", "echo"],
+        &["--workdir", "missing", "echo", ":::", "a"],
+    ] {
+        assert_eq!(place.map(args).code, Some(2), "{args:?}");
+    }
+}

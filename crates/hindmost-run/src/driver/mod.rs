@@ -43,6 +43,7 @@ mod recorder;
 mod resume;
 mod shutdown;
 mod stopping;
+mod utilization;
 mod waiting;
 mod watches;
 
@@ -78,6 +79,7 @@ use learning::Learner;
 use profiles::RunProfiles;
 use recorder::Recorder;
 use shutdown::{Request, Shutdown};
+use utilization::utilization;
 use waiting::Waiting;
 use watches::Watches;
 
@@ -326,13 +328,14 @@ impl Driver<'_> {
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
         summary.synced = self.store.is_synced();
         summary.energy = energy;
+        summary.utilization = utilization(&timeline, &self.header.dimensions);
         let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
         summary.flowtime -= timeline.paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
+        self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         if state == RunState::Done {
             self.profiles.keep(self.follower);
         }
-        self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         Ok(RunOutcome {
             summary,
             timeline,

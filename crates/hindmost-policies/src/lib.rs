@@ -29,7 +29,7 @@
 //! use hindmost_core::time::Time;
 //! use hindmost_policies::catalogue::{Setting, build};
 //!
-//! let setting = Setting { order: "fair", gamma: 0.01, queues: &[] };
+//! let setting = Setting { order: "fair", gamma: 0.01, queues: &[], live: false };
 //! let policy = build(&"fifo+late(cap=0.2)".parse()?, &setting)?;
 //!
 //! let mut session = Session::new(Cluster::new(Dimensions::one_slot()), policy, estimator(Knowledge::Oracle));

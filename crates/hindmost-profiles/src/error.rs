@@ -14,7 +14,10 @@ pub enum StoreError {
         error: std::io::Error,
     },
     /// The file is damaged, or is no file of profiles.
-    #[error("{}: not a readable file of profiles: {why}", path.display())]
+    #[error(
+        "{}: not a readable file of profiles: {why}; if it was one, move it away, and the next run begins a new one",
+        path.display()
+    )]
     Damaged {
         /// Path of the file.
         path: PathBuf,
@@ -24,6 +27,22 @@ pub enum StoreError {
     /// Another process uses the file, and still does after some seconds.
     #[error("{}: another process uses this file of profiles", path.display())]
     InUse {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The process that wrote the file was killed while the file was open. Opening it for writing repairs it.
+    #[error(
+        "{}: the last process that wrote this file of profiles was killed; the next run or simulation with --profiles \
+         and this file repairs it",
+        path.display()
+    )]
+    NotClosed {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The file was opened to be read.
+    #[error("{}: this file of profiles was opened for reading only", path.display())]
+    ReadOnly {
         /// Path of the file.
         path: PathBuf,
     },

@@ -35,6 +35,7 @@
 mod describe;
 mod error;
 mod fit;
+mod guarded;
 mod learner;
 mod store;
 

@@ -60,10 +60,15 @@ fn heading(summary: &RunSummary) -> String {
         RunState::Abandoned => "abandoned after",
         RunState::Interrupted => "interrupted after",
     };
-    let deadline = match summary.met_deadline {
-        Some(true) => ", deadline met",
-        Some(false) => ", deadline missed",
-        None => "",
+    let deadline = match (summary.met_deadline, summary.deadline, summary.lateness) {
+        (Some(true), Some(deadline), _) => format!(", deadline of {} met", duration(deadline)),
+        // A run that was interrupted before its deadline has missed it by nothing yet.
+        (Some(false), Some(deadline), Some(late)) if late > 0.0 => {
+            format!(", deadline of {} missed by {}", duration(deadline), duration(late))
+        }
+        (Some(true), ..) => ", deadline met".to_owned(),
+        (Some(false), ..) => ", deadline missed".to_owned(),
+        (None, ..) => String::new(),
     };
     let pauses = match summary.paused() {
         0.0 => String::new(),

@@ -13,16 +13,22 @@
 //!
 //! A run that stops at the horizon (`drain = false`) gets none, because its flowtimes are bounded.
 //!
+//! **No deadlines.** Some policies give clones and backups only to jobs with a deadline, and equal `none` without one.
+//!
+//! **Abandoned jobs.** A policy that abandons late jobs has their flowtimes in no mean or quantile.
+//!
 //! **One seed.** Differences between policies on a single seed can be chance, and there are no intervals.
 
 use std::path::Path;
 
+use hindmost_core::metrics::PolicyResult;
 use hindmost_math::fit::{Hill, Summary};
 use hindmost_math::plain::{Plain, Quoted};
+use hindmost_policies::catalogue::clones_only_with_deadline;
 
 use crate::experiment::{Experiment, Jobs};
 use crate::parameter::{Draws, Family, Parameter};
-use crate::scenario::WorkloadSpec;
+use crate::scenario::{JobKind, WorkloadSpec};
 
 /// The largest tail index with an infinite variance.
 const INFINITE_VARIANCE: f64 = 2.0;
@@ -36,6 +42,7 @@ pub fn cautions(experiments: &[&Experiment]) -> Vec<String> {
     if compares && experiments.iter().any(single) {
         cautions.push("one seed: differences may be chance; --seeds 5 gives intervals".to_owned());
     }
+    cautions.extend(without_deadlines(experiments));
     let each: Vec<Tails> = experiments.iter().map(|one| tails(one)).collect();
     for of in [of_copies, of_jobs, of_files] {
         let mut found: Vec<(String, usize)> = Vec::new();
@@ -49,6 +56,55 @@ pub fn cautions(experiments: &[&Experiment]) -> Vec<String> {
         cautions.extend(found.into_iter().map(|(sentence, points)| format!("{}{sentence}", part(points))));
     }
     cautions
+}
+
+/// Returns a caution if policies are compared that only act on deadlines, and no job has one.
+fn without_deadlines(experiments: &[&Experiment]) -> Option<String> {
+    if experiments.iter().any(|one| has_deadlines(&one.jobs)) {
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for policy in experiments.iter().flat_map(|one| &one.policies).filter(|policy| clones_only_with_deadline(policy)) {
+        let name = policy.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let (start, names) = (if names.len() == 1 { "starts" } else { "start" }, names.join(" and "));
+    (!names.is_empty()).then(|| format!("no job has a deadline, so that {names} {start} no clones and no backups"))
+}
+
+fn has_deadlines(jobs: &Jobs) -> bool {
+    match jobs {
+        Jobs::Given(jobs) => jobs.iter().any(|job| job.spec.deadline.is_some()),
+        Jobs::Generated { spec, .. } => {
+            let of_kind = |kind: &JobKind| kind.deadline.is_some() || kind.deadline_factor.is_some();
+            spec.deadline.is_some() || spec.deadline_factor.is_some() || spec.job.iter().any(of_kind)
+        }
+    }
+}
+
+/// Returns a caution about the flowtimes of policies that abandoned jobs; `None` if none did. `results` are the results of all
+/// points of a sweep.
+pub fn abandoned(results: &[PolicyResult]) -> Option<String> {
+    let mut shares: Vec<(&str, u64, u64)> = Vec::new();
+    for row in results {
+        match shares.iter_mut().find(|(policy, ..)| *policy == row.policy) {
+            Some((_, abandoned, jobs)) => (*abandoned, *jobs) = (*abandoned + row.abandoned_jobs, *jobs + row.jobs),
+            None => shares.push((&row.policy, row.abandoned_jobs, row.jobs)),
+        }
+    }
+    let shares = shares.into_iter().filter(|(_, abandoned, _)| *abandoned > 0);
+    let shares: Vec<String> = shares
+        .map(|(policy, abandoned, jobs)| format!("{policy} {:.1}%", 100.0 * abandoned as f64 / jobs.max(1) as f64))
+        .collect();
+    (!shares.is_empty()).then(|| {
+        format!(
+            "abandoned jobs are in no flowtime, ratio or quantile, so these do not compare with those of policies that finish all \
+             jobs; compare the shares of met deadlines (abandoned: {})",
+            shares.join(", ")
+        )
+    })
 }
 
 /// The tails of a workload for which means are not reliable.
@@ -262,6 +318,20 @@ mod tests {
             caution(1.2).unwrap().starts_with("the largest values of \"d.txt\" look like a Pareto tail with α = 1.")
         );
         assert_eq!(caution(3.0), None);
+    }
+
+    #[test]
+    fn policies_that_need_deadlines_say_so() {
+        let of = |deadline: &str, policies: &str| {
+            let text = format!(
+                "seeds = 2\n[workload]\narrival = {{ at_once = {{ jobs = 1 }} }}\ntasks = 1\nduration = 1\n{deadline}\n\
+                 [cluster]\nmachines = 2\n{policies}"
+            );
+            cautions(&[&Experiment::of(&Scenario::parse(&text, "test", Path::new(""), &[]).unwrap(), 1).unwrap()])
+        };
+        let both = "[[policy]]\nname = \"shed\"\n[[policy]]\nname = \"none\"\n[[policy]]\nname = \"chronos\"\n";
+        assert_eq!(of("", both), ["no job has a deadline, so that shed and chronos start no clones and no backups"]);
+        assert!(of("deadline = 4", both).is_empty() && of("", "[[policy]]\nname = \"none\"\n").is_empty());
     }
 
     #[test]

@@ -160,6 +160,13 @@ pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJ
 
 impl JobLine {
     fn into_workload(self) -> Result<WorkloadJob, String> {
+        let valid_deadline = |seconds: f64| {
+            let deadline = Time::from_seconds(seconds);
+            if seconds.is_finite() && deadline > Time::ZERO {
+                return Ok(deadline);
+            }
+            Err(format!("deadline is {}, but must be above 0", Plain(seconds)))
+        };
         let valid_time = |name: &str, time: f64| {
             if time.is_finite() && time >= 0.0 {
                 Ok(Time::from_seconds(time))
@@ -193,7 +200,7 @@ impl JobLine {
         let spec = JobSpec {
             name: name.into(),
             arrival: valid_time("arrival", self.arrival)?,
-            deadline: self.deadline.map(|deadline| valid_time("deadline", deadline)).transpose()?,
+            deadline: self.deadline.map(valid_deadline).transpose()?,
             weight,
             queue: self.queue.map(Into::into),
             phases,
@@ -322,6 +329,10 @@ mod tests {
             (phase("\"tasks\":[]"), "no tasks"),
             (phase("\"tasks\":[[]]"), "not even for its first copy"),
             (phase("\"tasks\":[[-1]]"), "must be at least 0"),
+            (
+                phase("\"tasks\":[[1]]").replace("\"phases\"", "\"deadline\":0.0,\"phases\""),
+                "deadline is 0, but must be above 0",
+            ),
             (phase("\"tasks\":[[1]],\"after\":[\"mao\"]"), "is not a phase of the job; did you mean \"map\"?"),
             (phase("\"tasks\":[[1]],\"after\":[\"map\"]"), "in a cycle"),
             (phase("\"tasks\":[[1]],\"men\":1"), "unknown field"),

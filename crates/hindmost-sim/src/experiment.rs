@@ -317,7 +317,7 @@ impl Experiment {
         output: &mut dyn Output,
         control: &Control<'_>,
     ) -> Result<RunResult, SimulationError> {
-        let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues };
+        let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues, live: false };
         let built = catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
         let keeps_profiles = self.setup.keeps_profiles && self.policies.first() == Some(policy);
         self.run_built(built, seed, keeps_profiles, output, control).map_err(|error| match error {

@@ -253,7 +253,12 @@ fn attempts_of(
     jobs: &[Choice],
     stop: &AtomicBool,
 ) -> Result<Vec<Seen>, SimulationError> {
-    let setting = Setting { order: &experiment.order, gamma: experiment.setup.gamma, queues: &experiment.setup.queues };
+    let setting = Setting {
+        order: &experiment.order,
+        gamma: experiment.setup.gamma,
+        queues: &experiment.setup.queues,
+        live: false,
+    };
     let policy = catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
     let nodes = experiment.setup_of(seed)?.nodes;
     let enough = AtomicBool::new(false);

@@ -16,7 +16,9 @@ where
 {
     move |text| {
         let valid = text.trim().parse::<T>().ok().filter(|number| (least..=most).contains(number));
-        let to = if most == T::MOST { String::new() } else { format!(" to {most}") };
+        // The largest number of the type matters only to those who exceed it.
+        let is_too_large = text.trim().len() > 9 && text.trim().bytes().all(|byte| byte.is_ascii_digit());
+        let to = if most == T::MOST && !is_too_large { String::new() } else { format!(" to {most}") };
         valid.ok_or_else(|| format!("give a whole number from {least}{to}"))
     }
 }
@@ -475,10 +477,13 @@ pub enum TheoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Compute the probability that a job completes before its deadline (PoCD): Shed and Chronos
+    /// Compute the probability that a job completes before its deadline (PoCD): Shed and Chronos. The formulas hold if no task waits
+    /// for a slot. Those of Chronos assume that the remaining time and the progress of each attempt are known at --elapsed, as in
+    /// simulations with --knowledge oracle
     #[command(allow_negative_numbers = true)]
     Pocd(PocdArgs),
-    /// Find how many clones of each task jobs with deadlines get: Shed's Algorithm 1
+    /// Find how many clones of each task jobs with deadlines get: Shed's Algorithm 1. A job whose deadline has passed keeps its
+    /// slots, and gets no clones: leave it out if it is killed
     #[command(allow_negative_numbers = true)]
     Shed(ShedArgs),
 }

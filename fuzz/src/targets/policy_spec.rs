@@ -16,7 +16,7 @@ pub fn check(text: &str) {
         let written = spec.to_string();
         let again: PolicySpec = written.parse().unwrap_or_else(|error| panic!("{written:?} from {part:?}: {error}"));
         assert_eq!(again.to_string(), written);
-        let setting = Setting { order: catalogue::DEFAULT_ORDER, gamma: 0.01, queues: &[] };
+        let setting = Setting { order: catalogue::DEFAULT_ORDER, gamma: 0.01, queues: &[], live: false };
         match catalogue::check(&spec) {
             Ok(_) => drop(catalogue::build(&spec, &setting).unwrap_or_else(|error| panic!("{written}: {error}"))),
             Err(error) => assert!(!error.to_string().is_empty()),

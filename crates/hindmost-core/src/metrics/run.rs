@@ -124,6 +124,17 @@ pub struct RunSummary {
     pub knowledge: String,
     /// True if the job met its deadline; `None` if it has none.
     pub met_deadline: Option<bool>,
+    /// The job's deadline, seconds from the start of the run; `None` if it has none.
+    #[serde(default)]
+    pub deadline: Option<f64>,
+    /// Seconds from the deadline to the job's finish, or to the end of a run that did not finish it; 0 if it met the deadline,
+    /// `None` if it has none. Pauses count.
+    #[serde(default)]
+    pub lateness: Option<f64>,
+    /// Share of the nodes' capacity that attempts held from the start of the run to the job's finish or the end of the run,
+    /// pauses left out, in the busiest dimension; missing if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilization: Option<f64>,
     /// True if the results were synced to the disk, so that they survive a power failure.
     pub synced: bool,
     /// Begin and end of each pause of a resumed run, seconds since the run began; left out if there are none.
@@ -235,6 +246,9 @@ impl RunSummary {
             policy,
             knowledge,
             met_deadline: job.spec.deadline.map(|deadline| job.finish.is_some_and(|at| at <= job.arrival + deadline)),
+            deadline: job.spec.deadline.map(Time::seconds),
+            lateness: job.spec.deadline.map(|deadline| (finish - (job.arrival + deadline)).seconds()),
+            utilization: None,
             synced: true,
             pauses: timeline.pauses.iter().map(|pause| pause.map(Time::seconds)).collect(),
             shell: None,
@@ -315,6 +329,7 @@ mod tests {
         let (policy, knowledge) = ("none".to_owned(), "age".to_owned());
         let summary = RunSummary::of(&timeline, RunState::Done, Vec::new(), policy, knowledge).unwrap();
         assert_eq!((summary.tasks, summary.attempts, summary.flowtime), (5, 1, 2.0));
+        assert_eq!((summary.met_deadline, summary.deadline, summary.lateness), (None, None, None));
         let counts = summary.phases.iter().map(|phase| (phase.tasks, phase.finished, phase.attempts, phase.finish));
         assert_eq!(counts.collect::<Vec<_>>(), [(2, 2, 0, None), (3, 3, 1, Some(2.0))]);
     }

@@ -59,8 +59,9 @@ impl Profile {
     }
 }
 
-/// Returns the type of a job from its name: the name without a number or date at its end. Jobs of one type run the same
-/// program on other data. A name that is only a number has the type `job`.
+/// Returns the type of a job from its name: the name without a number, date or time at its end, and without a date at its
+/// beginning. Jobs of one type run the same program on other data. A name that is only a number or date has the type `job`, as
+/// have all jobs that a scenario generates without `name`: profiles of different such scenarios in one file mix.
 ///
 /// ```
 /// use hindmost_core::profiles::job_type;
@@ -68,28 +69,51 @@ impl Profile {
 /// assert_eq!(job_type("wordcount"), "wordcount");
 /// assert_eq!(job_type("etl-17"), "etl");
 /// assert_eq!(job_type("report_2026-11-23"), "report");
+/// assert_eq!(job_type("2024-05-08-daily"), "daily");
+/// assert_eq!(job_type("daily.2024.05.08T0300"), "daily");
 /// assert_eq!(job_type("17"), "job");
 /// // A digit that belongs to a word stays.
 /// assert_eq!(job_type("tpch-q5"), "tpch-q5");
+/// assert_eq!(job_type("2000-miles"), "2000-miles");
 /// ```
 pub fn job_type(name: &str) -> &str {
     let is_separator = |letter: char| matches!(letter, '-' | '_' | '.' | '#' | ':' | ' ' | '/');
     let mut kept = name;
-    loop {
-        let without = kept.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        if without.len() == kept.len() {
-            return kept;
-        }
-        if without.is_empty() {
-            return "job";
-        }
-        let before = without.trim_end_matches(is_separator);
-        if before.len() == without.len() {
-            return kept;
-        }
+    // The last word while it is a number or a time such as T0300.
+    while let Some(last) = kept.rsplit(is_separator).next().filter(|last| is_number_or_time(last)) {
+        let before = kept[..kept.len() - last.len()].trim_end_matches(is_separator);
         if before.is_empty() {
             return "job";
         }
         kept = before;
     }
+    let without_date = after_date(kept, is_separator).unwrap_or(kept);
+    if without_date.is_empty() { "job" } else { without_date }
+}
+
+/// Returns true for `17`, `T0300`, `08T0300` and `T030000Z`.
+fn is_number_or_time(word: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let Some((date, time)) = word.split_once('T') else { return is_number(word) };
+    let time = time.strip_suffix('Z').unwrap_or(time);
+    (date.is_empty() || is_number(date)) && is_number(time) && matches!(time.len(), 4 | 6)
+}
+
+/// Returns what follows a date at the beginning of a name, such as `2024-05-08` or `20240508`, and the time after it; `None` if
+/// the name begins otherwise. A year alone may belong to the name.
+fn after_date(name: &str, is_separator: impl Fn(char) -> bool + Copy) -> Option<&str> {
+    let mut words = name.split(is_separator);
+    let year = words.next().filter(|word| word.starts_with("19") || word.starts_with("20"))?;
+    let is_date = match year.len() {
+        4 => words.next().is_some_and(|month| month.len() == 2 && is_number_or_time(month)),
+        length => length == 8,
+    };
+    if !is_date || !is_number_or_time(year) {
+        return None;
+    }
+    let mut rest = name;
+    while let Some(word) = rest.split(is_separator).next().filter(|word| is_number_or_time(word)) {
+        rest = rest[word.len()..].trim_start_matches(is_separator);
+    }
+    Some(rest)
 }

@@ -136,7 +136,7 @@ impl Case {
     /// # Errors
     /// If the policy is not in the catalogue.
     pub fn new(machines: Machines, size: Size, policy: &str) -> Result<Case, OverheadError> {
-        let setting = Setting { order: "smallest_workload", gamma: 0.01, queues: &[] };
+        let setting = Setting { order: "smallest_workload", gamma: 0.01, queues: &[], live: false };
         let dimensions = match machines {
             Machines::OneSlot => Dimensions::one_slot(),
             Machines::Heterogeneous => Dimensions::of([&capacity(0)])?,

@@ -9,7 +9,7 @@ use hindmost_math::plain::Plain;
 use super::meaning;
 use super::spec::PolicySpec;
 use crate::cloning::dolly::{self, Admission, DollyParameters};
-use crate::cloning::shed::ShedParameters;
+use crate::cloning::shed::{Kill, ShedParameters};
 use crate::orders::dollymp::DollympParameters;
 use crate::parameters::Parameters;
 use crate::placement::by_node::is_within_budget;
@@ -49,8 +49,16 @@ pub fn without_clones(
         "shed" | "chronos" if job.deadline.is_none() => {
             return Some(format!("{spec} will start no clone and no backup, because the job has no deadline"));
         }
-        "shed" if ShedParameters::read(found.given).ok()?.per_node > 1 => return None,
-        "shed" => Cloning::Shed,
+        "shed" => {
+            let shed = ShedParameters::read(found.given).ok()?;
+            if let Some(why) = too_few_slots(job, dimensions, total, shed.masters(true)) {
+                return Some(format!("{spec} will clone no task of this job: {why}"));
+            }
+            if shed.per_node > 1 {
+                return None;
+            }
+            Cloning::Shed
+        }
         // Under the other strategies some attempts take over the resources of the original.
         "chronos" if ChronosParameters::read(found.given).ok()?.strategy == Strategy::Clone => Cloning::Unlimited,
         _ => return None,
@@ -109,20 +117,56 @@ pub fn without_clones(
     ))
 }
 
+/// Returns a message if fewer slots than a second copy of all tasks needs are left for clones in every phase; `None` if clones
+/// fit, or a demand is not known.
+fn too_few_slots(job: &JobSpec, dimensions: &Dimensions, total: &Resources, masters: u32) -> Option<String> {
+    let mut first = None;
+    for phase in job.phases.iter().filter(|phase| !phase.never_copied && phase.tasks_to_do() > 0) {
+        let slots = total.times(&dimensions.demand(&phase.demand).ok()?);
+        let needed = 2 * u64::from(phase.tasks_to_do()) + u64::from(masters);
+        if needed <= slots {
+            return None;
+        }
+        first = first.or(Some((&phase.name, phase.tasks_to_do(), needed, slots)));
+    }
+    let (phase, tasks, needed, slots) = first?;
+    let masters = if masters > 0 { format!(", {masters} of them for the application master") } else { String::new() };
+    Some(format!(
+        "it clones all unfinished tasks of a phase or none, and two copies of the {tasks} tasks of {phase} need {needed} \
+         slots{masters}, but there are {slots}"
+    ))
+}
+
+/// Returns a message if the policy stops late jobs, but not this one when its deadline has passed, because it is the only job
+/// of a live run; `None` for other policies and jobs.
+pub fn after_deadline(spec: &PolicySpec, job: &JobSpec) -> Option<String> {
+    let found = meaning(spec).ok().filter(|found| found.system.name == "shed" && job.deadline.is_some())?;
+    let shed = ShedParameters::read(found.given).ok()?;
+    (shed.kill == Kill::Arrival).then(|| {
+        format!(
+            "{spec} will not stop this job at its deadline, because it stops late jobs when another job arrives, and a run has \
+             one job; kill=deadline stops it"
+        )
+    })
+}
+
+/// Returns true if a policy gives other attempts only to jobs with a deadline.
+pub fn clones_only_with_deadline(spec: &PolicySpec) -> bool {
+    meaning(spec).is_ok_and(|found| matches!(found.system.name, "shed" | "chronos"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use hindmost_core::time::Time;
     use hindmost_core::workload::{DemandByName, PhaseSpec};
 
-    /// Returns the message for a job of one phase with `tasks` tasks of `cpus` cpus each, on two nodes with `cluster`
-    /// cpus together.
-    fn message(policy: &str, (tasks, cpus): (u32, f64), cluster: f64) -> Option<String> {
-        let amounts = |cpus: f64| DemandByName::from([("cpus".to_owned(), cpus)]);
+    /// Returns a job of one phase with `tasks` tasks of `cpus` cpus each.
+    fn job_of(tasks: u32, cpus: f64) -> JobSpec {
         let phase = PhaseSpec {
             name: "map".into(),
             after: Vec::new(),
-            demand: amounts(cpus),
+            demand: DemandByName::from([("cpus".to_owned(), cpus)]),
             tasks,
             mean: 1.0,
             sd: None,
@@ -134,14 +178,15 @@ mod tests {
             never_resumed: false,
             finished: Vec::new(),
         };
-        let job = JobSpec {
-            name: "job".into(),
-            arrival: Time::ZERO,
-            deadline: None,
-            weight: 1.0,
-            queue: None,
-            phases: vec![phase],
-        };
+        let (name, arrival) = ("job".into(), Time::ZERO);
+        JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases: vec![phase] }
+    }
+
+    /// Returns the message for a job of one phase with `tasks` tasks of `cpus` cpus each, on two nodes with `cluster`
+    /// cpus together.
+    fn message(policy: &str, (tasks, cpus): (u32, f64), cluster: f64) -> Option<String> {
+        let amounts = |cpus: f64| DemandByName::from([("cpus".to_owned(), cpus)]);
+        let job = job_of(tasks, cpus);
         let dimensions = Dimensions::of([&amounts(cluster)]).unwrap();
         let total = dimensions.amounts(&amounts(cluster)).unwrap();
         without_clones(&policy.parse().unwrap(), &job, &dimensions, (2, &total))
@@ -192,6 +237,34 @@ mod tests {
         assert_eq!(message("shed(per_node=2)", due, 1), None);
         // A resumed attempt needs no other node.
         assert_eq!(message("chronos", due, 1), None);
+    }
+
+    #[test]
+    fn shed_needs_slots_for_a_second_copy_of_all_tasks() {
+        let of = |policy: &str, tasks, cluster| {
+            let dimensions = Dimensions::of([&DemandByName::from([("cpus".to_owned(), cluster)])]).unwrap();
+            let total = dimensions.amounts(&DemandByName::from([("cpus".to_owned(), cluster)])).unwrap();
+            let job = JobSpec { deadline: Some(Time::from_seconds(9.0)), ..job_of(tasks, 1.0) };
+            without_clones(&policy.parse().unwrap(), &job, &dimensions, (6, &total))
+        };
+        assert_eq!(of("shed", 3, 6.0), None);
+        let why = of("shed", 3, 5.0).unwrap();
+        assert!(why.ends_with("two copies of the 3 tasks of map need 6 slots, but there are 5"), "{why}");
+        let why = of("shed(masters=1)", 3, 6.0).unwrap();
+        assert!(why.ends_with("need 7 slots, 1 of them for the application master, but there are 6"), "{why}");
+    }
+
+    #[test]
+    fn shed_says_that_a_late_run_goes_on() {
+        let job = |deadline| JobSpec { deadline, ..job_of(1, 1.0) };
+        let message = |policy: &str, deadline| after_deadline(&policy.parse().unwrap(), &job(deadline));
+        let due = Some(Time::from_seconds(9.0));
+        assert!(message("fifo+shed", due).unwrap().starts_with("fifo+shed will not stop this job at its deadline"));
+        for (policy, deadline) in
+            [("shed", None), ("shed(kill=deadline)", due), ("shed(kill=never)", due), ("none", due)]
+        {
+            assert_eq!(message(policy, deadline), None, "{policy}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy};
 use hindmost_core::workload::QueueSpec;
 
+use super::Setting;
 use super::sources::Source;
 use crate::parameters::{BadValue, Given, ParameterEntry, Parameters};
 use crate::placement::by_node::{ByNode, Fit, InKeyOrder, Stage};
@@ -92,10 +93,24 @@ pub trait Build<C, T>: Sync {
     /// # Errors
     /// If a parameter's value is not valid.
     fn build(&self, given: &Given, context: C) -> Result<T, BadValue>;
+
+    /// Returns what is wrong with the values of several parameters together; `None` if nothing is.
+    fn check(&self, given: &Given) -> Option<String>;
 }
 
 /// Implements [`Build`] with a function of a struct of parameters and a context.
-pub struct Typed<P, C, T>(fn(P, C) -> T);
+pub struct Typed<P, C, T> {
+    build: fn(P, C) -> T,
+    check: fn(P) -> Option<String>,
+}
+
+impl<P, C, T> Typed<P, C, T> {
+    /// Adds a test of several parameters together. The function returns what is wrong, and what would be valid.
+    #[must_use]
+    pub const fn checked(self, check: fn(P) -> Option<String>) -> Typed<P, C, T> {
+        Typed { build: self.build, check }
+    }
+}
 
 impl<P: Parameters, C, T> Build<C, T> for Typed<P, C, T> {
     fn parameters(&self) -> &'static [ParameterEntry] {
@@ -103,21 +118,25 @@ impl<P: Parameters, C, T> Build<C, T> for Typed<P, C, T> {
     }
 
     fn build(&self, given: &Given, context: C) -> Result<T, BadValue> {
-        Ok((self.0)(P::read(given)?, context))
+        Ok((self.build)(P::read(given)?, context))
+    }
+
+    fn check(&self, given: &Given) -> Option<String> {
+        (self.check)(P::read(given).ok()?)
     }
 }
 
 /// Creates the `build` field of an order's entry from a function of the order's parameters and of the queues that jobs
 /// are submitted to.
 pub const fn order_of<P: Parameters>(build: fn(P, Vec<QueueSpec>) -> JobOrder) -> Typed<P, Vec<QueueSpec>, JobOrder> {
-    Typed(build)
+    Typed { build, check: |_| None }
 }
 
 /// Creates the `build` field of a system's entry from a function that adds the system's passes to a policy.
 pub const fn system_of<P: Parameters>(
     build: fn(P, PolicyBuilder) -> PolicyBuilder,
 ) -> Typed<P, PolicyBuilder, PolicyBuilder> {
-    Typed(build)
+    Typed { build, check: |_| None }
 }
 
 /// An order of jobs, and the pass that starts their pending tasks on nodes.
@@ -162,15 +181,16 @@ pub struct PolicyBuilder {
     order: JobOrder,
     own_order: bool,
     gamma: f64,
+    live: bool,
     passes: Vec<Box<dyn Pass>>,
     keep: Keep,
 }
 
 impl PolicyBuilder {
-    /// Creates a policy without passes. `own_order` is true if `order` is the system's own order. `gamma` is γ, the
-    /// price of a machine-second.
-    pub(super) fn new(order: JobOrder, own_order: bool, gamma: f64) -> PolicyBuilder {
-        PolicyBuilder { order, own_order, gamma, passes: Vec::new(), keep: Keep::None }
+    /// Creates a policy without passes. `own_order` is true if `order` is the system's own order.
+    pub(super) fn new(order: JobOrder, own_order: bool, setting: &Setting<'_>) -> PolicyBuilder {
+        let (gamma, live) = (setting.gamma, setting.live);
+        PolicyBuilder { order, own_order, gamma, live, passes: Vec::new(), keep: Keep::None }
     }
 
     /// Adds the order's pass that starts pending tasks, one copy each. `which` selects the jobs: all jobs, started jobs
@@ -208,6 +228,11 @@ impl PolicyBuilder {
     /// Returns γ, the price of a machine-second.
     pub fn gamma(&self) -> f64 {
         self.gamma
+    }
+
+    /// Returns true if the policy decides in a live run.
+    pub fn is_live(&self) -> bool {
+        self.live
     }
 
     pub(super) fn finish(self) -> Policy {

@@ -37,6 +37,14 @@ pub enum CatalogueError {
     /// The text does not have the form of a policy's name.
     #[error(transparent)]
     Malformed(BadPolicySpec),
+    /// The values of several parameters do not fit each other.
+    #[error("{system}: {why}")]
+    BadCombination {
+        /// The name of the system.
+        system: &'static str,
+        /// What is wrong, and what would be valid.
+        why: String,
+    },
     /// A parameter's value is not valid.
     #[error("{system}: {error}")]
     BadValue {

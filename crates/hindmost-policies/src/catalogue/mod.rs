@@ -32,7 +32,7 @@ mod systems;
 #[cfg(test)]
 mod tests;
 
-pub use budget::without_clones;
+pub use budget::{after_deadline, clones_only_with_deadline, without_clones};
 pub use entry::{Build, JobOrder, OrderEntry, PolicyBuilder, SystemEntry, Typed, order_of, system_of};
 pub use error::CatalogueError;
 pub use orders::ORDERS;
@@ -54,12 +54,14 @@ pub struct Setting<'a> {
     pub gamma: f64,
     /// The queues that jobs are submitted to, for orders that share the cluster among queues.
     pub queues: &'a [QueueSpec],
+    /// True if the policy decides in a live run.
+    pub live: bool,
 }
 
 impl<'a> From<&'a Header> for Setting<'a> {
     /// Returns the setting that a journal's header records.
     fn from(header: &'a Header) -> Setting<'a> {
-        Setting { order: &header.order, gamma: header.gamma, queues: &header.queues }
+        Setting { order: &header.order, gamma: header.gamma, queues: &header.queues, live: header.is_live() }
     }
 }
 
@@ -129,6 +131,12 @@ pub fn order(text: &str) -> Result<OrderSpec, CatalogueError> {
     let entry = order_entry(&spec.name)?;
     check_parameters(entry.name, &[entry.parameters()], &spec.parameters)?;
     Ok(spec)
+}
+
+/// Checks what a system demands of several parameters together. Each of them must be valid.
+fn check_together(system: &SystemEntry, given: &Given) -> Result<(), CatalogueError> {
+    let why = system.build.check(given);
+    why.map_or(Ok(()), |why| Err(CatalogueError::BadCombination { system: system.name, why }))
 }
 
 fn check_parameters(
@@ -243,6 +251,7 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
         Some((order, given)) => check_parameters(system.name, &[system.parameters(), order.parameters()], given)?,
         None => check_parameters(system.name, &[system.parameters()], found.given)?,
     }
+    check_together(system, found.given)?;
     Ok(system)
 }
 
@@ -326,8 +335,10 @@ fn assemble(
     };
     let bad_value = |name| move |error| CatalogueError::BadValue { system: name, error };
     let jobs = order.build.build(given_to_order, setting.queues.to_vec()).map_err(bad_value(order.name))?;
-    let policy = PolicyBuilder::new(jobs, system.order == Some(order.name), setting.gamma);
-    system.build.build(given, policy).map(PolicyBuilder::finish).map_err(bad_value(system.name))
+    let policy = PolicyBuilder::new(jobs, system.order == Some(order.name), setting);
+    let built = system.build.build(given, policy).map(PolicyBuilder::finish).map_err(bad_value(system.name))?;
+    check_together(system, given)?;
+    Ok(built)
 }
 
 /// Returns a session in which the records of a journal can be replayed. It has the policy that the journal's header

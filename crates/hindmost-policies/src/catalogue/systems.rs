@@ -328,21 +328,23 @@ pub static SYSTEMS: &[SystemEntry] = &[
     },
     SystemEntry {
         name: "shed",
-        about: "clones for the jobs that are least likely to meet their deadlines, chosen again at every arrival",
+        about: "clones for the jobs that are least likely to meet their deadlines",
         does: "Whenever a job arrives, jobs whose deadlines have passed are killed, and all slots that first copies do not \
             need go to clones: the job with the lowest probability of meeting its deadline gets one more clone of each of \
             its tasks, again and again. Jobs that have more copies than that lose the slowest ones.",
         wins: "Jobs have deadlines, durations have a heavy tail, and slots are free: it uses them all, where dolly clones \
             only small jobs and other systems wait for stragglers.",
         loses: "Few slots are free, or no jobs arrive that would cause a new choice: slots that jobs leave stay idle until \
-            then (reoptimise=arrival_and_end). Jobs without deadlines get no clones. It uses as much machine time as there \
+            then (reoptimise=arrival_and_end). In a live run no other job arrives: a late job is stopped only with kill=deadline. \
+            Jobs without deadlines get no clones. It uses as much machine time as there \
             is, whatever it gains. There are few nodes with many slots each: a task has at most one copy on each node, and \
             slots stay idle (per_node).",
         passes: "[Abandon(late jobs), Originals(order), Clones(Shed)]",
         source: sources::SHED,
         order: None,
         build: &system_of(|shed: ShedParameters, policy| {
-            policy.pass(AbandonLateJobs::new(shed)).originals(Which::Any).pass(CloneByDeadline::new(shed))
+            let clones = CloneByDeadline::new(shed, policy.is_live());
+            policy.pass(AbandonLateJobs::new(shed)).originals(Which::Any).pass(clones)
         }),
     },
     SystemEntry {
@@ -350,7 +352,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         about: "clones, or backups of attempts that will miss the deadline of their job; an optimisation gives their number",
         does: "Each task of a job with a deadline gets r more attempts: with its original (strategy=clone), or once its \
             original is expected to end after the deadline, from the beginning (restart) or in place of the original and \
-            from its progress (resume). A little later all attempts but the best are stopped. r weighs the probability \
+            from its progress (resume). A little later, attempts that another one is ahead of are stopped. r weighs the probability \
             of meeting the deadline against machine time.",
         wins: "Jobs have deadlines, progress is reported early, and an attempt can continue the work of another: only late \
             attempts cost more machine time.",
@@ -362,6 +364,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         order: None,
         build: &system_of(|parameters: ChronosParameters, policy| {
             policy.originals(Which::Any).pass(chronos::Copies::new(parameters))
-        }),
+        })
+        .checked(ChronosParameters::check),
     },
 ];

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const SETTING: Setting<'static> = Setting { order: "fair", gamma: 1.0, queues: &[] };
+const SETTING: Setting<'static> = Setting { order: "fair", gamma: 1.0, queues: &[], live: false };
 
 #[test]
 fn every_default_is_valid() {
@@ -60,6 +60,10 @@ fn errors_suggest_similar_names_and_valid_values() {
     assert!(message("fairr+mantri").contains("did you mean \"fair\"?"));
     assert!(message("sca(max-copies=3)").contains("did you mean \"max_copies\"?"));
     assert!(message("sca(max_copies=0)").contains("must be a whole number from 1 to 64"));
+    let together = message("chronos(tau_est=0.8,tau_kill=0.3)");
+    assert_eq!(together, "chronos: tau_kill is 0.3, but must be at least tau_est, 0.8");
+    assert!(message("fifo+chronos(tau_est=1)").contains("tau_kill is 0.8, but must be at least tau_est, 1"));
+    assert!(check(&"chronos(strategy=clone,tau_kill=0.1)".parse().unwrap()).is_ok());
     assert!(message("mantri(delta=1)").contains("must be a number from 0 to below 1"));
     assert!(message("mantri(delta=NaN)").contains("must be"));
     assert!(message("none(delta=1)").contains("it takes no parameters"));

@@ -33,7 +33,9 @@
 //! - A slot is a copy of the most modest demand: λ·m is the largest number of copies of one phase that the empty cluster
 //!   can run, and a copy of which only half as many fit uses two slots. With equal demands this is the paper's count.
 //! - The application master of each job takes one slot, which stays free here, because nothing runs in it. `masters=0`
-//!   uses it for clones.
+//!   uses it for clones, as do live runs by default (`masters=auto`): they have no application masters.
+//! - Late jobs are killed when the next job arrives. A live run has one job, so that none arrives: only `kill=deadline` stops
+//!   its job at the deadline.
 //! - φ is the mean over a job's unfinished tasks of the known progress of their best copies. Tasks that wait, and tasks
 //!   whose progress is not known yet, count as 0.
 //! - Clones of a running task start with the progress of its best copy, as R for running jobs assumes (`start=resume`),
@@ -47,7 +49,8 @@
 //!   remain. `stop_surplus=false` lets the others run on.
 //! - A job without a deadline has one copy of each task. These tasks use slots, but get no clones.
 //! - Of a job of several phases each open phase is treated as a job with a part of the time until the deadline
-//!   (`phase_deadlines.rs`). The clones are chosen again when a phase opens, and when a node is lost or returns.
+//!   (`phase_deadlines.rs`). The clones are chosen again when a phase opens, when a node is lost or returns, and when durations
+//!   become known that were not.
 //! - t_min and β are those of the phase's durations if they are Pareto, and otherwise of the Pareto distribution with the
 //!   same mean and standard deviation.
 //! - A copy that fails is replaced while its task runs. Tasks that may not be copied get no clones.
@@ -69,6 +72,7 @@ use hindmost_core::time::Time;
 use super::known_progress::{best_first, running, start_copy_from, task_progress};
 use super::open_phases::OpenPhases;
 use super::phase_deadlines;
+use crate::speculation::counted;
 use crate::theory::pocd::{MissChance, ParetoTail};
 use crate::theory::shed::{Hopeless, ShedJob, ShedProblem, solve};
 
@@ -121,12 +125,21 @@ crate::parameters! {
         /// open phases up to which clones are chosen again each time when it is due, as in the paper; with n times as many, at
         /// every n-th time
         pub exact: u32 = 32, in 1..=1_000_000_000, unit "phases";
-        /// slots that the application master of each job takes from the clones
-        pub masters: u32 = 1, in 0..=1000, unit "slots";
+        /// slots that the application master of each job takes from the clones (fractions are cut off); auto: 1, and 0 in live
+        /// runs, which have no application masters
+        pub masters: Option<f64> = None, word auto, in 0.0..=1000.0, unit "slots";
         /// stop the copies that a job may no longer have when clones are chosen again
         pub stop_surplus: bool = true;
         /// maximum number of copies of a task on one node; nodes without a copy come first
         pub per_node: u32 = 1, in 1..=1_000, unit "copies";
+    }
+}
+
+impl ShedParameters {
+    /// Returns the slots that the application master of each job takes.
+    pub(crate) fn masters(&self, is_live: bool) -> u32 {
+        // The conversion cuts off fractions.
+        self.masters.map_or(u32::from(!is_live), |masters| masters as u32)
     }
 }
 
@@ -173,7 +186,8 @@ impl Pass for AbandonLateJobs {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
-        if !std::mem::take(&mut self.is_due) {
+        // A resumed run can get here before it is woken.
+        if !std::mem::take(&mut self.is_due) && self.kill != Kill::Deadline {
             return;
         }
         let now = round.cluster().now();
@@ -194,6 +208,8 @@ impl Pass for AbandonLateJobs {
 /// The pass that starts and stops clones.
 pub struct CloneByDeadline {
     parameters: ShedParameters,
+    /// Slots that the application master of each job takes.
+    masters: u32,
     /// Number of times that the clones were due since they were chosen last, and this number when it was examined last.
     due: u64,
     examined: u64,
@@ -208,9 +224,10 @@ pub struct CloneByDeadline {
 
 impl CloneByDeadline {
     /// Creates the pass.
-    pub fn new(parameters: ShedParameters) -> CloneByDeadline {
+    pub fn new(parameters: ShedParameters, is_live: bool) -> CloneByDeadline {
         CloneByDeadline {
             parameters,
+            masters: parameters.masters(is_live),
             due: 0,
             examined: 0,
             open: OpenPhases::default(),
@@ -312,7 +329,9 @@ impl CloneByDeadline {
         }
         for (attempt, clones) in surplus {
             round.decide(Decision::Stop { attempt, reason: StopReason::Overtaken });
-            round.because(|| format!("its tasks may have {clones} clones each now, and others are ahead of it"));
+            round.because(|| {
+                format!("its tasks may have {} each now, and others are ahead of it", counted(clones, "clone"))
+            });
         }
     }
 }
@@ -341,7 +360,7 @@ impl Pass for CloneByDeadline {
                     }
                 }
             }
-            Seen::Event(Event::JobArrived { .. }, _) => self.due += 1,
+            Seen::Event(Event::JobArrived { .. } | Event::DurationsLearned { .. }, _) => self.due += 1,
             Seen::Event(Event::NodeJoined { .. } | Event::NodeLost { .. } | Event::NodeReturned { .. }, _) => {
                 self.due += 1;
                 self.has_lost = true;
@@ -370,7 +389,7 @@ impl Pass for CloneByDeadline {
                 self.open.remove_abandoned(round.cluster());
             }
             self.open.count_slots(round.cluster(), self.parameters.per_node);
-            let free = self.open.free_slots(self.parameters.masters);
+            let free = self.open.free_slots(self.masters);
             // With many phases, a choice takes long, and few clones change.
             if free < 1.0 || self.due * u64::from(self.parameters.exact) >= self.open.len() as u64 {
                 (self.due, self.examined) = (0, 0);
@@ -404,7 +423,9 @@ impl Pass for CloneByDeadline {
                     self.waiting.insert(task);
                     break;
                 }
-                round.because(|| format!("each task of its job has {clones} clones, so that it meets its deadline"));
+                round.because(|| {
+                    format!("each task of its job has {}, so that it meets its deadline", counted(clones, "clone"))
+                });
             }
         }
     }

@@ -11,7 +11,7 @@
 //!   start from the beginning.
 //! - `strategy=resume`: in the same case the original is stopped, and r + 1 attempts start with its progress.
 //! - τ_kill after the start of the original, all attempts of the task are stopped except the one that is expected to
-//!   finish first.
+//!   finish first (`chronos/ranking.rs`).
 //! - r maximises U(r) = log₁₀(R(r) − R_min) − θ·E(T), where R is the probability that the job meets its deadline
 //!   ([`crate::theory::pocd`]) and E(T) the expected machine time of its tasks ([`crate::theory::chronos`]). `r=N` fixes
 //!   it.
@@ -24,8 +24,12 @@
 //! - A remaining time that is not known at τ_est is tested when it becomes known. An attempt that has done less than the
 //!   share s of its work (`progress(s)`) needs at least elapsed/s in all; if that is after the deadline, it is late.
 //!   Its replacement then starts from the beginning, because its progress is not known.
-//! - At τ_kill attempts whose finish is not known are behind those whose finish is. If no finish is known, the attempts
-//!   are compared when the first one becomes known. If it never is (`age`), the oldest attempt remains.
+//! - At τ_kill the finish of an attempt may not be known. An attempt that is known to meet the deadline is ahead of all whose
+//!   finish is not known: it makes the task safe. One that is known to miss it is ahead of none of them, unless they have run
+//!   so long without becoming known that they end even later. Otherwise such an attempt has the finish that is expected of its
+//!   age from the phase's durations, and expectations that differ by less than a tenth of the mean duration count as
+//!   equal. Only an attempt with another one ahead of it is stopped. So none is stopped while nothing distinguishes them, and
+//!   several may go on. They are compared again whenever the finish of one becomes known.
 //! - Backups and clones start after originals, and wait for free resources. A node runs at most one copy of a task, and r is
 //!   chosen without regard to this: on fewer than r + 1 nodes, some of the r attempts never start.
 //! - Of a job of several phases each phase has a part of the time until the deadline
@@ -35,6 +39,8 @@
 //!   same mean and standard deviation.
 //!
 //! The differences from the source, and what this was written from, are in the catalogue (`catalogue/sources/`).
+
+mod ranking;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -46,10 +52,13 @@ use hindmost_core::policy::{Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::time::Time;
 
-use crate::cloning::known_progress::{best_first, progress_of, start_copy_from};
+use self::ranking::{behind_others, earliest_finish};
+use super::counted;
+use crate::cloning::known_progress::{progress_of, start_copy_from};
 use crate::cloning::phase_deadlines;
 use crate::theory::chronos::{ChronosJob, Strategy, Utility};
 use crate::theory::pocd::ParetoTail;
+use hindmost_math::plain::Plain;
 
 crate::parameters! {
     /// The parameters of `chronos`.
@@ -68,8 +77,17 @@ crate::parameters! {
         pub r_min: Option<f64> = None, word none, in 0.0..=1.0;
         /// time from the start of an original to the test whether it is late
         pub tau_est: f64 = 0.3, in 0.0..=1000.0, unit "shortest durations";
-        /// time from the start of an original to the end of all attempts but one; at least tau_est
+        /// time from the start of an original to the end of all attempts but the best; at least tau_est
         pub tau_kill: f64 = 0.8, in 0.0..=1000.0, unit "shortest durations";
+    }
+}
+
+impl ChronosParameters {
+    /// Returns what is wrong with the parameters together; `None` if nothing is.
+    pub(crate) fn check(self) -> Option<String> {
+        let ChronosParameters { strategy, tau_est, tau_kill, .. } = self;
+        let is_wrong = strategy != Strategy::Clone && tau_kill < tau_est;
+        is_wrong.then(|| format!("tau_kill is {}, but must be at least tau_est, {}", Plain(tau_kill), Plain(tau_est)))
     }
 }
 
@@ -175,7 +193,7 @@ impl Copies {
         let remaining = round.estimator.remaining(cluster, original);
         let finish = match remaining {
             Some(remaining) => now + Time::from_seconds(remaining.max(0.0)),
-            None => earliest_finish(round.estimator.knowledge(), original.since(), now),
+            None => earliest_finish(round.estimator.knowledge(), original, now),
         };
         if finish <= plan.deadline {
             if remaining.is_none() {
@@ -184,7 +202,10 @@ impl Copies {
             return;
         }
         let (id, progress) = (original.id(), progress_of(original, now).unwrap_or(0.0));
-        let why = || format!("{id} will end after the deadline of its job: it gets {} more attempts", plan.r);
+        let why = || {
+            let more = counted(plan.r, "more attempt");
+            format!("attempt {} will end after the deadline of its job: its task gets {more}", id.copy)
+        };
         if self.parameters.strategy == Strategy::Resume {
             if !round.replace_from(id, progress) {
                 return;
@@ -201,23 +222,23 @@ impl Copies {
         }
     }
 
-    /// Stops all attempts of a task but the best.
+    /// Stops the attempts of a task that have another one ahead of them.
     fn kill(&mut self, task: TaskId, round: &mut Round<'_>) {
         self.waiting.remove(&task);
         let cluster = round.cluster();
-        let copies = best_first(cluster, task);
-        let [best, rest @ ..] = &copies[..] else { return };
+        let Some(plan) = self.plan(task, cluster) else { return };
+        let behind = behind_others(cluster, round.estimator, task, plan.deadline);
         let may_become_known = cluster.phase(task).is_some_and(Phase::gives_progress)
             && !matches!(round.estimator.knowledge(), Knowledge::Age | Knowledge::History);
-        if !rest.is_empty() && best.measured_finish().is_none() && may_become_known {
+        let running = cluster.task(task).map_or(0, Task::unstopped_copies) as usize;
+        if running > behind.len() + 1 && may_become_known {
             self.undecided.insert((task, Check::Kill));
-            return;
         }
-        let best = best.id();
-        let rest: Vec<AttemptId> = rest.iter().map(|copy| copy.id()).collect();
-        for attempt in rest {
+        for (attempt, ahead) in behind {
             round.decide(Decision::Stop { attempt, reason: StopReason::Overtaken });
-            round.because(|| format!("{best} is ahead of it, and only one attempt of a task continues after tau_kill"));
+            round.because(|| {
+                format!("attempt {} is ahead of it: after tau_kill only the best one continues", ahead.copy)
+            });
             self.has_stopped = true;
         }
     }
@@ -253,15 +274,6 @@ fn make_plan(parameters: &ChronosParameters, job: &Job, at: u32, now: Time) -> O
     let r = parameters.r.map_or_else(|| model.best(&utility), |r| r as u32);
     let (deadline, tau_est) = (now + Time::from_seconds(deadline), Time::from_seconds(tau_est));
     Some(PhasePlan { r, deadline, tau_est, tau_kill: Time::from_seconds(tau_kill).max(tau_est) })
-}
-
-/// Returns the earliest time at which an attempt can finish whose remaining time is not known yet.
-fn earliest_finish(knowledge: Knowledge, since: Time, now: Time) -> Time {
-    match knowledge {
-        // It has done less than this share of its work.
-        Knowledge::Progress(share) if share > 0.0 => since + Time::from_seconds((now - since).seconds() / share),
-        _ => now,
-    }
 }
 
 impl Pass for Copies {
@@ -325,7 +337,7 @@ impl Pass for Copies {
             let mut left = if running == 0 { 0 } else { more };
             while left > 0 && start_copy_from(round, task, progress, 1) {
                 left -= 1;
-                round.because(|| format!("chronos gives each such task of its job {more} more attempts"));
+                round.because(|| format!("chronos gives each such task of its job {}", counted(more, "more attempt")));
             }
             if left == 0 {
                 self.waiting.remove(&task);

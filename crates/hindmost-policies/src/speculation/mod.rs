@@ -140,3 +140,8 @@ impl<R: Rule> Pass for Speculation<R> {
         self.rule.serve(&mut self.candidates, round);
     }
 }
+
+/// Returns a number of things in words, for reasons of decisions: `1 clone`, `2 clones`.
+pub(crate) fn counted(number: u32, what: &str) -> String {
+    if number == 1 { format!("{number} {what}") } else { format!("{number} {what}s") }
+}

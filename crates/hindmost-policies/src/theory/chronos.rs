@@ -30,7 +30,8 @@
 //! ```
 //!
 //! Where no attempt can end before τ_kill, Clone's is the printed r·τ_kill + t_min + t_min/(β(r+1) − 1). φ is the mean
-//! progress at τ_est of originals that will miss D, (τ_est/D)·β/(β + 1).
+//! progress at τ_est of originals that will miss D, (τ_est/D)·β/(β + 1); of all originals, τ_est/t_min instead of τ_est/D, if D is
+//! below t_min.
 
 use hindmost_math::numeric::integrate;
 
@@ -98,7 +99,8 @@ impl ChronosJob {
     pub fn progress(&self) -> f64 {
         let beta = self.durations.beta();
         let share = if beta.is_finite() { beta / (beta + 1.0) } else { 1.0 };
-        (self.tau_est / self.deadline * share).min(1.0)
+        // No attempt takes less than t_min.
+        (self.tau_est / self.deadline.max(self.durations.t_min()) * share).min(1.0)
     }
 
     /// Returns the probability that a task misses the deadline.

@@ -60,7 +60,7 @@ fn two_rounds(policy: Policy) -> Answers {
 
 #[test]
 fn every_policy_starts_tasks_in_the_round_after_refusals() {
-    let setting = Setting { order: "fair", gamma: 0.01, queues: &[] };
+    let setting = Setting { order: "fair", gamma: 0.01, queues: &[], live: false };
     for order in ORDERS {
         for system in SYSTEMS {
             let name = format!("{}+{}", order.name, system.name);

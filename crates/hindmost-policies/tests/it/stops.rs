@@ -14,7 +14,7 @@ use hindmost_policies::catalogue::{Setting, build};
 
 /// Returns a session of a policy after its first round, with one-slot machines and one job of one phase.
 fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> Session {
-    let setting = Setting { order: "fifo", gamma: 0.01, queues: &[] };
+    let setting = Setting { order: "fifo", gamma: 0.01, queues: &[], live: false };
     let cluster = Cluster::new(Dimensions::one_slot()).with_placement(Placement::Spread, 0);
     let mut session = Session::new(cluster, build(&policy.parse().unwrap(), &setting).unwrap(), estimator(knowledge));
     let mut step = |event: Event| session.step(Time::ZERO, &event, &mut Answers::default()).map(drop).unwrap();

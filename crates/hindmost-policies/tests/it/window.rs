@@ -30,7 +30,7 @@ fn attempt(job: u32, index: u32, copy: u32) -> AttemptId {
 
 impl Story {
     fn of(policy: &str, knowledge: Knowledge) -> Story {
-        let setting = Setting { order: "fifo", gamma: 1.0, queues: &[] };
+        let setting = Setting { order: "fifo", gamma: 1.0, queues: &[], live: false };
         let cluster = Cluster::new(Dimensions::one_slot()).with_placement(Placement::First, 0);
         let policy = build(&policy.parse().unwrap(), &setting).unwrap();
         let mut session = Session::new(cluster, policy, estimator(knowledge));

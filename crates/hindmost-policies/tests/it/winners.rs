@@ -20,7 +20,7 @@ fn copy(copy: u32) -> AttemptId {
 }
 
 fn policy(name: &str) -> Policy {
-    build(&name.parse().unwrap(), &Setting { order: "fifo", gamma: 1.0, queues: &[] }).unwrap()
+    build(&name.parse().unwrap(), &Setting { order: "fifo", gamma: 1.0, queues: &[], live: false }).unwrap()
 }
 
 fn finished(attempt: u32) -> Event {

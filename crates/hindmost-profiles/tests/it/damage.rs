@@ -14,6 +14,11 @@ fn read(path: &std::path::Path) -> Result<u64, StoreError> {
     store.len()
 }
 
+/// Reads everything in a file that is not changed.
+fn look(path: &std::path::Path) -> Result<u64, StoreError> {
+    describe(&Store::open_existing(path)?, "it").map(|found| found.profiles)
+}
+
 #[test]
 fn a_truncated_file_is_an_error_or_readable() {
     let folder = tempfile::tempdir().unwrap();
@@ -44,7 +49,7 @@ fn a_truncated_file_is_an_error_or_readable() {
 #[test]
 fn flipped_bytes_are_no_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let (whole, part) = (folder.path().join("whole"), folder.path().join("part"));
+    let whole = folder.path().join("whole");
     let store = Store::open(&whole, MOST_PROFILES).unwrap();
     store.add(&(1..=200).map(|at| profile(f64::from(at))).collect::<Vec<_>>()).unwrap();
     drop(store);
@@ -53,9 +58,18 @@ fn flipped_bytes_are_no_panic() {
         let mut damaged = bytes.clone();
         let place = (hindmost_math::random::hash(at, 1, 2, 3) % bytes.len() as u64) as usize;
         damaged[place] ^= 0x5a;
+        // A new file each time: a database that has panicked stays open.
+        let part = folder.path().join(format!("part {at}"));
         fs::write(&part, &damaged).unwrap();
+        if let Err(error) = look(&part) {
+            let is_known =
+                matches!(error, StoreError::Damaged { .. } | StoreError::TooNew { .. } | StoreError::NotClosed { .. });
+            assert!(is_known, "byte {place}: {error}");
+        }
+        assert_eq!(fs::read(&part).unwrap(), damaged, "byte {place}: a reader changed the file");
         if let Err(error) = read(&part) {
             assert!(matches!(error, StoreError::Damaged { .. } | StoreError::TooNew { .. }), "byte {place}: {error}");
+            assert!(error.to_string().contains("move it away"), "{error}");
         }
     }
 }
@@ -98,4 +112,55 @@ fn what_a_file_contains() {
     assert!((sort.weights[0].weight - 1.0).abs() < 1e-4 && sort.weights[0].range == 1.0);
     // The fifth and ninth of ten durations; all conditions are equal, so there are no weights.
     assert_eq!((wordcount.count, wordcount.median, wordcount.p90, wordcount.weights.len()), (10, 5.0, 9.0, 0));
+}
+
+#[test]
+fn a_reader_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p");
+    Store::open(&path, MOST_PROFILES).unwrap().add(&[profile(1.0)]).unwrap();
+    let before = fs::read(&path).unwrap();
+    let reader = Store::open_existing(&path).unwrap();
+    // Two readers at a time.
+    assert_eq!((reader.len().unwrap(), look(&path).unwrap()), (1, 1));
+    assert!(matches!(reader.add(&[profile(2.0)]), Err(StoreError::ReadOnly { .. })));
+    drop(reader);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // A file without anything in it has no profiles, for readers as for runs.
+    let empty = folder.path().join("empty");
+    fs::write(&empty, "").unwrap();
+    assert_eq!(look(&empty).unwrap(), 0);
+    assert_eq!(fs::read(&empty).unwrap(), b"");
+    assert_eq!(read(&empty).unwrap(), 0);
+}
+
+#[test]
+fn a_file_that_was_not_closed_is_repaired_by_the_next_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("p"), folder.path().join("copy"));
+    let store = Store::open(&path, MOST_PROFILES).unwrap();
+    store.add(&[profile(1.0)]).unwrap();
+    // What a killed process leaves.
+    fs::copy(&path, &copy).unwrap();
+    let error = look(&copy).unwrap_err().to_string();
+    assert!(
+        error.contains("was killed; the next run or simulation with --profiles and this file repairs it"),
+        "{error}"
+    );
+    assert_eq!((read(&copy).unwrap(), look(&copy).unwrap()), (1, 1));
+}
+
+#[test]
+fn profiles_of_a_run_are_added_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("p"), 4).unwrap();
+    let (one, other) = ([profile(1.0), profile(2.0)], [profile(3.0)]);
+    assert!(store.add_once(&one).unwrap() && store.add_once(&other).unwrap());
+    assert!(!store.add_once(&one).unwrap() && !store.add_once(&other).unwrap());
+    assert_eq!(store.len().unwrap(), 3);
+    // A run whose profiles have been dropped is forgotten with them. Those of a simulation are added each time.
+    store.add(&[profile(4.0), profile(5.0)]).unwrap();
+    store.add(&other).unwrap();
+    assert_eq!(store.len().unwrap(), 4);
+    assert!(store.add_once(&one).unwrap() && !store.add_once(&one).unwrap());
 }

@@ -86,6 +86,9 @@ pub fn run_under(
     if let Some(why) = catalogue::without_clones(&spec, &plan.job_spec(), &header.dimensions, (names.len(), &total)) {
         follower.message(&why);
     }
+    if let Some(why) = catalogue::after_deadline(&spec, &plan.job_spec()) {
+        follower.message(&why);
+    }
     let again = match &held {
         Some((_, records)) => {
             let again = failed_again(plan, options.retry_failed, &changed, records);

@@ -49,6 +49,7 @@ mod resume;
 mod shutdown;
 mod stopping;
 mod task_ends;
+mod utilization;
 mod waiting;
 mod watches;
 
@@ -87,6 +88,7 @@ use profiles::RunProfiles;
 use recorder::Recorder;
 use shutdown::{Request, Shutdown};
 use task_ends::Failing;
+use utilization::utilization;
 use waiting::Waiting;
 use watches::Watches;
 
@@ -345,18 +347,19 @@ impl Driver<'_> {
         summary.synced = self.store.is_synced();
         summary.energy = energy;
         summary.shell = Some(self.plan.shells_in_words(&self.store.job().shell()));
+        summary.utilization = utilization(&timeline, &self.header.dimensions);
         let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
         summary.flowtime -= timeline.paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
-        if state == RunState::Done {
-            self.profiles.keep(self.follower);
-        }
         let table = results_table::of(self.plan, &timeline, &summary.failed_tasks);
         // The results of a phase of this name would be at the table's path.
         let taken = self.plan.phases.iter().any(|phase| phase.name == RESULTS);
         let unwritable = |error| RunError::Io { path: self.store.folder().into(), error };
         self.store.pages().write(RESULTS, taken, &table).map_err(unwritable)?;
         self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
+        if state == RunState::Done {
+            self.profiles.keep(self.follower);
+        }
         Ok(RunOutcome {
             summary,
             timeline,

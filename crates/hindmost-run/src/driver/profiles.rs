@@ -1,7 +1,8 @@
 //! Profiles of a live run: those of earlier runs, what the policy learns from them, and those that the run adds.
 //!
-//! The file is open only while it is read or written, so several runs can use it. A run adds its profiles once, when its job
-//! is done: a run that is interrupted and resumed replays its journal, and then has the profiles of all of its processes.
+//! The file is open only while it is read or written, so several runs can use it. A run adds its profiles when its job is
+//! done: a run that is interrupted and resumed replays its journal, and then has the profiles of all of its processes. A run
+//! that was killed before it added them, or that ran without the file, adds them when it is resumed, and never twice.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,10 +58,16 @@ impl RunProfiles {
 
     /// Adds the run's profiles to the file. A failure is reported and does not fail the run, whose results are complete.
     pub(super) fn keep(&self, follower: &mut dyn Follower) {
-        let Some((path, most)) = self.file.as_ref().filter(|_| self.is_new) else { return };
+        let Some((path, most)) = &self.file else { return };
         let profiles: Vec<Profile> = self.finished.iter().map(|profile| (**profile).clone()).collect();
-        if let Err(error) = Store::open(path, *most).and_then(|store| store.add(&profiles)) {
-            follower.message(&format!("the profiles of this run are not kept: {error}"));
+        match Store::open(path, *most).and_then(|store| store.add_once(&profiles)) {
+            Err(error) => follower.message(&format!("the profiles of this run are not kept: {error}")),
+            Ok(true) if !self.is_new => follower.message(&format!(
+                "the profiles of the run's {} finished attempts are now in {}",
+                profiles.len(),
+                path.display()
+            )),
+            Ok(_) => {}
         }
     }
 }

@@ -524,7 +524,7 @@ impl World {
             Choice::Own(build) => return build(),
         };
         let spec = policy.parse().expect("the test names a policy");
-        let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues };
+        let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues, live: false };
         let policy = catalogue::build(&spec, &setting).expect("the test names a policy");
         if self.keep == Keep::None { policy } else { policy.keeping(self.keep) }
     }

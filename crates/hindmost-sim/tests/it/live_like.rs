@@ -87,7 +87,7 @@ struct Driver<'a> {
 
 /// Creates a policy of the catalogue, with the order `fair` if the name has no order.
 pub fn policy(name: &str) -> Policy {
-    build(&name.parse().unwrap(), &Setting { order: "fair", gamma: 0.01, queues: &[] }).unwrap()
+    build(&name.parse().unwrap(), &Setting { order: "fair", gamma: 0.01, queues: &[], live: false }).unwrap()
 }
 
 impl LiveLike {

@@ -12,7 +12,7 @@ use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_profiles::{Known, Store};
 use hindmost_report::comparison;
 use hindmost_report::html::{ComparisonPage, comparison_page};
-use hindmost_sim::cautions::cautions;
+use hindmost_sim::cautions::{abandoned, cautions};
 use hindmost_sim::compare::policy_results;
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, Results, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
@@ -206,13 +206,15 @@ pub fn run(
     }
     let shown: Vec<&Experiment> = points.iter().map(|point| &point.experiment).collect();
     notes.extend(world_notes::notes(&shown, &rows));
+    let mut cautions = cautions(&shown);
+    cautions.extend(abandoned(&rows));
     let compared = Comparison {
         scenario: first.experiment.name.clone(),
         seeds: all_seeds(points),
         knowledge: first.experiment.knowledge(),
         placement: first.experiment.placement(),
         results: rows,
-        cautions: cautions(&shown),
+        cautions,
         notes,
     };
     if let Some(folder) = &args.out {

@@ -8,6 +8,9 @@ use hindmost_report::text::{counted, duration, escaped, indented};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
+/// Smallest weight that is shown: smaller ones would be rounded to 0.00.
+const SHOWN: f64 = 0.005;
+
 /// Prints the job types and phases of a file of profiles, with their durations and the weights of their factors.
 pub fn run(file: &Path, as_json: bool) -> Outcome {
     let store = Store::open_existing(file).map_err(Failure::input)?;
@@ -32,6 +35,7 @@ fn text(document: &ProfilesDocument, width: usize) -> String {
 /// Describes on which factors the durations depend, the largest weight first.
 fn weights(kind: &KindOfProfiles) -> String {
     let mut weights: Vec<_> = kind.weights.iter().collect();
+    weights.retain(|one| one.weight >= SHOWN);
     weights.sort_by(|one, other| other.weight.total_cmp(&one.weight));
     let shown: Vec<String> =
         weights.iter().map(|one| format!("{} (weight {:.2})", escaped(&one.factor), one.weight)).collect();

@@ -94,6 +94,59 @@ fn a_live_job_that_comes_back_is_known() {
     }
 }
 
+#[test]
+fn a_resumed_run_adds_its_profiles_once() {
+    let job = Job::new("name = \"once\"\n[[phase]]\nname = \"work\"\ntasks = 3\ncommand = \"sleep 0.05\"\n");
+    // The first process keeps no profiles, as if it had been killed before it could.
+    job.done(&["--policy", "none"]);
+    let resumed = |file: &str| job.run(&["--resume", "--profiles", file]);
+    let count =
+        |file: &str| json(&["profiles", job.path().join(file).to_str().unwrap(), "--json"])["profiles"].as_u64();
+    for _ in 0..2 {
+        let ran = resumed("p.redb");
+        assert_eq!((ran.code, count("p.redb")), (Some(0), Some(3)), "{}", ran.stderr);
+    }
+    let first = resumed("q.redb");
+    assert!(first.stderr.contains("the profiles of the run's 3 finished attempts are now in"), "{}", first.stderr);
+    let second = resumed("q.redb");
+    assert!(!second.stderr.contains("finished attempts"), "{}", second.stderr);
+    // A run that adds its own says nothing, and its resume adds nothing.
+    job.done(&["--policy", "none", "--out", "other", "--profiles", "q.redb"]);
+    let again = job.run(&["--out", "other", "--resume", "--profiles", "q.redb"]);
+    assert_eq!((again.code, count("q.redb")), (Some(0), Some(6)), "{}", again.stderr);
+}
+
+#[test]
+fn a_damaged_file_does_not_lose_the_run() {
+    let job = Job::new("name = \"safe\"\n[[phase]]\nname = \"work\"\ntasks = 2\ncommand = \"sleep 0.05\"\n");
+    job.done(&["--policy", "none", "--profiles", "p.redb", "--out", "whole"]);
+    let (file, whole) = (job.path().join("p.redb"), job.path().join("whole.redb"));
+    fs::rename(&file, &whole).unwrap();
+    let bytes = fs::read(&whole).unwrap();
+    let used: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
+    for seed in 0..12u64 {
+        let mut damaged = bytes.clone();
+        for step in 0..20u64 {
+            damaged[used[(hindmost_math::random::hash(seed, step, 0, 0) % used.len() as u64) as usize]] ^= 0x5a;
+        }
+        fs::write(&file, &damaged).unwrap();
+        let looked = run(&["profiles", file.to_str().unwrap()]);
+        assert!(matches!(looked.code, Some(0 | 2)), "{seed}: {:?} {}", looked.code, looked.stderr);
+        assert!(!looked.stderr.contains("panicked"), "{}", looked.stderr);
+        assert_eq!(fs::read(&file).unwrap(), damaged, "{seed}");
+        let out = format!("out{seed}");
+        let ran = job.run(&["--policy", "none", "--profiles", "p.redb", "--out", &out]);
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+        match ran.code {
+            Some(0) => assert_eq!(job.names(&format!("{out}/work")).len(), 2),
+            Some(2) => {
+                assert!(ran.stderr.contains("move it away") && !ran.stderr.trim().contains('\n'), "{}", ran.stderr)
+            }
+            other => panic!("{seed}: {other:?} {}", ran.stderr),
+        }
+    }
+}
+
 /// A job on the nodes `fast` and `slow`, the second of which runs `on_slow`.
 fn nightly(date: &str, tasks: u32, on_slow: &str) -> String {
     format!(

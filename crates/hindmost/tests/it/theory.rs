@@ -259,3 +259,27 @@ fn parameters_out_of_range_are_refused() {
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn options_of_pocd_that_do_nothing_are_errors() {
+    let base = ["theory", "pocd", "--t-min", "5", "--deadline", "4", "--beta", "2", "--clones", "2", "--tasks", "3"];
+    let with = |more: &[&str]| [&base[..], more].concat();
+    // No attempt takes less than 5 s: 2/5·2/3.
+    let answer = json(&with(&["--formula", "chronos-resume", "--elapsed", "2", "--json"]));
+    assert!((number(&answer["progress"]) - 4.0 / 15.0).abs() < 1e-9, "{answer}");
+    for (more, expected) in [
+        (&["--formula", "chronos-clone", "--progress", "0.3"][..], "--progress needs --formula shed or chronos-resume"),
+        (&["--formula", "chronos-clone", "--elapsed", "3"], "--elapsed does nothing with --formula chronos-clone"),
+        (&["--deadline", "inf"], "--deadline is inf, but must be a finite number above 0"),
+        (&["--clones", "1000000000000"], "give a whole number from 0 to 4294967295"),
+    ] {
+        let given: Vec<&str> = if more[0] == "--deadline" || more[0] == "--clones" {
+            let at = base.iter().position(|one| *one == more[0]).unwrap();
+            [&base[..at], &base[at + 2..], more].concat()
+        } else {
+            with(more)
+        };
+        let ran = run(&given);
+        assert_eq!((ran.code, ran.stderr.contains(expected)), (Some(2), true), "{}", ran.stderr);
+    }
+}

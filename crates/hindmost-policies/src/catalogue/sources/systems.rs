@@ -314,6 +314,8 @@ pub const SHED: Source = Source {
         "Clones are also chosen again when a phase opens and when a node is lost or returns. The paper's jobs have one phase.",
         "With n times as many open phases as exact says, clones are chosen again only at every n-th of these times. The paper \
             chooses at each arrival, which takes a time in proportion to the square of the number of jobs.",
+        "In a live run no application master exists, and it gets no slot (masters=auto). The clones are chosen again when \
+            durations become known.",
         "reoptimise=arrival_and_end and kill=deadline, which the paper does not have, let jobs use slots sooner.",
         "Demands of several resources are counted in slots of the most modest demand. The paper counts slots.",
         "A node runs at most one copy of a task, so that r is at most the number of nodes minus 1, and the slots above this go \
@@ -340,6 +342,12 @@ pub const CHRONOS: Source = Source {
         "tau_est and tau_kill are multiples of the shortest duration. Their defaults were chosen here.",
         "An attempt whose remaining time is not known at tau_est is tested when it becomes known. The paper estimates all \
             remaining times at tau_est from the progress.",
+        "At tau_kill the finish of an attempt may be unknown, which the paper does not consider. An attempt that is known to meet \
+            the deadline is ahead of all whose finish is unknown; one that is known to miss it is ahead of none of them that may \
+            end sooner. Otherwise the expected finish given the age counts. Only an attempt with another one ahead of it is \
+            stopped, so that several continue while nothing distinguishes them.",
+        "A replacement starts from the beginning if the progress of the original is unknown. The probabilities assume that it \
+            is known at tau_est.",
         "r is tried up to max. The paper states no limit.",
         "In a job of several phases, each phase has a part of the time until the deadline, and an r of its own.",
     ],

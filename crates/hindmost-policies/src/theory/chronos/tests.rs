@@ -13,6 +13,15 @@ fn close(value: Option<f64>, expected: f64, tolerance: f64) {
 }
 
 #[test]
+fn no_attempt_takes_less_than_the_shortest_duration() {
+    // t_min = 5 and D = 4: every original is late, and at 2 s it has done 2/X on average, (2/5)·(2/3).
+    let durations = ParetoTail::new(5.0, 2.0).unwrap();
+    let job =
+        ChronosJob { strategy: Strategy::Resume, durations, tasks: 3, deadline: 4.0, tau_est: 2.0, tau_kill: 2.0 };
+    assert!((job.progress() - 4.0 / 15.0).abs() < 1e-12, "{}", job.progress());
+}
+
+#[test]
 fn clone_has_the_printed_machine_time() {
     // r·τ_kill + t_min + t_min/(β(r+1) − 1) with t_min = 2, β = 1.5, τ_kill = 1.6: r = 0: 2 + 2/0.5 = 6; r = 1: 1.6 + 2
     // + 2/2 = 4.6; r = 3: 4.8 + 2 + 2/5 = 7.2.

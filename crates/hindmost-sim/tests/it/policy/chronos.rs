@@ -96,6 +96,25 @@ fn attempts_are_compared_once_a_finish_is_known() {
 }
 
 #[test]
+fn a_late_original_does_not_stop_its_backups() {
+    // The original is known to end at 20 > 10 once it has done a tenth, at 2. At τ_kill, 2.2, the backups are expected to take
+    // 4, the mean, and nothing distinguishes them: only the original is stopped. The first backup that is known to meet the
+    // deadline, at 2 + 0.4, remains.
+    let world = World::machines(4).job("a").deadline(10.0).tasks([[20.0, 5.0, 4.0]]).tail("pareto(alpha=2,minimum=2)");
+    let run = world.knowledge("progress(0.1)").run("fifo+chronos(strategy=restart,r=2,tau_est=0.5,tau_kill=0.6)");
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 2.2, Lost), (0, 1, 1, 2.0, 2.4, Lost), (0, 2, 2, 2.0, 6.0, Won)]);
+    run.verify().unwrap();
+}
+
+#[test]
+fn clones_that_nothing_distinguishes_all_continue() {
+    let world = World::machines(4).job("a").deadline(20.0).tasks([[9.0, 4.0, 6.0]]).tail("pareto(alpha=2,minimum=2)");
+    let run = world.knowledge("age").run("fifo+chronos(strategy=clone,r=2,tau_kill=0.5)");
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 4.0, Lost), (0, 1, 1, 0.0, 4.0, Won), (0, 2, 2, 0.0, 4.0, Lost)]);
+    run.verify().unwrap();
+}
+
+#[test]
 fn the_number_of_clones_has_the_best_utility() {
     // Ten tasks with t_min = 2, β = 2, D = 4 and τ_kill = 1. lg R − 0.01·10·E[T] is −1.65, −0.65, −0.51, −0.55 for r = 0 to
     // 3 (R = 0.056, 0.525, 0.854, 0.962; E[T] = 4, 3.67, 4.4, 5.29), and falls from there.

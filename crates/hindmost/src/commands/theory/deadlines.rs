@@ -32,17 +32,26 @@ pub fn pocd(args: &PocdArgs) -> Outcome<Value> {
     let durations = ParetoTail::new(args.t_min, args.beta).map_err(option)?;
     let deadline = args.deadline;
     if !(deadline.is_finite() && deadline > 0.0) {
-        return Err(Failure::input(format!("--deadline is {}, but must be above 0", Plain(deadline))));
+        return Err(Failure::input(format!("--deadline is {}, but must be a finite number above 0", Plain(deadline))));
     }
     if let Some(elapsed) = args.elapsed
         && !(elapsed.is_finite() && elapsed >= 0.0)
     {
-        return Err(Failure::input(format!("--elapsed is {}, but must be at least 0", Plain(elapsed))));
+        return Err(Failure::input(format!("--elapsed is {}, but must be a finite number from 0", Plain(elapsed))));
     }
     if let Some(progress) = args.progress
         && !(0.0..=1.0).contains(&progress)
     {
         return Err(Failure::input(format!("--progress is {}, but must be from 0 to 1", Plain(progress))));
+    }
+    let uses_progress = matches!(args.formula, PocdFormula::Shed | PocdFormula::ChronosResume);
+    if args.progress.is_some() && !uses_progress {
+        return Err(Failure::input("--progress needs --formula shed or chronos-resume"));
+    }
+    if args.elapsed.is_some() && args.formula == PocdFormula::ChronosClone {
+        return Err(Failure::input(
+            "--elapsed does nothing with --formula chronos-clone, whose clones start at once: leave it out",
+        ));
     }
     let (elapsed, progress) = (args.elapsed.unwrap_or(0.0), args.progress.unwrap_or(0.0));
     let strategy = match args.formula {

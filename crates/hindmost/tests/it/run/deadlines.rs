@@ -93,6 +93,61 @@ fn a_job_past_its_deadline_is_abandoned() {
     assert_eq!((&again["state"], job.lines("pids")), (&"abandoned".into(), begun));
 }
 
+/// A job that takes longer than its deadline.
+const OVERDUE: &str = r#"
+name = "overdue"
+policy = "shed"
+deadline = 0.2
+[[phase]]
+name = "work"
+tasks = 1
+command = "sleep 0.6"
+"#;
+
+#[test]
+fn a_run_that_is_late_says_by_how_much() {
+    let job = Job::new(OVERDUE);
+    let ran = job.run(&["--nodes", "n1:1,n2:1", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    // kill=arrival stops late jobs when another job arrives.
+    assert!(ran.stderr.contains("shed will not stop this job at its deadline"), "{}", ran.stderr);
+    let result = document(&ran);
+    schemas::conforms("run", &result);
+    assert_eq!((&result["met_deadline"], result["deadline"].as_f64()), (&false.into(), Some(0.2)));
+    let number = |key: &str| result[key].as_f64().unwrap();
+    assert!((number("lateness") - (number("flowtime") - 0.2)).abs() < 1e-6, "{result}");
+    // Two copies at most hold the two nodes.
+    assert!(number("utilization") > 0.0 && number("utilization") <= 1.0, "{result}");
+    let text = job.run(&["--nodes", "n1:1,n2:1", "--out", "text"]).stdout;
+    assert!(text.contains("deadline of 0.20 s missed by 0."), "{text}");
+    verifies(&job, "overdue.out");
+}
+
+/// A task that leaves a line when it starts, and takes a while.
+const LEAVES_A_LINE: &str = r#"
+name = "overdue"
+policy = "shed(kill=deadline)"
+deadline = 2
+[[phase]]
+name = "work"
+tasks = 1
+command = "echo started >> started; sleep 60"
+"#;
+
+#[test]
+fn nothing_starts_when_a_run_is_resumed_after_its_deadline() {
+    let job = Job::new(LEAVES_A_LINE);
+    let process = job.start(&["--nodes", "n1:1"]);
+    wait_for("the task", || job.has("started"));
+    process.signal("KILL");
+    drop(process);
+    let begun = std::time::Instant::now();
+    wait_for("the deadline", || begun.elapsed().as_secs_f64() > 2.5);
+    // The attempt that still runs is stopped, and no other one starts.
+    let resumed = job.json(&["--resume", "--nodes", "n1:1"], 1);
+    assert_eq!((&resumed["state"], job.lines("started")), (&"abandoned".into(), 1));
+}
+
 /// Checks that the policy makes the decisions of a run's journal again.
 fn verifies(job: &Job, out: &str) {
     let verified = run(&["verify", job.path().join(out).to_str().unwrap()]);

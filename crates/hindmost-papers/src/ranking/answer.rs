@@ -148,10 +148,10 @@ impl Level<'_> {
             .iter()
             .filter_map(|member| {
                 let [best, worst] = self.at(&member.policy)?.ranks?;
-                Some(format!("of {} {best} to {worst}", member.policy))
+                Some(format!("{best} to {worst} for {}", member.policy))
             })
             .collect();
-        let ranges = format!("The ranks {}.", listed(&ranges));
+        let ranges = format!("Ranks are {}.", listed(&ranges));
         if let ([(only, _)], []) = (sure.as_slice(), unsure.as_slice()) {
             return format!("{only} is first of the systems in every world. {ranges}");
         }

@@ -62,6 +62,9 @@ pub(super) struct VariantSpec {
     policy: String,
     /// A line that says why it is here.
     about: String,
+    /// Whether it runs under the main progress model only.
+    #[serde(default)]
+    main_only: bool,
 }
 
 /// A world: one of a paper, or a scenario of this folder.
@@ -140,6 +143,11 @@ impl RankingSpec {
             policy.copies_alone = copies_alone(&policy.policy).filter(|alone| names.contains(alone));
         }
         Ok(all)
+    }
+
+    /// Returns whether a policy runs under progress models other than the main one.
+    pub(super) fn runs_under_others(&self, policy: &RankedPolicy) -> bool {
+        !self.variant.iter().any(|variant| variant.main_only && variant.policy == policy.policy)
     }
 }
 

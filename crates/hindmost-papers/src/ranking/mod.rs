@@ -63,14 +63,14 @@ pub fn rank_all(selection: RankingSelection, execution: &Execution<'_>) -> Resul
     let Plan { spec, policies, worlds, levels } = plan(selection)?;
     let seeds = levels.first().and_then(|(_, worlds)| worlds.first()).map_or_else(Vec::new, |one| one.seeds.clone());
     let mut results = Vec::with_capacity(levels.len());
-    for (knowledge, experiments) in &levels {
+    for (at, (knowledge, experiments)) in levels.iter().enumerate() {
         let mut measures = Vec::with_capacity(experiments.len());
         for experiment in experiments {
             // One world at a time, because its runs are in memory until all of them have ended.
             let runs = run_all(std::slice::from_ref(experiment), execution)?;
             let of_world: Vec<Vec<Measures>> =
                 runs.iter().flatten().map(|seeds| seeds.iter().map(Measures::of).collect()).collect();
-            measures.push(of_world);
+            measures.push(of_all(&policies, |policy| at == 0 || spec.runs_under_others(policy), of_world));
         }
         let names: Vec<&str> = worlds.iter().map(|world| world.name.as_str()).collect();
         results.push(level(knowledge, &names, &policies, &measures));
@@ -104,19 +104,24 @@ fn plan(selection: RankingSelection) -> Result<Plan, PaperError> {
     let main_seeds = seeds.unwrap_or(if size == Size::Full { spec.seeds } else { spec.quick_seeds });
     let other_seeds = seeds.unwrap_or(spec.other_seeds);
     let count = if size == Size::Full { spec.knowledge.len() } else { 1 };
-    let scenario =
-        |world: &WorldEntry, knowledge: &str, seeds| world.scenario(&spec, (size, knowledge), &policies, seeds);
+    let others: Vec<RankedPolicy> = policies.iter().filter(|policy| spec.runs_under_others(policy)).cloned().collect();
+    let scenario = |world: &WorldEntry, knowledge: &str, seeds, policies: &[RankedPolicy]| {
+        world.scenario(&spec, (size, knowledge), policies, seeds)
+    };
     let mut levels = Vec::with_capacity(count);
     for (at, knowledge) in spec.knowledge.iter().take(count).enumerate() {
-        let seeds = if at == 0 { main_seeds } else { other_seeds };
-        let experiments: Result<Vec<Experiment>, PaperError> =
-            spec.world.iter().map(|world| Ok(Experiment::of(&scenario(world, knowledge, seeds)?, 1)?)).collect();
+        let (seeds, policies) = if at == 0 { (main_seeds, &policies) } else { (other_seeds, &others) };
+        let experiments: Result<Vec<Experiment>, PaperError> = spec
+            .world
+            .iter()
+            .map(|world| Ok(Experiment::of(&scenario(world, knowledge, seeds, policies)?, 1)?))
+            .collect();
         levels.push((knowledge.clone(), experiments?));
     }
     let main = spec.knowledge.first().map_or("oracle", String::as_str);
     let mut worlds = Vec::with_capacity(spec.world.len());
     for world in &spec.world {
-        let text = toml::to_string(&scenario(world, main, main_seeds)?)
+        let text = toml::to_string(&scenario(world, main, main_seeds, &policies)?)
             .map_err(|error| PaperError::Data { file: world.name.clone(), message: error.to_string() })?;
         worlds.push(RankedWorld {
             name: world.name.clone(),
@@ -126,6 +131,16 @@ fn plan(selection: RankingSelection) -> Result<Plan, PaperError> {
         });
     }
     Ok(Plan { spec, policies, worlds, levels })
+}
+
+/// Returns the measures of all policies, from those of the policies that ran; the others have no seeds.
+fn of_all(
+    policies: &[RankedPolicy],
+    ran: impl Fn(&RankedPolicy) -> bool,
+    measures: Vec<Vec<Measures>>,
+) -> Vec<Vec<Measures>> {
+    let mut measures = measures.into_iter();
+    policies.iter().map(|policy| if ran(policy) { measures.next().unwrap_or_default() } else { Vec::new() }).collect()
 }
 
 /// Returns the results under a progress model. `measures` has the seeds of each policy in each world.
@@ -236,7 +251,11 @@ fn world_ranking(world: &str, policies: &[RankedPolicy], measures: &[Vec<Measure
         let running = change_of(seeds, |it| it.running);
         rows.push(RankingRow {
             policy: policy.policy.clone(),
-            decided_by: words::decided_by(waiting.mean, running.mean),
+            decided_by: if seeds.is_empty() {
+                "not run".to_owned()
+            } else {
+                words::decided_by(waiting.mean, running.mean)
+            },
             flowtime,
             flowtime_p99,
             resource,
@@ -244,9 +263,9 @@ fn world_ranking(world: &str, policies: &[RankedPolicy], measures: &[Vec<Measure
             pocd,
             waiting,
             running,
-            copies: mean_of(seeds, |it| it.copies),
+            copies: if seeds.is_empty() { 0.0 } else { mean_of(seeds, |it| it.copies) },
             wasted_share: Some(mean_of(seeds, |it| it.wasted_share)).filter(|share| share.is_finite()),
-            abandoned_share: mean_of(seeds, |it| it.abandoned_share),
+            abandoned_share: if seeds.is_empty() { 0.0 } else { mean_of(seeds, |it| it.abandoned_share) },
         });
     }
     words::add_order_or_copies(policies, &mut rows);

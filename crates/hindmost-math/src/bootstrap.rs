@@ -28,8 +28,21 @@ use crate::statistics::{mean, quantile};
 const RESAMPLES: u64 = 2000;
 /// Largest number of blocks of a seed, and of all seeds together.
 const BLOCKS: [usize; 2] = [200, 4000];
-/// Stream of the draws.
+/// Stream of the draws of [`ratio_interval`].
 const STREAM: u64 = 0xb007;
+/// Stream of [`resampled_indices`].
+const INDEX_STREAM: u64 = 0xb008;
+
+/// Returns a resample of `count` values with replacement: as many indices, each uniform on 0, …, `count` − 1. `purpose`
+/// and `number` identify the resample; different ones are independent, and the same ones always give the same indices.
+pub fn resampled_indices(purpose: u64, number: u64, count: usize) -> Vec<usize> {
+    (0..count as u64).map(|at| below(hash(purpose, INDEX_STREAM, number, at), count)).collect()
+}
+
+/// Returns the high half of the product of a hash and a limit, which is uniform on 0, …, `limit` − 1.
+fn below(hash: u64, limit: usize) -> usize {
+    ((u128::from(hash) * limit as u128) >> 64) as usize
+}
 
 /// Returns the mean over seeds of Σy/Σx, for pairs [x, y] of values of at least 0. Seeds whose sum of x is 0 are left
 /// out; `None` if there is no other seed.
@@ -93,15 +106,14 @@ fn blocks(pairs: &[[f64; 2]], limit: usize) -> Vec<[f64; 2]> {
 /// seed whose drawn pairs have a sum of x of 0 is left out.
 fn resampled(seeds: &[Vec<[f64; 2]>], number: u64) -> f64 {
     let mut drawn = 0u64;
-    let mut below = |limit: usize| {
+    let mut draw = |limit: usize| {
         drawn += 1;
-        // The high half of the product is uniform on 0, …, limit − 1.
-        ((u128::from(hash(0, STREAM, number, drawn)) * limit as u128) >> 64) as usize
+        below(hash(0, STREAM, number, drawn), limit)
     };
     let mut of_seeds = Vec::with_capacity(seeds.len());
     for _ in seeds {
-        let pairs = &seeds[below(seeds.len())];
-        of_seeds.extend(ratio((0..pairs.len()).map(|_| &pairs[below(pairs.len())])));
+        let pairs = &seeds[draw(seeds.len())];
+        of_seeds.extend(ratio((0..pairs.len()).map(|_| &pairs[draw(pairs.len())])));
     }
     mean(&of_seeds).unwrap_or(f64::NAN)
 }
@@ -133,6 +145,21 @@ mod tests {
         // Blocks of the pairs 0–2, 3–4 and 5–6.
         assert_eq!(blocks(&pairs, 3), [[3.0, 3.0], [7.0, 2.0], [11.0, 2.0]]);
         assert_eq!(blocks(&pairs, 7), pairs);
+    }
+
+    #[test]
+    fn indices_are_uniform_and_always_the_same() {
+        let mut counts = [0u32; 5];
+        for number in 0..1000 {
+            for index in resampled_indices(3, number, 5) {
+                counts[index] += 1;
+            }
+        }
+        // Each of 5000 draws has an index with probability 1/5: four standard errors are 113.
+        assert!(counts.iter().all(|count| count.abs_diff(1000) < 113), "{counts:?}");
+        assert_eq!(resampled_indices(3, 7, 20), resampled_indices(3, 7, 20));
+        assert_ne!(resampled_indices(3, 7, 20), resampled_indices(4, 7, 20));
+        assert_eq!(resampled_indices(3, 7, 0), Vec::<usize>::new());
     }
 
     #[test]

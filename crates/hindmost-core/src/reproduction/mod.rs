@@ -23,8 +23,8 @@ pub use claim::{Claim, Part, Status, Verdict};
 pub use expected::{Expected, Measured};
 pub use number::{change_text, given_text, number_text, rounded_text, with_unit};
 pub use ranking::{
-    OverallRow, OverallValue, Rank, RankedKind, RankedPolicy, RankedValue, RankedWorld, Ranking, RankingLevel,
-    RankingRow, WorldRanking,
+    GroupKind, GroupMember, OverallRow, OverallValue, Rank, RankedGroup, RankedKind, RankedPolicy, RankedValue,
+    RankedWorld, Ranking, RankingLevel, RankingRow, WorldRanking,
 };
 pub use table::{Cell, DataTable, Plot, PlotShape};
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Estimate;
 
-/// All policies compared on several worlds with equal knowledge and the same jobs.
+/// All policies compared on several worlds with the same progress model and the same jobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranking {
@@ -18,7 +18,7 @@ pub struct Ranking {
     pub minutes: Option<f64>,
     /// True if the simulations were made smaller to save time: shorter, with fewer seeds and progress models.
     pub quick: bool,
-    /// Seeds of the simulations.
+    /// Seeds of the simulations under the main progress model.
     pub seeds: Vec<u64>,
     /// Sentences that say what the numbers show.
     pub answer: Vec<String>,
@@ -46,6 +46,10 @@ pub struct RankedPolicy {
     /// the order that the world gives to all policies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_alone: Option<String>,
+    /// The policy that has only the copies of this one, under the order that the world gives to all policies, such as
+    /// `fair+dollymp` for `dollymp`; `None` if the policy has no order of its own, or if no row has its copies alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copies_alone: Option<String>,
 }
 
 /// The kind of a policy in a ranking.
@@ -84,10 +88,53 @@ pub struct RankedWorld {
 pub struct RankingLevel {
     /// The progress model of all policies.
     pub knowledge: String,
+    /// Number of seeds of each world.
+    pub seeds: usize,
     /// The results, in the order of [`Ranking::worlds`].
     pub worlds: Vec<WorldRanking>,
     /// Over all worlds, in the order of [`Ranking::policies`].
     pub overall: Vec<OverallRow>,
+    /// Who is first of some policies by mean flowtime, and how certain this is.
+    pub groups: Vec<RankedGroup>,
+}
+
+/// Some policies of a ranking, compared by their mean ranks by mean flowtime.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RankedGroup {
+    /// Which policies are compared.
+    pub group: GroupKind,
+    /// The policies, that with the smallest mean rank first.
+    pub members: Vec<GroupMember>,
+}
+
+/// Which policies of a ranking are compared for the first place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GroupKind {
+    /// All systems, those with an order of their own under that order. Ranks are among all policies.
+    Systems,
+    /// All systems under one order. Ranks are among these policies.
+    OneOrder,
+    /// The combinations of an order with a system of another paper. Ranks are among all policies.
+    Combinations,
+}
+
+/// A policy of a [`RankedGroup`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupMember {
+    /// The policy as it is written on the command line.
+    pub policy: String,
+    /// Mean of its ranks over all worlds.
+    pub mean_rank: f64,
+    /// The 95% interval of the mean rank over seeds; `None` for a single seed.
+    pub ci95: Option<[f64; 2]>,
+    /// Share of the resamples of seeds in which no policy of the group has a smaller mean rank, from 0 to 1.
+    pub first_in_resamples: f64,
+    /// In how many of the sets that leave out one world no policy of the group has a smaller mean rank.
+    pub first_without_a_world: usize,
 }
 
 /// The results of one world under one progress model.
@@ -104,6 +151,12 @@ pub struct WorldRanking {
     pub utilization: f64,
     /// A sentence that says what decides the first and the last ranks by mean flowtime.
     pub decides: String,
+    /// The systems that are first of all systems by mean flowtime, or that might be with other seeds: no other system is
+    /// better than they are with certainty. The best are first.
+    pub first_systems: Vec<String>,
+    /// True if the PoCD of this world counts for [`OverallRow::pocd`]: under `none` it is from 0.05 to 0.95, so that copies
+    /// can change it.
+    pub pocd_counts: bool,
     /// The rows, in the order of [`Ranking::policies`].
     pub rows: Vec<RankingRow>,
 }
@@ -178,7 +231,7 @@ pub struct OverallRow {
     pub resource: OverallValue,
     /// Over all worlds by energy.
     pub energy: OverallValue,
-    /// Over all worlds by PoCD.
+    /// Over the worlds whose PoCD counts by PoCD ([`WorldRanking::pocd_counts`]).
     pub pocd: OverallValue,
 }
 
@@ -188,6 +241,8 @@ pub struct OverallRow {
 pub struct OverallValue {
     /// Mean of the ranks.
     pub mean_rank: Option<f64>,
+    /// The 95% interval of the mean rank, from resamples of the seeds of each world; `None` for a single seed.
+    pub mean_rank_ci95: Option<[f64; 2]>,
     /// The best rank and the worst one.
     pub ranks: Option<[f64; 2]>,
     /// Typical change against `none`: the geometric mean of the ratios − 1, in per cent; for probabilities the mean of

@@ -30,8 +30,10 @@ pub(super) const FIRST: &str = "none";
 pub(super) struct RankingSpec {
     /// What is compared.
     pub(super) title: String,
-    /// Number of seeds, beginning with seed 1.
+    /// Number of seeds under the main progress model, beginning with seed 1.
     pub(super) seeds: u32,
+    /// Number of seeds under each other progress model.
+    pub(super) other_seeds: u32,
     /// Number of seeds of the quick version.
     pub(super) quick_seeds: u32,
     /// Minutes of the whole ranking on two cores.
@@ -60,6 +62,9 @@ pub(super) struct VariantSpec {
     policy: String,
     /// A line that says why it is here.
     about: String,
+    /// Whether it runs under the main progress model only.
+    #[serde(default)]
+    main_only: bool,
 }
 
 /// A world: one of a paper, or a scenario of this folder.
@@ -109,6 +114,7 @@ impl RankingSpec {
             kind,
             about: about.to_owned(),
             order_alone,
+            copies_alone: None,
         };
         for system in SYSTEMS {
             let order_alone = system.order.map(order_alone);
@@ -132,8 +138,37 @@ impl RankingSpec {
             let order = order.filter(|order| *order != DEFAULT_ORDER).map(order_alone);
             all.push(row(variant.policy.clone(), RankedKind::Variant, &variant.about, order));
         }
+        let names: Vec<String> = all.iter().map(|policy| policy.policy.clone()).collect();
+        for policy in all.iter_mut().filter(|policy| policy.order_alone.is_some()) {
+            policy.copies_alone = copies_alone(&policy.policy).filter(|alone| names.contains(alone));
+        }
         Ok(all)
     }
+
+    /// Returns whether a policy runs under progress models other than the main one.
+    pub(super) fn runs_under_others(&self, policy: &RankedPolicy) -> bool {
+        !self.variant.iter().any(|variant| variant.main_only && variant.policy == policy.policy)
+    }
+}
+
+/// Returns the policy that has only the copies of a policy with an order of its own, under the default order; `None` for an
+/// order alone.
+fn copies_alone(policy: &str) -> Option<String> {
+    let system = policy.rsplit_once('+').map_or(policy, |(_, system)| system);
+    let name = system.split('(').next().unwrap_or(system);
+    let entry = SYSTEMS.iter().find(|entry| entry.name == name).filter(|entry| entry.name != FIRST)?;
+    Some(if entry.order.is_some() { format!("{DEFAULT_ORDER}+{system}") } else { system.to_owned() })
+}
+
+/// Returns whether a row of the ranking is a system as the catalogue has it.
+pub(super) fn is_system(policy: &RankedPolicy) -> bool {
+    policy.kind == RankedKind::System
+}
+
+/// Returns whether a policy is a variant that combines an order with a system.
+pub(super) fn is_combination(policy: &RankedPolicy) -> bool {
+    let names_order = || policy.policy.parse::<PolicySpec>().is_ok_and(|spec| spec.order.is_some());
+    policy.kind == RankedKind::Variant && names_order()
 }
 
 /// Returns the policy that has only an order.

@@ -4,13 +4,16 @@
 //! order belongs to the policy) and the same progress model. So differences are computed for each seed. The systems and
 //! orders are those of the catalogue, so that a new policy is ranked without further work.
 
+mod answer;
 mod data;
 mod measures;
 mod places;
+mod resamples;
 mod words;
 
 use hindmost_core::reproduction::{
-    OverallRow, OverallValue, RankedPolicy, RankedValue, RankedWorld, Ranking, RankingLevel, RankingRow, WorldRanking,
+    GroupKind, OverallRow, OverallValue, RankedGroup, RankedKind, RankedPolicy, RankedValue, RankedWorld, Ranking,
+    RankingLevel, RankingRow, WorldRanking,
 };
 use hindmost_math::statistics::mean;
 use hindmost_sim::experiment::{Execution, Experiment, run_all};
@@ -20,6 +23,7 @@ use crate::runs::Size;
 use data::{RankingSpec, WorldEntry};
 use measures::{Measures, estimate};
 use places::ranks;
+use resamples::MeanRanks;
 
 /// Name of the ranking on the command line.
 pub const NAME: &str = "ranking";
@@ -59,17 +63,17 @@ pub fn rank_all(selection: RankingSelection, execution: &Execution<'_>) -> Resul
     let Plan { spec, policies, worlds, levels } = plan(selection)?;
     let seeds = levels.first().and_then(|(_, worlds)| worlds.first()).map_or_else(Vec::new, |one| one.seeds.clone());
     let mut results = Vec::with_capacity(levels.len());
-    for (knowledge, experiments) in &levels {
-        let mut of_worlds = Vec::with_capacity(experiments.len());
-        for (experiment, world) in experiments.iter().zip(&worlds) {
+    for (at, (knowledge, experiments)) in levels.iter().enumerate() {
+        let mut measures = Vec::with_capacity(experiments.len());
+        for experiment in experiments {
             // One world at a time, because its runs are in memory until all of them have ended.
             let runs = run_all(std::slice::from_ref(experiment), execution)?;
-            let measures: Vec<Vec<Measures>> =
+            let of_world: Vec<Vec<Measures>> =
                 runs.iter().flatten().map(|seeds| seeds.iter().map(Measures::of).collect()).collect();
-            of_worlds.push(world_ranking(&world.name, &policies, &measures));
+            measures.push(of_all(&policies, |policy| at == 0 || spec.runs_under_others(policy), of_world));
         }
-        let overall = policies.iter().enumerate().map(|(at, policy)| overall(policy, at, &of_worlds)).collect();
-        results.push(RankingLevel { knowledge: knowledge.clone(), worlds: of_worlds, overall });
+        let names: Vec<&str> = worlds.iter().map(|world| world.name.as_str()).collect();
+        results.push(level(knowledge, &names, &policies, &measures));
     }
     let quick = selection.size != Size::Full;
     Ok(Ranking {
@@ -79,7 +83,7 @@ pub fn rank_all(selection: RankingSelection, execution: &Execution<'_>) -> Resul
         minutes: (!quick && selection.seeds.is_none()).then_some(spec.minutes),
         quick,
         seeds,
-        answer: words::answer(&policies, &results),
+        answer: answer::answer(&policies, &results),
         notes: spec.notes,
         policies,
         worlds,
@@ -97,19 +101,27 @@ fn plan(selection: RankingSelection) -> Result<Plan, PaperError> {
     let spec = RankingSpec::load()?;
     let policies = spec.policies()?;
     let RankingSelection { size, seeds } = selection;
-    let seeds = seeds.unwrap_or(if size == Size::Full { spec.seeds } else { spec.quick_seeds });
+    let main_seeds = seeds.unwrap_or(if size == Size::Full { spec.seeds } else { spec.quick_seeds });
+    let other_seeds = seeds.unwrap_or(spec.other_seeds);
     let count = if size == Size::Full { spec.knowledge.len() } else { 1 };
-    let scenario = |world: &WorldEntry, knowledge: &str| world.scenario(&spec, (size, knowledge), &policies, seeds);
+    let others: Vec<RankedPolicy> = policies.iter().filter(|policy| spec.runs_under_others(policy)).cloned().collect();
+    let scenario = |world: &WorldEntry, knowledge: &str, seeds, policies: &[RankedPolicy]| {
+        world.scenario(&spec, (size, knowledge), policies, seeds)
+    };
     let mut levels = Vec::with_capacity(count);
-    for knowledge in spec.knowledge.iter().take(count) {
-        let experiments: Result<Vec<Experiment>, PaperError> =
-            spec.world.iter().map(|world| Ok(Experiment::of(&scenario(world, knowledge)?, 1)?)).collect();
+    for (at, knowledge) in spec.knowledge.iter().take(count).enumerate() {
+        let (seeds, policies) = if at == 0 { (main_seeds, &policies) } else { (other_seeds, &others) };
+        let experiments: Result<Vec<Experiment>, PaperError> = spec
+            .world
+            .iter()
+            .map(|world| Ok(Experiment::of(&scenario(world, knowledge, seeds, policies)?, 1)?))
+            .collect();
         levels.push((knowledge.clone(), experiments?));
     }
     let main = spec.knowledge.first().map_or("oracle", String::as_str);
     let mut worlds = Vec::with_capacity(spec.world.len());
     for world in &spec.world {
-        let text = toml::to_string(&scenario(world, main)?)
+        let text = toml::to_string(&scenario(world, main, main_seeds, &policies)?)
             .map_err(|error| PaperError::Data { file: world.name.clone(), message: error.to_string() })?;
         worlds.push(RankedWorld {
             name: world.name.clone(),
@@ -120,6 +132,90 @@ fn plan(selection: RankingSelection) -> Result<Plan, PaperError> {
     }
     Ok(Plan { spec, policies, worlds, levels })
 }
+
+/// Returns the measures of all policies, from those of the policies that ran; the others have no seeds.
+fn of_all(
+    policies: &[RankedPolicy],
+    ran: impl Fn(&RankedPolicy) -> bool,
+    measures: Vec<Vec<Measures>>,
+) -> Vec<Vec<Measures>> {
+    let mut measures = measures.into_iter();
+    policies.iter().map(|policy| if ran(policy) { measures.next().unwrap_or_default() } else { Vec::new() }).collect()
+}
+
+/// Returns the results under a progress model. `measures` has the seeds of each policy in each world.
+fn level(knowledge: &str, names: &[&str], policies: &[RankedPolicy], measures: &[Vec<Vec<Measures>>]) -> RankingLevel {
+    let worlds: Vec<WorldRanking> =
+        names.iter().zip(measures).map(|(name, measures)| world_ranking(name, policies, measures)).collect();
+    let values =
+        |of: fn(&Measures) -> f64| -> Vec<Vec<Vec<f64>>> { measures.iter().map(|it| values(it, of)).collect() };
+    let flowtimes = values(|it| it.flowtime);
+    let flowtime = MeanRanks::of(&flowtimes, true);
+    let flowtime_p99 = MeanRanks::of(&values(|it| it.flowtime_p99), true);
+    let resource = MeanRanks::of(&values(|it| it.resource), true);
+    let energy = MeanRanks::of(&values(|it| it.energy), true);
+    let counting: Vec<Vec<Vec<f64>>> = values(|it| it.pocd)
+        .into_iter()
+        .zip(&worlds)
+        .filter(|(_, world)| world.pocd_counts)
+        .map(|(values, _)| values)
+        .collect();
+    let pocd = MeanRanks::of(&counting, false);
+    let row = |(at, policy): (usize, &RankedPolicy)| {
+        let mut row = overall(policy, at, &worlds);
+        let parts = [
+            (&mut row.flowtime, &flowtime),
+            (&mut row.flowtime_p99, &flowtime_p99),
+            (&mut row.resource, &resource),
+            (&mut row.energy, &energy),
+            (&mut row.pocd, &pocd),
+        ];
+        for (value, ranks) in parts {
+            value.mean_rank_ci95 = value.mean_rank.and_then(|_| ranks.ci95(at));
+        }
+        row
+    };
+    RankingLevel {
+        knowledge: knowledge.to_owned(),
+        seeds: measures.first().and_then(|world| world.first()).map_or(0, Vec::len),
+        overall: policies.iter().enumerate().map(row).collect(),
+        groups: groups(policies, &flowtimes, &flowtime),
+        worlds,
+    }
+}
+
+/// Returns who is first by mean flowtime of the systems, of the systems under one order, and of the combinations.
+/// `flowtimes` has the mean flowtimes of all policies in each world, and `all` their mean ranks.
+fn groups(policies: &[RankedPolicy], flowtimes: &[Vec<Vec<f64>>], all: &MeanRanks) -> Vec<RankedGroup> {
+    let those = |is_member: &dyn Fn(&RankedPolicy) -> bool| -> Vec<(usize, &str)> {
+        let members = policies.iter().enumerate().filter(|(_, policy)| is_member(policy));
+        members.map(|(at, policy)| (at, policy.policy.as_str())).collect()
+    };
+    let systems = those(&data::is_system);
+    let combinations = those(&data::is_combination);
+    let under_one_order = those(&|policy| match policy.kind {
+        RankedKind::System => policy.order_alone.is_none(),
+        kind => kind == RankedKind::OtherOrder,
+    });
+    // Ranks under one order are among these policies alone.
+    let of_these: Vec<Vec<Vec<f64>>> =
+        flowtimes.iter().map(|world| under_one_order.iter().map(|(at, _)| world[*at].clone()).collect()).collect();
+    let numbered: Vec<(usize, &str)> = under_one_order.iter().map(|(_, name)| *name).enumerate().collect();
+    vec![
+        all.group(GroupKind::Systems, &systems),
+        MeanRanks::of(&of_these, true).group(GroupKind::OneOrder, &numbered),
+        all.group(GroupKind::Combinations, &combinations),
+    ]
+}
+
+/// Returns one measure of each policy on each seed.
+fn values(measures: &[Vec<Measures>], of: fn(&Measures) -> f64) -> Vec<Vec<f64>> {
+    measures.iter().map(|seeds| seeds.iter().map(of).collect()).collect()
+}
+
+/// The PoCD under `none` from which, and up to which, the PoCD of a world counts over all worlds: below and above, deadlines
+/// cannot be met or are met without copies.
+const COUNTING_POCD: [f64; 2] = [0.05, 0.95];
 
 /// How the values of a measure are compared with those of the first policy.
 #[derive(Clone, Copy)]
@@ -147,15 +243,19 @@ fn world_ranking(world: &str, policies: &[RankedPolicy], measures: &[Vec<Measure
         mean(&seeds.iter().map(of).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
     };
     let mut rows = Vec::with_capacity(policies.len());
-    let values = flowtime.into_iter().zip(flowtime_p99).zip(resource).zip(energy).zip(pocd);
+    let columns_of_rows = flowtime.into_iter().zip(flowtime_p99).zip(resource).zip(energy).zip(pocd);
     for ((policy, seeds), ((((flowtime, flowtime_p99), resource), energy), pocd)) in
-        policies.iter().zip(measures).zip(values)
+        policies.iter().zip(measures).zip(columns_of_rows)
     {
         let waiting = change_of(seeds, |it| it.waiting);
         let running = change_of(seeds, |it| it.running);
         rows.push(RankingRow {
             policy: policy.policy.clone(),
-            decided_by: words::decided_by(waiting.mean, running.mean),
+            decided_by: if seeds.is_empty() {
+                "not run".to_owned()
+            } else {
+                words::decided_by(waiting.mean, running.mean)
+            },
             flowtime,
             flowtime_p99,
             resource,
@@ -163,24 +263,29 @@ fn world_ranking(world: &str, policies: &[RankedPolicy], measures: &[Vec<Measure
             pocd,
             waiting,
             running,
-            copies: mean_of(seeds, |it| it.copies),
+            copies: if seeds.is_empty() { 0.0 } else { mean_of(seeds, |it| it.copies) },
             wasted_share: Some(mean_of(seeds, |it| it.wasted_share)).filter(|share| share.is_finite()),
-            abandoned_share: mean_of(seeds, |it| it.abandoned_share),
+            abandoned_share: if seeds.is_empty() { 0.0 } else { mean_of(seeds, |it| it.abandoned_share) },
         });
     }
+    words::add_order_or_copies(policies, &mut rows);
+    let (first_systems, equal) = words::first_systems(policies, &values(measures, |it| it.flowtime));
+    let pocd = mean_of(first, |it| it.pocd);
     WorldRanking {
         world: world.to_owned(),
         jobs: first.iter().map(|seed| seed.jobs).sum(),
         tasks: first.iter().map(|seed| seed.tasks).sum(),
         utilization: mean_of(first, |it| it.utilization),
-        decides: words::decides(policies, &rows),
+        decides: words::decides(policies, &rows, (&first_systems, equal)),
+        first_systems,
+        pocd_counts: (COUNTING_POCD[0]..=COUNTING_POCD[1]).contains(&pocd),
         rows,
     }
 }
 
 /// Returns one measure of all policies, compared with the first one and ranked.
 fn ranked(measures: &[Vec<Measures>], of: fn(&Measures) -> f64, compared: Compared) -> Vec<RankedValue> {
-    let values: Vec<Vec<f64>> = measures.iter().map(|seeds| seeds.iter().map(of).collect()).collect();
+    let values = values(measures, of);
     let first = values.first().cloned().unwrap_or_default();
     let ranks = ranks(&values, matches!(compared, Compared::Quotient));
     let change = |(value, first): (&f64, &f64)| match compared {
@@ -197,17 +302,19 @@ fn ranked(measures: &[Vec<Measures>], of: fn(&Measures) -> f64, compared: Compar
 
 /// Returns a policy's row over all worlds; it is the policy with the number `at`.
 fn overall(policy: &RankedPolicy, at: usize, worlds: &[WorldRanking]) -> OverallRow {
-    let of = |value: fn(&RankingRow) -> &RankedValue, compared| {
-        let values: Option<Vec<&RankedValue>> = worlds.iter().map(|world| world.rows.get(at).map(value)).collect();
+    let of_worlds = |value: fn(&RankingRow) -> &RankedValue, compared, counts: fn(&WorldRanking) -> bool| {
+        let counting = worlds.iter().filter(|world| counts(world));
+        let values: Option<Vec<&RankedValue>> = counting.map(|world| world.rows.get(at).map(value)).collect();
         overall_value(&values.unwrap_or_default(), compared).unwrap_or_default()
     };
+    let of = |value, compared| of_worlds(value, compared, |_| true);
     OverallRow {
         policy: policy.policy.clone(),
         flowtime: of(|row| &row.flowtime, Compared::Quotient),
         flowtime_p99: of(|row| &row.flowtime_p99, Compared::Quotient),
         resource: of(|row| &row.resource, Compared::Quotient),
         energy: of(|row| &row.energy, Compared::Quotient),
-        pocd: of(|row| &row.pocd, Compared::Difference),
+        pocd: of_worlds(|row| &row.pocd, Compared::Difference, |world| world.pocd_counts),
     }
 }
 
@@ -224,5 +331,11 @@ fn overall_value(values: &[&RankedValue], compared: Compared) -> Option<OverallV
         }
         Compared::Difference => (mean(&changes)?, changes.iter().copied().min_by(f64::total_cmp)),
     };
-    Some(OverallValue { mean_rank: mean(&ranks), ranks: Some([best, worst]), change: Some(change), worst_change })
+    Some(OverallValue {
+        mean_rank: mean(&ranks),
+        mean_rank_ci95: None,
+        ranks: Some([best, worst]),
+        change: Some(change),
+        worst_change,
+    })
 }

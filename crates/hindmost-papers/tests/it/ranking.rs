@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use hindmost_core::reproduction::{RankedKind, Ranking};
+use hindmost_core::reproduction::{GroupKind, RankedKind, Ranking};
 use hindmost_papers::Size;
 use hindmost_papers::names;
 use hindmost_papers::ranking::{RankingSelection, rank_all, ranking_simulations};
@@ -113,4 +113,40 @@ fn kinds_of_rows_are_those_of_the_catalogue() {
     assert_eq!(of(RankedKind::OtherOrder), SYSTEMS.iter().filter(|system| system.order.is_some()).count());
     let dollymp = ranking.policies.iter().find(|policy| policy.policy == "dollymp").unwrap();
     assert_eq!(dollymp.order_alone.as_deref(), Some("dollymp+none"));
+    assert_eq!(dollymp.copies_alone.as_deref(), Some("fair+dollymp"));
+    let of = |name: &str| ranking.policies.iter().find(|policy| policy.policy == name).unwrap().copies_alone.clone();
+    assert_eq!([of("tetris+pace"), of("tetris+none"), of("pace")], [Some("pace".to_owned()), None, None]);
+    assert_eq!(of("svf+sda").as_deref(), Some("fair+sda"));
+}
+
+/// Mean ranks, their intervals and the groups belong together.
+#[test]
+fn groups_have_the_mean_ranks_of_all_policies() {
+    let ranking = made(2);
+    let level = &ranking.levels[0];
+    assert_eq!((level.seeds, ranking.seeds.len()), (2, 2));
+    let kinds: Vec<GroupKind> = level.groups.iter().map(|group| group.group).collect();
+    assert_eq!(kinds, [GroupKind::Systems, GroupKind::OneOrder, GroupKind::Combinations]);
+    for group in &level.groups {
+        assert!(group.members.windows(2).all(|pair| pair[0].mean_rank <= pair[1].mean_rank), "{:?}", group.group);
+        let first: f64 = group.members.iter().map(|member| member.first_in_resamples).sum();
+        assert!(first >= 1.0 - 1e-9, "somebody is first in each resample: {:?} {first}", group.group);
+        assert!(group.members.iter().map(|member| member.first_without_a_world).sum::<usize>() >= level.worlds.len());
+        for member in group.members.iter().filter(|_| group.group != GroupKind::OneOrder) {
+            let row = level.overall.iter().find(|row| row.policy == member.policy).unwrap();
+            assert_eq!(row.flowtime.mean_rank, Some(member.mean_rank), "{}", member.policy);
+            assert_eq!(row.flowtime.mean_rank_ci95, member.ci95, "{}", member.policy);
+        }
+    }
+    // shed abandons jobs, so it has no mean rank and no place in a group.
+    assert_eq!(level.groups[0].members.len(), SYSTEMS.len() - 1);
+    assert_eq!(level.groups[1].members.len(), SYSTEMS.len() - 1);
+    assert!(level.groups[1].members.iter().any(|member| member.policy == "fair+dollymp"));
+    assert!(level.groups[1].members.iter().all(|member| member.policy != "dollymp"));
+    assert!(level.groups[2].members.iter().all(|member| member.policy.contains('+')));
+    let counting = level.worlds.iter().filter(|world| world.pocd_counts);
+    for world in counting {
+        let none = world.rows[0].pocd.value.mean.unwrap();
+        assert!((0.05..=0.95).contains(&none), "{}: {none}", world.world);
+    }
 }

@@ -5,13 +5,16 @@ use serde::Serialize;
 
 use super::{Column, Frame, Picture, Pictures, Step, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::ranking::{
-    CHART_CAPTION, GROUPS, TextTable, chart, knowledge_table, made_by, overall_table, world_facts, world_table,
+    CHART_CAPTION, GROUP_CAPTION, GROUPS, TextTable, chart, group_tables, knowledge_table, made_by, overall_table,
+    world_facts, world_table,
 };
 
 #[derive(Serialize)]
 struct Content {
     answer: Vec<String>,
     picture: Vec<Picture>,
+    groups_about: String,
+    groups: Vec<Table>,
     overall: Vec<Table>,
     knowledge: Option<Table>,
     other_pictures: Vec<Picture>,
@@ -42,6 +45,10 @@ pub fn ranking_page(ranking: &Ranking, again: &[Step]) -> Result<String, minijin
     let picture = drawn.next().into_iter().collect();
     let other_pictures = drawn.collect();
     let main = ranking.levels.first();
+    let groups = main.map_or_else(Vec::new, |level| {
+        let tables = group_tables(level);
+        tables.iter().map(|table| of_texts(table, &table.caption, &table.columns, &[])).collect()
+    });
     let overall = main.map_or_else(Vec::new, |level| {
         GROUPS
             .iter()
@@ -79,6 +86,8 @@ pub fn ranking_page(ranking: &Ranking, again: &[Step]) -> Result<String, minijin
     let content = Content {
         answer: ranking.answer.iter().map(|text| paragraph(text)).collect(),
         picture,
+        groups_about: paragraph(GROUP_CAPTION),
+        groups,
         overall,
         knowledge,
         other_pictures,

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use hindmost_core::reproduction::{RankedKind, Ranking};
 
-use super::{GROUPS, TextTable, knowledge_table, made_by, overall_table, pictures, world_facts, world_table};
+use super::{
+    GROUP_CAPTION, GROUPS, TextTable, group_tables, knowledge_table, made_by, overall_table, pictures, world_facts,
+    world_table,
+};
 use crate::reproduction::markdown::syntax::{code, escaped, header, picture, row};
 
 /// Returns the page: what the ranking shows, the table over all worlds, and a table for each world. It shows the pictures of
@@ -20,6 +23,14 @@ pub fn markdown(ranking: &Ranking) -> String {
     let Some(level) = ranking.levels.first() else { return text };
     if let Some(first) = pictures.first() {
         picture(&mut text, first.drawing.title(), &format!("ranking/{}", first.file), &first.caption);
+    }
+    let groups = group_tables(level);
+    if !groups.is_empty() {
+        let _ = writeln!(text, "## Who is first\n\n{GROUP_CAPTION}.\n");
+    }
+    for table in groups {
+        let _ = writeln!(text, "{}:\n", escaped(&table.caption));
+        write_table(&mut text, &table, &table.columns);
     }
     text += "## Over all worlds\n\n";
     for (heading, kinds) in GROUPS {

@@ -8,8 +8,8 @@ pub(crate) mod tests;
 mod text;
 
 use hindmost_core::reproduction::{
-    Estimate, OverallRow, OverallValue, Rank, RankedKind, RankedPolicy, RankedValue, Ranking, RankingLevel, RankingRow,
-    WorldRanking, change_text,
+    Estimate, GroupKind, GroupMember, OverallRow, OverallValue, Rank, RankedGroup, RankedKind, RankedPolicy,
+    RankedValue, Ranking, RankingLevel, RankingRow, WorldRanking, change_text,
 };
 
 pub use crate::html::ranking_page as html_page;
@@ -76,14 +76,20 @@ fn mean_rank(value: &OverallValue) -> String {
     value.mean_rank.map_or_else(|| MISSING.to_owned(), |rank| format!("{rank:.1}"))
 }
 
+/// Formats the 95% interval of a mean rank.
+fn mean_rank_interval(interval: Option<[f64; 2]>) -> String {
+    interval.map_or_else(|| MISSING.to_owned(), |[low, high]| format!("{low:.1} to {high:.1}"))
+}
+
 fn range(value: &OverallValue) -> String {
     value.ranks.map_or_else(|| MISSING.to_owned(), |[best, worst]| format!("{best} to {worst}"))
 }
 
 /// The headings of [`overall_table`].
-const OVERALL: [&str; 10] = [
+const OVERALL: [&str; 11] = [
     "policy",
     "mean rank",
+    "95% interval",
     "ranks",
     "mean flowtime",
     "in its worst world",
@@ -94,6 +100,46 @@ const OVERALL: [&str; 10] = [
     "PoCD",
 ];
 
+/// The headings of [`group_table`].
+const GROUP: [&str; 5] = ["policy", "mean rank", "95% interval", "first in resamples", "first without a world"];
+/// Number of policies of a group that [`group_table`] shows.
+const GROUP_ROWS: usize = 6;
+
+/// Returns tables of who is first by mean flowtime: of the systems, of the systems under one order, and of the combinations.
+pub(crate) fn group_tables(level: &RankingLevel) -> Vec<TextTable> {
+    level.groups.iter().filter(|group| !group.members.is_empty()).map(|group| group_table(level, group)).collect()
+}
+
+fn group_table(level: &RankingLevel, group: &RankedGroup) -> TextTable {
+    let count = group.members.len();
+    let among = match group.group {
+        GroupKind::Systems => format!("Systems, each with its own order ({count}; ranks among all policies)"),
+        GroupKind::OneOrder => format!("Systems under one order for all ({count}; ranks among these)"),
+        GroupKind::Combinations => {
+            format!("Combinations of an order with a system ({count}; ranks among all policies)")
+        }
+    };
+    let row = |member: &GroupMember| {
+        vec![
+            member.policy.clone(),
+            format!("{:.1}", member.mean_rank),
+            mean_rank_interval(member.ci95),
+            format!("{:.0}%", 100.0 * member.first_in_resamples),
+            format!("{} of {}", member.first_without_a_world, level.worlds.len()),
+        ]
+    };
+    TextTable {
+        caption: among,
+        columns: GROUP.to_vec(),
+        rows: group.members.iter().take(GROUP_ROWS).map(row).collect(),
+    }
+}
+
+/// Says what the tables of [`group_tables`] show.
+pub(crate) const GROUP_CAPTION: &str = "Mean ranks by mean flowtime over all worlds, with 95% intervals over seeds; the share \
+    of the resamples of seeds in which no policy of the table has a smaller mean rank; and the number of sets that leave out \
+    one world for which this holds";
+
 /// Returns the table over all worlds of some kinds of policies.
 pub(crate) fn overall_table(ranking: &Ranking, level: &RankingLevel, kinds: &[RankedKind]) -> TextTable {
     let row = |at: usize| {
@@ -101,6 +147,7 @@ pub(crate) fn overall_table(ranking: &Ranking, level: &RankingLevel, kinds: &[Ra
         vec![
             row.policy.clone(),
             mean_rank(&row.flowtime),
+            mean_rank_interval(row.flowtime.mean_rank_ci95),
             range(&row.flowtime),
             change(row.flowtime.change),
             change(row.flowtime.worst_change),
@@ -113,15 +160,33 @@ pub(crate) fn overall_table(ranking: &Ranking, level: &RankingLevel, kinds: &[Ra
     };
     TextTable {
         caption: format!(
-            "Over all {} worlds with {}, {} policies: mean rank and ranks by mean flowtime; typical changes against none \
-             (geometric means of ratios; for PoCD the mean difference)",
+            "Over all {} worlds with {}, {} policies: mean rank with its 95% interval over seeds, and ranks, by mean \
+             flowtime; typical changes against none (geometric means of ratios; for PoCD the mean difference). Energy is \
+             above idle{}",
             level.worlds.len(),
             level.knowledge,
-            ranking.policies.len()
+            ranking.policies.len(),
+            pocd_worlds(level)
         ),
         columns: OVERALL.to_vec(),
         rows: sorted(ranking, level, kinds).into_iter().map(row).collect(),
     }
+}
+
+/// Says which worlds do not count for PoCD over all worlds, after a sentence without its full stop; empty if all count.
+pub(crate) fn pocd_worlds(level: &RankingLevel) -> String {
+    let value = |world: &WorldRanking| {
+        let none = world.rows.first().and_then(|row| row.pocd.value.mean);
+        format!("{} ({})", world.world, probability(none))
+    };
+    let left_out: Vec<String> = level.worlds.iter().filter(|world| !world.pocd_counts).map(value).collect();
+    if left_out.is_empty() {
+        return String::new();
+    }
+    format!(
+        ". The column PoCD leaves out worlds whose PoCD under none is below 0.05 or above 0.95: {}",
+        left_out.join(", ")
+    )
 }
 
 /// The headings of [`world_table`].
@@ -201,8 +266,16 @@ pub(crate) fn knowledge_table(ranking: &Ranking) -> Option<(TextTable, Vec<Strin
     };
     let kinds = [RankedKind::System, RankedKind::Variant, RankedKind::OtherOrder];
     let table = TextTable {
-        caption: "Mean rank by mean flowtime over all worlds, and typical change against none, for each progress model"
-            .to_owned(),
+        caption: format!(
+            "Mean rank by mean flowtime over all worlds, and typical change against none, for each progress model: {} \
+             seeds with {}{}",
+            main.seeds,
+            main.knowledge,
+            ranking.levels[1..]
+                .iter()
+                .map(|level| format!(", {} with {}", level.seeds, level.knowledge))
+                .collect::<String>()
+        ),
         columns: Vec::new(),
         rows: sorted(ranking, main, &kinds).into_iter().map(row).collect(),
     };
@@ -236,7 +309,7 @@ pub(crate) fn made_by(ranking: &Ranking) -> String {
 /// Returns the kinds of policies with a heading for each group.
 pub(crate) const GROUPS: [(&str, &[RankedKind]); 3] = [
     ("Systems", &[RankedKind::System]),
-    ("Systems in other combinations", &[RankedKind::Variant, RankedKind::OtherOrder]),
+    ("Systems in other combinations and settings", &[RankedKind::Variant, RankedKind::OtherOrder]),
     ("Orders of jobs, one copy of each task", &[RankedKind::Order]),
 ];
 

@@ -1,6 +1,6 @@
 //! Tests of the text, the Markdown and the picture of a ranking.
 
-use hindmost_core::reproduction::{Estimate, OverallValue, RankedWorld};
+use hindmost_core::reproduction::{Estimate, GroupKind, GroupMember, OverallValue, RankedGroup, RankedWorld};
 
 use super::*;
 use crate::figures::HOSTILE;
@@ -32,6 +32,7 @@ pub(crate) fn example(name: &str) -> Ranking {
     let overall = |policy: &str, rank: f64, change: f64| {
         let value = OverallValue {
             mean_rank: Some(rank),
+            mean_rank_ci95: Some([rank - 0.25, rank + 0.5]),
             ranks: Some([rank, rank]),
             change: Some(change),
             worst_change: Some(change),
@@ -50,17 +51,31 @@ pub(crate) fn example(name: &str) -> Ranking {
         kind,
         about: "a policy".to_owned(),
         order_alone: None,
+        copies_alone: None,
     };
     let world = WorldRanking {
         world: name.to_owned(),
         jobs: 1000,
         tasks: 20_000,
         utilization: 0.25,
+        first_systems: vec![name.to_owned()],
+        pocd_counts: false,
         decides: "First of the systems by mean flowtime: late, −50%.".to_owned(),
         rows: vec![row("none", 10.0, 0.0, rank(2.0, 2, 2)), row(name, 5.0, -50.0, rank(1.0, 1, 1))],
     };
     let level = |knowledge: &str| RankingLevel {
         knowledge: knowledge.to_owned(),
+        seeds: if knowledge == "age" { 2 } else { 1 },
+        groups: vec![RankedGroup {
+            group: GroupKind::Systems,
+            members: vec![GroupMember {
+                policy: name.to_owned(),
+                mean_rank: 1.0,
+                ci95: Some([1.0, 1.25]),
+                first_in_resamples: 0.875,
+                first_without_a_world: 1,
+            }],
+        }],
         worlds: vec![world.clone()],
         overall: vec![overall("none", 2.0, 0.0), overall(name, 1.0, -50.0)],
     };
@@ -101,7 +116,16 @@ fn the_text_has_the_answer_first_and_the_best_policy_first() {
 fn the_markdown_has_all_tables_and_pictures() {
     let text = markdown(&example("late"));
     let row = "| `late` | 1 | 5.000 | −50% ± 1.0 | 0% | −50% | −50% [1] | 0% [1] | 0% [1] | 0.500 [1] | 0.25 | shorter running |";
-    for part in ["**late is first.**", "](ranking/flowtime.svg)", row, "| `late` | 1.0 (−50%) | 1.0 (−50%) |"] {
+    for part in [
+        "**late is first.**",
+        "](ranking/flowtime.svg)",
+        row,
+        "| `late` | 1.0 (−50%) | 1.0 (−50%) |",
+        "| `late` | 1.0 | 0.8 to 1.5 | 1 to 1 | −50% |",
+        "| `late` | 1.0 | 1.0 to 1.2 | 88% | 1 of 1 |",
+        "2 seeds with age, 1 with oracle",
+        "leaves out worlds whose PoCD under none is below 0.05 or above 0.95: late (0.500)",
+    ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     let files: Vec<String> = pictures(&example("late")).into_iter().map(|picture| picture.file).collect();

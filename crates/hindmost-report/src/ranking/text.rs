@@ -4,15 +4,18 @@ use std::fmt::Write as _;
 
 use hindmost_core::reproduction::{OverallRow, Ranking};
 
-use super::{GROUPS, change, difference, made_by, mean_rank, range, sorted, world_facts};
+use super::{
+    GROUPS, change, difference, made_by, mean_rank, mean_rank_interval, pocd_worlds, range, sorted, world_facts,
+};
 use crate::table::{Column, named, narrowed};
 use crate::text::{escaped, wrapped};
 
 /// Largest width of names.
 const NAMES: usize = 28;
 
-const COLUMNS: [Column<OverallRow>; 8] = [
+const COLUMNS: [Column<OverallRow>; 9] = [
     Column { heading: "mean rank", from_width: 0, cell: |row| mean_rank(&row.flowtime) },
+    Column { heading: "95% interval", from_width: 110, cell: |row| mean_rank_interval(row.flowtime.mean_rank_ci95) },
     Column { heading: "flowtime", from_width: 0, cell: |row| change(row.flowtime.change) },
     Column { heading: "ranks", from_width: 60, cell: |row| range(&row.flowtime) },
     Column { heading: "worst", from_width: 90, cell: |row| change(row.flowtime.worst_change) },
@@ -49,10 +52,11 @@ pub fn text(ranking: &Ranking, width: u16) -> String {
     text += &paragraph(&format!(
         "All {} worlds with {}: mean rank and ranks by mean flowtime among {} policies. Flowtime, p99, resource and \
          energy: typical change against none (geometric mean of the worlds' ratios); worst: mean flowtime in the world \
-         where it is worst; PoCD: mean difference of the probability of meeting a deadline.",
+         where it is worst; PoCD: mean difference of the probability of meeting a deadline. Energy is above idle{}.",
         level.worlds.len(),
         level.knowledge,
-        ranking.policies.len()
+        ranking.policies.len(),
+        pocd_worlds(level)
     ));
     for world in &level.worlds {
         text += "\n";

@@ -180,7 +180,7 @@ fn solved_by_interior_points(columns: &[Vec<f64>], target: &[f64], largest: f64)
 }
 
 /// Returns the same weights as the solver, found by an active-set method (Lawson and Hanson) in a fraction of its time.
-/// `None` if this can't be told for certain, because a weight or a gradient is so near to 0 that rounding decides.
+/// `None` if this is uncertain, because a weight or a gradient is so near to 0 that rounding decides.
 fn by_active_columns(columns: &[Vec<f64>], target: &[f64]) -> Option<Vec<f64>> {
     let product = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(x, y)| x * y).sum::<f64>();
     let count = columns.len();

@@ -42,12 +42,13 @@ pub fn run_table(summary: &RunSummary, width: u16) -> String {
     let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned());
     let energy = summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy)));
     let shell = summary.shell.as_ref().map(|shell| format!("Shell of the commands: {}.", escaped(shell)));
-    let notes = std::iter::once(extra_work(summary)).chain(energy).chain(shell);
+    let notes = std::iter::once(extra_work(summary)).chain(gain(summary)).chain(energy).chain(shell);
     for note in notes.chain(explanation(summary, width)).chain(unsynced) {
         text += &(wrapped(&note, columns, 0) + "\n");
     }
     if !summary.failed_tasks.is_empty() {
-        text += &format!("\nTasks that failed permanently ({}):\n", grouped(summary.failed_tasks.len() as u64));
+        let count = grouped(summary.failed_tasks.len() as u64);
+        text += &format!("\n{}\n", wrapped(&format!("Tasks that failed permanently ({count}):"), columns, 2));
     }
     text + &failed_tasks(&summary.failed_tasks, columns)
 }
@@ -145,6 +146,31 @@ fn extra_work(summary: &RunSummary) -> String {
         )
     };
     if summary.phases.iter().any(|phase| phase.broken > 0) { format!("{text} {BROKEN_NOT_COUNTED}") } else { text }
+}
+
+/// Returns what the copies of a run were good for, how this is known, and what to set if they were not worth it. `None`
+/// without copies.
+fn gain(summary: &RunSummary) -> Option<String> {
+    let (launched, won) = (summary.copies.launched, summary.copies.won);
+    if launched == 0 {
+        return None;
+    }
+    let tasks = |count: u64| if count == 1 { "1 task".to_owned() } else { format!("{} tasks", grouped(count)) };
+    let cost = percent(summary.copies.wasted_share);
+    Some(if won == 0 {
+        format!(
+            "Gain: none. No copy finished before its original, and the copies cost {cost} more work. If these tasks take \
+             long by nature, --policy none saves that work."
+        )
+    } else {
+        let others = launched.saturating_sub(won);
+        let lost = if others == 0 { String::new() } else { format!(" {} won nothing.", grouped(others)) };
+        format!(
+            "Gain: {} ended sooner, because a copy finished while an earlier attempt was still running; how much longer that \
+             attempt would have taken is not known.{lost}",
+            tasks(won)
+        )
+    })
 }
 
 /// Explains the columns that the table shows at this width.

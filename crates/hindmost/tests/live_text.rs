@@ -54,6 +54,9 @@ fn done() -> RunSummary {
         policy: "late:order=srpt".to_owned(),
         knowledge: "progress".to_owned(),
         met_deadline: Some(true),
+        deadline: None,
+        lateness: None,
+        utilization: None,
         synced: true,
         pauses: Vec::new(),
         shell: None,
@@ -83,6 +86,9 @@ fn failed() -> RunSummary {
         phases: vec![PhaseSummary { finished: 51, copies: nothing, finish: None, broken: 19, ..phase("map", 64, 2.0) }],
         failed_tasks: tasks,
         met_deadline: None,
+        deadline: None,
+        lateness: None,
+        utilization: None,
         synced: true,
         ..done()
     }

@@ -345,7 +345,7 @@ impl Cluster {
         self.copies(task).filter(|copy| copy.node == node).count() as u32
     }
 
-    /// Returns the nodes with running copies of a task, for a search that asks about many nodes: [`Cluster::copies_on`] visits
+    /// Returns the nodes with running copies of a task, for a search through many nodes: [`Cluster::copies_on`] visits
     /// all copies each time.
     pub fn nodes_with_copies(&self, task: TaskId) -> NodesWithCopies {
         let mut nodes: Vec<NodeId> = self.copies(task).map(|copy| copy.node).collect();

@@ -25,7 +25,7 @@ pub(crate) struct ByProfiles {
     knowledge: Knowledge,
     /// It keeps predictions, so a question may change it.
     index: RefCell<Index>,
-    /// The phase that was asked about last, and its kind: policies ask about one phase many times in a row.
+    /// The phase that was looked up last, and its kind: policies look up one phase many times in a row.
     last: Cell<Option<((JobId, u32), Kind)>>,
 }
 

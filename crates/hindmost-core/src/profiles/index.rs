@@ -64,7 +64,7 @@ struct PhaseProfiles {
     added: u64,
     predictions: Predictions,
     scratch: Scratch,
-    /// Places by the ids of nodes that were asked about, [`NO_PLACE`] if not known: found faster than by name.
+    /// Places by the ids of nodes that were looked up, [`NO_PLACE`] if not known: found faster than by name.
     places_by_id: Vec<u32>,
 }
 

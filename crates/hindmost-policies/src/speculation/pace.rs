@@ -17,7 +17,7 @@
 //!   attempt on a slow node gets no backup if it is expected to end before the other nodes have served the pending tasks
 //!   of its job. Where no other node has free resources, the backup starts on the attempt's own node, unless that is slow:
 //!   contention, a lost answer of a server or an unlucky process do not affect a second process.
-//! - **Further copies.** If all copies of a task lag, it gets another one, each time after waiting twice as long
+//! - **Hung backups.** If all copies of a task lag, it gets another one, each time after waiting twice as long
 //!   (`further`).
 //! - **Learning.** Where copies take as long as their originals, each loss doubles the age or remaining time that a backup
 //!   needs; wins bring backups back (`evidence`).

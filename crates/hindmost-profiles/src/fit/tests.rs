@@ -100,7 +100,7 @@ fn the_printed_program_has_the_same_solution() {
 
 #[test]
 fn the_active_columns_give_the_weights_of_the_solver_to_the_last_bit() {
-    let mut told = 0;
+    let mut answered = 0;
     for problem in 0..400u64 {
         // Squared differences of one to seven factors of eight to 40 records, some of them with few values, and one column of
         // ones; durations that depend on some of the factors, with noise.
@@ -123,11 +123,11 @@ fn the_active_columns_give_the_weights_of_the_solver_to_the_last_bit() {
         let target = pairs(&seconds);
         let largest = columns.iter().map(|column| column.iter().map(|x| x * x).sum::<f64>()).fold(0.0, f64::max);
         if let Some(found) = by_active_columns(&columns, &target) {
-            told += 1;
+            answered += 1;
             assert_eq!(found, solved_by_interior_points(&columns, &target, largest).unwrap(), "problem {problem}");
         }
     }
-    assert!(told >= 200, "{told}");
+    assert!(answered >= 200, "{answered}");
 }
 
 #[test]

@@ -368,7 +368,9 @@ impl ChaosRun<'_> {
             return Err(format!("the copy ended {}: {said}", ran.status));
         }
         let mut found = files(&copy);
-        found.retain(|name, _| !name.starts_with(".hindmost/") && !name.starts_with("report.html"));
+        found.retain(|name, _| {
+            !name.starts_with(".hindmost/") && !name.starts_with("report.html") && !name.starts_with("results.tsv")
+        });
         if found != expected() {
             return Err(format!("the copy's results differ: {:?}", found.keys().collect::<Vec<_>>()));
         }
@@ -410,7 +412,9 @@ impl ChaosRun<'_> {
             return Err(format!("an incomplete file is left: {part}"));
         }
         let mut found = files(&self.out);
-        found.retain(|name, _| !name.starts_with(".hindmost/") && !name.starts_with("report.html"));
+        found.retain(|name, _| {
+            !name.starts_with(".hindmost/") && !name.starts_with("report.html") && !name.starts_with("results.tsv")
+        });
         let somebody = fs::read_to_string(self.folder.join("somebody/file")).unwrap_or_default();
         if somebody != "precious" || names(&self.folder.join("somebody")).len() != 1 {
             return Err(format!("somebody else's folder has changed: {somebody:?}"));

@@ -119,7 +119,7 @@ fn the_pocd_of_submitted_and_running_jobs_is_the_papers() {
     let running = ["--elapsed", "5", "--progress", "0.5", "--clones", "1"];
     let answer = json(&[HALF, &running].concat());
     assert!((number(&answer["pocd"]) - 3375.0 / 4096.0).abs() < 1e-12, "{answer}");
-    let answer = json(&[HALF, &running, &["--formula", "shed-restart"]].concat());
+    let answer = json(&[HALF, &["--elapsed", "5", "--clones", "1", "--formula", "shed-restart"]].concat());
     assert!((number(&answer["pocd"]) - 27.0 / 64.0).abs() < 1e-12, "{answer}");
     // Three tasks that miss with 2^-100 each: 1 − PoCD is 3·2^-100, although PoCD is 1.
     let answer = json(&[HALF, &["--clones", "49"]].concat());
@@ -230,7 +230,7 @@ fn parameters_out_of_range_are_refused() {
         ),
         (
             &["pocd", "--t-min", "1", "--deadline", "-1", "--beta", "1", "--clones", "0", "--tasks", "1"],
-            "--deadline is -1, but must be above 0",
+            "--deadline is -1, but must be a finite number above 0",
         ),
         (
             &[&HALF[1..], &["--clones", "0", "--progress", "1.5"]].concat()[..],
@@ -263,7 +263,7 @@ fn parameters_out_of_range_are_refused() {
 #[test]
 fn options_of_pocd_that_do_nothing_are_errors() {
     let base = ["theory", "pocd", "--t-min", "5", "--deadline", "4", "--beta", "2", "--clones", "2", "--tasks", "3"];
-    let with = |more: &[&str]| [&base[..], more].concat();
+    let with = |more: &[&'static str]| [&base[..], more].concat();
     // No attempt takes less than 5 s: 2/5·2/3.
     let answer = json(&with(&["--formula", "chronos-resume", "--elapsed", "2", "--json"]));
     assert!((number(&answer["progress"]) - 4.0 / 15.0).abs() < 1e-9, "{answer}");

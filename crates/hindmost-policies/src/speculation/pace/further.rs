@@ -1,4 +1,4 @@
-//! Further copies of `pace`: a backup can hang or be slow as well as its original. If all copies of a task lag, the task
+//! Backups of backups in `pace`: a backup can hang or be slow as well as its original. If all copies of a task lag, the task
 //! gets another copy.
 //!
 //! - If only ages are known, the newest copy must be older than an age that is unusual while tasks are pending, times
@@ -22,7 +22,7 @@ const MOST_STARTED: u32 = 8;
 
 /// What becomes of a task with several copies in a round.
 enum Further {
-    /// It needs no further copy until something is learned about one of its copies.
+    /// It needs no other copy until something is learned about one of its copies.
     NotNeeded,
     /// It needs one, but now it cannot start.
     Waits,
@@ -49,7 +49,7 @@ impl PaceRule {
         ages.limit(PENDING, self.evidence.of(task)) * doublings(running.saturating_sub(2))
     }
 
-    /// Starts further copies of the tasks whose copies are all late. A copy must pay `factor` times.
+    /// Starts another copy of each of the tasks whose copies are all late. A copy must pay `factor` times.
     pub(super) fn start_further(&mut self, factor: f64, round: &mut Round<'_>) {
         for task in std::mem::take(&mut self.several) {
             if matches!(self.further(task, factor, round), Further::Waits) {

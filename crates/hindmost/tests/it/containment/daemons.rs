@@ -10,12 +10,12 @@ if command -v perl > /dev/null; then
     daemon() { exec perl -e '$f = shift; $0 = "x" x 5000 if @ARGV;
         while (1) { open F, ">>", $f or exit; print F "x"; close F; select undef, undef, undef, .001 }' "$@"; }
     PERL='$f = shift; while (1) { open F, ">>", $f or exit; print F "x"; close F; select undef, undef, undef, .001 }'
-    bare() { exec env -i $2 "$(command -v perl)" -e "$PERL" "$1"; }
+    bare() { exec env -i ${2-} "$(command -v perl)" -e "$PERL" "$1"; }
     far() { setsid sh -c 'exec <&- >&- 2>&-; (env -i "$0" -e "$1" "$2" &) &' "$(command -v perl)" "$PERL" "$1" & }
 else
     LOOP='while echo x >> "$0"; do sleep 0.005; done'
     daemon() { exec sh -c "$LOOP" "$1"; }
-    bare() { exec env -i $2 /bin/sh -c "$LOOP" "$1"; }
+    bare() { exec env -i ${2-} /bin/sh -c "$LOOP" "$1"; }
     far() { setsid sh -c 'exec <&- >&- 2>&-; (env -i /bin/sh -c "$0" "$1" &) &' "$LOOP" "$1" & }
 fi
 cd "$HINDMOST_OUTPUT"

@@ -44,7 +44,7 @@ fn results_are_where_the_documentation_says() {
     let job = Job::new(TWO_PHASES);
     let ran = job.done(&[]);
     assert_eq!(job.names("."), ["job.toml", "two.out"]);
-    assert_eq!(job.names("two.out"), [".hindmost", "map", "report.html", "sum"]);
+    assert_eq!(job.names("two.out"), [".hindmost", "map", "report.html", "results.tsv", "sum"]);
     assert_eq!(job.names("two.out/map"), ["0", "1", "2"]);
     assert_eq!(job.read("two.out/map/2/n"), "2\n");
     assert_eq!(job.read("two.out/sum/0/all"), "0\n1\n2\n");
@@ -434,8 +434,8 @@ fn a_missed_deadline_is_reported() {
     let job = |deadline: &str| {
         Job::new(&format!("deadline = {deadline}\n[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"sleep 0.05\"\n"))
     };
-    assert!(job("\"1d\"").done(&[]).stdout.contains("deadline met"));
-    assert!(job("0.001").done(&[]).stdout.contains("deadline missed"));
+    assert!(job("\"1d\"").done(&[]).stdout.contains("deadline of 24 h 00 min met"));
+    assert!(job("0.001").done(&[]).stdout.contains("deadline of 1 ms missed by "));
 }
 
 #[test]

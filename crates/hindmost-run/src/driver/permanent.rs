@@ -181,13 +181,10 @@ impl Driver<'_> {
     pub(super) fn recall_failures(&mut self, earlier: &[TaskFailures]) -> Result<(), RunError> {
         let cluster = self.session.cluster();
         let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
-        let describe = |task: TaskId| self.described(task);
-        let recalled = {
-            let described: BTreeMap<TaskId, FailedTask> =
-                earlier.iter().map(|(task, _)| (*task, describe(*task))).collect();
-            self.failures.recall(earlier, is_pending, |task| described.get(&task).cloned().unwrap_or_default())
-        };
-        for task in recalled {
+        let described: BTreeMap<TaskId, FailedTask> =
+            earlier.iter().map(|(task, _)| (*task, self.described(*task))).collect();
+        let describe = |task: TaskId| described.get(&task).cloned().unwrap_or_default();
+        for task in self.failures.recall(earlier, is_pending, describe) {
             if !self.shutdown.has_begun() {
                 self.give_up(task)?;
             }
@@ -210,9 +207,11 @@ impl Driver<'_> {
         }
         let now = self.engine.now();
         for task in self.withheld() {
-            match before.withheld.get(&task).copied().flatten().filter(|until| *until > now) {
-                Some(until) => self.retry_at(task, until),
-                None => _ = self.happen(&Event::TaskReturned { task })?,
+            // Tasks that this process has withheld, because they failed while none ran, are not in the journal that it has read.
+            match before.withheld.get(&task) {
+                Some(Some(until)) if *until > now => self.retry_at(task, *until),
+                Some(_) => _ = self.happen(&Event::TaskReturned { task })?,
+                None => {}
             }
         }
         Ok(())

@@ -39,6 +39,12 @@ const NOT_RUN: &[(&str, &str)] = &[
         "cargo run --release -p hindmost-sim --example policy_speed -- --limit 30",
         "it measures for hours; .ci/run runs a small one",
     ),
+    (r#"awk -F'\t' '$4 == 0.01 && $9 == "done" {print $6}' train.out/results.tsv"#, "the job has not run"),
+    ("hindmost map 'gzip -c {} > {.}.gz' ::: *.txt", "the folder has no such files; the tests of map run it"),
+    (
+        "hindmost map -k convert {1} -resize {2} {1.}-{2}.png ::: *.jpg ::: 100 200",
+        "the folder has no such files, and ImageMagick may be missing",
+    ),
     ("hindmost reproduce xu2015", "it takes minutes; the tests of hindmost-papers run the experiments"),
     ("hindmost reproduce dollymp2022 --quick", "it takes minutes; the tests of hindmost-papers run the experiments"),
 ];

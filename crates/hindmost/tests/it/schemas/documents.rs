@@ -141,6 +141,8 @@ documents! {
         knowledge: String,
         /// The nodes on which the job would run.
         nodes: Vec<Node>,
+        /// The shell of phases that name none.
+        shell: String,
         /// Seconds from the start until the job should be done; null without a deadline.
         deadline: Option<f64>,
         /// Weight among jobs for fair orders.
@@ -179,6 +181,16 @@ documents! {
         memory: Option<f64>,
         /// How often a failed task is tried again.
         retries: u32,
+        /// Seconds before a failed task is tried again for the first time.
+        retry_delay: f64,
+        /// Program and arguments that receive the command as their last argument; null for that of the run.
+        shell: Option<Vec<String>>,
+        /// The variables of the matrix, in the order of the file; null without a matrix.
+        matrix: Option<Vec<CheckedVariable>>,
+        /// Whether the other tasks run on when a task has failed for good.
+        keep_going: bool,
+        /// Number of tasks that may fail.
+        allowed_failures: u32,
         /// Seconds after which an attempt is killed; null without a limit.
         time_limit: Option<f64>,
         /// Whether the command may run more than once for a task.
@@ -189,6 +201,14 @@ documents! {
         environment: BTreeMap<String, String>,
         /// Folder in which the commands run.
         directory: String,
+    }
+
+    /// A variable of a matrix.
+    struct CheckedVariable {
+        /// Name of the variable.
+        name: String,
+        /// Its values, in the order of the file.
+        values: Vec<String>,
     }
 
     /// When and why the copies of a task were started and stopped.

@@ -266,14 +266,16 @@ pub static SYSTEMS: &[SystemEntry] = &[
         name: "pace",
         about: "backups for attempts that fall behind the pace of their phase; originals avoid slow nodes",
         does: "An attempt lags if it has done less than half of what the median copy of its phase had done at the \
-            same age. It gets one backup, on the fastest node with free resources. Originals also go to the fastest \
-            nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
+            same age. It gets a backup, on the fastest node with free resources, or on its own node if no other has \
+            any; if the backup lags as well, the task gets another one. Where copies took as long as their originals, \
+            backups become rarer. Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
             other nodes ran all pending tasks.",
         wins: "Nodes differ in speed and attempts report progress: it checks an attempt after 10% of the median \
             duration, where other systems wait until a share of the attempt's own work is done. In the built-in \
             scenario quickstart it has the lowest resource usage of all systems, and no system without clones has a \
             shorter mean flowtime.",
-        loses: "Progress is not reported: an attempt then lags only after 1.2 times the 90th percentile of durations. \
+        loses: "Progress is not reported: an attempt then gets a backup only at an age that the durations of its phase \
+            do not explain, 1.2 times the 90th percentile or more. \
             At light load dollymp, with its own order and clones, has a shorter mean flowtime, but a much higher \
             resource usage.",
         passes: "[Backups(saving), Originals(order, by speed), Backups(sooner)]",

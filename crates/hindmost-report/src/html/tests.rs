@@ -30,7 +30,7 @@ mod sweeps;
 /// Checks that a page is well formed and not too large, and returns its elements.
 fn sound(page: &str) -> Vec<Element> {
     let found = check(page);
-    assert!(page.len() < 600_000, "{} bytes", page.len());
+    assert!(page.len() < 800_000, "{} bytes", page.len());
     found
 }
 

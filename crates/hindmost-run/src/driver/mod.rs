@@ -354,8 +354,9 @@ impl Driver<'_> {
         let table = results_table::of(self.plan, &timeline, &summary.failed_tasks);
         // The results of a phase of this name would be at the table's path.
         let taken = self.plan.phases.iter().any(|phase| phase.name == RESULTS);
-        let unwritable = |error| RunError::Io { path: self.store.folder().into(), error };
-        self.store.pages().write(RESULTS, taken, &table).map_err(unwritable)?;
+        if let Err(error) = self.store.pages().write(RESULTS, taken, &table) {
+            self.follower.message(&format!("the table {RESULTS} could not be written: {error}"));
+        }
         self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         if state == RunState::Done {
             self.profiles.keep(self.follower);

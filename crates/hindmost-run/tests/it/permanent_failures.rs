@@ -47,7 +47,8 @@ fn everything_that_can_run_is_run_before_the_job_fails() {
     assert_eq!((summary.state, failed(summary)), (RunState::Failed, vec!["map/1".to_owned(), "map/3".to_owned()]));
     assert_eq!(summary.failed_tasks[0].failures, 3);
     for index in [0, 2, 4, 5, 6, 7, 8] {
-        assert_eq!(finished.ends(0, index), [AttemptEnd::Won], "map/{index}");
+        // While a failed task waits for its retry, another one may get a backup.
+        assert_eq!(finished.ends(0, index)[0], AttemptEnd::Won, "map/{index}");
     }
     assert!(finished.ends(1, 0).is_empty(), "the next phase waits for the failed tasks");
     let ends = |event: &Event| matches!(event, Event::TaskWithheld { until: None, .. });

@@ -17,7 +17,7 @@ use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 use hindmost_math::distribution::Distribution;
 use hindmost_math::random::mix;
-use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build};
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build, check};
 use hindmost_policies::parameters::{ParameterEntry, Valid};
 use proptest::prelude::*;
 
@@ -440,6 +440,7 @@ pub fn any_policy_of_the_catalogue() -> impl Strategy<Value = String> {
     });
     (proptest::option::of(order), system)
         .prop_map(|(order, system)| order.map_or(system.clone(), |order| format!("{order}+{system}")))
+        .prop_filter("parameters that do not fit each other", |name| check(&name.parse().unwrap()).is_ok())
 }
 
 /// A random phase. Bit `i` of `parents` says whether the phase depends on phase `i`, if that is an earlier one.

@@ -39,7 +39,6 @@ const NOT_RUN: &[(&str, &str)] = &[
         "cargo run --release -p hindmost-sim --example policy_speed -- --limit 30",
         "it measures for hours; .ci/run runs a small one",
     ),
-    (r#"awk -F'\t' '$4 == 0.01 && $9 == "done" {print $6}' train.out/results.tsv"#, "the job has not run"),
     ("hindmost map 'gzip -c {} > {.}.gz' ::: *.txt", "the folder has no such files; the tests of map run it"),
     (
         "hindmost map -k convert {1} -resize {2} {1.}-{2}.png ::: *.jpg ::: 100 200",

@@ -193,7 +193,7 @@ fn a_folder_that_root_has_made_is_refused_too() {
 }
 
 /// All paths in a run's folder that a run may use.
-const PLACES: [&str; 18] = [
+const PLACES: [&str; 20] = [
     ".hindmost",
     ".hindmost/attempts",
     ".hindmost/logs",
@@ -211,7 +211,9 @@ const PLACES: [&str; 18] = [
     "work",
     "work/1",
     "report.html",
+    "results.tsv",
     "report.html.part",
+    "results.tsv.part",
 ];
 const KINDS: [&str; 6] = ["a link to a file", "a link to a folder", "a hard link", "a pipe", "a folder", "a dead link"];
 

@@ -77,8 +77,11 @@ crate::parameters! {
 /// copy. Then the backup saves resources, because both copies run until the backup ends.
 const SAVING: f64 = 2.0;
 
-/// A copy is overtaken if its remaining time is more than this many times its sibling's.
+/// A copy is overtaken if its remaining time is more than this many times that of a younger sibling.
 const OVERTAKEN: f64 = 1.5;
+/// A backup is overtaken if its remaining time is more than this many times that of an older sibling. To stop it early costs
+/// little, because it has not run for long.
+const NOT_FASTER: f64 = 1.2;
 /// A lagging attempt is relaunched if its remaining time is more than this many times the time that the other nodes need
 /// for the pending tasks and the new copy.
 const RELAUNCH: f64 = 2.0;
@@ -164,7 +167,13 @@ impl PaceRule {
         let remaining = |finish: Time| (finish - cluster.now()).seconds();
         let Some((first, fastest)) = known.first().copied() else { return };
         let best = remaining(first);
-        for (_, attempt) in known.into_iter().filter(|(finish, _)| remaining(*finish) > OVERTAKEN * best) {
+        let since = |id: AttemptId| cluster.attempt(id).map(Attempt::since);
+        let bound = |id| if since(id) > since(fastest) { NOT_FASTER } else { OVERTAKEN };
+        for (finish, attempt) in known {
+            let bound = bound(attempt);
+            if attempt == fastest || remaining(finish) <= bound * best {
+                continue;
+            }
             *self.overtaken.entry(fastest).or_default() += 1;
             // Both passes count overtaken copies; one of them stops them.
             if self.saving {
@@ -172,7 +181,7 @@ impl PaceRule {
                 view.because(|| {
                     format!(
                         "another copy was expected to end {best:.2} s later, and this copy to need more than \
-                         {OVERTAKEN} times as long"
+                         {bound} times as long"
                     )
                 });
             }

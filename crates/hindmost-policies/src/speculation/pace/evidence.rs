@@ -3,7 +3,8 @@
 //!
 //! - A copy that finishes before an older copy of its task, or makes it overtaken, is a win.
 //! - A copy that runs when an older copy finishes, or that is stopped because it was overtaken, is a loss. Its weight is its
-//!   age in medians of its phase, at most 1: a copy that had no time to finish proves little, and has cost little.
+//!   age in medians of its phase, at most 1: a copy that had no time to finish proves little, and has cost little. But a
+//!   copy whose measured progress shows that it takes about as long as the older one ([`ALIKE`]) has the weight 1.
 //!
 //! Where losses outweigh two times the wins, each further loss doubles the age or the remaining time from which on an
 //! attempt gets a copy, up to [`MOST_DOUBLINGS`] times. Wins halve it again.
@@ -17,6 +18,8 @@ use rustc_hash::FxHashMap;
 
 /// A win counts as much as this many losses, because it saves at least the time that the original still needed.
 const WIN: f64 = 2.0;
+/// A copy takes about as long as an older one if it takes at least this share of its time.
+const ALIKE: f64 = 0.75;
 /// The limits are doubled at most this many times. An attempt that hangs gets its copy in the end, whatever happened before.
 const MOST_DOUBLINGS: f64 = 4.0;
 
@@ -89,7 +92,8 @@ impl Evidence {
         let (mut has_older, mut lost) = (false, 0.0);
         for other in others {
             has_older |= other.since() < since;
-            lost += if other.since() > since { weight(other, cluster) } else { 0.0 };
+            let took = (cluster.now() - since).seconds();
+            lost += if other.since() > since { weight(other, took, cluster) } else { 0.0 };
         }
         if has_older || lost > 0.0 {
             let outcomes = self.0.entry((task.job, task.phase)).or_default();
@@ -101,18 +105,29 @@ impl Evidence {
     /// Counts a copy that is stopped because another one of its task will finish sooner.
     fn overtaken(&mut self, stopped: AttemptId, cluster: &Cluster) {
         let Some(copy) = cluster.attempt(stopped) else { return };
-        let has_older = cluster.copies(stopped.task).any(|other| other.since() < copy.since());
+        let older = cluster.copies(stopped.task).filter(|other| other.since() < copy.since());
+        let takes = older.map(|other| measured(other).unwrap_or(f64::INFINITY)).reduce(f64::min);
         let outcomes = self.0.entry((stopped.task.job, stopped.task.phase)).or_default();
-        if has_older {
-            outcomes.lost += weight(copy, cluster);
+        if let Some(takes) = takes {
+            outcomes.lost += weight(copy, takes, cluster);
         } else {
             outcomes.won += 1;
         }
     }
 }
 
-/// Returns the age of a copy in medians of its phase, at most 1.
-fn weight(copy: &Attempt, cluster: &Cluster) -> f64 {
+/// Returns the time that a copy takes from its start to its end, extrapolated from its progress, in seconds. `None` if its
+/// progress is unknown.
+fn measured(copy: &Attempt) -> Option<f64> {
+    copy.measured_finish().map(|finish| (finish - copy.since()).seconds())
+}
+
+/// Returns the weight of a copy that lost to an older one, which takes `takes` seconds: its age in medians of its phase, at
+/// most 1.
+fn weight(copy: &Attempt, takes: f64, cluster: &Cluster) -> f64 {
+    if measured(copy).is_some_and(|time| time >= ALIKE * takes) {
+        return 1.0;
+    }
     let median = cluster.phase(copy.id().task).map_or(0.0, Phase::median);
     let age = (cluster.now() - copy.since()).seconds();
     if age < median { age / median } else { 1.0 }

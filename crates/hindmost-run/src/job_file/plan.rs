@@ -132,16 +132,15 @@ impl Plan {
             digest.number(phase.after.len() as u64);
             phase.after.iter().for_each(|parent| digest.number(u64::from(*parent)));
             digest.number(u64::from(phase.tasks));
-            match &phase.commands {
+            if let Some(commands) = &phase.commands {
                 // The commands identify the tasks. Whether their values name files may change while they run.
-                Some(commands) => commands.iter().for_each(|task| {
+                for task in commands {
                     digest.number(task.number);
                     digest.path(Path::new(&task.command));
-                }),
-                None => {
-                    digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
-                    phase.inputs.iter().flatten().for_each(|input| digest.path(input));
                 }
+            } else {
+                digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
+                phase.inputs.iter().flatten().for_each(|input| digest.path(input));
             }
             for (name, values) in phase.matrix.iter().flat_map(Matrix::keys) {
                 digest.text(name);

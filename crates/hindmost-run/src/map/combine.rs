@@ -19,12 +19,15 @@ pub struct Combining {
     pub header: bool,
 }
 
+/// The values of one task, or one value of each source.
+type Row = Vec<Vec<u8>>;
+
 /// Returns the names of the sources, if they have a header, and the values of each task, in order: the values of the last
 /// source change fastest.
 ///
 /// # Errors
 /// If there are too many tasks, a source has no name, or `group` is used with several sources.
-pub fn combined(mut sources: Vec<Source>, how: &Combining) -> Result<(Vec<Vec<u8>>, Vec<Vec<Vec<u8>>>), MapError> {
+pub fn combined(mut sources: Vec<Source>, how: &Combining) -> Result<(Row, Vec<Row>), MapError> {
     let columns = |value: &[u8]| match &how.column_separator {
         Some(separator) => columns(value, separator),
         None => vec![value.to_vec()],
@@ -43,9 +46,9 @@ pub fn combined(mut sources: Vec<Source>, how: &Combining) -> Result<(Vec<Vec<u8
     }
     let rows = rows(sources, how)?;
     let values = rows.into_iter().map(|row| row.iter().flat_map(|value| columns(value)).collect());
-    let tasks: Vec<Vec<Vec<u8>>> = match how.group {
+    let tasks: Vec<Row> = match how.group {
         None => values.collect(),
-        Some(0) => values.map(|_: Vec<Vec<u8>>| Vec::new()).collect(),
+        Some(0) => values.map(|_: Row| Vec::new()).collect(),
         Some(size) => values.collect::<Vec<_>>().chunks(size).map(<[Vec<Vec<u8>>]>::concat).collect(),
     };
     Ok((names, tasks))
@@ -64,7 +67,7 @@ fn columns(value: &[u8], separator: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Returns one value of each source for each task.
-fn rows(sources: Vec<Source>, how: &Combining) -> Result<Vec<Vec<Vec<u8>>>, MapError> {
+fn rows(sources: Vec<Source>, how: &Combining) -> Result<Vec<Row>, MapError> {
     if how.group.is_some() && sources.len() > 1 {
         return Err(MapError::Option(
             "-n and -N take values of one input source, but there are several: join them into one, or use :::+"
@@ -81,7 +84,7 @@ fn rows(sources: Vec<Source>, how: &Combining) -> Result<Vec<Vec<Vec<u8>>>, MapE
         return Ok((0..longest).map(row).collect());
     }
     // Linked sources form a group. Of a group, as many rows are used as its shortest source has values.
-    let mut groups: Vec<Vec<Vec<Vec<u8>>>> = Vec::new();
+    let mut groups: Vec<Vec<Row>> = Vec::new();
     for source in sources {
         match groups.last_mut().filter(|_| source.linked) {
             Some(group) => {
@@ -93,7 +96,7 @@ fn rows(sources: Vec<Source>, how: &Combining) -> Result<Vec<Vec<Vec<u8>>>, MapE
     }
     let count = groups.iter().map(Vec::len).try_fold(1_usize, usize::checked_mul);
     check_count(count.unwrap_or(usize::MAX))?;
-    let mut rows: Vec<Vec<Vec<u8>>> = vec![Vec::new()];
+    let mut rows: Vec<Row> = vec![Vec::new()];
     for group in &groups {
         rows = rows.iter().flat_map(|row| group.iter().map(|values| [&row[..], values].concat())).collect();
     }

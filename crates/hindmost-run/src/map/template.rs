@@ -220,15 +220,12 @@ fn split(word: &[u8], reading: &Reading<'_>) -> Result<Vec<Piece>, MapError> {
             let end = rest.iter().position(|byte| matches!(byte, b'}' | b'{'))?;
             (rest[end] == b'}').then_some((&rest[..end], &rest[end + 1..]))
         });
-        match braced.and_then(|(inner, after)| Some((replacement(inner, reading)?, after))) {
-            Some((piece, after)) => {
-                pieces.push(piece);
-                rest = after;
-            }
-            None => {
-                add_text(&mut pieces, &rest[..1]);
-                rest = &rest[1..];
-            }
+        if let Some((piece, after)) = braced.and_then(|(inner, after)| Some((replacement(inner, reading)?, after))) {
+            pieces.push(piece);
+            rest = after;
+        } else {
+            add_text(&mut pieces, &rest[..1]);
+            rest = &rest[1..];
         }
     }
     Ok(pieces)

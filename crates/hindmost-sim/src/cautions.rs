@@ -339,7 +339,7 @@ mod tests {
         let experiment = |settings: &str| {
             let text = format!(
                 "{settings}\n[workload]\narrival = {{ poisson = {{ rate = 1 }} }}\ntasks = 2\n\
-                 duration = {{ pareto = {{ alpha = 1.5, mean = 2 }} }}\n[cluster]\nmachines = 9\n"
+                 duration = {{ pareto = {{ alpha = 1.5, mean = 2 }} }}\n[cluster]\nmachines = 9\n[[policy]]\nname = \"none\"\n[[policy]]\nname = \"mantri\"\n"
             );
             Experiment::of(&Scenario::parse(&text, "test", Path::new(""), &[]).unwrap(), 1).unwrap()
         };

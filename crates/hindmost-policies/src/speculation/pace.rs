@@ -175,6 +175,7 @@ impl PaceRule {
                 continue;
             }
             *self.overtaken.entry(fastest).or_default() += 1;
+            self.evidence.overtaken(attempt, cluster);
             // Both passes count overtaken copies; one of them stops them.
             if self.saving {
                 view.stop(attempt, StopReason::Overtaken);

@@ -12,7 +12,7 @@
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::policy::Seen;
-use hindmost_core::record::{Decision, Event, StopReason};
+use hindmost_core::record::{Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
@@ -68,11 +68,6 @@ impl Evidence {
                 }
                 self.changed(attempt.task, before)
             }
-            Seen::Decision(Decision::Stop { attempt, reason: StopReason::Overtaken }) => {
-                let before = self.of(attempt.task).factor();
-                self.overtaken(*attempt, cluster);
-                self.changed(attempt.task, before)
-            }
             Seen::Decision(Decision::Abandon { job }) => {
                 self.0.retain(|(known, _), _| known != job);
                 None
@@ -103,7 +98,7 @@ impl Evidence {
     }
 
     /// Counts a copy that is stopped because another one of its task will finish sooner.
-    fn overtaken(&mut self, stopped: AttemptId, cluster: &Cluster) {
+    pub(super) fn overtaken(&mut self, stopped: AttemptId, cluster: &Cluster) {
         let Some(copy) = cluster.attempt(stopped) else { return };
         let older = cluster.copies(stopped.task).filter(|other| other.since() < copy.since());
         let takes = older.map(|other| measured(other).unwrap_or(f64::INFINITY)).reduce(f64::min);

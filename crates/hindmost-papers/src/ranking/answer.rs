@@ -21,8 +21,8 @@ pub(super) fn answer(policies: &[RankedPolicy], levels: &[RankingLevel]) -> Vec<
     let Some(systems) = group(main, GroupKind::Systems) else { return Vec::new() };
     let level = Level { policies, level: main };
     let mut sentences = vec![level.systems(systems)];
-    sentences.extend(group(main, GroupKind::OneOrder).and_then(|group| level.one_order(group)));
-    sentences.extend(group(main, GroupKind::Combinations).and_then(|group| level.combinations(group)));
+    sentences.extend(group(main, GroupKind::OneOrder).map(|group| level.one_order(group)));
+    sentences.extend(group(main, GroupKind::Combinations).map(|group| level.combinations(group)));
     let first = sharing_first(systems, main.worlds.len());
     sentences.push(level.of_worlds(&first));
     sentences.extend(level.costs(&first));
@@ -88,13 +88,13 @@ impl Level<'_> {
     }
 
     /// Says which systems are first under one order.
-    fn one_order(&self, group: &RankedGroup) -> Option<String> {
+    fn one_order(&self, group: &RankedGroup) -> String {
         let worlds = self.level.worlds.len();
         let first = sharing_first(group, worlds);
         let begin = format!("Under one order for all systems, {DEFAULT_ORDER},");
         let next = group.members.iter().find(|member| first.iter().all(|one| one.policy != member.policy));
         let next = next.map_or_else(String::new, |next| format!(", before {} with {}", next.policy, ranks_of(next)));
-        Some(if let [only] = first.as_slice() {
+        if let [only] = first.as_slice() {
             format!(
                 "{begin} {} has the best mean rank: {} among {} systems{next}. {} is {}.",
                 only.policy,
@@ -114,20 +114,20 @@ impl Level<'_> {
                 what_decides(&first, worlds),
                 times_first(&first, worlds)
             )
-        })
+        }
     }
 
     /// Says which of the combinations that were tried are first.
-    fn combinations(&self, group: &RankedGroup) -> Option<String> {
+    fn combinations(&self, group: &RankedGroup) -> String {
         let worlds = self.level.worlds.len();
         let first = sharing_first(group, worlds);
         let ranks: Vec<String> = first.iter().map(|member| self.rank(member)).collect();
         let tried = format!("Of the {} combinations of an order with a system that were tried,", group.members.len());
-        Some(if first.len() == 1 {
+        if first.len() == 1 {
             format!("{tried} {} has the best mean rank: {}.", names(&first), listed(&ranks))
         } else {
             format!("{tried} {} share the first place: their mean ranks are {}.", names(&first), listed(&ranks))
-        })
+        }
     }
 
     /// Says in which worlds which system is first.

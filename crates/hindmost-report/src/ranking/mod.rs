@@ -273,8 +273,7 @@ pub(crate) fn knowledge_table(ranking: &Ranking) -> Option<(TextTable, Vec<Strin
             main.knowledge,
             ranking.levels[1..]
                 .iter()
-                .map(|level| format!(", {} with {}", level.seeds, level.knowledge))
-                .collect::<String>()
+                .fold(String::new(), |text, level| { text + &format!(", {} with {}", level.seeds, level.knowledge) })
         ),
         columns: Vec::new(),
         rows: sorted(ranking, main, &kinds).into_iter().map(row).collect(),

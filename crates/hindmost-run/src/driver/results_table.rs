@@ -9,7 +9,7 @@ use hindmost_core::timeline::{AttemptEnd, Timeline};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::JOB;
-use crate::job_file::{COLUMNS, Plan};
+use crate::job_file::{COLUMNS, Matrix, Plan};
 
 /// The attempts of a task.
 #[derive(Clone, Copy, Default)]
@@ -32,7 +32,7 @@ pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask]) -> Str
     }
     let failed: FxHashSet<(&str, u32)> = failed.iter().map(|task| (task.phase.as_str(), task.task)).collect();
     let mut keys: Vec<&str> = Vec::new();
-    for (name, _) in plan.phases.iter().filter_map(|phase| phase.matrix.as_ref()).flat_map(|matrix| matrix.keys()) {
+    for (name, _) in plan.phases.iter().filter_map(|phase| phase.matrix.as_ref()).flat_map(Matrix::keys) {
         if !keys.contains(&name.as_str()) {
             keys.push(name);
         }

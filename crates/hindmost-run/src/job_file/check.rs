@@ -185,17 +185,16 @@ impl Common<'_> {
             number.ok_or_else(|| Wrong::at(span, format!("{what}, but at most {} are possible", TASKS.end())))
         };
         let (tasks, inputs) = match (phase.tasks, phase.inputs) {
-            (None, None) => match &matrix {
-                Some((span, _)) => {
+            (None, None) => {
+                if let Some((span, _)) = &matrix {
                     let what = format!("its matrix has {combinations} combinations");
                     (bounded(combinations, span.clone(), &what)?, None)
-                }
-                None => {
+                } else {
                     let message = "it has neither tasks nor inputs nor a matrix; give tasks = N, inputs = \"PATTERN\" or \
                                    matrix = { NAME = [VALUES] }";
                     return Err(Wrong::at(span, message));
                 }
-            },
+            }
             (Some(_), Some(inputs)) => {
                 let message = "it has both tasks and inputs; give one of them: each input is a task";
                 return Err(Wrong::at(inputs.span(), message));

@@ -145,7 +145,9 @@ impl Plan {
             for (name, values) in phase.matrix.iter().flat_map(Matrix::keys) {
                 digest.text(name);
                 digest.number(values.len() as u64);
-                values.iter().for_each(|value| digest.text(value));
+                for value in values {
+                    digest.text(value);
+                }
             }
             add(phase, &mut digest);
         }
@@ -202,7 +204,9 @@ impl PlannedPhase {
         if let Some(shell) = &self.shell {
             digest.text("shell");
             digest.number(shell.len() as u64);
-            shell.iter().for_each(|word| digest.text(word));
+            for word in shell {
+                digest.text(word);
+            }
         }
     }
 

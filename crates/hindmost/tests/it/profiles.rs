@@ -140,7 +140,7 @@ fn a_damaged_file_does_not_lose_the_run() {
         match ran.code {
             Some(0) => assert_eq!(job.names(&format!("{out}/work")).len(), 2),
             Some(2) => {
-                assert!(ran.stderr.contains("move it away") && !ran.stderr.trim().contains('\n'), "{}", ran.stderr)
+                assert!(ran.stderr.contains("move it away") && !ran.stderr.trim().contains('\n'), "{}", ran.stderr);
             }
             other => panic!("{seed}: {other:?} {}", ran.stderr),
         }

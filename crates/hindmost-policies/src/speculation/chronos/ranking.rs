@@ -3,7 +3,7 @@
 //! The paper compares expected finishes, which it always knows. Here the finish of an attempt may be unknown. An attempt is
 //! never stopped in favour of one that is known to miss the deadline, and attempts that nothing distinguishes all continue.
 
-use hindmost_core::cluster::{Attempt, Cluster};
+use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::estimator::{Estimator, Knowledge, Pace};
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::time::Time;
@@ -79,7 +79,7 @@ fn finish(cluster: &Cluster, estimator: &dyn Estimator, attempt: &Attempt) -> Fi
         return Finish::Known(finish);
     }
     let (now, since) = (cluster.now(), attempt.since());
-    let gives_progress = cluster.phase(attempt.id().task).is_some_and(|phase| phase.gives_progress());
+    let gives_progress = cluster.phase(attempt.id().task).is_some_and(Phase::gives_progress);
     let earliest = if gives_progress { earliest_finish(estimator.knowledge(), attempt, now) } else { now };
     let by_profiles = matches!(estimator.knowledge(), Knowledge::Profiles(_));
     let range = if by_profiles { estimator.remaining_range(cluster, attempt) } else { None };

@@ -140,7 +140,7 @@ proptest! {
         // Where rates may change, entries of the agenda for copies that were stopped cause no round. These policies test
         // attempts in every round, so their decisions may differ after such a round; what profiles predict may change
         // between rounds under every policy.
-        let tests_in_rounds = ["hadoop", "spark", "mantri", "pace"].iter().any(|name| policy.contains(name));
+        let tests_in_rounds = ["hadoop", "spark", "mantri", "sda", "ese", "pace"].iter().any(|name| policy.contains(name));
         let tests_in_rounds = tests_in_rounds || knowledge.starts_with("profiles");
         if !tests_in_rounds || !has_round_without_event(&plain) {
             prop_assert_eq!(&plain.attempts, &run.attempts);

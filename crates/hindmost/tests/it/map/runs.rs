@@ -160,7 +160,7 @@ fn ctrl_c_stops_everything() {
     let mut command = place.command(&["touch started; sleep 600", ":::", "a", "b"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
-    while !place.path("started").exists() && begun.elapsed() < Duration::from_secs(60) {
+    while !place.path("started").exists() && begun.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(20));
     }
     let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

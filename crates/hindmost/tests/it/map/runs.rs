@@ -157,7 +157,8 @@ fn commands_that_run_once_get_no_copies() {
 #[test]
 fn ctrl_c_stops_everything() {
     let place = Place::new();
-    let mut command = place.command(&["touch started; sleep 600", ":::", "a", "b"]);
+    // The values follow the command, as with GNU parallel.
+    let mut command = place.command(&["touch started; sleep", ":::", "600", "600"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while !place.path("started").exists() && begun.elapsed() < Duration::from_mins(1) {

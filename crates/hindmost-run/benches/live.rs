@@ -25,7 +25,7 @@ fn plan(tasks: u32, folder: &std::path::Path) -> Plan {
 fn run_job(plan: &Plan, policy: &str, folder: &std::path::Path, engine: &mut dyn Engine) -> RunOutcome {
     let store = Store::open(folder, plan, &Opening::default()).expect("the run's folder can be opened");
     let options = RunOptions { policy: policy.parse().ok(), ..RunOptions::default() };
-    run(plan, &options, store, engine, &AtomicU32::new(0), &mut Unfollowed).expect("the run ends without an error")
+    run(&options, store, engine, &AtomicU32::new(0), &mut Unfollowed).expect("the run ends without an error")
 }
 
 /// Runs 2000 tasks on 1000 nodes. Attempts take 10 to 11 s on most nodes, and 80 s on every hundredth node.

@@ -27,7 +27,7 @@
 //! // Counts how often the user has requested to stop, for example with Ctrl-C.
 //! let stop_requests = AtomicU32::new(0);
 //! let outcome =
-//!     driver::run(&plan, &RunOptions::default(), opened, &mut engine, &stop_requests, &mut Unfollowed)?;
+//!     driver::run(&RunOptions::default(), opened, &mut engine, &stop_requests, &mut Unfollowed)?;
 //! println!("{:?} after {:.1} s", outcome.summary.state, outcome.summary.flowtime);
 //! # Ok(())
 //! # }
@@ -40,6 +40,7 @@ pub mod chaos;
 pub mod driver;
 pub mod energy;
 pub mod engine;
+mod escape;
 pub mod job_file;
 pub mod map;
 pub mod process;

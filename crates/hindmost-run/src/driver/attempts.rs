@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::learning::Observed;
 use super::progress::Progress;
+use crate::store::InputState;
 
 /// Why an attempt is being killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +31,12 @@ pub(super) enum Kill {
 }
 
 /// An attempt that the engine runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Running {
     pub(super) node: NodeId,
     pub(super) progress: Progress,
+    /// State of the task's input file when the attempt began to use it; `None` if the task has none.
+    pub(super) input: Option<InputState>,
     kill: Option<Kill>,
     slot: u32,
 }
@@ -66,13 +69,19 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// Adds an attempt that the engine has started or adopted, that runs since `since`, and that leaves out the share `from`
-    /// of its task's work.
-    pub(super) fn insert(&mut self, attempt: AttemptId, node: NodeId, since: Time, from: f64) {
+    /// of its task's work. `input` is the state of the task's input file.
+    pub(super) fn insert(
+        &mut self,
+        attempt: AttemptId,
+        node: NodeId,
+        (since, from): (Time, f64),
+        input: Option<InputState>,
+    ) {
         let slot = self.next_slot();
         if self.free.pop().is_none() {
             self.slots = slot;
         }
-        let new = Running { node, progress: Progress::resumed(since, from), kill: None, slot };
+        let new = Running { node, progress: Progress::resumed(since, from), input, kill: None, slot };
         if let Some(earlier) = self.running.insert(attempt, new) {
             self.free.push(Reverse(earlier.slot));
         }
@@ -168,7 +177,7 @@ mod tests {
     #[test]
     fn the_first_reason_to_kill_stays() {
         let mut attempts = Attempts::default();
-        attempts.insert(attempt(0), NodeId(0), Time::ZERO, 0.0);
+        attempts.insert(attempt(0), NodeId(0), (Time::ZERO, 0.0), None);
         assert_eq!(attempts.kill(attempt(0), Kill::FaultInjection), Some(true));
         assert_eq!(attempts.kill(attempt(0), Kill::Decided), Some(false));
         assert_eq!(attempts.get(attempt(0)).unwrap().kill(), Some(Kill::FaultInjection));
@@ -188,14 +197,14 @@ mod tests {
             slots
         };
         for index in 0..3 {
-            attempts.insert(attempt(index), NodeId(0), Time::ZERO, 0.0);
+            attempts.insert(attempt(index), NodeId(0), (Time::ZERO, 0.0), None);
         }
         assert_eq!((slots(&attempts), attempts.next_slot()), (vec![(0, 1), (1, 2), (2, 3)], 4));
         attempts.remove(attempt(1));
         attempts.remove(attempt(0));
         assert_eq!(attempts.next_slot(), 1);
-        attempts.insert(attempt(3), NodeId(0), Time::ZERO, 0.0);
-        attempts.insert(attempt(4), NodeId(0), Time::ZERO, 0.0);
+        attempts.insert(attempt(3), NodeId(0), (Time::ZERO, 0.0), None);
+        attempts.insert(attempt(4), NodeId(0), (Time::ZERO, 0.0), None);
         assert_eq!((slots(&attempts), attempts.next_slot()), (vec![(2, 3), (3, 1), (4, 2)], 4));
     }
 
@@ -203,7 +212,7 @@ mod tests {
     fn attempts_being_killed_are_not_observed() {
         let mut attempts = Attempts::default();
         for index in [2, 0, 1] {
-            attempts.insert(attempt(index), NodeId(index), Time::ZERO, 0.0);
+            attempts.insert(attempt(index), NodeId(index), (Time::ZERO, 0.0), None);
         }
         attempts.kill(attempt(1), Kill::Decided);
         let observed = attempts.observed(Time::from_seconds(3.0));

@@ -13,6 +13,7 @@ use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::again::{Again, ResumePlan};
 use super::attempts::Attempts;
 use super::deadlines::{Deadline, Deadlines};
 use super::failures::Failures;
@@ -30,7 +31,6 @@ use super::watches::Watches;
 use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, permanent, recheck, resume};
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;
-use crate::job_file::Plan;
 use crate::store::Opened;
 use permanent::failed_again;
 
@@ -43,14 +43,13 @@ use permanent::failed_again;
 /// If the plan, options, nodes and folder do not fit each other, or a file can't be read or written. In that case no
 /// attempt is left running.
 pub fn run(
-    plan: &Plan,
     options: &RunOptions,
     opened: Opened,
     engine: &mut dyn Engine,
     stop_requests: &AtomicU32,
     follower: &mut dyn Follower,
 ) -> Result<RunOutcome, RunError> {
-    run_under(None, plan, options, opened, engine, stop_requests, follower)
+    run_under(None, options, opened, engine, stop_requests, follower)
 }
 
 /// Runs a job as [`run`] does, under a policy that the caller has built and that need not be in the catalogue. `None`
@@ -60,14 +59,14 @@ pub fn run(
 /// The same as those of [`run`].
 pub fn run_under(
     own: Option<Policy>,
-    plan: &Plan,
     options: &RunOptions,
     opened: Opened,
     engine: &mut dyn Engine,
     stop_requests: &AtomicU32,
     follower: &mut dyn Follower,
 ) -> Result<RunOutcome, RunError> {
-    let Opened { mut store, begun, changed } = opened;
+    let Opened { mut store, begun, changed, plan, tasks, redo } = opened;
+    let plan = &plan;
     let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
     check(plan, options, engine.nodes())?;
     let mut held = if begun { journal::read(&store)? } else { None };
@@ -89,18 +88,24 @@ pub fn run_under(
     if let Some(why) = catalogue::after_deadline(&spec, &plan.job_spec()) {
         follower.message(&why);
     }
-    let again = match &held {
-        Some((_, records)) => {
-            let again = failed_again(plan, options.retry_failed, &changed, records);
-            recheck::check(plan, &mut store, records, &again, engine, follower)?
-        }
-        None => false,
-    };
-    if again {
+    let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
+    let failed = records.map(|records| failed_again(plan, options.retry_failed, &changed, records));
+    let again = Again::of(plan, &store, records, &failed.unwrap_or_default(), &tasks, &redo)?;
+    for line in again.messages() {
+        follower.message(&line);
+    }
+    if again.is_needed() {
+        recheck::begin_again(&again, plan, &mut store, records, engine, follower)?;
         held = None;
     } else {
         // All checks have passed. From here on the folder may be changed.
-        recheck::kill_moved(&store, engine, follower);
+        if tasks.withdrawn.is_empty() {
+            recheck::kill_moved(&store, engine, follower);
+        } else {
+            // Attempts of withdrawn tasks must not be adopted, and nothing else is left to run.
+            recheck::kill_earlier(&store, engine, follower);
+            recheck::put_aside(&again, plan, &store, follower)?;
+        }
         store.accept(plan)?;
     }
     let earlier_failures = store.earlier_failures();
@@ -155,6 +160,21 @@ pub fn run_under(
         driver.kill_everything(error);
     }
     driver.outcome(result?, energy)
+}
+
+/// Returns what a resumed run will do, without changing the folder.
+///
+/// # Errors
+/// If the run can't be resumed with these options, or a file can't be read.
+pub fn resume_plan(options: &RunOptions, opened: &Opened) -> Result<ResumePlan, RunError> {
+    let held = if opened.begun { journal::read(&opened.store)? } else { None };
+    if let Some((header, _)) = &held {
+        resume::check_header(header, options)?;
+    }
+    let Opened { store, changed, plan, tasks, redo, .. } = opened;
+    let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
+    let failed = records.map(|records| failed_again(plan, options.retry_failed, changed, records));
+    Ok(Again::of(plan, store, records, &failed.unwrap_or_default(), tasks, redo)?.resume_plan())
 }
 
 impl Driver<'_> {

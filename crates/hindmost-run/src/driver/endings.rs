@@ -83,15 +83,15 @@ impl Driver<'_> {
                 self.clean(attempt, false);
                 continue;
             }
-            let end = self.end_of(attempt, running.kill(), stays);
+            let end = self.end_of(attempt, &running, stays);
             endings.push(Ending { attempt, running, at, end });
         }
         self.commit(&mut endings)?;
         endings.into_iter().try_for_each(|ending| self.record(ending))
     }
 
-    /// Returns how an attempt ended. `kill` is why the driver killed it, if it did.
-    fn end_of(&mut self, attempt: AttemptId, kill: Option<Kill>, stays: Option<String>) -> End {
+    /// Returns how an attempt ended.
+    fn end_of(&mut self, attempt: AttemptId, running: &Running, stays: Option<String>) -> End {
         if self.is_finished(attempt.task) {
             return End::Stopped;
         }
@@ -104,7 +104,7 @@ impl Driver<'_> {
             Err(error) => return End::Failed(format!("its end marker can't be read: {error}"), !idempotent),
         };
         if marker == EndMarker::Exit(0) {
-            return match self.store.prepare(attempt) {
+            return match self.prepare_output(attempt, running) {
                 Ok(true) => End::Good,
                 Ok(false) if self.store.was_committed(attempt) => {
                     End::Failed("its result was in place and has been removed".to_owned(), !idempotent)
@@ -113,7 +113,7 @@ impl Driver<'_> {
                 Err(error) => End::Failed(format!("its output can't be read: {error}"), true),
             };
         }
-        match (kill, marker) {
+        match (running.kill(), marker) {
             (Some(Kill::Decided | Kill::Shutdown), _) => End::Stopped,
             (Some(Kill::FaultInjection), _) => End::Failed("killed by fault injection".to_owned(), false),
             (Some(Kill::NodeLost), _) => End::Failed("its node was lost".to_owned(), false),
@@ -136,6 +136,24 @@ impl Driver<'_> {
                 true,
             ),
         }
+    }
+
+    /// Adds the output of a successful attempt to the manifest. Returns false if there is none.
+    fn prepare_output(&mut self, attempt: AttemptId, running: &Running) -> std::io::Result<bool> {
+        let phase = &self.plan.phases[attempt.task.phase as usize];
+        let path = phase.input_of(attempt.task.index);
+        let input = path.zip(running.input.clone());
+        if let Some((path, state)) = &input
+            && let Some(difference) = state.difference(path, false)
+        {
+            self.follower.message(&format!(
+                "the input {} of {}/{} has changed while the task ran ({difference}): --resume runs the task again",
+                path.display(),
+                phase.name,
+                attempt.task.index
+            ));
+        }
+        self.store.prepare(attempt, input)
     }
 
     /// True if an attempt failed because the system could start no more processes.

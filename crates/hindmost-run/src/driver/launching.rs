@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use hindmost_core::cluster::{Attempt, AttemptState};
-use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
@@ -15,6 +15,7 @@ use super::deadlines::Deadline;
 use super::progress::FIRST_POLL;
 use super::{Driver, RunError};
 use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
+use crate::store::InputState;
 
 /// True if a start failed only because the system has no free process, open file or memory at this moment.
 fn is_scarce(error: &io::Error) -> bool {
@@ -116,12 +117,13 @@ impl Driver<'_> {
             return self.finish_with_result(attempt);
         }
         let from = self.resumes_from(attempt);
+        let input = self.input_state(attempt.task);
         let made = self.store.make_attempt(attempt).map(drop);
         let started =
             made.and_then(|()| self.with_launch(attempt, (node, from), |engine, launch| engine.start(launch))?);
         match started {
             Ok(()) => {
-                self.enter(attempt, node, from);
+                self.enter(attempt, node, from, input);
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt })?;
                 }
@@ -192,12 +194,19 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Returns the present state of a task's input file; `None` if it has none, or if the file can't be examined. Tasks with
+    /// commands of their own are recognised by these, so their files do not count.
+    pub(super) fn input_state(&self, task: TaskId) -> Option<InputState> {
+        let phase = self.plan.phases.get(task.phase as usize).filter(|phase| phase.commands.is_none())?;
+        InputState::of(phase.input_of(task.index)?).ok()
+    }
+
     /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work, and schedules its polls,
-    /// time limit, fault and tests.
-    pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId, from: f64) {
+    /// time limit, fault and tests. `input` is the state of its input file when it began to use it.
+    pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId, from: f64, input: Option<InputState>) {
         let now = self.engine.now();
         let since = self.attempt(attempt).map_or(now, Attempt::since);
-        self.attempts.insert(attempt, node, since, from);
+        self.attempts.insert(attempt, node, (since, from), input);
         self.deadlines.push(now + FIRST_POLL, Deadline::Poll(attempt));
         if let Some(limit) = self.limits.of(attempt.task.phase) {
             self.deadlines.push(since + limit, Deadline::TimeLimit(attempt));

@@ -23,8 +23,9 @@
 //! | `deadlines.rs` | the times at which the driver has to act |
 //!
 //! The other files act on these parts: `begin.rs`, `launching.rs`, `polling.rs`, `endings.rs`, `permanent.rs`, `stopping.rs`,
-//! `resume.rs` and `recheck.rs`.
+//! `resume.rs`, `again.rs` and `recheck.rs`.
 
+mod again;
 mod attempts;
 mod begin;
 mod deadlines;
@@ -66,7 +67,8 @@ use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use begin::{run, run_under};
+pub use again::{ResumePlan, RunsAgain};
+pub use begin::{resume_plan, run, run_under};
 pub use error::RunError;
 pub use follow::{Follower, Unfollowed};
 pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, chosen};
@@ -104,6 +106,8 @@ const WAKE_UP: Time = Time(100_000_000);
 pub struct RunOutcome {
     /// The figures of the run, as in `summary.json`.
     pub summary: RunSummary,
+    /// The plan of the job, in which tasks have the numbers with which the run began.
+    pub plan: Plan,
     /// All attempts with their starts and ends.
     pub timeline: Timeline,
     /// Number of decision rounds in this process.
@@ -351,9 +355,10 @@ impl Driver<'_> {
         let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
         summary.flowtime -= timeline.paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
-        let table = results_table::of(self.plan, &timeline, &summary.failed_tasks);
         // The results of a phase of this name would be at the table's path.
         let taken = self.plan.phases.iter().any(|phase| phase.name == RESULTS);
+        let earlier = self.store.pages().read(RESULTS, taken).unwrap_or_default();
+        let table = results_table::of(self.plan, &timeline, &summary.failed_tasks, &earlier);
         if let Err(error) = self.store.pages().write(RESULTS, taken, &table) {
             self.follower.message(&format!("the table {RESULTS} could not be written: {error}"));
         }
@@ -362,6 +367,7 @@ impl Driver<'_> {
             self.profiles.keep(self.follower);
         }
         Ok(RunOutcome {
+            plan: self.plan.clone(),
             summary,
             timeline,
             rounds: self.recorder.rounds,

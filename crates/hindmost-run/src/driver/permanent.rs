@@ -36,8 +36,8 @@ pub(super) struct FailedBefore {
 
 impl FailedBefore {
     /// Reads the failures from a journal.
-    pub(super) fn of(records: &[Record]) -> FailedBefore {
-        let mut before = FailedBefore { given_up: recheck::given_up(records), ..FailedBefore::default() };
+    pub(super) fn of(plan: &Plan, records: &[Record]) -> FailedBefore {
+        let mut before = FailedBefore { given_up: recheck::given_up(plan, records), ..FailedBefore::default() };
         for record in records {
             match &record.change {
                 Change::Event(Event::AttemptFailed { attempt, reason: Some(reason), .. }) => {
@@ -67,7 +67,7 @@ pub(super) fn failed_again(
         let may = phase.idempotent || counts.get(task).is_none_or(|count| *count <= phase.retries);
         may && (retry_failed || changed.contains(&phase.name))
     };
-    recheck::given_up(records).into_iter().filter(runs_again).collect()
+    recheck::given_up(plan, records).into_iter().filter(runs_again).collect()
 }
 
 /// Returns the exit code that the reason of a failure names; `None` if it names none.
@@ -160,7 +160,11 @@ impl Driver<'_> {
         let phase = &self.plan.phases[task.phase as usize];
         let name = format!("{}/{}", phase.name, task.index);
         let allowed = phase.allowed_failures.of(phase.tasks);
-        let failed = self.session.cluster().phase(task).map_or(0, Phase::abandoned);
+        let of_phase = self.session.cluster().phase(task);
+        let withdrawn = (0..phase.tasks).filter(|task| phase.is_withdrawn(*task));
+        let is_given_up = |index: &u32| of_phase.is_some_and(|of| of.tasks()[*index as usize].is_abandoned());
+        let withdrawn = withdrawn.filter(is_given_up).count() as u32;
+        let failed = of_phase.map_or(0, Phase::abandoned).saturating_sub(withdrawn);
         if failed < allowed {
             self.follower.failure(&format!(
                 "{name} has failed permanently: {} of {allowed} failures that phase {} allows",
@@ -212,6 +216,20 @@ impl Driver<'_> {
                 Some(Some(until)) if *until > now => self.retry_at(task, *until),
                 Some(_) => _ = self.happen(&Event::TaskReturned { task })?,
                 None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up the tasks whose inputs or values are gone, which have no result and no running attempt.
+    pub(super) fn give_up_withdrawn(&mut self) -> Result<(), RunError> {
+        for (at, phase) in (0..).zip(&self.plan.phases) {
+            for index in (0..phase.tasks).filter(|index| phase.is_withdrawn(*index)) {
+                let task = TaskId { job: JOB, phase: at, index };
+                let is_open = |task: &Task| task.is_pending() || task.is_withheld();
+                if self.session.cluster().task(task).is_some_and(is_open) {
+                    self.happen(&Event::TaskGivenUp { task })?;
+                }
             }
         }
         Ok(())

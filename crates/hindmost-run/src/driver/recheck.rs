@@ -1,44 +1,30 @@
-//! Checks on resumption whether the results are still the committed ones, and prepares to repeat tasks where they are not.
+//! Prepares a resumed run to repeat tasks whose results no longer count.
 //!
-//! A task whose result is missing or has changed runs again, and so do the tasks of all later phases, which were made from
-//! it. The run then begins again: its journal is put away, and in the new journal the tasks whose results are valid
-//! are finished from the job's arrival on.
+//! `again.rs` finds out what runs again. The run then begins again: its journal is put away, and in the new journal the tasks
+//! whose results are valid are finished from the job's arrival on.
 
 use std::collections::BTreeSet;
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::record::{Change, Event, Record};
 
+use super::again::{Again, Why, may_not_repeat, name};
 use super::{Follower, JOB, RunError};
 use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
-use crate::store::{EndMarker, ResultState, Store, Whereabouts};
+use crate::store::{EndMarker, InputState, ResultState, Store, Whereabouts};
 
 /// A task that may not run twice (`idempotent = false`), and how often it has failed.
 pub(super) type TaskFailures = (TaskId, u32);
 
-/// Number of missing or changed results that are reported one by one; the others are only counted.
-const NAMED: usize = 10;
-
-/// Returns these phases and all phases that come after them, directly or through other phases.
-fn with_descendants(plan: &Plan, phases: &BTreeSet<u32>) -> BTreeSet<u32> {
-    let mut reached = phases.clone();
-    // Parents come before their children.
-    for (at, phase) in plan.phases.iter().enumerate() {
-        if phase.after.iter().any(|parent| reached.contains(parent)) {
-            reached.insert(at as u32);
-        }
-    }
-    reached
-}
-
-fn tasks_of(plan: &Plan, phase: u32) -> impl Iterator<Item = TaskId> + use<> {
+/// Returns the tasks of a phase.
+pub(super) fn tasks_of(plan: &Plan, phase: u32) -> impl Iterator<Item = TaskId> + use<> {
     let tasks = plan.phases.get(phase as usize).map_or(0, |planned| planned.tasks);
     (0..tasks).map(move |index| TaskId { job: JOB, phase, index })
 }
 
 /// Returns the tasks that are finished according to a journal, including those that were finished when the job arrived.
-fn finished(records: &[Record]) -> BTreeSet<TaskId> {
+pub(super) fn finished(records: &[Record]) -> BTreeSet<TaskId> {
     let mut finished = BTreeSet::new();
     for record in records {
         match &record.change {
@@ -54,13 +40,21 @@ fn finished(records: &[Record]) -> BTreeSet<TaskId> {
     finished
 }
 
+/// True if the job of a run has arrived according to its journal.
+pub(super) fn has_job(records: &[Record]) -> bool {
+    records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })))
+}
+
 /// Returns the tasks that had failed permanently as their phases allow, according to a journal.
-pub(super) fn given_up(records: &[Record]) -> BTreeSet<TaskId> {
+/// Withdrawn tasks, which were given up because their inputs are gone, do not count.
+pub(super) fn given_up(plan: &Plan, records: &[Record]) -> BTreeSet<TaskId> {
     let given_up = records.iter().filter_map(|record| match &record.change {
         Change::Event(Event::TaskGivenUp { task }) => Some(*task),
         _ => None,
     });
-    given_up.collect()
+    let is_withdrawn =
+        |task: &TaskId| plan.phases.get(task.phase as usize).is_some_and(|phase| phase.is_withdrawn(task.index));
+    given_up.filter(|task| !is_withdrawn(task)).collect()
 }
 
 /// Returns the tasks whose results are in place and valid and were made from valid results.
@@ -72,13 +66,19 @@ pub(super) fn valid_results(plan: &Plan, store: &Store) -> Result<BTreeSet<TaskI
     let mut incomplete = BTreeSet::new();
     for phase in 0..plan.phases.len() as u32 {
         let has_results = store.has_results(phase).map_err(unreadable(store))?;
-        if !has_results || with_descendants(plan, &incomplete).contains(&phase) {
+        // A withdrawn task counts as finished, without a result.
+        let withdrawn = tasks_of(plan, phase).filter(|task| plan.phases[phase as usize].is_withdrawn(task.index));
+        if !has_results || plan.with_descendants(&incomplete).contains(&phase) {
+            valid.extend(withdrawn);
             incomplete.insert(phase);
             continue;
         }
         let before = valid.len();
+        valid.extend(withdrawn);
         for task in tasks_of(plan, phase) {
-            if store.result_state(task).map_err(unreadable(store))? == ResultState::Valid {
+            if !plan.phases[phase as usize].is_withdrawn(task.index)
+                && store.result_state(task).map_err(unreadable(store))? == ResultState::Valid
+            {
                 valid.insert(task);
             }
         }
@@ -91,7 +91,7 @@ pub(super) fn valid_results(plan: &Plan, store: &Store) -> Result<BTreeSet<TaskI
 
 /// Returns a function that turns a read error into the run's error. The run must end, because continuing could lose
 /// results.
-fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError + '_ {
+pub(super) fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError + '_ {
     |error| RunError::Io { path: store.folder().into(), error }
 }
 
@@ -108,7 +108,6 @@ fn count_ended(
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
 ) -> Result<Vec<TaskFailures>, RunError> {
-    let name = |task: &TaskId| format!("{}/{}", plan.phases[task.phase as usize].name, task.index);
     let mut ended = Vec::new();
     if matches!(store.whereabouts(), Whereabouts::Same | Whereabouts::Moved) {
         for attempt in store.attempts_there().map_err(unreadable(store))? {
@@ -118,12 +117,12 @@ fn count_ended(
             let idempotent = plan.phases[attempt.task.phase as usize].idempotent;
             let marker = store.end_marker(attempt).map_err(unreadable(store))?;
             if !idempotent && later.contains(&attempt.task.phase) {
-                return Err(may_not_repeat(&name(&attempt.task)));
+                return Err(may_not_repeat(&name(plan, &attempt.task)));
             }
             if !idempotent && marker == EndMarker::Missing && engine.is_running(&store.run(), attempt) {
                 return Err(RunError::Input(format!(
                     "{} is still running and may not be stopped (idempotent = false): run --resume again once it has ended",
-                    name(&attempt.task)
+                    name(plan, &attempt.task)
                 )));
             }
             ended.push((attempt, marker, idempotent));
@@ -135,7 +134,10 @@ fn count_ended(
     for (attempt, marker, idempotent) in ended {
         match marker {
             EndMarker::Exit(0) if !later.contains(&attempt.task.phase) => {
-                let has_output = store.prepare(attempt).map_err(unreadable(store))?;
+                let phase = &plan.phases[attempt.task.phase as usize];
+                let input = phase.input_of(attempt.task.index).filter(|_| phase.commands.is_none());
+                let input = input.and_then(|path| Some((path, InputState::of(path).ok()?)));
+                let has_output = store.prepare(attempt, input).map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
             EndMarker::Exit(_) if !idempotent => failures.push((attempt.task, 1)),
@@ -151,82 +153,56 @@ fn count_ended(
     Ok(failures)
 }
 
-fn may_not_repeat(task: &str) -> RunError {
-    RunError::Input(format!(
-        "{task} would have to run again and may not (idempotent = false): restore the missing or changed results, leave \
-                 --retry-failed out, or run the job in a new folder (--out DIR)"
-    ))
-}
-
-/// Checks the results of the tasks that are finished according to the journal. If some are not valid, or if failed tasks
-/// run again, prepares the run to begin again and returns true.
+/// Carries out that the run begins again: puts results that no longer count aside, and prepares the run to begin again.
 ///
 /// # Errors
-/// If a task that may not run twice would have to run again.
-pub(super) fn check(
+/// If an attempt of a task that may not run twice still runs, or if the folder can't be changed.
+pub(super) fn begin_again(
+    again: &Again<'_>,
     plan: &Plan,
     store: &mut Store,
-    records: &[Record],
-    failed_again: &BTreeSet<TaskId>,
+    records: Option<&[Record]>,
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
-) -> Result<bool, RunError> {
-    let finished = finished(records);
-    let mut broken: Vec<(TaskId, ResultState)> = Vec::new();
-    for task in &finished {
-        let state = store.result_state(*task).map_err(unreadable(store))?;
-        if state != ResultState::Valid {
-            broken.push((*task, state));
-        }
-    }
-    if broken.is_empty() && failed_again.is_empty() {
-        return Ok(false);
-    }
-    let name = |task: &TaskId| format!("{}/{}", plan.phases[task.phase as usize].name, task.index);
-    let mut again: BTreeSet<TaskId> = broken.iter().map(|(task, _)| *task).collect();
-    // In a run that begins again, all tasks run again that had failed as their phases allow.
-    let given_up = given_up(records);
-    let phases: BTreeSet<u32> = again.iter().chain(&given_up).map(|task| task.phase).collect();
-    let reached = with_descendants(plan, &phases);
-    let comes_after = |phase: &u32| plan.phases[*phase as usize].after.iter().any(|parent| reached.contains(parent));
-    let later: BTreeSet<u32> = reached.iter().copied().filter(comes_after).collect();
-    for phase in &later {
-        again.extend(tasks_of(plan, *phase).filter(|task| finished.contains(task)));
-    }
-    if let Some(task) = again.iter().find(|task| !plan.phases[task.phase as usize].idempotent) {
-        return Err(may_not_repeat(&name(task)));
-    }
-    for (task, state) in broken.iter().take(NAMED) {
-        let what = match state {
-            ResultState::Changed(how) => format!("has changed ({how})"),
-            ResultState::Gone | ResultState::Valid => "is missing".to_owned(),
-        };
-        follower.message(&format!("the result of {} {what}: the task runs again", name(task)));
-    }
-    if broken.len() > NAMED {
-        follower.message(&format!("{} more results are missing or have changed", broken.len() - NAMED));
-    }
-    match given_up.len() {
-        0 => {}
-        1 => follower.message("1 task that had failed runs again"),
-        count => follower.message(&format!("{count} tasks that had failed run again")),
-    }
-    if again.len() > broken.len() {
-        let names: Vec<&str> = later.iter().map(|phase| plan.phases[*phase as usize].name.as_str()).collect();
-        follower.message(&format!("later phases that used these results run again: {}", names.join(", ")));
-    }
-    let mut failed = failures(plan, records);
-    failed.extend(count_ended(plan, store, &finished, &later, engine, follower)?);
-    for task in &again {
-        let aside = store.set_aside(*task).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
-        if let Some(aside) = aside.filter(|_| broken.iter().any(|(broken, _)| broken == task)) {
-            follower
-                .message(&format!("what was in the place of the result of {} has been moved to {aside}", name(task)));
-        }
-    }
+) -> Result<(), RunError> {
+    let mut failed = failures(plan, records.unwrap_or_default());
+    failed.extend(count_ended(plan, store, &again.finished, &again.later, engine, follower)?);
+    put_aside(again, plan, store, follower)?;
     clear(store, follower)?;
     store.begin_again(plan, &failed)?;
-    Ok(true)
+    Ok(())
+}
+
+/// Puts the results aside that no longer count.
+///
+/// # Errors
+/// If the folder can't be changed.
+pub(super) fn put_aside(
+    again: &Again<'_>,
+    plan: &Plan,
+    store: &Store,
+    follower: &mut dyn Follower,
+) -> Result<(), RunError> {
+    let mut put_aside = 0;
+    for task in again.tasks() {
+        let aside = store.set_aside(task).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
+        let Some(aside) = aside else { continue };
+        match again.broken.get(&task) {
+            Some(Why::Gone | Why::Changed(_)) => {
+                let name = name(plan, &task);
+                follower.message(&format!("what was in the place of the result of {name} has been moved to {aside}"));
+            }
+            _ => put_aside += 1,
+        }
+    }
+    match put_aside {
+        0 => {}
+        1 => follower.message("1 result that no longer counts has been moved to .hindmost/set-aside"),
+        count => {
+            follower.message(&format!("{count} results that no longer count have been moved to .hindmost/set-aside"));
+        }
+    }
+    Ok(())
 }
 
 /// Removes the files of all attempts.
@@ -272,22 +248,4 @@ pub(super) fn failures(plan: &Plan, records: &[Record]) -> Vec<TaskFailures> {
         }
     }
     failures.into_iter().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn indirect_descendants_of_phases_are_found() {
-        let phase = |name: &str, after: &str| {
-            format!("[[phase]]\nname = \"{name}\"\ntasks = 2\ncommand = \"true\"\nafter = [{after}]\n")
-        };
-        let text =
-            phase("a", "") + &phase("b", "") + &phase("c", "\"a\"") + &phase("d", "\"c\"") + &phase("e", "\"b\"");
-        let folder = std::path::Path::new("/tmp");
-        let plan = crate::job_file::parse(&text, &folder.join("job.toml"), folder).unwrap();
-        assert_eq!(with_descendants(&plan, &BTreeSet::from([0])), BTreeSet::from([0, 2, 3]));
-        assert_eq!(with_descendants(&plan, &BTreeSet::from([1])), BTreeSet::from([1, 4]));
-    }
 }

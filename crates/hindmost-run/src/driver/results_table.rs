@@ -20,8 +20,9 @@ struct OfTask {
 }
 
 /// Returns the table: one line for each task, with tabs between the columns. `failed` are the tasks that have failed
-/// permanently.
-pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask]) -> String {
+/// permanently. `earlier` is the table that the run wrote before it began again, if there is one: it has the attempts and seconds
+/// of tasks that were finished then.
+pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask], earlier: &str) -> String {
     let mut ran: FxHashMap<TaskId, OfTask> = FxHashMap::default();
     for row in &timeline.rows {
         let of_task = ran.entry(row.attempt.task).or_default();
@@ -30,6 +31,11 @@ pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask]) -> Str
             of_task.seconds = Some((row.end - row.start).seconds());
         }
     }
+    let columns = earlier.lines().next().map_or(0, |head| head.split('\t').count());
+    let rows = earlier.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
+    let rows = rows.filter(|row| row.len() == columns && columns >= COLUMNS.len());
+    let ran_before: FxHashMap<(&str, &str), [&str; 2]> =
+        rows.map(|row| ((row[0], row[1]), [row[columns - 3], row[columns - 2]])).collect();
     let failed: FxHashSet<(&str, u32)> = failed.iter().map(|task| (task.phase.as_str(), task.task)).collect();
     let mut keys: Vec<&str> = Vec::new();
     for (name, _) in plan.phases.iter().filter_map(|phase| phase.matrix.as_ref()).flat_map(Matrix::keys) {
@@ -44,7 +50,9 @@ pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask]) -> Str
         for index in 0..phase.tasks {
             let of_task = ran.get(&TaskId { job: JOB, phase: at, index }).copied();
             let was_finished = earlier.is_some_and(|finished| finished.binary_search(&index).is_ok());
-            let is_done = was_finished || of_task.is_some_and(|of_task| of_task.seconds.is_some());
+            let is_withdrawn = phase.is_withdrawn(index);
+            let has_result = was_finished || of_task.is_some_and(|of_task| of_task.seconds.is_some());
+            let is_done = has_result && !is_withdrawn;
             let name = escaped(phase.name.as_bytes());
             let input = phase.input_of(index).map_or(String::new(), |input| escaped(input.as_os_str().as_bytes()));
             // Writing to a string can't fail.
@@ -55,11 +63,20 @@ pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask]) -> Str
             }
             let folder = if is_done { format!("{name}/{index}") } else { String::new() };
             // The attempts of a task that was finished when the run began again are in an earlier journal.
-            let attempts = if was_finished { String::new() } else { of_task.unwrap_or_default().attempts.to_string() };
-            let seconds =
-                of_task.and_then(|of_task| of_task.seconds).map_or(String::new(), |time| format!("{time:.3}"));
+            let number = index.to_string();
+            let before = ran_before.get(&(name.as_str(), number.as_str())).filter(|_| was_finished && is_done);
+            let [attempts, seconds] = match before {
+                Some(before) => before.map(str::to_owned),
+                None if was_finished => [String::new(), String::new()],
+                None => {
+                    let OfTask { attempts, seconds } = of_task.unwrap_or_default();
+                    [attempts.to_string(), seconds.map_or(String::new(), |time| format!("{time:.3}"))]
+                }
+            };
             let is_failed = failed.contains(&(phase.name.as_str(), index));
-            let state = if is_done {
+            let state = if is_withdrawn {
+                "withdrawn"
+            } else if is_done {
                 "done"
             } else if is_failed {
                 "failed"

@@ -57,8 +57,7 @@ pub(super) fn check_nodes(records: &[Record], offered: &[String]) -> Result<(), 
         }
     }
     // A run that was killed before its job arrived begins again, so it may begin on any nodes.
-    let begun = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
-    if !begun || recorded == offered {
+    if !recheck::has_job(records) || recorded == offered {
         return Ok(());
     }
     Err(RunError::Input(format!(
@@ -99,8 +98,7 @@ impl Driver<'_> {
         earlier_failures: &[TaskFailures],
     ) -> Result<(), RunError> {
         let last = records.last().map_or(Time::ZERO, |record| record.at);
-        let job = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
-        if !job {
+        if !recheck::has_job(&records) {
             // The run was killed before its job arrived: the journal starts again.
             self.recorder.journal = LiveJournal::open(&self.store, Some(&self.header))?;
             return self.begin(earlier_failures);
@@ -126,7 +124,7 @@ impl Driver<'_> {
         }
         let resumed = self.engine.now();
         let failures = recheck::failures(self.plan, &records);
-        let failed = FailedBefore::of(&records);
+        let failed = FailedBefore::of(self.plan, &records);
         self.replay(records, failed.given_up.len())?;
         self.resume_profiles();
         let last_end = self.reconcile(changed)?;
@@ -134,6 +132,7 @@ impl Driver<'_> {
             self.store.add_pause(last.max(last_end), resumed)?;
         }
         self.take_up_failed(failed)?;
+        self.give_up_withdrawn()?;
         self.recall_failures(&[earlier_failures, &failures].concat())?;
         let nodes = (0..).map(NodeId).zip(self.session.cluster().nodes());
         let down: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_up()).map(|(id, _)| id).collect();
@@ -223,7 +222,8 @@ impl Driver<'_> {
             if there
                 && self.with_launch(*attempt, (*node, from), |engine, launch| engine.adopt(launch)).unwrap_or(false)
             {
-                self.enter(*attempt, *node, from);
+                let input = self.input_state(attempt.task);
+                self.enter(*attempt, *node, from, input);
                 adopted.insert(*attempt);
             }
         }
@@ -258,7 +258,8 @@ impl Driver<'_> {
             } else if waits || self.attempts.contains(attempt) || self.waiting.waits(attempt) {
                 // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
-                self.enter(attempt, node, 0.0);
+                let input = self.input_state(attempt.task);
+                self.enter(attempt, node, 0.0, input);
                 self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
             } else if state == AttemptState::Starting {
@@ -319,7 +320,8 @@ impl Driver<'_> {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt })?;
                 }
-                self.enter(attempt, node, 0.0);
+                let input = self.input_state(attempt.task);
+                self.enter(attempt, node, 0.0, input);
                 self.finish_with_result(attempt)?;
                 self.launch_replacement_of(attempt)?;
             }
@@ -346,7 +348,8 @@ impl Driver<'_> {
         }
         ended.sort_unstable();
         for (_, attempt, node) in &ended {
-            self.enter(*attempt, *node, 0.0);
+            let input = self.input_state(attempt.task);
+            self.enter(*attempt, *node, 0.0, input);
         }
         let last = ended.last().map_or(Time::ZERO, |(at, ..)| *at);
         self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())?;

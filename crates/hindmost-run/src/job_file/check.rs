@@ -242,6 +242,7 @@ impl Common<'_> {
             name: phase.name.into_inner(),
             command: phase.command.into_inner(),
             commands: None,
+            places: None,
         })
     }
 }

@@ -135,9 +135,15 @@ impl PlannedPhase {
         self.inputs.as_ref()?.get(task as usize).map(std::path::PathBuf::as_path)
     }
 
-    /// Returns the values of a task's variables by name, in the order of the job file; nothing without a matrix.
+    /// Returns the values of a task's variables by name, in the order of the job file; nothing without a matrix, or
+    /// if the task is withdrawn.
     pub fn matrix_values(&self, task: u32) -> impl Iterator<Item = (&str, &str)> {
-        self.matrix.iter().flat_map(move |matrix| matrix.values(u64::from(task)))
+        let place = match &self.places {
+            Some(places) => places.get(task as usize).copied().flatten(),
+            None => Some(task),
+        };
+        let matrix = self.matrix.iter().filter_map(move |matrix| Some((matrix, place?)));
+        matrix.flat_map(|(matrix, place)| matrix.values(u64::from(place)))
     }
 
     /// Returns how long a task waits for its next try after its failure number `failures`, from 1. The delay doubles with each

@@ -45,7 +45,8 @@ pub struct PlannedPhase {
     pub after: Vec<u32>,
     /// Number of tasks, at least 1.
     pub tasks: u32,
-    /// Absolute path of each task's input file, sorted; `None` if the tasks have no inputs.
+    /// Absolute path of each task's input file; `None` if the tasks have no inputs. Sorted, except in runs that were resumed
+    /// after files were added or removed.
     pub inputs: Option<Vec<PathBuf>>,
     /// Variables of which each task gets one combination of values; `None` if there are none. With inputs, each input has one
     /// task for each combination, and stands in `inputs` as often.
@@ -54,6 +55,9 @@ pub struct PlannedPhase {
     pub command: String,
     /// The command of each task, if tasks have commands of their own.
     pub commands: Option<Vec<TaskCommand>>,
+    /// Place of each task in the order of the job file; `None` for tasks that are withdrawn. Absent if all tasks are in this
+    /// order, as in a new run.
+    pub places: Option<Vec<Option<u32>>>,
     /// The shell and its options, which the command follows; `None` for the run's default shell.
     pub shell: Option<Vec<String>>,
     /// Number of cpus of one attempt.
@@ -116,8 +120,7 @@ impl Plan {
         self.digest_of(PlannedPhase::add_work)
     }
 
-    /// Returns a digest of the job's tasks without their commands: names, order, numbers of tasks, input files. A run can be
-    /// resumed only with the same tasks.
+    /// Returns a digest of the job's tasks without their commands: names, order, numbers of tasks, input files.
     pub fn shape(&self) -> String {
         self.digest_of(|_, _| ())
     }
@@ -148,6 +151,11 @@ impl Plan {
                 for value in values {
                     digest.text(value);
                 }
+            }
+            let withdrawn: Vec<u32> = (0..phase.tasks).filter(|task| phase.is_withdrawn(*task)).collect();
+            if !withdrawn.is_empty() {
+                digest.text("withdrawn");
+                withdrawn.iter().for_each(|task| digest.number(u64::from(*task)));
             }
             add(phase, &mut digest);
         }

@@ -92,6 +92,7 @@ impl MapJob {
             command: self.template.clone(),
             shell: Some(self.shell.clone()),
             commands: Some(self.tasks.iter().map(command).collect()),
+            places: None,
             cpus: 1.0,
             memory: None,
             retries: self.retries,

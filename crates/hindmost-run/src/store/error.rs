@@ -39,7 +39,7 @@ pub enum StoreError {
         done: bool,
     },
     /// The folder holds another job's run.
-    #[error("{} holds a run of another job, {held:?}: its name, phases, numbers of tasks or inputs are not those of {given:?}; \
+    #[error("{} holds a run of another job, {held:?}: its name or phases are not those of {given:?}; \
         use --out DIR to run {given:?} in another folder, or remove the folder", path.display())]
     OtherJob {
         /// Path of the folder.
@@ -55,7 +55,8 @@ pub enum StoreError {
     RecordMissing(PathBuf),
     /// The folder holds results of commands that have changed.
     #[error("{} holds results of phase {phase:?} of job {job:?}, whose command, variables or folder have changed since: \
-        use --resume --keep-results to keep these results, or --out DIR to run the job in another folder", path.display())]
+        use --resume --keep-results to keep these results, --redo {phase} to run the phase again, or --out DIR to run the job in \
+        another folder", path.display())]
     Changed {
         /// Path of the folder.
         path: PathBuf,
@@ -64,6 +65,9 @@ pub enum StoreError {
         /// Name of the first phase that has changed.
         phase: String,
     },
+    /// A part of the job that is to run again does not exist.
+    #[error("{0}")]
+    Redo(String),
     /// Another process holds the folder's lock.
     #[error("{} is in use: another `hindmost` process runs this job now; wait until it ends, or use --out DIR", .0.display())]
     InUse(PathBuf),

@@ -11,6 +11,7 @@ use hindmost_core::ids::TaskId;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Folder;
+use super::input::InputState;
 use super::listing::Listing;
 
 /// Name of the manifest's file.
@@ -28,6 +29,9 @@ pub(super) struct Line {
     pub command: String,
     /// Inode of the output folder. It shows which of two attempts with equal outputs made the result.
     pub inode: u64,
+    /// State of the task's input file when the attempt began to use it; absent if the task has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputState>,
     #[serde(flatten)]
     pub listing: Listing,
 }

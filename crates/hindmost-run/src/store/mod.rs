@@ -23,6 +23,7 @@
 mod error;
 mod folder;
 mod identity;
+mod input;
 mod listing;
 mod manifest;
 mod opening;
@@ -47,6 +48,7 @@ pub use error::StoreError;
 pub use folder::Distrust;
 pub(crate) use folder::Folder;
 pub use identity::{CacheIdentity, FolderIdentity};
+pub use input::InputState;
 use manifest::Manifest;
 pub use opening::{Opened, Opening};
 pub use record::{BegunWith, JobRecord};
@@ -67,6 +69,9 @@ const LOCK: &str = "lock";
 const ATTEMPTS: &str = "attempts";
 /// Name of the folder to which files and folders are moved that were in a result's place and were not the result.
 const ASIDE: &str = "set-aside";
+
+/// Largest size of a page that is read: 256 MiB.
+const LONGEST_PAGE: u64 = 256 << 20;
 
 /// Returns the name of an earlier journal of a run that has begun again, counted from 1.
 fn old_journal(number: u32) -> String {
@@ -163,6 +168,15 @@ pub struct Pages {
 }
 
 impl Pages {
+    /// Reads a page from the run's folder, or from among its internal files.
+    ///
+    /// # Errors
+    /// If there is no such page, or if it can't be read.
+    pub fn read(&self, name: &str, among_own_files: bool) -> io::Result<String> {
+        let folder = if among_own_files { &self.inner } else { &self.root };
+        folder.read(name, LONGEST_PAGE)
+    }
+
     /// Writes a page into the run's folder, or among its internal files.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Opens a run's folder: checks its owner, its job, and whether its run may be resumed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +21,7 @@ use super::manifest::{MANIFEST, Manifest};
 use super::record::{BegunWith, JobRecord};
 use super::results::put_journal_away;
 use super::{Anchors, JOB, JOURNAL, LOCK, SUMMARY, Store, Whereabouts};
-use crate::job_file::{Plan, PlannedPhase};
+use crate::job_file::{Plan, PlannedPhase, Redo, TaskChanges};
 
 /// Largest size of a job's record: 64 MiB.
 const LONGEST_RECORD: u64 = 64 << 20;
@@ -33,6 +34,8 @@ pub struct Opening {
     pub resume: bool,
     /// Keep results of phases whose commands have changed.
     pub keep_results: bool,
+    /// Parts of the job that run again.
+    pub redo: Vec<Redo>,
     /// Options of a new run, which are written to the record of its job.
     pub begun_with: Option<BegunWith>,
     /// Do not sync results and journal: a power cut may lose them.
@@ -51,6 +54,12 @@ pub struct Opened {
     pub begun: bool,
     /// Names of the phases whose command, variables or folder have changed since the run was last active.
     pub changed: Vec<String>,
+    /// The plan, in which tasks have the numbers with which the run began.
+    pub plan: Plan,
+    /// How the tasks of the plan differ from those with which the run was last active.
+    pub tasks: TaskChanges,
+    /// Tasks that run again on request: the number of the phase and that of the task.
+    pub redo: BTreeSet<(u32, u32)>,
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
@@ -64,6 +73,7 @@ impl Store {
     /// If the folder holds other files or another job, is in use, can't be written, or holds a run that is not to be
     /// resumed or results of commands that have changed; or if other users can change its content.
     pub fn open(folder: &Path, plan: &Plan, opening: &Opening) -> Result<Opened, StoreError> {
+        let mut plan = plan.clone();
         let trust = opening.trust_folder;
         let root = open_root(folder, trust)?;
         let path = fs::canonicalize(folder).map_err(at(folder))?;
@@ -91,19 +101,20 @@ impl Store {
         let identity = FolderIdentity::of(&root).map_err(at(&path))?;
         let cache = CacheIdentity::of(&root).ok();
         let held = inner.read(JOB, LONGEST_RECORD);
+        let mut tasks = TaskChanges::default();
         let (mut job, changed, whereabouts) = match held {
             Ok(text) => {
                 let held: JobRecord = serde_json::from_str(&text).map_err(|error| StoreError::Damaged {
                     path: path.join(super::INNER).join(JOB),
                     reason: error.to_string(),
                 })?;
-                check_job(&held, &path, plan, opening, has_traces, &inner)?;
+                tasks = check_job(&held, &path, &mut plan, opening, has_traces, &inner)?;
                 if held.journals > 0 && !inner.has_file(super::old_journal(held.journals)) {
                     // The run was about to begin again when its process died.
                     put_journal_away(&inner, held.journals).map_err(unwritable)?;
                     has_journal = false;
                 }
-                let changed = held.changed(plan);
+                let changed = held.changed(&plan);
                 let whereabouts = whereabouts(&held, &path, identity, cache.as_ref());
                 (held, changed, whereabouts)
             }
@@ -111,14 +122,15 @@ impl Store {
                 if has_traces || !attempts.is_empty() || holds_results(&root, &entries) {
                     return Err(StoreError::RecordMissing(path));
                 }
-                (JobRecord::new(plan, opening.begun_with.clone()), Vec::new(), Whereabouts::Same)
+                (JobRecord::new(&plan, opening.begun_with.clone()), Vec::new(), Whereabouts::Same)
             }
             Err(error) => return Err(StoreError::Io { path: path.join(super::INNER).join(JOB), error }),
         };
         let is_new = job.folder.is_none() && !has_traces;
         let manifest = Manifest::open(&inner).map_err(unwritable)?;
-        if has_traces {
-            check_commands(&root, &path, &job, &manifest, plan, opening, &changed)?;
+        let redo = plan.tasks_of_redo(&opening.redo).map_err(StoreError::Redo)?;
+        if has_traces && !opening.keep_results {
+            check_commands(&root, &path, &job, &manifest, &plan, &redo, &changed)?;
         }
         job.path = Some(job.path.take().unwrap_or_else(|| JobRecord::path_text(&path)));
         let phases = plan.phases.iter().map(|phase| (phase.name.clone(), phase.digest())).collect();
@@ -142,12 +154,12 @@ impl Store {
         };
         store.check_place()?;
         if is_new {
-            store.accept(plan)?;
+            store.accept(&plan)?;
         }
         for phase in &plan.phases {
             open_own(&store.root, &path, &phase.name, trust)?;
         }
-        Ok(Opened { store, begun: has_journal, changed })
+        Ok(Opened { store, begun: has_journal, changed, plan, tasks, redo })
     }
 
     /// Records the folder's place and the plan's commands. Call this after all checks, so that a refused run changes
@@ -294,24 +306,28 @@ fn locked(lock: &File) -> bool {
     false
 }
 
-/// Checks whether the run in a folder may be resumed.
+/// Checks whether the run in a folder may be resumed, and gives the plan's tasks the numbers that they have in this run.
+/// Returns which tasks have changed.
 fn check_job(
     held: &JobRecord,
     folder: &Path,
-    plan: &Plan,
+    plan: &mut Plan,
     opening: &Opening,
     has_traces: bool,
     inner: &Folder,
-) -> Result<(), StoreError> {
+) -> Result<TaskChanges, StoreError> {
     let path = || folder.to_owned();
+    let mut changes = TaskChanges::default();
     if held.shape != plan.shape() {
-        return Err(StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() });
+        let same_job = if held.job == plan.name { plan.numbered_as(&held.tasks) } else { None };
+        let other = || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() };
+        changes = same_job.ok_or_else(other)?;
     }
     if !opening.resume && has_traces {
         let done = inner.read(SUMMARY, LONGEST_RECORD).is_ok_and(|summary| is_done(&summary));
         return Err(StoreError::HoldsRun { path: path(), job: held.job.clone(), done });
     }
-    Ok(())
+    Ok(changes)
 }
 
 /// True if a run's summary says that every task has its result.
@@ -323,20 +339,25 @@ fn is_done(summary: &str) -> bool {
     serde_json::from_str(summary).is_ok_and(|Ended { state }| state == RunState::Done)
 }
 
-/// Checks that no result comes from a command that has changed, unless such results are kept.
+/// Checks that no result comes from a command that has changed, unless its task runs again: by request (`redo`), or because
+/// its phase comes after tasks that do.
 fn check_commands(
     root: &Folder,
     folder: &Path,
     job: &JobRecord,
     manifest: &Manifest,
     plan: &Plan,
-    opening: &Opening,
+    redo: &BTreeSet<(u32, u32)>,
     changed: &[String],
 ) -> Result<(), StoreError> {
-    if opening.keep_results {
-        return Ok(());
-    }
+    let redone: BTreeSet<u32> = redo.iter().map(|(phase, _)| *phase).collect();
+    let parents = |phase: &PlannedPhase| phase.after.iter().copied().collect::<BTreeSet<u32>>();
+    let reached = plan.with_descendants(&redone);
+    let runs_again = |phase: &PlannedPhase| !parents(phase).is_disjoint(&reached);
     let is_old = |at: usize, phase: &PlannedPhase| -> bool {
+        if runs_again(phase) {
+            return false;
+        }
         let Ok(results) = root.sub(&phase.name) else { return false };
         // Results of earlier commands are kept only until the command changes again.
         let (now, kept) = (phase.digest(), job.kept.get(at).filter(|_| !changed.contains(&phase.name)));
@@ -344,6 +365,9 @@ fn check_commands(
         results.entries().unwrap_or_default().iter().any(|(name, _)| {
             let Some(index) = name.to_str().and_then(|name| name.parse().ok()) else { return false };
             let task = TaskId { job: JobId(0), phase: at as u32, index };
+            if redo.contains(&(task.phase, index)) {
+                return false;
+            }
             let mut lines = manifest.of(task).peekable();
             if lines.peek().is_none() {
                 // Earlier versions had no manifest.

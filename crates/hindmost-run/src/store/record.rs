@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::{CacheIdentity, FolderIdentity};
 use crate::engine::NodeOffer;
-use crate::job_file::{Plan, PlannedPhase, default_shell, earlier_shell};
+use crate::job_file::{Plan, PlannedPhase, RecordedPhase, default_shell, earlier_shell};
 
 /// The options with which a run was begun. A run that was killed before it wrote its journal is resumed with them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct JobRecord {
     pub shape: String,
     /// Identifies each phase's commands ([`PlannedPhase::digest`]).
     pub phases: Vec<String>,
+    /// The tasks of each phase. Earlier versions did not record them; their runs can only be resumed with the same tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<RecordedPhase>,
     /// Digests of earlier commands of each phase whose results are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<Vec<String>>,
@@ -108,6 +111,7 @@ impl JobRecord {
             digest: plan.digest(),
             shape: plan.shape(),
             phases: plan.phases.iter().map(PlannedPhase::digest).collect(),
+            tasks: plan.recorded_phases(),
             kept: Vec::new(),
             run: new_run_id(began),
             began,
@@ -176,7 +180,7 @@ impl JobRecord {
         phases.filter(|(now, held)| now.digest() != **held).map(|(now, _)| now.name.clone()).collect()
     }
 
-    /// Records the plan's current commands. `keep` says whether results of the earlier commands are kept.
+    /// Records the plan's current tasks and commands. `keep` says whether results of the earlier commands are kept.
     pub(super) fn take_over(&mut self, plan: &Plan, keep: bool) {
         self.kept.resize(plan.phases.len(), Vec::new());
         for ((phase, held), kept) in plan.phases.iter().zip(&mut self.phases).zip(&mut self.kept) {
@@ -190,7 +194,11 @@ impl JobRecord {
                 }
             }
         }
+        let new = plan.phases.iter().skip(self.phases.len()).map(PlannedPhase::digest);
+        self.phases.extend(new.collect::<Vec<_>>());
         self.digest = plan.digest();
+        self.shape = plan.shape();
+        self.tasks = plan.recorded_phases();
         self.job.clone_from(&plan.name);
     }
 

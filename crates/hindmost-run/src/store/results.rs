@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use rustix::fs::{FileType, StatxFlags};
 
+use super::input::InputState;
 use super::listing::{Listing, checksum_at};
 use super::manifest::Line;
 use super::{ASIDE, Folder, INNER, JOURNAL, Store, StoreError, old_journal};
@@ -35,11 +37,12 @@ pub enum ResultState {
 }
 
 impl Store {
-    /// Adds an attempt's output to the manifest before it is committed. Returns false if the attempt has no output folder.
+    /// Adds an attempt's output to the manifest before it is committed. `input` is the task's input file and its state when
+    /// the attempt began to use it. Returns false if the attempt has no output folder.
     ///
     /// # Errors
     /// If the files of the output can't be read.
-    pub fn prepare(&mut self, attempt: AttemptId) -> io::Result<bool> {
+    pub fn prepare(&mut self, attempt: AttemptId, input: Option<(&Path, InputState)>) -> io::Result<bool> {
         let Ok(folder) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(false) };
         if !folder.has_folder("out") {
             return Ok(false);
@@ -51,6 +54,7 @@ impl Store {
             Err(error) => return Err(error),
         };
         let task = attempt.task;
+        let input = input.map(|(path, state)| if self.checksums { state.with_checksum(path) } else { state });
         self.manifest.add(Line {
             phase: task.phase,
             task: task.index,
@@ -58,6 +62,7 @@ impl Store {
             run: self.job.run.clone(),
             command: self.command(task).to_owned(),
             inode: folder.statx("out", StatxFlags::INO)?.stx_ino,
+            input,
             listing,
         })?;
         Ok(true)
@@ -183,6 +188,21 @@ impl Store {
         let inode = place.map_or(0, |found| found.stx_ino);
         let line = self.manifest.of(task).find(|line| line.inode == inode).unwrap_or(equal);
         (line.run == self.job.run).then_some(AttemptId { task, copy: line.attempt })
+    }
+
+    /// Returns how a task's input file differs from the one from which its valid result was made, as a text; `None` if it does
+    /// not differ, or is not known. Reads the content of the file if checksums are requested and one was recorded.
+    pub fn input_difference(&self, task: TaskId, input: &Path) -> Option<String> {
+        let line = self.line_of_result(task).ok()?.ok()??;
+        let equal = self.manifest.of(task).filter(|other| other.listing == line.listing);
+        let mut first = None;
+        for line in equal {
+            match line.input.as_ref()?.difference(input, self.checksums) {
+                None => return None,
+                Some(difference) => _ = first.get_or_insert(difference),
+            }
+        }
+        first
     }
 
     /// Returns the failures of tasks that may not run twice, from earlier journals of the run.

@@ -224,7 +224,7 @@ impl TestRun {
     ) -> Result<RunOutcome, RunError> {
         let store = open(plan, out, resume)?;
         let own = self.own.map(|own| own());
-        driver::run_under(own, plan, &self.options(), store, checked_engine, &AtomicU32::new(0), follower)
+        driver::run_under(own, &self.options(), store, checked_engine, &AtomicU32::new(0), follower)
     }
 
     /// Runs the job and returns the messages that the follower receives.

@@ -8,7 +8,6 @@ use hindmost_core::reasons::reasons;
 use hindmost_policies::catalogue;
 use hindmost_report::html::{RunPage, Step, run_page};
 use hindmost_run::driver::{RunOptions, RunOutcome};
-use hindmost_run::job_file::Plan;
 use hindmost_trace::journal;
 
 use crate::cli::RunArgs;
@@ -68,17 +67,17 @@ fn quoted(text: &str) -> String {
 }
 
 /// Writes the report of a live run into its folder. If that fails, a message says so and the run still succeeds.
-pub fn of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome) {
+pub fn of_run(options: &RunOptions, out: &Path, outcome: &RunOutcome) {
     // The results of a phase of this name would be at the page's path.
-    let taken = plan.phases.iter().any(|phase| phase.name == REPORT);
-    let page = page_of_run(plan, options, out, outcome);
+    let taken = outcome.plan.phases.iter().any(|phase| phase.name == REPORT);
+    let page = page_of_run(options, out, outcome);
     let written = page.and_then(|page| outcome.pages.write(REPORT, taken, &page).map_err(anyhow::Error::from));
     if let Err(error) = written {
         failure::say(&format!("the report could not be written: {error:#}"));
     }
 }
 
-fn page_of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome) -> anyhow::Result<String> {
+fn page_of_run(options: &RunOptions, out: &Path, outcome: &RunOutcome) -> anyhow::Result<String> {
     let folder = quoted(&out.to_string_lossy());
     let example = outcome.timeline.rows.iter().find(|row| row.redundant).or(outcome.timeline.rows.first());
     let mut again = Vec::new();
@@ -101,7 +100,7 @@ fn page_of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutco
         summary: &outcome.summary,
         timeline: &outcome.timeline,
         reasons: &run_reasons(out),
-        work: &plan.describe(),
+        work: &outcome.plan.describe(),
         faults: &injected_faults(options),
         again: &again,
     };

@@ -47,19 +47,26 @@ pub fn run(args: &RunJobArgs) -> Outcome {
             "--history has durations of phase {phase:?}, but this job has no such phase; they are not used"
         ));
     }
-    if args.check {
-        return check(args, &plan, &options, &nodes);
-    }
     let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
-    let board = Board::new(&plan.name, args.json);
     let opening = Opening {
-        resume: args.resume,
+        resume: args.resume || !args.redo.is_empty(),
         keep_results: args.keep_results,
         no_sync: args.no_sync,
         checksum: args.checksum,
         trust_folder: args.trust_folder,
+        redo: args.redo.clone(),
         begun_with: None,
     };
+    if !args.redo.is_empty() && !out.join(".hindmost").is_dir() {
+        return Err(Failure::input(format!(
+            "--redo: {} holds no run, so no part of it can run again; without --redo, all of the job runs",
+            out.display()
+        )));
+    }
+    if args.check {
+        return check(args, &plan, &options, &nodes, &out, &opening);
+    }
+    let board = Board::new(&plan.name, args.json);
     let outcome = run_plan(&plan, &options, &out, opening, nodes, args.nodes.is_some(), &mut Shown(&board));
     board.finish();
     let hint = format!("`{}` continues the run", resume_command(path, args));
@@ -162,7 +169,7 @@ pub fn run_plan(
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
     let outcome = execute(plan, options, out, opening, nodes, given, follower)?;
-    super::report::of_run(plan, options, out, &outcome);
+    super::report::of_run(options, out, &outcome);
     Ok(outcome)
 }
 
@@ -196,7 +203,7 @@ pub fn execute(
     }
     let mut engine =
         Local::new(nodes).map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
-    Ok(driver::run(plan, options, opened, &mut engine, presses, follower)?)
+    Ok(driver::run(options, opened, &mut engine, presses, follower)?)
 }
 
 /// Returns the Gantt chart of a run, as wide as the terminal.
@@ -265,8 +272,22 @@ fn history(journals: &[PathBuf]) -> Outcome<BTreeMap<String, Vec<f64>>> {
     Ok(durations)
 }
 
-fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Outcome {
+fn check(
+    args: &RunJobArgs,
+    plan: &Plan,
+    options: &RunOptions,
+    nodes: &[NodeOffer],
+    out: &Path,
+    opening: &Opening,
+) -> Outcome {
     driver::check(plan, options, nodes)?;
+    // What a resumed run would do, if there is a run.
+    let resumed = if opening.resume && out.join(".hindmost").is_dir() {
+        let opened = Store::open(out, plan, opening).map_err(RunError::from)?;
+        Some(driver::resume_plan(options, &opened)?)
+    } else {
+        None
+    };
     let (policy, knowledge) = driver::chosen(plan, options)?;
     let shell = plan.shells_in_words(&job_file::default_shell());
     if args.json {
@@ -275,6 +296,9 @@ fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffe
         json["shell"] = shell.into();
         json["knowledge"] = knowledge.to_string().into();
         json["nodes"] = serde_json::to_value(nodes).map_err(Failure::work)?;
+        if let Some(resumed) = &resumed {
+            json["resume"] = resumed.to_json();
+        }
         return terminal::print_json(&json);
     }
     let mut text = plan.describe();
@@ -282,6 +306,17 @@ fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffe
         &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, shell {shell}, on these nodes:\n");
     for node in nodes {
         text += &format!("  {}: {}\n", node.name, node.capacity_in_words());
+    }
+    if let Some(resumed) = &resumed {
+        text += &format!("\nThe run in {} would continue:\n", out.display());
+        for (name, kept, run) in &resumed.phases {
+            text += &format!("  {name}: {kept} finished, {} to run\n", counted(u64::from(*run), "task"));
+        }
+        for line in &resumed.messages {
+            text += &format!("  {line}\n");
+        }
+    } else if opening.resume {
+        text += &format!("\nThere is no run to resume in {}: a new run would begin.\n", out.display());
     }
     let width = usize::from(terminal::width());
     terminal::print(&text.lines().map(|line| fitted(line, width)).collect::<String>())

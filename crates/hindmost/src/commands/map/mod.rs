@@ -71,6 +71,7 @@ pub fn run(mut args: MapArgs) -> Outcome {
         no_sync: temporary.is_some(),
         checksum: false,
         trust_folder: false,
+        redo: Vec::new(),
         begun_with: None,
     };
     let before = if opening.resume { results_in(&out) } else { HashSet::new() };
@@ -80,7 +81,7 @@ pub fn run(mut args: MapArgs) -> Outcome {
     let code = printer.finish();
     let outcome = outcome.map_err(as_other_error);
     if let (Ok(outcome), None) = (&outcome, &temporary) {
-        super::report::of_run(&plan, &options, &out, outcome);
+        super::report::of_run(&options, &out, outcome);
     }
     if let Some(Err(error)) = temporary.map(tempfile::TempDir::close) {
         say(&format!("the temporary folder could not be removed: {error}"));

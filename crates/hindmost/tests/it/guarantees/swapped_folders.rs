@@ -400,7 +400,7 @@ fn the_folder_of_another_job_is_refused_unchanged() {
             kill_run(&run_id(&scene.out()).unwrap());
         }
         let before = files(&scene.out());
-        for other in [WAITING.replace("tasks = 3", "tasks = 4"), WAITING.replace("\"wait\"", "\"other\"")] {
+        for other in [WAITING.replace("\"wait\"", "\"wait2\""), WAITING.replace("\"wait\"", "\"other\"")] {
             fs::write(scene.path("other.toml"), format!("name = \"job\"\n{other}")).unwrap();
             for args in [&[][..], &["--resume"], &["--resume", "--keep-results"]] {
                 Live::start(scene.folder.path(), "other.toml", "out", args).end().with(2);

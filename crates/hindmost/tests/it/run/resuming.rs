@@ -204,11 +204,11 @@ fn a_changed_phase_runs_its_new_command() {
     // The run now has results of the new command.
     job.done(&["--resume"]);
 
-    // A job file with other tasks is another job.
-    job.write("job.toml", &text(good).replace("tasks = 3", "tasks = 4"));
+    // A job file with other phases is another job.
+    job.write("job.toml", &text(good).replace("\"sum\"", "\"total\""));
     let ran = job.run(&["--resume", "--keep-results"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("numbers of tasks"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("its name or phases"), "{}", ran.stderr);
 }
 
 #[test]

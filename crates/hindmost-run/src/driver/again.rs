@@ -1,0 +1,367 @@
+//! What runs again when a run is resumed, and why.
+//!
+//! A result counts as long as it is the committed one and its task and input are the same. A task runs again if its result
+//! is missing or has changed, if its input has changed, or on request. Then all tasks of later phases run again too, because
+//! they were made from its result. Nothing is changed here: `recheck.rs` acts on what this module finds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::record::Record;
+use serde_json::json;
+
+use super::recheck::{finished, given_up, tasks_of, unreadable, valid_results};
+use super::{JOB, RunError};
+use crate::job_file::{Plan, TaskChanges};
+use crate::store::{ResultState, Store};
+
+/// Number of tasks that are named for each reason; the others are only counted.
+const NAMED: usize = 10;
+
+/// Why the result of a task does not count any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The result is missing.
+    Gone,
+    /// The result differs from the committed one; holds the difference.
+    Changed(String),
+    /// The input has changed; holds the difference.
+    Input(String),
+    /// The user requests it.
+    Requested,
+    /// The input of the task or its values are gone, so it runs no more.
+    Withdrawn,
+    /// The phase has another number of tasks now.
+    Renewed,
+}
+
+/// A task that runs again, for people and programs.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct RunsAgain {
+    /// Name of the phase.
+    pub phase: String,
+    /// Number of the task.
+    pub task: u32,
+    /// Why it runs again, as a text.
+    pub why: String,
+}
+
+/// What a resumed run will do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResumePlan {
+    /// What has changed, and what follows from it: one line each.
+    pub messages: Vec<String>,
+    /// The finished tasks that run again.
+    pub again: Vec<RunsAgain>,
+    /// For each phase its name, the number of tasks whose results count, and the number of tasks that will run.
+    pub phases: Vec<(String, u32, u32)>,
+}
+
+impl ResumePlan {
+    /// Returns this as JSON: `phases` with `phase`, `finished` and `to_run`; `again` with `phase`, `task` and `why`; `messages`.
+    pub fn to_json(&self) -> serde_json::Value {
+        let phases = self.phases.iter();
+        let phases = phases.map(|(phase, kept, run)| json!({"phase": phase, "finished": kept, "to_run": run}));
+        json!({"phases": phases.collect::<Vec<_>>(), "again": self.again, "messages": self.messages})
+    }
+}
+
+/// The results that do not count any more, and what follows.
+#[derive(Debug)]
+pub(super) struct Again<'a> {
+    plan: &'a Plan,
+    changes: &'a TaskChanges,
+    /// Tasks whose results do not count, each with the reason.
+    pub(super) broken: BTreeMap<TaskId, Why>,
+    /// Tasks that are finished.
+    pub(super) finished: BTreeSet<TaskId>,
+    /// Tasks that had failed as their phases allow.
+    given_up: BTreeSet<TaskId>,
+    /// Whether the run has to begin again with its valid results.
+    needed: bool,
+    /// Phases that come after tasks that run again.
+    pub(super) later: BTreeSet<u32>,
+}
+
+impl<'a> Again<'a> {
+    /// Finds out what runs again. `records` is the journal, if there is one; `failed_again` are the tasks that had failed and
+    /// run again, `redo` those that run again on request.
+    ///
+    /// # Errors
+    /// If results can't be read, or if a task that may not run twice would have to run again.
+    pub(super) fn of(
+        plan: &'a Plan,
+        store: &Store,
+        records: Option<&[Record]>,
+        failed_again: &BTreeSet<TaskId>,
+        changes: &'a TaskChanges,
+        redo: &BTreeSet<(u32, u32)>,
+    ) -> Result<Again<'a>, RunError> {
+        let task = |(phase, index): &(u32, u32)| TaskId { job: JOB, phase: *phase, index: *index };
+        let mut finished = match records {
+            Some(records) => finished(records),
+            None => valid_results(plan, store)?,
+        };
+        // A task that was withdrawn counted as finished, without a result.
+        for task in changes.added.iter().map(task) {
+            if store.result_state(task).map_err(unreadable(store))? == ResultState::Gone {
+                finished.remove(&task);
+            }
+        }
+        let renewed: BTreeSet<u32> = changes.renewed.iter().map(|(phase, _)| *phase).collect();
+        let mut broken = BTreeMap::new();
+        for task in &finished {
+            let Some(phase) = plan.phases.get(task.phase as usize) else { continue };
+            if phase.is_withdrawn(task.index) {
+                // It has no result, unless it is withdrawn now.
+            } else if renewed.contains(&task.phase) {
+                broken.insert(*task, Why::Renewed);
+            } else if redo.contains(&(task.phase, task.index)) {
+                broken.insert(*task, Why::Requested);
+            } else if let Some(why) = why_broken(plan, store, *task)? {
+                broken.insert(*task, why);
+            }
+        }
+        let mut again = Again {
+            plan,
+            changes,
+            broken,
+            finished,
+            given_up: records.map(|records| given_up(plan, records)).unwrap_or_default(),
+            needed: false,
+            later: BTreeSet::new(),
+        };
+        let TaskChanges { added, withdrawn: _, renewed, phases } = changes;
+        again.needed = !again.broken.is_empty()
+            || !failed_again.is_empty()
+            || !(added.is_empty() && renewed.is_empty() && phases.is_empty());
+        for task in changes.withdrawn.iter().map(task) {
+            // A task that may not run twice keeps its result.
+            let keeps = !plan.phases[task.phase as usize].idempotent && !redo.contains(&(task.phase, task.index));
+            let has_result = store.result_state(task).map_err(unreadable(store))? != ResultState::Gone;
+            if has_result && !keeps {
+                again.broken.insert(task, Why::Withdrawn);
+            }
+        }
+        again.later = again.phases_after();
+        // If tasks are only withdrawn and nothing else is left to run, the journal goes on: they are given up.
+        let is_left = |task: &TaskId| {
+            !again.finished.contains(task)
+                && !again.given_up.contains(task)
+                && !plan.phases[task.phase as usize].is_withdrawn(task.index)
+        };
+        let mut all = (0..plan.phases.len() as u32).flat_map(|phase| tasks_of(plan, phase));
+        let has_later =
+            || again.later.iter().flat_map(|phase| tasks_of(plan, *phase)).any(|task| again.finished.contains(&task));
+        if !changes.withdrawn.is_empty() && (all.any(|task| is_left(&task)) || has_later()) {
+            again.needed = true;
+            again.later = again.phases_after();
+        }
+        let may_not = |task: &TaskId| {
+            !plan.phases[task.phase as usize].idempotent
+                && !matches!(again.broken.get(task), Some(Why::Requested | Why::Withdrawn))
+        };
+        if again.needed
+            && let Some(task) = again.tasks().find(may_not)
+        {
+            return Err(may_not_repeat(&name(plan, &task)));
+        }
+        Ok(again)
+    }
+
+    /// True if the run has to begin again with its valid results.
+    pub(super) fn is_needed(&self) -> bool {
+        self.needed
+    }
+
+    /// Returns the phases that come after tasks that run again or are withdrawn.
+    fn phases_after(&self) -> BTreeSet<u32> {
+        let plan = self.plan;
+        let added = self.changes.added.iter().map(|(phase, _)| *phase);
+        let run_again = self.broken.keys().copied().chain(self.given_up_again()).map(|task| task.phase);
+        let reached = plan.with_descendants(&run_again.chain(added).collect());
+        let comes_after =
+            |phase: &u32| plan.phases[*phase as usize].after.iter().any(|parent| reached.contains(parent));
+        reached.iter().copied().filter(comes_after).collect()
+    }
+
+    /// Returns the finished tasks that run again, sorted.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = TaskId> + '_ {
+        let later = self.later.iter().flat_map(|phase| tasks_of(self.plan, *phase));
+        let later = later.filter(|task| self.finished.contains(task));
+        self.broken.keys().copied().chain(later).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// The tasks that had failed as their phases allow. All of them run again in a run that begins again.
+    fn given_up_again(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.given_up.iter().copied().filter(|_| self.needed)
+    }
+
+    /// Returns the lines that say what runs again and why.
+    pub(super) fn messages(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let plan = self.plan;
+        let input = |task: &TaskId| {
+            let input = plan.phases[task.phase as usize].input_of(task.index);
+            input.map_or_else(String::new, |path| shortened(plan, path))
+        };
+        let runs_again = |text: String| format!("{text}: the task runs again");
+        let of = |kind: fn(&Why) -> bool| self.broken.iter().filter(move |(_, why)| kind(why));
+        let gone_or_changed = of(|why| matches!(why, Why::Gone | Why::Changed(_)));
+        named(
+            &mut lines,
+            gone_or_changed.map(|(task, why)| match why {
+                Why::Changed(how) => runs_again(format!("the result of {} has changed ({how})", name(plan, task))),
+                _ => runs_again(format!("the result of {} is missing", name(plan, task))),
+            }),
+            |more| format!("{more} more results are missing or have changed"),
+        );
+        named(
+            &mut lines,
+            of(|why| matches!(why, Why::Input(_))).map(|(task, why)| {
+                let Why::Input(how) = why else { return String::new() };
+                runs_again(format!("the input {} of {} has changed ({how})", input(task), name(plan, task)))
+            }),
+            |more| format!("{more} more inputs have changed"),
+        );
+        for (phase, before) in &self.changes.renewed {
+            let phase = &plan.phases[*phase as usize];
+            lines.push(format!(
+                "phase {} has {} task{} now instead of {before}, so all of them run again",
+                phase.name,
+                phase.tasks,
+                if phase.tasks == 1 { "" } else { "s" }
+            ));
+        }
+        for phase in &self.changes.phases {
+            lines.push(format!("phase {} is new", plan.phases[*phase as usize].name));
+        }
+        let id = |(phase, index): &(u32, u32)| TaskId { job: JOB, phase: *phase, index: *index };
+        named(
+            &mut lines,
+            self.changes
+                .added
+                .iter()
+                .map(id)
+                .map(|task| format!("{} is new: {}", name(plan, &task), about(plan, &task))),
+            |more| format!("{more} more tasks are new"),
+        );
+        named(
+            &mut lines,
+            self.changes.withdrawn.iter().map(id).map(|task| {
+                let phase = &plan.phases[task.phase as usize];
+                let what = if phase.inputs.is_some() { input(&task) } else { "its values".to_owned() };
+                let result = if self.broken.contains_key(&task) {
+                    "its result no longer counts"
+                } else if self.finished.contains(&task) && !phase.idempotent {
+                    "its result stays, because the task may not run twice"
+                } else {
+                    "the task is left out"
+                };
+                let verb = if phase.inputs.is_some() { "is" } else { "are" };
+                format!("{}: {what} {verb} gone; {result}", name(plan, &task))
+            }),
+            |more| format!("{more} more tasks are gone"),
+        );
+        let requested: Vec<&TaskId> = of(|why| *why == Why::Requested).map(|(task, _)| task).collect();
+        match requested.as_slice() {
+            [] => {}
+            [task] => lines.push(format!("{} runs again, as --redo says", name(plan, task))),
+            several => lines.push(format!("{} tasks run again, as --redo says", several.len())),
+        }
+        match self.given_up_again().count() {
+            0 => {}
+            1 => lines.push("1 task that had failed runs again".to_owned()),
+            count => lines.push(format!("{count} tasks that had failed run again")),
+        }
+        let has_finished = |phase: &&u32| tasks_of(plan, **phase).any(|task| self.finished.contains(&task));
+        let later: Vec<&str> =
+            self.later.iter().filter(has_finished).map(|phase| plan.phases[*phase as usize].name.as_str()).collect();
+        if !later.is_empty() {
+            lines.push(format!("later phases that used these results run again: {}", later.join(", ")));
+        }
+        lines
+    }
+
+    /// Returns what the resumed run will do.
+    pub(super) fn resume_plan(&self) -> ResumePlan {
+        let plan = self.plan;
+        let tasks: BTreeSet<TaskId> = self.tasks().collect();
+        let why = |task: &TaskId| match self.broken.get(task) {
+            Some(Why::Gone) => "its result is missing".to_owned(),
+            Some(Why::Changed(how)) => format!("its result has changed: {how}"),
+            Some(Why::Input(how)) => format!("its input has changed: {how}"),
+            Some(Why::Requested) => "--redo".to_owned(),
+            Some(Why::Renewed) => "its phase has another number of tasks".to_owned(),
+            Some(Why::Withdrawn) | None => "it uses results of tasks that run again".to_owned(),
+        };
+        let is_withdrawn = |task: &TaskId| {
+            let phase = &plan.phases[task.phase as usize];
+            phase.is_withdrawn(task.index) || task.index >= phase.tasks
+        };
+        let again = tasks.iter().filter(|task| !is_withdrawn(task)).map(|task| RunsAgain {
+            phase: plan.phases[task.phase as usize].name.clone(),
+            task: task.index,
+            why: why(task),
+        });
+        let again = again.collect();
+        let stays_failed = |task: &TaskId| self.given_up.contains(task) && !self.needed;
+        let phases = (0..).zip(&plan.phases).map(|(at, phase)| {
+            let (mut kept, mut run) = (0, 0);
+            for task in tasks_of(plan, at).filter(|task| !is_withdrawn(task) && !stays_failed(task)) {
+                if self.finished.contains(&task) && !tasks.contains(&task) { kept += 1 } else { run += 1 }
+            }
+            (phase.name.clone(), kept, run)
+        });
+        ResumePlan { messages: self.messages(), again, phases: phases.collect() }
+    }
+}
+
+/// Returns why the result of a finished task does not count any more; `None` if it counts.
+fn why_broken(plan: &Plan, store: &Store, task: TaskId) -> Result<Option<Why>, RunError> {
+    Ok(match store.result_state(task).map_err(unreadable(store))? {
+        ResultState::Gone => Some(Why::Gone),
+        ResultState::Changed(how) => Some(Why::Changed(how)),
+        ResultState::Valid => {
+            let phase = &plan.phases[task.phase as usize];
+            // Tasks with commands of their own are recognised by these, and a task that may not run twice keeps its result.
+            let input = phase.input_of(task.index).filter(|_| phase.commands.is_none() && phase.idempotent);
+            input.and_then(|input| store.input_difference(task, input)).map(Why::Input)
+        }
+    })
+}
+
+pub(super) fn may_not_repeat(task: &str) -> RunError {
+    RunError::Input(format!(
+        "{task} would have to run again and may not (idempotent = false): restore the missing or changed results, leave \
+         --retry-failed and --redo out, allow it with --redo {task}, or run the job in a new folder (--out DIR)"
+    ))
+}
+
+/// Returns the name of a task, such as `map/3`.
+pub(super) fn name(plan: &Plan, task: &TaskId) -> String {
+    format!("{}/{}", plan.phases.get(task.phase as usize).map_or("", |phase| phase.name.as_str()), task.index)
+}
+
+/// Returns a path, from the job's folder if it is in there.
+fn shortened(plan: &Plan, path: &std::path::Path) -> String {
+    path.strip_prefix(&plan.folder).unwrap_or(path).display().to_string()
+}
+
+/// Returns the input and values of a task as text.
+fn about(plan: &Plan, task: &TaskId) -> String {
+    let phase = &plan.phases[task.phase as usize];
+    let input = phase.input_of(task.index).map(|path| shortened(plan, path));
+    let values = phase.matrix_values(task.index).map(|(name, value)| format!("{name}={value}"));
+    input.into_iter().chain(values).collect::<Vec<_>>().join(" ")
+}
+
+/// Adds the first lines, and one that counts the others.
+fn named(lines: &mut Vec<String>, of: impl Iterator<Item = String>, more: impl Fn(usize) -> String) {
+    let all: Vec<String> = of.collect();
+    let others = all.len().saturating_sub(NAMED);
+    lines.extend(all.into_iter().take(NAMED));
+    if others > 0 {
+        lines.push(more(others));
+    }
+}

@@ -1,0 +1,262 @@
+//! The numbers of tasks in a run that is resumed after its job file or its inputs have changed.
+//!
+//! A task keeps the number with which its run began, because its result has this number. Tasks are recognised by their input
+//! and their values of the matrix. New tasks get the next numbers. A task whose input or values are gone is *withdrawn*: its
+//! number stays unused, and it never runs. Tasks without inputs and values only have numbers. If there are more or fewer of
+//! them than before, they are other tasks, because commands see `HINDMOST_TASKS`: the phase is *renewed*.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::{Plan, PlannedPhase};
+use crate::escape::{escaped, unescaped};
+
+/// The tasks of a phase, as the record of a run holds them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedPhase {
+    /// Name of the phase.
+    pub name: String,
+    /// Numbers of the phases that must be finished first.
+    pub after: Vec<u32>,
+    /// Number of tasks.
+    pub tasks: u32,
+    /// What each task is recognised by: its input, if it has one, and its values of the matrix as `NAME=VALUE`. Empty if tasks
+    /// only have numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<Vec<String>>,
+    /// Numbers of the withdrawn tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<u32>,
+}
+
+/// How the tasks of a job differ from those with which its run was last active. A task is given by the number of its
+/// phase and its own number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskChanges {
+    /// Tasks that are new, or whose input or values are there again.
+    pub added: Vec<(u32, u32)>,
+    /// Tasks whose input or values are gone.
+    pub withdrawn: Vec<(u32, u32)>,
+    /// Phases whose number of tasks has changed, so that all of their tasks are other ones, with the earlier number.
+    pub renewed: Vec<(u32, u32)>,
+    /// Phases that are new.
+    pub phases: Vec<u32>,
+}
+
+impl TaskChanges {
+    /// True if the tasks are the same as before.
+    pub fn is_empty(&self) -> bool {
+        *self == TaskChanges::default()
+    }
+}
+
+impl Plan {
+    /// Returns the tasks of all phases for the record of a run.
+    pub(crate) fn recorded_phases(&self) -> Vec<RecordedPhase> {
+        let recorded = |phase: &PlannedPhase| RecordedPhase {
+            name: phase.name.clone(),
+            after: phase.after.clone(),
+            tasks: phase.tasks,
+            keys: phase.keys(),
+            withdrawn: (0..phase.tasks).filter(|task| phase.is_withdrawn(*task)).collect(),
+        };
+        self.phases.iter().map(recorded).collect()
+    }
+
+    /// Gives the tasks of this plan the numbers that they have in the record of a run, and returns what has changed since.
+    /// Returns `None`, and leaves the plan as it is, if this is another job: the phases of the run must be the first
+    /// phases of the plan, with the same names and dependencies. (Phases that come before others in the job file do so in
+    /// the plan too, if dependencies allow it.)
+    pub(crate) fn numbered_as(&mut self, recorded: &[RecordedPhase]) -> Option<TaskChanges> {
+        let is_same = |now: &PlannedPhase, then: &RecordedPhase| (&now.name, &now.after) == (&then.name, &then.after);
+        // Tasks with commands of their own are recognised by all of them together.
+        if recorded.is_empty()
+            || self.phases.len() < recorded.len()
+            || self.phases.iter().any(|phase| phase.commands.is_some())
+            || !self.phases.iter().zip(recorded).all(|(now, then)| is_same(now, then))
+        {
+            return None;
+        }
+        let mut changes = TaskChanges::default();
+        for (at, phase) in (0..).zip(&mut self.phases) {
+            let Some(then) = recorded.get(at as usize) else {
+                changes.phases.push(at);
+                continue;
+            };
+            let now = phase.keys();
+            if now.is_empty() != then.keys.is_empty() || now.is_empty() && phase.tasks != then.tasks {
+                changes.renewed.push((at, then.tasks));
+            } else if now != then.keys || !then.withdrawn.is_empty() {
+                phase.renumber(&then.keys, now);
+                let was_there = |task: &u32| *task < then.tasks && then.withdrawn.binary_search(task).is_err();
+                let tasks = 0..phase.tasks;
+                changes.added.extend(
+                    tasks.clone().filter(|task| !was_there(task) && !phase.is_withdrawn(*task)).map(|task| (at, task)),
+                );
+                changes
+                    .withdrawn
+                    .extend(tasks.filter(|task| was_there(task) && phase.is_withdrawn(*task)).map(|task| (at, task)));
+            }
+        }
+        Some(changes)
+    }
+
+    /// Returns these phases and all phases that come after them, directly or through other phases.
+    pub(crate) fn with_descendants(&self, phases: &BTreeSet<u32>) -> BTreeSet<u32> {
+        let mut reached = phases.clone();
+        // Parents come before their children.
+        for (at, phase) in self.phases.iter().enumerate() {
+            if phase.after.iter().any(|parent| reached.contains(parent)) {
+                reached.insert(at as u32);
+            }
+        }
+        reached
+    }
+}
+
+impl PlannedPhase {
+    /// True if the task belonged to the run when it began, and its input or values are gone.
+    pub fn is_withdrawn(&self, task: u32) -> bool {
+        self.places.as_ref().is_some_and(|places| places.get(task as usize).is_some_and(Option::is_none))
+    }
+
+    /// Returns what each task is recognised by; empty if tasks only have numbers.
+    fn keys(&self) -> Vec<Vec<String>> {
+        if self.inputs.is_none() && self.matrix.is_none() || self.commands.is_some() {
+            return Vec::new();
+        }
+        let key = |task: u32| {
+            let input = self.input_of(task).map(|input| escaped(input.as_os_str()));
+            let values = self.matrix_values(task).map(|(name, value)| format!("{name}={value}"));
+            input.into_iter().chain(values).collect()
+        };
+        (0..self.tasks).map(key).collect()
+    }
+
+    /// Gives the tasks with the keys `now` the numbers that these keys have in `then`, and appends the others.
+    fn renumber(&mut self, then: &[Vec<String>], now: Vec<Vec<String>>) {
+        let mut by_key: HashMap<Vec<String>, VecDeque<u32>> = HashMap::new();
+        for (place, key) in (0..).zip(now) {
+            by_key.entry(key).or_default().push_back(place);
+        }
+        let mut places: Vec<Option<u32>> =
+            then.iter().map(|key| by_key.get_mut(key).and_then(VecDeque::pop_front)).collect();
+        let mut new: Vec<u32> = by_key.into_values().flatten().collect();
+        new.sort_unstable();
+        places.extend(new.into_iter().map(Some));
+        if let Some(inputs) = &mut self.inputs {
+            let input = |(number, place): (usize, &Option<u32>)| match place {
+                Some(place) => inputs.get(*place as usize).cloned().unwrap_or_default(),
+                None => then
+                    .get(number)
+                    .and_then(|key| key.first())
+                    .map_or_else(Default::default, |text| OsString::from_vec(unescaped(text)).into()),
+            };
+            *inputs = places.iter().enumerate().map(input).collect();
+        }
+        self.tasks = places.len() as u32;
+        self.places = Some(places);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::job_file::parse;
+
+    fn plan(folder: &Path, phases: &str) -> Plan {
+        parse(&format!("name = \"j\"\n{phases}"), &folder.join("job.toml"), folder).unwrap()
+    }
+
+    fn inputs(plan: &Plan) -> Vec<String> {
+        let name = |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        plan.phases[0].inputs.iter().flatten().map(name).collect()
+    }
+
+    #[test]
+    fn inputs_keep_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let write = |names: &[&str]| names.iter().for_each(|name| fs::write(path.join(name), "x").unwrap());
+        let now = || plan(path, "[[phase]]\nname = \"a\"\ninputs = \"*.txt\"\ncommand = \"true\"\n");
+        write(&["b.txt", "d.txt"]);
+        let first = now();
+        let mut same = now();
+        assert!(same.numbered_as(&first.recorded_phases()).unwrap().is_empty());
+        assert_eq!((&same, same.shape()), (&first, first.shape()));
+        // One more before, one between, one gone.
+        write(&["a.txt", "c.txt"]);
+        fs::remove_file(path.join("b.txt")).unwrap();
+        let mut second = now();
+        let changes = second.numbered_as(&first.recorded_phases()).unwrap();
+        assert_eq!(inputs(&second), ["b.txt", "d.txt", "a.txt", "c.txt"]);
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 2), (0, 3)][..], &[(0, 0)][..]));
+        assert!(second.phases[0].is_withdrawn(0) && !second.phases[0].is_withdrawn(1));
+        assert_ne!(second.shape(), first.shape());
+        // Nothing has changed since.
+        let mut third = now();
+        assert!(third.numbered_as(&second.recorded_phases()).unwrap().is_empty());
+        assert_eq!((&third, third.shape()), (&second, second.shape()));
+        // The input is there again.
+        write(&["b.txt"]);
+        let mut fourth = now();
+        let changes = fourth.numbered_as(&second.recorded_phases()).unwrap();
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 0)][..], &[][..]));
+        assert_eq!(inputs(&fourth), ["b.txt", "d.txt", "a.txt", "c.txt"]);
+        assert!(!fourth.phases[0].is_withdrawn(0));
+    }
+
+    #[test]
+    fn values_of_a_matrix_keep_their_numbers() {
+        let path = Path::new("/tmp");
+        let with = |lr: &str| {
+            let matrix = format!("matrix = {{ lr = [{lr}], seed = [1, 2] }}\n");
+            plan(path, &format!("[[phase]]\nname = \"a\"\n{matrix}command = \"true\"\n"))
+        };
+        let first = with("0.1, 0.3");
+        let mut second = with("0.1, 0.2, 0.3");
+        let changes = second.numbered_as(&first.recorded_phases()).unwrap();
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 4), (0, 5)][..], &[][..]));
+        let values = |plan: &Plan, task| {
+            plan.phases[0].matrix_values(task).map(|(_, value)| value.to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        let all: Vec<String> = (0..6).map(|task| values(&second, task)).collect();
+        assert_eq!(all, ["0.1 1", "0.1 2", "0.3 1", "0.3 2", "0.2 1", "0.2 2"]);
+        let mut third = with("0.2, 0.3");
+        let changes = third.numbered_as(&second.recorded_phases()).unwrap();
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[][..], &[(0, 0), (0, 1)][..]));
+        assert_eq!([values(&third, 0), values(&third, 3), values(&third, 4)], ["", "0.3 2", "0.2 1"]);
+    }
+
+    #[test]
+    fn other_numbers_of_tasks_renew_their_phase() {
+        let path = Path::new("/tmp");
+        let with = |tasks: u32, more: &str| {
+            plan(path, &format!("[[phase]]\nname = \"a\"\ntasks = {tasks}\ncommand = \"true\"\n{more}"))
+        };
+        let more = "[[phase]]\nname = \"b\"\nafter = [\"a\"]\ntasks = 1\ncommand = \"true\"\n";
+        let changes = with(4, more).numbered_as(&with(3, "").recorded_phases()).unwrap();
+        assert_eq!((&changes.renewed[..], &changes.phases[..]), (&[(0, 3)][..], &[1][..]));
+        assert_eq!(with(3, "").numbered_as(&with(3, more).recorded_phases()), None, "a phase is gone");
+        let other = more.replace("after = [\"a\"]\n", "");
+        assert_eq!(with(3, &other).numbered_as(&with(3, more).recorded_phases()), None, "other dependencies");
+    }
+
+    #[test]
+    fn indirect_descendants_of_phases_are_found() {
+        let phase = |name: &str, after: &str| {
+            format!("[[phase]]\nname = \"{name}\"\ntasks = 2\ncommand = \"true\"\nafter = [{after}]\n")
+        };
+        let text =
+            phase("a", "") + &phase("b", "") + &phase("c", "\"a\"") + &phase("d", "\"c\"") + &phase("e", "\"b\"");
+        let plan = plan(Path::new("/tmp"), &text);
+        assert_eq!(plan.with_descendants(&BTreeSet::from([0])), BTreeSet::from([0, 2, 3]));
+        assert_eq!(plan.with_descendants(&BTreeSet::from([1])), BTreeSet::from([1, 4]));
+    }
+}

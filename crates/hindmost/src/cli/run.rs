@@ -1,0 +1,98 @@
+//! The options of `hindmost run`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use hindmost_profiles::MOST_PROFILES;
+use hindmost_run::job_file::{Allowance, Redo};
+
+use super::whole;
+
+#[derive(Args)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
+pub struct RunJobArgs {
+    /// The job file (TOML)
+    #[arg(required_unless_present = "schema")]
+    pub job: Option<PathBuf>,
+    /// Engine that runs the tasks
+    #[arg(long, value_name = "E", default_value = "local")]
+    pub engine: EngineName,
+    /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME. `none` runs one copy of each task [default: the policy
+    /// of the job file, else pace]
+    #[arg(long, value_name = "P")]
+    pub policy: Option<String>,
+    /// Progress model, what the policy knows of running attempts: progress(S) (remaining time once a share S of the
+    /// work is done), age (elapsed time only), history (durations of earlier runs) or profiles (durations on each node,
+    /// from profiles of finished attempts) [default: that of the job file, else progress(0.1)]
+    #[arg(long, value_name = "K")]
+    pub knowledge: Option<String>,
+    /// Split this machine into nodes, NAME:CPUS or NAME:CPUS:MEMORY each, such as n1:2,n2:2:4GB [default: those of
+    /// the job file, else one node]
+    #[arg(long, value_name = "N[,N…]")]
+    pub nodes: Option<String>,
+    /// Folder for the results and the journal [default: NAME.out in the job file's folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Continue the run in the output folder; finished tasks do not run again
+    #[arg(long)]
+    pub resume: bool,
+    /// Run parts of a finished or interrupted run again, and all later phases: PHASE, or tasks of it as PHASE/3, PHASE/3,7 or
+    /// PHASE/3-9. Continues the run like --resume; may be repeated
+    #[arg(long, value_name = "PHASE[/TASK…]")]
+    pub redo: Vec<Redo>,
+    /// With --resume: keep the results of phases whose command, environment or directory has changed
+    #[arg(long, requires = "resume")]
+    pub keep_results: bool,
+    /// Go on after a task has failed permanently, run everything that can run, and fail at the end with a list of all failures
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Number or share of tasks of each phase that may fail permanently, such as 3 or 5%. The job is done all the same, and
+    /// later phases run without results of these tasks [default: that of the job file, else 0]
+    #[arg(long, value_name = "N|P%")]
+    pub allow_failures: Option<Allowance>,
+    /// With --resume: try the tasks again that had failed as --allow-failures or the job file allows
+    #[arg(long, requires = "resume")]
+    pub retry_failed: bool,
+    /// Do not sync results and journal to disk: faster with many small tasks, but a power cut may lose results
+    #[arg(long)]
+    pub no_sync: bool,
+    /// Record checksums of results. With --resume, compare the checksums too, not only names, sizes and times
+    #[arg(long)]
+    pub checksum: bool,
+    /// Use the output folder even if another user owns it or may write to it
+    #[arg(long)]
+    pub trust_folder: bool,
+    /// Check the job file, print what would run, and exit. With --resume or --redo, also print what would run again and why
+    #[arg(long, conflicts_with = "chaos")]
+    pub check: bool,
+    /// Inject faults: slow=NODE:FACTOR (tasks there take FACTOR times as long), kill=P (each attempt is killed with
+    /// probability P), lose=NODE:10s (the node is lost for 10 s), lose=NODE:10s@5s (lost for 10 s, 5 s after the run
+    /// begins), seed=N (of the random draws)
+    #[arg(long, value_name = "C[,C…]")]
+    pub chaos: Vec<String>,
+    /// File with profiles of finished attempts; it is created if it does not exist. The policy learns durations from the
+    /// earlier runs of this job in it, and a run that is done adds its own
+    #[arg(long, value_name = "FILE")]
+    pub profiles: Option<PathBuf>,
+    /// Number of profiles that the file has at most; the oldest are dropped
+    #[arg(long, value_name = "N", requires = "profiles", default_value_t = MOST_PROFILES, value_parser = whole(1, u64::MAX))]
+    pub most_profiles: u64,
+    /// Journals or output folders of earlier runs of this job, from which the policy learns durations
+    #[arg(long, value_name = "JOURNAL")]
+    pub history: Vec<PathBuf>,
+    /// Draw a Gantt chart: which attempt ran on which node, and when
+    #[arg(long)]
+    pub gantt: bool,
+    /// Print the JSON schema of job files, for editors, and exit
+    #[arg(long)]
+    pub schema: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// Processes on this machine
+    Local,
+}

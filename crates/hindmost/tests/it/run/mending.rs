@@ -1,0 +1,251 @@
+//! Jobs that are mended and go on: `--redo`, new, changed and missing inputs, other values of a matrix, new phases.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Job, document};
+
+/// A job that counts the lines of its inputs and adds them up. Each task leaves a line where it ran.
+const SUM: &str = r#"
+name = "mend"
+[[phase]]
+name = "map"
+inputs = "in/*.txt"
+retries = 0
+command = '''
+echo run >> ran-$(basename "$HINDMOST_INPUT")
+if grep -q bad "$HINDMOST_INPUT"; then exit 3; fi
+wc -l < "$HINDMOST_INPUT" > "$HINDMOST_OUTPUT/n"
+'''
+[[phase]]
+name = "sum"
+after = ["map"]
+tasks = 1
+command = '''
+echo run >> ran-sum
+cat "$HINDMOST_FROM"/map/*/n | awk '{n += $1} END {print n}' > "$HINDMOST_OUTPUT/sum"
+'''
+"#;
+
+/// Makes the job with inputs of 1 and 2 lines, and runs it.
+fn summed() -> Job {
+    let job = Job::new(SUM);
+    fs::create_dir(job.path().join("in")).unwrap();
+    job.write("in/b.txt", "1\n");
+    job.write("in/d.txt", "1\n2\n");
+    job.json(NO_COPIES, 0);
+    assert_eq!(job.read("mend.out/sum/0/sum"), "3\n");
+    job
+}
+
+/// Copies would add lines to the files that count runs.
+const NO_COPIES: &[&str] = &["--policy", "none"];
+
+/// Checks how often the commands of these inputs have run.
+fn has_run(job: &Job, times: &[(&str, usize)]) {
+    for (input, times) in times {
+        assert_eq!(job.lines(&format!("ran-{input}")), *times, "{input}");
+    }
+}
+
+#[test]
+fn new_inputs_become_tasks_and_the_others_keep_their_numbers() {
+    let job = summed();
+    job.write("in/a.txt", "1\n2\n3\n");
+    let planned = job.json(&["--resume", "--check"], 0);
+    let phases = &planned["resume"]["phases"];
+    assert_eq!((&phases[0]["finished"], &phases[0]["to_run"]), (&2.into(), &1.into()), "{planned}");
+    assert_eq!(planned["resume"]["again"][0]["phase"], "sum");
+    has_run(&job, &[("sum", 1)]);
+    let ran = job.run(&["--resume"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for line in ["map/2 is new: in/a.txt", "later phases that used these results run again: sum"] {
+        assert!(ran.stderr.contains(line), "{}", ran.stderr);
+    }
+    assert_eq!(job.read("mend.out/sum/0/sum"), "6\n");
+    has_run(&job, &[("a.txt", 1), ("b.txt", 1), ("d.txt", 1), ("sum", 2)]);
+    // Results are found by input, with the attempts of both runs.
+    let table = job.read("mend.out/results.tsv");
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    for (row, (input, folder)) in rows.iter().zip([("b.txt", "map/0"), ("d.txt", "map/1"), ("a.txt", "map/2")]) {
+        assert!(row[2].ends_with(input) && row[3] == folder && row[4] == "1" && !row[5].is_empty(), "{table}");
+    }
+    let done = job.run(&["--resume", "--json"]);
+    assert!(done.stderr.contains("already done"), "{}", done.stderr);
+}
+
+#[test]
+fn changed_inputs_run_again() {
+    let job = summed();
+    job.write("in/b.txt", "1\n2\n3\n4\n");
+    let ran = job.run(&["--resume"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the input in/b.txt of map/0 has changed (it has 8 bytes instead of 2)"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(job.read("mend.out/sum/0/sum"), "6\n");
+    has_run(&job, &[("b.txt", 2), ("d.txt", 1), ("sum", 2)]);
+}
+
+#[test]
+fn with_checksums_the_content_of_inputs_counts() {
+    let job = Job::new(SUM);
+    fs::create_dir(job.path().join("in")).unwrap();
+    job.write("in/b.txt", "1\n");
+    job.json(&[NO_COPIES, &["--checksum"]].concat(), 0);
+    let file = || fs::File::options().write(true).open(job.path().join("in/b.txt")).unwrap();
+    let time = file().metadata().unwrap().modified().unwrap();
+    // Another time alone changes nothing.
+    file().set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert!(job.run(&["--resume"]).stderr.contains("already done"));
+    // Other content of the same size and time is only seen with --checksum.
+    job.write("in/b.txt", "\n\n");
+    file().set_modified(time).unwrap();
+    assert!(job.run(&["--resume"]).stderr.contains("already done"));
+    let ran = job.run(&["--resume", "--checksum"]);
+    assert!(ran.stderr.contains("the input in/b.txt of map/0 has changed (it has other content)"), "{}", ran.stderr);
+    assert_eq!(job.read("mend.out/sum/0/sum"), "2\n");
+}
+
+#[test]
+fn removed_inputs_are_left_out() {
+    let job = summed();
+    // A finished one: its result is moved away, and the sum is made again.
+    fs::remove_file(job.path().join("in/b.txt")).unwrap();
+    let ran = job.run(&["--resume"]);
+    assert!(ran.stderr.contains("map/0: in/b.txt is gone; its result no longer counts"), "{}", ran.stderr);
+    assert_eq!(job.read("mend.out/sum/0/sum"), "2\n");
+    assert!(job.has("mend.out/.hindmost/set-aside/map.0.1") && !job.has("mend.out/map/0"));
+    // One that has failed: nothing of its phase is left to run, and the job goes on.
+    job.write("in/e.txt", "bad\n");
+    assert_eq!(
+        job.json(&["--resume"], 1)["failed_tasks"][0]["input"].as_str().map(|input| input.ends_with("e.txt")),
+        Some(true)
+    );
+    fs::remove_file(job.path().join("in/e.txt")).unwrap();
+    let ran = job.run(&["--resume"]);
+    assert!(ran.stderr.contains("map/2: in/e.txt is gone; the task is left out"), "{}", ran.stderr);
+    assert_eq!((ran.code, &*job.read("mend.out/sum/0/sum")), (Some(0), "2\n"), "{}", ran.stderr);
+    // It comes back.
+    job.write("in/b.txt", "1\n2\n3\n");
+    assert_eq!(job.json(&["--resume"], 0)["state"], "done");
+    assert_eq!(job.read("mend.out/sum/0/sum"), "5\n");
+    has_run(&job, &[("b.txt", 2), ("d.txt", 1)]);
+    let states: Vec<String> =
+        job.read("mend.out/results.tsv").lines().map(|line| line.rsplit('\t').next().unwrap().to_owned()).collect();
+    assert_eq!(states, ["state", "done", "done", "withdrawn", "done"]);
+}
+
+#[test]
+fn a_removed_input_may_be_all_that_was_left_to_run() {
+    let map_only = &SUM[..SUM.find("[[phase]]\nname = \"sum\"").unwrap()];
+    let job = Job::new(map_only);
+    fs::create_dir(job.path().join("in")).unwrap();
+    job.write("in/a.txt", "1\n");
+    job.write("in/b.txt", "bad\n");
+    job.json(&[NO_COPIES, &["--nodes", "n1:2"]].concat(), 1);
+    fs::remove_file(job.path().join("in/b.txt")).unwrap();
+    for _ in 0..2 {
+        let done = job.json(&["--resume"], 0);
+        assert_eq!((&done["state"], &done["failed_tasks"]), (&"done".into(), &Value::Array(Vec::new())));
+    }
+    has_run(&job, &[("a.txt", 1), ("b.txt", 1)]);
+    // The finished one goes too, and another one comes.
+    fs::remove_file(job.path().join("in/a.txt")).unwrap();
+    job.write("in/c.txt", "1\n");
+    assert_eq!(job.json(&["--resume"], 0)["state"], "done");
+    assert!(job.has("mend.out/map/2") && !job.has("mend.out/map/0"));
+}
+
+#[test]
+fn parts_run_again_on_request() {
+    let job = summed();
+    let ran = job.run(&["--redo", "map/1"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("map/1 runs again, as --redo says"), "{}", ran.stderr);
+    has_run(&job, &[("b.txt", 1), ("d.txt", 2), ("sum", 2)]);
+    job.json(&["--redo", "sum"], 0);
+    has_run(&job, &[("b.txt", 1), ("d.txt", 2), ("sum", 3)]);
+    job.json(&["--redo", "map"], 0);
+    has_run(&job, &[("b.txt", 2), ("d.txt", 3), ("sum", 4)]);
+    for (part, advice) in [("mapp", "map"), ("map/2", "its tasks are 0 to 1"), ("map/x", "map/3-9")] {
+        let ran = job.run(&["--redo", part]);
+        assert_eq!(ran.code, Some(2), "{part}");
+        assert!(ran.stderr.contains(advice), "{}", ran.stderr);
+    }
+    let ran = job.run(&["--out", "elsewhere", "--redo", "map"]);
+    assert_eq!((ran.code, job.has("elsewhere")), (Some(2), false), "{}", ran.stderr);
+}
+
+#[test]
+fn a_phase_with_another_command_runs_again_on_request() {
+    let job = summed();
+    job.write("job.toml", &SUM.replace("wc -l", "wc -c"));
+    let refused = job.run(&["--resume"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("--keep-results") && refused.stderr.contains("--redo map"), "{}", refused.stderr);
+    // Some of its tasks are not enough, because results of two commands would be mixed.
+    assert_eq!(job.run(&["--redo", "map/0"]).code, Some(2));
+    assert_eq!(job.json(&["--redo", "map"], 0)["state"], "done");
+    assert_eq!(job.read("mend.out/sum/0/sum"), "6\n");
+    assert!(job.run(&["--resume"]).stderr.contains("already done"));
+}
+
+#[test]
+fn other_numbers_of_tasks_values_and_phases() {
+    let with = |tasks: u32, seeds: &str, more: &str| {
+        format!(
+            "name = \"grid\"\n[[phase]]\nname = \"part\"\ntasks = {tasks}\n\
+             command = 'echo $HINDMOST_TASKS >> parts; echo $HINDMOST_TASKS > \"$HINDMOST_OUTPUT/n\"'\n\
+             [[phase]]\nname = \"grid\"\nmatrix = {{ seed = [{seeds}] }}\ncommand = 'echo $seed >> seeds'\n{more}"
+        )
+    };
+    let job = Job::new(&with(2, "1, 3", ""));
+    job.json(NO_COPIES, 0);
+    let sorted = |name: &str| {
+        let text = job.read(name);
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        lines.join(" ")
+    };
+    assert_eq!((sorted("parts"), sorted("seeds")), ("2 2".to_owned(), "1 3".to_owned()));
+    // A value between the others, and a phase at the end.
+    let last = "[[phase]]\nname = \"last\"\nafter = [\"grid\"]\ntasks = 1\ncommand = 'echo last >> lasts'\n";
+    job.write("job.toml", &with(2, "1, 2, 3", last));
+    let ran = job.run(&["--resume"]);
+    assert!(ran.stderr.contains("grid/2 is new: seed=2") && ran.stderr.contains("phase last is new"), "{}", ran.stderr);
+    assert_eq!((sorted("parts"), sorted("seeds"), sorted("lasts")), ("2 2".into(), "1 2 3".into(), "last".into()));
+    // Commands see the number of tasks, so with another number all of them are other tasks.
+    job.write("job.toml", &with(1, "1, 2, 3", last));
+    let ran = job.run(&["--resume", "--json"]);
+    assert!(ran.stderr.contains("phase part has 1 task now instead of 2"), "{}", ran.stderr);
+    assert_eq!(document(&ran)["state"], "done");
+    assert_eq!((sorted("parts"), sorted("seeds"), sorted("lasts")), ("1 2 2".into(), "1 2 3".into(), "last".into()));
+    assert!(!job.has("grid.out/part/1"));
+    // Without a phase of the run, it is another job.
+    job.write("job.toml", &with(1, "1, 2, 3", ""));
+    let other = job.run(&["--resume"]);
+    assert!(other.code == Some(2) && other.stderr.contains("phases"), "{}", other.stderr);
+}
+
+#[test]
+fn tasks_that_may_not_run_twice_run_again_only_if_named() {
+    let job = Job::new(&SUM.replace("retries = 0", "retries = 0\nidempotent = false"));
+    fs::create_dir(job.path().join("in")).unwrap();
+    job.write("in/b.txt", "1\n");
+    job.json(NO_COPIES, 0);
+    // A changed input does not make them run again, and a missing input keeps their results.
+    job.write("in/b.txt", "1\n2\n");
+    job.write("in/c.txt", "1\n");
+    job.json(&["--resume"], 0);
+    has_run(&job, &[("b.txt", 1), ("c.txt", 1), ("sum", 2)]);
+    fs::remove_dir_all(job.path().join("mend.out/map/0")).unwrap();
+    let refused = job.run(&["--resume"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("--redo map/0"), "{}", refused.stderr);
+    job.json(&["--redo", "map/0"], 0);
+    has_run(&job, &[("b.txt", 2), ("c.txt", 1)]);
+    assert_eq!(job.read("mend.out/sum/0/sum"), "3\n");
+}

@@ -11,6 +11,7 @@
 //!   report no progress, an attempt lags once it has run longer than `late` times the 90th percentile of durations (and
 //!   longer than `late` medians); its expected remaining time is then as long as it has run, or the rest of the median
 //!   duration on its node if that is longer.
+//!   No attempt lags below the age `min_age`: a copy of a task of milliseconds costs more than it can gain. (`sweep`)
 //! - **Backups.** A lagging attempt gets one backup, the longest remaining time first, on the fastest node with free
 //!   resources. While tasks are pending, the backup must save resources: the remaining time must be above two durations
 //!   of a new copy, as in Mantri. Otherwise the remaining time must be above `margin` durations of a new copy. An
@@ -38,6 +39,7 @@
 mod evidence;
 mod further;
 mod lateness;
+mod sweep;
 
 use std::collections::BTreeSet;
 
@@ -56,6 +58,7 @@ use super::{Cause, Rule, only_copy};
 use crate::placement::by_speed::GoodNodes;
 use evidence::Evidence;
 use lateness::{IDLE, Lateness, PENDING};
+use sweep::Sweep;
 
 crate::parameters! {
     /// The parameters of `pace`.
@@ -66,6 +69,8 @@ crate::parameters! {
         pub after: f64 = 0.1, in 0.0.., unit "medians";
         /// age from which an attempt lags if its phase reports no progress
         pub late: f64 = 1.2, in 1.0.., unit "times the 90th percentile";
+        /// age below which an attempt gets no copy if its phase reports no progress
+        pub min_age: f64 = 0.2, in 0.0.., unit "s";
         /// while nothing is pending, the remaining time must exceed margin times the duration of a backup
         pub margin: f64 = 1.2, in 1.0..;
         /// speed below which a node is slow, relative to 1
@@ -106,6 +111,7 @@ pub struct PaceRule {
     several: BTreeSet<TaskId>,
     evidence: Evidence,
     good_nodes: GoodNodes,
+    sweep: Sweep,
 }
 
 impl PaceRule {
@@ -120,6 +126,7 @@ impl PaceRule {
             several: BTreeSet::new(),
             evidence: Evidence::default(),
             good_nodes: GoodNodes::above(parameters.slow),
+            sweep: Sweep::default(),
         }
     }
 
@@ -131,7 +138,12 @@ impl PaceRule {
     /// Returns the ages from which on attempts of a phase get copies if only their age is known; `None` if they report
     /// progress.
     fn lateness(&self, estimator: &dyn Estimator, phase: &Phase) -> Option<Lateness> {
-        (!PaceRule::sees_progress(estimator, phase)).then(|| Lateness::of(phase, self.parameters.late))
+        (!PaceRule::sees_progress(estimator, phase)).then(|| self.ages(phase))
+    }
+
+    /// Returns the ages from which on attempts of a phase get copies if only their age is known.
+    fn ages(&self, phase: &Phase) -> Lateness {
+        Lateness::of(phase, self.parameters.late, self.parameters.min_age)
     }
 
     /// Requests rounds at the ages at which a lagging attempt may get a backup although nothing else happens.
@@ -315,16 +327,20 @@ fn fresh(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
 }
 
 impl Rule for PaceRule {
-    fn condition(&mut self, _attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
+    fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
         // Both passes are notified when an attempt lags, so one watch is enough.
         if !self.saving || phase.is_assumed() {
             return None;
         }
-        let PaceParameters { lag, after, late, .. } = self.parameters;
+        // Attempts that start now are found by the next sweep.
+        if attempt.since() == view.cluster.now() && self.is_short(phase, view) {
+            return None;
+        }
+        let PaceParameters { lag, after, .. } = self.parameters;
         Some(if PaceRule::sees_progress(view.estimator, phase) {
             Condition::Lagging { rate: 1.0 / (lag * phase.median()), after: after * phase.median() }
         } else {
-            Condition::ElapsedAbove(late * phase.p90().max(phase.median()))
+            Condition::ElapsedAbove(self.ages(phase).lags)
         })
     }
 
@@ -332,8 +348,9 @@ impl Rule for PaceRule {
         cause != Cause::SpeedLearned
     }
 
-    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
+        self.sweep(seen, view, candidates);
         // New information about an attempt reaches `serve` as a candidate, so the list is not needed here.
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
         if let Some((job, phase)) = self.evidence.observe(seen, cluster)

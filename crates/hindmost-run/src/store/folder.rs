@@ -12,7 +12,7 @@ use std::path::Path;
 
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Statx, StatxFlags, mkdirat, openat, renameat,
-    renameat_with, statx, unlinkat,
+    renameat_with, statx, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -61,6 +61,17 @@ impl Folder {
     /// Creates a folder with these permissions inside this folder; fails if the name exists.
     pub(super) fn make_new(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
         Ok(mkdirat(&self.0, name.as_ref(), Mode::from_raw_mode(mode))?)
+    }
+
+    /// Creates a link with this target; fails if the name exists.
+    pub(super) fn make_link(&self, name: impl AsRef<OsStr>, target: &str) -> io::Result<()> {
+        Ok(symlinkat(target, &self.0, name.as_ref())?)
+    }
+
+    /// True if this name is a link with this target.
+    pub(super) fn has_link(&self, name: impl AsRef<OsStr>, target: &str) -> bool {
+        rustix::fs::readlinkat(&self.0, name.as_ref(), Vec::new())
+            .is_ok_and(|found| found.to_bytes() == target.as_bytes())
     }
 
     /// Creates a file for writing; fails if the name exists.

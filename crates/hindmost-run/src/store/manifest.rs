@@ -32,6 +32,10 @@ pub(super) struct Line {
     /// State of the task's input file when the attempt began to use it; absent if the task has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<InputState>,
+    /// True if the output was empty. Then a link to the run's empty folder is the result, because a folder of its own would
+    /// take 4 kB on most file systems.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub empty: bool,
     #[serde(flatten)]
     pub listing: Listing,
 }

@@ -9,13 +9,15 @@
 //! DIR/.hindmost/lock              locked while a process uses the folder
 //! DIR/.hindmost/attempts/…        running attempts, each with its output folder `out`
 //! DIR/.hindmost/logs/PHASE/…      what commands wrote to standard output and error
+//! DIR/.hindmost/empty/            what links in the places of empty results point to
 //! DIR/.hindmost/set-aside/…       files and folders that were in a result's place and were not the result
 //! ```
 //!
 //! A task's result gets into its place in four steps: its files are listed in the manifest; everything is synced; the
 //! attempt's `out` is renamed to `DIR/PHASE/TASK`, which never replaces anything; the rename is synced. Then its finish is
 //! recorded. So at any moment of a crash, a folder in a result's place that equals a line of the manifest is complete, and
-//! a task has one winner.
+//! a task has one winner. If `out` is empty, a link to `DIR/.hindmost/empty` is created in the result's place instead, which never
+//! replaces anything either.
 //!
 //! An open folder is accessed by handles only (`folder.rs`). Links in it are never followed, and another folder that is put
 //! at its path is not written to.
@@ -67,6 +69,8 @@ const SUMMARY: &str = "summary.json";
 const LOCK: &str = "lock";
 /// Name of the folder of attempts' own folders.
 const ATTEMPTS: &str = "attempts";
+/// Name of the empty folder to which the links in the places of empty results point.
+const EMPTY: &str = "empty";
 /// Name of the folder to which files and folders are moved that were in a result's place and were not the result.
 const ASIDE: &str = "set-aside";
 

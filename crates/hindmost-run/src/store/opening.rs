@@ -172,6 +172,7 @@ impl Store {
             self.job.renew_identity();
         }
         self.adopt_place(plan);
+        self.make_empty().map_err(|error| StoreError::Unwritable { path: self.folder.clone(), error })?;
         self.write_record()
     }
 

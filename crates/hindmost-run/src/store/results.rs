@@ -10,8 +10,11 @@ use rustix::fs::{FileType, StatxFlags};
 use super::input::InputState;
 use super::listing::{Listing, checksum_at};
 use super::manifest::Line;
-use super::{ASIDE, Folder, INNER, JOURNAL, Store, StoreError, old_journal};
+use super::{ASIDE, EMPTY, Folder, INNER, JOURNAL, Store, StoreError, old_journal};
 use crate::job_file::Plan;
+
+/// Target of the links in the places of empty results.
+const EMPTY_RESULT: &str = "../.hindmost/empty";
 
 /// The outcome of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +50,14 @@ impl Store {
         if !folder.has_folder("out") {
             return Ok(false);
         }
-        let listing = match folder.sub("out") {
-            Ok(out) => Listing::of(&out, self.checksums)?,
+        let (listing, empty) = match folder.sub("out") {
+            Ok(out) => {
+                let listing = Listing::of(&out, self.checksums)?;
+                let empty = listing == Listing::default();
+                (listing, empty)
+            }
             // A folder that its owner may not read can still be a result.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Listing::default(),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (Listing::default(), false),
             Err(error) => return Err(error),
         };
         let task = attempt.task;
@@ -63,6 +70,7 @@ impl Store {
             command: self.command(task).to_owned(),
             inode: folder.statx("out", StatxFlags::INO)?.stx_ino,
             input,
+            empty,
             listing,
         })?;
         Ok(true)
@@ -84,7 +92,7 @@ impl Store {
     }
 
     /// Makes an attempt's output its task's result, unless the task has a valid result. First moves anything else in the
-    /// result's place to the folder `set-aside`.
+    /// result's place to the folder `set-aside`. In the place of an empty output comes a link to an empty folder.
     ///
     /// # Errors
     /// If the rename fails for another reason than those of [`Commit`].
@@ -100,7 +108,7 @@ impl Store {
         let name = task.index.to_string();
         let mut aside = None;
         loop {
-            match from.rename_new("out", &to, &name) {
+            match self.move_into_place(attempt, &from, &to, &name) {
                 Ok(()) => return Ok(Commit::Won(aside)),
                 Err(error) => match error.kind() {
                     io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty if aside.is_none() => {
@@ -112,6 +120,30 @@ impl Store {
                     _ => return Err(error),
                 },
             }
+        }
+    }
+
+    /// Moves the output in the attempt's folder `from` to the name in the folder of results, or creates the link that stands
+    /// for an empty output. Fails if the name exists.
+    fn move_into_place(&self, attempt: AttemptId, from: &Folder, to: &Folder, name: &str) -> io::Result<()> {
+        let is_its = |line: &&Line| line.run == self.job.run && line.attempt == attempt.copy;
+        if self.manifest.of(attempt.task).find(is_its).is_some_and(|line| line.empty) {
+            let made = self.make_empty().and_then(|()| to.make_link(name, EMPTY_RESULT));
+            // Some file systems have no links. There, the empty folder itself is moved.
+            match made {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+                made => return made,
+            }
+        }
+        from.rename_new("out", to, name)
+    }
+
+    /// Creates the empty folder to which the links in the places of empty results point.
+    pub(super) fn make_empty(&self) -> io::Result<()> {
+        match self.inner.make_new(EMPTY, 0o555) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
         }
     }
 
@@ -145,6 +177,7 @@ impl Store {
         match results.kind(&name)? {
             Some(FileType::Directory) => {}
             None => return Ok(Err(ResultState::Gone)),
+            Some(FileType::Symlink) if results.has_link(&name, EMPTY_RESULT) => {}
             Some(FileType::Symlink) => return changed("a link is in its place"),
             Some(_) => return changed("a file is in its place"),
         }
@@ -158,8 +191,12 @@ impl Store {
                 (true, false) => changed("the manifest does not list it"),
             };
         }
-        let (now, folder) = match results.sub(&name) {
+        let is_link = results.kind(&name)? == Some(FileType::Symlink);
+        let opened = if is_link { self.inner.sub(EMPTY) } else { results.sub(&name) };
+        let (now, folder) = match opened {
             Ok(folder) => (Listing::of(&folder, false)?, Some(folder)),
+            // A power cut may have lost the empty folder, which is created again.
+            Err(error) if is_link && error.kind() == io::ErrorKind::NotFound => (Listing::default(), None),
             // A folder that its owner may not read is compared without its content.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (Listing::default(), None),
             Err(error) => return Err(error),
@@ -194,7 +231,9 @@ impl Store {
     /// not differ, or is not known. Reads the content of the file if checksums are requested and one was recorded.
     pub fn input_difference(&self, task: TaskId, input: &Path) -> Option<String> {
         let line = self.line_of_result(task).ok()?.ok()??;
-        let equal = self.manifest.of(task).filter(|other| other.listing == line.listing);
+        // Two results have equal listings only if both are empty, because listings have times.
+        let is_equal = |other: &&Line| std::ptr::eq(*other, line) || !line.empty && other.listing == line.listing;
+        let equal = self.manifest.of(task).filter(is_equal);
         let mut first = None;
         for line in equal {
             match line.input.as_ref()?.difference(input, self.checksums) {

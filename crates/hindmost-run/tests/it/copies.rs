@@ -207,3 +207,26 @@ fn a_silent_original_runs_until_its_copy_has_finished() {
         );
     }
 }
+
+#[test]
+fn short_tasks_that_hang_get_copies_at_little_cost() {
+    // Tasks of 20 ms on 8 slots, of which each hundredth one hangs for an hour. Copies take 20 ms.
+    let hangs = |launch: &Launch<'_>| launch.attempt.task.index % 100 == 50 && launch.attempt.copy == 0;
+    let test_run = TestRun::on("n1:8").phase("map", 1000).policy("pace").knowledge("age");
+    let finished = test_run.behaviour(move |launch| silently(if hangs(launch) { 3600.0 } else { 0.02 })).run().done();
+    // Without hung tasks 1000 · 0.02 s / 8 = 2.5 s. A hung attempt is found at the age of 0.2 s at the earliest, and blocks a slot
+    // until then; `pace` waits for ages that the durations do not explain, which are 0.2 s too.
+    let (time, copies) = (finished.flowtime(), finished.copies());
+    assert!((10..=20).contains(&copies), "{copies} copies");
+    assert!((2.5..4.0).contains(&time), "{time}");
+    let backups = finished.outcome.timeline.rows.iter().filter(|row| row.attempt.copy > 0);
+    for row in backups {
+        let original = AttemptId { copy: 0, ..row.attempt };
+        let began = finished.outcome.timeline.rows.iter().find(|row| row.attempt == original).unwrap().start;
+        assert!((row.start - began).seconds() >= 0.2, "{row:?}");
+    }
+    // No attempt is watched on its own: the journal has a few records for each interval of 0.2 s.
+    let journal = crate::test_run::journal_text(&finished.out);
+    let watches = journal.lines().filter(|line| line.contains("\"watch\"") || line.contains("\"wake\"")).count();
+    assert!(watches < 300, "{watches} of {} records", journal.lines().count());
+}

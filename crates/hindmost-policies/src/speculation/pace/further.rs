@@ -12,7 +12,7 @@ use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::policy::{Round, View};
 use hindmost_core::record::Condition;
 
-use super::lateness::{Lateness, PENDING};
+use super::lateness::PENDING;
 use super::{PaceRule, fresh};
 
 /// The largest number of copies of a task that run at a time.
@@ -45,8 +45,7 @@ impl PaceRule {
 
     /// Returns the age above which the newest of `running` copies is late.
     fn age_for_further(&self, task: TaskId, phase: &Phase, running: usize) -> f64 {
-        let ages = Lateness::of(phase, self.parameters.late);
-        ages.limit(PENDING, self.evidence.of(task)) * doublings(running.saturating_sub(2))
+        self.ages(phase).limit(PENDING, self.evidence.of(task)) * doublings(running.saturating_sub(2))
     }
 
     /// Starts another copy of each of the tasks whose copies are all late. A copy must pay `factor` times.

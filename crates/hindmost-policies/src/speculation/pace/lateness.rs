@@ -10,7 +10,8 @@
 //! - [`HUNG`]: one in 31 000. The attempt does not follow the distribution: its remaining time may be anything.
 //!
 //! Where copies have won, the age need not be that unusual, because then the duration of an attempt says nothing about that
-//! of its copy. In every case the attempt must lag: it is older than `late` times the 90th percentile.
+//! of its copy. In every case the attempt must lag: it is older than `late` times the 90th percentile, and than
+//! `min_age`.
 
 use hindmost_core::cluster::Phase;
 
@@ -39,9 +40,10 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// Returns the ages of a phase, in which an attempt lags above `late` times the 90th percentile.
-    pub(super) fn of(phase: &Phase, late: f64) -> Lateness {
-        Lateness::from((phase.median(), phase.p90(), phase.samples()), late)
+    /// Returns the ages of a phase, in which an attempt lags above `late` times the 90th percentile and above `least` seconds.
+    pub(super) fn of(phase: &Phase, late: f64, least: f64) -> Lateness {
+        let ages = Lateness::from((phase.median(), phase.p90(), phase.samples()), late);
+        Lateness { lags: ages.lags.max(least), ..ages }
     }
 
     fn from((median, p90, samples): (f64, f64, Option<u32>), late: f64) -> Lateness {

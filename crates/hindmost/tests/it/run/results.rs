@@ -509,4 +509,14 @@ fn a_job_of_thousands_of_tasks_is_done() {
     assert_eq!((&result["state"], &result["tasks"]), (&"done".into(), &2001.into()));
     assert_eq!(job.read("n").trim(), "2000");
     assert_eq!(job.names("job.out/many").len(), 2000);
+    // Empty results take no space: this was 4 kB a task.
+    assert!(fs::symlink_metadata(job.path().join("job.out/many/7")).unwrap().is_symlink());
+    assert_eq!(job.names("job.out/many/7"), [""; 0]);
+    assert_eq!(job.run(&["--resume"]).code, Some(0));
+    // Whoever writes through such a link changes all empty results, and a link to somewhere else is no result.
+    fs::remove_file(job.path().join("job.out/many/7")).unwrap();
+    std::os::unix::fs::symlink("../last", job.path().join("job.out/many/7")).unwrap();
+    let mended = job.run(&["--resume"]);
+    assert!(mended.stderr.contains("the result of many/7 has changed (a link is in its place)"), "{}", mended.stderr);
+    assert_eq!(job.names("job.out/many/7"), [""; 0]);
 }

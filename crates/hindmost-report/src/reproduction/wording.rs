@@ -109,16 +109,19 @@ pub(crate) fn counts(reproduction: &Reproduction) -> String {
         counted(all + some + none, "tested claim"),
         if all == 1 { "holds" } else { "hold" }
     );
+    let mut others = Vec::new();
     let readings = left_out(reproduction, |claim| claim.stated_by == StatedBy::Reading);
     if !readings.is_empty() {
         let count = counted(readings.len() as u64, "statement");
         let what = if readings.len() == 1 { "is a reading" } else { "are readings" };
-        let _ = write!(text, " Not among them: {count} that {what} of the paper's words ({}).", readings.join(", "));
+        others.push(format!("{count} that {what} of the paper's words ({})", readings.join(", ")));
     }
     let slips = left_out(reproduction, |claim| claim.is_slip && claim.stated_by == StatedBy::Paper);
     if !slips.is_empty() {
-        let count = counted(slips.len() as u64, "slip");
-        let _ = write!(text, " Not among them: {count} of the paper ({}).", slips.join(", "));
+        others.push(format!("{} of the paper ({})", counted(slips.len() as u64, "slip"), slips.join(", ")));
+    }
+    if !others.is_empty() {
+        let _ = write!(text, " Not among them: {}.", others.join("; and "));
     }
     text
 }

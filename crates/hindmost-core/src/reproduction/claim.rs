@@ -9,6 +9,7 @@ use super::expected::{Expected, Measured};
 /// A claim of the paper and its measured values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[allow(clippy::struct_excessive_bools, reason = "independent properties of a claim, each a key of the JSON document")]
 pub struct Claim {
     /// Name of the claim on the command line, unique within the paper, such as `fig2-sca-flowtime`. It stays the same
     /// in later versions.

@@ -1,5 +1,6 @@
-//! Three sentences that answer: does the paper's headline hold, under what, and why not otherwise. The paper's data have
-//! the third one; without it, the detail with the largest effect is named.
+//! The sentences that answer: does the paper's headline hold, how often does its direction, under what do all claims hold
+//! together, and why not otherwise. The paper's data have the last one and name the claims of the direction; without the last
+//! one, the detail with the largest effect is named.
 
 use hindmost_core::reproduction::{Claim, Factor, Measured, Reading, Search, Status, Verdict, number_text, with_unit};
 
@@ -20,6 +21,7 @@ pub fn answer(
         .collect();
     let Some(base) = readings.first().filter(|_| !headline.is_empty()) else { return Vec::new() };
     let mut sentences = vec![under_base(&headline, base, paper.headline.len())];
+    sentences.extend(directions(paper, claims, base));
     if readings.len() > 1 {
         sentences.push(under_some(&headline, readings, search, headline.len() == paper.headline.len()));
     }
@@ -97,6 +99,20 @@ fn under_base(headline: &[&Claim], base: &Reading, all: usize) -> String {
         (some, all) => format!("{some} of the headline's {all} claims {} under the base reading", verb(some)),
     };
     format!("{opening}: {}.", values.join("; "))
+}
+
+/// Says of each claim of the direction whether it holds under the base reading, and under how many readings it holds.
+/// Returns `None` if none was measured.
+fn directions(paper: &Paper, claims: &[Claim], base: &Reading) -> Option<String> {
+    let measured = |id: &String| claims.iter().find(|claim| claim.id == *id && !claim.readings.is_empty());
+    let shown = |claim: &Claim| {
+        let mark = if holds(claim, &base.name) { "✓" } else { "✗" };
+        format!("{mark} “{}” ({})", claim.claimed, claim.short_verdict())
+    };
+    let all: Vec<String> = paper.direction.iter().filter_map(measured).map(shown).collect();
+    (!all.is_empty()).then(|| {
+        format!("Its directions and single numbers, under the base reading and under all: {}.", all.join("; "))
+    })
 }
 
 fn under_some(headline: &[&Claim], readings: &[Reading], search: Option<&Search>, is_whole: bool) -> String {

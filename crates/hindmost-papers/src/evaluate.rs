@@ -69,6 +69,7 @@ impl<'p> Evaluator<'p, '_> {
         claim.in_abstract = spec.in_abstract;
         claim.in_headline = self.paper.headline.contains(&spec.id);
         claim.of_baseline = spec.baseline;
+        (claim.stated_by, claim.is_slip) = (spec.stated_by, spec.slip);
         if spec.part.iter().any(|part| part.formula.is_some()) {
             claim.status = Status::Formula;
         }
@@ -104,11 +105,17 @@ impl<'p> Evaluator<'p, '_> {
     }
 
     /// Returns whether a part is measured under a reading.
-    fn is_measured(&self, part: &PartSpec, reading: &ReadingSpec) -> bool {
+    fn is_measured(&self, part: &PartSpec, reading: &'p ReadingSpec) -> bool {
         let listed = part.readings.is_empty() || part.readings.contains(&reading.name);
-        let sweeps =
-            part.policy.iter().chain(&part.against).filter_map(|label| self.paper.sweep(label.split_once(':')?.0));
-        listed && sweeps.into_iter().all(|sweep| self.is_swept(sweep, reading))
+        let mut names = part.policy.iter().chain(&part.against).filter_map(|label| Some(label.split_once(':')?.0));
+        let is_swept = |name| self.paper.sweep(name).is_none_or(|sweep| self.is_swept(sweep, reading));
+        listed && names.all(|name| self.swept_instead(name, reading).is_some() || is_swept(name))
+    }
+
+    /// Returns the sweep that a reading measures in place of another one; `None` if it measures the sweep itself.
+    fn swept_instead(&self, name: &str, reading: &'p ReadingSpec) -> Option<&'p str> {
+        let parts = chain(self.paper, reading);
+        parts.into_iter().rev().find_map(|part| part.sweeps.get(name)).map(String::as_str)
     }
 
     /// Returns whether a sweep is run under a reading.
@@ -138,7 +145,7 @@ impl<'p> Evaluator<'p, '_> {
         let own = || part.metric.as_deref().unwrap_or_default().parse().map_err(|it| self.wrong(it));
         let metric: Metric = instead.map_or_else(own, Ok)?;
         let label = part.policy.as_deref().unwrap_or_default();
-        let who = self.who(label, part.world.as_deref())?;
+        let who = self.who(label, part.world.as_deref(), reading)?;
         let Some(against) = &part.against else {
             let (values, place) = self.measure(who, metric, reading, seeds)?;
             let metric = self.metric(metric, reading);
@@ -146,7 +153,7 @@ impl<'p> Evaluator<'p, '_> {
             let words = part.value.clone().unwrap_or_else(|| self.words(metric, who, &place, None));
             return Ok(Measured::over_seeds(&reading.name, &words, &values, &unit));
         };
-        let other = self.who(against, part.against_world.as_deref().or(part.world.as_deref()))?;
+        let other = self.who(against, part.against_world.as_deref().or(part.world.as_deref()), reading)?;
         let other_metric = match &part.against_metric {
             Some(text) => text.parse().map_err(|it| self.wrong(it))?,
             None => metric,
@@ -157,8 +164,8 @@ impl<'p> Evaluator<'p, '_> {
                 Some(text) => text.parse().map_err(|it| self.wrong(it))?,
                 None => metric,
             };
-            let one = self.who(&minus.policy, part.world.as_deref())?;
-            let two = self.who(&minus.against, part.world.as_deref())?;
+            let one = self.who(&minus.policy, part.world.as_deref(), reading)?;
+            let two = self.who(&minus.against, part.world.as_deref(), reading)?;
             let (subtracted, _) = self.compare((one, metric), (two, metric), part.measure, reading, seeds)?;
             values.iter_mut().zip(subtracted).for_each(|(value, subtracted)| *value -= subtracted);
         }
@@ -226,27 +233,29 @@ impl<'p> Evaluator<'p, '_> {
         metric.with(&pairs.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?))).collect())
     }
 
-    /// Finds the policy and world, or the place of a sweep, that a part names.
-    fn who(&self, label: &'p str, world: Option<&str>) -> Result<Who<'p>, PaperError> {
+    /// Finds the policy and world, or the place of a sweep, that a part names, under a reading.
+    fn who(&self, label: &'p str, world: Option<&str>, reading: &'p ReadingSpec) -> Result<Who<'p>, PaperError> {
         let paper = self.paper;
         let found = match label.split_once(':') {
             None => world.and_then(|world| paper.world(world)).map(|world| Who::Label(world, label)),
-            Some((sweep, place)) => paper.sweep(sweep).and_then(|sweep| {
-                let world = paper.world(&sweep.world)?;
-                let (label, value) = place.split_once('@')?;
-                if value == "best" {
-                    return Some(Who::Best(world, sweep, label));
-                }
-                let text = |known: &toml::Value| match known {
-                    toml::Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                };
-                let same = |known: &&toml::Value| {
-                    let numbers = text(known).parse::<f64>().ok().zip(value.parse::<f64>().ok());
-                    text(known) == value || numbers.is_some_and(|(one, two)| one == two)
-                };
-                sweep.values.iter().find(same).map(|value| Who::At(world, sweep, label, value))
-            }),
+            Some((sweep, place)) => {
+                paper.sweep(self.swept_instead(sweep, reading).unwrap_or(sweep)).and_then(|sweep| {
+                    let world = paper.world(&sweep.world)?;
+                    let (label, value) = place.split_once('@')?;
+                    if value == "best" {
+                        return Some(Who::Best(world, sweep, label));
+                    }
+                    let text = |known: &toml::Value| match known {
+                        toml::Value::String(text) => text.clone(),
+                        other => other.to_string(),
+                    };
+                    let same = |known: &&toml::Value| {
+                        let numbers = text(known).parse::<f64>().ok().zip(value.parse::<f64>().ok());
+                        text(known) == value || numbers.is_some_and(|(one, two)| one == two)
+                    };
+                    sweep.values.iter().find(same).map(|value| Who::At(world, sweep, label, value))
+                })
+            }
         };
         found.ok_or_else(|| self.wrong(format!("there is no policy, world or value as in {label:?}")))
     }
@@ -342,7 +351,7 @@ impl<'p> Evaluator<'p, '_> {
         }
         let minus = part.minus.iter().flat_map(|minus| [&minus.policy, &minus.against]);
         for label in part.policy.iter().chain(&part.against).chain(minus).filter(|label| label.contains(':')) {
-            let (world, sweep, label, values) = match self.who(label, None)? {
+            let (world, sweep, label, values) = match self.who(label, None, reading)? {
                 Who::Label(..) => continue,
                 Who::At(world, sweep, label, value) => (world, sweep, label, vec![value]),
                 Who::Best(world, sweep, label) => (world, sweep, label, self.values_of(sweep)),

@@ -3,8 +3,8 @@
 //! `claims.csv` has a row for each claim, part and reading: `claim`, `part` (from 0), `figure`, `section`, `abstract`
 //! (`true` or `false`), `reading`, `value` (in words), `mean`, `ci_low`, `ci_high`, `unit`, `low`, `high` (limits of the
 //! rule), `whole_interval`, `holds` (the part under this reading), `claim_holds` (all parts under this reading),
-//! `verdict`, `claimed`, `paper`, `number` (place of the claim in the paper's list, from 1) and `case` (from 0; a formula may
-//! have values for several cases of one name). Claims that were not run have one row without numbers. Numbers that do not
+//! `verdict`, `claimed`, `paper`, `number` (place of the claim in the paper's list, from 1), `case` (from 0; a formula may
+//! have values for several cases of one name), `stated_by` (`paper` or `reading`) and `slip` (`true` or `false`). Claims that were not run have one row without numbers. Numbers that do not
 //! exist are `NaN`.
 //!
 //! `jobs.csv` has a row for each job of the simulations under the base reading and under the readings that were named:
@@ -15,12 +15,12 @@
 use std::io;
 use std::path::Path;
 
-use hindmost_core::reproduction::{Claim, Estimate, Expected, Figure, Measured, RankedValue, Ranking};
+use hindmost_core::reproduction::{Claim, Estimate, Expected, Figure, Measured, RankedValue, Ranking, StatedBy};
 use hindmost_sim::records::{Extra, Format, JOB_COLUMNS, Kind, Value, job_row, of_job, write_table};
 
 use crate::reproduce::Made;
 
-const CLAIM_COLUMNS: [(&str, Kind); 21] = [
+const CLAIM_COLUMNS: [(&str, Kind); 23] = [
     ("claim", Kind::Text),
     ("part", Kind::Count),
     ("figure", Kind::Text),
@@ -42,6 +42,8 @@ const CLAIM_COLUMNS: [(&str, Kind); 21] = [
     ("paper", Kind::Text),
     ("number", Kind::Count),
     ("case", Kind::Count),
+    ("stated_by", Kind::Text),
+    ("slip", Kind::Text),
 ];
 
 /// Columns before those of [`JOB_COLUMNS`].
@@ -128,6 +130,11 @@ fn claim_row(
         Value::Text(paper),
         Value::Count(claim.number as u64),
         Value::Count(case),
+        Value::Text(match claim.stated_by {
+            StatedBy::Paper => "paper",
+            StatedBy::Reading => "reading",
+        }),
+        Value::Text(word(claim.is_slip)),
     ])
 }
 

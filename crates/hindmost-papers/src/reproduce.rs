@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::cluster::Placement;
-use hindmost_core::reproduction::{Claim, Coverage, CurvePoint, Figure, HeavyTails, Reproduction, Status, Verdict};
+use hindmost_core::reproduction::{
+    Claim, Coverage, CurvePoint, Figure, HeavyTails, Reproduction, StatedBy, Status, Verdict,
+};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_sim::experiment::Execution;
 
@@ -230,6 +232,8 @@ fn with_measured(claim: &Claim, measured: &[hindmost_core::reproduction::Measure
         in_abstract: claim.in_abstract,
         in_headline: claim.in_headline,
         of_baseline: claim.of_baseline,
+        stated_by: claim.stated_by,
+        is_slip: claim.is_slip,
         status: claim.status,
         confirmed: claim.confirmed.clone(),
         ..judged
@@ -421,11 +425,15 @@ fn choose<'p>(paper: &'p Paper, selection: &Selection) -> Result<Chosen<'p>, Pap
 
 fn coverage(claims: &[Claim]) -> Coverage {
     let count = |is: fn(&Claim) -> bool| claims.iter().filter(|claim| is(claim)).count();
+    let is_tested = |claim: &Claim| !matches!(claim.verdict, Verdict::NotRun { .. });
+    let count_tested = |is: fn(&Claim) -> bool| claims.iter().filter(|claim| is_tested(claim) && is(claim)).count();
     Coverage {
         listed: claims.len(),
-        tested: count(|claim| !matches!(claim.verdict, Verdict::NotRun { .. })),
+        tested: count_tested(|_| true),
         not_run: count(|claim| matches!(claim.verdict, Verdict::NotRun { .. })),
         by_formula: count(|claim| claim.status == Status::Formula),
         recorded: count(|claim| claim.status == Status::Recorded),
+        readings: count_tested(|claim| claim.stated_by == StatedBy::Reading),
+        slips: count_tested(|claim| claim.is_slip),
     }
 }

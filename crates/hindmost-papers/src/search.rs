@@ -17,10 +17,11 @@ fn simulated(claims: &[Claim]) -> impl Iterator<Item = &Claim> + Clone {
     claims.iter().filter(|claim| claim.status == Status::Simulated)
 }
 
-/// Returns the simulated claims that were measured under every one of the readings. Only these are counted, because
-/// numbers of claims can be compared only if the claims are the same.
+/// Returns the simulated claims of the paper that were measured under every one of the readings. Only these are counted,
+/// because numbers of claims can be compared only if the claims are the same.
 fn common<'a>(claims: &'a [Claim], names: &[&str]) -> Vec<&'a Claim> {
-    simulated(claims).filter(|claim| names.iter().all(|name| claim.holds_under(name).is_some())).collect()
+    let counted = simulated(claims).filter(|claim| claim.counts());
+    counted.filter(|claim| names.iter().all(|name| claim.holds_under(name).is_some())).collect()
 }
 
 /// Counts the claims that hold under a reading, and those that were measured.

@@ -29,8 +29,8 @@ pub(crate) use plots::{caption, drawn};
 pub(crate) use points::{POINT_COLUMNS, point_rows};
 pub use text::text;
 pub(crate) use wording::{
-    ClaimTable, as_text, capitalised, claim_table, counts, figure_slugs, opening, same_results, seeds_sentence, slug,
-    slugs, span,
+    ClaimTable, as_text, capitalised, claim_table, counts, figure_slugs, kind_of_claim, opening, same_results,
+    seeds_sentence, slug, slugs, span, verdict_text,
 };
 
 /// A file of a reproduction: a page of Markdown or HTML.

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::expected::{Expected, Measured};
 
 /// A claim of the paper and its measured values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[allow(clippy::struct_excessive_bools, reason = "independent properties of a claim, each a key of the JSON document")]
 pub struct Claim {
     /// Name of the claim on the command line, unique within the paper, such as `fig2-sca-flowtime`. It stays the same
     /// in later versions.
@@ -29,6 +30,10 @@ pub struct Claim {
     pub in_headline: bool,
     /// True if the claim is about the published numbers of the paper's baseline, and not about its own methods.
     pub of_baseline: bool,
+    /// Whether the statement is in the paper's words or goes beyond them.
+    pub stated_by: StatedBy,
+    /// True if other numbers of the paper contradict the statement, so that its verdict says nothing about the method.
+    pub is_slip: bool,
     /// Whether the values are simulated, follow from formulas, or were not measured.
     pub status: Status,
     /// The rule that a measured value must satisfy.
@@ -46,6 +51,19 @@ pub struct Claim {
     pub verdict: Verdict,
     /// Sentences that explain the rule or the measured values; may be empty.
     pub comment: String,
+}
+
+/// Who makes the statement of a claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StatedBy {
+    /// The paper, in its own words.
+    #[default]
+    Paper,
+    /// Hindmost, as a reading of the paper's words: stricter than they are, joined from several statements, or about a
+    /// case that the paper does not name.
+    Reading,
 }
 
 /// How the values of a claim are obtained.
@@ -140,7 +158,7 @@ impl Part {
 
 impl Claim {
     /// Creates a claim from its parts, the main one first, and derives the verdict. The claim has no number and no
-    /// quote, and no part of it is in the abstract or about the baseline; set these fields afterwards.
+    /// quote, is stated by the paper, and is not in the abstract, about the baseline or a slip; set these fields afterwards.
     pub fn judge(
         id: &str,
         claimed: &str,
@@ -158,6 +176,8 @@ impl Claim {
             in_abstract: false,
             in_headline: false,
             of_baseline: false,
+            stated_by: StatedBy::Paper,
+            is_slip: false,
             status: Status::Simulated,
             expected: main.expected,
             readings: main.readings,
@@ -186,6 +206,12 @@ impl Claim {
             verdict: Verdict::NotRun { why: why.into() },
             ..Claim::judge(id, claimed, section, nothing, Vec::new(), "")
         }
+    }
+
+    /// Returns whether the claim counts when claims are counted: the paper states it, and no other number of the paper
+    /// contradicts it.
+    pub fn counts(&self) -> bool {
+        self.stated_by == StatedBy::Paper && !self.is_slip
     }
 
     /// Returns the verdict in a few words: `reproduced`, `reproduced under N of M readings that differ in it`, `not

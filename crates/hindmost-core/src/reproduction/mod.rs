@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::cluster::Placement;
 
-pub use claim::{Claim, Part, Status, Verdict};
+pub use claim::{Claim, Part, StatedBy, Status, Verdict};
 pub use expected::{Expected, Measured};
 pub use number::{change_text, given_text, number_text, rounded_text, with_unit};
 pub use ranking::{
@@ -139,6 +139,10 @@ pub struct Coverage {
     pub by_formula: usize,
     /// Number of tested claims whose values were measured once, on a machine that they name.
     pub recorded: usize,
+    /// Number of tested claims that are a reading of the paper's words. They do not count among the claims that hold.
+    pub readings: usize,
+    /// Number of tested claims that other numbers of the paper contradict. They do not count among the claims that hold.
+    pub slips: usize,
 }
 
 /// One interpretation of the details that the paper leaves out.
@@ -155,7 +159,8 @@ pub struct Reading {
     /// The reading that has exactly the same results; `None` if this reading changes something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    /// Number of simulated claims that hold under this reading. Only claims that were measured under every reading count.
+    /// Number of simulated claims that hold under this reading. Only claims that the paper states and that were measured
+    /// under every reading count.
     pub holds: usize,
     /// Number of simulated claims that were measured under every reading.
     pub of: usize,

@@ -1,6 +1,6 @@
 //! Claims as they stand in a paper's files.
 
-use hindmost_core::reproduction::Expected;
+use hindmost_core::reproduction::{Expected, StatedBy};
 use serde::Deserialize;
 
 /// A claim of the paper: its statement and the values that confirm it.
@@ -24,6 +24,13 @@ pub struct ClaimSpec {
     /// True if the claim is a published number of the paper's baseline, on which open parameters are calibrated.
     #[serde(default)]
     pub baseline: bool,
+    /// `"reading"` if the statement goes beyond the paper's words: it is stricter, joins several statements, or is about a
+    /// case that the paper does not name. Such a claim is shown, but does not count; `comment` says what goes beyond.
+    #[serde(default)]
+    pub stated_by: StatedBy,
+    /// True if other numbers of the paper contradict the statement. Such a claim is shown, but does not count.
+    #[serde(default)]
+    pub slip: bool,
     /// The values that the statement is about, all of which must satisfy their rules under one reading. Empty if the
     /// claim is not run.
     #[serde(default)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use hindmost_core::reproduction::StatedBy;
 use hindmost_math::plain::Quoted;
 use hindmost_math::suggest::did_you_mean;
 use hindmost_sim::driver::SimulationError;
@@ -140,6 +141,7 @@ impl Paper {
         self.seeds = part.seeds.or(self.seeds);
         self.decision_times |= part.decision_times;
         self.headline.extend(part.headline);
+        self.direction.extend(part.direction);
         self.notes.extend(part.notes);
         self.policy.extend(part.policy);
         self.world.extend(part.world);
@@ -187,13 +189,22 @@ impl Paper {
             if claim.part.is_empty() == claim.not_run.is_empty() {
                 return Err(at("needs either parts or the reason why it is not run".to_owned()));
             }
+            if claim.stated_by == StatedBy::Reading && claim.in_abstract {
+                return Err(at("a reading of the paper's words is not a statement of the abstract".to_owned()));
+            }
             for part in &claim.part {
                 self.check_part(part).map_err(at)?;
             }
         }
-        for id in &self.headline {
-            known(id, "claim", self.claim.iter().map(|claim| claim.id.as_str()))
-                .map_err(|it| format!("headline: {it}"))?;
+        for (key, ids) in [("headline", &self.headline), ("direction", &self.direction)] {
+            let at = |message: String| format!("{key}: {message}");
+            for id in ids {
+                known(id, "claim", self.claim.iter().map(|claim| claim.id.as_str())).map_err(at)?;
+                let claim = self.claim.iter().find(|claim| claim.id == *id);
+                if claim.is_some_and(|claim| claim.stated_by == StatedBy::Reading || claim.slip) {
+                    return Err(at(format!("the claim {} is a reading or a slip, so it does not count", Quoted(id))));
+                }
+            }
         }
         for reading in &self.reading {
             self.check_reading(reading)?;
@@ -235,6 +246,15 @@ impl Paper {
         }
         for name in &reading.includes {
             known(name, "reading", self.reading.iter().map(|reading| reading.name.as_str())).map_err(at)?;
+        }
+        for (sweep, instead) in &reading.sweeps {
+            let values = |name: &str| -> Result<&[toml::Value], String> {
+                known(name, "sweep", self.sweep.iter().map(|sweep| sweep.name.as_str()))?;
+                Ok(self.sweep(name).map_or(&[], |sweep| sweep.values.as_slice()))
+            };
+            if values(sweep).map_err(at)? != values(instead).map_err(at)? {
+                return Err(at(format!("the sweeps {} and {} have different values", Quoted(sweep), Quoted(instead))));
+            }
         }
         for world in &reading.worlds {
             known(world, "world", self.world.iter().map(|world| world.name.as_str())).map_err(at)?;

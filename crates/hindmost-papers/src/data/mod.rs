@@ -36,6 +36,9 @@ pub struct Paper {
     /// Ids of the claims that form the headline.
     #[serde(default)]
     pub headline: Vec<String>,
+    /// Ids of further claims that the first sentences name: the direction of the headline, or a single number of it.
+    #[serde(default)]
+    pub direction: Vec<String>,
     /// One sentence: why the headline does not hold under other readings.
     #[serde(default)]
     pub why: String,

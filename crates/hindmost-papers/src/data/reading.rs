@@ -30,6 +30,9 @@ pub struct ReadingSpec {
     /// Quantities of jobs that are replaced by others in all metrics, such as `running_time = "flowtime"`.
     #[serde(default)]
     pub substitute: BTreeMap<String, String>,
+    /// Sweeps that claims measure in place of others, such as `testbed = "testbed-contention"`. Both have the same values.
+    #[serde(default)]
+    pub sweeps: BTreeMap<String, String>,
     /// The worlds that the reading is run in; by default all.
     #[serde(default)]
     pub worlds: Vec<String>,

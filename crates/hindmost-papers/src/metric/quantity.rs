@@ -28,6 +28,8 @@ pub struct JobUse {
     pub copy_time: f64,
     /// Time of copies that won their task, seconds.
     pub copy_won_time: f64,
+    /// Number of first attempts that were stopped before the copy that won their task finished.
+    pub stopped_early: u64,
     /// Shortest and longest time of a copy that won its task, seconds; `None` without such a copy.
     pub copy_won_range: Option<(f64, f64)>,
     /// Energy of the attempts by what it was used for, joules. The part `idle` is the job's share of the idle power of
@@ -58,6 +60,8 @@ pub enum Quantity {
     CopiesWon,
     /// Tasks with at least one copy.
     ClonedTasks,
+    /// First attempts that were stopped before the copy that won their task finished.
+    StoppedEarly,
     /// Time of copies.
     CopyTime,
     /// Time of copies that won their task.
@@ -84,7 +88,7 @@ pub enum Quantity {
     CopyKilledEnergy,
 }
 
-const QUANTITIES: [(&str, Quantity, &str); 22] = [
+const QUANTITIES: [(&str, Quantity, &str); 23] = [
     ("flowtime", Quantity::Flowtime, "flowtime"),
     ("running_time", Quantity::RunningTime, "running time"),
     ("waiting_time", Quantity::WaitingTime, "waiting time"),
@@ -95,6 +99,7 @@ const QUANTITIES: [(&str, Quantity, &str); 22] = [
     ("copies", Quantity::Copies, "number of copies beyond the first of each task"),
     ("copies_won", Quantity::CopiesWon, "number of copies that finish first"),
     ("cloned_tasks", Quantity::ClonedTasks, "number of tasks with a copy"),
+    ("stopped_early", Quantity::StoppedEarly, "number of first attempts stopped before their copy finishes"),
     ("copy_time", Quantity::CopyTime, "time of copies"),
     ("copy_won_time", Quantity::CopyWonTime, "time of copies that finish first"),
     ("copy_range", Quantity::CopyRange, "longest copy divided by the shortest one"),
@@ -125,6 +130,7 @@ impl Quantity {
             Quantity::Copies => result.copies_launched as f64,
             Quantity::CopiesWon => result.copies_won as f64,
             Quantity::ClonedTasks => used.cloned_tasks as f64,
+            Quantity::StoppedEarly => used.stopped_early as f64,
             Quantity::CopyTime => used.copy_time,
             Quantity::CopyWonTime => used.copy_won_time,
             Quantity::CopyRange => {
@@ -177,6 +183,7 @@ impl Quantity {
             Quantity::NetUtility | Quantity::CopyRange => String::new(),
             Quantity::Tasks | Quantity::ClonedTasks => "tasks".to_owned(),
             Quantity::Copies | Quantity::CopiesWon => "copies".to_owned(),
+            Quantity::StoppedEarly => "attempts".to_owned(),
             Quantity::Energy
             | Quantity::EnergyWithStatic
             | Quantity::NormalEnergy

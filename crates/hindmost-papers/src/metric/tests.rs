@@ -87,6 +87,7 @@ fn metrics_of_energy_and_copies() {
         job.used = JobUse {
             time: 9.0,
             cloned_tasks: 2,
+            stopped_early: 1,
             copy_time: 5.0,
             copy_won_time: 3.0,
             copy_won_range: range,
@@ -99,6 +100,7 @@ fn metrics_of_energy_and_copies() {
         ("mean(energy)", 20.0),
         ("mean(energy_with_static)", 25.0),
         ("sum(copy_energy)", 12.0),
+        ("sum(stopped_early)", 2.0),
         ("mean(copy_killed_energy)", 1.5),
         ("mean(normal_energy)", 14.0),
         ("mean(copy_range)", 3.0),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::JobResult;
+use hindmost_core::time::Time;
 use hindmost_policies::speculation::window::{COPIES_PLACED, SLOTS_OFFERED};
 use hindmost_sim::driver::RunResult;
 use hindmost_sim::experiment::FinishedOutput;
@@ -26,6 +27,8 @@ pub(super) struct Collector {
     used: Option<BTreeMap<Arc<str>, JobUse>>,
     /// The tasks with a copy, if what attempts used is requested.
     cloned: HashSet<TaskId>,
+    /// When first attempts that lost ended, if what attempts used is requested.
+    lost: HashMap<TaskId, Time>,
     /// Time at which arrivals stop; infinite if the workload has no such time.
     horizon: f64,
     wants: Arc<Vec<(Want, bool)>>,
@@ -43,6 +46,7 @@ impl Collector {
             facts: RunFacts::UNKNOWN,
             used,
             cloned: HashSet::new(),
+            lost: HashMap::new(),
             horizon,
             wants,
             jobs: Vec::new(),
@@ -70,6 +74,17 @@ impl Output for Collector {
             add_attempt(used, attempt);
             if attempt.is_copy() && self.cloned.insert(attempt.attempt.task) {
                 used.cloned_tasks += 1;
+            }
+            let task = attempt.attempt.task;
+            match (attempt.is_copy(), attempt.outcome) {
+                (false, Outcome::Lost) => {
+                    self.lost.insert(task, attempt.end);
+                }
+                // A first attempt that runs until its copy finishes ends at the same time.
+                (true, Outcome::Won) if self.lost.remove(&task).is_some_and(|end| end < attempt.end) => {
+                    used.stopped_early += 1;
+                }
+                _ => {}
             }
         }
         Ok(())

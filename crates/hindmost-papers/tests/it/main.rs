@@ -1,5 +1,6 @@
 //! Tests of reproductions: a small paper whose numbers are known, the papers of this crate, and the files.
 
+mod counted;
 mod deadlines;
 mod heavy_tails;
 mod papers;

@@ -196,7 +196,7 @@ workload = { arrival = { at_once = { jobs = 1 } }, tasks = 1, duration = 1 }
 "#;
 
 /// Writes the paper into a folder, with a change of its text.
-fn written(old: &str, new: &str) -> TempDir {
+pub(crate) fn written(old: &str, new: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     assert!(PAPER.contains(old));
     fs::write(folder.path().join("paper.toml"), PAPER.replacen(old, new, 1)).unwrap();
@@ -205,7 +205,7 @@ fn written(old: &str, new: &str) -> TempDir {
     folder
 }
 
-fn load(folder: &TempDir) -> Result<Paper, String> {
+pub(crate) fn load(folder: &TempDir) -> Result<Paper, String> {
     Paper::load(Folder::Disk(folder.path().to_owned())).map_err(|error| error.to_string())
 }
 

@@ -10,7 +10,7 @@ use crate::figures::{Strip, StripDot};
 use crate::reproduction::{
     FirstScreen, Matrix, Page, QUANTILE_HEADINGS, Quantiles, Value, base_value, best_value, capitalised, counts,
     figure_slugs, first_screen, forest, forest_caption, matrix, opening, same_results, search_sentences,
-    seeds_sentence, sign, slug, slugs, span,
+    seeds_sentence, sign, slug, slugs, span, verdict_text,
 };
 use figure::figure_page;
 
@@ -84,6 +84,7 @@ struct NotRunRow {
 
 #[derive(Serialize)]
 struct MatrixTable {
+    not_counted: String,
     columns: Vec<MatrixColumn>,
     has_errors: bool,
     rows: Vec<MatrixRow>,
@@ -293,7 +294,7 @@ fn claim_row(
         rule: sentence(&format!("rule: {}", claim.rule())),
         range: span(claim).map_or_else(String::new, |span| sentence(&format!("range: {span}"))),
         strip: pictures.inline(&strip.draw()),
-        verdict: capitalised(&claim.short_verdict()),
+        verdict: sentence(&capitalised(&verdict_text(claim))),
         class: class(&claim.verdict),
     }
 }
@@ -334,6 +335,7 @@ fn matrix_table(matrix: &Matrix) -> MatrixTable {
     };
     let column = |(number, id): &(usize, String)| MatrixColumn { number: *number, id: name(id) };
     MatrixTable {
+        not_counted: matrix.not_counted.clone(),
         columns: matrix.claims.iter().map(column).collect(),
         has_errors: matrix.has_errors,
         rows: matrix.rows.iter().map(row).collect(),

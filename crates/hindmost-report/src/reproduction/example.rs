@@ -146,7 +146,7 @@ pub(crate) fn example() -> Reproduction {
             "SCA needs remaining times from the start (oracle).".to_owned(),
             "SDA starts its backups too late otherwise.".to_owned(),
         ],
-        coverage: Coverage { listed: 5, tested: 4, not_run: 1, by_formula: 1, recorded: 0 },
+        coverage: Coverage { listed: 5, tested: 4, not_run: 1, by_formula: 1, recorded: 0, readings: 0, slips: 0 },
         heavy_tails: Some(HeavyTails {
             cautions: vec!["durations have a Pareto tail with α = 2".to_owned()],
             beside: vec![BesideMean {

@@ -12,7 +12,7 @@ use super::plots::figure_plots;
 use super::wording::{capitalised, figure_slugs};
 use super::{
     FirstScreen, Page, QUANTILE_HEADINGS, base_value, best_value, counts, first_screen, matrix, opening, same_results,
-    search_sentences, seeds_sentence, sign, slug, slugs, span,
+    search_sentences, seeds_sentence, sign, slug, slugs, span, verdict_text,
 };
 use figure::figure_page;
 use syntax::{code, escaped, header, picture, row};
@@ -154,7 +154,7 @@ fn all_claims(text: &mut String, reproduction: &Reproduction, folder: &str, name
             base_value(reproduction, claim).signed(),
             best_value(reproduction, claim).signed(),
             span(claim).unwrap_or_default(),
-            claim.short_verdict(),
+            verdict_text(claim),
         ]
         .map(|cell| escaped(&cell));
         let _ =
@@ -218,6 +218,9 @@ fn joint(text: &mut String, reproduction: &Reproduction) {
          Claims: {}.\n",
         legend.join(", ")
     );
+    if !matrix.not_counted.is_empty() {
+        let _ = writeln!(text, "{}\n", escaped(&matrix.not_counted));
+    }
     if matrix.has_errors {
         text.push_str(
             "The baseline error is the mean distance from the published numbers of the paper's baseline, as a share of \

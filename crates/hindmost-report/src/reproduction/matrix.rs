@@ -8,6 +8,8 @@ use super::wording::seeds;
 pub(crate) struct Matrix {
     /// Numbers and ids of the claims: claims are counted from 1 in the order of the paper.
     pub(crate) claims: Vec<(usize, String)>,
+    /// A sentence that names the columns that do not count in [`Row::holds`]; empty if all count.
+    pub(crate) not_counted: String,
     /// The base reading, then the others, those with the most claims that hold first.
     pub(crate) rows: Vec<Row>,
     /// Whether the readings have errors of the paper's baseline.
@@ -74,7 +76,14 @@ pub(crate) fn matrix(reproduction: &Reproduction) -> Matrix {
     let distinct = || reproduction.readings.iter().filter(|reading| reading.same_as.is_none());
     let mut rows: Vec<Row> = distinct().map(row).filter(|row| row.cells.iter().any(Option::is_some)).collect();
     rows.sort_by_key(|row| (base != Some(row.reading.as_str()), std::cmp::Reverse(row.holds[0])));
+    let left_out: Vec<String> =
+        simulated.iter().filter(|claim| !claim.counts()).map(|claim| claim.number.to_string()).collect();
+    let not_counted = match left_out.as_slice() {
+        [] => String::new(),
+        numbers => format!("Not counted, because they are readings of the paper's words: {}.", numbers.join(", ")),
+    };
     Matrix {
+        not_counted,
         claims: simulated.iter().map(|claim| (claim.number, claim.id.clone())).collect(),
         rows,
         has_errors: distinct().any(|reading| reading.baseline_error.is_some()),

@@ -1,6 +1,8 @@
 //! Tests of the Markdown, the text and the pictures of a reproduction.
 
-use hindmost_core::reproduction::{Cell, DataTable, Factor, Measured, Part, Plot, PlotShape, Reading, Reproduction};
+use hindmost_core::reproduction::{
+    Cell, DataTable, Factor, Measured, Part, Plot, PlotShape, Reading, Reproduction, StatedBy,
+};
 
 use super::example::example;
 use super::*;
@@ -187,6 +189,27 @@ fn pages_of_figures_have_parts_points_and_tables() {
     assert!(!text.contains("| fair |"), "{text}");
     let text = markdown(&example(), "xu2015/figure-3.md");
     assert!(text.contains("## 5. The makespan is 18% lower (6.3)\n\n**Not run**: the trace is not public."), "{text}");
+}
+
+#[test]
+fn claims_that_do_not_count_are_marked() {
+    let mut reproduction = example();
+    let claims = &mut reproduction.figures[0].claims;
+    (claims[1].stated_by, claims[1].in_abstract) = (StatedBy::Reading, false);
+    claims[2].is_slip = true;
+    let main = markdown(&reproduction, "xu2015.md");
+    for part in [
+        "Of 2 tested claims, ",
+        "Not among them: 1 statement that is a reading of the paper's words (fig2-sda-flowtime); and 1 slip of the \
+         paper (fig2-mantri-80).",
+        "(not counted: a reading of the paper's words) |",
+        "(not counted: a slip of the paper) |",
+    ] {
+        assert!(main.contains(part), "{part}: {main}");
+    }
+    let figure = markdown(&reproduction, "xu2015/figure-2.md");
+    assert!(figure.contains("The statement is Hindmost's reading of the paper's words, so it does not count."));
+    assert!(figure.contains("Other numbers of the paper contradict the statement, so it does not count."));
 }
 
 #[test]

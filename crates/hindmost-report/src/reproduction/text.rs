@@ -7,7 +7,7 @@ use hindmost_core::reproduction::{Claim, Figure, Reproduction, Verdict};
 
 use super::{
     FirstScreen, QUANTILE_HEADINGS, base_value, beside_base, best_value, counts, first_screen, matrix,
-    search_sentences, seeds_sentence, span,
+    search_sentences, seeds_sentence, span, verdict_text,
 };
 use crate::table::STYLE;
 use crate::text::{escaped, wrapped};
@@ -179,7 +179,7 @@ fn claims(text: &mut String, page: &Terminal, reproduction: &Reproduction, figur
     };
     let verdict = |claim: &Claim| match &claim.verdict {
         Verdict::NotRun { .. } => claim.verdict.to_string(),
-        _ => claim.short_verdict(),
+        _ => verdict_text(claim),
     };
     if page.has_tables() {
         let row = |claim: &Claim| {

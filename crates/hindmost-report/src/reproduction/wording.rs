@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::reproduction::{
-    Cell, Claim, DataTable, Measured, Reproduction, Status, Verdict, given_text, number_text, rounded_text, with_unit,
+    Cell, Claim, DataTable, Measured, Reproduction, StatedBy, Status, Verdict, given_text, number_text, rounded_text,
+    with_unit,
 };
 
 use super::matrix::sign;
@@ -66,10 +67,35 @@ pub(super) fn span_of(readings: &[Measured]) -> Option<String> {
     (low != high).then(|| format!("{} to {}", with_unit(&low, low_unit), with_unit(&high, unit)))
 }
 
-/// Returns a sentence with the number of tested claims for each verdict.
+/// Returns the verdict on a claim in a few words, and why the claim does not count if it does not.
+pub(crate) fn verdict_text(claim: &Claim) -> String {
+    let mark = match (claim.stated_by, claim.is_slip) {
+        (StatedBy::Reading, _) => " (not counted: a reading of the paper's words)",
+        (_, true) => " (not counted: a slip of the paper)",
+        _ => "",
+    };
+    claim.short_verdict() + mark
+}
+
+/// Returns sentences, each after a space, that say what kind of statement a claim is; empty for a usual one.
+pub(crate) fn kind_of_claim(claim: &Claim) -> String {
+    let mut text = String::new();
+    if claim.of_baseline {
+        text += " The claim is about the paper's baseline.";
+    }
+    if claim.stated_by == StatedBy::Reading {
+        text += " The statement is Hindmost's reading of the paper's words, so it does not count.";
+    }
+    if claim.is_slip {
+        text += " Other numbers of the paper contradict the statement, so it does not count.";
+    }
+    text
+}
+
+/// Returns sentences with the number of tested claims for each verdict, and the claims that do not count.
 pub(crate) fn counts(reproduction: &Reproduction) -> String {
     let (mut all, mut some, mut none) = (0, 0, 0);
-    for (_, claim) in reproduction.claims() {
+    for (_, claim) in reproduction.claims().filter(|(_, claim)| claim.counts()) {
         match claim.verdict {
             Verdict::Reproduced => all += 1,
             Verdict::ReproducedUnder { .. } => some += 1,
@@ -77,12 +103,33 @@ pub(crate) fn counts(reproduction: &Reproduction) -> String {
             Verdict::NotRun { .. } => {}
         }
     }
-    format!(
+    let mut text = format!(
         "Of {}, {all} {} under every reading that was run, {some} under some readings or in some cases, and {none} \
          under none.",
         counted(all + some + none, "tested claim"),
         if all == 1 { "holds" } else { "hold" }
-    )
+    );
+    let mut others = Vec::new();
+    let readings = left_out(reproduction, |claim| claim.stated_by == StatedBy::Reading);
+    if !readings.is_empty() {
+        let count = counted(readings.len() as u64, "statement");
+        let what = if readings.len() == 1 { "is a reading" } else { "are readings" };
+        others.push(format!("{count} that {what} of the paper's words ({})", readings.join(", ")));
+    }
+    let slips = left_out(reproduction, |claim| claim.is_slip && claim.stated_by == StatedBy::Paper);
+    if !slips.is_empty() {
+        others.push(format!("{} of the paper ({})", counted(slips.len() as u64, "slip"), slips.join(", ")));
+    }
+    if !others.is_empty() {
+        let _ = write!(text, " Not among them: {}.", others.join("; and "));
+    }
+    text
+}
+
+/// Returns the ids of the tested claims that do not count for a reason.
+fn left_out(reproduction: &Reproduction, is: impl Fn(&Claim) -> bool) -> Vec<&str> {
+    let tested = reproduction.claims().map(|(_, claim)| claim).filter(|claim| claim.status != Status::NotRun);
+    tested.filter(|claim| is(claim)).map(|claim| claim.id.as_str()).collect()
 }
 
 /// Splits a sentence after its first colon: what it states, and the details.

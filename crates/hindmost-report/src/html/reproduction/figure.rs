@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::super::{Column, Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use super::{Names, Shown, class, shown};
 use crate::reproduction::{
-    ClaimTable, POINT_COLUMNS, as_text, best_value, capitalised, caption, claim_table, drawn, point_rows, same_results,
+    ClaimTable, POINT_COLUMNS, as_text, best_value, capitalised, caption, claim_table, drawn, kind_of_claim,
+    point_rows, same_results,
 };
 use crate::text::counted;
 
@@ -90,14 +91,14 @@ fn claim_section(reproduction: &Reproduction, names: &Names, at: usize, claim: &
         _ => ".".to_owned(),
     };
     let rule = if claim.readings.is_empty() { String::new() } else { format!(" Rule: {}.", claim.rule()) };
-    let baseline = if claim.of_baseline { " The claim is about the paper's baseline." } else { "" };
+    let kind = kind_of_claim(claim);
     ClaimSection {
         anchor: names.claims[at].clone(),
         heading: format!("{}. {} ({})", claim.number, sentence(&claim.claimed), sentence(&claim.section)),
         quote: sentence(&claim.quote),
         verdict: capitalised(&claim.short_verdict()),
         class: class(&claim.verdict),
-        more: format!("{why}{}{baseline} {}", sentence(&rule), sentence(&claim.comment)).trim_end().to_owned(),
+        more: format!("{why}{}{kind} {}", sentence(&rule), sentence(&claim.comment)).trim_end().to_owned(),
         best: (!claim.confirmed.is_empty()).then(|| shown(&best_value(reproduction, claim))),
         count: format!("Measured under {}", counted(claim.readings.len() as u64, "reading")),
         table,

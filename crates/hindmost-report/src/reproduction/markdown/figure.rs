@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hindmost_core::reproduction::{Claim, DataTable, Figure, Reproduction, Verdict};
 
 use super::super::points::{POINT_COLUMNS, point_rows};
-use super::super::wording::{ClaimTable, as_text, capitalised, claim_table};
+use super::super::wording::{ClaimTable, as_text, capitalised, claim_table, kind_of_claim};
 use super::super::{PlotFile, best_value};
 use super::anchors;
 use super::syntax::{escaped, header, in_html, picture, row};
@@ -49,12 +49,12 @@ fn claim_markdown(text: &mut String, reproduction: &Reproduction, claim: &Claim,
         Verdict::NotRun { why } => format!("**Not run**: {}.", escaped(why.trim_end_matches('.'))),
         _ => format!("**{}**.", capitalised(&claim.short_verdict())),
     };
-    let baseline = if claim.of_baseline { " The claim is about the paper's baseline." } else { "" };
+    let kind = kind_of_claim(claim);
     if claim.readings.is_empty() {
-        let _ = writeln!(text, "{verdict}{baseline} {}\n", escaped(&claim.comment));
+        let _ = writeln!(text, "{verdict}{kind} {}\n", escaped(&claim.comment));
         return;
     }
-    let _ = writeln!(text, "{verdict} Rule: {}.{baseline} {}\n", escaped(&claim.rule()), escaped(&claim.comment));
+    let _ = writeln!(text, "{verdict} Rule: {}.{kind} {}\n", escaped(&claim.rule()), escaped(&claim.comment));
     if !claim.confirmed.is_empty() {
         let best = best_value(reproduction, claim).signed();
         let _ = writeln!(text, "Under the best joint reading on fresh seeds: {}.\n", escaped(&best));

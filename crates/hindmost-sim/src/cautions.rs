@@ -180,7 +180,7 @@ fn of_workload(spec: &WorkloadSpec) -> Tails {
     let files = durations.iter().filter_map(|duration| file_tail(duration));
     Tails {
         copies: heaviest(of_durations),
-        correlation: spec.correlation,
+        correlation: spec.correlation(),
         jobs: heaviest(of_jobs),
         file: files.min_by(|one, other| one.1.alpha.total_cmp(&other.1.alpha)),
     }

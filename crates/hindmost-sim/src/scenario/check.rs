@@ -238,7 +238,7 @@ const MOST_DURATION_ERROR: f64 = 3.0;
 
 impl WorkloadSpec {
     fn check(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
-        share("workload.correlation", self.correlation, 1.0)?;
+        share("workload.correlation", self.correlation(), 1.0)?;
         if !(0.0..=MOST_DURATION_ERROR).contains(&self.duration_error) {
             let error = Plain(self.duration_error);
             return Err(format!("workload.duration_error is {error}, but must be from 0 to {MOST_DURATION_ERROR}"));

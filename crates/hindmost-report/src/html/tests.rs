@@ -80,6 +80,9 @@ fn compared(results: Vec<PolicyResult>) -> Comparison {
         results,
         cautions: Vec::new(),
         notes: vec!["order fair".to_owned()],
+        load: Vec::new(),
+        by_correlation: None,
+        recommendation: Vec::new(),
     }
 }
 

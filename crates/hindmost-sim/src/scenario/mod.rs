@@ -3,6 +3,7 @@
 //! Unknown keys, wrong types and invalid numbers are errors. The messages say where the error is and what would be
 //! valid.
 
+mod arrivals;
 mod check;
 mod kinds;
 mod load;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::metrics::OfferedLoad;
 use hindmost_core::names::check_shared_name;
 use hindmost_core::power::{PowerModel, PowerSpec};
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
@@ -31,6 +33,7 @@ use crate::disturbances::{Contention, Failures, Neighbours, Stragglers};
 use crate::parameter::Parameter;
 use crate::size::SIZE;
 
+pub use arrivals::{ArrivalSpec, EveryArrivals, PoissonArrivals};
 pub(crate) use kinds::PlannedPhase;
 pub use kinds::{JobKind, PhaseKind};
 pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
@@ -393,6 +396,9 @@ pub struct WorkloadSpec {
     /// Kinds of jobs, which replace `tasks`, `duration` and `demand`; every job is of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub job: Vec<JobKind>,
+    /// The rate that follows from the load; `None` if the scenario gives no load, and before it is checked.
+    #[serde(skip)]
+    pub offered: Option<OfferedLoad>,
 }
 
 /// Where the part of a duration comes from that all copies of a task have in common.
@@ -419,34 +425,6 @@ impl WorkloadSpec {
     pub fn correlation(&self) -> f64 {
         self.correlation.unwrap_or(0.0)
     }
-}
-
-/// When jobs arrive.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum ArrivalSpec {
-    /// Jobs arrive as a Poisson process, up to the horizon.
-    Poisson {
-        /// Mean number of jobs per second.
-        #[schemars(extend("exclusiveMinimum" = 0))]
-        rate: f64,
-    },
-    /// All jobs arrive at time 0.
-    AtOnce {
-        /// Number of jobs.
-        #[schemars(range(min = 1))]
-        jobs: u32,
-    },
-    /// Jobs arrive one after another, the first at time 0.
-    Every {
-        /// Seconds between two jobs; a distribution is drawn for each gap.
-        gap: Parameter,
-        /// Number of jobs.
-        #[schemars(range(min = 1))]
-        jobs: u32,
-    },
-    /// Jobs arrive at the times listed in a file, in seconds, one per line.
-    File(PathBuf),
 }
 
 impl Scenario {

@@ -106,7 +106,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             point.experiment.name = names.join(", ");
         }
     }
-    compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), None)
+    compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), None, &[])
 }
 
 fn file_name(path: &Path) -> String {

@@ -89,6 +89,7 @@ impl Plan {
             table.chunks(policies).any(|rows| rows.iter().map(means).ne(table.iter().take(policies).map(means)));
         differ.then(|| ByCorrelation {
             seeds: experiment.seeds[..seeds].to_vec(),
+            used: experiment.setup.correlation,
             correlations: self.values.clone(),
             results: table,
         })

@@ -46,18 +46,21 @@ pub fn recommendation(
         policy: (is_clear || (facts.has_uncertainty() && best == base)).then(|| rows[best].policy.clone()),
         versus: rows[base].policy.clone(),
         flowtime_ratio: against.flowtime_ratio,
-        ci95: against.bootstrap_ci95.or(against.ci95),
+        ci95: interval(&against),
         resource_ratio: facts.resource_ratio(best),
         not_distinguishable: if facts.is_one_seed() { Vec::new() } else { facts.names(&ties) },
         text: facts.text(),
     })
 }
 
-/// Returns whether a 95% interval of the ratio includes 1, or there is no interval.
+/// Returns the interval of a ratio: by the paired bootstrap, else Student's.
+fn interval(ratio: &VersusFirst) -> Option<[f64; 2]> {
+    ratio.bootstrap_ci95.or(ratio.ci95)
+}
+
+/// Returns whether the 95% interval of the ratio includes 1, or there is no interval.
 fn may_be_equal(ratio: &VersusFirst) -> bool {
-    let intervals = [ratio.ci95, ratio.bootstrap_ci95];
-    let includes = |[low, high]: [f64; 2]| low <= 1.0 && high >= 1.0;
-    intervals.iter().all(Option::is_none) || intervals.into_iter().flatten().any(includes)
+    interval(ratio).is_none_or(|[low, high]| low <= 1.0 && high >= 1.0)
 }
 
 /// What a recommendation is made of.
@@ -102,7 +105,7 @@ impl Facts<'_> {
             );
         }
         let ratio = self.against.flowtime_ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
-        let interval = match self.against.bootstrap_ci95.or(self.against.ci95) {
+        let interval = match interval(self.against) {
             Some([low, high]) if !self.experiment.is_the_same_for_every_seed() => {
                 format!(" (95% interval {low:.3} to {high:.3}, {seeds} seeds)")
             }
@@ -114,8 +117,8 @@ impl Facts<'_> {
             said.push(format!("{best}: no other policy has a shorter mean flowtime"));
         } else if self.ties.contains(&self.base) {
             said.push(format!(
-                "{base}: {best} has the shortest mean flowtime, {ratio} times that of {base}{interval}{cost}, but the \
-                 difference may be chance"
+                "none: {best} has the shortest mean flowtime, {ratio} times that of {base}{interval}{cost}, but the difference \
+                 may be chance; more seeds would show it"
             ));
         } else {
             said.push(format!("{best}, whose mean flowtime is {ratio} times that of {base}{interval}{cost}"));
@@ -167,7 +170,9 @@ impl Facts<'_> {
             let generated = matches!(self.experiment.jobs, Jobs::Generated { .. });
             let independent = generated && self.experiment.setup.correlation == 0.0;
             let copies = self.rows[self.best].copies.launched > 0;
-            return (independent && copies).then(|| {
+            // In a sweep, the caution says it once for all points.
+            let alone = self.rows[self.best].set.is_empty();
+            return (independent && copies && alone).then(|| {
                 "It assumes that copies of a task are slow independently of each other (correlation 0)".to_owned()
             });
         };
@@ -186,17 +191,20 @@ impl Facts<'_> {
             .filter(|value| **value != own)
             .filter_map(|value| Some((*value, best_at(*value)?)))
             .collect();
-        let changes: Vec<String> = others
-            .iter()
-            .filter(|(_, row)| row.policy != *name)
-            .map(|(value, row)| format!("{} at correlation {value}", row.policy))
-            .collect();
         let values: Vec<String> = others.iter().map(|(value, _)| value.to_string()).collect();
-        if changes.is_empty() {
-            Some(format!("It is the shortest at correlation {}, too", listed(&values)))
-        } else {
-            Some(format!("If copies share a part of their duration, the shortest is {}", listed(&changes)))
+        if others.iter().all(|(_, row)| row.policy == *name) {
+            return Some(format!("It is the shortest at correlation {}, too", listed(&values)));
         }
+        let first = &self.rows[0].policy;
+        let each: Vec<String> = others
+            .iter()
+            .map(|(value, row)| {
+                let ratio = row.versus_first.flowtime_ratio.filter(|_| row.policy != *first);
+                let ratio = ratio.map_or(String::new(), |ratio| format!(" ({ratio:.3} times that of {first})"));
+                format!("{}{ratio} at correlation {value}", row.policy)
+            })
+            .collect();
+        Some(format!("If copies share a part of their duration, the shortest is {}", listed(&each)))
     }
 }
 

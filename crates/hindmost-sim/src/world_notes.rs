@@ -35,7 +35,12 @@ pub fn notes(experiments: &[&Experiment], results: &[PolicyResult]) -> Vec<Strin
         }
         let is_last = found.len().checked_sub(1);
         for (at, (note, points)) in found.into_iter().enumerate() {
-            let part = if points < experiments.len() { "at some points of the sweep, " } else { "" };
+            // The note on the load names its value.
+            let part = if points < experiments.len() && !note.starts_with("load ") {
+                "at some points of the sweep, "
+            } else {
+                ""
+            };
             let counted = count.filter(|_| Some(at) == is_last).map_or(String::new(), |count| range(count, results));
             notes.push(format!("{part}{note}{counted}"));
         }

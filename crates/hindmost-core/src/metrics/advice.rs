@@ -12,6 +12,8 @@ use super::comparison::as_map;
 pub struct ByCorrelation {
     /// The seeds of these results: the first ones of the comparison.
     pub seeds: Vec<u64>,
+    /// The value of `workload.correlation` of the other results of the comparison.
+    pub used: f64,
     /// The values of `workload.correlation`, in the order of `results`.
     pub correlations: Vec<f64>,
     /// One entry for each policy and each value: all policies for the first value, then for the next one.

@@ -24,9 +24,10 @@ pub(crate) fn ratios(table: &ByCorrelation) -> Vec<(String, Vec<String>)> {
 /// Says what the table of correlations shows.
 pub(crate) fn about_correlations(table: &ByCorrelation) -> String {
     format!(
-        "The scenario does not say which share of a duration belongs to the task, so that all its copies have it in common \
-         (workload.correlation). Ratio of the flowtimes to the first policy's if it is (on {}):",
-        counted(table.seeds.len() as u64, "seed")
+        "Ratio of the flowtimes to the first policy's by correlation, the share of a duration that belongs to the task and \
+         that all its copies have in common ({}; all other figures are for correlation {}):",
+        counted(table.seeds.len() as u64, "seed"),
+        table.used
     )
 }
 

@@ -51,6 +51,15 @@ pub(super) fn correlations(table: &ByCorrelation, width: u16) -> String {
         longest -= (widest(&text) - width).min(longest - NARROWEST);
         text = drawn(longest);
     }
+    if widest(&text) > width {
+        // Even short names leave no space for the columns.
+        let line =
+            |(policy, cells): &(String, Vec<String>)| wrapped(&format!("{policy}: {}", cells.join(", ")), width, 2);
+        let values: Vec<String> = table.correlations.iter().map(ToString::to_string).collect();
+        let lines =
+            std::iter::once(wrapped(&format!("policy: {}", values.join(", ")), width, 2)).chain(rows.iter().map(line));
+        text = lines.collect::<Vec<_>>().join("\n");
+    }
     format!("{}\n{text}", wrapped(&about_correlations(table), width, 0))
 }
 
@@ -62,4 +71,45 @@ pub(crate) fn recommendations(compared: &Comparison) -> Vec<String> {
         format!("Recommendation{at}: {}.", one.text.trim_end_matches('.'))
     };
     compared.recommendation.iter().map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::metrics::{CorrelationResult, VersusFirst};
+
+    use super::*;
+
+    fn table() -> ByCorrelation {
+        let result = |policy: &str, correlation, ratio| CorrelationResult {
+            policy: policy.to_owned(),
+            correlation,
+            flowtime_mean: Some(2.0),
+            resource_mean: Some(1.0),
+            versus_first: VersusFirst { flowtime_ratio: ratio, ci95: None, bootstrap_ci95: None },
+        };
+        let long = "fair+mantri(delta=0.5,kill_restart=true)";
+        let results = [("none", Some(1.0), None), (long, Some(0.426), Some(0.9))]
+            .map(|(policy, one, other)| (policy, [one, other]));
+        let at = |value, place: usize| results.map(|(policy, ratios)| result(policy, value, ratios[place]));
+        let results = [at(0.0, 0), at(0.5, 1)].concat();
+        ByCorrelation { seeds: vec![1, 2], used: 0.0, correlations: vec![0.0, 0.5], results }
+    }
+
+    #[test]
+    fn there_is_a_row_for_each_policy() {
+        let shown = correlations(&table(), 100);
+        let lines: Vec<&str> = shown.lines().rev().take(4).collect();
+        assert_eq!(lines[0], "fair+mantri(delta=0.5,kill_restart=true)  0.426  0.900");
+        assert_eq!(lines[1], "none                                      1.000      –");
+        assert_eq!(lines[3], "policy                                        0    0.5");
+        assert!(shown.contains("(2 seeds; all other figures are for correlation 0):"), "{shown}");
+    }
+
+    #[test]
+    fn the_table_is_as_narrow_as_the_terminal() {
+        for width in [15, 20, 25, 40, 60, 80] {
+            let shown = correlations(&table(), width);
+            assert!(widest(&shown) <= usize::from(width) && shown.contains("0.900"), "{width}:\n{shown}");
+        }
+    }
 }

@@ -61,17 +61,7 @@ pub enum Command {
     /// Run a command for each of many values on this machine, as GNU parallel does, with backup copies of slow tasks
     Map(MapArgs),
     /// Compare policies on a simulated cluster and workload
-    ///
-    /// What a copy of a slow task can save depends first on why the task is slow. The key workload.correlation of a scenario is
-    /// the share of a duration that belongs to the task, such as its input: every copy of the task takes that part as well. 0:
-    /// only the node or chance is slow, and a copy takes as long as any other task. 1: a copy takes as long as the first attempt
-    /// and saves nothing. Real workloads are in between, and 0 favours the policies that start the most copies. So if the
-    /// scenario does not give the key, a second table shows the results for 0, 0.5 and 0.9 side by side. The jobs are the same
-    /// for all values.
-    ///
-    /// Write load = 0.6 in place of a rate of arrivals, or --set load=0.6, and the rate follows from the work of a job and from
-    /// the cluster.
-    #[command(allow_negative_numbers = true)]
+    #[command(allow_negative_numbers = true, before_help = SIMULATE_FIRST, help_template = TEXT_BEFORE_USAGE)]
     Simulate(SimulateArgs),
     /// Compare policies on the jobs and nodes that a log or journal records
     #[command(allow_negative_numbers = true)]
@@ -177,6 +167,18 @@ pub enum RecordsForm {
     Csv,
     Parquet,
 }
+
+/// A page of help whose text before the options follows the description.
+const TEXT_BEFORE_USAGE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+
+const SIMULATE_FIRST: &str = "\
+What a copy of a slow task can save depends first on why the task is slow. The key workload.correlation of a scenario is the \
+share of a duration that belongs to the task, such as its input: every copy of the task takes that part as well. 0: only the \
+node or chance is slow, and a copy takes as long as any other task. 1: a copy takes as long as the first attempt and saves \
+nothing. Real workloads are in between, and 0 favours the policies that start the most copies. So if the scenario does not \
+give the key, a second table shows the results for 0, 0.5 and 0.9 side by side, on the same jobs.
+
+Write load = 0.6 in place of a rate of arrivals, or --set load=0.6: the rate then follows from the jobs and the cluster.";
 
 #[derive(Args)]
 pub struct SimulateArgs {

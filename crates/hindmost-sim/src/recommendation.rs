@@ -125,6 +125,12 @@ impl Facts<'_> {
         }
         said.extend(self.about_ties());
         said.extend(self.about_correlation());
+        let abandon = |row: &&PolicyResult| row.abandoned_jobs > 0 && row.flowtime.mean.is_some();
+        let left_out: Vec<String> = self.rows.iter().filter(abandon).map(|row| row.policy.clone()).collect();
+        if !left_out.is_empty() {
+            let is = if left_out.len() == 1 { "is" } else { "are" };
+            said.push(format!("{} {is} left out, because abandoned jobs are in no flowtime", listed(&left_out)));
+        }
         if self.rows.iter().any(|row| row.deadlines.is_some()) {
             let met = |row: &&PolicyResult| row.pocd.unwrap_or(0.0);
             let most = self.rows.iter().max_by(|one, other| met(one).total_cmp(&met(other)));
@@ -196,14 +202,18 @@ impl Facts<'_> {
             return Some(format!("It is the shortest at correlation {}, too", listed(&values)));
         }
         let first = &self.rows[0].policy;
-        let each: Vec<String> = others
-            .iter()
-            .map(|(value, row)| {
-                let ratio = row.versus_first.flowtime_ratio.filter(|_| row.policy != *first);
-                let ratio = ratio.map_or(String::new(), |ratio| format!(" ({ratio:.3} times that of {first})"));
-                format!("{}{ratio} at correlation {value}", row.policy)
-            })
-            .collect();
+        let (mut each, mut last, mut compared): (Vec<String>, &str, bool) = (Vec::new(), "", false);
+        for (value, row) in &others {
+            let mut part =
+                if row.policy == last { value.to_string() } else { format!("{} at correlation {value}", row.policy) };
+            last = &row.policy;
+            if let Some(ratio) = row.versus_first.flowtime_ratio.filter(|_| row.policy != *first) {
+                let than = if compared { String::new() } else { format!(" times that of {first}") };
+                compared = true;
+                part += &format!(" ({ratio:.3}{than})");
+            }
+            each.push(part);
+        }
         Some(format!("If copies share a part of their duration, the shortest is {}", listed(&each)))
     }
 }

@@ -169,3 +169,34 @@ fn independent_copies_carry_a_caution_unless_other_values_are_shown() {
     assert!(!found("", &["none", "mantri"], true) && !found("", &["none"], false));
     assert!(!found("correlation = 0.3", &["none", "mantri"], false));
 }
+
+#[test]
+fn another_best_policy_at_other_correlations_is_named() {
+    let policies = ["none", "mantri", "late"];
+    let experiment = experiment(&text("seeds = 3", "", &policies));
+    let results = run_on(&experiment, 2);
+    let rows = policy_results(&experiment, &results, &[]);
+    let mut by = table(&experiment, &VALUES).unwrap();
+    // The mean flowtimes of the policies at the correlations 0, 0.5 and 0.9.
+    let mut said = |means: [[f64; 3]; 3]| {
+        for (row, mean) in by.results.iter_mut().zip(means.concat()) {
+            (row.flowtime_mean, row.versus_first.flowtime_ratio) = (Some(mean), Some(mean / 8.0));
+        }
+        recommendation(&experiment, &results, &rows, Some(&by)).unwrap()
+    };
+    let best = said([[8.0; 3]; 3]).policy.unwrap();
+    let other = if best == "late" { 1 } else { 2 };
+    let by_best = |best: f64, rest: f64| if other == 1 { [8.0, rest, best] } else { [8.0, best, rest] };
+    let (own, else_) = (by_best(2.0, 4.0), by_best(5.0, 4.0));
+    assert!(said([own, own, own]).text.contains("It is the shortest at correlation 0.5 and 0.9, too"));
+    let end = format!(
+        "If copies share a part of their duration, the shortest is {} at correlation 0.5 (0.500 times that of none) and 0.9 (0.500)",
+        policies[other]
+    );
+    let found = said([own, else_, else_]).text;
+    assert!(found.contains(&end), "{found}");
+    let end =
+        format!("the shortest is {best} at correlation 0.5 (0.250 times that of none) and none at correlation 0.9");
+    let found = said([own, own, [8.0, 9.0, 9.0]]).text;
+    assert!(found.contains(&end), "{found}");
+}

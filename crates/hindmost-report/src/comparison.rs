@@ -1,5 +1,7 @@
 //! Renders the comparison of policies as a table for the terminal.
 
+pub(crate) mod advice;
+
 use comfy_table::{ContentArrangement, Table};
 use hindmost_core::metrics::{Comparison, PolicyResult, Summary};
 
@@ -39,9 +41,9 @@ const P95: &str = "p95\n(s)";
 const P99: &str = "p99\n(s)";
 // The headings of 95% intervals, which are left out if no policy has them.
 const VERSUS_INTERVAL: &str = "interval of\nversus first";
-const P50_INTERVAL: &str = "interval\nof p50";
-const P95_INTERVAL: &str = "interval\nof p95";
-const P99_INTERVAL: &str = "interval\nof p99";
+const P50_INTERVAL: &str = "interval\nof p50 (s)";
+const P95_INTERVAL: &str = "interval\nof p95 (s)";
+const P99_INTERVAL: &str = "interval\nof p99 (s)";
 const INTERVALS: [&str; 4] = [VERSUS_INTERVAL, P50_INTERVAL, P95_INTERVAL, P99_INTERVAL];
 /// The heading of the energy, which is left out if no policy has it.
 const ENERGY: &str = "energy\n(J)";
@@ -68,7 +70,13 @@ pub fn text(compared: &Comparison, width: u16) -> String {
         text += &table(&rows, seeds_at(compared, &set), width, &mut columns);
         text.push('\n');
     }
+    if let Some(table) = &compared.by_correlation {
+        text += &format!("\n{}\n\n", advice::correlations(table, width));
+    }
     text += &footnotes(compared, width, &columns);
+    for recommendation in advice::recommendations(compared) {
+        text += &format!("\n{}", wrapped(&recommendation, usize::from(width), 0));
+    }
     text
 }
 
@@ -228,7 +236,7 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
     notes.extend(compared.cautions.iter().map(|caution| format!("Caution: {}.", caution.trim_end_matches('.'))));
     if !columns.left_out.is_empty() {
         let names: Vec<&str> =
-            columns.left_out.iter().map(|heading| heading.split("\n(").next().unwrap_or(heading)).collect();
+            columns.left_out.iter().map(|heading| heading.split(['(']).next().unwrap_or(heading).trim_end()).collect();
         notes.push(format!(
             "Left out, because the output has only {width} columns of text: {}. A wider terminal or --json shows them.",
             names.join(", ").replace('\n', " ")
@@ -337,11 +345,15 @@ fn number(value: Option<f64>) -> String {
     value.map_or(MISSING.to_owned(), significant)
 }
 
-/// Formats a number with four significant digits. Sizes below 0.0001 and from 10⁷ on are written with a power of ten.
+/// Sizes below this are rounding errors of sums and differences: times have a resolution of 10⁻⁹ seconds.
+const ROUNDING_ERROR: f64 = 1e-12;
+
+/// Formats a number with four significant digits. Sizes below 0.0001 and from 10⁷ on are written with a power of ten, and
+/// rounding errors as 0.
 pub(crate) fn significant(value: f64) -> String {
     let size = value.abs();
     match size {
-        _ if size == 0.0 => "0".to_owned(),
+        _ if size < ROUNDING_ERROR => "0".to_owned(),
         _ if !value.is_finite() => value.to_string(),
         _ if !(1e-4..1e7).contains(&size) => {
             let power = size.log10().floor();
@@ -399,6 +411,9 @@ mod tests {
             results,
             cautions: Vec::new(),
             notes: Vec::new(),
+            load: Vec::new(),
+            by_correlation: None,
+            recommendation: Vec::new(),
         }
     }
 
@@ -529,7 +544,8 @@ mod tests {
             (0.012_346, "0.01235"),
             (123_456.7, "123457"),
             (2.5e9, "2.500·10⁹"),
-            (-8.9e-16, "-8.900·10⁻¹⁶"),
+            (-8.9e-16, "0"),
+            (-8.9e-11, "-8.900·10⁻¹¹"),
             (-3.21987, "-3.220"),
         ] {
             assert_eq!(significant(value), expected);

@@ -13,6 +13,9 @@
 //!
 //! A run that stops at the horizon (`drain = false`) gets none, because its flowtimes are bounded.
 //!
+//! **Assumptions that no real system meets.** Policies that know remaining times from the start (`oracle`), and copies that
+//! have nothing in common (`correlation` 0) although other values were not compared.
+//!
 //! **No deadlines.** Some policies give clones and backups only to jobs with a deadline, and equal `none` without one.
 //!
 //! **Abandoned jobs.** A policy that abandons late jobs has their flowtimes in no mean or quantile.
@@ -21,6 +24,7 @@
 
 use std::path::Path;
 
+use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::PolicyResult;
 use hindmost_math::fit::{Hill, Summary};
 use hindmost_math::plain::{Plain, Quoted};
@@ -42,6 +46,7 @@ pub fn cautions(experiments: &[&Experiment]) -> Vec<String> {
     if compares && experiments.iter().any(single) {
         cautions.push("one seed: differences may be chance; --seeds 5 gives intervals".to_owned());
     }
+    cautions.extend(oracle(experiments));
     cautions.extend(without_deadlines(experiments));
     let each: Vec<Tails> = experiments.iter().map(|one| tails(one)).collect();
     for of in [of_copies, of_jobs, of_files] {
@@ -56,6 +61,36 @@ pub fn cautions(experiments: &[&Experiment]) -> Vec<String> {
         cautions.extend(found.into_iter().map(|(sentence, points)| format!("{}{sentence}", part(points))));
     }
     cautions
+}
+
+/// Returns a caution if policies know more than real systems do.
+fn oracle(experiments: &[&Experiment]) -> Option<String> {
+    let knows = |one: &&&Experiment| {
+        one.knowledge() == Knowledge::Oracle && one.policies.iter().any(|policy| policy.system != "none")
+    };
+    let points = experiments.iter().filter(knows).count();
+    let part = if points < experiments.len() { "at some points of the sweep, " } else { "" };
+    (points > 0).then(|| {
+        format!(
+            "{part}policies know the remaining time of every attempt from its start (knowledge oracle), which no real system \
+             does; --knowledge 'progress(0.1)' shows what remains of the differences"
+        )
+    })
+}
+
+/// Returns a caution if policies started copies whose durations are independent of each other, unless the comparison shows
+/// other correlations, too. `results` are the results of all points of a sweep, `side_by_side` says whether other values are
+/// shown.
+pub fn independent_copies(experiments: &[&Experiment], results: &[PolicyResult], side_by_side: bool) -> Option<String> {
+    let generated = |one: &&Experiment| matches!(one.jobs, Jobs::Generated { .. });
+    let is_independent = |one: &&Experiment| generated(one) && one.setup.correlation == 0.0;
+    let is_swept = experiments.iter().any(|one| one.setup.correlation > 0.0);
+    let copies = results.iter().any(|row| row.copies.launched > 0);
+    (experiments.iter().any(is_independent) && copies && !side_by_side && !is_swept).then(|| {
+        "a copy is slow independently of the attempt that it backs up (correlation 0), which favours policies that start many \
+         copies; --sweep workload.correlation=0,0.5,0.9 shows by how much"
+            .to_owned()
+    })
 }
 
 /// Returns a caution if policies are compared that only act on deadlines, and no job has one.
@@ -180,7 +215,7 @@ fn of_workload(spec: &WorkloadSpec) -> Tails {
     let files = durations.iter().filter_map(|duration| file_tail(duration));
     Tails {
         copies: heaviest(of_durations),
-        correlation: spec.correlation,
+        correlation: spec.correlation(),
         jobs: heaviest(of_jobs),
         file: files.min_by(|one, other| one.1.alpha.total_cmp(&other.1.alpha)),
     }
@@ -193,7 +228,7 @@ fn heaviest(indices: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// Returns the tail index of a parameter's values, over the draws of its own parameters; `None` if no Pareto
 /// distribution without a limit is involved.
-fn tail(parameter: &Parameter) -> Option<f64> {
+pub(crate) fn tail(parameter: &Parameter) -> Option<f64> {
     own_tail(parameter).into_iter().chain(parameters_tail(parameter)).min_by(f64::total_cmp)
 }
 

@@ -1,15 +1,15 @@
 //! Combines the runs of an experiment into a comparison.
 
 use hindmost_core::metrics::{
-    Copies, Deadlines, Disturbances, Energy, EnergyParts, NodesEnergy, PolicyResult, SignedLateness, Summary,
-    VersusFirst,
+    Copies, Deadlines, Disturbances, Energy, EnergyParts, NodesEnergy, OfferedLoad, PolicyResult, SignedLateness,
+    Summary, VersusFirst,
 };
 use hindmost_math::bootstrap::{ratio_interval, ratios};
 use hindmost_math::statistics::{mean, student_interval, wilson_interval};
 
 use crate::driver::RunResult;
 use crate::energy::RunEnergy;
-use crate::experiment::{Experiment, Results};
+use crate::experiment::{Experiment, Jobs, Results};
 
 /// Returns one result for each policy of an experiment. `set` has the swept keys and their values, for the output.
 pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String, String)]) -> Vec<PolicyResult> {
@@ -32,6 +32,12 @@ pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String
         .collect()
 }
 
+/// Returns the arrival rate that gives the load of an experiment; `None` if its scenario gives no load.
+pub fn offered_load(experiment: &Experiment, set: &[(String, String)]) -> Option<OfferedLoad> {
+    let Jobs::Generated { spec, .. } = &experiment.jobs else { return None };
+    spec.offered.clone().map(|offered| OfferedLoad { set: set.to_vec(), ..offered })
+}
+
 fn disturbances(seeds: &[RunResult]) -> Disturbances {
     let sum = |of: fn(&RunResult) -> u64| seeds.iter().map(of).sum::<u64>();
     Disturbances {
@@ -43,7 +49,7 @@ fn disturbances(seeds: &[RunResult]) -> Disturbances {
 }
 
 /// Compares the flowtimes under `other` with those under `first`, on each seed over the jobs that finished in both runs.
-fn versus(first: &[RunResult], other: &[RunResult]) -> VersusFirst {
+pub(crate) fn versus(first: &[RunResult], other: &[RunResult]) -> VersusFirst {
     let pairs = |(first, other): (&RunResult, &RunResult)| -> Vec<[f64; 2]> {
         let pairs = first.flowtime.iter().zip(&other.flowtime).map(|(one, other)| [*one, *other]);
         pairs.filter(|[one, other]| one.is_finite() && other.is_finite()).collect()

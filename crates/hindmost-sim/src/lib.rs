@@ -26,12 +26,14 @@
 //! ```
 
 mod agenda;
+pub mod by_correlation;
 pub mod cautions;
 pub mod compare;
 pub mod disturbances;
 pub mod driver;
 pub mod energy;
 pub mod exact;
+mod expected;
 pub mod experiment;
 mod generate;
 pub mod network;
@@ -39,6 +41,7 @@ pub mod output;
 pub mod parameter;
 mod phases;
 pub mod pictures;
+pub mod recommendation;
 pub mod records;
 pub mod scenario;
 pub mod size;

@@ -12,6 +12,7 @@ use hindmost_math::distribution::Distribution;
 use crate::disturbances::Stragglers;
 use crate::driver::error::SimulationError;
 use crate::parameter::Draws;
+use crate::scenario::CommonPart;
 
 /// How durations and observations are drawn.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Model {
     pub(crate) noise: Option<Distribution>,
     /// Share of a drawn duration that all copies of a task have in common.
     pub(crate) correlation: f64,
+    /// Where the common part comes from.
+    pub(crate) common_part: CommonPart,
     /// Share of the work after which a slow copy becomes slow.
     pub(crate) slow_from: f64,
     /// Which copies straggle; `None`: no copy does.
@@ -154,12 +157,16 @@ impl Truth {
         match durations {
             Durations::Drawn(distribution) => {
                 let drawn = distribution.survival_quantile(own(Purpose::Duration));
-                let share = self.model.correlation;
-                if share == 0.0 {
+                let (share, of_first) = (self.model.correlation, self.model.common_part == CommonPart::FirstAttempt);
+                if share == 0.0 || (of_first && attempt.copy == 0) {
                     return Ok(drawn);
                 }
-                let common = distribution.survival_quantile(draw_for_task(seed, Purpose::CommonDuration, task));
-                Ok(share * common + (1.0 - share) * drawn)
+                let number = if of_first {
+                    draw_for_task(seed, Purpose::Duration, task)
+                } else {
+                    draw_for_task(seed, Purpose::CommonDuration, task)
+                };
+                Ok(share * distribution.survival_quantile(number) + (1.0 - share) * drawn)
             }
             Durations::Listed(tasks) => tasks
                 .get(task.index as usize)
@@ -285,6 +292,7 @@ mod tests {
             knowledge: Knowledge::Oracle,
             noise: None,
             correlation: 0.0,
+            common_part: CommonPart::FirstAttempt,
             slow_from: 0.0,
             stragglers: None,
         };
@@ -305,6 +313,74 @@ mod tests {
             *counts.entry(seconds as u64).or_default() += 1;
         }
         counts
+    }
+
+    fn correlated(correlation: f64, common_part: CommonPart) -> Truth {
+        let knowledge = Knowledge::Oracle;
+        let model =
+            Model { seed: 3, knowledge, noise: None, correlation, common_part, slow_from: 0.0, stragglers: None };
+        let mut truth = Truth::new(model);
+        truth.push(vec![Durations::Drawn(Distribution::pareto(1.5, 1.0).unwrap())]).unwrap();
+        truth
+    }
+
+    #[test]
+    fn first_attempts_do_not_depend_on_the_correlation() {
+        let independent = correlated(0.0, CommonPart::FirstAttempt);
+        for share in [0.25, 0.9, 1.0] {
+            let truth = correlated(share, CommonPart::FirstAttempt);
+            for index in 0..1000 {
+                let own = |copy| independent.duration(attempt(index, copy)).unwrap();
+                let seconds = |copy| truth.duration(attempt(index, copy)).unwrap();
+                assert_eq!(seconds(0), own(0));
+                // w·common + (1 − w)·own, where the first attempt's duration is the common part.
+                for copy in 1..4 {
+                    assert_eq!(seconds(copy), share * own(0) + (1.0 - share) * own(copy));
+                }
+            }
+        }
+    }
+
+    /// Returns the largest distance between an empirical and another distribution function (Kolmogorov and Smirnov).
+    fn distance(mut values: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
+        values.sort_unstable_by(f64::total_cmp);
+        let n = values.len() as f64;
+        let at = |(rank, value): (usize, &f64)| {
+            let (below, up_to, expected) = (rank as f64 / n, (rank as f64 + 1.0) / n, cdf(*value));
+            (expected - below).abs().max((up_to - expected).abs())
+        };
+        values.iter().enumerate().map(at).fold(0.0, f64::max)
+    }
+
+    /// The distance that n values exceed with a probability of 10⁻⁴: 2·exp(−2·n·d²) = 10⁻⁴ (Massart's bound).
+    fn tolerance(n: f64) -> f64 {
+        (20_000.0f64.ln() / (2.0 * n)).sqrt()
+    }
+
+    #[test]
+    fn marginal_distributions_are_those_of_the_definition() {
+        let n = 20_000;
+        let durations = |truth: &Truth, copy| -> Vec<f64> {
+            (0..n).map(|index| truth.duration(attempt(index, copy)).unwrap()).collect()
+        };
+        // The first attempt has the distribution of the scenario for every correlation.
+        let pareto = Distribution::pareto(1.5, 1.0).unwrap();
+        let truth = correlated(0.5, CommonPart::FirstAttempt);
+        let found = distance(durations(&truth, 0), |t| pareto.cdf(t));
+        assert!(found < tolerance(f64::from(n)), "{found}");
+        // Each later copy has that of w·X + (1 − w)·Y for independent X and Y, as with a common part of its own. The
+        // distribution function is the mean over equally likely values of X of P(Y ≤ (t − w·x)/(1 − w)).
+        let values: Vec<f64> = (0..4000).map(|at| pareto.quantile((f64::from(at) + 0.5) / 4000.0)).collect();
+        for share in [0.25, 0.5, 0.9] {
+            let sum = |t: f64| values.iter().map(|x| pareto.cdf((t - share * x) / (1.0 - share))).sum::<f64>();
+            let cdf = |t: f64| sum(t) / 4000.0;
+            for (part, copy) in [(CommonPart::FirstAttempt, 1), (CommonPart::FirstAttempt, 2), (CommonPart::OwnDraw, 0)]
+            {
+                let found = distance(durations(&correlated(share, part), copy).split_off(16_000), cdf);
+                // 1/4000 for the steps of the values of X.
+                assert!(found < tolerance(4000.0) + 1.0 / 4000.0, "{share} {part:?} {copy}: {found}");
+            }
+        }
     }
 
     #[test]
@@ -352,6 +428,7 @@ mod tests {
                 knowledge: Knowledge::Oracle,
                 noise: None,
                 correlation: 0.0,
+                common_part: CommonPart::FirstAttempt,
                 slow_from: 0.0,
                 stragglers,
             };
@@ -389,8 +466,15 @@ mod tests {
             slowdown: crate::parameter::Parameter::Number(2.0),
             copies: false,
         });
-        let model =
-            Model { seed: 1, knowledge: Knowledge::Oracle, noise: None, correlation: 0.0, slow_from: 0.0, stragglers };
+        let model = Model {
+            seed: 1,
+            knowledge: Knowledge::Oracle,
+            noise: None,
+            correlation: 0.0,
+            common_part: CommonPart::FirstAttempt,
+            slow_from: 0.0,
+            stragglers,
+        };
         let mut truth = Truth::new(model);
         let mut shares = Vec::new();
         for job in 0..40 {

@@ -1,4 +1,4 @@
-//! Notes below a comparison: what slowed down or stopped nodes and attempts in its world, and how often.
+//! Notes below a comparison: the load, what slowed down or stopped nodes and attempts in its world, and how often.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,17 @@ use hindmost_core::metrics::PolicyResult;
 use hindmost_math::plain::Plain;
 
 use crate::disturbances::{Contention, NeighbourStart};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Jobs};
+use crate::generate::load_in_words;
 use crate::scenario::{Centre, Take};
 
 /// Returns notes on the worlds of experiments whose results are shown together: the points of a sweep, or logs. Each is a
 /// sentence without a capital letter and full stop. `results` are the results of all points.
 pub fn notes(experiments: &[&Experiment], results: &[PolicyResult]) -> Vec<String> {
-    let describes: [fn(&Experiment) -> Option<String>; 6] =
-        [contention, neighbours, stragglers, failures, learned_speeds, measured_speeds];
-    let counts: [Option<(&str, Count)>; 6] = [
+    let describes: [fn(&Experiment) -> Option<String>; 7] =
+        [load, contention, neighbours, stragglers, failures, learned_speeds, measured_speeds];
+    let counts: [Option<(&str, Count)>; 7] = [
+        None,
         Some(("changes of rates", |counts| counts.rate_changes)),
         None,
         Some(("stragglers started", |counts| counts.stragglers)),
@@ -33,7 +35,12 @@ pub fn notes(experiments: &[&Experiment], results: &[PolicyResult]) -> Vec<Strin
         }
         let is_last = found.len().checked_sub(1);
         for (at, (note, points)) in found.into_iter().enumerate() {
-            let part = if points < experiments.len() { "at some points of the sweep, " } else { "" };
+            // The note on the load names its value.
+            let part = if points < experiments.len() && !note.starts_with("load ") {
+                "at some points of the sweep, "
+            } else {
+                ""
+            };
             let counted = count.filter(|_| Some(at) == is_last).map_or(String::new(), |count| range(count, results));
             notes.push(format!("{part}{note}{counted}"));
         }
@@ -65,6 +72,11 @@ fn of_kinds(
         }
     }
     (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn load(experiment: &Experiment) -> Option<String> {
+    let Jobs::Generated { spec, .. } = &experiment.jobs else { return None };
+    spec.offered.as_ref().map(load_in_words)
 }
 
 fn contention(experiment: &Experiment) -> Option<String> {

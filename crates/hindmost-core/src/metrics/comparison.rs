@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cluster::Placement;
 use crate::estimator::Knowledge;
 
-use super::{Deadlines, Energy, Summary};
+use super::{ByCorrelation, Deadlines, Energy, Recommendation, Summary};
 
 /// Policies compared on the same jobs.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +28,39 @@ pub struct Comparison {
     /// Notes that are shown with the results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The arrival rates of scenarios that give a load, one for each combination of swept values; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub load: Vec<OfferedLoad>,
+    /// The same comparison for several values of `workload.correlation`; left out if the scenario gives one, in sweeps, and
+    /// if it changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_correlation: Option<ByCorrelation>,
+    /// What to use, and how sure that is, one for each combination of swept values; left out with a single policy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recommendation: Vec<Recommendation>,
+}
+
+/// The arrival rate that gives the load of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfferedLoad {
+    /// Swept keys and their values; empty if nothing is swept.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
+    pub set: Vec<(String, String)>,
+    /// The load: `rate` × `work` / `capacity`.
+    pub load: f64,
+    /// Mean number of jobs that arrive per second.
+    pub rate: f64,
+    /// The scarcest resource, which the load is of: `slots` on one-slot machines, otherwise `cpus`, `memory` (in bytes) or
+    /// another resource of the scenario.
+    pub resource: String,
+    /// Mean work of a job without copies, in units of the resource × seconds on a node of speed 1.
+    pub work: f64,
+    /// What the cluster can do per second: the sum over nodes of capacity × mean speed.
+    pub capacity: f64,
+    /// Whether `work` or `capacity` is the mean of a sample with a fixed seed, because there is no formula for it.
+    pub estimated: bool,
 }
 
 /// The results of one policy over all seeds. Counts are sums over seeds.
@@ -120,7 +153,7 @@ pub struct Disturbances {
 }
 
 /// A policy's flowtimes divided by the first policy's, on the same jobs.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersusFirst {
     /// Mean over seeds of Σ flowtime / Σ flowtime of the first policy. The sums are over the jobs that finished under
@@ -138,6 +171,6 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-fn as_map<S: serde::Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn as_map<S: serde::Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }

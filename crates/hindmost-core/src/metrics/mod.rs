@@ -1,5 +1,6 @@
 //! Metrics of jobs and runs, and their summaries over seeds.
 
+mod advice;
 mod comparison;
 mod curves;
 mod deadlines;
@@ -7,7 +8,8 @@ mod energy;
 mod findings;
 mod run;
 
-pub use comparison::{Comparison, Copies, Disturbances, PolicyResult, VersusFirst};
+pub use advice::{ByCorrelation, CorrelationResult, Recommendation};
+pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, VersusFirst};
 pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};

@@ -1,6 +1,8 @@
 //! The page of a comparison of policies, which `simulate` and `replay` write.
 
-use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob, Summary};
+use hindmost_core::metrics::{
+    ByCorrelation, Cdf, Comparison, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob, Summary,
+};
 use serde::Serialize;
 
 use super::energy;
@@ -10,6 +12,7 @@ use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, placement_text,
     rendered, sweep,
 };
+use crate::comparison::advice::{about_correlations, ratios, recommendations};
 use crate::comparison::{
     abandoned_jobs, deadlines_met, interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets,
     significant, size_text, sizes, sizes_of, undecided_deadlines,
@@ -44,6 +47,10 @@ pub struct ComparisonPage<'a> {
 struct Content {
     facts: Vec<[String; 2]>,
     cautions: Vec<String>,
+    recommendations: Vec<String>,
+    /// The ratios for several correlations of copies; `None` if there is one only.
+    correlations: Option<Table>,
+    correlations_about: String,
     sweeps: Vec<sweep::Section>,
     points: Vec<PointSection>,
     jobs: Vec<JobSection>,
@@ -81,6 +88,9 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
     let content = Content {
         facts: facts(compared, &policies),
         cautions: compared.cautions.iter().map(|caution| full(caution)).collect(),
+        recommendations: recommendations(compared).iter().map(|text| full(text)).collect(),
+        correlations: compared.by_correlation.as_ref().map(correlations),
+        correlations_about: compared.by_correlation.as_ref().map_or_else(String::new, about_correlations),
         sweeps,
         points,
         jobs: jobs(page.jobs, &mut pictures),
@@ -108,6 +118,17 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
         again: page.again,
     };
     rendered("comparison.html", &frame, &content)
+}
+
+/// Returns the table of the ratios to the first policy for several correlations of copies.
+fn correlations(by: &ByCorrelation) -> Table {
+    let names: Vec<String> = by.correlations.iter().map(|value| format!("correlation {value}")).collect();
+    let columns: Vec<&str> = std::iter::once("policy:").chain(names.iter().map(String::as_str)).collect();
+    let mut table = Table::new("Ratio of the mean flowtime to the first policy's", &columns);
+    for (policy, cells) in ratios(by) {
+        table.rows.push(std::iter::once(name(&policy)).chain(cells).collect());
+    }
+    table
 }
 
 /// Returns the names and values of the facts at the beginning of the page.

@@ -18,7 +18,10 @@ pub(super) fn set_text(set: &[(String, String)]) -> String {
 }
 
 /// Keys of scenarios and replays with their labels and units.
-const KNOWN: [(&str, &str, &str); 14] = [
+const KNOWN: [(&str, &str, &str); 17] = [
+    ("load", "load", ""),
+    ("workload.arrival.poisson.load", "load", ""),
+    ("workload.arrival.every.load", "load", ""),
     ("workload.arrival.poisson.rate", "arrival rate", "jobs a second"),
     ("workload.arrival.at_once.jobs", "jobs that arrive at once", ""),
     ("workload.arrival.every.jobs", "jobs", ""),

@@ -8,8 +8,8 @@ use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::metrics::{
-    Cdf, Comparison, Copies, FailedTask, PolicyCurves, PolicyResult, RunState, RunSummary, ShownJob, Summary,
-    VersusFirst,
+    ByCorrelation, Cdf, Comparison, Copies, CorrelationResult, FailedTask, PolicyCurves, PolicyResult, Recommendation,
+    RunState, RunSummary, ShownJob, Summary, VersusFirst,
 };
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
@@ -80,6 +80,9 @@ fn compared(results: Vec<PolicyResult>) -> Comparison {
         results,
         cautions: Vec::new(),
         notes: vec!["order fair".to_owned()],
+        load: Vec::new(),
+        by_correlation: None,
+        recommendation: Vec::new(),
     }
 }
 
@@ -190,6 +193,42 @@ fn run_summary(names: &[&str; 4], state: RunState) -> RunSummary {
     };
     let timeline = timeline(names);
     RunSummary::of(&timeline, state, vec![failed], names[0].to_owned(), names[2].to_owned()).unwrap()
+}
+
+#[test]
+fn the_page_has_recommendations_and_correlations() {
+    let mut with = compared(vec![result("none", &[], 1.0), result("pace", &[], 0.5)]);
+    assert!(!comparison(&with, &[]).contains("Recommendation"));
+    let at = |policy: &str, correlation, ratio| CorrelationResult {
+        policy: policy.to_owned(),
+        correlation,
+        flowtime_mean: Some(2.0),
+        resource_mean: Some(1.0),
+        versus_first: VersusFirst { flowtime_ratio: Some(ratio), ci95: None, bootstrap_ci95: None },
+    };
+    with.by_correlation = Some(ByCorrelation {
+        seeds: vec![1, 2],
+        used: 0.0,
+        correlations: vec![0.0, 0.9],
+        results: vec![at("none", 0.0, 1.0), at("pace", 0.0, 0.5), at("none", 0.9, 1.0), at("pace", 0.9, 0.875)],
+    });
+    with.recommendation = vec![Recommendation {
+        set: Vec::new(),
+        policy: Some("pace".to_owned()),
+        versus: "none".to_owned(),
+        flowtime_ratio: Some(0.5),
+        ci95: Some([0.4, 0.6]),
+        resource_ratio: Some(0.9),
+        not_distinguishable: Vec::new(),
+        text: "pace, whose <mean> is shorter".to_owned(),
+    }];
+    let page = comparison(&with, &[]);
+    sound(&page);
+    for text in
+        ["Recommendation: pace, whose &lt;mean&gt; is shorter.", "correlation 0.9", "0.875", "(2 seeds; all other"]
+    {
+        assert!(page.contains(text), "{text}: {page}");
+    }
 }
 
 #[test]

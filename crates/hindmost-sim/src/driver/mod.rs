@@ -160,6 +160,7 @@ pub fn simulate(
         knowledge: setup.knowledge,
         noise,
         correlation: setup.correlation,
+        common_part: setup.common_part,
         slow_from: setup.slow_from,
         stragglers: setup.stragglers.clone(),
     };

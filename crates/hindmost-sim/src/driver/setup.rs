@@ -16,6 +16,7 @@ use super::outages::Outage;
 use crate::disturbances::{Contention, Failures, Neighbours, Stragglers};
 use crate::energy::RunEnergy;
 use crate::network::Network;
+use crate::scenario::CommonPart;
 
 /// A node of the simulated cluster.
 #[derive(Clone, Debug)]
@@ -64,6 +65,8 @@ pub struct Setup {
     pub noise: f64,
     /// Share of a drawn duration that all copies of a task have in common, from 0 to 1.
     pub correlation: f64,
+    /// Where the common part of the durations of a task's copies comes from.
+    pub common_part: CommonPart,
     /// Share of the work after which a slow copy becomes slow, from 0 to 1.
     pub slow_from: f64,
     /// Seed of all random numbers.

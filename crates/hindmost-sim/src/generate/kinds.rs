@@ -7,6 +7,7 @@ use hindmost_core::workload::{DemandByName, InputSpec};
 use hindmost_math::distribution::Distribution;
 use hindmost_math::plain::Plain;
 
+use crate::expected::{self, Expected};
 use crate::parameter::{Draws, MOST_TASKS, Parameter};
 use crate::scenario::{JobKind, PhaseKind, PlannedPhase, WorkloadSpec};
 use crate::size::{Size, whole};
@@ -102,6 +103,14 @@ impl Written {
     fn mean_tasks(&self) -> Result<f64, String> {
         let tasks = self.tasks.resolve(&mut Draws::always(0.5))?;
         Ok(tasks.mean().clamp(1.0, f64::from(MOST_TASKS)))
+    }
+
+    /// Returns the mean of the sum of the durations of the phase's tasks, one copy each, in seconds on a node of speed 1.
+    pub(super) fn mean_seconds(&self) -> Result<Expected, String> {
+        let label = &self.label;
+        let tasks = expected::of_count(&self.tasks).map_err(|error| format!("{label}tasks: {error}"))?;
+        let seconds = expected::of(&self.duration).map_err(|error| format!("{label}duration: {error}"))?;
+        Ok(tasks.times(seconds))
     }
 
     fn has_replicas(&self, planned: &PlannedPhase) -> bool {

@@ -13,12 +13,14 @@ use hindmost_math::distribution::Distribution;
 
 use crate::driver::{NodeSetup, SimulationError};
 use crate::parameter::{Draws, Parameter, read_numbers};
-use crate::scenario::{ArrivalSpec, WorkloadSpec};
+use crate::scenario::{ArrivalSpec, EveryArrivals, PoissonArrivals, WorkloadSpec};
 
 mod kinds;
+mod offered;
 mod replicas;
 
 use kinds::Kind;
+pub(crate) use offered::{in_words as load_in_words, offered};
 use replicas::Racks;
 
 /// The arrival process.
@@ -53,9 +55,15 @@ impl Generator {
     ) -> Result<Generator, SimulationError> {
         let missing = |what: &str| SimulationError::Workload(format!("the workload has no {what}"));
         let arrivals = match spec.arrival.as_ref().ok_or_else(|| missing("arrival"))? {
-            ArrivalSpec::Poisson { rate } => Arrivals::Poisson { rate: *rate, last: 0.0 },
+            ArrivalSpec::Poisson(arrivals) => {
+                let rate = rate(spec, arrivals).ok_or_else(|| missing("rate of arrivals"))?;
+                Arrivals::Poisson { rate, last: 0.0 }
+            }
             ArrivalSpec::AtOnce { jobs } => Arrivals::AtOnce { jobs: *jobs },
-            ArrivalSpec::Every { gap, jobs } => Arrivals::Every { gap: gap.clone(), jobs: *jobs, last: 0.0 },
+            ArrivalSpec::Every(arrivals) => {
+                let gap = gap(spec, arrivals).ok_or_else(|| missing("gap between arrivals"))?;
+                Arrivals::Every { gap, jobs: arrivals.jobs, last: 0.0 }
+            }
             ArrivalSpec::File(path) => {
                 let mut times = read_numbers(&folder.join(path)).map_err(SimulationError::Workload)?;
                 times.sort_unstable_by(f64::total_cmp);
@@ -156,6 +164,17 @@ impl Generator {
     }
 }
 
+/// Returns the mean number of jobs per second: that of the scenario, or the one that gives its load.
+fn rate(spec: &WorkloadSpec, arrivals: &PoissonArrivals) -> Option<f64> {
+    arrivals.rate.or(spec.offered.as_ref().map(|offered| offered.rate))
+}
+
+/// Returns the gap between arrivals: that of the scenario, or the constant one that gives its load.
+fn gap(spec: &WorkloadSpec, arrivals: &EveryArrivals) -> Option<Parameter> {
+    let by_load = spec.offered.as_ref().map(|offered| Parameter::Number(1.0 / offered.rate));
+    arrivals.gap.clone().or(by_load)
+}
+
 impl Iterator for Generator {
     type Item = Result<WorkloadJob, SimulationError>;
 
@@ -173,7 +192,7 @@ pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
             let drawn = kind.draw(|_, _| Draws::always(number))?;
             kind.draw_deadline(&drawn, &mut Draws::always(number))?;
         }
-        if let Some(ArrivalSpec::Every { gap, .. }) = &spec.arrival {
+        if let Some(ArrivalSpec::Every(EveryArrivals { gap: Some(gap), .. })) = &spec.arrival {
             gap.draw(&mut Draws::always(number)).map_err(|error| format!("arrival.every.gap: {error}"))?;
         }
     }
@@ -185,12 +204,13 @@ pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
 pub(crate) fn expected(spec: &WorkloadSpec, horizon: Option<f64>) -> Result<(f64, f64), String> {
     let horizon = horizon.unwrap_or(f64::INFINITY);
     let jobs = match &spec.arrival {
-        Some(ArrivalSpec::Poisson { rate }) => (rate * horizon).min(f64::MAX),
+        Some(ArrivalSpec::Poisson(arrivals)) => (rate(spec, arrivals).unwrap_or(0.0) * horizon).min(f64::MAX),
         Some(ArrivalSpec::AtOnce { jobs }) => f64::from(*jobs),
-        Some(ArrivalSpec::Every { gap, jobs }) => {
+        Some(ArrivalSpec::Every(arrivals)) => {
+            let gap = gap(spec, arrivals).unwrap_or(Parameter::Number(0.0));
             let mean = gap.resolve(&mut Draws::always(0.5))?.mean();
             // If the mean gap is 0, the quotient is infinite or NaN, and `min` returns the number of jobs.
-            f64::from(*jobs).min(horizon / mean + 1.0)
+            f64::from(arrivals.jobs).min(horizon / mean + 1.0)
         }
         Some(ArrivalSpec::File(path)) => read_numbers(path)?.len() as f64,
         None => 0.0,

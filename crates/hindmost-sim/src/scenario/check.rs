@@ -14,7 +14,7 @@ use crate::experiment::default_placement;
 use crate::generate;
 use crate::parameter::{Parameter, absolute};
 
-use super::{ArrivalSpec, ClusterSpec, NetworkSpec, NodeClass, Scenario, WorkloadSpec};
+use super::{ArrivalSpec, ClusterSpec, EveryArrivals, NetworkSpec, NodeClass, PoissonArrivals, Scenario, WorkloadSpec};
 
 /// Most nodes: at least ten times the largest existing clusters.
 const MOST_NODES: u32 = 10_000_000;
@@ -53,7 +53,7 @@ impl Scenario {
         self.cluster.outages()?;
         submission_queues::check(&self.queue).map_err(|error| error.to_string())?;
         self.network.as_ref().map_or(Ok(()), NetworkSpec::check)?;
-        self.workload.check(self.horizon, &self.folder)?;
+        self.workload.check(self.horizon, &self.folder, &self.cluster)?;
         self.check_chances()?;
         if let Some(demand) = &self.workload.demand {
             let dimensions = self.cluster.dimensions()?;
@@ -237,8 +237,8 @@ pub(super) fn check_deadline(
 const MOST_DURATION_ERROR: f64 = 3.0;
 
 impl WorkloadSpec {
-    fn check(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
-        share("workload.correlation", self.correlation, 1.0)?;
+    fn check(&mut self, horizon: Option<f64>, folder: &Path, cluster: &ClusterSpec) -> Result<(), String> {
+        share("workload.correlation", self.correlation(), 1.0)?;
         if !(0.0..=MOST_DURATION_ERROR).contains(&self.duration_error) {
             let error = Plain(self.duration_error);
             return Err(format!("workload.duration_error is {error}, but must be from 0 to {MOST_DURATION_ERROR}"));
@@ -281,20 +281,24 @@ impl WorkloadSpec {
             return Err("workload needs arrival (or file), such as arrival = { poisson = { rate = 6.0 } }".to_owned());
         };
         match arrival {
-            ArrivalSpec::Poisson { rate } => {
-                positive("workload.arrival.poisson.rate", Some(*rate))?;
+            ArrivalSpec::Poisson(PoissonArrivals { rate, load }) => {
+                one_of("poisson", ("rate", rate.is_some()), *load)?;
+                positive("workload.arrival.poisson.rate", *rate)?;
                 if horizon.is_none() {
                     return Err("poisson arrivals never end: give a horizon".to_owned());
                 }
             }
-            ArrivalSpec::AtOnce { jobs } | ArrivalSpec::Every { jobs, .. } if *jobs == 0 => {
+            ArrivalSpec::AtOnce { jobs } | ArrivalSpec::Every(EveryArrivals { jobs, .. }) if *jobs == 0 => {
                 return Err("workload.arrival: jobs is 0, but must be at least 1".to_owned());
             }
             ArrivalSpec::AtOnce { .. } => {}
-            ArrivalSpec::Every { gap, .. } => {
-                gap.load(folder).map_err(|error| format!("workload.arrival.every.gap: {error}"))?;
-                if let Some(gap) = gap.is_constant() {
-                    not_negative("workload.arrival.every.gap", gap)?;
+            ArrivalSpec::Every(EveryArrivals { gap, load, .. }) => {
+                one_of("every", ("gap", gap.is_some()), *load)?;
+                if let Some(gap) = gap {
+                    gap.load(folder).map_err(|error| format!("workload.arrival.every.gap: {error}"))?;
+                    if let Some(gap) = gap.is_constant() {
+                        not_negative("workload.arrival.every.gap", gap)?;
+                    }
                 }
             }
             ArrivalSpec::File(path) => {
@@ -305,7 +309,7 @@ impl WorkloadSpec {
         check_deadline((&mut self.deadline, &mut self.deadline_factor), folder)
             .map_err(|error| format!("workload: {error}"))?;
         if !self.job.is_empty() {
-            return self.check_kinds(horizon, folder);
+            return self.check_kinds(horizon, folder, cluster);
         }
         let named = [("tasks", &mut self.tasks), ("duration", &mut self.duration)];
         for (name, parameter) in named {
@@ -318,16 +322,21 @@ impl WorkloadSpec {
             demand.by_name().map_err(|error| format!("workload.demand.{error}"))?;
         }
         not_negative("workload.memory_accesses", self.memory_accesses.unwrap_or(0.0))?;
-        self.try_draws(horizon)
+        self.try_draws(horizon, cluster)
     }
 
     /// Draws a few jobs to find invalid parameters, and checks that the workload is not too large.
-    fn try_draws(&self, horizon: Option<f64>) -> Result<(), String> {
+    fn try_draws(&mut self, horizon: Option<f64>, cluster: &ClusterSpec) -> Result<(), String> {
         generate::trial(self).map_err(|error| format!("workload.{error}"))?;
+        if let Some(load) = self.arrival.as_ref().and_then(ArrivalSpec::load) {
+            let offered = generate::offered(self, cluster, load);
+            self.offered = Some(offered.map_err(|error| format!("workload.arrival: the load: {error}"))?);
+        }
         let (jobs, tasks) = generate::expected(self, horizon).map_err(|error| format!("workload.{error}"))?;
         if jobs > MOST_JOBS || jobs * tasks > MOST_TASKS_OF_ALL {
             let fewer = match &self.arrival {
-                Some(ArrivalSpec::Poisson { .. }) => "lower workload.arrival.poisson.rate or the horizon",
+                Some(ArrivalSpec::Poisson(PoissonArrivals { load: Some(_), .. })) => "lower the load or the horizon",
+                Some(ArrivalSpec::Poisson(_)) => "lower workload.arrival.poisson.rate or the horizon",
                 Some(ArrivalSpec::File(_)) => "list fewer arrivals",
                 _ => "lower workload.arrival's jobs",
             };
@@ -342,7 +351,7 @@ impl WorkloadSpec {
         Ok(())
     }
 
-    fn check_kinds(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
+    fn check_kinds(&mut self, horizon: Option<f64>, folder: &Path, cluster: &ClusterSpec) -> Result<(), String> {
         let keys_without_kinds = [
             ("tasks", self.tasks.is_some()),
             ("duration", self.duration.is_some()),
@@ -363,7 +372,7 @@ impl WorkloadSpec {
             }
             kind.check(folder).map_err(|error| of_kind(at, &kind.name, &error))?;
         }
-        self.try_draws(horizon)
+        self.try_draws(horizon, cluster)
     }
 }
 
@@ -379,6 +388,18 @@ pub(super) fn check_times(slot: Option<f64>, noise: f64, gamma: f64) -> Result<(
     }
     not_negative("gamma", gamma)?;
     share("noise", noise, 5.0)
+}
+
+/// Checks that arrivals have either this key or a load.
+fn one_of(kind: &str, (key, given): (&str, bool), load: Option<f64>) -> Result<(), String> {
+    match (given, load) {
+        (true, Some(_)) => Err(format!(
+            "workload.arrival.{kind} has both {key} and load; give only one of them (on the command line, --set load=0.6 \
+             replaces the {key})"
+        )),
+        (false, None) => Err(format!("workload.arrival.{kind} needs {key} or load")),
+        _ => positive(&format!("workload.arrival.{kind}.load"), load),
+    }
 }
 
 fn positive(name: &str, number: Option<f64>) -> Result<(), String> {

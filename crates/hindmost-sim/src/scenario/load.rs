@@ -10,6 +10,7 @@ use hindmost_math::suggest::{did_you_mean, with_nearest_name};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::arrivals::set_load;
 use super::check::{check_machines, check_times};
 use super::{Scenario, default_order};
 
@@ -277,6 +278,9 @@ fn is_about(message: &str, key: &str) -> bool {
 fn set_value(table: &mut toml::Table, path: &str, value: &str) -> Result<(), String> {
     let parsed = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("value"));
     let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    if path == "load" && table.contains_key("workload") {
+        return set_load(table, value);
+    }
     let keys: Vec<&str> = path.split('.').collect();
     let Some((last, parents)) = keys.split_last() else { return Err("the key is empty".to_owned()) };
     if keys.iter().any(|key| key.is_empty()) {

@@ -101,6 +101,18 @@ impl MeasuredSpeed {
         self.speeds.get(at.min(count - 1)).copied().unwrap_or(1.0)
     }
 
+    /// Returns the mean speed of a number of nodes.
+    pub(crate) fn mean(&self, nodes: u32) -> f64 {
+        let mean = |count: usize| {
+            let speeds = self.speeds.iter().cycle().take(count);
+            speeds.sum::<f64>() / count.max(1) as f64
+        };
+        match self.take {
+            Take::AtRandom => mean(self.speeds.len()),
+            Take::InTurn => mean(nodes as usize),
+        }
+    }
+
     /// Returns whether the speeds depend on the seed.
     pub(crate) fn is_drawn(&self) -> bool {
         self.take == Take::AtRandom && self.speeds.windows(2).any(|pair| pair[0] != pair[1])

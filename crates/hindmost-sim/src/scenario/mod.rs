@@ -3,6 +3,7 @@
 //! Unknown keys, wrong types and invalid numbers are errors. The messages say where the error is and what would be
 //! valid.
 
+mod arrivals;
 mod check;
 mod kinds;
 mod load;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::metrics::OfferedLoad;
 use hindmost_core::names::check_shared_name;
 use hindmost_core::power::{PowerModel, PowerSpec};
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
@@ -31,6 +33,7 @@ use crate::disturbances::{Contention, Failures, Neighbours, Stragglers};
 use crate::parameter::Parameter;
 use crate::size::SIZE;
 
+pub use arrivals::{ArrivalSpec, EveryArrivals, PoissonArrivals};
 pub(crate) use kinds::PlannedPhase;
 pub use kinds::{JobKind, PhaseKind};
 pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
@@ -366,10 +369,17 @@ pub struct WorkloadSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("additionalProperties" = { "type": "number", "minimum": 0, "maximum": 1 }))]
     pub queues: BTreeMap<String, f64>,
-    /// Share of a duration that all copies of the task have in common, in [0, 1].
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// Share of a duration that belongs to the task, so that all its copies have it in common, in [0, 1]; 0 by default. A
+    /// copy takes w × the common part + (1 − w) × a draw of its own. If it is left out, `hindmost simulate` also shows the
+    /// results for other values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1))]
-    pub correlation: f64,
+    pub correlation: Option<f64>,
+    /// Where the common part comes from. `first_attempt` (default): it is the duration of the first attempt, so the jobs
+    /// are the same for every `correlation`. `own_draw`: it is a draw of its own, and the first attempt is made of both
+    /// parts like every other copy.
+    #[serde(default, skip_serializing_if = "CommonPart::is_default")]
+    pub common_part: CommonPart,
     /// Error of the durations that policies know: the distribution that they know of a phase is the true one multiplied by
     /// a log-normal factor with mean 1, one for each phase of each job. This is the sigma of the factor.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -386,34 +396,35 @@ pub struct WorkloadSpec {
     /// Kinds of jobs, which replace `tasks`, `duration` and `demand`; every job is of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub job: Vec<JobKind>,
+    /// The rate that follows from the load; `None` if the scenario gives no load, and before it is checked.
+    #[serde(skip)]
+    pub offered: Option<OfferedLoad>,
 }
 
-/// When jobs arrive.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum ArrivalSpec {
-    /// Jobs arrive as a Poisson process, up to the horizon.
-    Poisson {
-        /// Mean number of jobs per second.
-        #[schemars(extend("exclusiveMinimum" = 0))]
-        rate: f64,
-    },
-    /// All jobs arrive at time 0.
-    AtOnce {
-        /// Number of jobs.
-        #[schemars(range(min = 1))]
-        jobs: u32,
-    },
-    /// Jobs arrive one after another, the first at time 0.
-    Every {
-        /// Seconds between two jobs; a distribution is drawn for each gap.
-        gap: Parameter,
-        /// Number of jobs.
-        #[schemars(range(min = 1))]
-        jobs: u32,
-    },
-    /// Jobs arrive at the times listed in a file, in seconds, one per line.
-    File(PathBuf),
+/// Where the part of a duration comes from that all copies of a task have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommonPart {
+    /// The common part is the duration of the task's first attempt, which does not depend on `correlation`.
+    #[default]
+    FirstAttempt,
+    /// The common part is a draw of its own. All copies, the first attempt included, have the same distribution, whose
+    /// variance depends on `correlation`.
+    OwnDraw,
+}
+
+impl CommonPart {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+    fn is_default(&self) -> bool {
+        *self == CommonPart::FirstAttempt
+    }
+}
+
+impl WorkloadSpec {
+    /// Returns the share of a duration that all copies of a task have in common: 0 if the scenario gives none.
+    pub fn correlation(&self) -> f64 {
+        self.correlation.unwrap_or(0.0)
+    }
 }
 
 impl Scenario {

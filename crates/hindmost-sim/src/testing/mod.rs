@@ -34,6 +34,7 @@ use crate::disturbances::{Contention, Failures, NeighbourStart, Neighbours, Stra
 use crate::driver::{Control, NodeDisturbances, NodeSetup, Outage, Setup, SimulationError, simulate};
 use crate::network::{Assignment, Network};
 use crate::parameter::Parameter;
+use crate::scenario::CommonPart;
 
 use run::Collected;
 pub use run::{Run, Try};
@@ -89,6 +90,7 @@ impl World {
             placement: Placement::First,
             noise: 0.0,
             correlation: 0.0,
+            common_part: CommonPart::FirstAttempt,
             slow_from: 0.0,
             seed: 1,
             gamma: 1.0,
@@ -264,6 +266,12 @@ impl World {
     /// Sets the share of a drawn duration that all copies of a task have in common.
     pub fn correlation(mut self, share: f64) -> World {
         self.setup.correlation = share;
+        self
+    }
+
+    /// Sets where the common part of the durations of a task's copies comes from.
+    pub fn common_part(mut self, part: CommonPart) -> World {
+        self.setup.common_part = part;
         self
     }
 

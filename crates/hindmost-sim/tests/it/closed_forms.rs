@@ -1,5 +1,6 @@
 //! Runs whose results are known from a formula.
 
+use hindmost_sim::scenario::CommonPart;
 use hindmost_sim::testing::World;
 
 use crate::experiments::{experiment, jobs_of};
@@ -128,18 +129,25 @@ fn fully_correlated_copies_do_not_help() {
     let alone = world.run("none");
     assert_eq!(cloned.result.attempts, 8);
     assert_eq!(cloned.job("a").finish, alone.job("a").finish);
-    // With a correlation of 1/2 a duration is (common + own)/2: the mean is the same, the variance is half.
-    let halves = |seed| {
-        let world = World::machines(2000).seed(seed).correlation(0.5).job("a").drawn(2000, "uniform(min=0,max=1)");
-        let run = world.run("none");
-        let lengths: Vec<f64> = run.attempts.iter().map(|one| one.end - one.start).collect();
-        lengths
+    // With a common part of its own, a duration at a correlation of 1/2 is (common + own)/2: the mean is the same, the
+    // variance is half.
+    let variance_of = |part| {
+        let lengths: Vec<f64> = (1..=5)
+            .flat_map(|seed| {
+                let world = World::machines(2000).seed(seed).correlation(0.5).common_part(part);
+                let run = world.job("a").drawn(2000, "uniform(min=0,max=1)").run("none");
+                run.attempts.iter().map(|one| one.end - one.start).collect::<Vec<f64>>()
+            })
+            .collect();
+        let n = lengths.len() as f64;
+        let mean = lengths.iter().sum::<f64>() / n;
+        assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0 / n).sqrt(), "{mean}");
+        (lengths.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / n, n)
     };
-    let lengths: Vec<f64> = (1..=5).flat_map(halves).collect();
-    let n = lengths.len() as f64;
-    let mean = lengths.iter().sum::<f64>() / n;
-    let variance = lengths.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / n;
     // The mean of two uniform numbers is triangular, with variance 1/24 and fourth central moment 1/240.
-    assert!((mean - 0.5).abs() < 4.0 * (1.0 / 24.0 / n).sqrt(), "{mean}");
+    let (variance, n) = variance_of(CommonPart::OwnDraw);
     assert!((variance - 1.0 / 24.0).abs() < 4.0 * ((1.0 / 240.0 - 1.0 / 576.0) / n).sqrt(), "{variance}");
+    // Without, the first attempt has the whole variance, 1/12; the fourth central moment is 1/80.
+    let (variance, n) = variance_of(CommonPart::FirstAttempt);
+    assert!((variance - 1.0 / 12.0).abs() < 4.0 * ((1.0 / 80.0 - 1.0 / 144.0) / n).sqrt(), "{variance}");
 }

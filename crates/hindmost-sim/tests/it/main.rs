@@ -2,6 +2,7 @@
 //! the simulator (closed forms, slots, scenarios, ...) and properties of all runs (`properties`, `losses`).
 
 mod abandoned;
+mod advice;
 mod audit;
 mod closed_forms;
 mod deadlines;
@@ -12,6 +13,7 @@ mod experiments;
 mod kinds;
 mod knowledge;
 mod live_like;
+mod load;
 mod locality;
 mod losses;
 mod outages;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::metrics::Comparison;
+use hindmost_core::metrics::{ByCorrelation, Comparison};
 use hindmost_core::profiles::Profile;
 use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue;
@@ -12,10 +12,12 @@ use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_profiles::{Known, Store};
 use hindmost_report::comparison;
 use hindmost_report::html::{ComparisonPage, comparison_page};
-use hindmost_sim::cautions::{abandoned, cautions};
-use hindmost_sim::compare::policy_results;
+use hindmost_sim::by_correlation::Plan;
+use hindmost_sim::cautions::{abandoned, cautions, independent_copies};
+use hindmost_sim::compare::{offered_load, policy_results};
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, Results, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
+use hindmost_sim::recommendation::recommendation;
 use hindmost_sim::records;
 use hindmost_sim::world_notes;
 
@@ -134,13 +136,15 @@ fn split_values(list: &str) -> Vec<String> {
 }
 
 /// Runs all points, prints the comparison and writes the files of `--out`. `description` is the text of
-/// `scenario.toml`, if there is one. `what` names the scenario or the logs, as on the command line.
+/// `scenario.toml`, if there is one. `what` names the scenario or the logs, as on the command line. `correlations` are the
+/// values of `workload.correlation` whose results stand side by side; with none, only that of the scenario.
 pub fn run(
     points: &[Point],
     args: &RunArgs,
     mut notes: Vec<String>,
     what: &Subject<'_>,
     description: Option<&str>,
+    correlations: &[f64],
 ) -> Outcome {
     let Some(first) = points.first() else { return Ok(()) };
     notes.extend(about_seeds(points));
@@ -186,6 +190,13 @@ pub fn run(
         files::empty(folder);
     }
     let results = results?;
+    let by_correlation = side_by_side(&experiments[0], &results[0], correlations, threads);
+    if by_correlation.is_err()
+        && let Some(folder) = &args.out
+    {
+        files::empty(folder);
+    }
+    let by_correlation = by_correlation?;
     let jobs = match args.out {
         // Some runs are repeated for the report's pictures.
         Some(_) => shown_jobs(&first.experiment, &results[0], threads, stop::flag()),
@@ -197,9 +208,11 @@ pub fn run(
         files::empty(folder);
     }
     let jobs = jobs?;
-    let mut rows = Vec::new();
+    let (mut rows, mut advice) = (Vec::new(), Vec::new());
     for (point, results) in points.iter().zip(&results) {
-        rows.extend(policy_results(&point.experiment, results, &point.set));
+        let of_point = policy_results(&point.experiment, results, &point.set);
+        advice.extend(recommendation(&point.experiment, results, &of_point, by_correlation.as_ref()));
+        rows.extend(of_point);
     }
     if let Some(path) = &args.profiles {
         keep_profiles(path, args.most_profiles, &results)?;
@@ -207,6 +220,7 @@ pub fn run(
     let shown: Vec<&Experiment> = points.iter().map(|point| &point.experiment).collect();
     notes.extend(world_notes::notes(&shown, &rows));
     let mut cautions = cautions(&shown);
+    cautions.extend(independent_copies(&shown, &rows, by_correlation.is_some()));
     cautions.extend(abandoned(&rows));
     let compared = Comparison {
         scenario: first.experiment.name.clone(),
@@ -216,6 +230,9 @@ pub fn run(
         results: rows,
         cautions,
         notes,
+        load: points.iter().filter_map(|point| offered_load(&point.experiment, &point.set)).collect(),
+        by_correlation,
+        recommendation: advice,
     };
     if let Some(folder) = &args.out {
         write(folder, &compared, description)?;
@@ -229,6 +246,22 @@ pub fn run(
     } else {
         terminal::print(&comparison::text(&compared, terminal::width()))
     }
+}
+
+/// Runs the policies that start copies for the other correlations.
+fn side_by_side(
+    experiment: &Experiment,
+    results: &Results,
+    values: &[f64],
+    threads: usize,
+) -> Outcome<Option<ByCorrelation>> {
+    let Some(plan) = Plan::of(experiment, results, values) else { return Ok(None) };
+    let units: usize = plan.experiments.iter().map(|one| one.policies.len() * one.seeds.len()).sum();
+    let bar = Progress::new(units as f64, "simulating other correlations");
+    let execution = Execution { threads, stop: stop::flag(), progress: &|units| bar.advance(units), output: None };
+    let others = run_all(&plan.experiments, &execution);
+    bar.finish(true);
+    Ok(plan.table(experiment, results, &others?))
 }
 
 /// Adds the profiles of the first policy's runs to a file, in the order of points and seeds.

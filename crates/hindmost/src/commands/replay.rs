@@ -10,7 +10,7 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
 use hindmost_sim::driver::Setup;
 use hindmost_sim::experiment::{Experiment, Jobs, default_placement};
-use hindmost_sim::scenario::{ReplaySettings, ScenarioError};
+use hindmost_sim::scenario::{CommonPart, ReplaySettings, ScenarioError};
 
 use crate::cli::ReplayArgs;
 use crate::failure::{Failure, Outcome};
@@ -79,6 +79,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                     placement,
                     noise: settings.noise,
                     correlation: 0.0,
+                    common_part: CommonPart::FirstAttempt,
                     slow_from: 0.0,
                     seed: 0,
                     gamma: settings.gamma,
@@ -105,7 +106,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             point.experiment.name = names.join(", ");
         }
     }
-    compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), None)
+    compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), None, &[])
 }
 
 fn file_name(path: &Path) -> String {

@@ -17,8 +17,8 @@ const REPORT: &str = "report.html";
 
 /// What a comparison simulates.
 pub enum Subject<'a> {
-    /// A scenario, as the command line names it.
-    Scenario(&'a str),
+    /// A scenario, as the command line names it, with the value of `--correlations`.
+    Scenario(&'a str, Option<&'a str>),
     /// The paths of logs and journals.
     Logs(&'a [PathBuf]),
 }
@@ -27,7 +27,10 @@ pub enum Subject<'a> {
 /// the folder of `--out`.
 pub fn again(subject: &Subject<'_>, args: &RunArgs, scenario: Option<&str>) -> Vec<Step> {
     let mut command = match subject {
-        Subject::Scenario(name) => format!("hindmost simulate {}", quoted(name)),
+        Subject::Scenario(name, correlations) => {
+            let correlations = correlations.map(|values| format!(" --correlations {}", quoted(values)));
+            format!("hindmost simulate {}{}", quoted(name), correlations.unwrap_or_default())
+        }
         Subject::Logs(logs) => {
             let logs: Vec<String> = logs.iter().map(|log| quoted(&log.to_string_lossy())).collect();
             format!("hindmost replay {}", logs.join(" "))

@@ -1,8 +1,9 @@
 //! `hindmost simulate`: compares policies on a simulated cluster and workload.
 
-use hindmost_math::plain::Plain;
+use hindmost_math::plain::{Plain, Quoted};
 use hindmost_policies::catalogue;
 use hindmost_report::text::indented;
+use hindmost_sim::by_correlation;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::{self, BUILT_IN, PolicyEntry, Scenario};
 
@@ -37,7 +38,37 @@ pub fn run(args: &SimulateArgs) -> Outcome {
     }
     let swept = points.first().map(|point: &Point| point.set.as_slice()).unwrap_or_default();
     let summary = describe(&base, &|key| swept.iter().any(|(other, _)| other == key));
-    compare::run(&points, &args.run, vec![summary], &Subject::Scenario(&args.scenario), Some(&text))
+    let correlations = correlations(args, &base)?;
+    let subject = Subject::Scenario(&args.scenario, args.correlations.as_deref());
+    compare::run(&points, &args.run, vec![summary], &subject, Some(&text), &correlations)
+}
+
+/// Returns the values of `workload.correlation` whose results stand side by side: those of `--correlations`, or the usual
+/// ones if the scenario leaves the key open and nothing is swept.
+fn correlations(args: &SimulateArgs, scenario: &Scenario) -> Outcome<Vec<f64>> {
+    let Some(text) = args.correlations.as_deref() else {
+        let is_open = by_correlation::is_open(scenario) && args.run.sweep.is_empty();
+        return Ok(if is_open { by_correlation::VALUES.to_vec() } else { Vec::new() });
+    };
+    if text.trim() == "off" {
+        return Ok(Vec::new());
+    }
+    if scenario.workload.file.is_some() {
+        let why = "the workload is exact: its file has the duration of every copy";
+        return Err(Failure::input(format!("--correlations {text}: {why}; leave the option out")));
+    }
+    let mut values: Vec<f64> = Vec::new();
+    for part in text.split(',') {
+        let value = part.trim().parse::<f64>().ok().filter(|value| (0.0..=1.0).contains(value));
+        let value = value.ok_or_else(|| {
+            let part = Quoted(part.trim());
+            Failure::input(format!("--correlations: {part} is not a number from 0 to 1; write 0,0.5,0.9 or off"))
+        })?;
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    Ok(values)
 }
 
 /// Returns the first sentence of a scenario's leading comment, on one line.

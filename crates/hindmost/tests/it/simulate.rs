@@ -261,6 +261,60 @@ fn built_in_scenarios_are_listed_and_printed() {
     }
 }
 
+/// Returns the document of a small comparison with these options.
+fn small_document(more: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&printed(&[&["--json", "--policy", "none,mantri"], more].concat())).unwrap()
+}
+
+#[test]
+fn an_open_correlation_is_compared_side_by_side() {
+    let open = small_document(&[]);
+    let table = &open["by_correlation"];
+    assert_eq!(table["correlations"], serde_json::json!([0.0, 0.5, 0.9]));
+    assert_eq!((table["results"].as_array().unwrap().len(), &table["seeds"]), (6, &serde_json::json!([1, 2, 3])));
+    // The other keys are those of a comparison without the table.
+    let mut off = small_document(&["--correlations", "off"]);
+    assert_eq!((&off["by_correlation"], &off["results"]), (&serde_json::Value::Null, &open["results"]));
+    assert!(cautions(&off).iter().any(|one| one.contains("(correlation 0)")), "{off}");
+    assert!(!cautions(&open).iter().any(|one| one.contains("(correlation 0)")), "{open}");
+    // A scenario with the key has no table, unless the option gives values.
+    off = small_document(&["--set", "workload.correlation=0.5"]);
+    assert_eq!(off["by_correlation"], serde_json::Value::Null);
+    let given = small_document(&["--set", "workload.correlation=0.5", "--correlations", "0.5,1"]);
+    assert_eq!(given["by_correlation"]["correlations"], serde_json::json!([0.5, 1.0]));
+    assert_eq!(given["by_correlation"]["used"], 0.5);
+    // The jobs are the same, so `none` has the same result.
+    assert_eq!(open["results"][0], off["results"][0]);
+    assert_ne!(open["results"][1], off["results"][1]);
+    let text = printed(&["--policy", "none,mantri"]);
+    assert!(text.contains("policy      0    0.5    0.9\n"), "{text}");
+    for (options, reason) in [
+        (&["--correlations", "0,2"][..], "\"2\" is not a number from 0 to 1"),
+        (&["--correlations", "0,1", "--sweep", "gamma=0,1"][..], "--sweep"),
+    ] {
+        let args = small(options);
+        let ran = run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(ran.code == Some(2) && ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_comparison_ends_with_a_recommendation() {
+    let document = small_document(&[]);
+    let found = &document["recommendation"][0];
+    assert_eq!((&found["policy"], &found["versus"]), (&"mantri".into(), &"none".into()));
+    let ratio = &document["results"][1]["versus_first"];
+    assert_eq!((&found["flowtime_ratio"], &found["ci95"]), (&ratio["flowtime_ratio"], &ratio["bootstrap_ci95"]));
+    let last = |text: &str| text.lines().rev().find(|line| line.starts_with("Recommendation")).map(str::to_owned);
+    let line = last(&printed(&["--policy", "none,mantri"])).unwrap();
+    assert!(line.starts_with("Recommendation: mantri, whose mean flowtime is 0."), "{line}");
+    assert!(last(&printed(&["--policy", "none,mantri", "--seeds", "1"])).unwrap().contains("one seed is no basis"));
+    assert_eq!(last(&printed(&["--policy", "mantri"])), None);
+    let swept = small_document(&["--sweep", "load=0.3,0.6"]);
+    assert_eq!(swept["recommendation"][1]["set"]["load"], "0.6");
+    assert_eq!((&swept["load"][1]["set"]["load"], &swept["load"][1]["load"]), (&"0.6".into(), &0.6.into()));
+}
+
 #[test]
 fn a_closed_pipe_is_not_an_error() {
     use std::process::Stdio;

@@ -1,0 +1,63 @@
+//! What follows from a comparison: how it depends on the correlation of copies, and a recommendation.
+
+use serde::Serialize;
+
+use super::VersusFirst;
+use super::comparison::as_map;
+
+/// Results of the same policies on the same jobs for several values of `workload.correlation`, the share of a duration that
+/// belongs to the task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ByCorrelation {
+    /// The seeds of these results: the first ones of the comparison.
+    pub seeds: Vec<u64>,
+    /// The value of `workload.correlation` of the other results of the comparison.
+    pub used: f64,
+    /// The values of `workload.correlation`, in the order of `results`.
+    pub correlations: Vec<f64>,
+    /// One entry for each policy and each value: all policies for the first value, then for the next one.
+    pub results: Vec<CorrelationResult>,
+}
+
+/// The result of one policy for one value of `workload.correlation`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CorrelationResult {
+    /// The policy as the user named it.
+    pub policy: String,
+    /// The share of a duration that all copies of a task have in common.
+    pub correlation: f64,
+    /// Mean flowtime, seconds; `None` if no job finished.
+    pub flowtime_mean: Option<f64>,
+    /// Mean resource usage of a job; `None` if no job finished.
+    pub resource_mean: Option<f64>,
+    /// Flowtime relative to the first policy, for the same correlation.
+    pub versus_first: VersusFirst,
+}
+
+/// The policy with the shortest mean flowtime, and how sure that is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Recommendation {
+    /// Swept keys and their values; empty if nothing is swept.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
+    pub set: Vec<(String, String)>,
+    /// The recommended policy; `None` if the results are no basis for a recommendation.
+    pub policy: Option<String>,
+    /// The policy with which it is compared: `none`, or else the first policy.
+    pub versus: String,
+    /// Mean over seeds of Σ flowtime / Σ flowtime under `versus`, over the jobs that finished under both, of the policy with
+    /// the shortest mean flowtime.
+    pub flowtime_ratio: Option<f64>,
+    /// The 95% interval of the ratio by the paired bootstrap; `None` for one seed.
+    pub ci95: Option<[f64; 2]>,
+    /// Mean resource usage of a job divided by that under `versus`; `None` if that is 0.
+    pub resource_ratio: Option<f64>,
+    /// Policies whose flowtimes differ from those of the policy with the shortest mean by no more than chance explains: a 95%
+    /// interval of the ratio on the same jobs includes 1.
+    pub not_distinguishable: Vec<String>,
+    /// The recommendation in words.
+    pub text: String,
+}

@@ -247,6 +247,9 @@ fn happened(
             };
             Some((None, what))
         }
+        Event::NoMoreCopies { task: of } if *of == task => {
+            Some((None, "the retries of the task are used up, so no other copy starts".to_owned()))
+        }
         Event::TaskReturned { task: returned } if *returned == task => {
             Some((None, "the task can start again".to_owned()))
         }

@@ -80,6 +80,12 @@ pub enum Event {
         /// Id of the attempt that has stopped.
         attempt: AttemptId,
     },
+    /// No other attempt of a task starts while attempts of it run. Live runs do this with tasks that have used up their retries,
+    /// so that a task that always fails does not get one copy after the other.
+    NoMoreCopies {
+        /// Id of the task.
+        task: TaskId,
+    },
     /// A pending task is withheld: it gets no attempt until it returns. Live runs do this with tasks that have failed.
     TaskWithheld {
         /// Id of the task.

@@ -214,6 +214,7 @@ impl Builder {
             }
             Event::TaskGivenUp { task } => self.one_less(at, task.job),
             Event::AttemptRunning { .. }
+            | Event::NoMoreCopies { .. }
             | Event::TaskWithheld { .. }
             | Event::TaskReturned { .. }
             | Event::WatchMet { .. }

@@ -55,6 +55,9 @@ impl Cluster {
         if phase.never_copied && task.copies > 0 {
             return Err(refuse("its task may not have a second copy"));
         }
+        if task.has_last_copies() {
+            return Err(refuse("its task has used up its retries"));
+        }
         if task.copies == u16::MAX {
             return Err(refuse("its task has too many copies"));
         }
@@ -100,6 +103,7 @@ impl Cluster {
         task.copies += 1;
         task.nodes = [node.0, task.nodes[0]];
         if was_pending {
+            task.no_more_copies = false;
             phase.pending -= 1;
             job.runnable -= 1;
             if task.retrying {

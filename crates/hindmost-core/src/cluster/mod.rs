@@ -302,7 +302,9 @@ impl Cluster {
     pub fn is_only_copy(&self, attempt: &Attempt) -> bool {
         let phase = self.phase(attempt.id.task);
         phase.is_some_and(Phase::may_be_copied)
-            && self.task(attempt.id.task).is_some_and(|task| task.running_copies() == 1 && !task.is_finished())
+            && self
+                .task(attempt.id.task)
+                .is_some_and(|task| task.running_copies() == 1 && !task.is_finished() && !task.has_last_copies())
     }
 
     /// Returns true if an attempt of the task has failed on the node, and the task fits on another node on which no

@@ -68,6 +68,7 @@ impl Phase {
             finished: false,
             abandoned: false,
             withheld: false,
+            no_more_copies: false,
             retrying: false,
         };
         let mut tasks = vec![blank; spec.tasks as usize];

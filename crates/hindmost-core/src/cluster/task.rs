@@ -29,6 +29,8 @@ pub struct Task {
     pub(super) abandoned: bool,
     /// True while the task gets no attempt although it is unfinished and no copy runs.
     pub(super) withheld: bool,
+    /// True if no other attempt starts while attempts of the task run.
+    pub(super) no_more_copies: bool,
     /// True if the task is pending because its last running copy failed or lost its node. The next copy then counts as a
     /// relaunch, not as a redundant copy.
     pub(super) is_broken: bool,
@@ -61,6 +63,12 @@ impl Task {
     /// Returns true if the task was given up, or the job abandoned, before a copy of the task finished.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned
+    }
+
+    /// Returns true if attempts of the task run and no other one may start beside them
+    /// ([`Event::NoMoreCopies`](crate::record::Event::NoMoreCopies)).
+    pub fn has_last_copies(&self) -> bool {
+        self.no_more_copies && self.copies > 0
     }
 
     /// Returns true while the task gets no attempt although it is unfinished and no copy runs

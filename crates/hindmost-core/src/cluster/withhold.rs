@@ -27,6 +27,16 @@ impl Cluster {
         Ok(Applied { reservation_ended_on: self.end_reservation_for(id), ..Applied::default() })
     }
 
+    /// Lets no other attempt of a task start while attempts of it run.
+    pub(super) fn end_copying(&mut self, id: TaskId) -> Result<Applied, RecordError> {
+        self.task(id).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
+        let reservation_ended_on = self.end_reservation_for(id);
+        if let Some(job) = self.job_mut(id.job) {
+            job.phases[id.phase as usize].tasks[id.index as usize].no_more_copies = true;
+        }
+        Ok(Applied { reservation_ended_on, ..Applied::default() })
+    }
+
     /// Makes a withheld task pending again.
     pub(super) fn return_task(&mut self, id: TaskId) -> Result<Applied, RecordError> {
         let task = self.task(id).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
@@ -216,6 +226,23 @@ mod tests {
             happen(&mut cluster, &Event::AttemptFinished { attempt });
         }
         assert_eq!(next(&cluster), Some((1, 0)));
+    }
+
+    #[test]
+    fn the_last_copies_of_a_task_stay_alone() {
+        let mut cluster = cluster();
+        let first = start(&mut cluster, task(0));
+        happen(&mut cluster, &Event::NoMoreCopies { task: task(0) });
+        let second = Decision::Start { attempt: AttemptId { copy: 1, ..first }, node: NodeId(0), from_progress: 0.0 };
+        let refused = cluster.apply_decision(Time::ZERO, &second);
+        assert!(matches!(refused, Err(RecordError::CannotStart { .. })), "{refused:?}");
+        let attempt = cluster.attempt(first).unwrap();
+        assert!(!cluster.is_only_copy(attempt) && cluster.task(task(0)).unwrap().has_last_copies());
+        // Once it has ended, the task may start again, and get copies again.
+        happen(&mut cluster, &Event::AttemptFailed { attempt: first, reason: Some("late".into()), external: None });
+        assert!(!cluster.task(task(0)).unwrap().has_last_copies());
+        start(&mut cluster, task(0));
+        assert!(!cluster.task(task(0)).unwrap().has_last_copies());
     }
 
     #[test]

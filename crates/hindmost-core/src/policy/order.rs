@@ -109,6 +109,7 @@ pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concern
     match event {
         Event::JobArrived { .. }
         | Event::DurationsLearned { .. }
+        | Event::NoMoreCopies { .. }
         | Event::TaskWithheld { .. }
         | Event::TaskReturned { .. }
         | Event::TaskGivenUp { .. } => Concerned::ItsJob,

@@ -1,6 +1,6 @@
 //! A round of decisions: the interface with which a pass decides.
 
-use crate::cluster::{Cluster, RecordError};
+use crate::cluster::{Cluster, RecordError, Task};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::record::Decision;
@@ -158,9 +158,10 @@ impl<'a> Round<'a> {
     }
 
     /// Returns false if the order of jobs does not let the task have another copy now, because its job or queue has
-    /// reached its limit. A pass must call this before [`Round::start`].
+    /// reached its limit, or if no other attempt of the task may start while attempts of it run. A pass must call this before [`Round::start`].
     pub fn may_start(&mut self, task: TaskId) -> bool {
-        self.queue.permits(task, self.cluster)
+        let has_last_copies = self.cluster.task(task).is_some_and(Task::has_last_copies);
+        !has_last_copies && self.queue.permits(task, self.cluster)
     }
 
     /// Returns the slack of the order of jobs: see [`Order::slack`](super::order::Order::slack).

@@ -530,7 +530,10 @@ impl Pass for ReserveSlots {
                         }
                         self.plan(phase_of(attempt.task), view);
                     }
-                    Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task } => {
+                    Event::NoMoreCopies { task }
+                    | Event::TaskWithheld { task, .. }
+                    | Event::TaskReturned { task }
+                    | Event::TaskGivenUp { task } => {
                         self.plan(phase_of(*task), view);
                     }
                     Event::NodeLost { node } => self.node_lost(*node, view),

@@ -138,6 +138,10 @@ impl Driver<'_> {
 
     /// Handles a task that has used up its retries and has no running attempt.
     pub(super) fn check_given_up(&mut self, task: TaskId) -> Result<(), RunError> {
+        if self.failures.is_exhausted(task) && self.may_get_copies(task) {
+            // Copies that run may still succeed. Others would put off the end of a task that always fails.
+            self.happen(&Event::NoMoreCopies { task })?;
+        }
         if !self.failures.is_exhausted(task) || !self.is_pending(task) {
             return Ok(());
         }
@@ -252,6 +256,12 @@ impl Driver<'_> {
             withheld.map(move |(index, _)| TaskId { job: JOB, phase, index })
         });
         tasks.collect()
+    }
+
+    /// True if copies of a task run, and others may start.
+    fn may_get_copies(&self, task: TaskId) -> bool {
+        let may = |task: &Task| task.running_copies() > 0 && !task.is_finished() && !task.has_last_copies();
+        !self.shutdown.has_begun() && self.session.cluster().task(task).is_some_and(may)
     }
 
     fn is_pending(&self, task: TaskId) -> bool {

@@ -31,6 +31,7 @@ fn changes_power(change: &Change) -> bool {
         Change::Event(event) => !matches!(
             event,
             Event::WatchMet { .. }
+                | Event::NoMoreCopies { .. }
                 | Event::TaskWithheld { .. }
                 | Event::TaskReturned { .. }
                 | Event::TaskGivenUp { .. }

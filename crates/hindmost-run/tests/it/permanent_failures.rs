@@ -116,6 +116,23 @@ fn every_policy_goes_on_after_failures() {
 }
 
 #[test]
+fn a_task_that_always_takes_too_long_fails_whatever_copies_it_gets() {
+    let systems = SYSTEMS.iter().map(|system| system.name.to_owned());
+    for (policy, knowledge) in systems.flat_map(|name| [(name.clone(), "age"), (name, "progress(0.1)")]) {
+        // Task 7 takes ten times as long as the others and longer than the limit, so each of its attempts fails.
+        let long = |launch: &Launch<'_>| if launch.attempt.task.index == 7 { 60.0 } else { 6.0 };
+        let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 24, "time_limit = 20\nretries = 2");
+        let test_run = test_run.policy(&policy).knowledge(knowledge);
+        let finished = test_run.behaviour(move |launch| takes(long(launch))).run();
+        let summary = &finished.outcome.summary;
+        assert_eq!((summary.state, failed(summary)), (RunState::Failed, vec!["map/7".to_owned()]), "{policy}");
+        // Two tries are left after the first failure. A copy runs beside each one at most, or a few for cloning policies.
+        let attempts = finished.ends(0, 7).len();
+        assert!((3..=16).contains(&attempts), "{policy}, {knowledge}: {attempts} attempts");
+    }
+}
+
+#[test]
 fn failed_tasks_of_a_failed_job_are_tried_again_when_it_is_resumed() {
     let works = Rc::new(Cell::new(false));
     let now_works = Rc::clone(&works);

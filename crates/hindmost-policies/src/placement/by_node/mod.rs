@@ -481,7 +481,10 @@ impl Pass for ByNode {
                         }
                         self.touched.insert(attempt.task.job);
                     }
-                    Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task } => {
+                    Event::NoMoreCopies { task }
+                    | Event::TaskWithheld { task, .. }
+                    | Event::TaskReturned { task }
+                    | Event::TaskGivenUp { task } => {
                         self.reservation_ended(*task, view.cluster);
                         if applied.pending_again {
                             self.pending_again(*task, view.cluster);

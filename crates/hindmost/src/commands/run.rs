@@ -24,6 +24,7 @@ use hindmost_trace::journal;
 use crate::board::Board;
 use crate::cli::RunJobArgs;
 use crate::failure::{Failure, Outcome};
+use crate::forecast::Forecast;
 use crate::{stop, terminal};
 
 /// Environment variable with another folder than `/sys/class/powercap` for the machine's energy counters.
@@ -67,7 +68,15 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         return check(args, &plan, &options, &nodes, &out, &opening);
     }
     let board = Board::new(&plan.name, args.json);
-    let outcome = run_plan(&plan, &options, &out, opening, nodes, args.nodes.is_some(), &mut Shown(&board));
+    let outcome = run_plan(
+        &plan,
+        &options,
+        &out,
+        opening,
+        nodes,
+        args.nodes.is_some(),
+        &mut Shown { board: &board, forecast: Forecast::default() },
+    );
     board.finish();
     let hint = format!("`{}` continues the run", resume_command(path, args));
     let outcome = outcome.map_err(|failure| match failure {
@@ -337,15 +346,19 @@ fn fitted(line: &str, width: usize) -> String {
 }
 
 /// Shows the progress of a run on a board.
-struct Shown<'a>(&'a Board);
+struct Shown<'a> {
+    board: &'a Board,
+    forecast: Forecast,
+}
 
 impl Follower for Shown<'_> {
     fn phases(&mut self, phases: &[PhaseProgress], elapsed: Duration) {
-        self.0.update(phases, elapsed, None);
+        let note = self.forecast.observe(phases, elapsed);
+        self.board.update(phases, elapsed, note.as_deref());
     }
 
     fn message(&mut self, line: &str) {
-        self.0.message(line);
+        self.board.message(line);
     }
 }
 

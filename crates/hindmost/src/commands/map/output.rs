@@ -10,7 +10,8 @@ use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_run::driver::{Follower, How, Next, TaskEnd};
 use hindmost_run::map::{Counted, Entry, Halt, JobLog, MapTask, Outlook, When};
 
-use crate::board::{Board, clock};
+use crate::board::Board;
+use crate::forecast::Forecast;
 
 /// Exit code of a task whose command has none, because it was stopped.
 const STOPPED: u8 = 255;
@@ -42,6 +43,7 @@ pub struct Printer<'a> {
     tasks: &'a [MapTask],
     style: Style,
     board: &'a Board,
+    forecast: Forecast,
     halt: Halt,
     joblog: Option<JobLog>,
     counted: Counted,
@@ -75,6 +77,7 @@ impl<'a> Printer<'a> {
             tasks,
             style,
             board,
+            forecast: Forecast::default(),
             halt,
             joblog,
             counted,
@@ -193,8 +196,7 @@ impl Follower for Printer<'_> {
                  is for commands that may run only once",
             );
         }
-        let left = remaining(phase, elapsed);
-        let note = left.map(|left| format!("about {} left", clock(left)));
+        let note = self.forecast.observe(phases, elapsed);
         self.board.update(phases, elapsed, note.as_deref());
         if self.style.eta && !io::stderr().is_terminal() && Instant::now() >= self.progress_at {
             self.progress_at = Instant::now() + PROGRESS_EVERY;
@@ -221,12 +223,6 @@ impl Follower for Printer<'_> {
         self.print_in_order(end.clone());
         self.next(end)
     }
-}
-
-/// Returns the time until the end of a phase at the pace so far; `None` before anything is known.
-fn remaining(phase: &PhaseProgress, elapsed: Duration) -> Option<Duration> {
-    let known = phase.finished > 0 && phase.progress > 0.0 && phase.finished < phase.tasks;
-    known.then(|| elapsed.mul_f64(((1.0 - phase.progress) / phase.progress).clamp(0.0, 1e6)))
 }
 
 /// Returns the exit code of a task: 0, that of its command, or 255 if it was stopped.

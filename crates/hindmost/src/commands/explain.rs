@@ -1,6 +1,6 @@
 //! `hindmost explain`: when and why each copy of a task was started and stopped.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hindmost_core::explain::{Step, explain};
 use hindmost_core::ids::TaskId;
@@ -11,6 +11,7 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
 use hindmost_report::failures::failed_task;
 use hindmost_report::text::{counted, indented};
+use hindmost_run::job_file::RecordedPhase;
 use hindmost_trace::journal;
 use serde::Deserialize;
 use serde_json::json;
@@ -50,16 +51,20 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     add_pauses(&mut steps, &timeline);
     let outcome = outcome(&timeline, task);
     let failure = failure_of(&args.journal, &phases, task);
+    let key = key_of(&args.journal, task);
     if args.json {
         return terminal::print_json(&json!({
             "task": args.task, "policy": header.policy, "knowledge": header.knowledge.to_string(),
-            "steps": steps, "outcome": outcome, "failure": failure,
+            "steps": steps, "outcome": outcome, "failure": failure, "input_and_values": key,
         }));
     }
     let about = SYSTEMS.iter().find(|system| system.name == spec.system).map_or("", |system| system.about);
     let width = usize::from(terminal::width()).max(40);
     let head = format!("{} of {}, policy {}, knowledge {}", args.task, job.spec.name, header.policy, header.knowledge);
     let mut text = indented("", &head, width);
+    if !key.is_empty() {
+        text += &indented("", &key.join(", "), width);
+    }
     if !about.is_empty() {
         text += &indented("", &format!("{}: {about}", spec.system), width);
     }
@@ -89,9 +94,31 @@ struct Ended {
     failed_tasks: Vec<FailedTask>,
 }
 
+/// The part of a job's record that `explain` reads.
+#[derive(Deserialize)]
+struct Recorded {
+    tasks: Vec<RecordedPhase>,
+}
+
+/// Returns the folder of a run's internal files.
+fn inner(journal: &Path) -> Option<PathBuf> {
+    if journal.is_dir() { Some(journal.join(".hindmost")) } else { Some(journal.parent()?.to_owned()) }
+}
+
+/// Returns the input of a task and its values of the matrix, from the record of the job next to the journal; nothing if it has
+/// none.
+fn key_of(journal: &Path, task: TaskId) -> Vec<String> {
+    let read = inner(journal).and_then(|folder| std::fs::read(folder.join("job.json")).ok());
+    let recorded = read.and_then(|text| serde_json::from_slice::<Recorded>(&text).ok());
+    let of_task = |recorded: Recorded| {
+        Some(recorded.tasks.into_iter().nth(task.phase as usize)?.keys.into_iter().nth(task.index as usize)?)
+    };
+    recorded.and_then(of_task).unwrap_or_default()
+}
+
 /// Returns the permanent failure of a task from the summary next to the journal; `None` if there is none.
 fn failure_of(journal: &Path, phases: &[&str], task: TaskId) -> Option<FailedTask> {
-    let folder = if journal.is_dir() { journal.join(".hindmost") } else { journal.parent()?.to_owned() };
+    let folder = inner(journal)?;
     let Ended { failed_tasks } = serde_json::from_slice(&std::fs::read(folder.join("summary.json")).ok()?).ok()?;
     let phase = phases.get(task.phase as usize)?;
     failed_tasks.into_iter().find(|failed| failed.phase == *phase && failed.task == task.index)

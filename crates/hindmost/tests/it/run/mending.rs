@@ -73,6 +73,8 @@ fn new_inputs_become_tasks_and_the_others_keep_their_numbers() {
     }
     let done = job.run(&["--resume", "--json"]);
     assert!(done.stderr.contains("already done"), "{}", done.stderr);
+    let explained = crate::run_in(job.path(), &["explain", "mend.out", "map/2"]);
+    assert!(explained.stdout.contains("/in/a.txt\n"), "{}", explained.stdout);
 }
 
 #[test]

@@ -225,6 +225,9 @@ documents! {
         outcome: String,
         /// How the task failed permanently, from the run's summary; null if it did not, or without a summary.
         failure: Option<FailedTask>,
+        /// The input of the task and its values of the matrix as NAME=VALUE, from the run's record; empty if it has none, or
+        /// without a record.
+        input_and_values: Vec<String>,
     }
 
     /// Numbers of clones that maximise the objective P1 of Xu and Lau 2015, or P2 for the methods other than `exact`.

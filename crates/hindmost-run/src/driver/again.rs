@@ -132,9 +132,8 @@ impl<'a> Again<'a> {
             later: BTreeSet::new(),
         };
         let TaskChanges { added, withdrawn: _, renewed, phases } = changes;
-        again.needed = !again.broken.is_empty()
-            || !failed_again.is_empty()
-            || !(added.is_empty() && renewed.is_empty() && phases.is_empty());
+        let has_other_tasks = !(added.is_empty() && renewed.is_empty() && phases.is_empty());
+        again.needed = has_other_tasks || !again.broken.is_empty() || !failed_again.is_empty();
         for task in changes.withdrawn.iter().map(task) {
             // A task that may not run twice keeps its result.
             let keeps = !plan.phases[task.phase as usize].idempotent && !redo.contains(&(task.phase, task.index));

@@ -155,7 +155,9 @@ impl Plan {
             let withdrawn: Vec<u32> = (0..phase.tasks).filter(|task| phase.is_withdrawn(*task)).collect();
             if !withdrawn.is_empty() {
                 digest.text("withdrawn");
-                withdrawn.iter().for_each(|task| digest.number(u64::from(*task)));
+                for task in withdrawn {
+                    digest.number(u64::from(task));
+                }
             }
             add(phase, &mut digest);
         }

@@ -111,7 +111,7 @@ fn key_of(journal: &Path, task: TaskId) -> Vec<String> {
     let read = inner(journal).and_then(|folder| std::fs::read(folder.join("job.json")).ok());
     let recorded = read.and_then(|text| serde_json::from_slice::<Recorded>(&text).ok());
     let of_task = |recorded: Recorded| {
-        Some(recorded.tasks.into_iter().nth(task.phase as usize)?.keys.into_iter().nth(task.index as usize)?)
+        recorded.tasks.into_iter().nth(task.phase as usize)?.keys.into_iter().nth(task.index as usize)
     };
     recorded.and_then(of_task).unwrap_or_default()
 }

@@ -32,10 +32,11 @@ impl PaceRule {
     pub(super) fn sweep(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
         match seen {
-            Seen::Decision(Decision::Start { attempt, .. }) if self.sweep.next.is_none() => {
-                if cluster.phase(attempt.task).is_some_and(|phase| self.is_short(phase, view)) {
-                    self.sweep_at(cluster.now() + self.short_age(), view);
-                }
+            Seen::Decision(Decision::Start { attempt, .. })
+                if self.sweep.next.is_none()
+                    && cluster.phase(attempt.task).is_some_and(|phase| self.is_short(phase, view)) =>
+            {
+                self.sweep_at(cluster.now() + self.short_age(), view);
             }
             // Attempts that have started at this moment are not watched either.
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) if self.sweep.next.is_none() => {

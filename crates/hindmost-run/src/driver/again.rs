@@ -168,6 +168,11 @@ impl<'a> Again<'a> {
         Ok(again)
     }
 
+    /// True if a phase has other tasks than before.
+    pub(super) fn is_renewed(&self, phase: u32) -> bool {
+        self.changes.renewed.iter().any(|(renewed, _)| *renewed == phase)
+    }
+
     /// True if the run has to begin again with its valid results.
     pub(super) fn is_needed(&self) -> bool {
         self.needed
@@ -317,7 +322,7 @@ impl<'a> Again<'a> {
 }
 
 /// Returns why the result of a finished task does not count any more; `None` if it counts.
-fn why_broken(plan: &Plan, store: &Store, task: TaskId) -> Result<Option<Why>, RunError> {
+pub(super) fn why_broken(plan: &Plan, store: &Store, task: TaskId) -> Result<Option<Why>, RunError> {
     Ok(match store.result_state(task).map_err(unreadable(store))? {
         ResultState::Gone => Some(Why::Gone),
         ResultState::Changed(how) => Some(Why::Changed(how)),

@@ -119,6 +119,7 @@ impl Driver<'_> {
         let from = self.resumes_from(attempt);
         let input = self.input_state(attempt.task);
         let made = self.store.make_attempt(attempt).map(drop);
+        let made = made.and_then(|()| input.as_ref().map_or(Ok(()), |input| self.store.note_input(attempt, input)));
         let started =
             made.and_then(|()| self.with_launch(attempt, (node, from), |engine, launch| engine.start(launch))?);
         match started {
@@ -199,6 +200,15 @@ impl Driver<'_> {
     pub(super) fn input_state(&self, task: TaskId) -> Option<InputState> {
         let phase = self.plan.phases.get(task.phase as usize).filter(|phase| phase.commands.is_none())?;
         InputState::of(phase.input_of(task.index)?).ok()
+    }
+
+    /// Returns the state of an attempt's input file when the attempt began, as far as it is known, and whether the file has
+    /// changed since. The attempt was started by an earlier process.
+    pub(super) fn earlier_input(&self, attempt: AttemptId) -> (Option<InputState>, bool) {
+        let now = self.input_state(attempt.task);
+        let Some(noted) = self.store.noted_input(attempt) else { return (now, false) };
+        let has_changed = now.is_some_and(|now| (now.size, now.modified) != (noted.size, noted.modified));
+        (Some(noted), has_changed)
     }
 
     /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work, and schedules its polls,

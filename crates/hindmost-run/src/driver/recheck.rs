@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use hindmost_core::ids::TaskId;
 use hindmost_core::record::{Change, Event, Record};
 
-use super::again::{Again, Why, may_not_repeat, name};
+use super::again::{Again, Why, may_not_repeat, name, why_broken};
 use super::{Follower, JOB, RunError};
 use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
-use crate::store::{EndMarker, InputState, ResultState, Store, Whereabouts};
+use crate::store::{EndMarker, InputState, Store, Whereabouts};
 
 /// A task that may not run twice (`idempotent = false`), and how often it has failed.
 pub(super) type TaskFailures = (TaskId, u32);
@@ -76,9 +76,7 @@ pub(super) fn valid_results(plan: &Plan, store: &Store) -> Result<BTreeSet<TaskI
         let before = valid.len();
         valid.extend(withdrawn);
         for task in tasks_of(plan, phase) {
-            if !plan.phases[phase as usize].is_withdrawn(task.index)
-                && store.result_state(task).map_err(unreadable(store))? == ResultState::Valid
-            {
+            if !plan.phases[phase as usize].is_withdrawn(task.index) && why_broken(plan, store, task)?.is_none() {
                 valid.insert(task);
             }
         }
@@ -95,28 +93,34 @@ pub(super) fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError +
     |error| RunError::Io { path: store.folder().into(), error }
 }
 
-/// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. `later` are the phases
-/// that run again because they come after missing or changed results. Returns the failures of tasks that may not run twice.
+/// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. Returns the failures of tasks that may not run twice.
 ///
 /// # Errors
 /// If an attempt of a task that may not run twice still runs, or has used results that are made again.
 fn count_ended(
     plan: &Plan,
     store: &mut Store,
-    finished: &BTreeSet<TaskId>,
-    later: &BTreeSet<u32>,
+    again: &Again<'_>,
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
 ) -> Result<Vec<TaskFailures>, RunError> {
     let mut ended = Vec::new();
     if matches!(store.whereabouts(), Whereabouts::Same | Whereabouts::Moved) {
         for attempt in store.attempts_there().map_err(unreadable(store))? {
-            if finished.contains(&attempt.task) {
+            let Some(phase) = plan.phases.get(attempt.task.phase as usize) else { continue };
+            let idempotent = phase.idempotent;
+            // Tasks that are withdrawn or have become other tasks, and attempts that used another input, do not count.
+            let is_other = phase.is_withdrawn(attempt.task.index) || again.is_renewed(attempt.task.phase);
+            let input = phase.input_of(attempt.task.index).filter(|_| idempotent);
+            let has_other_input = || {
+                let noted = store.noted_input(attempt).zip(input);
+                noted.is_some_and(|(noted, path)| noted.difference(path, false).is_some())
+            };
+            if again.finished.contains(&attempt.task) || idempotent && (is_other || has_other_input()) {
                 continue;
             }
-            let idempotent = plan.phases[attempt.task.phase as usize].idempotent;
             let marker = store.end_marker(attempt).map_err(unreadable(store))?;
-            if !idempotent && later.contains(&attempt.task.phase) {
+            if !idempotent && again.later.contains(&attempt.task.phase) {
                 return Err(may_not_repeat(&name(plan, &attempt.task)));
             }
             if !idempotent && marker == EndMarker::Missing && engine.is_running(&store.run(), attempt) {
@@ -133,10 +137,11 @@ fn count_ended(
     let mut good = Vec::new();
     for (attempt, marker, idempotent) in ended {
         match marker {
-            EndMarker::Exit(0) if !later.contains(&attempt.task.phase) => {
+            EndMarker::Exit(0) if !again.later.contains(&attempt.task.phase) => {
                 let phase = &plan.phases[attempt.task.phase as usize];
                 let input = phase.input_of(attempt.task.index).filter(|_| phase.commands.is_none());
-                let input = input.and_then(|path| Some((path, InputState::of(path).ok()?)));
+                let noted = store.noted_input(attempt);
+                let input = input.and_then(|path| Some((path, noted.or_else(|| InputState::of(path).ok())?)));
                 let has_output = store.prepare(attempt, input).map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
@@ -166,7 +171,7 @@ pub(super) fn begin_again(
     follower: &mut dyn Follower,
 ) -> Result<(), RunError> {
     let mut failed = failures(plan, records.unwrap_or_default());
-    failed.extend(count_ended(plan, store, &again.finished, &again.later, engine, follower)?);
+    failed.extend(count_ended(plan, store, again, engine, follower)?);
     put_aside(again, plan, store, follower)?;
     clear(store, follower)?;
     store.begin_again(plan, &failed)?;

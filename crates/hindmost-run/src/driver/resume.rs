@@ -14,13 +14,14 @@ use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::time::Time;
 use hindmost_core::verify::Verifier;
 
+use super::again::{self, Why};
 use super::attempts::Kill;
 use super::journal::LiveJournal;
 use super::permanent::FailedBefore;
 use super::recheck::{self, TaskFailures};
 use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
-use crate::store::{EndMarker, ResultState, Store, Whereabouts};
+use crate::store::{EndMarker, Store, Whereabouts};
 
 /// Returns the header of the journal to resume.
 ///
@@ -219,10 +220,11 @@ impl Driver<'_> {
         for (attempt, node, _) in unended.iter().filter(|_| here) {
             let from = self.attempt(*attempt).map_or(0.0, Attempt::from_progress);
             let there = self.store.has_attempt(*attempt).map_err(|error| self.unreadable(error))?;
+            let (input, input_changed) = self.earlier_input(*attempt);
             if there
+                && !input_changed
                 && self.with_launch(*attempt, (*node, from), |engine, launch| engine.adopt(launch)).unwrap_or(false)
             {
-                let input = self.input_state(attempt.task);
                 self.enter(*attempt, *node, from, input);
                 adopted.insert(*attempt);
             }
@@ -258,8 +260,7 @@ impl Driver<'_> {
             } else if waits || self.attempts.contains(attempt) || self.waiting.waits(attempt) {
                 // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
-                let input = self.input_state(attempt.task);
-                self.enter(attempt, node, 0.0, input);
+                self.enter(attempt, node, 0.0, None);
                 self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
             } else if state == AttemptState::Starting {
@@ -286,10 +287,9 @@ impl Driver<'_> {
             unfinished.extend(open.map(|(index, _)| TaskId { job: super::JOB, phase, index }));
         }
         for task in unfinished {
-            match self.store.result_state(task).map_err(|error| self.unreadable(error))? {
-                ResultState::Valid => _ = self.in_place.insert(task),
-                ResultState::Gone => {}
-                ResultState::Changed(what) => {
+            match again::why_broken(self.plan, &self.store, task)? {
+                None => _ = self.in_place.insert(task),
+                Some(Why::Changed(what) | Why::Input(what)) => {
                     let aside = self.store.set_aside(task);
                     let aside = aside.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
                     let name = format!("{}/{}", self.plan.phases[task.phase as usize].name, task.index);
@@ -298,6 +298,7 @@ impl Driver<'_> {
                         "what was in the place of the result of {name} is not its result ({what}); it has been moved to {aside}"
                     ));
                 }
+                Some(_) => {}
             }
         }
         Ok(())
@@ -320,8 +321,7 @@ impl Driver<'_> {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt })?;
                 }
-                let input = self.input_state(attempt.task);
-                self.enter(attempt, node, 0.0, input);
+                self.enter(attempt, node, 0.0, None);
                 self.finish_with_result(attempt)?;
                 self.launch_replacement_of(attempt)?;
             }
@@ -342,13 +342,14 @@ impl Driver<'_> {
             let Some(since) = self.attempt(*attempt).map(Attempt::since) else { continue };
             let marker = self.store.end_marker(*attempt).map_err(|error| self.unreadable(error))?;
             let marked = matches!(marker, EndMarker::Exit(_) | EndMarker::Moved);
-            if marked && !adopted.contains(attempt) {
+            let (_, input_changed) = self.earlier_input(*attempt);
+            if marked && !input_changed && !adopted.contains(attempt) {
                 ended.push((now - self.ended_ago(*attempt, since), *attempt, *node));
             }
         }
         ended.sort_unstable();
         for (_, attempt, node) in &ended {
-            let input = self.input_state(attempt.task);
+            let (input, _) = self.earlier_input(*attempt);
             self.enter(*attempt, *node, 0.0, input);
         }
         let last = ended.last().map_or(Time::ZERO, |(at, ..)| *at);

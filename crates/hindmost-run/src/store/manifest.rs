@@ -70,7 +70,10 @@ impl Manifest {
             }
         }
         drop(reader);
-        file.set_len(length)?;
+        // An unchanged file keeps its time.
+        if file.metadata()?.len() != length {
+            file.set_len(length)?;
+        }
         file.seek(SeekFrom::Start(length))?;
         Ok(Manifest { file, lines, waiting: Vec::new() })
     }

@@ -35,7 +35,7 @@ mod results;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,6 +69,8 @@ const SUMMARY: &str = "summary.json";
 const LOCK: &str = "lock";
 /// Name of the folder of attempts' own folders.
 const ATTEMPTS: &str = "attempts";
+/// Name of the note about the state of an attempt's input file.
+const INPUT: &str = "input";
 /// Name of the empty folder to which the links in the places of empty results point.
 const EMPTY: &str = "empty";
 /// Name of the folder to which files and folders are moved that were in a result's place and were not the result.
@@ -343,6 +345,21 @@ impl Store {
         }
         self.attempts.sub(&name)?.make_new("out", 0o777)?;
         Ok(self.attempt(attempt))
+    }
+
+    /// Notes in an attempt's folder in which state its input file was when it began.
+    ///
+    /// # Errors
+    /// If the note can't be written.
+    pub fn note_input(&self, attempt: AttemptId, input: &InputState) -> io::Result<()> {
+        let text = serde_json::to_vec(input).map_err(io::Error::other)?;
+        self.attempts.sub(self.attempt_name(attempt))?.new_file(INPUT)?.write_all(&text)
+    }
+
+    /// Returns the noted state of an attempt's input file; `None` if there is no note, as in folders of earlier versions.
+    pub fn noted_input(&self, attempt: AttemptId) -> Option<InputState> {
+        let text = self.attempts.sub(self.attempt_name(attempt)).ok()?.read(INPUT, TAIL).ok()?;
+        serde_json::from_str(&text).ok()
     }
 
     /// Returns how an attempt's command ended, according to the attempt's end marker.

@@ -157,7 +157,10 @@ impl Store {
             store.accept(&plan)?;
         }
         for phase in &plan.phases {
-            open_own(&store.root, &path, &phase.name, trust)?;
+            // Whoever only looks at a run changes nothing: the folders of new phases are created for their first results.
+            if !has_traces || store.root.kind(&phase.name).map_err(at(&path))?.is_some() {
+                open_own(&store.root, &path, &phase.name, trust)?;
+            }
         }
         Ok(Opened { store, begun: has_journal, changed, plan, tasks, redo })
     }
@@ -318,12 +321,11 @@ fn check_job(
     inner: &Folder,
 ) -> Result<TaskChanges, StoreError> {
     let path = || folder.to_owned();
-    let mut changes = TaskChanges::default();
-    if held.shape != plan.shape() {
-        let same_job = if held.job == plan.name { plan.numbered_as(&held.tasks) } else { None };
-        let other = || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() };
-        changes = same_job.ok_or_else(other)?;
-    }
+    // Even if nothing has changed, tasks may have other numbers than in a new run.
+    let same_job = if held.job == plan.name { plan.numbered_as(&held.tasks) } else { None };
+    let same_shape = (held.shape == plan.shape()).then(TaskChanges::default);
+    let other = || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() };
+    let changes = same_job.or(same_shape).ok_or_else(other)?;
     if !opening.resume && has_traces {
         let done = inner.read(SUMMARY, LONGEST_RECORD).is_ok_and(|summary| is_done(&summary));
         return Err(StoreError::HoldsRun { path: path(), job: held.job.clone(), done });

@@ -251,3 +251,99 @@ fn tasks_that_may_not_run_twice_run_again_only_if_named() {
     has_run(&job, &[("b.txt", 2), ("c.txt", 1)]);
     assert_eq!(job.read("mend.out/sum/0/sum"), "3\n");
 }
+
+/// Returns names, sizes, times and link targets of everything in a folder.
+fn state(folder: &std::path::Path) -> Vec<String> {
+    let mut seen = Vec::new();
+    let mut todo = vec![folder.to_owned()];
+    while let Some(path) = todo.pop() {
+        let found = fs::symlink_metadata(&path).unwrap();
+        seen.push(format!("{} {} {:?}", path.display(), found.len(), found.modified().unwrap()));
+        if found.is_dir() {
+            todo.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    seen.sort();
+    seen
+}
+
+#[test]
+fn a_check_of_a_resumed_run_changes_nothing() {
+    let job = summed();
+    job.write("in/a.txt", "1\n");
+    let more = "[[phase]]\nname = \"last\"\nafter = [\"sum\"]\ntasks = 1\ncommand = 'true'\n";
+    job.write("job.toml", &format!("{SUM}{more}"));
+    let before = state(&job.path().join("mend.out"));
+    job.json(&["--redo", "map/0", "--check"], 0);
+    assert_eq!(before, state(&job.path().join("mend.out")));
+}
+
+#[test]
+fn values_in_another_order_keep_their_tasks() {
+    let with = |seeds: &str| {
+        format!(
+            "name = \"grid\"\n[[phase]]\nname = \"grid\"\nmatrix = {{ seed = [{seeds}] }}\ncommand = 'echo $seed > \"$HINDMOST_OUTPUT/s\"'\n"
+        )
+    };
+    let job = Job::new(&with("1, 2"));
+    job.json(&[], 0);
+    job.write("job.toml", &with("2, 1"));
+    // The second resumption finds the numbers of the first one.
+    for _ in 0..2 {
+        assert!(job.run(&["--resume"]).stderr.contains("already done"));
+        let table = job.read("grid.out/results.tsv");
+        for row in table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>()) {
+            assert_eq!(job.read(&format!("grid.out/{}/s", row[4])).trim(), row[3], "{table}");
+        }
+    }
+}
+
+/// A job whose tasks copy their input and wait until a file exists.
+const SLOW: &str = r#"
+name = "mend"
+[[phase]]
+name = "map"
+inputs = "in/*.txt"
+matrix = { v = [1, 2] }
+command = """
+cat "$HINDMOST_INPUT" > "$HINDMOST_OUTPUT/n"; echo started >> started
+while [ ! -e go ]; do sleep 0.02; done
+"""
+"#;
+
+#[test]
+fn attempts_that_outlive_their_run_count_only_for_the_same_task_and_input() {
+    // The run is killed while its attempts run. They end either before it is resumed, or are taken over by it.
+    for ends_before in [true, false] {
+        let job = Job::new(SLOW);
+        fs::create_dir(job.path().join("in")).unwrap();
+        job.write("in/a.txt", "1\n");
+        job.write("in/b.txt", "1\n");
+        let started = job.start(&[NO_COPIES, &["--nodes", "n1:4"]].concat());
+        super::wait_for("the attempts", || job.has("started") && job.lines("started") == 4);
+        started.signal("KILL");
+        started.wait();
+        // One input changes, and one value goes.
+        job.write("in/a.txt", "1\n2\n");
+        job.write("job.toml", &SLOW.replace("[1, 2]", "[1]"));
+        job.write("go", "");
+        if ends_before {
+            let all_ended = || {
+                let attempts = fs::read_dir(job.path().join("mend.out/.hindmost/attempts")).unwrap();
+                attempts.filter(|entry| entry.as_ref().unwrap().path().join("end").exists()).count() == 4
+            };
+            super::wait_for("the ends of the attempts", all_ended);
+        }
+        let done = job.json(&["--resume"], 0);
+        assert_eq!(done["state"], "done");
+        assert_eq!(job.names("mend.out/map").len(), 2, "the tasks with v=2 are withdrawn");
+        let table = job.read("mend.out/results.tsv");
+        for row in table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>()) {
+            if row.last() == Some(&"done") {
+                let result = job.read(&format!("mend.out/{}/n", row[4]));
+                assert_eq!(result, fs::read_to_string(row[2]).unwrap(), "{table}");
+            }
+        }
+        assert!(job.run(&["--resume"]).stderr.contains("already done"));
+    }
+}

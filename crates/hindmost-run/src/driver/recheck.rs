@@ -173,6 +173,7 @@ pub(super) fn begin_again(
     let mut failed = failures(plan, records.unwrap_or_default());
     failed.extend(count_ended(plan, store, again, engine, follower)?);
     put_aside(again, plan, store, follower)?;
+    put_unrecorded_aside(plan, store)?;
     clear(store, follower)?;
     store.begin_again(plan, &failed)?;
     Ok(())
@@ -205,6 +206,18 @@ pub(super) fn put_aside(
         1 => follower.message("1 result that no longer counts has been moved to .hindmost/set-aside"),
         count => {
             follower.message(&format!("{count} results that no longer count have been moved to .hindmost/set-aside"));
+        }
+    }
+    Ok(())
+}
+
+/// Puts the results aside that are in place although their tasks will run: an earlier process died between a rename and its
+/// record, and now the result does not count. Otherwise it would be in the way of the new one.
+fn put_unrecorded_aside(plan: &Plan, store: &Store) -> Result<(), RunError> {
+    let valid = valid_results(plan, store)?;
+    for task in (0..plan.phases.len() as u32).flat_map(|phase| tasks_of(plan, phase)) {
+        if !valid.contains(&task) {
+            store.set_aside(task).map_err(unreadable(store))?;
         }
     }
     Ok(())

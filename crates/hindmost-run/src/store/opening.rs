@@ -130,7 +130,7 @@ impl Store {
         let manifest = Manifest::open(&inner).map_err(unwritable)?;
         let redo = plan.tasks_of_redo(&opening.redo).map_err(StoreError::Redo)?;
         if has_traces && !opening.keep_results {
-            check_commands(&root, &path, &job, &manifest, &plan, &redo, &changed)?;
+            check_commands(&root, &path, &job, &manifest, &plan, (&redo, &tasks), &changed)?;
         }
         job.path = Some(job.path.take().unwrap_or_else(|| JobRecord::path_text(&path)));
         let phases = plan.phases.iter().map(|phase| (phase.name.clone(), phase.digest())).collect();
@@ -342,23 +342,24 @@ fn is_done(summary: &str) -> bool {
     serde_json::from_str(summary).is_ok_and(|Ended { state }| state == RunState::Done)
 }
 
-/// Checks that no result comes from a command that has changed, unless its task runs again: by request (`redo`), or because
-/// its phase comes after tasks that do.
+/// Checks that no result comes from a command that has changed, unless its task runs again: by request (`redo`), because its
+/// phase has another number of tasks, or because it comes after tasks that run again or are new.
 fn check_commands(
     root: &Folder,
     folder: &Path,
     job: &JobRecord,
     manifest: &Manifest,
     plan: &Plan,
-    redo: &BTreeSet<(u32, u32)>,
+    (redo, tasks): (&BTreeSet<(u32, u32)>, &TaskChanges),
     changed: &[String],
 ) -> Result<(), StoreError> {
-    let redone: BTreeSet<u32> = redo.iter().map(|(phase, _)| *phase).collect();
+    let renewed: BTreeSet<u32> = tasks.renewed.iter().map(|(phase, _)| *phase).collect();
+    let redone = redo.iter().chain(&tasks.added).map(|(phase, _)| *phase).chain(renewed.iter().copied()).collect();
     let parents = |phase: &PlannedPhase| phase.after.iter().copied().collect::<BTreeSet<u32>>();
     let reached = plan.with_descendants(&redone);
     let runs_again = |phase: &PlannedPhase| !parents(phase).is_disjoint(&reached);
     let is_old = |at: usize, phase: &PlannedPhase| -> bool {
-        if runs_again(phase) {
+        if runs_again(phase) || renewed.contains(&(at as u32)) {
             return false;
         }
         let Ok(results) = root.sub(&phase.name) else { return false };

@@ -227,6 +227,15 @@ fn other_numbers_of_tasks_values_and_phases() {
     assert_eq!(document(&ran)["state"], "done");
     assert_eq!((sorted("parts"), sorted("seeds"), sorted("lasts")), ("1 2 2".into(), "1 2 3".into(), "last".into()));
     assert!(!job.has("grid.out/part/1"));
+    // They also run again if their command is another one, and nobody has to request it.
+    let other = with(3, "1, 2, 3", last).replace("echo $HINDMOST_TASKS >> parts", "echo x >> parts");
+    job.write("job.toml", &other);
+    assert_eq!(job.json(&["--resume"], 0)["state"], "done");
+    assert_eq!(sorted("parts"), "1 2 2 x x x");
+    job.write("job.toml", &other.replace("tasks = 3", "tasks = 1"));
+    assert_eq!(job.json(&["--redo", "part"], 0)["state"], "done");
+    job.write("job.toml", &with(1, "1, 2, 3", last));
+    assert_eq!(job.json(&["--redo", "part"], 0)["state"], "done");
     // Without a phase of the run, it is another job.
     job.write("job.toml", &with(1, "1, 2, 3", ""));
     let other = job.run(&["--resume"]);

@@ -211,7 +211,12 @@ impl Driver<'_> {
         self.was_at = at;
         let recorded = match end {
             End::Won => {
-                self.clean(attempt, true);
+                if at.is_some() {
+                    self.clean(attempt, true);
+                } else {
+                    let left = self.store.release_attempt(attempt);
+                    self.report_left(left);
+                }
                 self.counts.won(attempt);
                 self.learner.won(&observed);
                 self.finished_in(attempt.task.phase, observed.age);
@@ -275,7 +280,13 @@ impl Driver<'_> {
 
     /// Removes the files of an attempt, except its logs if `keep_logs` is true. Reports files that can't be removed.
     pub(super) fn clean(&mut self, attempt: AttemptId, keep_logs: bool) {
-        if let Some(left) = self.store.remove_attempt(attempt, keep_logs) {
+        let left = self.store.remove_attempt(attempt, keep_logs);
+        self.report_left(left);
+    }
+
+    /// Reports files of an attempt that can't be removed.
+    fn report_left(&mut self, left: Option<String>) {
+        if let Some(left) = left {
             self.follower.message(&format!("files of an attempt can't be removed and are left: {left}"));
         }
     }

@@ -17,6 +17,10 @@ use super::{Driver, RunError};
 use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
 use crate::store::InputState;
 
+/// Median duration in seconds below which attempts of a phase need not outlive this process: nothing is lost if they start
+/// again.
+const SHORT: f64 = 0.1;
+
 /// True if a start failed only because the system has no free process, open file or memory at this moment.
 fn is_scarce(error: &io::Error) -> bool {
     use rustix::io::Errno;
@@ -92,6 +96,8 @@ impl Driver<'_> {
             environment: &environment,
             input,
             slowed: self.faults.slowed(node),
+            outlives: !phase.idempotent
+                || !self.learner.median(attempt.task.phase).is_some_and(|median| median < SHORT),
         };
         Ok(act(&mut *self.engine, &launch))
     }

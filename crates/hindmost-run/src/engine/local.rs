@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::descriptors::Descriptors;
 use super::process_file::ProcessFile;
-use super::{END_MARKER, Engine, Happened, Launch, NodeOffer, ROOT_NAME, RunIdentity, key, wrapper};
+use super::{END_MARKER, Engine, Happened, Launch, Marker, NodeOffer, ROOT_NAME, RunIdentity, key, unwrapped, wrapped};
 use crate::process::{self, Ending, Group, Identity, Mark, Outcome, Strays, Tag, Watcher};
 
 /// An attempt whose processes are stopped and continued in turn, so that it takes `factor` times as long.
@@ -49,12 +49,16 @@ struct Running {
     input: Option<PathBuf>,
     slowed: Option<Slowed>,
     killed: Option<Instant>,
+    /// The end marker, if the attempt has no wrapper that writes it.
+    marker: Option<Marker>,
 }
 
 /// An attempt whose root process has ended. Other processes of the attempt may still run.
 struct Leaving {
     attempt: AttemptId,
     folder: PathBuf,
+    /// True if a wrapper runs the command.
+    wrapped: bool,
     ending: Ending,
     /// When to check again whether the attempt has ended completely.
     next: Instant,
@@ -80,6 +84,8 @@ pub struct Local {
     next_token: u64,
     leaving: Vec<Leaving>,
     descriptors: Descriptors,
+    /// Number of running attempts without a wrapper. Each takes a descriptor for its end marker.
+    unwrapped: usize,
     /// The run's control group, or `None` if it can't be created. Set when the run becomes known.
     group: OnceCell<Option<Group>>,
     /// Control groups of earlier processes of the run, in which processes of attempts may still run.
@@ -105,14 +111,39 @@ impl Local {
             tokens: FxHashMap::default(),
             next_token: 0,
             leaving: Vec::new(),
-            descriptors: Descriptors::raise()?,
+            descriptors: Descriptors::new()?,
+            unwrapped: 0,
             group: OnceCell::new(),
             left_groups: Vec::new(),
             known_marks: HashSet::new(),
         })
     }
 
-    fn watch(&mut self, launch: &Launch<'_>, process: &Identity, tag: Tag) -> io::Result<()> {
+    /// Starts an attempt without a wrapper; `None` if it needs one. Neither a file nor its command line names its process, so
+    /// that no later process of Hindmost adopts it: nothing would write its end marker.
+    fn start_unwrapped(&self, launch: &Launch<'_>, tag: Tag) -> Option<(Identity, Marker)> {
+        if launch.outlives || self.descriptors.limit_before().is_some() || process::keeps_terminal() {
+            return None;
+        }
+        // The wrapper tries again, and reports what is missing.
+        let (mut command, marker) = unwrapped(launch).ok()?;
+        let process = process::spawn(&mut command, tag).ok()?;
+        Some((process, marker))
+    }
+
+    /// Starts an attempt in a wrapper.
+    fn start_wrapped(&mut self, launch: &Launch<'_>, tag: Tag) -> io::Result<Identity> {
+        let group = self.group(launch.run).map(|group| group.path().to_owned());
+        let mut command = wrapped(launch)?;
+        command.args(self.descriptors.limit_before().map(|limit| limit.to_string()));
+        let file = ProcessFile::create(launch.handle);
+        let process = process::spawn(&mut command, tag)?;
+        // A process that resumes this run reads this file. Without the file it searches all processes, which takes longer.
+        let _ = file.and_then(|file| file.write(&process, group));
+        Ok(process)
+    }
+
+    fn watch(&mut self, launch: &Launch<'_>, process: &Identity, tag: Tag, marker: Option<Marker>) -> io::Result<()> {
         let token = self.next_token;
         self.watcher.watch(process, token)?;
         self.next_token += 1;
@@ -131,7 +162,9 @@ impl Local {
             input: launch.input.map(std::path::Path::to_owned),
             slowed,
             killed: None,
+            marker,
         };
+        self.unwrapped += usize::from(running.marker.is_some());
         self.running.insert(token, running);
         self.tokens.insert(launch.attempt, token);
         Ok(())
@@ -169,6 +202,14 @@ impl Local {
     fn root_ended(&mut self, token: u64, happened: &mut Vec<Happened>) {
         let Some(running) = self.running.remove(&token) else { return };
         self.tokens.remove(&running.attempt);
+        let wrapped = running.marker.is_none();
+        self.unwrapped -= usize::from(!wrapped);
+        // A killed attempt has no marker, as if it had a wrapper, which is killed too.
+        if let Some(marker) = running.marker.filter(|_| running.killed.is_none())
+            && let Some(code) = process::exit_code(&running.process)
+        {
+            marker.write(code);
+        }
         let mut ending = Ending::new(running.process, running.tag, self.left_groups.clone());
         let mut outcome = ending.step();
         if outcome == Outcome::Unfinished {
@@ -179,11 +220,12 @@ impl Local {
             Outcome::Unfinished => self.leaving.push(Leaving {
                 attempt: running.attempt,
                 folder: running.folder,
+                wrapped,
                 ending,
                 next: Instant::now() + PAUSES[0],
                 pause: PAUSES[0],
             }),
-            other => happened.extend(happening(running.attempt, &running.folder, other)),
+            other => happened.extend(happening(running.attempt, &running.folder, wrapped, other)),
         }
     }
 
@@ -194,7 +236,7 @@ impl Local {
             if leaving.next > now {
                 return true;
             }
-            let happening = happening(leaving.attempt, &leaving.folder, leaving.ending.step());
+            let happening = happening(leaving.attempt, &leaving.folder, leaving.wrapped, leaving.ending.step());
             leaving.pause = (leaving.pause * 2).min(PAUSES[1]);
             leaving.next = Instant::now() + leaving.pause;
             let done = happening.is_some();
@@ -212,6 +254,7 @@ impl Local {
         for token in late {
             let Some(running) = self.running.remove(&token) else { continue };
             self.tokens.remove(&running.attempt);
+            self.unwrapped -= usize::from(running.marker.is_some());
             process::abandon(&running.process);
             happened.push(Happened::Stays(running.attempt, process::does_not_end(running.process.pid)));
         }
@@ -228,13 +271,13 @@ impl Local {
 }
 
 /// Returns what to report about an attempt that is ending; `None` while it has not ended.
-fn happening(attempt: AttemptId, folder: &std::path::Path, outcome: Outcome) -> Option<Happened> {
+fn happening(attempt: AttemptId, folder: &std::path::Path, wrapped: bool, outcome: Outcome) -> Option<Happened> {
     match outcome {
         Outcome::Unfinished => None,
         Outcome::Stays(what) => Some(Happened::Stays(attempt, what)),
         // A shell that can't fork ends with such a code and writes no marker. With code 97 the wrapper says that it could not
         // write the marker.
-        Outcome::Nothing(Some(code)) if code != 0 && code != 97 && !has_marker(folder) => {
+        Outcome::Nothing(Some(code)) if wrapped && code != 0 && code != 97 && !has_marker(folder) => {
             Some(Happened::NotBegun(attempt, "no process could be started".to_owned()))
         }
         Outcome::Nothing(_) => Some(Happened::Ended(attempt)),
@@ -261,17 +304,15 @@ impl Engine for Local {
     }
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
-        self.descriptors.check(self.watcher.count())?;
+        self.descriptors.check(self.watcher.count() + self.unwrapped)?;
         let tag = tag(launch.run, launch.attempt);
-        let group = self.group(launch.run).map(|group| group.path().to_owned());
-        let mut command = wrapper(launch)?;
-        command.args(self.descriptors.limit_before().map(|limit| limit.to_string()));
-        let file = ProcessFile::create(launch.handle);
-        let process = process::spawn(&mut command, tag)?;
+        self.group(launch.run);
+        let (process, marker) = match self.start_unwrapped(launch, tag) {
+            Some((process, marker)) => (process, Some(marker)),
+            None => (self.start_wrapped(launch, tag)?, None),
+        };
         self.known_marks.insert(tag.attempt);
-        // A process that resumes this run reads this file. Without the file it searches all processes, which takes longer.
-        let _ = file.and_then(|file| file.write(&process, group));
-        self.watch(launch, &process, tag).inspect_err(|_| process::kill_now(&process, tag))
+        self.watch(launch, &process, tag, marker).inspect_err(|_| process::kill_now(&process, tag))
     }
 
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
@@ -286,7 +327,7 @@ impl Engine for Local {
         let Some(process) = proven.or_else(|| process::find_root(tag, &words)) else { return false };
         process::adopt(&process, tag);
         process::continue_tree(&process);
-        self.watch(launch, &process, tag).inspect_err(|_| process::abandon(&process)).is_ok()
+        self.watch(launch, &process, tag, None).inspect_err(|_| process::abandon(&process)).is_ok()
     }
 
     fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
@@ -364,7 +405,7 @@ mod tests {
     fn a_shell_that_could_not_fork_is_reported_as_not_begun() {
         let folder = tempfile::tempdir().unwrap();
         let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 1 }, copy: 2 };
-        let happens = |code| happening(attempt, folder.path(), Outcome::Nothing(code)).unwrap();
+        let happens = |code| happening(attempt, folder.path(), true, Outcome::Nothing(code)).unwrap();
         let not_begun = Happened::NotBegun(attempt, "no process could be started".to_owned());
         for marker in ["", "exit 0 run"] {
             fs::write(folder.path().join(END_MARKER), marker).unwrap();

@@ -1,29 +1,27 @@
 //! Engines start, slow down and kill attempts on nodes, and report when they end.
 //!
-//! An engine does not know jobs, policies or results. It runs the wrapper that writes the end marker (see [`wrapper`]). The
-//! marker, not the engine, says how an attempt ended.
+//! An engine does not know jobs, policies or results. It runs a shell that writes the end marker (see [`wrapped`]), or
+//! writes the marker (see [`unwrapped`]). The marker, not the engine, says how an attempt ended.
 
+mod command;
 mod descriptors;
 mod local;
 mod nodes;
 mod process_file;
+mod simple;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
-use rustix::fs::{Mode, OFlags, openat};
 use serde::{Deserialize, Serialize};
 
-use crate::process;
-
+pub use command::{Marker, unwrapped, wrapped};
 pub use local::Local;
 pub use nodes::{NodesError, parse_nodes};
 
@@ -90,6 +88,9 @@ pub struct Launch<'a> {
     pub input: Option<&'a Path>,
     /// Factor by which fault injection makes the attempt take longer; 1 means not at all.
     pub slowed: f64,
+    /// True if the attempt must write its end marker even if this process ends before it. False if the engine may write the
+    /// marker instead, which costs less: without this process the attempt then has no marker and is lost.
+    pub outlives: bool,
 }
 
 /// What an engine reports about an attempt.
@@ -161,45 +162,3 @@ pub const END_MARKER: &str = "end";
 
 /// The name (`$0`) of the shell that runs an attempt.
 pub(crate) const ROOT_NAME: &str = "hindmost-attempt";
-
-/// Returns the command that runs an attempt on every engine: a shell that runs the user's command in another shell and
-/// then writes the end marker. The driver reads exit codes from the marker, because it can't wait for adopted processes
-/// and some engines lose exit codes.
-///
-/// # Errors
-/// If the end marker and log files can't be created in the attempt's folder.
-pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
-    // The marker is opened first, as standard input. So the shell writes it without a path, into the attempt's folder even
-    // if that was moved. It is one short write; a marker without its newline is incomplete. An engine may add a fourth
-    // argument: the limit on open files to restore for the command.
-    // If the shell has a terminal, ignoring these signals makes reading it an error instead of stopping the command.
-    const KEEPING_TERMINAL: &str = "trap '' TTIN TTOU; ";
-    // The marker begins with "moved" if the attempt's folder is no longer at its path, because the command may have written
-    // its output to another folder.
-    const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$4" ] || ulimit -S -n "$4"; SHELL "$1" 3>&-; code=$?
-[ "$3/end" -ef /proc/self/fd/3 ] && word=exit || word=moved; printf '%s %d %s\n' "$word" "$code" "$2" >&3 || exit 97"#;
-    let new_file = |name: &str| -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(openat(launch.handle, name, flags, Mode::from_raw_mode(0o644))?.into())
-    };
-    let shell: Vec<String> = launch.shell.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-    let script = SCRIPT.replacen("SHELL", &shell.join(" "), 1);
-    let script = format!("{}{script}", if process::keeps_terminal() { KEEPING_TERMINAL } else { "" });
-    let mut command = process::apart("/bin/sh");
-    command.envs(process::within().map(|marks| (process::WITHIN_VARIABLE, marks)));
-    command
-        .arg("-c")
-        .arg(script)
-        .arg(ROOT_NAME)
-        .arg(launch.command)
-        .arg(format!("{}/{}", launch.run.id, key(launch.attempt)))
-        .arg(launch.folder)
-        .current_dir(launch.directory)
-        // This process may itself run inside a task of another run. The input of that task must not reach this command.
-        .env_remove("HINDMOST_INPUT")
-        .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(new_file(END_MARKER)?)
-        .stdout(new_file("stdout")?)
-        .stderr(new_file("stderr")?);
-    Ok(command)
-}

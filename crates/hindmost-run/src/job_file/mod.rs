@@ -49,8 +49,8 @@ pub use matrix::Matrix;
 pub use numbering::{RecordedPhase, TaskChanges};
 pub use plan::{Plan, PlannedPhase, TaskCommand};
 pub use redo::Redo;
-pub(crate) use shell::earlier_shell;
 pub use shell::{default_shell, shell_in_words};
+pub(crate) use shell::{earlier_shell, is_program};
 pub(crate) use values::LONGEST_TEXT;
 
 use error::Wrong;

@@ -29,7 +29,12 @@ fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let mut found = folders.map(|folder| folder.join(name));
-    found.find(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok())
+    found.find(|path| is_program(path))
+}
+
+/// True if a path names a file that this process may execute.
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }
 
 /// Returns a shell as users write it, such as `bash -euo pipefail -c`.

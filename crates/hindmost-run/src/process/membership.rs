@@ -124,7 +124,7 @@ pub(super) fn scan(wanted: impl Fn(&Membership<'_>) -> bool) -> Vec<Stat> {
     found.filter_map(|stat| stat.now().filter(|now| !now.has_ended())).collect()
 }
 
-/// Searches all processes for the root process of an attempt: the shell that [`crate::engine::wrapper`] runs and that leads its
+/// Searches all processes for the root process of an attempt: the shell that [`crate::engine::wrapped`] runs and that leads its
 /// process group. `words` are words of its command line that distinguish it from the processes that it has started.
 pub fn find_root(tag: Tag, words: &[&str]) -> Option<Identity> {
     let of_attempt = scan(|membership| membership.is_directly_of(tag.attempt));

@@ -72,7 +72,7 @@ pub use membership::{find_root, is_proven};
 #[cfg(target_os = "linux")]
 pub use orphans::{abandon, adopt_orphans};
 #[cfg(target_os = "linux")]
-pub use roots::{adopt, spawn};
+pub use roots::{adopt, exit_code, spawn};
 #[cfg(target_os = "linux")]
 pub use session::{apart, can_start_processes, keeps_terminal};
 #[cfg(target_os = "linux")]

@@ -100,6 +100,15 @@ pub(super) fn reap(pid: u32) -> Option<rustix::process::WaitIdStatus> {
     }
 }
 
+/// Returns the exit code of a root process that has ended and has not been reaped, as shells report it: 128 plus the number of
+/// the signal if one has killed it. `None` if it is not a child of this process, or has not ended.
+pub fn exit_code(root: &Identity) -> Option<i32> {
+    get(root.pid).filter(|known| known.is_child && known.start_time == root.start_time)?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(pidfd::system_pid(root.pid)?), options).ok()??;
+    status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal))
+}
+
 /// Returns the root with this pid.
 pub(super) fn get(pid: u32) -> Option<Root> {
     locked(&ROOTS).get(&pid).copied()

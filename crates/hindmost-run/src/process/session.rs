@@ -6,6 +6,7 @@
 //! program `setsid` does. This costs about 0.5 ms, and is skipped if this process has no terminal, as in batch jobs and
 //! services.
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,7 +17,7 @@ use rustix::io::Errno;
 use super::roots;
 
 /// Returns a command that runs a program in its own process group and without the terminal of this process.
-pub fn apart(program: &str) -> Command {
+pub fn apart(program: &OsStr) -> Command {
     let Some(setsid) = program_setsid() else {
         let mut command = Command::new(program);
         command.process_group(0);
@@ -30,7 +31,7 @@ pub fn apart(program: &str) -> Command {
 
 /// True if processes can be started now; false if the system reports too many processes or too little memory.
 pub fn can_start_processes() -> bool {
-    let mut command = apart("/bin/sh");
+    let mut command = apart("/bin/sh".as_ref());
     command.args(["-c", ":"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.status() {
         Ok(_) => true,

@@ -55,7 +55,7 @@ pub fn adopt_orphans() -> io::Result<()> {
 }
 
 /// Returns a command without a process group of its own.
-pub fn apart(program: &str) -> Command {
+pub fn apart(program: &std::ffi::OsStr) -> Command {
     Command::new(program)
 }
 
@@ -76,6 +76,11 @@ pub fn spawn(_: &mut Command, _: Tag) -> io::Result<Identity> {
 /// Returns false, because attempts can't be started.
 pub fn can_start_processes() -> bool {
     false
+}
+
+/// Returns `None`, because no attempt can be started.
+pub fn exit_code(_: &Identity) -> Option<i32> {
+    None
 }
 
 /// Does nothing, because no attempt can be adopted.

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Statx, StatxFlags, mkdirat, openat, renameat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Statx, StatxFlags, linkat, mkdirat, openat, renameat,
     renameat_with, statx, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
@@ -66,6 +66,11 @@ impl Folder {
     /// Creates a link with this target; fails if the name exists.
     pub(super) fn make_link(&self, name: impl AsRef<OsStr>, target: &str) -> io::Result<()> {
         Ok(symlinkat(target, &self.0, name.as_ref())?)
+    }
+
+    /// Gives a file or link of this folder a second name in another one (a hard link); fails if the name exists.
+    pub(super) fn make_name(&self, name: &str, to: &Folder, new: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(linkat(&self.0, name, &to.0, new.as_ref(), AtFlags::empty())?)
     }
 
     /// True if this name is a link with this target.

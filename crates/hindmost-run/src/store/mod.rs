@@ -30,6 +30,7 @@ mod listing;
 mod manifest;
 mod opening;
 mod record;
+mod recycling;
 mod removal;
 mod results;
 
@@ -54,6 +55,7 @@ pub use input::InputState;
 use manifest::Manifest;
 pub use opening::{Opened, Opening};
 pub use record::{BegunWith, JobRecord};
+use recycling::Spares;
 use removal::Removal;
 pub use results::{Commit, ResultState};
 
@@ -69,10 +71,14 @@ const SUMMARY: &str = "summary.json";
 const LOCK: &str = "lock";
 /// Name of the folder of attempts' own folders.
 const ATTEMPTS: &str = "attempts";
+/// Name of the output folder in an attempt's folder.
+const OUT: &str = "out";
 /// Name of the note about the state of an attempt's input file.
 const INPUT: &str = "input";
 /// Name of the empty folder to which the links in the places of empty results point.
 const EMPTY: &str = "empty";
+/// Name of the link of which the links in the places of empty results are further names.
+const EMPTY_LINK: &str = "empty-link";
 /// Name of the folder to which files and folders are moved that were in a result's place and were not the result.
 const ASIDE: &str = "set-aside";
 
@@ -143,7 +149,8 @@ impl Anchors {
     }
 }
 
-/// A run's folder, opened and locked. Dropping this releases the lock.
+/// A run's folder, opened and locked. Dropping this releases the lock and removes folders that were kept for
+/// later attempts.
 pub struct Store {
     folder: PathBuf,
     root: Arc<Folder>,
@@ -164,6 +171,7 @@ pub struct Store {
     sync: bool,
     checksums: bool,
     keep_results: bool,
+    spares: Spares,
 }
 
 /// Writes a run's pages, also after its folder's lock is released.
@@ -332,8 +340,11 @@ impl Store {
     ///
     /// # Errors
     /// If the old folder can't be removed or the new one can't be created.
-    pub fn make_attempt(&self, attempt: AttemptId) -> io::Result<PathBuf> {
+    pub fn make_attempt(&mut self, attempt: AttemptId) -> io::Result<PathBuf> {
         let name = self.attempt_name(attempt);
+        if self.spares.give(&self.attempts, &name) {
+            return Ok(self.attempt(attempt));
+        }
         match self.attempts.make_new(&name, 0o755) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let removed = Removal::new(&self.attempts).remove(&self.attempts, name.as_ref());
@@ -343,7 +354,9 @@ impl Store {
             }
             other => other?,
         }
-        self.attempts.sub(&name)?.make_new("out", 0o777)?;
+        let folder = self.attempts.sub(&name)?;
+        folder.make_new(OUT, 0o777)?;
+        self.spares.note_new(&folder);
         Ok(self.attempt(attempt))
     }
 
@@ -393,6 +406,8 @@ impl Store {
 
     /// Returns the time since an attempt wrote its end marker, by the file system's clock; `None` without a marker.
     pub fn ended_ago(&self, attempt: AttemptId) -> Option<Duration> {
+        // A killed attempt has an empty file, whose time is that of the attempt's start.
+        self.end_marker(attempt).ok().filter(|marker| *marker != EndMarker::Missing)?;
         let folder = self.attempts.sub(self.attempt_name(attempt)).ok()?;
         let written = folder.file(END_MARKER).ok()?.metadata().ok()?.modified().ok()?;
         written.elapsed().ok()
@@ -418,10 +433,12 @@ impl Store {
         let logs = if keep_logs { self.keep_logs(attempt, &name).err() } else { None };
         let removed = Removal::new(&self.attempts).remove(&self.attempts, name.as_ref());
         let left = removed.err().map(|left| format!("{}: {left}", self.attempt(attempt).display()));
-        left.or_else(|| {
-            let lost = |error| format!("{}, whose logs could not be kept: {error}", self.attempt(attempt).display());
-            logs.map(lost)
-        })
+        left.or_else(|| logs.map(|error| self.without_logs(attempt, &error)))
+    }
+
+    /// Returns a text about an attempt whose logs could not be kept.
+    fn without_logs(&self, attempt: AttemptId, error: &io::Error) -> String {
+        format!("{}, whose logs could not be kept: {error}", self.attempt(attempt).display())
     }
 
     fn keep_logs(&self, attempt: AttemptId, name: &str) -> io::Result<()> {

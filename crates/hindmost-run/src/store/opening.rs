@@ -19,6 +19,7 @@ use super::folder::{Distrust, Folder, distrust};
 use super::identity::{CacheIdentity, FolderIdentity};
 use super::manifest::{MANIFEST, Manifest};
 use super::record::{BegunWith, JobRecord};
+use super::recycling::Spares;
 use super::results::put_journal_away;
 use super::{Anchors, JOB, JOURNAL, LOCK, SUMMARY, Store, Whereabouts};
 use crate::job_file::{Plan, PlannedPhase, Redo, TaskChanges};
@@ -151,6 +152,7 @@ impl Store {
             sync: !opening.no_sync,
             checksums: opening.checksum,
             keep_results: opening.keep_results,
+            spares: Spares::default(),
         };
         store.check_place()?;
         if is_new {

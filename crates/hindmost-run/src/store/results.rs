@@ -10,7 +10,7 @@ use rustix::fs::{FileType, StatxFlags};
 use super::input::InputState;
 use super::listing::{Listing, checksum_at};
 use super::manifest::Line;
-use super::{ASIDE, EMPTY, Folder, INNER, JOURNAL, Store, StoreError, old_journal};
+use super::{ASIDE, EMPTY, EMPTY_LINK, Folder, INNER, JOURNAL, OUT, Store, StoreError, old_journal};
 use crate::job_file::Plan;
 
 /// Target of the links in the places of empty results.
@@ -47,10 +47,10 @@ impl Store {
     /// If the files of the output can't be read.
     pub fn prepare(&mut self, attempt: AttemptId, input: Option<(&Path, InputState)>) -> io::Result<bool> {
         let Ok(folder) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(false) };
-        if !folder.has_folder("out") {
+        if !folder.has_folder(OUT) {
             return Ok(false);
         }
-        let (listing, empty) = match folder.sub("out") {
+        let (listing, empty) = match folder.sub(OUT) {
             Ok(out) => {
                 let listing = Listing::of(&out, self.checksums)?;
                 let empty = listing == Listing::default();
@@ -68,7 +68,7 @@ impl Store {
             attempt: attempt.copy,
             run: self.job.run.clone(),
             command: self.command(task).to_owned(),
-            inode: folder.statx("out", StatxFlags::INO)?.stx_ino,
+            inode: folder.statx(OUT, StatxFlags::INO)?.stx_ino,
             input,
             empty,
             listing,
@@ -100,7 +100,7 @@ impl Store {
         let task = attempt.task;
         let Ok(from) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(Commit::NoOutput) };
         // The command may have replaced its output folder by something else.
-        if !from.has_folder("out") {
+        if !from.has_folder(OUT) {
             return Ok(Commit::NoOutput);
         }
         // Another process may have removed the phase's folder.
@@ -128,7 +128,7 @@ impl Store {
     fn move_into_place(&self, attempt: AttemptId, from: &Folder, to: &Folder, name: &str) -> io::Result<()> {
         let is_its = |line: &&Line| line.run == self.job.run && line.attempt == attempt.copy;
         if self.manifest.of(attempt.task).find(is_its).is_some_and(|line| line.empty) {
-            let made = self.make_empty().and_then(|()| to.make_link(name, EMPTY_RESULT));
+            let made = self.make_empty().and_then(|()| self.link_to_empty(to, name));
             // Some file systems have no links. There, the empty folder itself is moved.
             match made {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
@@ -136,7 +136,28 @@ impl Store {
                 made => return made,
             }
         }
-        from.rename_new("out", to, name)
+        from.rename_new(OUT, to, name)
+    }
+
+    /// Creates the link in the place of an empty result. All these links are names of one link, which costs less than a link
+    /// for each, as long as the file system allows it.
+    fn link_to_empty(&self, to: &Folder, name: &str) -> io::Result<()> {
+        if !self.inner.has_link(EMPTY_LINK, EMPTY_RESULT) {
+            return to.make_link(name, EMPTY_RESULT).and_then(|()| {
+                // This is only about speed.
+                let _ = to.make_name(name, &self.inner, EMPTY_LINK);
+                Ok(())
+            });
+        }
+        match self.inner.make_name(EMPTY_LINK, to, name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            Ok(()) => Ok(()),
+            // The link has as many names as it can have.
+            Err(_) => {
+                let _ = self.inner.remove_file(EMPTY_LINK);
+                to.make_link(name, EMPTY_RESULT)
+            }
+        }
     }
 
     /// Creates the empty folder to which the links in the places of empty results point.

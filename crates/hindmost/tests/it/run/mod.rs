@@ -5,6 +5,7 @@ mod mending;
 mod results;
 mod resuming;
 mod settings;
+mod short_tasks;
 mod stalls;
 
 use std::fs;

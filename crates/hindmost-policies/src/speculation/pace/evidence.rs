@@ -9,12 +9,14 @@
 //! Where losses outweigh two times the wins, each further loss doubles the age or the remaining time from which on an
 //! attempt gets a copy, up to [`MOST_DOUBLINGS`] times. Wins halve it again.
 
-use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
-use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::Seen;
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
+
+use super::task_share::{TaskShare, measured_work};
 
 /// A win counts as much as this many losses, because it saves at least the time that the original still needed.
 const WIN: f64 = 2.0;
@@ -46,12 +48,20 @@ impl Outcomes {
 
 /// The outcomes of copies, by phase.
 #[derive(Debug, Default)]
-pub(super) struct Evidence(FxHashMap<(JobId, u32), Outcomes>);
+pub(super) struct Evidence {
+    outcomes: FxHashMap<(JobId, u32), Outcomes>,
+    task_share: TaskShare,
+}
 
 impl Evidence {
     /// Returns the outcomes of a phase's copies.
     pub(super) fn of(&self, task: TaskId) -> Outcomes {
-        self.0.get(&(task.job, task.phase)).copied().unwrap_or_default()
+        self.outcomes.get(&(task.job, task.phase)).copied().unwrap_or_default()
+    }
+
+    /// Returns the probability that a copy takes as long as its original, in [0, 1].
+    pub(super) fn task_share(&self, task: TaskId, cluster: &Cluster) -> f64 {
+        self.task_share.of(task, cluster)
     }
 
     /// Observes a record. Returns the phase whose factor has changed.
@@ -59,17 +69,43 @@ impl Evidence {
         match seen {
             Seen::Event(Event::AttemptFinished { attempt }, applied) => {
                 let before = self.of(attempt.task).factor();
-                if let Some((_, since)) = applied.released.filter(|_| applied.won) {
+                if let Some((node, since)) = applied.released.filter(|_| applied.won) {
                     self.finished(attempt.task, since, cluster);
+                    self.compare(attempt.task, Some((*attempt, node, since)), cluster);
+                    self.task_share.end(attempt.task);
                 }
                 if applied.job_finished {
-                    self.0.retain(|(job, _), _| *job != attempt.task.job);
+                    self.outcomes.retain(|(job, _), _| *job != attempt.task.job);
                     return None;
                 }
                 self.changed(attempt.task, before)
             }
             Seen::Decision(Decision::Abandon { job }) => {
-                self.0.retain(|(known, _), _| known != job);
+                self.outcomes.retain(|(known, _), _| known != job);
+                self.task_share.forget_gone(cluster);
+                None
+            }
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
+                    self.task_share.starts(*attempt, cluster);
+                }
+                None
+            }
+            Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
+                self.task_share.end(attempt.task);
+                None
+            }
+            // The duration of a copy is known now.
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+                self.compare(attempt.task, None, cluster);
+                None
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                self.task_share.forget_gone(cluster);
+                None
+            }
+            Seen::Event(Event::JobArrived { job, .. }, _) => {
+                self.task_share.job_arrives(*job, cluster);
                 None
             }
             _ => None,
@@ -91,18 +127,29 @@ impl Evidence {
             lost += if other.since() > since { weight(other, took, cluster) } else { 0.0 };
         }
         if has_older || lost > 0.0 {
-            let outcomes = self.0.entry((task.job, task.phase)).or_default();
+            let outcomes = self.outcomes.entry((task.job, task.phase)).or_default();
             outcomes.won += u32::from(has_older);
             outcomes.lost += lost;
         }
     }
 
+    /// Compares the durations of a task's copies. One of them may just have finished: it ran on this node since this time.
+    fn compare(&mut self, task: TaskId, finished: Option<(AttemptId, NodeId, Time)>, cluster: &Cluster) {
+        self.task_share.compare(task, cluster, |id| match finished {
+            Some((attempt, node, since)) if attempt == id => {
+                Some((cluster.now() - since).seconds() * cluster.node(node).map_or(1.0, Node::speed))
+            }
+            _ => measured_work(cluster.attempt(id)?, cluster),
+        });
+    }
+
     /// Counts a copy that is stopped because another one of its task will finish sooner.
     pub(super) fn overtaken(&mut self, stopped: AttemptId, cluster: &Cluster) {
         let Some(copy) = cluster.attempt(stopped) else { return };
+        self.compare(stopped.task, None, cluster);
         let older = cluster.copies(stopped.task).filter(|other| other.since() < copy.since());
         let takes = older.map(|other| measured(other).unwrap_or(f64::INFINITY)).reduce(f64::min);
-        let outcomes = self.0.entry((stopped.task.job, stopped.task.phase)).or_default();
+        let outcomes = self.outcomes.entry((stopped.task.job, stopped.task.phase)).or_default();
         if let Some(takes) = takes {
             outcomes.lost += weight(copy, takes, cluster);
         } else {

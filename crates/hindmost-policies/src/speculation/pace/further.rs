@@ -48,16 +48,17 @@ impl PaceRule {
         self.ages(phase).limit(PENDING, self.evidence.of(task)) * doublings(running.saturating_sub(2))
     }
 
-    /// Starts another copy of each of the tasks whose copies are all late. A copy must pay `factor` times.
-    pub(super) fn start_further(&mut self, factor: f64, round: &mut Round<'_>) {
+    /// Starts another copy of each of the tasks whose copies are all late. A copy must pay `factor` times. `pending` is true
+    /// while tasks are pending.
+    pub(super) fn start_further(&mut self, factor: f64, pending: bool, round: &mut Round<'_>) {
         for task in std::mem::take(&mut self.several) {
-            if matches!(self.further(task, factor, round), Further::Waits) {
+            if matches!(self.further(task, (factor, pending), round), Further::Waits) {
                 self.several.insert(task);
             }
         }
     }
 
-    fn further(&mut self, task: TaskId, factor: f64, round: &mut Round<'_>) -> Further {
+    fn further(&mut self, task: TaskId, (factor, pending): (f64, bool), round: &mut Round<'_>) -> Further {
         let cluster = round.cluster();
         let Some((found, phase)) = cluster.task(task).zip(cluster.phase(task)) else { return Further::NotNeeded };
         let copies: Vec<&Attempt> =
@@ -75,7 +76,12 @@ impl PaceRule {
         let Some(node) = self.node_for(task, cluster) else { return Further::Waits };
         let fresh = fresh(cluster, node, phase);
         let end = |copy: &Attempt| copy.expected_finish().filter(|finish| *finish > now);
-        if copies.iter().any(|copy| end(copy).is_some_and(|end| (end - now).seconds() <= bound * fresh)) {
+        let ends_soon = |copy: &&Attempt| {
+            let remaining = end(copy).map(|end| (end - now).seconds());
+            let pays = |left| left > bound * fresh && self.is_worth(copy.id(), node, (left, pending), cluster);
+            remaining.is_some_and(|left| !pays(left))
+        };
+        if copies.iter().any(|copy| ends_soon(&copy)) {
             return Further::NotNeeded;
         }
         if copies.iter().any(|copy| end(copy).is_none() && (now - copy.since()).seconds() <= late_age) {

@@ -55,7 +55,7 @@ use rustc_hash::FxHashMap;
 
 use super::candidates::Candidates;
 use super::lagging::{Lagging, is_single};
-use super::{Cause, Rule, only_copy};
+use super::{Cause, Rule, is_only_copy, only_copy};
 use crate::placement::by_speed::GoodNodes;
 use evidence::Evidence;
 use lateness::{IDLE, Lateness, PENDING};
@@ -407,6 +407,7 @@ impl Rule for PaceRule {
             Seen::Event(Event::WatchMet { attempt, .. }, _) => {
                 self.stop_overtaken(attempt.task, view);
                 if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
+                    self.count_if_late(*attempt, view);
                     self.several.insert(attempt.task);
                 } else if self.saving {
                     self.wake_for(*attempt, view);
@@ -420,6 +421,16 @@ impl Rule for PaceRule {
             ) => {
                 self.lagging.remove(*attempt);
                 self.overtaken.remove(attempt);
+                // The last copy of a task may get another one.
+                if let Some(last) = cluster.copies(attempt.task).next().map(Attempt::id)
+                    && is_only_copy(last, cluster)
+                    && last.copy < attempt.copy
+                {
+                    candidates.push(last);
+                    if self.saving {
+                        self.wake_for(last, view);
+                    }
+                }
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 self.lagging.check_again(|task| (task.job, task.phase) == (*job, *phase));
@@ -485,6 +496,7 @@ impl Rule for PaceRule {
             let fresh = fresh(cluster, node, phase);
             let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };
             let pays = remaining > factor * fresh
+                && (!by_age || self.evidence.of(id.task).may_try())
                 && (by_age || self.is_worth(id, node, (remaining, pending), cluster))
                 && self.is_old_enough(id, pending, round)
                 && !(pending && self.ends_with_the_queue(remaining, id, cluster));

@@ -496,7 +496,7 @@ impl Rule for PaceRule {
             let fresh = fresh(cluster, node, phase);
             let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };
             let pays = remaining > factor * fresh
-                && (!by_age || self.evidence.of(id.task).may_try())
+                && (!by_age || self.evidence.known_of(id.task, cluster).may_try())
                 && (by_age || self.is_worth(id, node, (remaining, pending), cluster))
                 && self.is_old_enough(id, pending, round)
                 && !(pending && self.ends_with_the_queue(remaining, id, cluster));

@@ -20,7 +20,7 @@ use hindmost_core::record::{Decision, Event, StopReason};
 use hindmost_core::time::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::task_share::{TaskShare, measured_work};
+use super::task_share::{TaskShare, kind, measured_work};
 
 /// A win counts as much as this many losses, because it saves at least the time that the original still needed.
 const WIN: f64 = 2.0;
@@ -37,9 +37,11 @@ pub(super) struct Outcomes {
     /// Sum of the weights of copies that were slower than an older one.
     pub(super) lost: f64,
     /// Number of running copies whose outcome is open.
-    open: u32,
+    pub(super) open: u32,
     /// Number of copies of this task that were stopped because they took long as well.
-    stopped: u32,
+    pub(super) stopped: u32,
+    /// True if at least [`Recent::SHARE`] of the copies of such phases have won.
+    pub(super) promises: bool,
 }
 
 impl Outcomes {
@@ -54,9 +56,40 @@ impl Outcomes {
         self.won > 0 && f64::from(self.won) >= self.lost
     }
 
+    /// Returns true if copies of this phase have won, or some of such phases.
+    pub(super) fn promises(self) -> bool {
+        self.promises || self.copies_win()
+    }
+
     /// Returns true if a copy may be tried although only ages are known.
     pub(super) fn may_try(self) -> bool {
-        self.open == 0 || self.copies_win()
+        self.open == 0 || self.promises()
+    }
+}
+
+/// The outcomes of copies of one kind of phase, over all jobs. The last [`Recent::MOST`] of them count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    won: f64,
+    all: f64,
+}
+
+impl Recent {
+    const MOST: f64 = 100.0;
+    /// Number of outcomes below which they promise nothing.
+    const LEAST: f64 = 5.0;
+    /// Share of copies that must have won: the few that win save more than the many that lose cost, if durations have a long tail.
+    /// Where durations belong to the task, none wins.
+    const SHARE: f64 = 0.03;
+
+    fn add(&mut self, won: u32, lost: f64) {
+        let keep = (Recent::MOST / (self.all + f64::from(won) + lost)).min(1.0);
+        self.won = (self.won + f64::from(won)) * keep;
+        self.all = (self.all + f64::from(won) + lost) * keep;
+    }
+
+    fn promises(self) -> bool {
+        self.all >= Recent::LEAST && self.won >= Recent::SHARE * self.all
     }
 }
 
@@ -66,16 +99,32 @@ pub(super) struct Evidence {
     outcomes: FxHashMap<(JobId, u32), Outcomes>,
     /// Running copies whose outcome is open.
     open: FxHashSet<AttemptId>,
+    /// The number of copies of each task that were counted as late.
+    late: FxHashMap<TaskId, u32>,
     /// The number of copies of each task that were stopped because they took long as well.
     stopped: FxHashMap<TaskId, u32>,
+    recent: FxHashMap<u64, Recent>,
     task_share: TaskShare,
 }
 
 impl Evidence {
     /// Returns the outcomes of a phase's copies.
+    pub(super) fn known_of(&self, task: TaskId, cluster: &Cluster) -> Outcomes {
+        let recent = kind(task.job, task.phase, cluster).and_then(|kind| self.recent.get(&kind));
+        Outcomes { promises: recent.is_some_and(|recent| recent.promises()), ..self.of(task) }
+    }
+
+    /// Returns the outcomes of a phase's copies, without what other jobs have taught.
     pub(super) fn of(&self, task: TaskId) -> Outcomes {
         let of_phase = self.outcomes.get(&(task.job, task.phase)).copied().unwrap_or_default();
         Outcomes { stopped: self.stopped.get(&task).copied().unwrap_or(0), ..of_phase }
+    }
+
+    /// Returns the outcomes of a phase's copies, except those of this task's own copies that were counted as late.
+    pub(super) fn of_others(&self, task: TaskId) -> Outcomes {
+        let all = self.of(task);
+        let own = f64::from(self.late.get(&task).copied().unwrap_or(0));
+        Outcomes { lost: (all.lost - own).max(0.0), ..all }
     }
 
     /// Returns true if the outcome of a copy is open.
@@ -93,9 +142,20 @@ impl Evidence {
     }
 
     /// Counts a copy that has become as old as attempts must be to get a copy. Only ages are known.
-    pub(super) fn late(&mut self, copy: AttemptId) {
+    pub(super) fn late(&mut self, copy: AttemptId, cluster: &Cluster) {
         if self.close(copy) {
-            self.outcomes.entry((copy.task.job, copy.task.phase)).or_default().lost += 1.0;
+            *self.late.entry(copy.task).or_default() += 1;
+            self.count(copy.task, (0, 1.0), cluster);
+        }
+    }
+
+    /// Counts copies that won, and the weights of those that lost.
+    fn count(&mut self, task: TaskId, (won, lost): (u32, f64), cluster: &Cluster) {
+        let outcomes = self.outcomes.entry((task.job, task.phase)).or_default();
+        outcomes.won += won;
+        outcomes.lost += lost;
+        if let Some(kind) = kind(task.job, task.phase, cluster) {
+            self.recent.entry(kind).or_default().add(won, lost);
         }
     }
 
@@ -103,6 +163,7 @@ impl Evidence {
         self.outcomes.retain(|(known, _), _| *known != job);
         self.open.retain(|copy| copy.task.job != job);
         self.stopped.retain(|task, _| task.job != job);
+        self.late.retain(|task, _| task.job != job);
     }
 
     /// Returns the probability that a copy takes as long as its original, in [0, 1].
@@ -190,10 +251,9 @@ impl Evidence {
             lost += if is_open && other.since() > since { weight(other, took, cluster) } else { 0.0 };
         }
         self.stopped.remove(&task);
+        self.late.remove(&task);
         if has_older || lost > 0.0 {
-            let outcomes = self.outcomes.entry((task.job, task.phase)).or_default();
-            outcomes.won += u32::from(has_older);
-            outcomes.lost += lost;
+            self.count(task, (u32::from(has_older), lost), cluster);
         }
     }
 
@@ -214,12 +274,8 @@ impl Evidence {
         let older = cluster.copies(stopped.task).filter(|other| other.since() < copy.since());
         let takes = older.map(|other| measured(other).unwrap_or(f64::INFINITY)).reduce(f64::min);
         self.close(stopped);
-        let outcomes = self.outcomes.entry((stopped.task.job, stopped.task.phase)).or_default();
-        if let Some(takes) = takes {
-            outcomes.lost += weight(copy, takes, cluster);
-        } else {
-            outcomes.won += 1;
-        }
+        let counted = takes.map_or((1, 0.0), |takes| (0, weight(copy, takes, cluster)));
+        self.count(stopped.task, counted, cluster);
     }
 }
 

@@ -50,7 +50,7 @@ impl PaceRule {
 
     /// Returns the age above which the newest of `running` copies is late.
     fn age_for_further(&self, task: TaskId, phase: &Phase, running: usize) -> f64 {
-        self.ages(phase).limit(PENDING, self.evidence.of(task)) * doublings(running.saturating_sub(2))
+        self.ages(phase).limit(PENDING, self.evidence.of_others(task)) * doublings(running.saturating_sub(2))
     }
 
     /// Counts a copy beside an original as lost once it is as old as attempts must be to get a copy, if only ages are known: the
@@ -63,11 +63,22 @@ impl PaceRule {
             return;
         }
         let (age, late) = ((cluster.now() - copy.since()).seconds(), ages.limit(PENDING, Outcomes::default()));
-        if age > late {
-            self.evidence.late(id);
-        } else if self.saving {
+        let running = cluster.copies(id.task).count();
+        let next = if age > late {
+            self.evidence.late(id, cluster);
+            self.age_for_further(id.task, phase, running)
+        } else {
             // Longer durations are known now than when the copy started.
-            view.watch(id, Condition::ElapsedAbove(late));
+            late
+        };
+        if !self.saving {
+            return;
+        }
+        if next > age {
+            view.watch(id, Condition::ElapsedAbove(next));
+        }
+        for lagging in self.lagging.of_phase(id.task.job, id.task.phase) {
+            self.wake_for(lagging, view);
         }
     }
 
@@ -95,7 +106,7 @@ impl PaceRule {
             return Further::NotNeeded;
         }
         let is_by_age = self.lateness(round.estimator, phase).is_some();
-        if is_by_age && !self.evidence.of(task).may_try() {
+        if is_by_age && !self.evidence.known_of(task, cluster).may_try() {
             return Further::Waits;
         }
         if copies.iter().any(|copy| self.has_overtaken_enough(copy.id(), cluster)) {
@@ -131,7 +142,7 @@ impl PaceRule {
     fn stops_late_copy(&self, task: TaskId, pending: bool, round: &mut Round<'_>) -> bool {
         let cluster = round.cluster();
         let by_age = cluster.phase(task).is_some_and(|phase| self.lateness(round.estimator, phase).is_some());
-        if !pending || !by_age || self.evidence.of(task).copies_win() {
+        if !pending || !by_age || self.evidence.known_of(task, cluster).promises() {
             return false;
         }
         let copies = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);

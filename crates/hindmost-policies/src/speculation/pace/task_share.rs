@@ -141,7 +141,7 @@ impl TaskShare {
 }
 
 /// Returns a number that stands for the type of a job and the name of its phase.
-fn kind(job: JobId, phase: u32, cluster: &Cluster) -> Option<u64> {
+pub(super) fn kind(job: JobId, phase: u32, cluster: &Cluster) -> Option<u64> {
     let spec = cluster.job(job)?.spec();
     let mut hasher = FxHasher::default();
     (job_type(&spec.name), &spec.phases.get(phase as usize)?.name).hash(&mut hasher);

@@ -5,8 +5,10 @@
 //! task has a command of its own. [`Halt`] decides when failures end the run, [`JobLog`] records the tasks in the format of
 //! GNU parallel.
 
+mod columns;
 mod combine;
 mod error;
+mod forms;
 mod halt;
 mod joblog;
 mod jobs;
@@ -14,6 +16,7 @@ mod plan;
 mod sources;
 mod template;
 
+pub use columns::ColumnSeparator;
 pub use combine::{Combining, combined};
 pub use error::MapError;
 pub use halt::{Counted, Halt, Outlook, When};

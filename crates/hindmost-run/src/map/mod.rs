@@ -13,6 +13,7 @@ mod halt;
 mod joblog;
 mod jobs;
 mod plan;
+mod quoting;
 mod sources;
 mod template;
 
@@ -23,5 +24,6 @@ pub use halt::{Counted, Halt, Outlook, When};
 pub use joblog::{Earlier, Entry, JobLog};
 pub use jobs::{parallel_tasks, timeout};
 pub use plan::{MapJob, MapTask, PHASE, shell};
+pub use quoting::quoted;
 pub use sources::{Given, Source, Splitting, Words, read_sources, split_words};
-pub use template::{Reading, Template, quoted};
+pub use template::{Reading, Template};

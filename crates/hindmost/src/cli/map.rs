@@ -109,7 +109,7 @@ pub struct MapArgs {
     #[arg(long, aliases = ["halt-on-error", "haltonerror"], value_name = "RULE", allow_hyphen_values = true)]
     pub halt: Option<String>,
     /// Show progress on stderr, also if stderr is not a terminal
-    #[arg(long, visible_aliases = ["progress", "bar"], overrides_with = "eta")]
+    #[arg(long, visible_aliases = ["progress", "bar"])]
     pub eta: bool,
     /// Run no task a second time while its first attempt runs; the same as --policy none
     #[arg(long, conflicts_with = "policy")]
@@ -141,7 +141,7 @@ pub struct MapArgs {
     #[arg(long, alias = "tempdir", value_name = "DIR")]
     pub tmpdir: Option<PathBuf>,
     /// Print one JSON document about the run instead of the output of the commands
-    #[arg(long, conflicts_with_all = ["dry_run", "show", "tag"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "show", "verbose", "tag"])]
     pub json: bool,
     /// Options of GNU parallel that describe what Hindmost does in any case.
     #[arg(

@@ -40,6 +40,7 @@ mod evidence;
 mod further;
 mod lateness;
 mod sweep;
+mod task_share;
 
 use std::collections::BTreeSet;
 
@@ -54,7 +55,7 @@ use rustc_hash::FxHashMap;
 
 use super::candidates::Candidates;
 use super::lagging::{Lagging, is_single};
-use super::{Cause, Rule, only_copy};
+use super::{Cause, Rule, is_only_copy, only_copy};
 use crate::placement::by_speed::GoodNodes;
 use evidence::Evidence;
 use lateness::{IDLE, Lateness, PENDING};
@@ -81,6 +82,10 @@ crate::parameters! {
 /// While tasks are pending, an attempt gets a backup only if its remaining time is above this many durations of a new
 /// copy. Then the backup saves resources, because both copies run until the backup ends.
 const SAVING: f64 = 2.0;
+
+/// While tasks are pending, a backup must be expected to save this share of the time that it uses. If durations were only due to
+/// luck and nodes, [`SAVING`] would demand more.
+const SHARE_WHILE_PENDING: f64 = 0.5;
 
 /// A copy is overtaken if its remaining time is more than this many times that of a younger sibling.
 const OVERTAKEN: f64 = 1.5;
@@ -311,6 +316,28 @@ impl PaceRule {
         (fresh(cluster, attempt.node(), phase) - age).max(age)
     }
 
+    /// Returns true if a copy on a node is worth its resources although it takes as long as the attempt with the probability
+    /// that copies of its phase have shown. `remaining` is the attempt's remaining time in seconds.
+    ///
+    /// With the probability w a copy takes as long as the attempt (L seconds on this node), otherwise as long as the median copy
+    /// (m seconds). Before the attempt ends with R remaining seconds, it gains (1 − w)·(R − m) + w·(R − L), where a negative
+    /// difference counts as 0, and it uses (1 − w)·min(m, R) + w·min(L, R). The gain must exceed a share of the use:
+    /// `margin` − 1, or [`SHARE_WHILE_PENDING`].
+    fn is_worth(&self, id: AttemptId, node: NodeId, (remaining, pending): (f64, bool), cluster: &Cluster) -> bool {
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return true };
+        let w = self.evidence.task_share(id.task, cluster);
+        if w <= 0.0 || !remaining.is_finite() {
+            return true;
+        }
+        let median = fresh(cluster, node, phase);
+        let age = (cluster.now() - attempt.since()).seconds();
+        let work = (age + remaining) * PaceRule::node_speed(cluster, attempt);
+        let long = (work / cluster.node(node).map_or(1.0, Node::speed)).max(median);
+        let gain = (1.0 - w) * (remaining - median).max(0.0) + w * (remaining - long).max(0.0);
+        let used = (1.0 - w) * median.min(remaining) + w * long.min(remaining);
+        gain > used * if pending { SHARE_WHILE_PENDING } else { self.parameters.margin - 1.0 }
+    }
+
     /// Returns true if a lagging attempt is old enough for a backup. If its progress is known, any age is.
     fn is_old_enough(&self, id: AttemptId, pending: bool, round: &Round<'_>) -> bool {
         let cluster = round.cluster();
@@ -380,6 +407,7 @@ impl Rule for PaceRule {
             Seen::Event(Event::WatchMet { attempt, .. }, _) => {
                 self.stop_overtaken(attempt.task, view);
                 if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
+                    self.count_if_late(*attempt, view);
                     self.several.insert(attempt.task);
                 } else if self.saving {
                     self.wake_for(*attempt, view);
@@ -393,6 +421,16 @@ impl Rule for PaceRule {
             ) => {
                 self.lagging.remove(*attempt);
                 self.overtaken.remove(attempt);
+                // The last copy of a task may get another one.
+                if let Some(last) = cluster.copies(attempt.task).next().map(Attempt::id)
+                    && is_only_copy(last, cluster)
+                    && last.copy < attempt.copy
+                {
+                    candidates.push(last);
+                    if self.saving {
+                        self.wake_for(last, view);
+                    }
+                }
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 self.lagging.check_again(|task| (task.job, task.phase) == (*job, *phase));
@@ -454,10 +492,12 @@ impl Rule for PaceRule {
                 continue;
             };
             self.lagging.leave_unsettled(id);
-            let fresh = fresh(cluster, node, phase);
             let by_age = self.lateness(round.estimator, phase).is_some();
+            let fresh = fresh(cluster, node, phase);
             let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };
             let pays = remaining > factor * fresh
+                && (!by_age || self.evidence.of(id.task).may_try())
+                && (by_age || self.is_worth(id, node, (remaining, pending), cluster))
                 && self.is_old_enough(id, pending, round)
                 && !(pending && self.ends_with_the_queue(remaining, id, cluster));
             let is_permitted = pays && round.may_start(id.task);
@@ -482,6 +522,6 @@ impl Rule for PaceRule {
                 )
             });
         }
-        self.start_further(factor, round);
+        self.start_further(factor, pending, round);
     }
 }

@@ -6,15 +6,21 @@
 //!   age in medians of its phase, at most 1: a copy that had no time to finish proves little, and has cost little. But a
 //!   copy whose measured progress shows that it takes about as long as the older one ([`ALIKE`]) has the weight 1.
 //!
+//! - If only ages are known, a copy that becomes as old as attempts must be to get a copy is a loss at that moment.
+//!
+//! As long as copies have not won, only one copy of a phase whose outcome is open runs at a time, if only ages are known.
+//!
 //! Where losses outweigh two times the wins, each further loss doubles the age or the remaining time from which on an
 //! attempt gets a copy, up to [`MOST_DOUBLINGS`] times. Wins halve it again.
 
-use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
-use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::Seen;
-use hindmost_core::record::{Decision, Event};
+use hindmost_core::record::{Decision, Event, StopReason};
 use hindmost_core::time::Time;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::task_share::{TaskShare, measured_work};
 
 /// A win counts as much as this many losses, because it saves at least the time that the original still needed.
 const WIN: f64 = 2.0;
@@ -30,28 +36,78 @@ pub(super) struct Outcomes {
     pub(super) won: u32,
     /// Sum of the weights of copies that were slower than an older one.
     pub(super) lost: f64,
+    /// Number of running copies whose outcome is open.
+    open: u32,
+    /// Number of copies of this task that were stopped because they took long as well.
+    stopped: u32,
 }
 
 impl Outcomes {
     /// Returns the factor by which copies must pay more than usual: 1, 2, 4, …
     pub(super) fn factor(self) -> f64 {
-        (self.lost - WIN * f64::from(self.won)).floor().clamp(0.0, MOST_DOUBLINGS).exp2()
+        let of_phase = (self.lost - WIN * f64::from(self.won)).floor().clamp(0.0, MOST_DOUBLINGS);
+        (of_phase + f64::from(self.stopped)).exp2()
     }
 
     /// Returns true if copies of this phase have won, and not lost more often.
     pub(super) fn copies_win(self) -> bool {
         self.won > 0 && f64::from(self.won) >= self.lost
     }
+
+    /// Returns true if a copy may be tried although only ages are known.
+    pub(super) fn may_try(self) -> bool {
+        self.open == 0 || self.copies_win()
+    }
 }
 
 /// The outcomes of copies, by phase.
 #[derive(Debug, Default)]
-pub(super) struct Evidence(FxHashMap<(JobId, u32), Outcomes>);
+pub(super) struct Evidence {
+    outcomes: FxHashMap<(JobId, u32), Outcomes>,
+    /// Running copies whose outcome is open.
+    open: FxHashSet<AttemptId>,
+    /// The number of copies of each task that were stopped because they took long as well.
+    stopped: FxHashMap<TaskId, u32>,
+    task_share: TaskShare,
+}
 
 impl Evidence {
     /// Returns the outcomes of a phase's copies.
     pub(super) fn of(&self, task: TaskId) -> Outcomes {
-        self.0.get(&(task.job, task.phase)).copied().unwrap_or_default()
+        let of_phase = self.outcomes.get(&(task.job, task.phase)).copied().unwrap_or_default();
+        Outcomes { stopped: self.stopped.get(&task).copied().unwrap_or(0), ..of_phase }
+    }
+
+    /// Returns true if the outcome of a copy is open.
+    pub(super) fn is_open(&self, copy: AttemptId) -> bool {
+        self.open.contains(&copy)
+    }
+
+    /// Notes that the outcome of a copy is known, or will never be. Returns true if it was open.
+    fn close(&mut self, copy: AttemptId) -> bool {
+        let was_open = self.open.remove(&copy);
+        if let Some(outcomes) = self.outcomes.get_mut(&(copy.task.job, copy.task.phase)).filter(|_| was_open) {
+            outcomes.open -= 1;
+        }
+        was_open
+    }
+
+    /// Counts a copy that has become as old as attempts must be to get a copy. Only ages are known.
+    pub(super) fn late(&mut self, copy: AttemptId) {
+        if self.close(copy) {
+            self.outcomes.entry((copy.task.job, copy.task.phase)).or_default().lost += 1.0;
+        }
+    }
+
+    fn forget_job(&mut self, job: JobId) {
+        self.outcomes.retain(|(known, _), _| *known != job);
+        self.open.retain(|copy| copy.task.job != job);
+        self.stopped.retain(|task, _| task.job != job);
+    }
+
+    /// Returns the probability that a copy takes as long as its original, in [0, 1].
+    pub(super) fn task_share(&self, task: TaskId, cluster: &Cluster) -> f64 {
+        self.task_share.of(task, cluster)
     }
 
     /// Observes a record. Returns the phase whose factor has changed.
@@ -59,17 +115,58 @@ impl Evidence {
         match seen {
             Seen::Event(Event::AttemptFinished { attempt }, applied) => {
                 let before = self.of(attempt.task).factor();
-                if let Some((_, since)) = applied.released.filter(|_| applied.won) {
+                self.close(*attempt);
+                if let Some((node, since)) = applied.released.filter(|_| applied.won) {
                     self.finished(attempt.task, since, cluster);
+                    self.compare(attempt.task, Some((*attempt, node, since)), cluster);
+                    self.task_share.end(attempt.task);
                 }
                 if applied.job_finished {
-                    self.0.retain(|(job, _), _| *job != attempt.task.job);
+                    self.forget_job(attempt.task.job);
                     return None;
                 }
                 self.changed(attempt.task, before)
             }
             Seen::Decision(Decision::Abandon { job }) => {
-                self.0.retain(|(known, _), _| known != job);
+                self.forget_job(*job);
+                self.task_share.forget_gone(cluster);
+                None
+            }
+            // It is stopped because it takes long as well.
+            Seen::Decision(Decision::Stop { attempt, reason: StopReason::Overtaken }) => {
+                if cluster.attempt(*attempt).is_some_and(|copy| copy.measured_finish().is_none()) {
+                    *self.stopped.entry(attempt.task).or_default() += 1;
+                }
+                None
+            }
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
+                    self.task_share.starts(*attempt, cluster);
+                    if self.open.insert(*attempt) {
+                        self.outcomes.entry((attempt.task.job, attempt.task.phase)).or_default().open += 1;
+                    }
+                }
+                None
+            }
+            Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
+                self.task_share.end(attempt.task);
+                self.close(*attempt);
+                None
+            }
+            // The duration of a copy is known now.
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+                self.compare(attempt.task, None, cluster);
+                None
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                let gone = self.open.iter().copied().filter(|copy| cluster.attempt(*copy).is_none());
+                let gone: Vec<AttemptId> = gone.collect();
+                gone.into_iter().for_each(|copy| _ = self.close(copy));
+                self.task_share.forget_gone(cluster);
+                None
+            }
+            Seen::Event(Event::JobArrived { job, .. }, _) => {
+                self.task_share.job_arrives(*job, cluster);
                 None
             }
             _ => None,
@@ -85,24 +182,39 @@ impl Evidence {
         // Copies that are being stopped were counted when that was decided.
         let others = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
         let (mut has_older, mut lost) = (false, 0.0);
+        let others: Vec<&Attempt> = others.collect();
         for other in others {
             has_older |= other.since() < since;
             let took = (cluster.now() - since).seconds();
-            lost += if other.since() > since { weight(other, took, cluster) } else { 0.0 };
+            let is_open = self.close(other.id());
+            lost += if is_open && other.since() > since { weight(other, took, cluster) } else { 0.0 };
         }
+        self.stopped.remove(&task);
         if has_older || lost > 0.0 {
-            let outcomes = self.0.entry((task.job, task.phase)).or_default();
+            let outcomes = self.outcomes.entry((task.job, task.phase)).or_default();
             outcomes.won += u32::from(has_older);
             outcomes.lost += lost;
         }
     }
 
+    /// Compares the durations of a task's copies. One of them may just have finished: it ran on this node since this time.
+    fn compare(&mut self, task: TaskId, finished: Option<(AttemptId, NodeId, Time)>, cluster: &Cluster) {
+        self.task_share.compare(task, cluster, |id| match finished {
+            Some((attempt, node, since)) if attempt == id => {
+                Some((cluster.now() - since).seconds() * cluster.node(node).map_or(1.0, Node::speed))
+            }
+            _ => measured_work(cluster.attempt(id)?, cluster),
+        });
+    }
+
     /// Counts a copy that is stopped because another one of its task will finish sooner.
     pub(super) fn overtaken(&mut self, stopped: AttemptId, cluster: &Cluster) {
         let Some(copy) = cluster.attempt(stopped) else { return };
+        self.compare(stopped.task, None, cluster);
         let older = cluster.copies(stopped.task).filter(|other| other.since() < copy.since());
         let takes = older.map(|other| measured(other).unwrap_or(f64::INFINITY)).reduce(f64::min);
-        let outcomes = self.0.entry((stopped.task.job, stopped.task.phase)).or_default();
+        self.close(stopped);
+        let outcomes = self.outcomes.entry((stopped.task.job, stopped.task.phase)).or_default();
         if let Some(takes) = takes {
             outcomes.lost += weight(copy, takes, cluster);
         } else {
@@ -133,7 +245,7 @@ mod tests {
     use super::*;
 
     fn outcomes(won: u32, lost: f64) -> Outcomes {
-        Outcomes { won, lost }
+        Outcomes { won, lost, ..Outcomes::default() }
     }
 
     #[test]

@@ -10,8 +10,10 @@
 use hindmost_core::cluster::{Attempt, AttemptState, Phase};
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::policy::{Round, View};
-use hindmost_core::record::Condition;
+use hindmost_core::record::{Condition, Decision, StopReason};
+use hindmost_core::time::Time;
 
+use super::evidence::Outcomes;
 use super::lateness::PENDING;
 use super::{PaceRule, fresh};
 
@@ -38,7 +40,10 @@ impl PaceRule {
         let Some(phase) = view.cluster.phase(id.task).filter(|phase| !phase.is_assumed()) else { return };
         let running = view.cluster.copies(id.task).count();
         if running >= 2 {
-            let age = self.age_for_further(id.task, phase, running);
+            // Until copies win, it is also examined at the age from which on it counts as late.
+            let late = self.ages(phase).limit(PENDING, Outcomes::default());
+            let further = self.age_for_further(id.task, phase, running);
+            let age = if self.evidence.of(id.task).copies_win() { further } else { further.min(late) };
             view.watch(id, Condition::ElapsedAbove(age));
         }
     }
@@ -48,16 +53,38 @@ impl PaceRule {
         self.ages(phase).limit(PENDING, self.evidence.of(task)) * doublings(running.saturating_sub(2))
     }
 
-    /// Starts another copy of each of the tasks whose copies are all late. A copy must pay `factor` times.
-    pub(super) fn start_further(&mut self, factor: f64, round: &mut Round<'_>) {
+    /// Counts a copy beside an original as lost once it is as old as attempts must be to get a copy, if only ages are known: the
+    /// task itself seems to take long, or the copy hangs as well.
+    pub(super) fn count_if_late(&mut self, id: AttemptId, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        let Some((copy, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
+        let Some(ages) = self.lateness(view.estimator, phase).filter(|_| !phase.is_assumed()) else { return };
+        if !self.evidence.is_open(id) {
+            return;
+        }
+        let (age, late) = ((cluster.now() - copy.since()).seconds(), ages.limit(PENDING, Outcomes::default()));
+        if age > late {
+            self.evidence.late(id);
+        } else if self.saving {
+            // Longer durations are known now than when the copy started.
+            view.watch(id, Condition::ElapsedAbove(late));
+        }
+    }
+
+    /// Starts another copy of each of the tasks whose copies are all late. A copy must pay `factor` times. `pending` is true
+    /// while tasks are pending.
+    pub(super) fn start_further(&mut self, factor: f64, pending: bool, round: &mut Round<'_>) {
         for task in std::mem::take(&mut self.several) {
-            if matches!(self.further(task, factor, round), Further::Waits) {
+            if self.stops_late_copy(task, pending, round) {
+                continue;
+            }
+            if matches!(self.further(task, (factor, pending), round), Further::Waits) {
                 self.several.insert(task);
             }
         }
     }
 
-    fn further(&mut self, task: TaskId, factor: f64, round: &mut Round<'_>) -> Further {
+    fn further(&mut self, task: TaskId, (factor, pending): (f64, bool), round: &mut Round<'_>) -> Further {
         let cluster = round.cluster();
         let Some((found, phase)) = cluster.task(task).zip(cluster.phase(task)) else { return Further::NotNeeded };
         let copies: Vec<&Attempt> =
@@ -67,6 +94,10 @@ impl PaceRule {
         if found.is_finished() || !is_bounded || !phase.may_be_copied() {
             return Further::NotNeeded;
         }
+        let is_by_age = self.lateness(round.estimator, phase).is_some();
+        if is_by_age && !self.evidence.of(task).may_try() {
+            return Further::Waits;
+        }
         if copies.iter().any(|copy| self.has_overtaken_enough(copy.id(), cluster)) {
             return Further::NotNeeded;
         }
@@ -75,7 +106,12 @@ impl PaceRule {
         let Some(node) = self.node_for(task, cluster) else { return Further::Waits };
         let fresh = fresh(cluster, node, phase);
         let end = |copy: &Attempt| copy.expected_finish().filter(|finish| *finish > now);
-        if copies.iter().any(|copy| end(copy).is_some_and(|end| (end - now).seconds() <= bound * fresh)) {
+        let ends_soon = |copy: &&Attempt| {
+            let remaining = end(copy).map(|end| (end - now).seconds());
+            let pays = |left| left > bound * fresh && self.is_worth(copy.id(), node, (left, pending), cluster);
+            remaining.is_some_and(|left| !pays(left))
+        };
+        if copies.iter().any(|copy| ends_soon(&copy)) {
             return Further::NotNeeded;
         }
         if copies.iter().any(|copy| end(copy).is_none() && (now - copy.since()).seconds() <= late_age) {
@@ -86,6 +122,29 @@ impl PaceRule {
         }
         round.because(|| format!("all {running} running copies of the task lag"));
         Further::Started
+    }
+}
+
+impl PaceRule {
+    /// Stops the newest copy of a task if only ages are known, it has been counted as lost, tasks are pending and copies of the
+    /// phase do not win: it takes the place of a pending task. Returns true if it is stopped.
+    fn stops_late_copy(&self, task: TaskId, pending: bool, round: &mut Round<'_>) -> bool {
+        let cluster = round.cluster();
+        let by_age = cluster.phase(task).is_some_and(|phase| self.lateness(round.estimator, phase).is_some());
+        if !pending || !by_age || self.evidence.of(task).copies_win() {
+            return false;
+        }
+        let copies = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
+        let mut copies: Vec<(Time, AttemptId)> = copies.map(|copy| (copy.since(), copy.id())).collect();
+        copies.sort_unstable();
+        let Some((_, newest)) = copies.pop().filter(|(_, id)| !copies.is_empty() && !self.evidence.is_open(*id)) else {
+            return false;
+        };
+        round.decide(Decision::Stop { attempt: newest, reason: StopReason::Overtaken });
+        round.because(|| {
+            "it takes long as well, so the task itself seems to take long, and other tasks are pending".to_owned()
+        });
+        true
     }
 }
 

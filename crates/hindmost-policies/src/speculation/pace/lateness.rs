@@ -76,14 +76,14 @@ impl Lateness {
 mod tests {
     use super::*;
 
-    const NONE: Outcomes = Outcomes { won: 0, lost: 0.0 };
+    const NONE: fn() -> Outcomes = Outcomes::default;
 
     #[test]
     fn equal_durations_make_any_longer_age_unusual() {
         // 0.4 s and 0.41 s from 100 durations: σ = ln(1.025)/1.2816 + 0.05 = 0.0693.
         let ages = Lateness::from((0.4, 0.41, Some(100)), 1.2);
-        assert_eq!(ages.limit(IDLE, NONE), 1.2 * 0.41);
-        assert_eq!(ages.limit(PENDING, NONE), 1.2 * 0.41);
+        assert_eq!(ages.limit(IDLE, NONE()), 1.2 * 0.41);
+        assert_eq!(ages.limit(PENDING, NONE()), 1.2 * 0.41);
         assert!((ages.hung(NONE) - 0.4 * (4.0f64 * 0.0693).exp()).abs() < 1e-3);
     }
 
@@ -92,23 +92,23 @@ mod tests {
         // A log-normal distribution with median 1 and σ = 0.8: the 90th percentile is exp(0.8 · 1.2816) = 2.788.
         let ages = Lateness::from((1.0, (0.8 * NORMAL_P90).exp(), None), 1.2);
         // exp(1.5 · 0.8) = 3.32 is below 1.2 · 2.788.
-        assert!((ages.limit(IDLE, NONE) - ages.lags).abs() < 1e-12);
-        assert!((ages.limit(PENDING, NONE) - 2.0f64.exp()).abs() < 1e-12);
+        assert!((ages.limit(IDLE, NONE()) - ages.lags).abs() < 1e-12);
+        assert!((ages.limit(PENDING, NONE()) - 2.0f64.exp()).abs() < 1e-12);
         assert!((ages.hung(NONE) - 3.2f64.exp()).abs() < 1e-12);
-        assert_eq!(ages.next_limit(5.0, NONE), Some(ages.limit(PENDING, NONE)));
-        assert_eq!(ages.next_limit(30.0, NONE), None);
+        assert_eq!(ages.next_limit(5.0, NONE()), Some(ages.limit(PENDING, NONE())));
+        assert_eq!(ages.next_limit(30.0, NONE()), None);
     }
 
     #[test]
     fn wins_leave_only_the_lag_and_losses_double_the_age() {
         let ages = Lateness::from((1.0, 3.0, None), 1.2);
-        assert_eq!(ages.limit(PENDING, Outcomes { won: 1, lost: 0.5 }), 1.2 * 3.0);
-        assert_eq!(ages.limit(IDLE, Outcomes { won: 0, lost: 2.0 }), 4.0 * ages.limit(IDLE, NONE));
+        assert_eq!(ages.limit(PENDING, Outcomes { won: 1, lost: 0.5, ..NONE() }), 1.2 * 3.0);
+        assert_eq!(ages.limit(IDLE, Outcomes { lost: 2.0, ..NONE() }), 4.0 * ages.limit(IDLE, NONE()));
     }
 
     #[test]
     fn few_durations_are_uncertain() {
-        let ages = |samples| Lateness::from((1.0, 1.0, Some(samples)), 1.2).limit(PENDING, NONE);
+        let ages = |samples| Lateness::from((1.0, 1.0, Some(samples)), 1.2).limit(PENDING, NONE());
         // exp(2.5 · 0.5/√5) = 1.749, and exp(2.5 · 0.5/√100) is below 1.2.
         assert!((ages(5) - 1.749).abs() < 1e-3 && (ages(100) - 1.2).abs() < 1e-12);
     }

@@ -62,7 +62,7 @@ pub enum Command {
     /// Run a job of many tasks on this machine, with backup copies of slow tasks
     Run(RunJobArgs),
     /// Run a command for each of many values on this machine, as GNU parallel does, with backup copies of slow tasks
-    Map(MapArgs),
+    Map(Box<MapArgs>),
     /// Compare policies on a simulated cluster and workload
     #[command(allow_negative_numbers = true, before_help = SIMULATE_FIRST, help_template = TEXT_BEFORE_USAGE)]
     Simulate(SimulateArgs),

@@ -80,6 +80,7 @@ impl Driver<'_> {
         if let Some(task) = task {
             environment.push(own("PARALLEL_SEQ", task.number.to_string().into()));
             environment.push(own("PARALLEL_JOBSLOT", slot.to_string().into()));
+            environment.push(own("PARALLEL_PID", std::process::id().to_string().into()));
         }
         let command = task.map_or(Cow::Borrowed(OsStr::new(&phase.command)), |task| with_slot(&task.command, slot));
         let run = self.store.run();

@@ -1,17 +1,20 @@
 //! Combines the values of several input sources into one list of values for each task.
 
-use super::{MapError, Source};
+use super::columns::trimmed;
+use super::{ColumnSeparator, MapError, Source};
 
 /// The largest number of tasks.
 const MOST_TASKS: usize = 10_000_000;
 
 /// How the values of several sources are combined.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Combining {
     /// Takes one value of each source together, and begins shorter sources again (`--link`).
     pub link_all: bool,
-    /// The text between two columns of a value (`--colsep`): each column becomes a value of its own.
-    pub column_separator: Option<Vec<u8>>,
+    /// What separates the columns of a value (`--colsep`): each column becomes a value of its own.
+    pub column_separator: Option<ColumnSeparator>,
+    /// Removes white space around each value. GNU parallel does so with `--colsep`.
+    pub trims: bool,
     /// Number of values for each task (`-n`); `None` for one of each source. With 0, each value makes a task that does not
     /// use it.
     pub group: Option<usize>,
@@ -28,9 +31,9 @@ type Row = Vec<Vec<u8>>;
 /// # Errors
 /// If there are too many tasks, a source has no name, or `group` is used with several sources.
 pub fn combined(mut sources: Vec<Source>, how: &Combining) -> Result<(Row, Vec<Row>), MapError> {
-    let columns = |value: &[u8]| match &how.column_separator {
-        Some(separator) => columns(value, separator),
-        None => vec![value.to_vec()],
+    let columns = |value: Vec<u8>| match &how.column_separator {
+        Some(separator) => separator.columns(&value),
+        None => vec![value],
     };
     let mut names = Vec::new();
     if how.header {
@@ -41,11 +44,14 @@ pub fn combined(mut sources: Vec<Source>, how: &Combining) -> Result<(Row, Vec<R
                         .to_owned(),
                 ));
             }
-            names.extend(columns(&source.values.remove(0)));
+            names.extend(columns(source.values.remove(0)));
         }
     }
     let rows = rows(sources, how)?;
-    let values = rows.into_iter().map(|row| row.iter().flat_map(|value| columns(value)).collect());
+    let values = rows.into_iter().map(|row| {
+        let values = row.into_iter().flat_map(&columns);
+        if how.trims { values.map(|value| trimmed(&value).to_vec()).collect() } else { values.collect() }
+    });
     let tasks: Vec<Row> = match how.group {
         None => values.collect(),
         Some(0) => values.map(|_: Row| Vec::new()).collect(),
@@ -54,21 +60,9 @@ pub fn combined(mut sources: Vec<Source>, how: &Combining) -> Result<(Row, Vec<R
     Ok((names, tasks))
 }
 
-/// Splits a value into columns.
-fn columns(value: &[u8], separator: &[u8]) -> Vec<Vec<u8>> {
-    let mut columns = Vec::new();
-    let mut rest = value;
-    while let Some(at) = rest.windows(separator.len().max(1)).position(|window| window == separator) {
-        columns.push(rest[..at].to_vec());
-        rest = &rest[at + separator.len()..];
-    }
-    columns.push(rest.to_vec());
-    columns
-}
-
 /// Returns one value of each source for each task.
 fn rows(sources: Vec<Source>, how: &Combining) -> Result<Vec<Row>, MapError> {
-    if how.group.is_some() && sources.len() > 1 {
+    if how.group.is_some_and(|size| size != 1) && sources.len() > 1 {
         return Err(MapError::Option(
             "-n and -N take values of one input source, but there are several: join them into one, or use :::+"
                 .to_owned(),
@@ -146,8 +140,10 @@ mod tests {
         assert_eq!(tasks(&[source(&["a", "b", "c"], false)], &group(2)), ["a b", "c"]);
         assert_eq!(tasks(&[source(&["a", "b"], false)], &group(0)), ["", ""]);
         assert!(combined(vec![source(&["a"], false), source(&["b"], false)], &group(2)).is_err());
-        let split = Combining { column_separator: Some(b", ".to_vec()), ..Combining::default() };
-        let (_, tasks) = combined(vec![source(&["a, b", "c, , d"], false)], &split).unwrap();
+        assert_eq!(tasks(&[source(&["a"], false), source(&["b", "c"], false)], &group(1)), ["a b", "a c"]);
+        let separator = ColumnSeparator::new(",").unwrap();
+        let split = Combining { column_separator: Some(separator), trims: true, ..Combining::default() };
+        let (_, tasks) = combined(vec![source(&["a, b", " c,\t, d "], false)], &split).unwrap();
         assert_eq!(tasks[1], [b"c".to_vec(), Vec::new(), b"d".to_vec()]);
         assert_eq!(tasks[0].len(), 2);
     }

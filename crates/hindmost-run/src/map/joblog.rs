@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::MapError;
@@ -11,6 +11,8 @@ use super::MapError;
 const HEADER: &str = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
 /// The host of tasks on this machine.
 const THIS_MACHINE: &str = ":";
+/// Number of bytes that are read at a time to find the last line.
+const BLOCK: u64 = 65_536;
 
 /// One line of a job log.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +41,8 @@ pub struct JobLog {
 }
 
 impl JobLog {
-    /// Opens a job log. Empties it, or appends to it if `keeps`. A new log begins with the header.
+    /// Opens a job log. Empties it, or appends to it if `keeps`. A new log begins with the header. Before something is
+    /// appended, a last line that is cut off is removed.
     ///
     /// # Errors
     /// If the file can't be written.
@@ -47,8 +50,12 @@ impl JobLog {
         let fault = |error| MapError::Io { path: path.to_owned(), error };
         let mut options = OpenOptions::new();
         let options = options.create(true);
-        let mut file =
-            if keeps { options.append(true) } else { options.write(true).truncate(true) }.open(path).map_err(fault)?;
+        let mut file = if keeps { options.read(true).append(true) } else { options.write(true).truncate(true) }
+            .open(path)
+            .map_err(fault)?;
+        if keeps {
+            end_last_line(&mut file).map_err(fault)?;
+        }
         if file.metadata().map_err(fault)?.len() == 0 {
             file.write_all(HEADER.as_bytes()).map_err(fault)?;
         }
@@ -75,12 +82,43 @@ impl JobLog {
     }
 }
 
+/// Removes a last line without a line feed from a job log. A file that is not a job log keeps it, and gets the line feed.
+fn end_last_line(file: &mut File) -> io::Result<()> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut whole = 0;
+    let mut end = length;
+    while end > 0 && whole == 0 {
+        let begin = end.saturating_sub(BLOCK);
+        let block = read_at(file, begin, end - begin)?;
+        whole = block.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| begin + at as u64 + 1);
+        end = begin;
+    }
+    if whole == length {
+        return Ok(());
+    }
+    let first = read_at(file, 0, length.min(HEADER.len() as u64))?;
+    if HEADER.as_bytes().starts_with(&first) { file.set_len(whole) } else { file.write_all(b"\n") }
+}
+
+fn read_at(file: &mut File, begin: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut block = Vec::new();
+    file.seek(SeekFrom::Start(begin))?;
+    (&*file).take(length).read_to_end(&mut block)?;
+    Ok(block)
+}
+
 /// The tasks that an earlier run has entered into a job log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Earlier(BTreeMap<u64, bool>);
+pub struct Earlier {
+    /// Tasks by number, each with whether it succeeded.
+    tasks: BTreeMap<u64, bool>,
+    /// The last line has no line feed, so it does not count.
+    is_cut_off: bool,
+}
 
 impl Earlier {
-    /// Reads a job log. A log that does not exist has no tasks.
+    /// Reads a job log. A log that does not exist has no tasks. A last line without a line feed does not count, because the
+    /// run ended while it was written.
     ///
     /// # Errors
     /// If the log can't be read, or is not a job log.
@@ -91,7 +129,8 @@ impl Earlier {
             Err(error) => return Err(MapError::Io { path: path.to_owned(), error }),
         };
         let mut tasks = BTreeMap::new();
-        for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        for (at, line) in text[..whole].split(|byte| *byte == b'\n').enumerate() {
             let fields: Vec<&[u8]> = line.splitn(9, |byte| *byte == b'\t').collect();
             if at == 0 || line.is_empty() {
                 continue;
@@ -106,12 +145,17 @@ impl Earlier {
             };
             tasks.insert(task as u64, exit == 0 && signal == 0);
         }
-        Ok(Earlier(tasks))
+        Ok(Earlier { tasks, is_cut_off: whole < text.len() })
+    }
+
+    /// True if the last line of the log is cut off.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_cut_off
     }
 
     /// True if the log has a task with this number. With `only_good`, the task must have succeeded.
     pub fn has(&self, number: u64, only_good: bool) -> bool {
-        self.0.get(&number).is_some_and(|good| *good || !only_good)
+        self.tasks.get(&number).is_some_and(|good| *good || !only_good)
     }
 }
 
@@ -156,5 +200,41 @@ mod tests {
         assert_eq!((has(false), has(true)), ([true, true, false, true], [true, false, false, true]));
         std::fs::write(&path, "x\nnot a log\n").unwrap();
         assert!(Earlier::read(&path).unwrap_err().to_string().contains("line 2"));
+    }
+
+    #[test]
+    fn a_last_line_that_is_cut_off_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let long = vec![b'x'; 70_000];
+        let mut log = JobLog::open(&path, false).unwrap();
+        log.add(&entry(1, 0)).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        log.add(&Entry { command: &long, ..entry(2, 0) }).unwrap();
+        let all = std::fs::read(&path).unwrap();
+        // Cut within the long command, within the fields, at a line feed, and within the header.
+        for (length, kept) in [
+            (all.len() - 1, whole.len()),
+            (whole.len() + 3, whole.len()),
+            (whole.len(), whole.len()),
+            (HEADER.len() - 4, 0),
+        ] {
+            std::fs::write(&path, &all[..length]).unwrap();
+            let earlier = Earlier::read(&path).unwrap();
+            assert_eq!((earlier.has(1, true), earlier.has(2, false)), (kept > 0, false), "{length}");
+            assert_eq!(earlier.is_cut_off(), kept != length);
+            JobLog::open(&path, true).unwrap().add(&entry(1, 0)).unwrap();
+            let expected = if kept == 0 { whole.clone() } else { [&whole[..], &whole[HEADER.len()..]].concat() };
+            assert_eq!(std::fs::read(&path).unwrap(), expected, "{length}");
+        }
+    }
+
+    #[test]
+    fn other_files_keep_their_last_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes");
+        std::fs::write(&path, "my notes").unwrap();
+        JobLog::open(&path, true).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "my notes\n");
     }
 }

@@ -5,20 +5,25 @@
 //! task has a command of its own. [`Halt`] decides when failures end the run, [`JobLog`] records the tasks in the format of
 //! GNU parallel.
 
+mod columns;
 mod combine;
 mod error;
+mod forms;
 mod halt;
 mod joblog;
 mod jobs;
 mod plan;
+mod quoting;
 mod sources;
 mod template;
 
+pub use columns::ColumnSeparator;
 pub use combine::{Combining, combined};
 pub use error::MapError;
 pub use halt::{Counted, Halt, Outlook, When};
 pub use joblog::{Earlier, Entry, JobLog};
 pub use jobs::{parallel_tasks, timeout};
 pub use plan::{MapJob, MapTask, PHASE, shell};
+pub use quoting::quoted;
 pub use sources::{Given, Source, Splitting, Words, read_sources, split_words};
-pub use template::{Reading, Template, quoted};
+pub use template::{Reading, Template};

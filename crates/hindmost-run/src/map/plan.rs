@@ -49,12 +49,33 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
 
 /// Returns the shell that runs commands: `$PARALLEL_SHELL`, else `$SHELL` if it is a shell of the Bourne family, else
 /// `/bin/sh`. `variable` returns the value of an environment variable.
-pub fn shell(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+///
+/// # Errors
+/// If `$PARALLEL_SHELL` is neither a program nor the name of one in `$PATH`.
+pub fn shell(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<String>, MapError> {
     let is_known =
         |shell: &String| Path::new(shell).is_file() && SHELLS.contains(&shell.rsplit('/').next().unwrap_or(shell));
     let named = variable("PARALLEL_SHELL").filter(|shell| !shell.is_empty());
+    if let Some(named) = &named {
+        let path = variable("PATH").unwrap_or_default();
+        let is_found = if named.contains('/') {
+            is_program(Path::new(named))
+        } else {
+            std::env::split_paths(&path).any(|folder| is_program(&folder.join(named)))
+        };
+        if !is_found {
+            return Err(MapError::Option(format!(
+                "PARALLEL_SHELL is {named:?}, which is not a program: set it to a shell such as /bin/sh, or unset it"
+            )));
+        }
+    }
     let shell = named.or_else(|| variable("SHELL").filter(is_known));
-    vec![shell.unwrap_or_else(|| "/bin/sh".to_owned()), "-c".to_owned()]
+    Ok(vec![shell.unwrap_or_else(|| "/bin/sh".to_owned()), "-c".to_owned()])
+}
+
+/// True if this user may run the file.
+fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 impl MapJob {
@@ -67,9 +88,14 @@ impl MapJob {
         for (number, values) in (1..).zip(values) {
             let command = template.command(&values, number);
             if command.len() > LONGEST_TEXT {
+                let remedy = if values.len() > 1 {
+                    "give each command fewer values with -n, or put them into a file"
+                } else {
+                    "put the value into a file"
+                };
                 return Err(MapError::Values(format!(
-                    "the command of task {number} has {} bytes, but at most {LONGEST_TEXT} can be passed to a shell: put \
-                     the value into a file",
+                    "the command of task {number} has {} bytes, but at most {LONGEST_TEXT} can be passed to a shell: \
+                     {remedy}",
                     command.len()
                 )));
             }
@@ -151,7 +177,7 @@ mod tests {
         MapJob {
             template: String::from_utf8(words.join(&b' ')).unwrap(),
             tasks: MapJob::tasks(&template, values).unwrap(),
-            shell: shell(|_| None),
+            shell: shell(|_| None).unwrap(),
             directory: directory.to_owned(),
             retries: 0,
             time_limit: None,
@@ -194,13 +220,22 @@ mod tests {
     #[test]
     fn the_shell_is_that_of_the_user() {
         let of = |parallel: Option<&str>, user: &str| {
-            let value = |name: &str| if name == "SHELL" { Some(user) } else { parallel };
-            shell(|name| value(name).map(str::to_owned)).join(" ")
+            let value = |name: &str| match name {
+                "SHELL" => Some(user),
+                "PARALLEL_SHELL" => parallel,
+                _ => Some("/nosuch:/bin"),
+            };
+            shell(|name| value(name).map(str::to_owned)).map(|words| words.join(" "))
         };
-        assert_eq!(of(None, "/bin/sh"), "/bin/sh -c");
-        assert_eq!(of(Some("/opt/zsh"), "/bin/sh"), "/opt/zsh -c");
-        assert_eq!(of(Some(""), "/usr/bin/fish"), "/bin/sh -c");
-        assert_eq!(of(None, "/no/such/bash"), "/bin/sh -c");
+        assert_eq!(of(None, "/bin/sh").unwrap(), "/bin/sh -c");
+        assert_eq!(of(Some("/bin/sh"), "/usr/bin/zsh").unwrap(), "/bin/sh -c");
+        assert_eq!(of(Some("sh"), "/usr/bin/zsh").unwrap(), "sh -c");
+        assert_eq!(of(Some(""), "/usr/bin/fish").unwrap(), "/bin/sh -c");
+        assert_eq!(of(None, "/no/such/bash").unwrap(), "/bin/sh -c");
+        for wrong in ["/nosuch", "nosuch", "/bin"] {
+            let error = of(Some(wrong), "/bin/sh").unwrap_err().to_string();
+            assert!(error.contains("PARALLEL_SHELL") && error.contains(wrong), "{error}");
+        }
     }
 
     #[test]
@@ -208,5 +243,7 @@ mod tests {
         let template = Template::new(&[b"echo".to_vec()], &Reading::default()).unwrap();
         let error = MapJob::tasks(&template, vec![vec![vec![b'a'; 200_000]]]).unwrap_err();
         assert!(error.to_string().contains("task 1 has 200005 bytes"), "{error}");
+        let error = MapJob::tasks(&template, vec![vec![vec![b'a'; 60_000]; 2]]).unwrap_err();
+        assert!(error.to_string().contains("fewer values with -n"), "{error}");
     }
 }

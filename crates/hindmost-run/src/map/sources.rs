@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use super::MapError;
+use super::columns::is_space;
 
 /// Where the values of one input source come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ fn path(word: Vec<u8>) -> PathBuf {
 pub struct Splitting {
     /// The text that ends a value.
     pub delimiter: Vec<u8>,
-    /// Leaves out values that consist of white space, if they are all there is (`-r`).
+    /// Leaves out values without any character that is not white space (`-r`).
     pub no_run_if_empty: bool,
 }
 
@@ -130,8 +131,10 @@ pub fn read_sources(
                 String::from_utf8_lossy(value)
             )));
         }
-        let is_blank = |value: &Vec<u8>| value.iter().all(u8::is_ascii_whitespace);
-        let values = if splitting.no_run_if_empty && values.iter().all(is_blank) { Vec::new() } else { values };
+        let mut values = values;
+        if splitting.no_run_if_empty {
+            values.retain(|value| !value.iter().all(|byte| is_space(*byte)));
+        }
         sources.push(Source { values, linked });
     }
     Ok(sources)
@@ -193,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn blank_input_runs_nothing_on_request() {
+    fn blank_values_are_left_out_on_request() {
         let splitting = Splitting { no_run_if_empty: true, ..Splitting::default() };
         let read = |text: &[u8]| {
             let sources = read_sources(vec![(Given::File("-".into()), false)], &splitting, &mut &text[..]);
             sources.unwrap()[0].values.len()
         };
-        assert_eq!((read(b" \n\n"), read(b"a\n\n")), (0, 2));
+        assert_eq!((read(b" \n\n"), read(b"a\n\n \nb\n")), (0, 2));
     }
 
     #[test]

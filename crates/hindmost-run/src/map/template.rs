@@ -4,80 +4,20 @@
 //! valid UTF-8.
 
 use super::MapError;
+use super::forms::{FORMS, Form};
+use super::quoting::quoted;
 
 /// Stands for the number of the attempt's slot in the command of a task; see
 /// [`PlannedPhase::commands`](crate::job_file::PlannedPhase::commands).
-const SLOT: u8 = 0;
-
-/// The part of a value that replaces a replacement string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// `{}`: the whole value.
-    Whole,
-    /// `{.}`: without the extension.
-    NoExtension,
-    /// `{/}`: without the folder.
-    Base,
-    /// `{//}`: the folder.
-    Folder,
-    /// `{/.}`: without the folder and the extension.
-    BaseNoExtension,
-}
-
-/// The forms, longest text first, so that `//` is not taken for `/`.
-const FORMS: [(&str, Form); 5] = [
-    ("//", Form::Folder),
-    ("/.", Form::BaseNoExtension),
-    ("/", Form::Base),
-    (".", Form::NoExtension),
-    ("", Form::Whole),
-];
-
-impl Form {
-    fn of(self, value: &[u8]) -> Vec<u8> {
-        match self {
-            Form::Whole => value.to_vec(),
-            Form::NoExtension => without_extension(value).to_vec(),
-            Form::Base => base(value).to_vec(),
-            Form::BaseNoExtension => without_extension(base(value)).to_vec(),
-            Form::Folder => folder(value).to_vec(),
-        }
-    }
-}
-
-fn base(value: &[u8]) -> &[u8] {
-    &value[value.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)..]
-}
-
-/// Returns a value without the last dot and what follows it. A dot before a slash begins no extension.
-fn without_extension(value: &[u8]) -> &[u8] {
-    match value.iter().rposition(|byte| matches!(byte, b'.' | b'/')) {
-        Some(at) if value[at] == b'.' => &value[..at],
-        _ => value,
-    }
-}
-
-/// Returns the folder of a path, as `dirname` prints it.
-fn folder(value: &[u8]) -> &[u8] {
-    let trimmed = |path: &[u8]| path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-    let path = &value[..trimmed(value)];
-    if path.is_empty() {
-        return if value.is_empty() { b"." } else { b"/" };
-    }
-    match path.iter().rposition(|byte| *byte == b'/') {
-        None => b".",
-        Some(slash) => match trimmed(&path[..slash]) {
-            0 => b"/",
-            end => &path[..end],
-        },
-    }
-}
+pub(super) const SLOT: u8 = 0;
 
 /// One piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     /// Text that stays as it is.
     Text(Vec<u8>),
+    /// The end of a word of the command line.
+    Space,
     /// `{#}`: the number of the task, from 1.
     Number,
     /// `{%}`: the number of the slot, from 1.
@@ -89,16 +29,21 @@ enum Piece {
 /// How values are written into the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writing {
-    /// Quoted for a shell.
+    /// Each value is quoted for a shell.
     Quoted,
-    /// As they are: the values are commands.
+    /// As they are, because they are commands or begin them.
     Plain,
+    /// As they are, and then each word of the command is quoted for a shell (`-q`).
+    QuotedWords,
 }
+
+/// Pieces that are repeated together, once for each value, if one of them stands for all values.
+type Group = Vec<Piece>;
 
 /// A template of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    pieces: Vec<Piece>,
+    groups: Vec<Group>,
     writing: Writing,
 }
 
@@ -109,15 +54,18 @@ pub struct Reading<'a> {
     pub replacement: Option<&'a [u8]>,
     /// Names of the input sources (`--header :`), which may stand in braces in place of positions.
     pub names: &'a [Vec<u8>],
-    /// Quotes the words for a shell (`-q`).
+    /// Quotes the words of the command for a shell, with the values in them (`-q`).
     pub quoted: bool,
     /// The command uses no value (`-N0`).
     pub without_values: bool,
+    /// Repeats the word in which `{}` stands for each value, not only the value (`-N`).
+    pub repeats_words: bool,
 }
 
 impl Template {
-    /// Reads a template from the words of the command line. Without words, each value is a command itself. If no piece of the
-    /// template is a replacement string, ` {}` is added.
+    /// Reads a template from the words of the command line. Without words, each value is a command. If no piece of the
+    /// template is a replacement string, ` {}` is added. If the command begins with a replacement string, values are not
+    /// quoted.
     ///
     /// # Errors
     /// If the words contain NUL or a Perl expression.
@@ -126,60 +74,146 @@ impl Template {
             return Err(MapError::Template("the command contains the character NUL".to_owned()));
         }
         if words.is_empty() {
-            return Ok(Template { pieces: vec![Piece::Value(None, Form::Whole)], writing: Writing::Plain });
+            return Ok(Template { groups: vec![vec![Piece::Value(None, Form::Whole)]], writing: Writing::Plain });
+        }
+        if has_expression(words) {
+            return Err(MapError::Template(
+                "{= … =} is an expression in Perl, which Hindmost does not have: let the command itself compute the value, \
+                 or use {.} {/} {//} {/.}"
+                    .to_owned(),
+            ));
         }
         let mut pieces = Vec::new();
         for (at, word) in words.iter().enumerate() {
-            if at > 0 {
-                add_text(&mut pieces, b" ");
-            }
-            for piece in split(word, reading)? {
-                match piece {
-                    Piece::Text(text) if reading.quoted => add_text(&mut pieces, &quoted(&text)),
-                    Piece::Text(text) => add_text(&mut pieces, &text),
-                    other => pieces.push(other),
-                }
-            }
+            pieces.extend((at > 0).then_some(Piece::Space));
+            pieces.extend(split(word, reading));
         }
-        if !reading.without_values && pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
-            add_text(&mut pieces, b" ");
-            pieces.push(Piece::Value(None, Form::Whole));
+        if !reading.without_values && !pieces.iter().any(Piece::is_replacement) {
+            pieces.extend([Piece::Space, Piece::Value(None, Form::Whole)]);
         }
-        Ok(Template { pieces, writing: Writing::Quoted })
+        let writing = match () {
+            () if reading.quoted => Writing::QuotedWords,
+            () if begins_with_value(&pieces) => Writing::Plain,
+            () => Writing::Quoted,
+        };
+        let groups =
+            if reading.repeats_words { groups(pieces) } else { pieces.into_iter().map(|piece| vec![piece]).collect() };
+        Ok(Template { groups, writing })
     }
 
     /// Returns the command of the task with this number, from 1. The character NUL stands for the number of the slot.
     pub fn command(&self, values: &[Vec<u8>], number: u64) -> Vec<u8> {
         let mut command = Vec::new();
-        for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => command.extend_from_slice(text),
-                Piece::Number => command.extend_from_slice(number.to_string().as_bytes()),
-                Piece::Slot => command.push(SLOT),
-                Piece::Value(Some(position), form) => {
-                    if let Some(value) = at(values, *position) {
-                        self.write(&mut command, &form.of(value));
-                    }
+        let mut word = 0;
+        for group in &self.groups {
+            let repeats = group.iter().any(|piece| matches!(piece, Piece::Value(None, _)));
+            for turn in 0..if repeats { values.len() } else { 1 } {
+                if turn > 0 {
+                    self.end_word(&mut command, &mut word);
+                    command.push(b' ');
+                    word = command.len();
                 }
-                Piece::Value(None, form) => {
-                    for (at, value) in values.iter().enumerate() {
-                        if at > 0 {
+                for piece in group {
+                    match piece {
+                        Piece::Text(text) => command.extend_from_slice(text),
+                        Piece::Space => {
+                            self.end_word(&mut command, &mut word);
                             command.push(b' ');
+                            word = command.len();
                         }
-                        self.write(&mut command, &form.of(value));
+                        Piece::Number => command.extend_from_slice(number.to_string().as_bytes()),
+                        Piece::Slot => command.push(SLOT),
+                        Piece::Value(position, form) => {
+                            let value = position.map_or_else(|| values.get(turn), |position| at(values, position));
+                            if let Some(value) = value {
+                                self.write(&mut command, &form.of(value));
+                            }
+                        }
                     }
                 }
             }
         }
+        self.end_word(&mut command, &mut word);
         command
     }
 
     fn write(&self, command: &mut Vec<u8>, value: &[u8]) {
         match self.writing {
             Writing::Quoted => command.extend_from_slice(&quoted(value)),
-            Writing::Plain => command.extend_from_slice(value),
+            Writing::Plain | Writing::QuotedWords => command.extend_from_slice(value),
         }
     }
+
+    /// Quotes the word that begins at `word`, if words are quoted.
+    fn end_word(&self, command: &mut Vec<u8>, word: &mut usize) {
+        if self.writing == Writing::QuotedWords {
+            let last = command.split_off(*word);
+            command.extend_from_slice(&quoted(&last));
+        }
+        *word = command.len();
+    }
+}
+
+impl Piece {
+    fn is_replacement(&self) -> bool {
+        !matches!(self, Piece::Text(_) | Piece::Space)
+    }
+}
+
+/// True if the words contain `{= … =}`, which may span several words.
+fn has_expression(words: &[Vec<u8>]) -> bool {
+    let command = words.join(&b' ');
+    let mut pairs = command.windows(2).enumerate();
+    let Some((begin, _)) = pairs.find(|(_, pair)| pair == b"{=") else { return false };
+    command[begin + 2..].windows(2).any(|pair| pair == b"=}")
+}
+
+/// True if the first word begins with a replacement string, after a text that is neither an assignment nor has white space.
+fn begins_with_value(pieces: &[Piece]) -> bool {
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) if text.iter().any(|byte| b" \t\n=".contains(byte)) => return false,
+            Piece::Text(_) => {}
+            Piece::Space => return false,
+            Piece::Number | Piece::Slot | Piece::Value(..) => return true,
+        }
+    }
+    false
+}
+
+/// Groups the pieces by the spaces and tabs between them.
+fn groups(pieces: Vec<Piece>) -> Vec<Group> {
+    let mut groups = vec![Vec::new()];
+    for piece in pieces {
+        match piece {
+            Piece::Space => groups.extend([vec![Piece::Space], Vec::new()]),
+            Piece::Text(text) => {
+                for part in text.chunk_by(|one, other| !is_separator(*one) && !is_separator(*other)) {
+                    let text = Piece::Text(part.to_vec());
+                    match part {
+                        b" " => groups.extend([vec![text], Vec::new()]),
+                        // GNU parallel repeats a tab with the word after it.
+                        b"\t" => groups.push(vec![text]),
+                        _ => push(&mut groups, text),
+                    }
+                }
+            }
+            other => push(&mut groups, other),
+        }
+    }
+    groups
+}
+
+/// Adds a piece to the last group.
+fn push(groups: &mut Vec<Group>, piece: Piece) {
+    match groups.last_mut() {
+        Some(group) => group.push(piece),
+        None => groups.push(vec![piece]),
+    }
+}
+
+fn is_separator(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
 }
 
 /// Returns the value at a position, counted from 1, or from -1 backwards.
@@ -200,7 +234,7 @@ fn add_text(pieces: &mut Vec<Piece>, text: &[u8]) {
 }
 
 /// Splits a word into texts and replacement strings.
-fn split(word: &[u8], reading: &Reading<'_>) -> Result<Vec<Piece>, MapError> {
+fn split(word: &[u8], reading: &Reading<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = word;
     while !rest.is_empty() {
@@ -208,13 +242,6 @@ fn split(word: &[u8], reading: &Reading<'_>) -> Result<Vec<Piece>, MapError> {
             pieces.push(Piece::Value(None, Form::Whole));
             rest = &rest[own.len()..];
             continue;
-        }
-        if rest.starts_with(b"{=") {
-            return Err(MapError::Template(
-                "{= … =} is an expression in Perl, which Hindmost does not have: let the command itself compute the value, \
-                 or use {.} {/} {//} {/.}"
-                    .to_owned(),
-            ));
         }
         let braced = rest.strip_prefix(b"{").and_then(|rest| {
             let end = rest.iter().position(|byte| matches!(byte, b'}' | b'{'))?;
@@ -228,7 +255,7 @@ fn split(word: &[u8], reading: &Reading<'_>) -> Result<Vec<Piece>, MapError> {
             rest = &rest[1..];
         }
     }
-    Ok(pieces)
+    pieces
 }
 
 /// Returns the piece for the text between two braces; `None` if it is not a replacement string.
@@ -254,26 +281,6 @@ fn replacement(inner: &[u8], reading: &Reading<'_>) -> Option<Piece> {
         }
     }
     None
-}
-
-/// Quotes a text for a shell, exactly as GNU parallel does.
-pub fn quoted(text: &[u8]) -> Vec<u8> {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.+/".contains(byte);
-    if text.is_empty() {
-        return b"''".to_vec();
-    }
-    if text.iter().all(is_plain) {
-        return text.to_vec();
-    }
-    let mut quoted = vec![b'\''];
-    for byte in text {
-        if *byte == b'\'' { quoted.extend_from_slice(b"'\"'\"'") } else { quoted.push(*byte) }
-    }
-    quoted.push(b'\'');
-    // Empty quotes at the beginning and at the end are left out.
-    let begin = if quoted.starts_with(b"''") { 2 } else { 0 };
-    let end = if quoted.ends_with(b"''") && quoted.len() >= begin + 2 { quoted.len() - 2 } else { quoted.len() };
-    quoted[begin..end].to_vec()
 }
 
 #[cfg(test)]
@@ -314,22 +321,6 @@ mod tests {
     }
 
     #[test]
-    fn values_are_quoted_as_gnu_parallel_quotes_them() {
-        for (value, expected) in [
-            ("", "''"),
-            ("a+b_c-d./e", "a+b_c-d./e"),
-            ("a b", "'a b'"),
-            ("it's", "'it'\"'\"'s'"),
-            ("'", "\"'\""),
-            ("''", "\"'\"''\"'\""),
-            ("a=b,c", "'a=b,c'"),
-            ("$(rm)\n", "'$(rm)\n'"),
-        ] {
-            assert_eq!(String::from_utf8(quoted(value.as_bytes())).unwrap(), expected);
-        }
-    }
-
-    #[test]
     fn names_and_other_replacement_strings_are_replaced() {
         let names = bytes(&["f1", "f2"]);
         let reading = Reading { names: &names, replacement: Some(b"//"), ..Reading::default() };
@@ -341,12 +332,55 @@ mod tests {
     fn quoted_words_keep_their_replacement_strings() {
         let reading = Reading { quoted: true, ..Reading::default() };
         let template = Template::new(&bytes(&["echo", "a; b {}"]), &reading).unwrap();
-        assert_eq!(template.command(&bytes(&["x y"]), 1), b"echo 'a; b ''x y'");
+        assert_eq!(template.command(&bytes(&["x y"]), 1), b"echo 'a; b x y'");
+        let template = Template::new(&bytes(&["x", "{}", "a;b {}", "{%}"]), &reading).unwrap();
+        assert_eq!(template.command(&bytes(&["a b", "c"]), 1), b"x 'a b' c 'a;b a b' c \0");
+    }
+
+    #[test]
+    fn values_that_begin_the_command_are_not_quoted() {
+        // Measured with GNU parallel 20221122: parallel --dry-run WORDS ::: 'a b'
+        for (words, expected) in [
+            (&["{}"][..], "a b"),
+            (&["{} | {.}"], "a b | a b"),
+            (&["{#}", "{}"], "7 a b"),
+            (&["x{1} {}"], "xa b a b"),
+            (&["\"{}\"", "x"], "\"a b\" x"),
+            (&["$({} x)"], "$(a b x)"),
+            (&["V={}", "echo {}"], "V='a b' echo 'a b'"),
+            (&[" {}"], " 'a b'"),
+            (&["(echo {})"], "(echo 'a b')"),
+        ] {
+            assert_eq!(command(words, &["a b"]), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_repeated_for_each_value() {
+        // Measured with GNU parallel 20221122: parallel --dry-run -N2 WORD ::: VALUES
+        let reading = Reading { repeats_words: true, ..Reading::default() };
+        for (word, values, expected) in [
+            ("e x{}y", &["a b", "c"][..], "e x'a b'y xcy"),
+            ("x{}y{1}", &["a", "b"], "xaya xbya"),
+            ("x{}y {#} z{.}{/}", &["a.b", "b/c"], "xa.by xb/cy 7 zaa.b zb/cc"),
+            ("x {1}-{} {}", &["a", "b"], "x a-a a-b a b"),
+            ("x a{}b   c{}", &["a", "b"], "x aab abb   ca cb"),
+            ("x {1}{2} y{2}", &["a", "b"], "x ab yb"),
+            ("e x{}\ty{}", &["a", "b"], "e xa xb\tya \tyb"),
+            ("e x{}\ny{}", &["a", "b"], "e xa\nya xb\nyb"),
+            ("e", &["a", "b"], "e a b"),
+        ] {
+            let template = Template::new(&bytes(&[word]), &reading).unwrap();
+            let command = template.command(&bytes(values), 7);
+            assert_eq!(String::from_utf8(command).unwrap(), expected, "{word}");
+        }
     }
 
     #[test]
     fn perl_expressions_are_refused() {
         let refused = Template::new(&bytes(&["echo {= s/a/b/ =}"]), &Reading::default()).unwrap_err();
         assert!(refused.to_string().contains("Perl"), "{refused}");
+        assert!(Template::new(&bytes(&["echo", "{=", "1", "=}"]), &Reading::default()).is_err());
+        assert_eq!(command(&["echo \"a =} = {= b\""], &["c"]), "echo \"a =} = {= b\" c");
     }
 }

@@ -17,10 +17,12 @@ Examples:
 
 A slow command may run a second time, and the first attempt to finish wins: only its output is printed. Commands that change
 files in place need --once or --no-copies. Exit code: 0 if every task succeeded, otherwise the number of failed tasks, 101 for
-more than 100, 255 for other errors, 2 for wrong options, 130 after Ctrl-C. docs/map.md lists the differences from GNU parallel.";
+more than 100, 255 for other errors, 2 for wrong options, 130 after Ctrl-C, 141 if the reader of the output went away. docs/map.md
+lists the differences from GNU parallel.";
 
 #[derive(Args)]
-#[command(after_help = AFTER_HELP)]
+// As with GNU parallel, long options may be abbreviated, and the last one of several counts.
+#[command(after_help = AFTER_HELP, args_override_self = true, infer_long_args = true)]
 #[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct MapArgs {
     /// Command with replacement strings: {} value, {.} without extension, {/} without folder, {//} folder, {/.} without both,
@@ -30,28 +32,33 @@ pub struct MapArgs {
     #[arg(value_name = "COMMAND", trailing_var_arg = true, num_args = 0..)]
     pub words: Vec<OsString>,
     /// Read values from the lines of a file; - is standard input. Several files are several input sources
-    #[arg(short = 'a', long, value_name = "FILE")]
+    #[arg(short = 'a', long, alias = "argfile", value_name = "FILE")]
     pub arg_file: Vec<PathBuf>,
     /// Values in files and on standard input end with NUL
-    #[arg(short = '0', long, conflicts_with = "delimiter")]
+    #[arg(short = '0', long)]
     pub null: bool,
-    /// Values in files and on standard input end with this text, such as , or \t
+    /// Values in files and on standard input end with this text, such as , or \t or \073 (octal)
     #[arg(short = 'd', long, value_name = "TEXT")]
     pub delimiter: Option<String>,
-    /// Split each value at this text into columns {1}, {2}, …; a fixed text such as , or \t
-    #[arg(short = 'C', long, value_name = "TEXT")]
+    /// Split each value into columns {1}, {2}, … at this regular expression, such as , or \t or ' +', and remove white space
+    /// around them
+    #[arg(short = 'C', long, alias = "col-sep", value_name = "REGEX")]
     pub colsep: Option<String>,
     /// Give each command N values; with 0, run the command once for each value without using it
-    #[arg(short = 'n', long, short_alias = 'N', alias = "max-replace-args", value_name = "N")]
+    #[arg(short = 'n', long, alias = "maxargs", value_name = "N")]
     pub max_args: Option<usize>,
-    /// The first value of each input source is its name, which may stand in braces: {name}
+    /// The same, and a word with {} is repeated for each value: -N2 echo x{} becomes echo xA xB
+    #[arg(short = 'N', long, alias = "maxreplaceargs", value_name = "N")]
+    pub max_replace_args: Option<usize>,
+    /// The first value of each input source is its name, which may stand in braces: {name}. Columns are separated by tabs,
+    /// unless --colsep is given
     #[arg(long, value_name = ":", value_parser = [":"])]
     pub header: Option<String>,
     /// Take one value of each input source together; shorter sources begin again
     #[arg(long, alias = "xapply")]
     pub link: bool,
-    /// Run nothing if the input has only white space
-    #[arg(short = 'r', long)]
+    /// Leave out values that are empty or only white space
+    #[arg(short = 'r', long, alias = "norunifempty")]
     pub no_run_if_empty: bool,
     /// Another text in place of {}
     #[arg(short = 'I', value_name = "TEXT")]
@@ -61,28 +68,35 @@ pub struct MapArgs {
     pub quote: bool,
     /// Number of tasks that run at a time: N, 50% of the cpus, +N or -N relative to them, 0 for as many as possible
     /// [default: number of cpus]
-    #[arg(short = 'j', long, short_alias = 'P', alias = "max-procs", value_name = "N", allow_hyphen_values = true)]
+    #[arg(short = 'j', long, short_alias = 'P', aliases = ["max-procs", "maxprocs"], value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<String>,
     /// Print results in the order of the values
-    #[arg(short = 'k', long)]
+    #[arg(short = 'k', long, alias = "keeporder")]
     pub keep_order: bool,
+    #[arg(long, hide = true, aliases = ["nokeeporder", "nok", "no-k"])]
+    pub no_keep_order: bool,
     /// Begin each line of output with the values of its task
     #[arg(long)]
     pub tag: bool,
     /// Print each command before its output
-    #[arg(short = 'v', long)]
+    #[arg(short = 'v')]
+    pub show: bool,
+    /// Print each command on stderr before its output
+    #[arg(short = 't', long)]
     pub verbose: bool,
+    #[arg(long, hide = true)]
+    pub silent: bool,
     /// Print the commands and run nothing
-    #[arg(long)]
+    #[arg(long, aliases = ["dryrun", "dr"])]
     pub dry_run: bool,
     /// Write a line for each finished task, in GNU parallel's format; +FILE appends
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "jl", value_name = "FILE")]
     pub joblog: Option<OsString>,
     /// Continue the run in --out, or leave out the tasks in --joblog
     #[arg(long)]
     pub resume: bool,
     /// Leave out the tasks that succeeded according to --joblog
-    #[arg(long, requires = "joblog", conflicts_with = "out")]
+    #[arg(long, alias = "resumefailed", requires = "joblog", conflicts_with = "out")]
     pub resume_failed: bool,
     /// Stop an attempt after this time: seconds, 2m, or a percentage of the median duration of finished tasks, such as 300%
     #[arg(long, value_name = "TIME")]
@@ -92,10 +106,10 @@ pub struct MapArgs {
     pub retries: u32,
     /// End early: now or soon (running tasks finish), after fail, success or done tasks: now,fail=1, soon,fail=10%
     /// [default: never]
-    #[arg(long, value_name = "RULE", allow_hyphen_values = true)]
+    #[arg(long, aliases = ["halt-on-error", "haltonerror"], value_name = "RULE", allow_hyphen_values = true)]
     pub halt: Option<String>,
     /// Show progress on stderr, also if stderr is not a terminal
-    #[arg(long, visible_aliases = ["progress", "bar"], overrides_with = "eta")]
+    #[arg(long, visible_aliases = ["progress", "bar"])]
     pub eta: bool,
     /// Run no task a second time while its first attempt runs; the same as --policy none
     #[arg(long, conflicts_with = "policy")]
@@ -121,12 +135,22 @@ pub struct MapArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Folder in which commands run [default: the current folder]
-    #[arg(long, visible_alias = "wd", value_name = "DIR")]
+    #[arg(long, visible_alias = "wd", alias = "work-dir", value_name = "DIR")]
     pub workdir: Option<PathBuf>,
     /// Folder for temporary files
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "tempdir", value_name = "DIR")]
     pub tmpdir: Option<PathBuf>,
     /// Print one JSON document about the run instead of the output of the commands
-    #[arg(long, conflicts_with_all = ["dry_run", "verbose", "tag"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "show", "verbose", "tag"])]
     pub json: bool,
+    /// Options of GNU parallel that describe what Hindmost does in any case.
+    #[arg(
+        long = "will-cite",
+        hide = true,
+        aliases = ["willcite", "nn", "nonotice", "no-notice", "group", "plain", "gnu"]
+    )]
+    pub default: bool,
+    // It is read so that it is not taken for an abbreviation of --profiles.
+    #[arg(short = 'J', long, hide = true, value_name = "NAME")]
+    pub profile: Option<String>,
 }

@@ -25,7 +25,7 @@ pub fn run(command: Command) -> Outcome {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
-        Command::Map(args) => map::run(args),
+        Command::Map(args) => map::run(*args),
         Command::Explain(args) => explain::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Replay(args) => replay::run(&args),

@@ -15,8 +15,8 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
 use hindmost_run::engine::parse_nodes;
 use hindmost_run::map::{
-    Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, PHASE, Reading, Splitting, Template, combined,
-    parallel_tasks, read_sources, shell, split_words, timeout,
+    ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, PHASE, Reading, Splitting, Template,
+    combined, parallel_tasks, read_sources, shell, split_words, timeout,
 };
 use hindmost_run::store::Opening;
 
@@ -30,17 +30,33 @@ pub use refusals::refusal;
 
 /// Exit code for errors that are not failed tasks, as in GNU parallel.
 const OTHER_ERROR: u8 = 255;
+/// Exit code if the reader of standard output went away before everything was written: that of a program that `SIGPIPE` ends.
+const CLOSED_PIPE: u8 = 141;
 /// Policy that starts no copies.
 const NO_COPIES: &str = "none";
 
 /// Runs a map.
-pub fn run(mut args: MapArgs) -> Outcome {
+pub fn run(args: MapArgs) -> Outcome {
+    // Tasks may have failed or not run at all, so this is no success.
+    run_or_closed_pipe(args).map_err(|failure| match failure {
+        Failure::ClosedPipe => Failure::Code(CLOSED_PIPE),
+        other => other,
+    })
+}
+
+fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
+    if args.profile.is_some() {
+        return Err(refusals::refused("--profile", refusals::NO_PROFILES));
+    }
+    if std::env::var_os("PARALLEL").is_some_and(|options| !options.is_empty()) {
+        say("the options in $PARALLEL are not used: give them on the command line of `hindmost map`");
+    }
     let job = job(&mut args)?;
     let options = options(&args)?;
     let jobs = parallel_tasks(args.jobs.as_deref(), cpus(), job.tasks.len())?;
     let halt: Halt = args.halt.as_deref().unwrap_or("never").parse()?;
     if args.dry_run {
-        return dry_run(&job, jobs);
+        return dry_run(&job, jobs, args.tag, args.verbose);
     }
     let nodes = parse_nodes(Some(&format!("local:{jobs}"))).map_err(Failure::input)?;
     let plan = job.plan();
@@ -52,8 +68,9 @@ pub fn run(mut args: MapArgs) -> Outcome {
 
     let board = Board::new(&plan.name, false);
     let style = Style {
-        keep_order: args.keep_order,
+        keep_order: args.keep_order && !args.no_keep_order,
         tag: args.tag,
+        shows: args.show && !args.silent,
         verbose: args.verbose,
         silent: args.json,
         removes_logs: args.out.is_none(),
@@ -138,15 +155,17 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
         }
     }
     let delimiter = match &args.delimiter {
-        Some(text) => unescaped(text),
+        Some(text) => delimiter(text),
         None => vec![if args.null { 0 } else { b'\n' }],
     };
     let splitting = Splitting { delimiter, no_run_if_empty: args.no_run_if_empty };
     let sources = read_sources(given, &splitting, &mut io::stdin().lock())?;
+    let group = args.max_replace_args.or(args.max_args);
     let how = Combining {
         link_all: args.link,
-        column_separator: args.colsep.as_deref().map(column_separator).transpose()?,
-        group: args.max_args,
+        column_separator: column_separator(args)?,
+        trims: args.colsep.is_some(),
+        group,
         header: args.header.is_some(),
     };
     let (names, values) = combined(sources, &how)?;
@@ -154,7 +173,8 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
         replacement: args.replacement.as_deref().map(OsStr::as_bytes),
         names: &names,
         quoted: args.quote,
-        without_values: args.max_args == Some(0),
+        without_values: group == Some(0),
+        repeats_words: args.max_replace_args.is_some(),
     };
     let template = Template::new(&words.template, &reading)?;
     let mut tasks = MapJob::tasks(&template, values)?;
@@ -165,6 +185,9 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
             ));
         };
         let earlier = Earlier::read(&path)?;
+        if earlier.is_cut_off() {
+            say(&format!("{}: the last line is cut off, so its task runs again", path.display()));
+        }
         tasks.retain(|task| !earlier.has(task.number, args.resume_failed));
     }
     let folder = args.workdir.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -175,7 +198,7 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
     Ok(MapJob {
         template: String::from_utf8_lossy(&words.template.join(&b' ')).into_owned(),
         tasks,
-        shell: shell(|name| std::env::var(name).ok()),
+        shell: shell(|name| std::env::var(name).ok())?,
         directory,
         retries: args.retries - 1,
         time_limit,
@@ -184,39 +207,44 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
     })
 }
 
-/// Returns a text with `\t`, `\n`, `\0` and `\\` replaced by the characters that they stand for.
-fn unescaped(text: &str) -> Vec<u8> {
+/// Returns the delimiter that a text names: `\t`, `\n`, `\r`, and octal numbers such as `\0` and `\061` stand for characters,
+/// as in GNU parallel. Any other backslash stands for itself.
+fn delimiter(text: &str) -> Vec<u8> {
+    let octal = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
     let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let next = if byte == b'\\' { rest.next() } else { None };
-        bytes.push(match next {
-            None => byte,
-            Some(b't') => b'\t',
-            Some(b'n') => b'\n',
-            Some(b'0') => 0,
-            Some(other) => other,
-        });
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let (byte, used) = match after {
+            _ if *first != b'\\' => (*first, 1),
+            [b't', ..] => (b'\t', 2),
+            [b'n', ..] => (b'\n', 2),
+            [b'r', ..] => (b'\r', 2),
+            _ => {
+                let digits = |count: usize| {
+                    let digits = after.get(..count).filter(|digits| digits.iter().all(u8::is_ascii_digit));
+                    digits.and_then(octal).map(|byte| (byte, count + 1))
+                };
+                digits(3).or_else(|| digits(1)).unwrap_or((*first, 1))
+            }
+        };
+        bytes.push(byte);
+        rest = &rest[used..];
     }
     bytes
 }
 
-/// Returns the text between columns. GNU parallel takes a pattern here, so a text that would be one is refused.
-fn column_separator(text: &str) -> Outcome<Vec<u8>> {
-    let plain = text.replace("\\t", "\t").replace("\\n", "\n");
-    let mut is_escaped = false;
-    let is_pattern = plain.chars().any(|c| {
-        let special = !is_escaped && ".^$*+?()[]{}|".contains(c) || is_escaped && c.is_ascii_alphanumeric();
-        is_escaped = !is_escaped && c == '\\';
-        special
-    });
-    if text.is_empty() || is_pattern && plain.chars().count() > 1 {
-        return Err(Failure::input(format!(
-            "--colsep {text:?} is a pattern, but Hindmost splits at a fixed text, such as , or \\t; change the values first, \
-             for example with sed"
-        )));
+/// Returns what separates columns: the pattern of `--colsep`, or a tab with `--header`.
+fn column_separator(args: &MapArgs) -> Outcome<Option<ColumnSeparator>> {
+    let pattern = args.colsep.as_deref().or(args.header.as_ref().map(|_| "\t"));
+    let Some(pattern) = pattern else { return Ok(None) };
+    let separator = ColumnSeparator::new(pattern)?;
+    if separator.matches_nothing() {
+        say(&format!(
+            "--colsep {pattern:?} is a pattern that also matches the empty text, so values are split between all characters; \
+             write \\ before a character that stands for itself"
+        ));
     }
-    Ok(unescaped(text))
+    Ok(Some(separator))
 }
 
 fn options(args: &MapArgs) -> Outcome<RunOptions> {
@@ -264,14 +292,19 @@ fn results_in(out: &Path) -> HashSet<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Prints the commands in order.
-fn dry_run(job: &MapJob, jobs: usize) -> Outcome {
+/// Prints the commands in order, with their values before them if `tag`. With `verbose` they are printed on stderr too.
+fn dry_run(job: &MapJob, jobs: usize, tag: bool, verbose: bool) -> Outcome {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     for (at, task) in job.tasks.iter().enumerate() {
         let slot = (at % jobs + 1).to_string();
         let parts: Vec<&[u8]> = task.command.split(|byte| *byte == 0).collect();
-        stdout.write_all(&parts.join(slot.as_bytes()))?;
-        stdout.write_all(b"\n")?;
+        let mut line = parts.join(slot.as_bytes());
+        line.push(b'\n');
+        if verbose {
+            // A closed stderr is not an error.
+            let _ = io::stderr().write_all(&line);
+        }
+        output::copy(&mut &line[..], tag.then(|| output::tag(task)).as_deref(), &mut stdout)?;
     }
     stdout.flush()?;
     Ok(())
@@ -307,17 +340,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_stand_for_characters() {
-        assert_eq!(unescaped(r"\t,\n\0\\x\|\"), b"\t,\n\0\\x|\\");
-    }
-
-    #[test]
-    fn column_separators_are_fixed_texts() {
-        let separators = [",", r"\t", " ", "|", "::", r"\|"].map(|text| column_separator(text).ok());
-        let expected = [",", "\t", " ", "|", "::", "|"].map(|text| Some(text.as_bytes().to_vec()));
-        assert_eq!(separators, expected);
-        for pattern in ["", r"\s+", "[,;]", ", *", "a|b"] {
-            assert!(column_separator(pattern).is_err(), "{pattern}");
+    fn delimiters_are_those_of_gnu_parallel() {
+        for (text, expected) in [
+            (r"\t\n\r\0", &b"\t\n\r\0"[..]),
+            (r"\000,\061\1", b"\0,1\x01"),
+            (r"\\\,\x31\9", b"\\\\\\,\\x31\\9"),
+            (r"\61", b"\x061"),
+            (r"\777", b"\x0777"),
+            ("\\", b"\\"),
+            ("é", "é".as_bytes()),
+        ] {
+            assert_eq!(delimiter(text), expected, "{text}");
         }
     }
 

@@ -17,6 +17,9 @@ use crate::forecast::Forecast;
 const STOPPED: u8 = 255;
 /// Time between two lines of progress, if stderr is not a terminal.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
+/// How long a copy runs, at least, before a line says that a task runs a second time. Copies of tasks that take milliseconds
+/// are not worth the line.
+const NOTABLE: Duration = Duration::from_secs(1);
 
 /// How output is printed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +30,8 @@ pub struct Style {
     /// Each line begins with the values.
     pub tag: bool,
     /// Each output begins with the command.
+    pub shows: bool,
+    /// The command is printed on stderr before each output.
     pub verbose: bool,
     /// Nothing is printed.
     pub silent: bool,
@@ -58,6 +63,27 @@ pub struct Printer<'a> {
     /// Why output or the job log can't be written.
     error: Option<(String, io::Error)>,
     progress_at: Instant,
+    copies: CopyWatch,
+}
+
+/// Watches for a copy that runs for some time.
+struct CopyWatch {
+    /// A moment in the past.
+    since: Instant,
+    /// Number of copies that were started before it.
+    started: u64,
+}
+
+impl CopyWatch {
+    /// Returns true if a copy runs that was started at least [`NOTABLE`] ago: more copies run than were started since.
+    fn is_notable(&mut self, now: Instant, phase: &PhaseProgress) -> bool {
+        if now.duration_since(self.since) < NOTABLE {
+            return false;
+        }
+        let started = phase.copies_started.saturating_sub(self.started);
+        *self = CopyWatch { since: now, started: phase.copies_started };
+        phase.copies > started
+    }
 }
 
 impl<'a> Printer<'a> {
@@ -87,6 +113,7 @@ impl<'a> Printer<'a> {
             before,
             error: None,
             progress_at,
+            copies: CopyWatch { since: Instant::now(), started: 0 },
         }
     }
 
@@ -189,7 +216,7 @@ impl<'a> Printer<'a> {
 impl Follower for Printer<'_> {
     fn phases(&mut self, phases: &[PhaseProgress], elapsed: Duration) {
         let Some(phase) = phases.first() else { return };
-        if self.style.notes_copies && phase.copies_started > 0 {
+        if self.style.notes_copies && self.copies.is_notable(Instant::now(), phase) {
             self.style.notes_copies = false;
             self.board.message(
                 "a slow task runs a second time, and the first attempt to finish wins; --no-copies prevents this, and --once \
@@ -248,29 +275,42 @@ pub fn shown(command: &[u8]) -> Vec<u8> {
     command.split(|byte| *byte == 0).collect::<Vec<_>>().join(&b"{%}"[..])
 }
 
+/// Returns what each line of a task's output begins with: its values and a tab.
+pub fn tag(task: &MapTask) -> Vec<u8> {
+    [&task.values.join(&b' ')[..], b"\t"].concat()
+}
+
 /// Writes the output of a task: its standard output, then its standard error.
 fn written(task: &MapTask, end: &TaskEnd, style: Style) -> io::Result<()> {
-    let tag = style.tag.then(|| [&task.values.join(&b' ')[..], b"\t"].concat());
-    let mut stdout = io::stdout().lock();
-    if style.verbose {
-        stdout.write_all(&[&shown(&task.command)[..], b"\n"].concat())?;
-    }
-    copy(&end.logs[0], tag.as_deref(), &mut stdout)?;
-    stdout.flush()?;
+    let tag = style.tag.then(|| tag(task));
+    let command = || [&shown(&task.command)[..], b"\n"].concat();
     // A closed stderr is not an error.
-    let _ = copy(&end.logs[1], tag.as_deref(), &mut io::stderr().lock());
+    if style.verbose {
+        let _ = io::stderr().write_all(&command());
+    }
+    let mut stdout = io::stdout().lock();
+    if style.shows {
+        copy(&mut &command()[..], tag.as_deref(), &mut stdout)?;
+    }
+    copy_log(&end.logs[0], tag.as_deref(), &mut stdout)?;
+    stdout.flush()?;
+    let _ = copy_log(&end.logs[1], tag.as_deref(), &mut io::stderr().lock());
     Ok(())
 }
 
 /// Copies a log. Each line begins with the tag, if there is one. A missing log is empty.
-fn copy(log: &Path, tag: Option<&[u8]>, to: &mut impl Write) -> io::Result<()> {
-    let mut file = match File::open(log) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let Some(tag) = tag else { return io::copy(&mut file, to).map(drop) };
-    let mut from = BufReader::new(file);
+fn copy_log(log: &Path, tag: Option<&[u8]>, to: &mut impl Write) -> io::Result<()> {
+    match File::open(log) {
+        // Without a tag, a file can be copied inside the kernel.
+        Ok(mut file) if tag.is_none() => io::copy(&mut file, to).map(drop),
+        Ok(file) => copy(&mut BufReader::new(file), tag, to),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Copies a text. Each line begins with the tag, if there is one.
+pub fn copy(from: &mut impl BufRead, tag: Option<&[u8]>, to: &mut impl Write) -> io::Result<()> {
     let mut at_begin = true;
     loop {
         let part = from.fill_buf()?;
@@ -278,7 +318,7 @@ fn copy(log: &Path, tag: Option<&[u8]>, to: &mut impl Write) -> io::Result<()> {
             return Ok(());
         }
         for line in part.split_inclusive(|byte| *byte == b'\n') {
-            if at_begin {
+            if let Some(tag) = tag.filter(|_| at_begin) {
                 to.write_all(tag)?;
             }
             to.write_all(line)?;
@@ -300,11 +340,26 @@ mod tests {
         let long = "x".repeat(20_000);
         fs::write(&log, format!("a\n\n{long}\nlast")).unwrap();
         let mut printed = Vec::new();
-        copy(&log, Some(b"t\t"), &mut printed).unwrap();
+        copy_log(&log, Some(b"t\t"), &mut printed).unwrap();
         assert_eq!(String::from_utf8(printed).unwrap(), format!("t\ta\nt\t\nt\t{long}\nt\tlast"));
         let mut nothing = Vec::new();
-        copy(&folder.path().join("missing"), None, &mut nothing).unwrap();
+        copy_log(&folder.path().join("missing"), None, &mut nothing).unwrap();
         assert!(nothing.is_empty());
+    }
+
+    #[test]
+    fn only_copies_that_run_for_some_time_are_notable() {
+        let begin = Instant::now();
+        let mut watch = CopyWatch { since: begin, started: 0 };
+        let mut at = |seconds: f64, copies, copies_started| {
+            let phase = PhaseProgress { copies, copies_started, ..PhaseProgress::default() };
+            watch.is_notable(begin + Duration::from_secs_f64(seconds), &phase)
+        };
+        // Short copies, one after the other.
+        assert!(!at(0.5, 1, 1) && !at(1.1, 1, 2) && !at(1.5, 1, 4) && !at(2.2, 2, 9));
+        // One of two runs on.
+        assert!(!at(2.9, 1, 9));
+        assert!(at(3.3, 1, 9));
     }
 
     #[test]

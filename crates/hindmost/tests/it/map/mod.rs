@@ -1,5 +1,6 @@
 //! Tests of `hindmost map`: output, exit codes, failures, logs and resuming. `parallel.rs` compares it with GNU parallel.
 
+mod options;
 mod parallel;
 mod runs;
 

@@ -1,11 +1,13 @@
 //! The command that the root process of an attempt executes.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use hindmost_core::ids::AttemptId;
 use rustix::fs::{Mode, OFlags, openat};
@@ -27,10 +29,18 @@ pub fn wrapped(launch: &Launch<'_>) -> io::Result<Command> {
     const KEEPING_TERMINAL: &str = "trap '' TTIN TTOU; ";
     // The marker begins with "moved" if the attempt's folder is no longer at its path, because the command may have written
     // its output to another folder.
-    const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$4" ] || ulimit -S -n "$4"; SHELL "$1" 3>&-; code=$?
-[ "$3/end" -ef /proc/self/fd/3 ] && word=exit || word=moved; printf '%s %d %s\n' "$word" "$code" "$2" >&3 || exit 97"#;
-    let shell: Vec<String> = launch.shell.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-    let script = SCRIPT.replacen("SHELL", &shell.join(" "), 1);
+    // The wrapper's own descriptors are 8 and 9, because commands may have been given lower ones. Its standard error is closed to
+    // the message that a shell prints when a signal has killed its child.
+    const SCRIPT: &str = r#"exec 9>&0 8>&2 </dev/null 2>/dev/null; [ -z "$4" ] || ulimit -S -n "$4"
+(exec SHELL "$1" 2>&8 8>&- 9>&-); code=$?
+[ "$3/end" -ef /proc/self/fd/9 ] && word=exit || word=moved; printf '%s %d %s\n' "$word" "$code" "$2" >&9 || exit 97"#;
+    // `/bin/sh` may drop variables with names that it can't have itself, such as functions that `bash` exports.
+    let dropped = own_odd_variables().iter().chain(launch.environment.iter().filter(|(name, _)| is_odd(name)));
+    let dropped: Vec<String> =
+        dropped.filter_map(|(name, value)| Some(quoted(&format!("{}={}", name.to_str()?, value.to_str()?)))).collect();
+    let restored = if dropped.is_empty() { String::new() } else { format!("/usr/bin/env {} ", dropped.join(" ")) };
+    let shell: Vec<String> = launch.shell.iter().map(|word| quoted(word)).collect();
+    let script = SCRIPT.replacen("SHELL", &format!("{restored}{}", shell.join(" ")), 1);
     let script = format!("{}{script}", if process::keeps_terminal() { KEEPING_TERMINAL } else { "" });
     let mut command = prepared("/bin/sh".as_ref(), launch)?;
     command
@@ -42,6 +52,24 @@ pub fn wrapped(launch: &Launch<'_>) -> io::Result<Command> {
         .arg(launch.folder)
         .stdin(file_in(launch, END_MARKER)?);
     Ok(command)
+}
+
+/// Returns a word in quotes for a shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// True if a shell can have no variable of this name.
+fn is_odd(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.first().is_none_or(u8::is_ascii_digit)
+        || name.iter().any(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+}
+
+/// Returns the variables of this process that a shell can't have.
+fn own_odd_variables() -> &'static [(OsString, OsString)] {
+    static ODD: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
+    ODD.get_or_init(|| std::env::vars_os().filter(|(name, _)| !name.is_empty() && is_odd(name)).collect())
 }
 
 /// Returns the command that runs an attempt without a wrapper, and the attempt's end marker, which the engine has to write

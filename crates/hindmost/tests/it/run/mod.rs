@@ -1,6 +1,7 @@
 //! Tests of `hindmost run` with jobs of real commands.
 
 mod deadlines;
+mod inheritance;
 mod mending;
 mod results;
 mod resuming;

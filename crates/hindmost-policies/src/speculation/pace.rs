@@ -20,8 +20,10 @@
 //!   contention, a lost answer of a server or an unlucky process do not affect a second process.
 //! - **Hung backups.** If all copies of a task lag, it gets another one, each time after waiting twice as long
 //!   (`further`).
-//! - **Learning.** Where copies take as long as their originals, each loss doubles the age or remaining time that a backup
-//!   needs; wins bring backups back (`evidence`).
+//! - **Learning.** How often copies take as long as their originals is learned for each kind of phase over all jobs, and a
+//!   backup must be worth its resources (`task_share`). In each phase, losses double the age or remaining time that a
+//!   backup needs; wins bring backups back. If only ages are known, one backup of a phase is tried at a time until
+//!   backups win, and one that takes long as well is stopped while tasks are pending (`evidence`, `further`).
 //! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
 //!   well after its sibling is stopped. If copies report no progress, none is stopped before its sibling has finished.
 //!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.

@@ -105,6 +105,9 @@ pub struct Timeline {
     /// Begin and end of each pause of a resumed run, in which no attempt of it ran, in order and without overlaps. The
     /// records do not show pauses; the record of the run's job does. Empty if the run had none or they are unknown.
     pub pauses: Vec<[Time; 2]>,
+    /// The tasks of the first job that no longer belong to it, because their inputs or values are gone. The records do not show
+    /// them; the plan of the run does. Empty if there are none or they are unknown.
+    pub withdrawn: Vec<TaskId>,
 }
 
 /// A timeline under construction.

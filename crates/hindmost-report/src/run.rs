@@ -42,7 +42,8 @@ pub fn run_table(summary: &RunSummary, width: u16) -> String {
     let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned());
     let energy = summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy)));
     let shell = summary.shell.as_ref().map(|shell| format!("Shell of the commands: {}.", escaped(shell)));
-    let notes = std::iter::once(extra_work(summary)).chain(gain(summary)).chain(energy).chain(shell);
+    let withdrawn = withdrawn(summary);
+    let notes = std::iter::once(extra_work(summary)).chain(gain(summary)).chain(withdrawn).chain(energy).chain(shell);
     for note in notes.chain(explanation(summary, width)).chain(unsynced) {
         text += &(wrapped(&note, columns, 0) + "\n");
     }
@@ -104,6 +105,7 @@ fn total(summary: &RunSummary) -> Option<PhaseSummary> {
     (summary.phases.len() > 1).then(|| PhaseSummary {
         name: TOTAL.to_owned(),
         tasks: summary.tasks,
+        withdrawn: summary.withdrawn,
         finished: summary.phases.iter().map(|phase| phase.finished).sum(),
         attempts: summary.attempts,
         broken: summary.phases.iter().map(|phase| phase.broken).sum(),
@@ -156,21 +158,46 @@ fn gain(summary: &RunSummary) -> Option<String> {
         return None;
     }
     let tasks = |count: u64| if count == 1 { "1 task".to_owned() } else { format!("{} tasks", grouped(count)) };
-    let cost = percent(summary.copies.wasted_share);
-    Some(if won == 0 {
-        format!(
-            "Gain: none. No copy finished before its original, and the copies cost {cost} more work. If these tasks take \
-             long by nature, --policy none saves that work."
-        )
-    } else {
-        let others = launched.saturating_sub(won);
-        let lost = if others == 0 { String::new() } else { format!(" {} won nothing.", grouped(others)) };
-        format!(
-            "Gain: {} ended sooner, because a copy finished while an earlier attempt was still running; how much longer that \
-             attempt would have taken is not known.{lost}",
-            tasks(won)
-        )
+    let lost = summary.copies.wasted_share;
+    let broken = "failed, lost their node or were stopped with the run";
+    Some(match (won, summary.broken_copies) {
+        (0, None) => format!(
+            "Gain: none. No copy finished before its original, and the copies cost {} more work. If these tasks take \
+             long by nature, --policy none saves that work.",
+            percent(lost)
+        ),
+        // Their time is not counted as extra work, but the copies took it.
+        (0, Some(copies)) => format!(
+            "Gain: none. No copy finished before its original, and the copies took {} of the total time of all attempts; {} of \
+             them {broken}. If these tasks take long by nature, --policy none saves that time.",
+            percent(lost + copies.share),
+            grouped(copies.count)
+        ),
+        (_, copies) => {
+            let others = launched.saturating_sub(won);
+            let lost = if others == 0 { String::new() } else { format!(" {} won nothing.", grouped(others)) };
+            let broken = copies.map_or_else(String::new, |copies| {
+                let number =
+                    if copies.count == 1 { "1 copy".to_owned() } else { format!("{} copies", grouped(copies.count)) };
+                let time = percent(copies.share);
+                format!(" {number} {broken}; this took {time} of the total time of all attempts.")
+            });
+            format!(
+                "Gain: {} ended sooner, because a copy finished while an earlier attempt was still running; how much longer \
+                 that attempt would have taken is not known.{lost}{broken}",
+                tasks(won)
+            )
+        }
     })
+}
+
+/// Says how many tasks are left out of the counts; `None` if none are.
+fn withdrawn(summary: &RunSummary) -> Option<String> {
+    match summary.withdrawn {
+        0 => None,
+        1 => Some("1 withdrawn task is not counted: its input or values are gone.".to_owned()),
+        count => Some(format!("{} withdrawn tasks are not counted: their inputs or values are gone.", grouped(count))),
+    }
 }
 
 /// Explains the columns that the table shows at this width.

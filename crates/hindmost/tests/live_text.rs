@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::metrics::{Copies, FailedTask, PhaseSummary, RunState, RunSummary};
+use hindmost_core::metrics::{BrokenCopies, Copies, FailedTask, PhaseSummary, RunState, RunSummary};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineNode, TimelineRow};
@@ -29,6 +29,7 @@ fn phase(name: &str, tasks: u64, p50: f64) -> PhaseSummary {
     PhaseSummary {
         name: name.to_owned(),
         tasks,
+        withdrawn: 0,
         finished: tasks,
         attempts: tasks + 9,
         broken: 1,
@@ -46,8 +47,10 @@ fn done() -> RunSummary {
         job: "wordcount".to_owned(),
         state: RunState::Done,
         tasks: 1212,
+        withdrawn: 0,
         attempts: 1230,
         copies: Copies { launched: 16, won: 10, wasted_share: 0.0277 },
+        broken_copies: None,
         flowtime: 23.44,
         phases: vec![phase("count words of every page", 1200, 1.08), phase("sum", 12, 0.35)],
         failed_tasks: Vec::new(),
@@ -109,6 +112,29 @@ fn the_pauses_of_a_resumed_run_are_named() {
         flat(&done()).contains("since the run began, including its preparation, which")
             && !flat(&done()).contains("pause")
     );
+}
+
+#[test]
+fn the_cost_of_copies_includes_those_that_failed() {
+    let lost = Copies { launched: 3, won: 0, wasted_share: 0.1 };
+    let broken = BrokenCopies { count: 2, share: 0.5 };
+    let run = RunSummary { copies: lost, broken_copies: Some(broken), ..done() };
+    let flat = |run: &RunSummary| run_table(run, 120).replace('\n', " ");
+    let expected = "the copies took 60.0% of the total time of all attempts; 2 of them failed, lost their node or were stopped \
+                    with the run.";
+    assert!(flat(&run).contains(expected), "{}", flat(&run));
+    let run = RunSummary { copies: Copies { launched: 3, won: 1, wasted_share: 0.1 }, ..run };
+    assert!(flat(&run).contains("2 won nothing. 2 copies failed, lost"), "{}", flat(&run));
+    let run = RunSummary { copies: lost, broken_copies: None, ..run };
+    assert!(flat(&run).contains("the copies cost 10.0% more work."), "{}", flat(&run));
+}
+
+#[test]
+fn withdrawn_tasks_are_counted_apart() {
+    let flat = |run: &RunSummary| run_table(run, 120).replace('\n', " ");
+    let run = RunSummary { withdrawn: 1, ..done() };
+    assert!(flat(&run).contains("1 withdrawn task is not counted: its input or values are gone."), "{}", flat(&run));
+    assert!(!flat(&done()).contains("withdrawn"));
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,
     Waiting,
 };
-pub use run::{FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
+pub use run::{BrokenCopies, FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
 
 use hindmost_math::pooled::Pooled;
 use hindmost_math::statistics::{mean, student_interval};

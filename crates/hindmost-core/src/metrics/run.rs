@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::JobId;
+use crate::ids::{JobId, TaskId};
 use crate::time::Time;
 use crate::timeline::{AttemptEnd, Timeline, TimelineRow};
 
@@ -33,7 +34,8 @@ pub struct FailedTask {
     pub phase: String,
     /// Index of the task within its phase, from 0.
     pub task: u32,
-    /// Number of attempts of the task that failed.
+    /// Number of attempts of the task that failed since the run began, or since it began again with its valid results. Attempts
+    /// before the run was resumed count.
     pub failures: u32,
     /// Error of the task's last attempt.
     pub reason: String,
@@ -74,10 +76,13 @@ pub struct FailedTask {
 pub struct PhaseSummary {
     /// Name of the phase.
     pub name: String,
-    /// Number of tasks, including those that were finished before the run.
+    /// Number of tasks, including those that were finished before the run, without withdrawn ones.
     pub tasks: u64,
-    /// Number of tasks that have their result.
+    /// Number of tasks that have their result, without withdrawn ones.
     pub finished: u64,
+    /// Number of withdrawn tasks: their inputs or values are gone. Missing if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub withdrawn: u64,
     /// Number of attempts started.
     pub attempts: u64,
     /// Number of attempts that failed, lost their node, or were stopped because the job was abandoned or the run ended.
@@ -97,6 +102,22 @@ pub struct PhaseSummary {
     pub max: Option<f64>,
 }
 
+/// Redundant copies that failed, lost their node, or were stopped because the job was abandoned or the run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BrokenCopies {
+    /// Number of these copies.
+    pub count: u64,
+    /// Their running time as a share of the running time of all attempts.
+    pub share: f64,
+}
+
+/// Returns true for 0, which some keys leave out.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// The result of a run of one job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -105,12 +126,19 @@ pub struct RunSummary {
     pub job: String,
     /// How the run ended.
     pub state: RunState,
-    /// Number of tasks, including those that were finished before the run.
+    /// Number of tasks, including those that were finished before the run, without withdrawn ones.
     pub tasks: u64,
+    /// Number of withdrawn tasks: their inputs or values are gone. Missing if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub withdrawn: u64,
     /// Number of attempts started.
     pub attempts: u64,
     /// Redundant copies: attempts that ran at the same time as another copy of their task, or that replaced one.
     pub copies: Copies,
+    /// The redundant copies that failed, lost their node, or were stopped because the job was abandoned or the run ended. They
+    /// are not part of `wasted_share`. Missing if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken_copies: Option<BrokenCopies>,
     /// Flowtime (job completion time, JCT): seconds from the start of the run to the last task's finish, or to the end
     /// of the run. The live driver leaves out the pauses of a resumed run.
     pub flowtime: f64,
@@ -157,6 +185,8 @@ struct Counts {
     won: u64,
     held: f64,
     wasted: f64,
+    /// Number and running time of the redundant copies among `broken`.
+    broken_copies: (u64, f64),
     durations: Vec<f64>,
     start: Option<f64>,
     finish: Option<f64>,
@@ -178,6 +208,10 @@ impl Counts {
             AttemptEnd::Lost | AttemptEnd::Replaced => self.wasted += seconds,
             AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Abandoned | AttemptEnd::Stopped => {
                 self.broken += 1;
+                if row.redundant {
+                    self.broken_copies.0 += 1;
+                    self.broken_copies.1 += seconds;
+                }
             }
             AttemptEnd::Running => {}
         }
@@ -186,6 +220,12 @@ impl Counts {
     fn copies(&self) -> Copies {
         let wasted_share = if self.held > 0.0 { self.wasted / self.held } else { 0.0 };
         Copies { launched: self.launched, won: self.won, wasted_share }
+    }
+
+    fn broken_copies(&self) -> Option<BrokenCopies> {
+        let (count, seconds) = self.broken_copies;
+        let share = if self.held > 0.0 { seconds / self.held } else { 0.0 };
+        (count > 0).then_some(BrokenCopies { count, share })
     }
 
     fn quantile(&self, share: f64) -> Option<f64> {
@@ -216,32 +256,44 @@ impl RunSummary {
                 counts.add(row);
             }
         }
-        let phases = job.spec.phases.iter().zip(by_phase).map(|(phase, mut counts)| {
+        let withdrawn: FxHashSet<TaskId> = timeline.withdrawn.iter().copied().collect();
+        let won = of_job().filter(|row| row.outcome == AttemptEnd::Won).map(|row| row.attempt.task);
+        let withdrawn_won: Vec<TaskId> = won.filter(|task| withdrawn.contains(task)).collect();
+        let phases = (0..).zip(job.spec.phases.iter().zip(by_phase)).map(|(at, (phase, mut counts))| {
             counts.durations.sort_unstable_by(f64::total_cmp);
-            let finished = counts.durations.len() as u64 + phase.finished.len() as u64;
+            let is_left = |index: &&u32| !withdrawn.contains(&TaskId { job: JobId(0), phase: at, index: **index });
+            let won = counts.durations.len() - withdrawn_won.iter().filter(|task| task.phase == at).count();
+            let finished = won as u64 + phase.finished.iter().filter(is_left).count() as u64;
+            // A task may have been withdrawn before it ever was a task of the recorded job.
+            let is_its = |task: &&TaskId| task.phase == at && task.index < phase.tasks;
+            let tasks = u64::from(phase.tasks) - withdrawn.iter().filter(is_its).count() as u64;
             PhaseSummary {
                 name: phase.name.to_string(),
-                tasks: u64::from(phase.tasks),
+                tasks,
                 finished,
+                withdrawn: withdrawn.iter().filter(|task| task.phase == at).count() as u64,
                 attempts: counts.attempts,
                 broken: counts.broken,
                 copies: counts.copies(),
                 start: counts.start,
-                finish: counts.finish.filter(|_| finished == u64::from(phase.tasks)),
+                finish: counts.finish.filter(|_| finished == tasks),
                 p50: counts.quantile(0.5),
                 p95: counts.quantile(0.95),
                 max: counts.durations.last().copied(),
             }
         });
+        let phases: Vec<PhaseSummary> = phases.collect();
         let finish: Time = job.finish.unwrap_or(timeline.end);
         Some(RunSummary {
             job: job.spec.name.to_string(),
             state,
-            tasks: job.spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum(),
+            tasks: phases.iter().map(|phase| phase.tasks).sum(),
+            withdrawn: withdrawn.len() as u64,
             attempts: all.attempts,
             copies: all.copies(),
+            broken_copies: all.broken_copies(),
             flowtime: (finish - job.arrival).seconds(),
-            phases: phases.collect(),
+            phases,
             failed_tasks,
             policy,
             knowledge,
@@ -292,7 +344,7 @@ pub struct PhaseProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{AttemptId, NodeId, TaskId};
+    use crate::ids::{AttemptId, NodeId};
     use crate::record::{Change, Decision, Event, Record};
     use crate::workload::{DemandByName, JobSpec, PhaseSpec};
 

@@ -142,7 +142,11 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
         format!(", without {} of pauses; the other times on this page include the pauses", duration(summary.paused()))
     };
     fact("time", duration(summary.flowtime) + &pauses);
-    fact("tasks", grouped(summary.tasks));
+    let withdrawn = match summary.withdrawn {
+        0 => String::new(),
+        count => format!(", and {} withdrawn", grouped(count)),
+    };
+    fact("tasks", grouped(summary.tasks) + &withdrawn);
     fact("attempts", grouped(summary.attempts));
     let won = match (copies.launched, copies.won) {
         (0, _) => String::new(),

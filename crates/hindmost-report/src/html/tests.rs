@@ -158,6 +158,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         ],
         end: seconds(9.0),
         pauses: Vec::new(),
+        withdrawn: Vec::new(),
     }
 }
 

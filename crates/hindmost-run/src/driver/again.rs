@@ -10,9 +10,10 @@ use hindmost_core::ids::TaskId;
 use hindmost_core::record::Record;
 use serde_json::json;
 
+use super::permanent::FailedAgain;
 use super::recheck::{finished, given_up, tasks_of, unreadable, valid_results};
 use super::{JOB, RunError};
-use crate::job_file::{Plan, TaskChanges};
+use crate::job_file::{Plan, TaskChanges, printable};
 use crate::store::{ResultState, Store};
 
 /// Number of tasks that are named for each reason; the others are only counted.
@@ -53,16 +54,29 @@ pub struct ResumePlan {
     pub messages: Vec<String>,
     /// The finished tasks that run again.
     pub again: Vec<RunsAgain>,
-    /// For each phase its name, the number of tasks whose results count, and the number of tasks that will run.
-    pub phases: Vec<(String, u32, u32)>,
+    /// What becomes of the tasks of each phase.
+    pub phases: Vec<PhaseResumed>,
+}
+
+/// What becomes of the tasks of a phase in a resumed run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct PhaseResumed {
+    /// Name of the phase.
+    pub phase: String,
+    /// Number of tasks whose results count.
+    pub finished: u32,
+    /// Number of tasks that will run.
+    pub to_run: u32,
+    /// Number of tasks that have failed as the phase allows, and stay so.
+    pub failed: u32,
+    /// Number of tasks whose inputs or values are gone.
+    pub withdrawn: u32,
 }
 
 impl ResumePlan {
-    /// Returns this as JSON: `phases` with `phase`, `finished` and `to_run`; `again` with `phase`, `task` and `why`; `messages`.
+    /// Returns this as JSON: `phases` with the fields of [`PhaseResumed`]; `again` with `phase`, `task` and `why`; `messages`.
     pub fn to_json(&self) -> serde_json::Value {
-        let phases = self.phases.iter();
-        let phases = phases.map(|(phase, kept, run)| json!({"phase": phase, "finished": kept, "to_run": run}));
-        json!({"phases": phases.collect::<Vec<_>>(), "again": self.again, "messages": self.messages})
+        json!({"phases": self.phases, "again": self.again, "messages": self.messages})
     }
 }
 
@@ -77,15 +91,19 @@ pub(super) struct Again<'a> {
     pub(super) finished: BTreeSet<TaskId>,
     /// Tasks that had failed as their phases allow.
     given_up: BTreeSet<TaskId>,
+    /// Those of them that do not stay failed.
+    failed: FailedAgain,
     /// Whether the run has to begin again with its valid results.
     needed: bool,
     /// Phases that come after tasks that run again.
     pub(super) later: BTreeSet<u32>,
+    /// Number of tasks whose results or inputs can't be compared by checksums, although the user requests it.
+    unchecked: usize,
 }
 
 impl<'a> Again<'a> {
-    /// Finds out what runs again. `records` is the journal, if there is one; `failed_again` are the tasks that had failed and
-    /// run again, `redo` those that run again on request.
+    /// Finds out what runs again. `records` is the journal, if there is one; `failed` are the tasks that do not stay failed,
+    /// `redo` those that run again on request.
     ///
     /// # Errors
     /// If results can't be read, or if a task that may not run twice would have to run again.
@@ -93,14 +111,15 @@ impl<'a> Again<'a> {
         plan: &'a Plan,
         store: &Store,
         records: Option<&[Record]>,
-        failed_again: &BTreeSet<TaskId>,
+        failed: FailedAgain,
         changes: &'a TaskChanges,
         redo: &BTreeSet<(u32, u32)>,
     ) -> Result<Again<'a>, RunError> {
         let task = |(phase, index): &(u32, u32)| TaskId { job: JOB, phase: *phase, index: *index };
+        let given_up = given_up(plan, store, records.unwrap_or_default(), &changes.added);
         let mut finished = match records {
             Some(records) => finished(records),
-            None => valid_results(plan, store)?,
+            None => valid_results(plan, store, &given_up)?,
         };
         // A task that was withdrawn counted as finished, without a result.
         for task in changes.added.iter().map(task) {
@@ -127,13 +146,16 @@ impl<'a> Again<'a> {
             changes,
             broken,
             finished,
-            given_up: records.map(|records| given_up(plan, records)).unwrap_or_default(),
+            given_up,
+            failed,
             needed: false,
             later: BTreeSet::new(),
+            unchecked: 0,
         };
         let TaskChanges { added, withdrawn: _, renewed, phases } = changes;
         let has_other_tasks = !(added.is_empty() && renewed.is_empty() && phases.is_empty());
-        again.needed = has_other_tasks || !again.broken.is_empty() || !failed_again.is_empty();
+        let has_failed = !(again.failed.again.is_empty() && again.failed.too_many.is_empty());
+        again.needed = has_other_tasks || !again.broken.is_empty() || has_failed;
         for task in changes.withdrawn.iter().map(task) {
             // A task that may not run twice keeps its result.
             let keeps = !plan.phases[task.phase as usize].idempotent && !redo.contains(&(task.phase, task.index));
@@ -154,7 +176,6 @@ impl<'a> Again<'a> {
             || again.later.iter().flat_map(|phase| tasks_of(plan, *phase)).any(|task| again.finished.contains(&task));
         if !changes.withdrawn.is_empty() && (all.any(|task| is_left(&task)) || has_later()) {
             again.needed = true;
-            again.later = again.phases_after();
         }
         let may_not = |task: &TaskId| {
             !plan.phases[task.phase as usize].idempotent
@@ -165,6 +186,9 @@ impl<'a> Again<'a> {
         {
             return Err(may_not_repeat(&name(plan, &task)));
         }
+        let run_again: BTreeSet<TaskId> = again.tasks().collect();
+        let kept = again.finished.difference(&run_again);
+        again.unchecked = kept.filter(|task| store.lacks_checksums(**task)).count();
         Ok(again)
     }
 
@@ -182,7 +206,8 @@ impl<'a> Again<'a> {
     fn phases_after(&self) -> BTreeSet<u32> {
         let plan = self.plan;
         let added = self.changes.added.iter().map(|(phase, _)| *phase);
-        let run_again = self.broken.keys().copied().chain(self.given_up_again()).map(|task| task.phase);
+        let failed = self.failed.again.iter().chain(&self.failed.too_many);
+        let run_again = self.broken.keys().chain(failed).map(|task| task.phase);
         let reached = plan.with_descendants(&run_again.chain(added).collect());
         let comes_after =
             |phase: &u32| plan.phases[*phase as usize].after.iter().any(|parent| reached.contains(parent));
@@ -196,9 +221,21 @@ impl<'a> Again<'a> {
         self.broken.keys().copied().chain(later).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// The tasks that had failed as their phases allow. All of them run again in a run that begins again.
+    /// Returns the tasks that had failed as their phases allow, and stay so.
+    pub(super) fn stay_failed(&self) -> impl Iterator<Item = TaskId> + '_ {
+        let stays = |task: &TaskId| {
+            let is_failed_again = self.failed.again.contains(task) || self.failed.too_many.contains(task);
+            let is_other = self.is_renewed(task.phase) || self.later.contains(&task.phase);
+            !self.needed || !is_failed_again && !is_other && !self.finished.contains(task)
+        };
+        self.given_up.iter().copied().filter(move |task| stays(task))
+    }
+
+    /// Returns the tasks that had failed as their phases allow, and run again.
     fn given_up_again(&self) -> impl Iterator<Item = TaskId> + '_ {
-        self.given_up.iter().copied().filter(|_| self.needed)
+        let stay: BTreeSet<TaskId> = self.stay_failed().collect();
+        let runs = move |task: &TaskId| !stay.contains(task) && !self.failed.too_many.contains(task);
+        self.given_up.iter().copied().filter(runs)
     }
 
     /// Returns the lines that say what runs again and why.
@@ -273,6 +310,11 @@ impl<'a> Again<'a> {
             [task] => lines.push(format!("{} runs again, as --redo says", name(plan, task))),
             several => lines.push(format!("{} tasks run again, as --redo says", several.len())),
         }
+        for (phase, failed) in &self.failed.phases {
+            let phase = &plan.phases[*phase as usize];
+            let tasks = if phase.may_fail() == 1 { "task" } else { "tasks" };
+            lines.push(format!("phase {} allows {} failed {tasks} now and has {failed}", phase.name, phase.may_fail()));
+        }
         match self.given_up_again().count() {
             0 => {}
             1 => lines.push("1 task that had failed runs again".to_owned()),
@@ -281,6 +323,14 @@ impl<'a> Again<'a> {
         let has_finished = |phase: &&u32| tasks_of(plan, **phase).any(|task| self.finished.contains(&task));
         let later: Vec<&str> =
             self.later.iter().filter(has_finished).map(|phase| plan.phases[*phase as usize].name.as_str()).collect();
+        if self.unchecked > 0 {
+            let tasks = if self.unchecked == 1 { "task" } else { "tasks" };
+            lines.push(format!(
+                "the run has no checksums of the results or inputs of {} {tasks}, because they were used without --checksum: \
+                 names, sizes and times are compared",
+                self.unchecked
+            ));
+        }
         if !later.is_empty() {
             lines.push(format!("later phases that used these results run again: {}", later.join(", ")));
         }
@@ -309,13 +359,19 @@ impl<'a> Again<'a> {
             why: why(task),
         });
         let again = again.collect();
-        let stays_failed = |task: &TaskId| self.given_up.contains(task) && !self.needed;
+        let stay_failed: BTreeSet<TaskId> = self.stay_failed().collect();
         let phases = (0..).zip(&plan.phases).map(|(at, phase)| {
-            let (mut kept, mut run) = (0, 0);
-            for task in tasks_of(plan, at).filter(|task| !is_withdrawn(task) && !stays_failed(task)) {
-                if self.finished.contains(&task) && !tasks.contains(&task) { kept += 1 } else { run += 1 }
+            let mut counts =
+                PhaseResumed { phase: phase.name.clone(), withdrawn: phase.withdrawn(), ..PhaseResumed::default() };
+            for task in tasks_of(plan, at).filter(|task| !is_withdrawn(task)) {
+                let is_kept = self.finished.contains(&task) && !tasks.contains(&task);
+                match is_kept {
+                    true => counts.finished += 1,
+                    false if stay_failed.contains(&task) => counts.failed += 1,
+                    false => counts.to_run += 1,
+                }
             }
-            (phase.name.clone(), kept, run)
+            counts
         });
         ResumePlan { messages: self.messages(), again, phases: phases.collect() }
     }
@@ -338,7 +394,7 @@ pub(super) fn why_broken(plan: &Plan, store: &Store, task: TaskId) -> Result<Opt
 pub(super) fn may_not_repeat(task: &str) -> RunError {
     RunError::Input(format!(
         "{task} would have to run again and may not (idempotent = false): restore the missing or changed results, leave \
-         --retry-failed and --redo out, allow it with --redo {task}, or run the job in a new folder (--out DIR)"
+         --retry-failed and --redo out, allow as many failures as before, allow it with --redo {task}, or run the job in a new folder (--out DIR)"
     ))
 }
 
@@ -347,16 +403,16 @@ pub(super) fn name(plan: &Plan, task: &TaskId) -> String {
     format!("{}/{}", plan.phases.get(task.phase as usize).map_or("", |phase| phase.name.as_str()), task.index)
 }
 
-/// Returns a path, from the job's folder if it is in there.
+/// Returns a path on one line, from the job's folder if it is in there.
 fn shortened(plan: &Plan, path: &std::path::Path) -> String {
-    path.strip_prefix(&plan.folder).unwrap_or(path).display().to_string()
+    printable(&path.strip_prefix(&plan.folder).unwrap_or(path).to_string_lossy())
 }
 
 /// Returns the input and values of a task as text.
 fn about(plan: &Plan, task: &TaskId) -> String {
     let phase = &plan.phases[task.phase as usize];
     let input = phase.input_of(task.index).map(|path| shortened(plan, path));
-    let values = phase.matrix_values(task.index).map(|(name, value)| format!("{name}={value}"));
+    let values = phase.matrix_values(task.index).map(|(name, value)| format!("{name}={}", printable(value)));
     input.into_iter().chain(values).collect::<Vec<_>>().join(" ")
 }
 

@@ -32,7 +32,7 @@ use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, opti
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;
 use crate::store::Opened;
-use permanent::failed_again;
+use permanent::FailedAgain;
 
 /// Runs a job in a folder, or resumes the run that the folder holds.
 ///
@@ -70,6 +70,11 @@ pub fn run_under(
     let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
     check(plan, options, engine.nodes())?;
     let mut held = if begun { journal::read(&store)? } else { None };
+    let mut taken_back = None;
+    if let Some((name, header, records)) = recheck::finished_journal(plan, &store, held.as_ref())? {
+        taken_back = Some(name);
+        held = Some((header, records));
+    }
     let header = match &held {
         Some((header, records)) => {
             resume::check_nodes(records, &names)?;
@@ -89,10 +94,14 @@ pub fn run_under(
         follower.message(&why);
     }
     let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
-    let failed = records.map(|records| failed_again(plan, options.retry_failed, &changed, records));
-    let again = Again::of(plan, &store, records, &failed.unwrap_or_default(), &tasks, &redo)?;
+    let (retry, held_records) = (options.retry_failed, records.unwrap_or_default());
+    let failed = FailedAgain::of(plan, &store, retry, &changed, (&tasks, &redo), held_records);
+    let again = Again::of(plan, &store, records, failed, &tasks, &redo)?;
     for line in again.messages() {
         follower.message(&line);
+    }
+    if let Some(name) = taken_back {
+        store.take_back(&name, &recheck::failures(plan, records.unwrap_or_default()))?;
     }
     if again.is_needed() {
         recheck::begin_again(&again, plan, &mut store, records, engine, follower)?;
@@ -173,8 +182,9 @@ pub fn resume_plan(options: &RunOptions, opened: &Opened) -> Result<ResumePlan, 
     }
     let Opened { store, changed, plan, tasks, redo, .. } = opened;
     let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
-    let failed = records.map(|records| failed_again(plan, options.retry_failed, changed, records));
-    Ok(Again::of(plan, store, records, &failed.unwrap_or_default(), tasks, redo)?.resume_plan())
+    let (retry, held_records) = (options.retry_failed, records.unwrap_or_default());
+    let failed = FailedAgain::of(plan, store, retry, changed, (tasks, redo), held_records);
+    Ok(Again::of(plan, store, records, failed, tasks, redo)?.resume_plan())
 }
 
 impl Driver<'_> {
@@ -183,7 +193,8 @@ impl Driver<'_> {
         recheck::kill(&self.store.run(), self.engine, self.follower);
         recheck::clear(&self.store, self.follower)?;
         let mut spec = self.plan.job_spec();
-        let valid = recheck::valid_results(self.plan, &self.store)?;
+        let given_up = recheck::given_up(self.plan, &self.store, &[], &[]);
+        let valid = recheck::valid_results(self.plan, &self.store, &given_up)?;
         if valid.len() as u64 == self.plan.tasks() {
             return Err(RunError::Input(format!(
                 "{} has every result of job {:?} and no journal, so there is nothing to run; remove the folder to run \
@@ -192,7 +203,7 @@ impl Driver<'_> {
                 self.plan.name
             )));
         }
-        for task in valid {
+        for task in &valid {
             spec.phases[task.phase as usize].finished.push(task.index);
         }
         for (phase, planned) in spec.phases.iter_mut().zip(&self.plan.phases) {
@@ -209,6 +220,11 @@ impl Driver<'_> {
         }
         self.recall_profiles(&spec)?;
         self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
+        for task in self.store.job().given_up.clone() {
+            if given_up.contains(&task.id()) && !valid.contains(&task.id()) {
+                self.recall_given_up(&task)?;
+            }
+        }
         self.recall_failures(earlier_failures)?;
         self.prepare(Time::ZERO)
     }

@@ -131,10 +131,7 @@ impl Driver<'_> {
             (None, EndMarker::Moved) => {
                 End::Failed("its folder was moved or removed while it ran".to_owned(), !idempotent)
             }
-            (None, EndMarker::Missing) => End::Failed(
-                "ended without an end marker: something outside Hindmost killed it, or the disk is full".to_owned(),
-                true,
-            ),
+            (None, EndMarker::Missing) => End::Failed(without_end_marker(self.store.free_space()), true),
         }
     }
 
@@ -266,7 +263,7 @@ impl Driver<'_> {
         self.waiting.forget(attempt);
         self.counts.failed(attempt);
         let phase = &self.plan.phases[task.phase as usize].name;
-        self.follower.failure(&format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy));
+        let line = format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy);
         let (reason, external) = if counted {
             let failed = self.failed_attempt(attempt, &reason, tails);
             self.failures.count(task, failed);
@@ -275,6 +272,8 @@ impl Driver<'_> {
             (None, Some(reason.into()))
         };
         self.happen(&Event::AttemptFailed { attempt, reason, external })?;
+        let next = if counted { self.next_try(task) } else { String::new() };
+        self.follower.failure(&(line + &next));
         if counted { self.after_failure(task) } else { self.check_given_up(task) }
     }
 
@@ -292,7 +291,38 @@ impl Driver<'_> {
     }
 }
 
+/// Below this number of free bytes a disk is called full: 64 KiB. An end marker needs less.
+const FULL: u64 = 64 << 10;
+
+/// Returns the reason of the failure of an attempt that has no end marker. `free` is the free space of the disk with the run's
+/// folder, in bytes, if it is known.
+fn without_end_marker(free: Option<u64>) -> String {
+    let what = "ended without an end marker";
+    match free {
+        Some(free) if free < FULL => {
+            format!("{what}: the disk is full ({free} bytes are free in the run's folder); free some space there")
+        }
+        Some(free) => {
+            let free = free >> 20;
+            format!("{what}: something outside Hindmost killed it (the disk is not full now: {free} MB are free)")
+        }
+        None => format!("{what}: something outside Hindmost killed it, or the disk is full"),
+    }
+}
+
 /// Returns the end of an attempt whose output folder is missing.
 fn no_output() -> End {
     End::Failed("its command removed its output folder, or put something else in its place".to_owned(), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_as_the_cause() {
+        assert!(without_end_marker(Some(0)).contains("the disk is full (0 bytes are free"));
+        assert!(without_end_marker(Some(5 << 20)).contains("killed it (the disk is not full now: 5 MB are free)"));
+        assert!(without_end_marker(None).ends_with("killed it, or the disk is full"));
+    }
 }

@@ -14,6 +14,8 @@ use crate::job_file::Plan;
 #[derive(Default)]
 struct OfTask {
     count: u32,
+    /// Failures before the run was resumed, which no longer count against the retries.
+    earlier: u32,
     /// The last failure; `None` after it has been moved to `given_up`.
     last: Option<FailedTask>,
 }
@@ -37,17 +39,23 @@ impl Failures {
         Failures { phases, ..Failures::default() }
     }
 
-    /// Counts a failed attempt of a task. `failed` describes the failure; its phase, task and number of failures are set here.
-    /// Returns the number of failures.
+    /// Notes how often a task had failed before the run was resumed. These failures are only reported.
+    pub(super) fn remember(&mut self, task: TaskId, earlier: u32) {
+        self.of.entry(task).or_default().earlier = earlier;
+    }
+
+    /// Counts a failed attempt of a task. `failed` describes the failure; its phase, task and number of failures are set here,
+    /// with those before the run was resumed. Returns the number of failures that count against the retries.
     pub(super) fn count(&mut self, task: TaskId, failed: FailedTask) -> u32 {
         let found = self.of.entry(task).or_default();
         found.count += 1;
         let phase = self.phases[task.phase as usize].0.clone();
-        found.last = Some(FailedTask { phase, task: task.index, failures: found.count, ..failed });
+        let failures = found.earlier + found.count;
+        found.last = Some(FailedTask { phase, task: task.index, failures, ..failed });
         found.count
     }
 
-    /// Returns how often a task has failed.
+    /// Returns how often a task has failed, without failures that no longer count against the retries.
     pub(super) fn of(&self, task: TaskId) -> u32 {
         self.of.get(&task).map_or(0, |found| found.count)
     }
@@ -152,6 +160,18 @@ mod tests {
         let [failed] = &failures.into_given_up()[..] else { panic!() };
         let expected = ("map", 7, 2, "exit code 2", "second");
         assert_eq!((&*failed.phase, failed.task, failed.failures, &*failed.reason, &*failed.stderr), expected);
+    }
+
+    #[test]
+    fn failures_before_a_resumption_are_only_reported() {
+        let mut failures = failures();
+        failures.remember(task(0, 7), 2);
+        assert_eq!((failures.of(task(0, 7)), failures.is_exhausted(task(0, 7))), (0, false));
+        assert_eq!(failures.count(task(0, 7), failed("exit code 1", "")), 1);
+        assert!(!failures.is_exhausted(task(0, 7)));
+        failures.count(task(0, 7), failed("exit code 1", ""));
+        failures.give_up(task(0, 7));
+        assert_eq!(failures.into_given_up()[0].failures, 4);
     }
 
     #[test]

@@ -4,12 +4,13 @@
 
 use std::time::Duration;
 
-use hindmost_core::cluster::Phase;
+use hindmost_core::cluster::{Phase, Task};
 use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::PhaseProgress;
 use rustc_hash::FxHashSet;
 
 use super::{Next, TaskEnd};
+use crate::job_file::PlannedPhase;
 
 /// Receives the progress of a run.
 pub trait Follower {
@@ -92,26 +93,32 @@ impl Counts {
         self.of(attempt).failed += 1;
     }
 
-    /// Returns the progress of a phase. `number` is its index and `tasks` its number of tasks. `phase` is its state in
-    /// the cluster, or, once the job has finished, the number of its tasks that have failed. `done` is the sum of the shares of work that running attempts have
-    /// done, for one attempt of each task.
+    /// Returns the progress of a phase, without its withdrawn tasks. `number` is its index. `phase` is its state in the
+    /// cluster, or, once the job has finished, the number of its tasks that have failed. `done` is the sum of the shares of
+    /// work that running attempts have done, for one attempt of each task.
     pub(super) fn progress(
         &self,
         number: usize,
-        name: &str,
-        tasks: u32,
+        planned: &PlannedPhase,
         phase: Result<&Phase, u64>,
         done: f64,
     ) -> PhaseProgress {
-        let (tasks, counts) = (u64::from(tasks), &self.phases[number]);
+        let counts = &self.phases[number];
+        let tasks = u64::from(planned.tasks - planned.withdrawn());
         let left = |failed: u64| (tasks.saturating_sub(failed), 0, 0);
         let (finished, started, running) = phase.map_or_else(left, |phase| {
             let unfinished = u64::from(phase.unfinished());
-            let finished = tasks - unfinished - u64::from(phase.abandoned());
-            (finished, u64::from(phase.running_tasks()), u64::from(phase.running_copies()))
+            // Withdrawn tasks count as finished or given up.
+            let has_ended = |index: &u32| phase.tasks().get(*index as usize).is_some_and(Task::is_finished);
+            let withdrawn = planned.withdrawn_tasks().filter(has_ended).count() as u64;
+            let given_up = |index: &u32| phase.tasks().get(*index as usize).is_some_and(Task::is_abandoned);
+            let withdrawn_given_up = planned.withdrawn_tasks().filter(given_up).count() as u64;
+            let failed = u64::from(phase.abandoned()) - withdrawn_given_up;
+            let ended = phase.tasks().len() as u64 - unfinished - withdrawn;
+            (ended - failed, u64::from(phase.running_tasks()), u64::from(phase.running_copies()))
         });
         PhaseProgress {
-            name: name.to_owned(),
+            name: planned.name.clone(),
             tasks,
             finished,
             running: started,
@@ -120,7 +127,7 @@ impl Counts {
             copies_won: counts.copies_won,
             killed: counts.killed,
             failed: counts.failed,
-            progress: ((finished as f64 + done) / tasks as f64).min(1.0),
+            progress: ((finished as f64 + done) / tasks.max(1) as f64).min(1.0),
             waiting: phase.is_ok_and(|phase| !phase.is_open()),
         }
     }
@@ -128,9 +135,26 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use hindmost_core::ids::{JobId, TaskId};
 
     use super::*;
+
+    /// A phase of this many tasks.
+    fn planned(tasks: u32) -> PlannedPhase {
+        let text = format!("[[phase]]\nname = \"map\"\ntasks = {tasks}\ncommand = \"true\"\n");
+        let plan = crate::job_file::parse(&text, Path::new("job.toml"), Path::new("/")).unwrap();
+        plan.phases.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn withdrawn_tasks_are_left_out() {
+        let mut phase = planned(4);
+        phase.places = Some(vec![None, Some(0), None, Some(1)]);
+        let progress = Counts::new(1).progress(0, &phase, Err(1), 0.0);
+        assert_eq!((progress.tasks, progress.finished, progress.progress), (2, 1, 0.5));
+    }
 
     #[test]
     fn a_tasks_only_attempt_is_not_counted_as_a_copy() {
@@ -139,12 +163,12 @@ mod tests {
         counts.copy_started(attempt(1));
         counts.copy_started(attempt(1));
         counts.won(attempt(0));
-        assert_eq!(counts.progress(1, "map", 4, Err(0), 0.0).copies_won, 0);
+        assert_eq!(counts.progress(1, &planned(4), Err(0), 0.0).copies_won, 0);
         counts.won(attempt(1));
         counts.killed(attempt(0));
-        let phase = counts.progress(1, "map", 4, Err(0), 0.5);
+        let phase = counts.progress(1, &planned(4), Err(0), 0.5);
         assert_eq!((phase.copies_started, phase.copies_won, phase.killed, phase.failed), (1, 1, 1, 0));
         assert_eq!((phase.finished, phase.running, phase.progress), (4, 0, 1.0));
-        assert_eq!(counts.progress(0, "end", 1, Err(1), 0.0).finished, 0);
+        assert_eq!(counts.progress(0, &planned(1), Err(1), 0.0).finished, 0);
     }
 }

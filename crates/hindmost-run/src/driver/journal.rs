@@ -28,8 +28,13 @@ pub(super) struct LiveJournal {
 /// Reads a run's journal: its header and records. An incomplete last line is left out. Returns `None` if there is no
 /// complete header.
 pub(super) fn read(store: &Store) -> Result<Option<(Header, Vec<Record>)>, RunError> {
-    let fault = |error| RunError::Journal { path: store.journal(), error };
-    let mut file = match store.inner().file(JOURNAL) {
+    read_named(store, JOURNAL)
+}
+
+/// Reads a journal of a run as [`read`] does; `name` is that of its file.
+pub(super) fn read_named(store: &Store, name: &str) -> Result<Option<(Header, Vec<Record>)>, RunError> {
+    let fault = |error| RunError::Journal { path: store.journal().with_file_name(name), error };
+    let mut file = match store.inner().file(name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(fault(error.into())),

@@ -67,7 +67,7 @@ use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use again::{ResumePlan, RunsAgain};
+pub use again::{PhaseResumed, ResumePlan, RunsAgain};
 pub use begin::{resume_plan, run, run_under};
 pub use error::RunError;
 pub use follow::{Follower, Unfollowed};
@@ -315,7 +315,7 @@ impl Driver<'_> {
         let planned = self.plan.phases.iter().enumerate();
         let progress = |(at, phase): (usize, &crate::job_file::PlannedPhase)| {
             let state = phases.get(at).ok_or_else(|| self.failures.given_up_in(&phase.name));
-            self.counts.progress(at, &phase.name, phase.tasks, state, done[at])
+            self.counts.progress(at, phase, state, done[at])
         };
         let progress: Vec<_> = planned.map(progress).collect();
         let nodes = cluster.nodes().iter().map(|node| (node.name().to_string(), node.attempts() as u64));
@@ -345,6 +345,7 @@ impl Driver<'_> {
         let energy = energy.finish(&records, &self.header.dimensions, |at| clock.paused_until(at));
         let mut timeline = Timeline::of(records);
         timeline.pauses = clock.pauses;
+        timeline.withdrawn = self.plan.withdrawn();
         let (policy, knowledge) = (self.header.policy.clone(), self.header.knowledge.to_string());
         let mut summary = RunSummary::of(&timeline, state, self.failures.into_given_up(), policy, knowledge)
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;

@@ -18,11 +18,14 @@ use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::metrics::{FailedTask, RunState};
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::time::Time;
+use hindmost_math::plain::Plain;
 
 use super::deadlines::Deadline;
+use super::failures::Failures;
 use super::recheck::{self, TaskFailures};
 use super::{Driver, JOB, RunError};
-use crate::job_file::Plan;
+use crate::job_file::{Plan, TaskChanges};
+use crate::store::{GivenUp, Store};
 
 /// The failures that a journal holds: which tasks were given up or withheld when it ended.
 #[derive(Default)]
@@ -35,9 +38,14 @@ pub(super) struct FailedBefore {
 }
 
 impl FailedBefore {
-    /// Reads the failures from a journal.
-    pub(super) fn of(plan: &Plan, records: &[Record]) -> FailedBefore {
-        let mut before = FailedBefore { given_up: recheck::given_up(plan, records), ..FailedBefore::default() };
+    /// Reads the failures from a journal, and from the record of the run those of tasks that stay failed.
+    pub(super) fn of(plan: &Plan, store: &Store, records: &[Record]) -> FailedBefore {
+        let earlier = store.job().given_up.iter();
+        let mut before = FailedBefore {
+            failures: earlier.map(|task| (task.id(), (task.failures, task.attempt, task.reason.clone()))).collect(),
+            given_up: recheck::given_up(plan, store, records, &[]),
+            ..FailedBefore::default()
+        };
         for record in records {
             match &record.change {
                 Change::Event(Event::AttemptFailed { attempt, reason: Some(reason), .. }) => {
@@ -51,23 +59,71 @@ impl FailedBefore {
         }
         before
     }
+
+    /// Counts the failures as those before the run was resumed. Tasks that may not run twice are left out: their failures count
+    /// against the retries.
+    pub(super) fn remember(&self, plan: &Plan, failures: &mut Failures) {
+        for (task, (count, ..)) in &self.failures {
+            if plan.phases.get(task.phase as usize).is_some_and(|phase| phase.idempotent) {
+                failures.remember(*task, *count);
+            }
+        }
+    }
+
+    /// Returns what the record of the run holds of a task that stays failed.
+    pub(super) fn given_up_task(&self, task: TaskId) -> GivenUp {
+        let (failures, attempt, reason) = self.failures.get(&task).cloned().unwrap_or_default();
+        GivenUp { phase: task.phase, task: task.index, failures, attempt, reason }
+    }
 }
 
-/// Returns the tasks that were given up and run again in a resumed run: with `retry_failed` all, otherwise those of phases
-/// whose commands have `changed`. Tasks that may not run twice only run again if the retries of their phases allow it.
-pub(super) fn failed_again(
-    plan: &Plan,
-    retry_failed: bool,
-    changed: &[String],
-    records: &[Record],
-) -> BTreeSet<TaskId> {
-    let counts: BTreeMap<TaskId, u32> = recheck::failures(plan, records).into_iter().collect();
-    let runs_again = |task: &TaskId| {
-        let Some(phase) = plan.phases.get(task.phase as usize) else { return false };
-        let may = phase.idempotent || counts.get(task).is_none_or(|count| *count <= phase.retries);
-        may && (retry_failed || changed.contains(&phase.name))
-    };
-    recheck::given_up(plan, records).into_iter().filter(runs_again).collect()
+/// The tasks that had failed as their phases allowed, and that do not stay so when the run is resumed.
+#[derive(Debug, Default)]
+pub(super) struct FailedAgain {
+    /// The tasks that run again.
+    pub(super) again: BTreeSet<TaskId>,
+    /// Tasks of phases that allow fewer failures now. They may not run twice, and their retries are used up, so they count as
+    /// failed in the run that begins again.
+    pub(super) too_many: BTreeSet<TaskId>,
+    /// The phases that allow fewer failures now than they have: their number, and how many tasks have failed.
+    pub(super) phases: BTreeMap<u32, u32>,
+}
+
+impl FailedAgain {
+    /// Finds the tasks that do not stay failed: with `retry_failed` all, those of phases whose commands have `changed` or that
+    /// allow fewer failures now, and those in `redo`. `changes` are those of the plan. Tasks that may not run twice only run again if the retries of their phases
+    /// allow it.
+    pub(super) fn of(
+        plan: &Plan,
+        store: &Store,
+        retry_failed: bool,
+        changed: &[String],
+        (changes, redo): (&TaskChanges, &BTreeSet<(u32, u32)>),
+        records: &[Record],
+    ) -> FailedAgain {
+        let mut counts: BTreeMap<TaskId, u32> = BTreeMap::new();
+        for (task, count) in store.earlier_failures().into_iter().chain(recheck::failures(plan, records)) {
+            *counts.entry(task).or_default() += count;
+        }
+        let given_up = recheck::given_up(plan, store, records, &changes.added);
+        let mut found = FailedAgain::default();
+        for task in &given_up {
+            *found.phases.entry(task.phase).or_default() += 1;
+        }
+        found.phases.retain(|phase, failed| *failed > plan.phases[*phase as usize].may_fail());
+        for task in given_up {
+            let phase = &plan.phases[task.phase as usize];
+            let may = phase.idempotent || counts.get(&task).is_none_or(|count| *count <= phase.retries);
+            let has_too_many = found.phases.contains_key(&task.phase);
+            let is_requested = redo.contains(&(task.phase, task.index));
+            if may && (retry_failed || changed.contains(&phase.name) || has_too_many || is_requested) {
+                found.again.insert(task);
+            } else if has_too_many {
+                found.too_many.insert(task);
+            }
+        }
+        found
+    }
 }
 
 /// Returns the exit code that the reason of a failure names; `None` if it names none.
@@ -121,6 +177,19 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Returns what a line about a failure of the task adds if a retry follows; empty if none does, or if another attempt of the
+    /// task is running.
+    pub(super) fn next_try(&self, task: TaskId) -> String {
+        if self.failures.is_exhausted(task) || self.shutdown.has_begun() || !self.is_pending(task) {
+            return String::new();
+        }
+        let phase = &self.plan.phases[task.phase as usize];
+        let failures = self.failures.of(task);
+        let delay = phase.delay_after(failures);
+        let after = if delay.is_zero() { String::new() } else { format!(" in {} s", Plain(delay.as_secs_f64())) };
+        format!("; retry {failures} of {} follows{after}", phase.retries)
+    }
+
     fn retry_at(&mut self, task: TaskId, until: Time) {
         self.failures.delay(task);
         self.deadlines.push(until, Deadline::Retry(task));
@@ -163,11 +232,10 @@ impl Driver<'_> {
     fn give_up(&mut self, task: TaskId) -> Result<(), RunError> {
         let phase = &self.plan.phases[task.phase as usize];
         let name = format!("{}/{}", phase.name, task.index);
-        let allowed = phase.allowed_failures.of(phase.tasks);
+        let allowed = phase.may_fail();
         let of_phase = self.session.cluster().phase(task);
-        let withdrawn = (0..phase.tasks).filter(|task| phase.is_withdrawn(*task));
         let is_given_up = |index: &u32| of_phase.is_some_and(|of| of.tasks()[*index as usize].is_abandoned());
-        let withdrawn = withdrawn.filter(is_given_up).count() as u32;
+        let withdrawn = phase.withdrawn_tasks().filter(is_given_up).count() as u32;
         let failed = of_phase.map_or(0, Phase::abandoned).saturating_sub(withdrawn);
         if failed < allowed {
             self.follower.failure(&format!(
@@ -202,13 +270,9 @@ impl Driver<'_> {
 
     /// Lists the tasks that were given up before the run was resumed, and makes the withheld ones pending again, unless their
     /// next try has to wait.
-    pub(super) fn take_up_failed(&mut self, before: FailedBefore) -> Result<(), RunError> {
-        for task in before.given_up {
-            let (failures, copy, reason) = before.failures.get(&task).cloned().unwrap_or_default();
-            let attempt = AttemptId { task, copy };
-            let tails = ["out", "err"].map(|ending| self.store.kept_log_tail(attempt, ending));
-            let failed = FailedTask { failures, ..self.failed_attempt(attempt, &reason, tails) };
-            self.failures.recall_given_up(task, failed);
+    pub(super) fn take_up_failed(&mut self, before: &FailedBefore) -> Result<(), RunError> {
+        for task in &before.given_up {
+            self.recall_given_up(&before.given_up_task(*task))?;
         }
         if !self.shutdown.is_open() {
             return Ok(());
@@ -225,10 +289,25 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Lists a task that had failed as its phase allows. Gives it up, unless the journal holds this: a run that begins again
+    /// may have died before.
+    pub(super) fn recall_given_up(&mut self, given_up: &GivenUp) -> Result<(), RunError> {
+        let task = given_up.id();
+        let attempt = AttemptId { task, copy: given_up.attempt };
+        let tails = ["out", "err"].map(|ending| self.store.kept_log_tail(attempt, ending));
+        let failures = given_up.failures;
+        let failed = FailedTask { failures, ..self.failed_attempt(attempt, &given_up.reason, tails) };
+        self.failures.recall_given_up(task, failed);
+        if self.is_pending(task) {
+            self.happen(&Event::TaskGivenUp { task })?;
+        }
+        Ok(())
+    }
+
     /// Gives up the tasks whose inputs or values are gone, which have no result and no running attempt.
     pub(super) fn give_up_withdrawn(&mut self) -> Result<(), RunError> {
         for (at, phase) in (0..).zip(&self.plan.phases) {
-            for index in (0..phase.tasks).filter(|index| phase.is_withdrawn(*index)) {
+            for index in phase.withdrawn_tasks() {
                 let task = TaskId { job: JOB, phase: at, index };
                 let is_open = |task: &Task| task.is_pending() || task.is_withheld();
                 if self.session.cluster().task(task).is_some_and(is_open) {

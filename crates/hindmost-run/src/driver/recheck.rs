@@ -6,13 +6,15 @@
 use std::collections::BTreeSet;
 
 use hindmost_core::ids::TaskId;
+use hindmost_core::journal::Header;
 use hindmost_core::record::{Change, Event, Record};
 
 use super::again::{Again, Why, may_not_repeat, name, why_broken};
-use super::{Follower, JOB, RunError};
+use super::permanent::FailedBefore;
+use super::{Follower, JOB, RunError, journal};
 use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
-use crate::store::{EndMarker, InputState, Store, Whereabouts};
+use crate::store::{EndMarker, GivenUp, InputState, Store, Whereabouts};
 
 /// A task that may not run twice (`idempotent = false`), and how often it has failed.
 pub(super) type TaskFailures = (TaskId, u32);
@@ -45,46 +47,81 @@ pub(super) fn has_job(records: &[Record]) -> bool {
     records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })))
 }
 
-/// Returns the tasks that had failed permanently as their phases allow, according to a journal.
-/// Withdrawn tasks, which were given up because their inputs are gone, do not count.
-pub(super) fn given_up(plan: &Plan, records: &[Record]) -> BTreeSet<TaskId> {
+/// Returns the tasks that had failed permanently as their phases allow, according to a journal and to the record of the run,
+/// which holds those of earlier journals. Withdrawn tasks, which were given up because their inputs are gone, do not count, nor
+/// do those in `added`, which have come back.
+pub(super) fn given_up(plan: &Plan, store: &Store, records: &[Record], added: &[(u32, u32)]) -> BTreeSet<TaskId> {
     let given_up = records.iter().filter_map(|record| match &record.change {
         Change::Event(Event::TaskGivenUp { task }) => Some(*task),
         _ => None,
     });
-    let is_withdrawn =
-        |task: &TaskId| plan.phases.get(task.phase as usize).is_some_and(|phase| phase.is_withdrawn(task.index));
-    given_up.filter(|task| !is_withdrawn(task)).collect()
+    let earlier = store.job().given_up.iter().map(GivenUp::id);
+    let is_now = |task: &TaskId| {
+        plan.phases
+            .get(task.phase as usize)
+            .is_some_and(|phase| task.index < phase.tasks && !phase.is_withdrawn(task.index))
+    };
+    let added: BTreeSet<&(u32, u32)> = added.iter().collect();
+    given_up.chain(earlier).filter(|task| is_now(task) && !added.contains(&(task.phase, task.index))).collect()
 }
 
-/// Returns the tasks whose results are in place and valid and were made from valid results.
+/// Returns the tasks whose results are in place and valid and were made from valid results. Results that were made without
+/// those of tasks in `given_up` are valid too.
 ///
 /// # Errors
 /// If results can't be read.
-pub(super) fn valid_results(plan: &Plan, store: &Store) -> Result<BTreeSet<TaskId>, RunError> {
+pub(super) fn valid_results(
+    plan: &Plan,
+    store: &Store,
+    given_up: &BTreeSet<TaskId>,
+) -> Result<BTreeSet<TaskId>, RunError> {
     let mut valid = BTreeSet::new();
     let mut incomplete = BTreeSet::new();
     for phase in 0..plan.phases.len() as u32 {
         let has_results = store.has_results(phase).map_err(unreadable(store))?;
         // A withdrawn task counts as finished, without a result.
         let withdrawn = tasks_of(plan, phase).filter(|task| plan.phases[phase as usize].is_withdrawn(task.index));
-        if !has_results || plan.with_descendants(&incomplete).contains(&phase) {
+        let has_none = |task: &TaskId| given_up.contains(task) || plan.phases[phase as usize].is_withdrawn(task.index);
+        let needs_none = || tasks_of(plan, phase).all(|task| has_none(&task));
+        if !has_results && !needs_none() || plan.with_descendants(&incomplete).contains(&phase) {
             valid.extend(withdrawn);
             incomplete.insert(phase);
             continue;
         }
-        let before = valid.len();
         valid.extend(withdrawn);
         for task in tasks_of(plan, phase) {
-            if !plan.phases[phase as usize].is_withdrawn(task.index) && why_broken(plan, store, task)?.is_none() {
-                valid.insert(task);
+            if plan.phases[phase as usize].is_withdrawn(task.index) {
+                continue;
             }
-        }
-        if valid.len() - before < plan.phases[phase as usize].tasks as usize {
-            incomplete.insert(phase);
+            if why_broken(plan, store, task)?.is_none() {
+                valid.insert(task);
+            } else if !given_up.contains(&task) {
+                incomplete.insert(phase);
+            }
         }
     }
     Ok(valid)
+}
+
+/// Returns the journal that was put away last, with the name of its file, if the run has no journal but all of its results.
+/// Such a run was killed while it began again, and what was to run again has been taken back. `held` is the run's journal.
+///
+/// # Errors
+/// If results or the journal can't be read.
+pub(super) fn finished_journal(
+    plan: &Plan,
+    store: &Store,
+    held: Option<&(Header, Vec<Record>)>,
+) -> Result<Option<(String, Header, Vec<Record>)>, RunError> {
+    if held.is_some_and(|(_, records)| has_job(records)) {
+        return Ok(None);
+    }
+    let Some(name) = store.last_journal() else { return Ok(None) };
+    if (valid_results(plan, store, &BTreeSet::new())?.len() as u64) < plan.tasks() {
+        return Ok(None);
+    }
+    let Some((header, records)) = journal::read_named(store, &name)? else { return Ok(None) };
+    Ok(has_job(&records).then_some((name, header, records)))
 }
 
 /// Returns a function that turns a read error into the run's error. The run must end, because continuing could lose
@@ -173,9 +210,12 @@ pub(super) fn begin_again(
     let mut failed = failures(plan, records.unwrap_or_default());
     failed.extend(count_ended(plan, store, again, engine, follower)?);
     put_aside(again, plan, store, follower)?;
-    put_unrecorded_aside(plan, store)?;
+    let stay_failed: BTreeSet<TaskId> = again.stay_failed().collect();
+    put_unrecorded_aside(plan, store, &stay_failed)?;
     clear(store, follower)?;
-    store.begin_again(plan, &failed)?;
+    let before = FailedBefore::of(plan, store, records.unwrap_or_default());
+    let stay_failed = stay_failed.into_iter().map(|task| before.given_up_task(task)).collect();
+    store.begin_again(plan, &failed, stay_failed)?;
     Ok(())
 }
 
@@ -213,8 +253,8 @@ pub(super) fn put_aside(
 
 /// Puts the results aside that are in place although their tasks will run: an earlier process died between a rename and its
 /// record, and now the result does not count. Otherwise it would be in the way of the new one.
-fn put_unrecorded_aside(plan: &Plan, store: &Store) -> Result<(), RunError> {
-    let valid = valid_results(plan, store)?;
+fn put_unrecorded_aside(plan: &Plan, store: &Store, stay_failed: &BTreeSet<TaskId>) -> Result<(), RunError> {
+    let valid = valid_results(plan, store, stay_failed)?;
     for task in (0..plan.phases.len() as u32).flat_map(|phase| tasks_of(plan, phase)) {
         if !valid.contains(&task) {
             store.set_aside(task).map_err(unreadable(store))?;

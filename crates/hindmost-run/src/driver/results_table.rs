@@ -64,7 +64,9 @@ pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask], earlie
             let folder = if is_done { format!("{name}/{index}") } else { String::new() };
             // The attempts of a task that was finished when the run began again are in an earlier journal.
             let number = index.to_string();
-            let before = ran_before.get(&(name.as_str(), number.as_str())).filter(|_| was_finished && is_done);
+            let is_failed = failed.contains(&(phase.name.as_str(), index));
+            let is_earlier = was_finished && is_done || is_failed && of_task.is_none();
+            let before = ran_before.get(&(name.as_str(), number.as_str())).filter(|_| is_earlier);
             let [attempts, seconds] = match before {
                 Some(before) => before.map(str::to_owned),
                 None if was_finished => [String::new(), String::new()],
@@ -73,7 +75,6 @@ pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask], earlie
                     [attempts.to_string(), seconds.map_or(String::new(), |time| format!("{time:.3}"))]
                 }
             };
-            let is_failed = failed.contains(&(phase.name.as_str(), index));
             let state = if is_withdrawn {
                 "withdrawn"
             } else if is_done {

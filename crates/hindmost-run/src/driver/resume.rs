@@ -125,14 +125,15 @@ impl Driver<'_> {
         }
         let resumed = self.engine.now();
         let failures = recheck::failures(self.plan, &records);
-        let failed = FailedBefore::of(self.plan, &records);
+        let failed = FailedBefore::of(self.plan, &self.store, &records);
+        failed.remember(self.plan, &mut self.failures);
         self.replay(records, failed.given_up.len())?;
         self.resume_profiles();
         let last_end = self.reconcile(changed)?;
         if let Some(last_end) = last_end.filter(|_| self.shutdown.is_open()) {
             self.store.add_pause(last.max(last_end), resumed)?;
         }
-        self.take_up_failed(failed)?;
+        self.take_up_failed(&failed)?;
         self.give_up_withdrawn()?;
         self.recall_failures(&[earlier_failures, &failures].concat())?;
         let nodes = (0..).map(NodeId).zip(self.session.cluster().nodes());

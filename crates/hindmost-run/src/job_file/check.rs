@@ -5,6 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
 use hindmost_core::estimator::Knowledge;
+use hindmost_math::plain::Quoted;
 use hindmost_math::suggest::did_you_mean;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
@@ -16,6 +17,7 @@ use super::inputs;
 use super::matrix::Matrix;
 use super::order::parents_first;
 use super::plan::{Plan, PlannedPhase};
+use super::shell::check_program;
 use super::values::{
     allowance, check_environment, check_name, check_text, count, cpus, delay, memory, positive, shell, time,
 };
@@ -27,11 +29,14 @@ const DEFAULT_RETRIES: u32 = 2;
 
 type Environment = BTreeMap<String, String>;
 
+/// The progress models of live runs, as advice in errors.
+pub const KNOWLEDGE_OF_RUNS: &str = "give progress(S) with S from 0 to below 1, age, history or profiles";
+
 /// Checks that a live run supports a progress model. Some models need a simulation, which knows all durations.
 pub(crate) fn check_knowledge(knowledge: Knowledge) -> Result<(), String> {
     match knowledge {
         Knowledge::Oracle | Knowledge::ProgressUniform => {
-            Err(format!("knowledge {knowledge} is for simulations only: give progress(S), age, history or profiles"))
+            Err(format!("knowledge {knowledge} is for simulations only: {KNOWLEDGE_OF_RUNS}"))
         }
         Knowledge::Progress(_) | Knowledge::Age | Knowledge::History | Knowledge::Profiles(_) => Ok(()),
     }
@@ -42,8 +47,8 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
     let name = job_name(job.name, file)?;
     let policy = checked_text(job.policy, check_policy)?;
     let knowledge = checked_text(job.knowledge, |text| {
-        let knowledge: Knowledge = text.parse().map_err(|error| format!("knowledge: {error}"))?;
-        check_knowledge(knowledge)
+        let wrong = |_| format!("knowledge: {} is not a progress model: {KNOWLEDGE_OF_RUNS}", Quoted(text));
+        check_knowledge(text.parse().map_err(wrong)?)
     })?;
     let nodes = checked_text(job.nodes, |text| {
         if text.trim().is_empty() {
@@ -73,7 +78,7 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         phase.get_mut().fill_from(&defaults);
         let mut parents: Vec<u32> = after[at].iter().map(|parent| place[parent]).collect();
         parents.sort_unstable();
-        let named = format!("phase {:?}", phase.get_ref().name.get_ref());
+        let named = format!("phase {:?}", phase.get_ref().name());
         planned.push(common.phase(phase, parents).map_err(|wrong| wrong.within(&named))?);
     }
     Ok(Plan {
@@ -111,7 +116,9 @@ fn check_policy(text: &str) -> Result<(), String> {
 fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wrong> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, phase) in phases.iter().enumerate() {
-        let name = &phase.get_ref().name;
+        let Some(name) = &phase.get_ref().name else {
+            return Err(Wrong::at(phase.span(), "this phase has no name; give one: name = \"map\""));
+        };
         check_name(name.get_ref()).map_err(|error| Wrong::at(name.span(), about("a phase's name", &error)))?;
         if places.insert(name.get_ref(), at).is_some() {
             return Err(Wrong::at(name.span(), format!("two phases are called {:?}", name.get_ref())));
@@ -122,13 +129,11 @@ fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wro
         let phase = phase.get_ref();
         for parent in phase.after.iter().flatten() {
             let Some(at) = places.get(parent.get_ref().as_str()) else {
-                let near = did_you_mean(
-                    parent.get_ref(),
-                    places.keys().copied().filter(|other| *other != phase.name.get_ref()),
-                );
+                let near =
+                    did_you_mean(parent.get_ref(), places.keys().copied().filter(|other| *other != phase.name()));
                 let message = format!(
                     "phase {:?} comes after {:?}, which is not a phase of the job{near}",
-                    phase.name.get_ref(),
+                    phase.name(),
                     parent.get_ref()
                 );
                 return Err(Wrong::at(parent.span(), message));
@@ -139,11 +144,12 @@ fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wro
         parents.dedup();
     }
     let order = parents_first(&after).map_err(|circle| {
-        let name = |at: usize| format!("{:?}", phases[at].get_ref().name.get_ref());
+        let name = |at: usize| format!("{:?}", phases[at].get_ref().name());
         let first = circle.first().copied().unwrap_or_default();
         let names: Vec<String> = circle.iter().chain([&first]).map(|at| name(*at)).collect();
         let message = format!("phases come after each other in a circle: {}", names.join(" after "));
-        Wrong::at(phases[first].get_ref().name.span(), message)
+        let span = phases[first].get_ref().name.as_ref().map_or_else(|| phases[first].span(), Spanned::span);
+        Wrong::at(span, message)
     })?;
     Ok((order, after))
 }
@@ -159,12 +165,16 @@ impl Common<'_> {
     fn phase(&self, phase: Spanned<Phase>, after: Vec<u32>) -> Result<PlannedPhase, Wrong> {
         let span = phase.span();
         let phase = phase.into_inner();
-        let command = phase.command.get_ref();
-        let spans_command = |message: String| Wrong::at(phase.command.span(), message);
-        if command.trim().is_empty() {
-            return Err(spans_command("its command is empty".to_owned()));
-        }
-        check_text("its command", command).map_err(spans_command)?;
+        let Some(command) = phase.command else {
+            let message = "it has no command; give the command that the shell runs for each task: command = \"…\"";
+            return Err(Wrong::at(span, message));
+        };
+        let command = checked_text(Some(command), |command| {
+            if command.trim().is_empty() {
+                return Err("its command is empty".to_owned());
+            }
+            check_text("its command", command)
+        })?;
         let mut all = self.environment.clone();
         all.extend(environment(phase.environment)?);
         let matrix = match phase.matrix {
@@ -218,6 +228,7 @@ impl Common<'_> {
                 (tasks, Some(files.into_iter().flat_map(each).collect()))
             }
         };
+        let directory = directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf());
         let idempotent = phase.idempotent.unwrap_or(true);
         let retries = checked(phase.retries, |retries| count("retries", retries, &RETRIES))?;
         Ok(PlannedPhase {
@@ -229,7 +240,10 @@ impl Common<'_> {
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
             retry_delay: checked(phase.retry_delay, |span| delay(&span).map_err(|error| about("retry_delay", &error)))?
                 .unwrap_or_default(),
-            shell: checked(phase.shell, shell)?,
+            shell: checked(phase.shell, |words| {
+                let words = shell(words)?;
+                check_program(&words, &all, &directory).map(|()| words)
+            })?,
             matrix: matrix.map(|(_, matrix)| matrix),
             keep_going: phase.keep_going.unwrap_or(false),
             allowed_failures: checked(phase.allowed_failures, |allowed| allowance(&allowed))?.unwrap_or_default(),
@@ -238,9 +252,9 @@ impl Common<'_> {
             idempotent,
             resumes: phase.resumes.unwrap_or(false),
             environment: all,
-            directory: directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf()),
-            name: phase.name.into_inner(),
-            command: phase.command.into_inner(),
+            directory,
+            name: phase.name.map(Spanned::into_inner).unwrap_or_default(),
+            command: command.unwrap_or_default(),
             commands: None,
             places: None,
         })

@@ -120,7 +120,7 @@ with_shared_keys! {
     struct Phase {
     /// Name of the phase, unique in the job. It is also the folder of its results, DIR/NAME/TASK.
     #[schemars(with = "String", length(min = 1, max = 200), regex(pattern = r"^[^./][^/]*$"))]
-    pub name: Spanned<String>,
+    pub name: Option<Spanned<String>>,
     /// Number of tasks. Give either tasks, or inputs, a matrix or both of these.
     #[schemars(with = "Option<u32>", range(min = 1, max = 10_000_000))]
     pub tasks: Option<Spanned<i64>>,
@@ -136,7 +136,7 @@ with_shared_keys! {
     pub matrix: Option<Spanned<BTreeMap<String, Spanned<Vec<MatrixValue>>>>>,
     /// Command of every task, run by the shell. It writes its results into the folder "$HINDMOST_OUTPUT".
     #[schemars(with = "String", length(min = 1))]
-    pub command: Spanned<String>,
+    pub command: Option<Spanned<String>>,
     /// Names of the phases that must be finished before a task of this one starts.
     #[schemars(with = "Option<Vec<String>>")]
     pub after: Option<Vec<Spanned<String>>>,
@@ -151,6 +151,11 @@ with_shared_keys! {
 }
 
 impl Phase {
+    /// Returns the name; empty if the phase has none, which is an error.
+    pub fn name(&self) -> &str {
+        self.name.as_ref().map_or("", |name| name.get_ref())
+    }
+
     /// Takes the keys that the phase does not have from the defaults, except its environment.
     pub fn fill_from(&mut self, defaults: &Defaults) {
         macro_rules! fill {

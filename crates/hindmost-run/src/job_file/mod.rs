@@ -41,7 +41,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub use allowance::Allowance;
+pub use check::KNOWLEDGE_OF_RUNS;
 pub(crate) use check::check_knowledge;
+pub(crate) use describe::printable;
 pub use error::{JobFileError, Place};
 pub use format::schema;
 pub(crate) use matrix::COLUMNS;

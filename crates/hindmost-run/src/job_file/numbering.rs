@@ -61,7 +61,7 @@ impl Plan {
             after: phase.after.clone(),
             tasks: phase.tasks,
             keys: phase.keys(),
-            withdrawn: (0..phase.tasks).filter(|task| phase.is_withdrawn(*task)).collect(),
+            withdrawn: phase.withdrawn_tasks().collect(),
         };
         self.phases.iter().map(recorded).collect()
     }
@@ -118,6 +118,22 @@ impl Plan {
 }
 
 impl PlannedPhase {
+    /// Returns the numbers of the tasks whose inputs or values are gone.
+    pub fn withdrawn_tasks(&self) -> impl Iterator<Item = u32> {
+        let places = (0..).zip(self.places.iter().flatten());
+        places.filter(|(_, place)| place.is_none()).map(|(task, _)| task)
+    }
+
+    /// Returns how many tasks are withdrawn.
+    pub fn withdrawn(&self) -> u32 {
+        self.withdrawn_tasks().count() as u32
+    }
+
+    /// Returns how many of the phase's tasks may fail permanently. Withdrawn tasks are left out.
+    pub fn may_fail(&self) -> u32 {
+        self.allowed_failures.of(self.tasks - self.withdrawn())
+    }
+
     /// True if the task belonged to the run when it began, and its input or values are gone.
     pub fn is_withdrawn(&self, task: u32) -> bool {
         self.places.as_ref().is_some_and(|places| places.get(task as usize).is_some_and(Option::is_none))

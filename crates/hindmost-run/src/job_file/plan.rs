@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::power::PowerSpec;
 use hindmost_core::resources::{CPUS, MEMORY};
 use hindmost_core::time::Time;
@@ -102,6 +103,15 @@ impl Plan {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()
     }
 
+    /// Returns the withdrawn tasks of all phases.
+    pub(crate) fn withdrawn(&self) -> Vec<TaskId> {
+        let of = |(at, phase): (u32, &PlannedPhase)| {
+            let task = move |index| TaskId { job: JobId(0), phase: at, index };
+            phase.withdrawn_tasks().map(task).collect::<Vec<_>>()
+        };
+        (0..).zip(&self.phases).flat_map(of).collect()
+    }
+
     /// Replaces what all phases do after failures: `keep_going` lets them all go on, and `allowed` replaces the number of tasks
     /// that may fail, unless it is `None`.
     pub fn set_failures(&mut self, keep_going: bool, allowed: Option<Allowance>) {
@@ -152,7 +162,7 @@ impl Plan {
                     digest.text(value);
                 }
             }
-            let withdrawn: Vec<u32> = (0..phase.tasks).filter(|task| phase.is_withdrawn(*task)).collect();
+            let withdrawn: Vec<u32> = phase.withdrawn_tasks().collect();
             if !withdrawn.is_empty() {
                 digest.text("withdrawn");
                 for task in withdrawn {

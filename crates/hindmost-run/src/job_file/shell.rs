@@ -3,6 +3,8 @@
 //! A phase may name its shell. The other phases of a run use the default shell of the machine on which the run began, which
 //! the record of the job keeps, so that a resumed run does not mix shells.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
@@ -30,6 +32,35 @@ fn program(name: &str) -> Option<PathBuf> {
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let mut found = folders.map(|folder| folder.join(name));
     found.find(|path| is_program(path))
+}
+
+/// Folders in which the system looks for programs without a `PATH`.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// Checks that the program of a shell exists. `environment` are the variables of the phase, and `directory` is the folder in
+/// which its commands run.
+pub(super) fn check_program(
+    shell: &[String],
+    environment: &BTreeMap<String, String>,
+    directory: &Path,
+) -> Result<(), String> {
+    let Some(name) = shell.first() else { return Ok(()) };
+    if name.contains('/') {
+        let path = directory.join(name);
+        return if is_program(&path) {
+            Ok(())
+        } else {
+            Err(format!("shell: {} is not a program that you may run: correct its path", path.display()))
+        };
+    }
+    let path = environment.get("PATH").map(OsString::from).or_else(|| std::env::var_os("PATH"));
+    let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
+    let mut found = std::env::split_paths(&path).map(|folder| directory.join(folder).join(name));
+    if found.any(|path| is_program(&path)) {
+        Ok(())
+    } else {
+        Err(format!("shell: no folder of PATH has a program {name:?}: correct its name, give its path, or install it"))
+    }
 }
 
 /// True if a path names a file that this process may execute.

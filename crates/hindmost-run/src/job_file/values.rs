@@ -162,6 +162,9 @@ pub(super) fn check_environment(environment: &BTreeMap<String, String>) -> Resul
         if name.contains('=') || name.contains('\0') {
             return Err(format!("environment: {name:?} is not a valid variable name: it may not contain = or NUL"));
         }
+        if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(format!("environment: {name:?} is not a valid variable name: it may not contain spaces"));
+        }
         if name.starts_with(OWN) {
             return Err(format!(
                 "environment: {name:?} can't be set: names that begin with {OWN} are reserved for Hindmost"

@@ -254,6 +254,14 @@ impl Folder {
         Ok(rustix::fs::syncfs(&self.0)?)
     }
 
+    /// Returns the free space of the file system in bytes, for processes without privileges; 0 if no more files can be created.
+    pub(super) fn free_space(&self) -> io::Result<u64> {
+        let found = rustix::fs::fstatvfs(&self.0)?;
+        // Some file systems have no fixed number of files.
+        let may_create = found.f_files == 0 || found.f_favail > 0;
+        Ok(if may_create { found.f_bavail.saturating_mul(found.f_frsize) } else { 0 })
+    }
+
     /// Returns why other users could change the folder's content; `None` if they can't.
     pub(super) fn distrust(&self) -> io::Result<Option<Distrust>> {
         Ok(distrust(&self.own_statx(StatxFlags::BASIC_STATS)?))

@@ -101,6 +101,11 @@ impl Listing {
         self.entries.iter().any(|entry| entry.kind == Kind::File && entry.checksum.is_some())
     }
 
+    /// True if files of the result are listed without checksums.
+    pub(super) fn lacks_checksums(&self) -> bool {
+        !self.has_checksums() && self.entries.iter().any(|entry| entry.kind == Kind::File)
+    }
+
     /// Returns the first difference between this recorded listing and the current one, as a text; `None` if they are
     /// equal. A file that differs only in its time is equal if its checksum, which `checksum` returns by name, is equal.
     pub(super) fn difference(&self, now: &Listing, checksum: impl Fn(&str) -> Option<String>) -> Option<String> {

@@ -54,7 +54,7 @@ pub use identity::{CacheIdentity, FolderIdentity};
 pub use input::InputState;
 use manifest::Manifest;
 pub use opening::{Opened, Opening};
-pub use record::{BegunWith, JobRecord};
+pub use record::{BegunWith, GivenUp, JobRecord};
 use recycling::Spares;
 use removal::Removal;
 pub use results::{Commit, ResultState};
@@ -472,6 +472,11 @@ impl Store {
         let is_there = |name: &str| folder.as_ref().is_some_and(|folder| folder.has_file(name));
         self.logs(attempt)
             .map(|path| Some(path).filter(|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_there)))
+    }
+
+    /// Returns the free space of the disk with the run's folder, in bytes; `None` if it is not known.
+    pub fn free_space(&self) -> Option<u64> {
+        self.inner.free_space().ok()
     }
 
     /// Returns the end of a log of an attempt that is kept; `ending` is `out` or `err`.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::ids::TaskId;
+use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::time::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,28 @@ pub struct BegunWith {
     pub knowledge: Option<Knowledge>,
     /// Nodes on which the run was begun.
     pub nodes: Vec<NodeOffer>,
+}
+
+/// A task that had failed permanently, as its phase allows, when the run began again, and that stays so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenUp {
+    /// Number of the phase.
+    pub phase: u32,
+    /// Number of the task.
+    pub task: u32,
+    /// Number of attempts that failed.
+    pub failures: u32,
+    /// Number of the last attempt that failed.
+    pub attempt: u32,
+    /// Error of that attempt.
+    pub reason: String,
+}
+
+impl GivenUp {
+    /// Returns the id of the task.
+    pub fn id(&self) -> TaskId {
+        TaskId { job: JobId(0), phase: self.phase, index: self.task }
+    }
 }
 
 /// The record of a job in its run's folder.
@@ -74,6 +96,9 @@ pub struct JobRecord {
     /// Failures of tasks that may not run twice in earlier journals of the run: phase, task, number of failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<(u32, u32, u32)>,
+    /// Tasks that had failed as their phases allow when the run last began again, and that stay so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<GivenUp>,
     /// Begin and end of each pause of the run, in nanoseconds since the run began, in order and without overlaps. A pause
     /// lasts from the last moment at which a process of the run ran until the run was resumed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -124,6 +149,7 @@ impl JobRecord {
             manifest: true,
             journals: 0,
             failures: Vec::new(),
+            given_up: Vec::new(),
             pauses: Vec::new(),
         }
     }
@@ -133,15 +159,29 @@ impl JobRecord {
         self.run = new_run_id(wall_clock());
     }
 
-    /// Records that the run begins again now, with its valid results. `journals` is the number of journals that are put away.
-    pub(super) fn begin_again(&mut self, journals: u32, failures: &[(TaskId, u32)]) {
+    /// Records that the run begins again now, with its valid results. `journals` is the number of journals that are put away,
+    /// `given_up` are the tasks that stay failed.
+    pub(super) fn begin_again(&mut self, journals: u32, failures: &[(TaskId, u32)], given_up: Vec<GivenUp>) {
         self.renew_identity();
         self.journals = journals;
         self.began = wall_clock();
         self.began_since_boot = boot_clock();
         self.pauses.clear();
+        self.given_up = given_up;
         for (task, count) in failures {
             self.failures.push((task.phase, task.index, *count));
+        }
+    }
+
+    /// Records that the journal that was put away last is the run's journal again. `failures` are those that it holds of tasks
+    /// that may not run twice.
+    pub(super) fn take_back_journal(&mut self, failures: &[(TaskId, u32)]) {
+        self.journals = self.journals.saturating_sub(1);
+        for (task, count) in failures {
+            let noted = (task.phase, task.index, *count);
+            if let Some(at) = self.failures.iter().rposition(|failure| *failure == noted) {
+                self.failures.remove(at);
+            }
         }
     }
 

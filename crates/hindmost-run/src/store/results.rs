@@ -10,7 +10,7 @@ use rustix::fs::{FileType, StatxFlags};
 use super::input::InputState;
 use super::listing::{Listing, checksum_at};
 use super::manifest::Line;
-use super::{ASIDE, EMPTY, EMPTY_LINK, Folder, INNER, JOURNAL, OUT, Store, StoreError, old_journal};
+use super::{ASIDE, EMPTY, EMPTY_LINK, Folder, GivenUp, INNER, JOURNAL, OUT, Store, StoreError, old_journal};
 use crate::job_file::Plan;
 
 /// Target of the links in the places of empty results.
@@ -265,6 +265,13 @@ impl Store {
         first
     }
 
+    /// True if checksums are requested, and none is known of a task's valid result or of the input from which it was made.
+    pub fn lacks_checksums(&self, task: TaskId) -> bool {
+        let Ok(Ok(Some(line))) = self.line_of_result(task) else { return false };
+        let input_lacks = line.input.as_ref().is_some_and(|input| input.checksum.is_none());
+        self.checksums && (line.listing.lacks_checksums() || input_lacks)
+    }
+
     /// Returns the failures of tasks that may not run twice, from earlier journals of the run.
     pub fn earlier_failures(&self) -> Vec<(TaskId, u32)> {
         let task = |phase, index| TaskId { job: hindmost_core::ids::JobId(0), phase, index };
@@ -301,20 +308,49 @@ impl Store {
 
     /// Prepares the run to begin again with its valid results: gives it a new identity, then puts its journal away. If the
     /// process dies between these two steps, opening the folder completes the second one. `failures` are the failures of
-    /// tasks that may not run twice.
+    /// tasks that may not run twice, `given_up` the tasks that stay failed.
     ///
     /// # Errors
     /// If the journal can't be renamed, or the record can't be written.
-    pub fn begin_again(&mut self, plan: &Plan, failures: &[(TaskId, u32)]) -> Result<(), StoreError> {
-        let mut number = self.job.journals + 1;
-        while self.inner.has_file(old_journal(number)) {
+    pub fn begin_again(
+        &mut self,
+        plan: &Plan,
+        failures: &[(TaskId, u32)],
+        given_up: Vec<GivenUp>,
+    ) -> Result<(), StoreError> {
+        // A run that died while it began again has no journal to put away.
+        let mut number = self.job.journals;
+        if self.inner.has_file(JOURNAL) {
             number += 1;
+            while self.inner.has_file(old_journal(number)) {
+                number += 1;
+            }
         }
         self.adopt_place(plan);
-        self.job.begin_again(number, failures);
+        self.job.begin_again(number, failures, given_up);
         self.write_record()?;
         put_journal_away(&self.inner, number)
             .map_err(|error| StoreError::Unwritable { path: self.folder.clone(), error })
+    }
+}
+
+impl Store {
+    /// Returns the name of the journal that was put away last; `None` if none was.
+    pub fn last_journal(&self) -> Option<String> {
+        let is_there = |number: &u32| self.inner.has_file(old_journal(*number));
+        (1..).take_while(is_there).last().map(old_journal)
+    }
+
+    /// Takes the journal with this name, which was put away last, back as the journal of the run. `failures` are the failures
+    /// that it holds of tasks that may not run twice: they are no longer those of an earlier journal.
+    ///
+    /// # Errors
+    /// If the journal can't be renamed, or the record can't be written.
+    pub fn take_back(&mut self, name: &str, failures: &[(TaskId, u32)]) -> Result<(), StoreError> {
+        self.job.take_back_journal(failures);
+        self.write_record()?;
+        let renamed = self.inner.rename_over(name, &self.inner, JOURNAL);
+        renamed.map_err(|error| StoreError::Unwritable { path: self.folder.clone(), error })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of jobs that go on after tasks have failed permanently: `keep_going` and `allowed_failures`.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -14,6 +14,7 @@ use hindmost_run::driver::RunOutcome;
 use hindmost_run::engine::Launch;
 use hindmost_run::job_file::Plan;
 
+use crate::checked_engine::CheckedEngine;
 use crate::crashes::{ProcessRun, contents, run_until_death};
 use crate::fake_engine::FakeTask;
 use crate::test_run::{TestRun, fails, is_sound, records, result, scratch, takes, tasks, verified};
@@ -177,6 +178,109 @@ fn tasks_that_may_fail_stay_failed_until_the_user_wants_otherwise() {
     assert_eq!((done.summary.state, failed(&done.summary).len()), (RunState::Done, 0));
     assert_eq!(contents(&plan, &out).len(), 7);
     verified(&out);
+}
+
+/// Returns the phases and numbers of the tasks of which an engine has started attempts, sorted, each once.
+fn started(engine: &CheckedEngine) -> Vec<(u32, u32)> {
+    let tasks = engine.started.iter().map(|started| (started.attempt.task.phase, started.attempt.task.index));
+    tasks.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Runs a job of which tasks 1 and 3 fail as allowed, in a new folder, and removes the result of task 0.
+fn with_a_lost_result(test_run: &TestRun, plan: &Plan, folder: &Path, name: &str) -> PathBuf {
+    let out = new_folder(folder, name);
+    assert_eq!(run(test_run, plan, &out, false).summary.state, RunState::Done);
+    fs::remove_dir_all(out.join("map/0")).unwrap();
+    out
+}
+
+#[test]
+fn tasks_that_may_fail_stay_failed_when_others_run_again() {
+    let test_run = TestRun::on("n1:2").phase_with("map", 6, "allowed_failures = 2").phase("reduce", 1);
+    let test_run = test_run.phase_with("last", 2, "allowed_failures = 1").policy("none").behaviour(|launch| {
+        let task = launch.attempt.task;
+        if (task.phase, task.index) == (2, 1) { fails(1.0) } else { two_fail(launch) }
+    });
+    let folder = scratch();
+    let plan = test_run.plan(folder.path());
+    let out = with_a_lost_result(&test_run, &plan, folder.path(), "whole");
+    let mut engine = test_run.checked_engine(&plan, &out);
+    let again = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+    // A task that had failed runs again if it comes after one that runs again.
+    assert_eq!(started(&engine), [(0, 0), (1, 0), (2, 0), (2, 1)]);
+    let names = ["map/1", "map/3", "last/1"].map(str::to_owned);
+    for outcome in [&again, &run(&test_run, &plan, &out, true)] {
+        let summary = &outcome.summary;
+        assert_eq!((summary.state, failed(summary)), (RunState::Done, names.to_vec()));
+        assert!(summary.failed_tasks.iter().all(|task| (task.failures, task.exit_code) == (3, Some(3))), "{summary:?}");
+    }
+    let table = fs::read_to_string(out.join("results.tsv")).unwrap();
+    assert!(table.contains("map\t1\t\t\t3\t\tfailed\n"), "{table}");
+    verified(&out);
+    // The same holds wherever the resumed run dies.
+    for (number, moment) in engine.moments.iter().enumerate() {
+        let out = with_a_lost_result(&test_run, &plan, folder.path(), &number.to_string());
+        let mut engine = test_run.checked_engine(&plan, &out);
+        engine.dies_after = Some(*moment);
+        let died = run_until_death(&test_run, &plan, &out, true, &mut engine, number % 2 == 0);
+        let ProcessRun::Died(left) = died else { panic!("the driver lived at moment {moment}") };
+        let mut engine = test_run.checked_engine(&plan, &out);
+        engine.orphans = left;
+        let outcome = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+        assert_eq!((outcome.summary.state, failed(&outcome.summary)), (RunState::Done, names.to_vec()), "{moment}");
+        assert!(started(&engine).iter().all(|task| ![(0, 1), (0, 3)].contains(task)), "moment {moment}");
+        verified(&out);
+    }
+}
+
+#[test]
+fn fewer_allowed_failures_let_the_failed_tasks_run_again() {
+    let works = Rc::new(Cell::new(false));
+    let now_works = Rc::clone(&works);
+    let behaviour = move |launch: &Launch<'_>| if now_works.get() { takes(1.0) } else { two_fail(launch) };
+    let behaviour = Rc::new(behaviour);
+    let allowing = |keys: &str| {
+        let behaviour = Rc::clone(&behaviour);
+        TestRun::on("n1:2").phase_with("map", 6, keys).phase("reduce", 1).behaviour(move |launch| behaviour(launch))
+    };
+    let folder = scratch();
+    let first = allowing("allowed_failures = 2");
+    let out = new_folder(folder.path(), "out");
+    assert_eq!(run(&first, &first.plan(folder.path()), &out, false).summary.state, RunState::Done);
+    for keys in ["", "allowed_failures = 1"] {
+        let fewer = allowing(&format!("{keys}\nkeep_going = true"));
+        let plan = fewer.plan(folder.path());
+        let mut engine = fewer.checked_engine(&plan, &out);
+        let again = fewer.run_in(&plan, &out, true, &mut engine).unwrap();
+        assert_eq!((again.summary.state, failed(&again.summary).len()), (RunState::Failed, 2), "{keys}");
+        assert_eq!(started(&engine), [(0, 1), (0, 3)], "{keys}");
+    }
+    works.set(true);
+    let plan = first.plan(folder.path());
+    let done = run(&first, &plan, &out, true);
+    // The failure that the last run allowed stays.
+    assert_eq!((done.summary.state, contents(&plan, &out).len()), (RunState::Done, 6));
+    verified(&out);
+}
+
+#[test]
+fn fewer_allowed_failures_fail_a_job_whose_tasks_may_not_run_twice() {
+    let allowing = |number: u32| {
+        let keys = format!("allowed_failures = {number}\nidempotent = false");
+        TestRun::on("n1:2").phase_with("map", 6, &keys).behaviour(two_fail)
+    };
+    let folder = scratch();
+    let out = new_folder(folder.path(), "out");
+    for (allowed, state) in [(2, RunState::Done), (1, RunState::Failed), (0, RunState::Failed), (2, RunState::Done)] {
+        let test_run = allowing(allowed);
+        let plan = test_run.plan(folder.path());
+        let resume = out.join(".hindmost").exists();
+        let mut engine = test_run.checked_engine(&plan, &out);
+        let outcome = test_run.run_in(&plan, &out, resume, &mut engine).unwrap();
+        assert_eq!((outcome.summary.state, engine.started.is_empty()), (state, resume), "{allowed}");
+        assert_eq!(contents(&plan, &out).len(), 4);
+        verified(&out);
+    }
 }
 
 #[test]

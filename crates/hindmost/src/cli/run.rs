@@ -40,8 +40,8 @@ pub struct RunJobArgs {
     /// PHASE/3-9. Continues the run like --resume; may be repeated
     #[arg(long, value_name = "PHASE[/TASK…]")]
     pub redo: Vec<Redo>,
-    /// With --resume: keep the results of phases whose command, environment or directory has changed
-    #[arg(long, requires = "resume")]
+    /// With --resume or --redo: keep the results of phases whose command, environment or directory has changed
+    #[arg(long)]
     pub keep_results: bool,
     /// Go on after a task has failed permanently, run everything that can run, and fail at the end with a list of all failures
     #[arg(long)]
@@ -50,8 +50,8 @@ pub struct RunJobArgs {
     /// later phases run without results of these tasks [default: that of the job file, else 0]
     #[arg(long, value_name = "N|P%")]
     pub allow_failures: Option<Allowance>,
-    /// With --resume: try the tasks again that had failed as --allow-failures or the job file allows
-    #[arg(long, requires = "resume")]
+    /// With --resume or --redo: try the tasks again that had failed as --allow-failures or the job file allows
+    #[arg(long)]
     pub retry_failed: bool,
     /// Do not sync results and journal to disk: faster with many small tasks, but a power cut may lose results
     #[arg(long)]

@@ -38,6 +38,14 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let Some(path) = args.job.as_deref().filter(|_| !args.schema) else {
         return terminal::print_json(&job_file::schema());
     };
+    let resumes = args.resume || !args.redo.is_empty();
+    for (option, is_set) in [("--keep-results", args.keep_results), ("--retry-failed", args.retry_failed)] {
+        if is_set && !resumes {
+            return Err(Failure::input(format!(
+                "{option} is about the results of an earlier run: add --resume or --redo, or leave it out"
+            )));
+        }
+    }
     let mut plan = job_file::load(path).map_err(Failure::input)?;
     plan.set_failures(args.keep_going, args.allow_failures);
     let nodes = parse_nodes(args.nodes.as_deref().or(plan.nodes.as_deref())).map_err(Failure::input)?;
@@ -50,7 +58,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
     let opening = Opening {
-        resume: args.resume || !args.redo.is_empty(),
+        resume: resumes,
         keep_results: args.keep_results,
         no_sync: args.no_sync,
         checksum: args.checksum,
@@ -94,7 +102,12 @@ pub fn run(args: &RunJobArgs) -> Outcome {
             if let Some(more) = tasks.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
                 failed.push(format!("and {}", counted(more as u64, "more task")));
             }
-            let logs = out.join(".hindmost/logs");
+            let has_logs = tasks.iter().any(|task| task.stdout_log.is_some() || task.stderr_log.is_some());
+            let logs = if has_logs {
+                format!("the output of its commands is in {}", out.join(".hindmost/logs").display())
+            } else {
+                "no output of the failed commands was kept".to_owned()
+            };
             let may_repeat = |name: &str| plan.phases.iter().any(|phase| phase.name == name && phase.idempotent);
             let hint = if outcome.summary.failed_tasks.iter().any(|task| !may_repeat(&task.phase)) {
                 format!(
@@ -103,11 +116,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
             } else {
                 hint
             };
-            Err(Failure::work(format!(
-                "the job failed: {}; the output of its commands is in {}; {hint}",
-                failed.join(", "),
-                logs.display()
-            )))
+            Err(Failure::work(format!("the job failed: {}; {logs}; {hint}", failed.join(", "))))
         }
         RunState::Abandoned => Err(Failure::work(format!(
             "the policy abandoned the job; the results of its finished tasks are in {}",
@@ -252,9 +261,9 @@ pub fn knowledge(named: Option<&str>) -> Outcome<Option<Knowledge>> {
     let knowledge = named.map(|name| {
         name.parse().map_err(|_| {
             Failure::input(format!(
-                "--knowledge: {} is not a progress model; give progress(S) with S from 0 to below 1, age, history \
-                 or profiles",
-                Quoted(name)
+                "--knowledge: {} is not a progress model: {}",
+                Quoted(name),
+                job_file::KNOWLEDGE_OF_RUNS
             ))
         })
     });
@@ -318,8 +327,18 @@ fn check(
     }
     if let Some(resumed) = &resumed {
         text += &format!("\nThe run in {} would continue:\n", out.display());
-        for (name, kept, run) in &resumed.phases {
-            text += &format!("  {name}: {kept} finished, {} to run\n", counted(u64::from(*run), "task"));
+        for phase in &resumed.phases {
+            let failed = match phase.failed {
+                0 => String::new(),
+                1 => "1 task stays failed, ".to_owned(),
+                count => format!("{count} tasks stay failed, "),
+            };
+            let withdrawn = match phase.withdrawn {
+                0 => String::new(),
+                count => format!(", {} withdrawn", counted(u64::from(count), "task")),
+            };
+            let to_run = counted(u64::from(phase.to_run), "task");
+            text += &format!("  {}: {} finished, {failed}{to_run} to run{withdrawn}\n", phase.phase, phase.finished);
         }
         for line in &resumed.messages {
             text += &format!("  {line}\n");

@@ -153,13 +153,112 @@ fn a_removed_input_may_be_all_that_was_left_to_run() {
     for _ in 0..2 {
         let done = job.json(&["--resume"], 0);
         assert_eq!((&done["state"], &done["failed_tasks"]), (&"done".into(), &Value::Array(Vec::new())));
+        // Withdrawn tasks are counted apart.
+        for counts in [&done, &done["phases"][0]] {
+            assert_eq!((&counts["tasks"], &counts["withdrawn"]), (&1.into(), &1.into()), "{done}");
+        }
+        assert_eq!(done["phases"][0]["finished"], 1);
     }
     has_run(&job, &[("a.txt", 1), ("b.txt", 1)]);
     // The finished one goes too, and another one comes.
     fs::remove_file(job.path().join("in/a.txt")).unwrap();
     job.write("in/c.txt", "1\n");
-    assert_eq!(job.json(&["--resume"], 0)["state"], "done");
+    let done = job.json(&["--resume"], 0);
+    assert_eq!((&done["state"], &done["tasks"], &done["withdrawn"]), (&"done".into(), &1.into(), &2.into()), "{done}");
+    assert_eq!(done["phases"][0]["finished"], 1);
     assert!(job.has("mend.out/map/2") && !job.has("mend.out/map/0"));
+    // The one that had failed comes back, as a task that has not failed.
+    job.write("in/b.txt", "1\n");
+    let done = job.json(&["--resume"], 0);
+    assert_eq!((&done["tasks"], &done["phases"][0]["finished"]), (&2.into(), &2.into()), "{done}");
+    assert_eq!(done["failed_tasks"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_check_names_tasks_that_stay_failed_or_are_withdrawn() {
+    let job = Job::new(SUM);
+    fs::create_dir(job.path().join("in")).unwrap();
+    for (name, text) in [("a", "bad"), ("b", "bad"), ("c", "1"), ("d", "1")] {
+        job.write(&format!("in/{name}.txt"), &format!("{text}\n"));
+    }
+    job.json(&[NO_COPIES, &["--allow-failures", "2"]].concat(), 0);
+    fs::remove_file(job.path().join("in/d.txt")).unwrap();
+    job.write("in/new\nline.txt", "1\n");
+    let args = ["--resume", "--allow-failures", "2", "--check"];
+    let planned = job.json(&args, 0);
+    let phase = &planned["resume"]["phases"][0];
+    let counts = ["finished", "to_run", "failed", "withdrawn"].map(|key| phase[key].as_u64());
+    assert_eq!(counts, [1, 1, 2, 1].map(Some), "{planned}");
+    let text = job.run(&args).stdout;
+    assert!(text.contains("map: 1 finished, 2 tasks stay failed, 1 task to run, 1 task withdrawn\n"), "{text}");
+    // The name of the new input stays on one line.
+    assert!(text.contains("map/4 is new: in/new\\nline.txt\n"), "{text}");
+    // With a lower limit they run again.
+    let ran = job.run(&["--resume"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("phase map allows 0 failed tasks now and has 2\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 tasks that had failed run again\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn failures_are_counted_over_resumptions() {
+    let job = Job::new(&SUM.replace("retries = 0", "retries = 1"));
+    fs::create_dir(job.path().join("in")).unwrap();
+    job.write("in/a.txt", "bad\n");
+    job.write("in/b.txt", "1\n");
+    for (resume, failures) in [(&[][..], 2), (&["--resume"][..], 4), (&["--resume"], 6)] {
+        let ran = job.run(&[NO_COPIES, &["--keep-going", "--json"], resume].concat());
+        let task = &document(&ran)["failed_tasks"][0];
+        assert_eq!((&task["failures"], &task["task"]), (&failures.into(), &0.into()), "{task}");
+        // The first failure says that a retry follows, the second one that none does.
+        assert!(ran.stderr.contains("exit code 3; retry 1 of 1 follows\n"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("exit code 3\n"), "{}", ran.stderr);
+        let table = job.read("mend.out/results.tsv");
+        let row: Vec<&str> = table.lines().nth(1).unwrap().split('\t').collect();
+        assert_eq!((row[4], row[6]), (failures.to_string().as_str(), "failed"), "{table}");
+    }
+}
+
+#[test]
+fn a_run_that_died_while_it_began_again_may_be_finished() {
+    let job = summed();
+    job.write("in/a.txt", "1\n");
+    job.json(&["--resume"], 0);
+    // This is how a run is left that dies when it has put its journal away: without a journal, or with an empty one.
+    let journals = || job.names("mend.out/.hindmost").into_iter().filter(|name| name.starts_with("journal"));
+    assert_eq!(journals().collect::<Vec<_>>(), ["journal-1.jsonl", "journal.jsonl"]);
+    for text in [None, Some("")] {
+        let folder = job.path().join("mend.out/.hindmost");
+        let record = job.read("mend.out/.hindmost/job.json");
+        let number = journals().count();
+        let record = record.replace("\"journals\": 1", &format!("\"journals\": {number}"));
+        job.write("mend.out/.hindmost/job.json", &record);
+        fs::rename(folder.join("journal.jsonl"), folder.join(format!("journal-{number}.jsonl"))).unwrap();
+        if let Some(text) = text {
+            job.write("mend.out/.hindmost/journal.jsonl", text);
+        }
+        let ran = job.run(&["--resume"]);
+        assert!(ran.code == Some(0) && ran.stderr.contains("already done"), "{}", ran.stderr);
+        assert_eq!(journals().collect::<Vec<_>>(), ["journal-1.jsonl", "journal.jsonl"]);
+    }
+    has_run(&job, &[("a.txt", 1), ("b.txt", 1), ("d.txt", 1), ("sum", 2)]);
+    job.write("in/c.txt", "1\n");
+    job.json(&["--resume"], 0);
+    assert_eq!(journals().count(), 3);
+    assert_eq!(job.read("mend.out/sum/0/sum"), "5\n");
+}
+
+#[test]
+fn missing_checksums_are_reported() {
+    let job = summed();
+    let ran = job.run(&["--resume", "--checksum"]);
+    assert!(ran.stderr.contains("no checksums of the results or inputs of 3 tasks"), "{}", ran.stderr);
+    assert!(!job.run(&["--resume"]).stderr.contains("checksums"));
+    let job = Job::new(SUM);
+    fs::create_dir(job.path().join("in")).unwrap();
+    job.write("in/b.txt", "1\n");
+    job.json(&["--checksum"], 0);
+    assert!(!job.run(&["--resume", "--checksum"]).stderr.contains("checksums"));
 }
 
 #[test]
@@ -189,8 +288,13 @@ fn a_phase_with_another_command_runs_again_on_request() {
     let refused = job.run(&["--resume"]);
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("--keep-results") && refused.stderr.contains("--redo map"), "{}", refused.stderr);
-    // Some of its tasks are not enough, because results of two commands would be mixed.
+    // Some of its tasks are not enough, because results of two commands would be mixed, unless the user wants that.
     assert_eq!(job.run(&["--redo", "map/0"]).code, Some(2));
+    assert_eq!(job.json(&["--redo", "map/0", "--keep-results", "--check"], 0)["resume"]["again"][0]["task"], 0);
+    for option in ["--keep-results", "--retry-failed"] {
+        let ran = job.run(&[option]);
+        assert!(ran.code == Some(2) && ran.stderr.contains("add --resume or --redo"), "{}", ran.stderr);
+    }
     assert_eq!(job.json(&["--redo", "map"], 0)["state"], "done");
     assert_eq!(job.read("mend.out/sum/0/sum"), "6\n");
     assert!(job.run(&["--resume"]).stderr.contains("already done"));

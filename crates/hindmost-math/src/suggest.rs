@@ -54,18 +54,22 @@ pub fn with_nearest_name(message: &str) -> String {
     }
 }
 
-/// Returns the Levenshtein distance: the number of characters to insert, remove or change.
+/// Returns the number of characters to insert, remove, change or swap with their neighbour (the restricted edit distance of
+/// Damerau and Levenshtein).
 fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
+    let [one, other]: [Vec<char>; 2] = [one, other].map(|text| text.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, c) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
+    for (at, c) in one.iter().enumerate() {
+        let mut next = vec![at + 1];
         for (column, d) in other.iter().enumerate() {
-            let change = diagonal + usize::from(c != *d);
-            diagonal = row[column + 1];
-            row[column + 1] = change.min(diagonal + 1).min(row[column] + 1);
+            let mut least = (row[column] + usize::from(c != d)).min(row[column + 1] + 1).min(next[column] + 1);
+            if at > 0 && column > 0 && one[at - 1] == *d && *c == other[column - 1] {
+                least = least.min(before[column - 1] + 1);
+            }
+            next.push(least);
         }
+        (before, row) = (row, next);
     }
     row[other.len()]
 }
@@ -101,5 +105,8 @@ mod tests {
         assert_eq!(nearest("max-copies", ["max_copies", "sigma"]), Some("max_copies"));
         assert_eq!(nearest("zebra", ["late", "mantri"]), None);
         assert_eq!(distance("kitten", "sitting"), 3);
+        // Two neighbours in the wrong order are one mistake.
+        assert_eq!(nearest("pcae", ["sca", "sda", "pace"]), Some("pace"));
+        assert_eq!((distance("ab", "ba"), distance("abc", "ca"), distance("", "ab")), (1, 3, 2));
     }
 }

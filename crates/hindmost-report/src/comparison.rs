@@ -5,6 +5,8 @@ pub(crate) mod advice;
 use comfy_table::{ContentArrangement, Table};
 use hindmost_core::metrics::{Comparison, PolicyResult, Summary};
 
+use hindmost_math::plain::Plain;
+
 use crate::figures::raised;
 use crate::table::{Column, STYLE, finished, narrowed_with_columns, widest};
 use crate::text::{counted, grouped, percent, wrapped};
@@ -14,7 +16,7 @@ const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: "policy", from_width: 0, cell: |row| row.policy.clone() },
     Column { heading: "mean\nflowtime (s)", from_width: 0, cell: |row| with_interval(&row.flowtime) },
     Column { heading: "versus\nfirst", from_width: 0, cell: versus_first },
-    Column { heading: VERSUS_INTERVAL, from_width: 125, cell: |row| ratio_interval(row.versus_first.bootstrap_ci95) },
+    Column { heading: VERSUS_INTERVAL, from_width: 98, cell: |row| ratio_interval(row.versus_first.bootstrap_ci95) },
     Column { heading: P50, from_width: 90, cell: |row| number(row.flowtime.p50) },
     Column { heading: P50_INTERVAL, from_width: 155, cell: |row| interval(row.flowtime.quantile_ci95.p50) },
     Column { heading: P95, from_width: 70, cell: |row| number(row.flowtime.p95) },
@@ -209,12 +211,13 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
         "Flowtime (job completion time): from a job's arrival to its finish.{mean} Versus first: ratio of the flowtimes \
          to the first policy's, on the same jobs."
     );
+    let gamma = if is_swept(compared, "gamma") { String::new() } else { format!(" = {}", Plain(compared.gamma)) };
+    let resource = format!(
+        " Resource: mean per job of the time for which its attempts hold a slot (or a share of the cluster), times the price \
+         γ{gamma}."
+    );
     for (heading, meaning) in [
-        (
-            RESOURCE,
-            " Resource: mean per job of the time for which its attempts hold a slot (or a share of the cluster), times \
-             gamma.",
-        ),
+        (RESOURCE, resource.as_str()),
         (WASTED, " Wasted: share of the resource that went to attempts that did not win."),
         (BUSY, " Busy: share of the capacity in use."),
         (
@@ -242,12 +245,9 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
             names.join(", ").replace('\n', " ")
         ));
     }
-    let unfinished: u64 = compared.results.iter().map(|row| row.unfinished_jobs).sum();
-    if unfinished > 0 {
-        let each: Vec<String> =
-            compared.results.iter().map(|row| format!("{} {}", row.policy, row.unfinished_jobs)).collect();
+    if let Some(each) = of_each(&compared.results.iter().collect::<Vec<_>>(), |row| row.unfinished_jobs) {
         let except = if columns.shown.contains(&MET) { " except the deadlines" } else { "" };
-        notes.push(format!("Unfinished jobs, not counted in any number above{except}: {}.", each.join(", ")));
+        notes.push(format!("Unfinished jobs, not counted in any number above{except}: {each}."));
     }
     notes.extend(abandoned_jobs(&compared.results.iter().collect::<Vec<_>>()));
     notes.extend(undecided_deadlines(&compared.results.iter().collect::<Vec<_>>()));
@@ -256,7 +256,8 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
     notes.iter().map(|note| wrapped(note, usize::from(width), 0)).collect::<Vec<_>>().join("\n")
 }
 
-/// Lists a count of each policy, over all seeds and all given points of a sweep; `None` if it is 0 for all.
+/// Lists a count of each policy, over all seeds and all given points of a sweep, which the text says if there are several;
+/// `None` if it is 0 for all.
 fn of_each(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> u64) -> Option<String> {
     let mut counts: Vec<(&str, u64)> = Vec::new();
     for row in rows {
@@ -266,7 +267,9 @@ fn of_each(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> u64) -> Option<
         }
     }
     let each: Vec<String> = counts.iter().map(|(policy, count)| format!("{policy} {}", grouped(*count))).collect();
-    counts.iter().any(|(_, count)| *count > 0).then(|| each.join(", "))
+    let is_swept = rows.iter().any(|row| Some(&row.set) != rows.first().map(|first| &first.set));
+    let together = if is_swept { " (all points of the sweep together)" } else { "" };
+    counts.iter().any(|(_, count)| *count > 0).then(|| each.join(", ") + together)
 }
 
 /// Says how many attempts each policy lost with their nodes; `None` if no attempt was lost.
@@ -300,11 +303,29 @@ fn capitalised(note: &str) -> String {
 /// Formats a mean with half of its interval; a dash if there is no mean.
 pub(crate) fn with_interval(summary: &Summary) -> String {
     match (summary.mean, summary.ci95) {
-        (Some(mean), Some([low, high])) => {
-            format!("{} ± {}", significant(mean), significant(half_width(mean, [low, high])))
-        }
+        (Some(mean), Some(ends)) => with_half_width(mean, half_width(mean, ends)),
         (mean, _) => number(mean),
     }
+}
+
+/// Formats a mean with half of its interval, which has two significant digits; the mean ends at the same place.
+pub(crate) fn with_half_width(mean: f64, half: f64) -> String {
+    let are_plain = half > 0.0 && half.is_finite() && mean.abs() < 1e7 && half < 1e7;
+    // The power of ten of the rounded half: 9.96 is 10.
+    let power = format!("{half:.1e}").split_once('e').and_then(|(_, power)| power.parse::<i32>().ok());
+    match power {
+        Some(power) if are_plain && power >= -8 => {
+            let digits = (1 - power).max(0) as usize;
+            let place = 10f64.powi((power - 1).max(0));
+            format!("{:.digits$} ± {:.digits$}", rounded(mean, place), rounded(half, place))
+        }
+        _ => format!("{} ± {}", significant(mean), significant(half)),
+    }
+}
+
+/// Rounds a number to a multiple of a power of ten from 1 on; decimals are left to the formatting.
+fn rounded(number: f64, place: f64) -> f64 {
+    if place > 1.0 { (number / place).round() * place } else { number }
 }
 
 /// Returns half of an interval's width; 0 if it is so small that it can only be a rounding error.
@@ -408,6 +429,7 @@ mod tests {
             seeds: vec![1, 2],
             knowledge: Knowledge::Oracle,
             placement: Placement::First,
+            gamma: 0.01,
             results,
             cautions: Vec::new(),
             notes: Vec::new(),
@@ -453,8 +475,9 @@ mod tests {
             rows.iter_mut().zip(lost).for_each(|(row, lost)| row.lost_attempts = lost);
             text(&compared(rows.into()), 120)
         };
-        let note = "Attempts lost with their nodes (their resource counts as wasted): none 1 005, pace 0.";
-        let shown = results([1000, 0, 5]);
+        let note = "Attempts lost with their nodes (their resource counts as wasted): none 1 005, pace 0 (all points of the sweep \
+                    together).";
+        let shown = results([1000, 0, 5]).replace('\n', " ");
         assert!(shown.contains(note), "{shown}");
         assert!(!results([0, 0, 0]).contains("lost"));
     }
@@ -485,7 +508,10 @@ mod tests {
         let line = wide.lines().find(|line| line.starts_with("pace")).unwrap();
         assert!(line.contains("0.520 to 0.584") && line.contains("24.90 to 26.64"), "{wide}");
         assert!(wide.contains("Intervals: 95% intervals") && !wide.contains("of p50") && !wide.contains("Left out"));
-        for width in [40, 80, 120] {
+        // It stays longer than the numbers of copies.
+        let narrower = text(&with, 105);
+        assert!(narrower.contains("0.520 to 0.584") && !narrower.contains("copies\n"), "{narrower}");
+        for width in [40, 80, 95] {
             let narrow = text(&with, width);
             assert!(!narrow.contains("0.520 to") && widest(&narrow) <= usize::from(width), "{narrow}");
             let words = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -534,6 +560,31 @@ mod tests {
     fn an_interval_of_rounding_errors_has_width_zero() {
         let summary = Summary { mean: Some(9.5), ci95: Some([9.5 - 8.9e-16, 9.5 + 8.9e-16]), ..Summary::of(&[]) };
         assert_eq!(with_interval(&summary), "9.500 ± 0");
+    }
+
+    #[test]
+    fn half_widths_have_two_digits_and_means_end_at_the_same_place() {
+        for (mean, half, expected) in [
+            (9.608, 0.3631, "9.61 ± 0.36"),
+            (113.1, 0.1231, "113.10 ± 0.12"),
+            (1482.3, 1054.9, "1500 ± 1100"),
+            (8084.0, 150.4, "8080 ± 150"),
+            (5.0, 0.0996, "5.00 ± 0.10"),
+            (5.0, 9.96, "5 ± 10"),
+            (2.5e9, 1.5e8, "2.500·10⁹ ± 1.500·10⁸"),
+            (3.0, 0.0, "3.000 ± 0"),
+        ] {
+            assert_eq!(with_half_width(mean, half), expected);
+        }
+    }
+
+    #[test]
+    fn resource_usage_is_shown_with_its_price() {
+        let row = |value: &str| row("none", &[("gamma", value)], [1, 10]);
+        let fixed = text(&compared(vec![PolicyResult { set: Vec::new(), ..row("1") }]), 120).replace('\n', " ");
+        assert!(fixed.contains("times the price γ = 0.01."), "{fixed}");
+        let swept = text(&compared(vec![row("1"), row("2")]), 120).replace('\n', " ");
+        assert!(swept.contains("times the price γ."), "{swept}");
     }
 
     #[test]

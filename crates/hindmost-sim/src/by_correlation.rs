@@ -2,9 +2,9 @@
 //!
 //! How much copies help depends on the share of a duration that belongs to the task, because all its copies have that share in
 //! common. Few users know it. If a scenario does not give it, the results for several values stand side by side. All values
-//! have the same jobs and the same first attempts, so only policies that start copies run again, on the first few seeds.
+//! have the same jobs, the same first attempts and the same seeds, so only policies that start copies run again.
 
-use hindmost_core::metrics::{ByCorrelation, CorrelationResult};
+use hindmost_core::metrics::{ByCorrelation, CorrelationResult, PolicyResult, VersusFirst};
 use hindmost_math::statistics::mean;
 
 use crate::compare::versus;
@@ -14,8 +14,6 @@ use crate::scenario::{CommonPart, Scenario};
 
 /// The values that are compared if the scenario gives none.
 pub const VALUES: [f64; 3] = [0.0, 0.5, 0.9];
-/// Largest number of seeds on which policies run for each value.
-pub const SEEDS: usize = 3;
 
 /// Returns whether a scenario leaves the correlation open: it generates jobs and does not give the key.
 pub fn is_open(scenario: &Scenario) -> bool {
@@ -32,10 +30,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans the runs for these values, from the results of a comparison. `None` if there is nothing to compare: a single
-    /// policy or value, jobs with given durations, or no policy that starts copies.
+    /// Plans the runs for these values, from the results of a comparison. `None` if there is nothing to compare: no value, a
+    /// single policy, jobs with given durations, or no policy that starts copies.
     pub fn of(experiment: &Experiment, results: &Results, values: &[f64]) -> Option<Plan> {
-        if values.len() < 2 || results.len() < 2 || matches!(experiment.jobs, Jobs::Given(_)) {
+        if values.is_empty() || results.len() < 2 || matches!(experiment.jobs, Jobs::Given(_)) {
             return None;
         }
         // The first attempts of all tasks are the same, so a policy that starts nothing else gives the same result.
@@ -51,7 +49,6 @@ impl Plan {
         let at = |correlation: f64| {
             let mut other = experiment.clone();
             other.policies = moving.iter().filter_map(|at| experiment.policies.get(*at).cloned()).collect();
-            other.seeds.truncate(SEEDS);
             other.setup.correlation = correlation;
             other.setup.keeps_profiles = false;
             other
@@ -60,40 +57,86 @@ impl Plan {
         Some(Plan { experiments: others.map(|value| at(*value)).collect(), values: values.to_vec(), moving })
     }
 
-    /// Returns the results of all values, from those of the comparison and of the planned experiments. `None` if they are
-    /// the same for all values, because durations do not vary.
-    pub fn table(&self, experiment: &Experiment, results: &Results, others: &[Results]) -> Option<ByCorrelation> {
-        let seeds = experiment.seeds.len().min(SEEDS);
+    /// Puts the results of all values beside each other: those of the comparison, whose `rows` are given too, and those of the
+    /// planned experiments. `None` if they are the same for several values, because durations do not vary.
+    pub fn beside<'a>(
+        &self,
+        experiment: &Experiment,
+        (results, rows): (&'a Results, &[PolicyResult]),
+        others: &'a [Results],
+    ) -> Option<Beside<'a>> {
+        let own: Vec<&[RunResult]> = results.iter().map(Vec::as_slice).collect();
         let mut others = others.iter();
+        let mut values = Vec::new();
+        for value in &self.values {
+            let mut runs = own.clone();
+            if *value == experiment.setup.correlation {
+                let versus_first = rows.iter().map(|row| row.versus_first).collect();
+                values.push(AtValue { correlation: *value, runs, versus_first });
+                continue;
+            }
+            for (at, of_policy) in self.moving.iter().zip(others.next()?) {
+                runs[*at] = of_policy;
+            }
+            let first = *runs.first()?;
+            let versus_first = runs.iter().map(|of_policy| versus(first, of_policy)).collect();
+            values.push(AtValue { correlation: *value, runs, versus_first });
+        }
+        let differ = values.iter().any(|value| value.runs.iter().zip(&own).any(|(one, other)| !are_equal(one, other)));
+        (differ || values.len() == 1).then_some(Beside { values })
+    }
+}
+
+/// The runs of all policies for several correlations.
+pub struct Beside<'a> {
+    /// The values in the order in which they are shown.
+    pub values: Vec<AtValue<'a>>,
+}
+
+/// The runs of all policies for one correlation.
+pub struct AtValue<'a> {
+    /// The share of a duration that all copies of a task have in common.
+    pub correlation: f64,
+    /// The runs of each policy: one for each seed.
+    pub runs: Vec<&'a [RunResult]>,
+    /// The flowtimes of each policy relative to those of the first one.
+    pub versus_first: Vec<VersusFirst>,
+}
+
+impl Beside<'_> {
+    /// Returns the results of all values as data.
+    pub fn table(&self, experiment: &Experiment) -> ByCorrelation {
+        let resource = |runs: &[RunResult]| mean_of(runs, |seed| &seed.resource);
         let mut table = Vec::new();
         for value in &self.values {
-            let mut of_value: Vec<&[RunResult]> = results.iter().map(|of| &of[..seeds.min(of.len())]).collect();
-            if *value != experiment.setup.correlation {
-                for (at, of_policy) in self.moving.iter().zip(others.next()?) {
-                    of_value[*at] = of_policy;
-                }
+            let first = value.runs.first().and_then(|runs| resource(runs)).filter(|mean| *mean > 0.0);
+            for (at, policy) in experiment.policies.iter().enumerate().take(value.runs.len()) {
+                let resource_mean = resource(value.runs[at]);
+                table.push(CorrelationResult {
+                    policy: policy.to_string(),
+                    correlation: value.correlation,
+                    flowtime_mean: mean_of(value.runs[at], |seed| &seed.flowtime),
+                    resource_mean,
+                    versus_first: value.versus_first[at],
+                    resource_ratio: resource_mean.zip(first).map(|(own, first)| own / first),
+                });
             }
-            let first = *of_value.first()?;
-            table.extend(experiment.policies.iter().zip(&of_value).map(|(policy, of_policy)| CorrelationResult {
-                policy: policy.to_string(),
-                correlation: *value,
-                flowtime_mean: mean_of(of_policy, |seed| &seed.flowtime),
-                resource_mean: mean_of(of_policy, |seed| &seed.resource),
-                versus_first: versus(first, of_policy),
-            }));
         }
-        let policies = experiment.policies.len();
-        let means =
-            |row: &CorrelationResult| (row.flowtime_mean.map(f64::to_bits), row.resource_mean.map(f64::to_bits));
-        let differ =
-            table.chunks(policies).any(|rows| rows.iter().map(means).ne(table.iter().take(policies).map(means)));
-        differ.then(|| ByCorrelation {
-            seeds: experiment.seeds[..seeds].to_vec(),
+        ByCorrelation {
+            seeds: experiment.seeds.clone(),
             used: experiment.setup.correlation,
-            correlations: self.values.clone(),
+            correlations: self.values.iter().map(|value| value.correlation).collect(),
             results: table,
-        })
+        }
     }
+}
+
+/// Returns whether two policies' runs have the same mean flowtimes and resource usages.
+fn are_equal(one: &[RunResult], other: &[RunResult]) -> bool {
+    let means = |runs: &[RunResult]| {
+        [mean_of(runs, |seed| &seed.flowtime), mean_of(runs, |seed| &seed.resource)].map(|mean| mean.map(f64::to_bits))
+    };
+    means(one) == means(other)
 }
 
 /// Returns the mean over seeds of each seed's mean over its finished jobs.

@@ -18,6 +18,12 @@
 //!
 //! **No deadlines.** Some policies give clones and backups only to jobs with a deadline, and equal `none` without one.
 //!
+//! **Overload.** At a load of 1 or more, jobs wait longer and longer, so that flowtimes depend on when arrivals end.
+//!
+//! **No copies.** The results of a policy that started no copies are those of its order of jobs.
+//!
+//! **Unfinished jobs.** Jobs that did not finish before the run stopped are in no flowtime.
+//!
 //! **Abandoned jobs.** A policy that abandons late jobs has their flowtimes in no mean or quantile.
 //!
 //! **One seed.** Differences between policies on a single seed can be chance, and there are no intervals.
@@ -47,6 +53,7 @@ pub fn cautions(experiments: &[&Experiment]) -> Vec<String> {
         cautions.push("one seed: differences may be chance; --seeds 5 gives intervals".to_owned());
     }
     cautions.extend(oracle(experiments));
+    cautions.extend(overload(experiments));
     cautions.extend(without_deadlines(experiments));
     let each: Vec<Tails> = experiments.iter().map(|one| tails(one)).collect();
     for of in [of_copies, of_jobs, of_files] {
@@ -76,6 +83,61 @@ fn oracle(experiments: &[&Experiment]) -> Option<String> {
              does; --knowledge 'progress(0.1)' shows what remains of the differences"
         )
     })
+}
+
+/// Returns a caution if jobs arrive at least as fast as the cluster can do them.
+fn overload(experiments: &[&Experiment]) -> Option<String> {
+    let load = |one: &&Experiment| match &one.jobs {
+        Jobs::Generated { spec, .. } => spec.load.filter(|load| *load >= 1.0),
+        Jobs::Given(_) => None,
+    };
+    let loads: Vec<f64> = experiments.iter().filter_map(load).collect();
+    let part = if loads.len() < experiments.len() { "at some points of the sweep, " } else { "" };
+    let largest = loads.iter().copied().max_by(f64::total_cmp)?;
+    let up_to = if loads.iter().any(|load| *load < largest) { "up to " } else { "" };
+    Some(format!(
+        "{part}jobs arrive at least as fast as the cluster can do them without copies (load {up_to}{largest:.2}), so that flowtimes grow with \
+         the number of jobs and the horizon, and compare policies for this length of a run only"
+    ))
+}
+
+/// Returns a caution if policies that could start copies started none. `results` are the results of all points of a sweep.
+pub fn no_copies(experiments: &[&Experiment], results: &[PolicyResult]) -> Option<String> {
+    let deadlines = experiments.iter().any(|one| has_deadlines(&one.jobs));
+    let mut names: Vec<String> = Vec::new();
+    for policy in experiments.iter().flat_map(|one| &one.policies) {
+        let name = policy.to_string();
+        let mut rows = results.iter().filter(|row| row.policy == name);
+        // The caution about deadlines names the others.
+        let is_explained = !deadlines && clones_only_with_deadline(policy);
+        if policy.system != "none"
+            && !is_explained
+            && !names.contains(&name)
+            && rows.all(|row| row.copies.launched == 0)
+        {
+            names.push(name);
+        }
+    }
+    let (results, their) = if names.len() == 1 { ("its results are", "its") } else { ("their results are", "their") };
+    (!names.is_empty()).then(|| {
+        format!("{} started no copies, so that {results} those of {their} order of jobs alone", names.join(" and "))
+    })
+}
+
+/// Returns a caution if jobs did not finish before runs stopped; `None` if all did. `results` are the results of all points of a
+/// sweep.
+pub fn unfinished(results: &[PolicyResult]) -> Option<String> {
+    let share = |row: &PolicyResult| row.unfinished_jobs as f64 / row.jobs.max(1) as f64;
+    let most = results
+        .iter()
+        .filter(|row| row.unfinished_jobs > 0)
+        .max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    Some(format!(
+        "jobs that had not finished when the run stopped (up to {:.1}%, under {}) are in no flowtime, so that policies which leave \
+         long jobs unfinished look better than they are; drain = true runs until every job is done",
+        100.0 * share(most),
+        most.policy
+    ))
 }
 
 /// Returns a caution if policies started copies whose durations are independent of each other, unless the comparison shows
@@ -367,6 +429,31 @@ mod tests {
         let both = "[[policy]]\nname = \"shed\"\n[[policy]]\nname = \"none\"\n[[policy]]\nname = \"chronos\"\n";
         assert_eq!(of("", both), ["no job has a deadline, so that shed and chronos start no clones and no backups"]);
         assert!(of("deadline = 4", both).is_empty() && of("", "[[policy]]\nname = \"none\"\n").is_empty());
+    }
+
+    #[test]
+    fn overload_is_named_whether_a_load_or_a_rate_is_given() {
+        let experiment = |arrival: &str| {
+            let text = format!(
+                "horizon = 9\nseeds = 2\n[workload]\narrival = {{ {arrival} }}\ntasks = 2\nduration = 3\n[cluster]\nmachines = 6\n\
+                 [[policy]]\nname = \"none\"\n[[policy]]\nname = \"mantri\"\n"
+            );
+            Experiment::of(&Scenario::parse(&text, "test", Path::new(""), &[]).unwrap(), 1).unwrap()
+        };
+        // A job is 6 slot-seconds of work, and the cluster does 6 in a second.
+        for (arrival, load) in [
+            ("poisson = { load = 1.3 }", "(load 1.30)"),
+            ("poisson = { rate = 2 }", "(load 2.00)"),
+            ("every = { gap = 1, jobs = 9 }", "(load 1.00)"),
+        ] {
+            let found = cautions(&[&experiment(arrival)]);
+            assert!(found.len() == 1 && found[0].contains(load), "{arrival}: {found:?}");
+        }
+        for arrival in ["poisson = { load = 0.99 }", "poisson = { rate = 0.9 }", "at_once = { jobs = 9 }"] {
+            assert!(cautions(&[&experiment(arrival)]).is_empty(), "{arrival}");
+        }
+        let found = cautions(&[&experiment("poisson = { load = 0.5 }"), &experiment("poisson = { load = 1.5 }")]);
+        assert!(found[0].starts_with("at some points of the sweep, jobs arrive"), "{found:?}");
     }
 
     #[test]

@@ -50,8 +50,17 @@ fn disturbances(seeds: &[RunResult]) -> Disturbances {
 
 /// Compares the flowtimes under `other` with those under `first`, on each seed over the jobs that finished in both runs.
 pub(crate) fn versus(first: &[RunResult], other: &[RunResult]) -> VersusFirst {
+    versus_of(first, other, |seed| &seed.flowtime)
+}
+
+/// Compares the resource usages under `other` with those under `first`, as [`versus`] does for flowtimes.
+pub(crate) fn resource_versus(first: &[RunResult], other: &[RunResult]) -> VersusFirst {
+    versus_of(first, other, |seed| &seed.resource)
+}
+
+fn versus_of(first: &[RunResult], other: &[RunResult], of: fn(&RunResult) -> &Vec<f64>) -> VersusFirst {
     let pairs = |(first, other): (&RunResult, &RunResult)| -> Vec<[f64; 2]> {
-        let pairs = first.flowtime.iter().zip(&other.flowtime).map(|(one, other)| [*one, *other]);
+        let pairs = of(first).iter().zip(of(other)).map(|(one, other)| [*one, *other]);
         pairs.filter(|[one, other]| one.is_finite() && other.is_finite()).collect()
     };
     let seeds: Vec<Vec<[f64; 2]>> = first.iter().zip(other).map(pairs).collect();
@@ -103,7 +112,12 @@ fn deadlines(seeds: &[RunResult], pocd: &[f64]) -> Option<Deadlines> {
         met,
         missed,
         undecided,
-        pocd_ci95: if pocd.len() == 1 { wilson_interval(met, met + missed) } else { student_interval(pocd) },
+        // Seeds that all met or all missed every deadline do not differ, which does not make their share certain.
+        pocd_ci95: if pocd.len() == 1 || met == 0 || missed == 0 {
+            wilson_interval(met, met + missed)
+        } else {
+            student_interval(pocd)
+        },
         lateness: Summary::of(&late.iter().map(Vec::as_slice).collect::<Vec<_>>()),
         signed_lateness: SignedLateness { mean: mean(&means), ci95: student_interval(&means) },
     })

@@ -50,12 +50,16 @@ pub fn notes(experiments: &[&Experiment], results: &[PolicyResult]) -> Vec<Strin
 
 type Count = fn(&hindmost_core::metrics::Disturbances) -> u64;
 
-/// Returns the smallest and largest count of all policies, in brackets.
+/// Returns the smallest and largest count of all policies, and of all points of a sweep, in brackets.
 fn range((what, count): (&str, Count), results: &[PolicyResult]) -> String {
     let counts: BTreeSet<u64> = results.iter().filter_map(|one| one.disturbances.as_ref()).map(count).collect();
     match (counts.first(), counts.last()) {
         (Some(least), Some(most)) if least == most => format!(" ({what} over all seeds: {least})"),
-        (Some(least), Some(most)) => format!(" ({what} over all seeds: {least} to {most}, by policy)"),
+        (Some(least), Some(most)) => {
+            let is_swept = results.iter().any(|one| Some(&one.set) != results.first().map(|first| &first.set));
+            let by = if is_swept { "by policy and point of the sweep" } else { "by policy" };
+            format!(" ({what} over all seeds: {least} to {most}, {by})")
+        }
         _ => String::new(),
     }
 }

@@ -198,7 +198,7 @@ pub struct SimulateArgs {
     #[arg(long, conflicts_with_all = ["list", "print"])]
     pub schema: bool,
     /// Show the results for these values of workload.correlation side by side, or off. The policies that start copies run again
-    /// for each value, on at most 3 seeds [default: 0,0.5,0.9 if the scenario does not give the key and nothing is swept; else off]
+    /// for each value [default: 0,0.5,0.9 if the scenario does not give the key and nothing is swept; else off]
     #[arg(long, value_name = "W,W,…|off", conflicts_with = "sweep")]
     pub correlations: Option<String>,
     #[command(flatten)]

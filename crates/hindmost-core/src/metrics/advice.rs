@@ -10,7 +10,7 @@ use super::comparison::as_map;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ByCorrelation {
-    /// The seeds of these results: the first ones of the comparison.
+    /// The seeds of these results: those of the comparison.
     pub seeds: Vec<u64>,
     /// The value of `workload.correlation` of the other results of the comparison.
     pub used: f64,
@@ -34,9 +34,11 @@ pub struct CorrelationResult {
     pub resource_mean: Option<f64>,
     /// Flowtime relative to the first policy, for the same correlation.
     pub versus_first: VersusFirst,
+    /// Mean resource usage of a job divided by that of the first policy, for the same correlation; `None` if that is 0.
+    pub resource_ratio: Option<f64>,
 }
 
-/// The policy with the shortest mean flowtime, and how sure that is.
+/// The recommended policy, and how sure the recommendation is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recommendation {
@@ -48,16 +50,42 @@ pub struct Recommendation {
     pub policy: Option<String>,
     /// The policy with which it is compared: `none`, or else the first policy.
     pub versus: String,
-    /// Mean over seeds of Σ flowtime / Σ flowtime under `versus`, over the jobs that finished under both, of the policy with
-    /// the shortest mean flowtime.
+    /// Mean over seeds of Σ flowtime / Σ flowtime under `versus`, over the jobs that finished under both, of `policy`, or, if
+    /// none is recommended, of the policy with the smallest ratio.
     pub flowtime_ratio: Option<f64>,
     /// The 95% interval of the ratio by the paired bootstrap; `None` for one seed.
     pub ci95: Option<[f64; 2]>,
-    /// Mean resource usage of a job divided by that under `versus`; `None` if that is 0.
+    /// Mean resource usage of a job of the same policy divided by that under `versus`; `None` if that is 0.
     pub resource_ratio: Option<f64>,
-    /// Policies whose flowtimes differ from those of the policy with the shortest mean by no more than chance explains: a 95%
-    /// interval of the ratio on the same jobs includes 1.
+    /// Policies whose flowtimes differ from those of this policy by no more than chance explains: a 95% interval of the ratio
+    /// on the same jobs includes 1.
     pub not_distinguishable: Vec<String>,
+    /// The ratios of the same policy at each correlation that was compared, that of the other results first; left out if only
+    /// one was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_correlations: Vec<RatioAtCorrelation>,
+    /// The policy whose largest ratio over the compared correlations is smallest; left out if only one was compared, and if the
+    /// results are no basis for a recommendation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst_case: Option<String>,
     /// The recommendation in words.
     pub text: String,
+}
+
+/// The ratio of the recommended policy at one correlation, beside the smallest ratio of all policies there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RatioAtCorrelation {
+    /// The share of a duration that all copies of a task have in common.
+    pub correlation: f64,
+    /// Flowtimes relative to those under `versus`, as `flowtime_ratio` of the recommendation.
+    pub flowtime_ratio: Option<f64>,
+    /// The 95% interval of the ratio; `None` for one seed.
+    pub ci95: Option<[f64; 2]>,
+    /// The policy with the smallest ratio at this correlation.
+    pub best: String,
+    /// The ratio of that policy.
+    pub best_flowtime_ratio: Option<f64>,
+    /// The 95% interval of that ratio; `None` for one seed.
+    pub best_ci95: Option<[f64; 2]>,
 }

@@ -20,6 +20,9 @@ pub struct Comparison {
     pub knowledge: Knowledge,
     /// How nodes for copies were chosen. In a sweep this is the placement of the first point.
     pub placement: Placement,
+    /// γ, the price of a machine-second: all resource usage is multiplied by it. In a sweep this is the value of the first
+    /// point.
+    pub gamma: f64,
     /// Results, one entry for each policy and each combination of swept values.
     pub results: Vec<PolicyResult>,
     /// What limits conclusions from these results, such as durations of infinite variance or a single seed; empty if

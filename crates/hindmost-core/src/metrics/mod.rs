@@ -8,7 +8,7 @@ mod energy;
 mod findings;
 mod run;
 
-pub use advice::{ByCorrelation, CorrelationResult, Recommendation};
+pub use advice::{ByCorrelation, CorrelationResult, RatioAtCorrelation, Recommendation};
 pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, VersusFirst};
 pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};

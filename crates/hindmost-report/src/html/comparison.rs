@@ -12,7 +12,7 @@ use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, placement_text,
     rendered, sweep,
 };
-use crate::comparison::advice::{about_correlations, ratios, recommendations};
+use crate::comparison::advice::{Shown, about_correlations, cells, headings, recommendations};
 use crate::comparison::{
     abandoned_jobs, deadlines_met, interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets,
     significant, size_text, sizes, sizes_of, undecided_deadlines,
@@ -122,10 +122,11 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
 
 /// Returns the table of the ratios to the first policy for several correlations of copies.
 fn correlations(by: &ByCorrelation) -> Table {
-    let names: Vec<String> = by.correlations.iter().map(|value| format!("correlation {value}")).collect();
+    let names: Vec<String> =
+        headings(by, Shown::ALL, "correlation ").iter().map(|name| name.replace('\n', " ")).collect();
     let columns: Vec<&str> = std::iter::once("policy:").chain(names.iter().map(String::as_str)).collect();
-    let mut table = Table::new("Ratio of the mean flowtime to the first policy's", &columns);
-    for (policy, cells) in ratios(by) {
+    let mut table = Table::new("Ratio of the mean flowtime, and of the resource, to the first policy's", &columns);
+    for (policy, cells) in cells(by, Shown::ALL) {
         table.rows.push(std::iter::once(name(&policy)).chain(cells).collect());
     }
     table

@@ -28,7 +28,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
 use serde::Serialize;
 
-use crate::comparison::{half_width, significant};
+use crate::comparison::{half_width, significant, with_half_width};
 use crate::figures::{Drawing, STYLE};
 use crate::text;
 
@@ -227,19 +227,11 @@ fn placement_text(placement: Placement) -> String {
     format!("{placement}: {text}")
 }
 
-/// Formats a mean with half of its interval. Half of the interval has two significant digits, and the mean has as many
-/// decimals; a dash without a mean.
+/// Formats a mean with half of its interval; a dash without a mean.
 fn measured(mean: Option<f64>, ci95: Option<[f64; 2]>) -> String {
     let Some(mean) = mean else { return "–".to_owned() };
     let half = ci95.map(|ends| half_width(mean, ends)).filter(|half| half.is_finite() && *half > 0.0);
-    let Some(half) = half else { return significant(mean) };
-    let digits = (1 - half.log10().floor() as i32).max(0);
-    let most = (3 - mean.abs().max(1e-9).log10().floor() as i32).max(0);
-    if digits > 6 || mean.abs() >= 1e7 {
-        return format!("{} ± {}", significant(mean), significant(half));
-    }
-    let digits = digits.min(most) as usize;
-    format!("{mean:.digits$} ± {half:.digits$}")
+    half.map_or_else(|| significant(mean), |half| with_half_width(mean, half))
 }
 
 /// Joins words: `a, b and c`.

@@ -77,6 +77,7 @@ fn compared(results: Vec<PolicyResult>) -> Comparison {
         seeds: vec![1, 2],
         knowledge: Knowledge::Progress(0.2),
         placement: Placement::Random,
+        gamma: 1.0,
         results,
         cautions: Vec::new(),
         notes: vec!["order fair".to_owned()],
@@ -206,6 +207,7 @@ fn the_page_has_recommendations_and_correlations() {
         flowtime_mean: Some(2.0),
         resource_mean: Some(1.0),
         versus_first: VersusFirst { flowtime_ratio: Some(ratio), ci95: None, bootstrap_ci95: None },
+        resource_ratio: Some(1.25),
     };
     with.by_correlation = Some(ByCorrelation {
         seeds: vec![1, 2],
@@ -221,13 +223,19 @@ fn the_page_has_recommendations_and_correlations() {
         ci95: Some([0.4, 0.6]),
         resource_ratio: Some(0.9),
         not_distinguishable: Vec::new(),
+        at_correlations: Vec::new(),
+        worst_case: None,
         text: "pace, whose <mean> is shorter".to_owned(),
     }];
     let page = comparison(&with, &[]);
     sound(&page);
-    for text in
-        ["Recommendation: pace, whose &lt;mean&gt; is shorter.", "correlation 0.9", "0.875", "(2 seeds; all other"]
-    {
+    for text in [
+        "Recommendation: pace, whose &lt;mean&gt; is shorter.",
+        "correlation 0.9",
+        "0.875",
+        "1.25",
+        "all other figures",
+    ] {
         assert!(page.contains(text), "{text}: {page}");
     }
 }

@@ -20,7 +20,7 @@ mod offered;
 mod replicas;
 
 use kinds::Kind;
-pub(crate) use offered::{in_words as load_in_words, offered};
+pub(crate) use offered::{in_words as load_in_words, load, offered};
 use replicas::Racks;
 
 /// The arrival process.

@@ -13,7 +13,7 @@ use hindmost_core::workload::DemandByName;
 use hindmost_math::plain::Plain;
 
 use crate::expected::{self, Expected};
-use crate::scenario::{ClusterSpec, MeasuredSpeed, NodeClass, WorkloadSpec};
+use crate::scenario::{ArrivalSpec, ClusterSpec, MeasuredSpeed, NodeClass, WorkloadSpec};
 
 use super::kinds::Kind;
 
@@ -49,6 +49,22 @@ pub(crate) fn offered(spec: &WorkloadSpec, cluster: &ClusterSpec, load: f64) -> 
         capacity,
         estimated: work_estimated || capacity_estimated,
     })
+}
+
+/// Returns the load that the arrivals of a scenario put on its cluster: the one that it gives, or the one that follows from its
+/// rate or gaps. `None` if jobs do not arrive at a rate, or the mean work of a job or the mean gap is not known.
+pub(crate) fn load(spec: &WorkloadSpec, cluster: &ClusterSpec) -> Option<f64> {
+    let arrival = spec.arrival.as_ref()?;
+    if let Some(load) = arrival.load() {
+        return Some(load);
+    }
+    let rate = match arrival {
+        ArrivalSpec::Poisson(arrivals) => arrivals.rate?,
+        ArrivalSpec::Every(arrivals) => 1.0 / expected::of(arrivals.gap.as_ref()?).ok()?.value,
+        ArrivalSpec::AtOnce { .. } | ArrivalSpec::File(_) => return None,
+    };
+    let full = offered(spec, cluster, 1.0).ok()?.rate;
+    Some(rate / full).filter(|load| load.is_finite())
 }
 
 /// Returns the mean work of a job in each resource, in units of the resource times seconds.

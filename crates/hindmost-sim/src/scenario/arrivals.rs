@@ -37,7 +37,7 @@ pub struct PoissonArrivals {
     /// The load, in place of the rate: the mean work without copies that arrives per second, divided by what the cluster can
     /// do in a second, of the scarcest resource. 0.6: without copies the cluster is busy for 60% of the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 10))]
     pub load: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ pub struct EveryArrivals {
     pub gap: Option<Parameter>,
     /// The load, in place of a gap, which is then constant: see the load of Poisson arrivals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 10))]
     pub load: Option<f64>,
     /// Number of jobs.
     #[schemars(range(min = 1))]

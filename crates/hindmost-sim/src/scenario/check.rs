@@ -24,6 +24,8 @@ const MOST_JOBS: f64 = 1e7;
 const MOST_TASKS_OF_ALL: f64 = 1e8;
 /// Longest time, in seconds: about 300 years, half of what the clock can count.
 pub(super) const LONGEST: f64 = 1e10;
+/// Largest load. Higher values are meant as a percentage.
+const MOST_LOAD: f64 = 10.0;
 /// Most seeds: the results of all jobs of all seeds are kept in memory.
 const MOST_SEEDS: u32 = 100_000;
 
@@ -332,6 +334,7 @@ impl WorkloadSpec {
             let offered = generate::offered(self, cluster, load);
             self.offered = Some(offered.map_err(|error| format!("workload.arrival: the load: {error}"))?);
         }
+        self.load = generate::load(self, cluster);
         let (jobs, tasks) = generate::expected(self, horizon).map_err(|error| format!("workload.{error}"))?;
         if jobs > MOST_JOBS || jobs * tasks > MOST_TASKS_OF_ALL {
             let fewer = match &self.arrival {
@@ -398,6 +401,13 @@ fn one_of(kind: &str, (key, given): (&str, bool), load: Option<f64>) -> Result<(
              replaces the {key})"
         )),
         (false, None) => Err(format!("workload.arrival.{kind} needs {key} or load")),
+        (false, Some(load)) if load > MOST_LOAD && load.is_finite() => Err(format!(
+            "workload.arrival.{kind}.load is {}, but must be at most {MOST_LOAD}: it is a share of what the cluster can do, so that \
+             {}% is {}",
+            Plain(load),
+            Plain(load),
+            Plain(load / 100.0)
+        )),
         _ => positive(&format!("workload.arrival.{kind}.load"), load),
     }
 }
@@ -405,17 +415,22 @@ fn one_of(kind: &str, (key, given): (&str, bool), load: Option<f64>) -> Result<(
 fn positive(name: &str, number: Option<f64>) -> Result<(), String> {
     match number {
         Some(number) if !(number.is_finite() && number > 0.0) => {
-            Err(format!("{name} is {}, but must be above 0", Plain(number)))
+            Err(format!("{name} is {}, but must be above 0{}", Plain(number), and_finite(number)))
         }
         _ => Ok(()),
     }
+}
+
+/// Returns the rest of what a number must be if it is infinite or not a number.
+fn and_finite(number: f64) -> &'static str {
+    if number.is_finite() { "" } else { " and finite" }
 }
 
 fn not_negative(name: &str, number: f64) -> Result<(), String> {
     if number.is_finite() && number >= 0.0 {
         Ok(())
     } else {
-        Err(format!("{name} is {}, but must be at least 0", Plain(number)))
+        Err(format!("{name} is {}, but must be at least 0{}", Plain(number), and_finite(number)))
     }
 }
 

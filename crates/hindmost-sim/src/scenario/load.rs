@@ -288,8 +288,18 @@ fn set_value(table: &mut toml::Table, path: &str, value: &str) -> Result<(), Str
     }
     let mut root = toml::Value::Table(std::mem::take(table));
     let mut at = &mut root;
-    for key in parents {
+    for (depth, key) in parents.iter().enumerate() {
         at = step(at, key)?;
+        // The next key is a place in a list that the scenario does not have.
+        let is_new = matches!(at, toml::Value::Table(table) if table.is_empty());
+        if is_new && keys[depth + 1].parse::<usize>().is_ok() {
+            let list = keys[..=depth].join(".");
+            let instead = if list == "policy" { "; --policy names policies" } else { "" };
+            return Err(format!(
+                "the scenario has no list {list}, so that there is no entry {}{instead}",
+                keys[depth + 1]
+            ));
+        }
     }
     *step(at, last)? = value;
     if let toml::Value::Table(changed) = root {
@@ -317,8 +327,16 @@ fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, S
 /// Returns the message of a TOML error with plain words for unknown keys and expected types.
 fn in_plain_words(error: &toml::de::Error) -> String {
     let message = with_nearest_name(&with_plain_numbers(error.to_string().trim_end()));
+    // Of the progress models, this one is for live runs only.
+    let message = message.replace(", age, history, ", ", age, ");
+    // A table of kinds, such as arrivals and distributions, has two of them.
+    let message = message.replace(
+        "wanted exactly 1 element, more than 1 element",
+        "only one kind can be given; replace the whole table, as --set 'workload.arrival={every={load=0.5,jobs=100}}' does",
+    );
     let in_words = |line: &str| match line.rsplit_once(", expected ") {
-        Some((start, "u32" | "u64")) => format!("{start}, expected a whole number from 0"),
+        Some((start, "u32")) => format!("{start}, expected a whole number from 0 to {}", u32::MAX),
+        Some((start, "u64")) => format!("{start}, expected a whole number from 0"),
         Some((start, "f64")) => format!("{start}, expected a number"),
         Some((start, "a sequence")) if start.ends_with("invalid type: map") => {
             format!("{start}, expected a list: write the name of such a table in two brackets, [[…]]")

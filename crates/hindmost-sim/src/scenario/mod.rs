@@ -399,6 +399,10 @@ pub struct WorkloadSpec {
     /// The rate that follows from the load; `None` if the scenario gives no load, and before it is checked.
     #[serde(skip)]
     pub offered: Option<OfferedLoad>,
+    /// The load that the arrivals put on the cluster, whether it or a rate is given; `None` if arrivals have no rate or the
+    /// mean work of a job is not known, and before it is checked.
+    #[serde(skip)]
+    pub load: Option<f64>,
 }
 
 /// Where the part of a duration comes from that all copies of a task have in common.

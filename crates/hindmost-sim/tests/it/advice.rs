@@ -1,8 +1,8 @@
 //! Tests of the comparison by correlation, of the recommendation, and of cautions about assumptions.
 
-use hindmost_core::metrics::{ByCorrelation, Recommendation};
-use hindmost_sim::by_correlation::{self, Plan, VALUES};
-use hindmost_sim::cautions::{cautions, independent_copies};
+use hindmost_core::metrics::{ByCorrelation, PolicyResult, Recommendation};
+use hindmost_sim::by_correlation::{self, AtValue, Beside, Plan, VALUES};
+use hindmost_sim::cautions::{cautions, independent_copies, no_copies, unfinished};
 use hindmost_sim::compare::policy_results;
 use hindmost_sim::driver::RunResult;
 use hindmost_sim::experiment::{Experiment, Results};
@@ -27,7 +27,8 @@ fn table(experiment: &Experiment, values: &[f64]) -> Option<ByCorrelation> {
     let results = run_on(experiment, 2);
     let plan = Plan::of(experiment, &results, values)?;
     let others: Vec<Results> = plan.experiments.iter().map(|other| run_on(other, 2)).collect();
-    plan.table(experiment, &results, &others)
+    let rows = policy_results(experiment, &results, &[]);
+    Some(plan.beside(experiment, (&results, &rows), &others)?.table(experiment))
 }
 
 #[test]
@@ -48,20 +49,33 @@ fn the_values_stand_side_by_side() {
     let experiment = experiment(&text("seeds = 5", "", &["none", "mantri", "late"]));
     let results = run_on(&experiment, 2);
     let plan = Plan::of(&experiment, &results, &VALUES).unwrap();
-    // Only the policies that start copies run again, on three seeds.
+    // Only the policies that start copies run again, on all seeds.
     let names = |one: &Experiment| one.policies.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(plan.experiments.len(), 2);
-    assert!(plan.experiments.iter().all(|one| names(one) == ["mantri", "late"] && one.seeds == [1, 2, 3]));
+    assert!(plan.experiments.iter().all(|one| names(one) == ["mantri", "late"] && one.seeds.len() == 5));
     let found = table(&experiment, &VALUES).unwrap();
-    assert_eq!((found.results.len(), found.seeds.len(), found.used), (9, 3, 0.0));
+    assert_eq!((found.results.len(), found.seeds.len(), found.used), (9, 5, 0.0));
     for row in &found.results {
         // The same results as those of a scenario that gives the value.
         let given = format!("correlation = {}", row.correlation);
-        let alone = crate::experiments::experiment(&text("seeds = 3", &given, &["none", &row.policy]));
+        let alone = crate::experiments::experiment(&text("seeds = 5", &given, &["none", &row.policy]));
         let expected = policy_results(&alone, &run_on(&alone, 2), &[]).pop().unwrap();
         assert_eq!(row.flowtime_mean, expected.flowtime.mean, "{row:?}");
         assert_eq!(row.versus_first, expected.versus_first, "{row:?}");
     }
+    for (at, row) in found.results.iter().enumerate() {
+        let first = &found.results[at / 3 * 3];
+        assert_eq!(row.resource_ratio, Some(row.resource_mean.unwrap() / first.resource_mean.unwrap()));
+    }
+}
+
+#[test]
+fn a_single_value_is_compared_too() {
+    let experiment = experiment(&text("seeds = 2", "", &["none", "mantri"]));
+    let all = table(&experiment, &VALUES).unwrap();
+    assert_eq!(table(&experiment, &[0.5]).unwrap().results, all.results[2..4]);
+    assert_eq!(table(&experiment, &[0.0]).unwrap().results, all.results[..2]);
+    assert_eq!(table(&experiment, &[]), None);
 }
 
 #[test]
@@ -83,22 +97,45 @@ fn a_scenario_without_the_key_leaves_it_open() {
     assert!(is_open("") && !is_open("correlation = 0.0") && !is_open("correlation = 0.4"));
 }
 
-/// Returns a recommendation from the flowtimes of the jobs of each seed, and the resource usage of each job, by policy.
-fn recommended(settings: &str, policies: &[(&str, &[&[f64]], f64)]) -> Option<Recommendation> {
-    let names: Vec<&str> = policies.iter().map(|(name, ..)| *name).collect();
-    let mut experiment = experiment(&text(settings, "correlation = 0.3", &names));
-    let seed = |flowtime: &[f64], resource: f64| RunResult {
+/// A policy with the flowtimes of the jobs of each seed, and the resource usage of each job.
+type Runs<'a> = (&'a str, &'a [&'a [f64]], f64);
+
+/// Returns the runs of a policy in which every job finished.
+fn runs((_, seeds, resource): &Runs<'_>) -> Vec<RunResult> {
+    let seed = |flowtime: &&[f64]| RunResult {
         flowtime: flowtime.to_vec(),
-        resource: vec![resource; flowtime.len()],
+        resource: vec![*resource; flowtime.len()],
         finished: flowtime.len() as u64,
         copies_launched: 1,
         ..RunResult::default()
     };
+    seeds.iter().map(seed).collect()
+}
+
+/// Returns a recommendation from the results at correlation 0.3 and at others.
+fn recommended_from(settings: &str, policies: &[Runs<'_>], others: &[(f64, &[Runs<'_>])]) -> Option<Recommendation> {
+    let names: Vec<&str> = policies.iter().map(|(name, ..)| *name).collect();
+    let mut experiment = experiment(&text(settings, "correlation = 0.3", &names));
     experiment.seeds = (1..=policies[0].1.len() as u64).collect();
-    let of = |(_, seeds, resource): &(&str, &[&[f64]], f64)| seeds.iter().map(|one| seed(one, *resource)).collect();
-    let results: Results = policies.iter().map(of).collect();
+    let results: Results = policies.iter().map(runs).collect();
     let rows = policy_results(&experiment, &results, &[]);
-    recommendation(&experiment, &results, &rows, None)
+    let others: Vec<(f64, Results)> =
+        others.iter().map(|(value, of)| (*value, of.iter().map(runs).collect())).collect();
+    let versus = |rows: &[PolicyResult]| rows.iter().map(|row| row.versus_first).collect();
+    let value = |(correlation, results): &'_ (f64, Results)| {
+        let versus_first = versus(&policy_results(&experiment, results, &[]));
+        (*correlation, versus_first)
+    };
+    let at = others.iter().map(|other| {
+        let (correlation, versus_first) = value(other);
+        AtValue { correlation, runs: other.1.iter().map(Vec::as_slice).collect(), versus_first }
+    });
+    let beside = Beside { values: at.collect() };
+    recommendation(&experiment, &results, &rows, Some(&beside).filter(|_| !others.is_empty()))
+}
+
+fn recommended(settings: &str, policies: &[Runs<'_>]) -> Option<Recommendation> {
+    recommended_from(settings, policies, &[])
 }
 
 const LONG: &[&[f64]] = &[&[10.0, 20.0], &[12.0, 18.0], &[14.0, 30.0]];
@@ -111,30 +148,101 @@ fn the_shortest_policy_is_recommended_with_its_cost() {
     assert_eq!((found.policy.as_deref(), found.versus.as_str()), (Some("mantri"), "none"));
     assert_eq!((found.flowtime_ratio, found.ci95, found.resource_ratio), (Some(0.5), Some([0.5, 0.5]), Some(1.5)));
     assert!(found.not_distinguishable.is_empty());
-    let text = "mantri, whose mean flowtime is 0.500 times that of none (95% interval 0.500 to 0.500, 3 seeds), for 1.50 times the \
-                resource";
-    assert_eq!(found.text, text);
+    let text = "mantri, whose mean flowtime is 0.500 times that of none (95% interval 0.500 to 0.500, 3 seeds), for 1.50 times its \
+                resource usage";
+    assert!(found.text.starts_with(text), "{}", found.text);
+    assert!(
+        found.text.ends_with("after 10% of its work (progress(0.1)); --knowledge age shows what is left without that")
+    );
+    let age = recommended("knowledge = \"age\"", &[("none", LONG, 2.0), ("mantri", HALF, 3.0)]).unwrap();
+    assert_eq!(age.text, text);
     // It is compared with `none`, also if that is not the first one.
     let found = recommended("", &[("mantri", HALF, 3.0), ("none", LONG, 2.0)]).unwrap();
     assert_eq!((found.policy.as_deref(), found.versus.as_str()), (Some("mantri"), "none"));
     let found = recommended("", &[("none", HALF, 3.0), ("mantri", LONG, 2.0)]).unwrap();
     assert_eq!(found.policy.as_deref(), Some("none"));
-    assert_eq!(found.text, "none: no other policy has a shorter mean flowtime");
+    assert!(found.text.starts_with("none: no other policy has a shorter mean flowtime"), "{}", found.text);
 }
+
+/// Longer than [`HALF`] on two seeds, and shorter on the third.
+const NEAR: &[&[f64]] = &[&[5.2, 10.0], &[6.0, 9.6], &[7.0, 14.6]];
 
 #[test]
 fn what_the_seeds_do_not_distinguish_is_named() {
-    // `late` is longer on two seeds, and shorter on the third.
-    let near: &[&[f64]] = &[&[5.2, 10.0], &[6.0, 9.6], &[7.0, 14.6]];
-    let found = recommended("", &[("none", LONG, 2.0), ("mantri", HALF, 3.0), ("late", near, 2.5)]).unwrap();
+    let found = recommended("", &[("none", LONG, 2.0), ("mantri", HALF, 3.0), ("late", NEAR, 3.0)]).unwrap();
     assert_eq!(found.policy.as_deref(), Some("mantri"));
     assert_eq!(found.not_distinguishable, ["late"]);
-    let end = "late is not distinguishable from mantri in these results, and takes 1.25 times the resource";
-    assert!(found.text.ends_with(end), "{}", found.text);
+    assert!(found.text.contains("late is not distinguishable from mantri in these results"), "{}", found.text);
     // If `none` is one of them, no policy is recommended.
-    let found = recommended("", &[("none", near, 2.0), ("mantri", HALF, 3.0)]).unwrap();
+    let found = recommended("", &[("none", NEAR, 2.0), ("mantri", HALF, 3.0)]).unwrap();
     assert_eq!((found.policy, found.not_distinguishable), (None, vec!["none".to_owned()]));
-    assert!(found.text.starts_with("none: mantri has the shortest mean") && found.text.contains("may be chance"));
+    assert!(found.text.starts_with("mantri has the shortest mean") && found.text.contains("may be chance"));
+}
+
+#[test]
+fn of_tied_policies_the_one_with_less_resource_usage_is_recommended() {
+    let found = recommended("", &[("none", LONG, 2.0), ("mantri", HALF, 3.0), ("late", NEAR, 2.4)]).unwrap();
+    assert_eq!((found.policy.as_deref(), found.resource_ratio), (Some("late"), Some(1.2)));
+    assert_eq!(found.not_distinguishable, ["mantri"]);
+    let text = "mantri (0.500 times that of none) is not distinguishable from late in these results, and uses 1.25 times the \
+                resource of late";
+    assert!(found.text.contains(text), "{}", found.text);
+    // A policy that is longer beyond chance is not taken for its price.
+    let longer: &[&[f64]] = &[&[5.5, 11.0], &[6.6, 9.9], &[7.7, 16.5]];
+    let found = recommended("", &[("none", LONG, 2.0), ("mantri", HALF, 3.0), ("late", longer, 0.1)]).unwrap();
+    assert_eq!(found.policy.as_deref(), Some("mantri"));
+}
+
+#[test]
+fn a_reliable_policy_is_recommended_before_an_unreliable_shorter_one() {
+    // `late` is far shorter on two seeds, and longer on the third: 0.2, 0.2 and 1.02 on average 0.473.
+    let unsure: &[&[f64]] = &[&[2.0, 4.0], &[2.4, 3.6], &[14.0, 30.88]];
+    let found = recommended("", &[("none", LONG, 2.0), ("mantri", HALF, 3.0), ("late", unsure, 3.0)]).unwrap();
+    assert_eq!((found.policy.as_deref(), found.flowtime_ratio), (Some("mantri"), Some(0.5)));
+    assert!(found.text.contains("late has a shorter mean flowtime, 0.473 times that of none"), "{}", found.text);
+    assert!(found.text.contains("but that may be chance"), "{}", found.text);
+}
+
+#[test]
+fn exact_results_need_no_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = r#"{"job":"a","arrival":0,"phases":[{"name":"p","mean":1,"tasks":[[9,1]]}]}"#;
+    std::fs::write(folder.path().join("jobs.jsonl"), job).unwrap();
+    let text = "seeds = 1\n[cluster]\nmachines = 3\n[workload]\nfile = \"jobs.jsonl\"\n[[policy]]\nname = \"none\"\n\
+                [[policy]]\nname = \"mantri\"\n";
+    let experiment = Experiment::of(&Scenario::parse(text, "test", folder.path(), &[]).unwrap(), 1).unwrap();
+    let results: Results =
+        [("none", LONG, 1.0), ("mantri", HALF, 1.0)].iter().map(|of| runs(of)[..1].to_vec()).collect();
+    let rows = policy_results(&experiment, &results, &[]);
+    let found = recommendation(&experiment, &results, &rows, None).unwrap();
+    assert_eq!(found.policy.as_deref(), Some("mantri"));
+    assert!(
+        found.text.starts_with("mantri, whose mean flowtime is 0.500 times that of none, for 1.00 times"),
+        "{}",
+        found.text
+    );
+}
+
+#[test]
+fn unfinished_jobs_are_named_and_many_of_them_prevent_a_recommendation() {
+    let experiment = experiment(&text("drain = false", "correlation = 0.3", &["none", "mantri"]));
+    let with = |left: u64| {
+        let mut results: Results = [("none", LONG, 2.0), ("mantri", HALF, 2.0)].iter().map(runs).collect();
+        for seed in &mut results[1] {
+            (seed.finished, seed.unfinished) = (1000 - left, left);
+        }
+        let mut experiment = experiment.clone();
+        experiment.seeds = vec![1, 2, 3];
+        let rows = policy_results(&experiment, &results, &[]);
+        (recommendation(&experiment, &results, &rows, None).unwrap(), unfinished(&rows))
+    };
+    let (found, caution) = with(0);
+    assert!(found.policy.is_some() && caution.is_none() && !found.text.contains("had not finished"));
+    let (found, caution) = with(10);
+    assert!(found.policy.is_some() && found.text.contains("Up to 1.0% of the jobs (mantri) had not finished"));
+    assert!(caution.unwrap().contains("(up to 1.0%, under mantri)"));
+    let (found, _) = with(100);
+    assert!(found.policy.is_none() && found.text.starts_with("10% of the jobs had not finished under mantri"));
 }
 
 #[test]
@@ -171,32 +279,73 @@ fn independent_copies_carry_a_caution_unless_other_values_are_shown() {
 }
 
 #[test]
-fn another_best_policy_at_other_correlations_is_named() {
-    let policies = ["none", "mantri", "late"];
-    let experiment = experiment(&text("seeds = 3", "", &policies));
-    let results = run_on(&experiment, 2);
-    let rows = policy_results(&experiment, &results, &[]);
-    let mut by = table(&experiment, &VALUES).unwrap();
-    // The mean flowtimes of the policies at the correlations 0, 0.5 and 0.9.
-    let mut said = |means: [[f64; 3]; 3]| {
-        for (row, mean) in by.results.iter_mut().zip(means.concat()) {
-            (row.flowtime_mean, row.versus_first.flowtime_ratio) = (Some(mean), Some(mean / 8.0));
-        }
-        recommendation(&experiment, &results, &rows, Some(&by)).unwrap()
+fn policies_that_started_no_copies_carry_a_caution() {
+    let found = |policies: &[&str]| {
+        let experiment = experiment(&text("", "", policies));
+        no_copies(&[&experiment], &policy_results(&experiment, &run_on(&experiment, 2), &[]))
     };
-    let best = said([[8.0; 3]; 3]).policy.unwrap();
-    let other = if best == "late" { 1 } else { 2 };
-    let by_best = |best: f64, rest: f64| if other == 1 { [8.0, rest, best] } else { [8.0, best, rest] };
-    let (own, else_) = (by_best(2.0, 4.0), by_best(5.0, 4.0));
-    assert!(said([own, own, own]).text.contains("It is the shortest at correlation 0.5 and 0.9, too"));
-    let end = format!(
-        "If copies share a part of their duration, the shortest is {} at correlation 0.5 (0.500 times that of none) and 0.9 (0.500)",
-        policies[other]
+    assert_eq!(found(&["none", "srpt+none", "mantri"]), None);
+    // Without deadlines, another caution names shed.
+    assert_eq!(found(&["none", "shed"]), None);
+    let experiment = experiment(&text("", "", &["none", "dolly"]));
+    let results: Results = vec![vec![RunResult::default()]; 2];
+    let caution = no_copies(&[&experiment], &policy_results(&experiment, &results, &[]));
+    assert_eq!(
+        caution.as_deref(),
+        Some("dolly started no copies, so that its results are those of its order of jobs alone")
     );
-    let found = said([own, else_, else_]).text;
-    assert!(found.contains(&end), "{found}");
-    let end =
-        format!("the shortest is {best} at correlation 0.5 (0.250 times that of none) and none at correlation 0.9");
-    let found = said([own, own, [8.0, 9.0, 9.0]]).text;
-    assert!(found.contains(&end), "{found}");
+}
+
+/// Returns the flowtimes of a policy as a share of [`LONG`].
+fn share(of: f64) -> Vec<Vec<f64>> {
+    LONG.iter().map(|seed| seed.iter().map(|flowtime| of * flowtime).collect()).collect()
+}
+
+/// Returns the recommendation for the ratios of `mantri` and `late` to `none` at correlation 0.3, and at each other one.
+fn from_ratios(own: [f64; 2], others: &[(f64, [f64; 2])]) -> Recommendation {
+    let flowtimes = |[mantri, late]: [f64; 2]| [share(1.0), share(mantri), share(late)];
+    let own = flowtimes(own);
+    let others: Vec<(f64, [Vec<Vec<f64>>; 3])> = others.iter().map(|(value, of)| (*value, flowtimes(*of))).collect();
+    fn slices(of: &[Vec<Vec<f64>>; 3]) -> [Vec<&[f64]>; 3] {
+        [0, 1, 2].map(|at| of[at].iter().map(Vec::as_slice).collect())
+    }
+    let own = slices(&own);
+    let others: Vec<(f64, [Vec<&[f64]>; 3])> = others.iter().map(|(value, of)| (*value, slices(of))).collect();
+    fn named<'a>(of: &'a [Vec<&'a [f64]>; 3]) -> [Runs<'a>; 3] {
+        [("none", &of[0], 1.0), ("mantri", &of[1], 1.0), ("late", &of[2], 1.0)]
+    }
+    let others: Vec<(f64, [Runs<'_>; 3])> = others.iter().map(|(value, of)| (*value, named(of))).collect();
+    let others: Vec<(f64, &[Runs<'_>])> = others.iter().map(|(value, of)| (*value, &of[..])).collect();
+    recommended_from("knowledge = \"age\"", &named(&own), &others).unwrap()
+}
+
+#[test]
+fn the_recommended_policy_is_shown_beside_the_best_at_each_correlation() {
+    let found = from_ratios([0.2, 0.4], &[(0.5, [0.6, 0.7]), (0.9, [0.95, 0.9])]);
+    assert_eq!((found.policy.as_deref(), found.worst_case.as_deref()), (Some("mantri"), Some("late")));
+    let end = "At correlation 0.5, relative to none: 0.600 (0.600 to 0.600), the shortest; at correlation 0.9: 0.950 (0.950 to \
+               0.950), the shortest is late with 0.900 (0.900 to 0.900)";
+    assert!(found.text.ends_with(end), "{}", found.text);
+    let at: Vec<(f64, &str)> = found.at_correlations.iter().map(|one| (one.correlation, one.best.as_str())).collect();
+    assert_eq!(at, [(0.3, "mantri"), (0.5, "mantri"), (0.9, "late")]);
+    assert_eq!(
+        (found.at_correlations[2].flowtime_ratio, found.at_correlations[2].best_flowtime_ratio),
+        (Some(0.95), Some(0.9))
+    );
+}
+
+#[test]
+fn a_policy_that_harms_at_another_correlation_is_not_recommended() {
+    let found = from_ratios([0.2, 0.4], &[(0.5, [1.46, 0.9]), (0.9, [2.56, 0.95])]);
+    assert_eq!((found.policy.as_deref(), found.worst_case.as_deref()), (Some("late"), Some("late")));
+    assert_eq!(found.flowtime_ratio, Some(0.4));
+    let start = "late, because mantri, the shortest at correlation 0.3 (0.200 times the mean flowtime of none), takes 1.460 times as \
+                 long as none at correlation 0.5 (95% interval 1.460 to 1.460, 3 seeds) and 2.560 times at correlation 0.9 (2.560 to \
+                 2.560). late is the best in the worst case: it takes at most 0.950 (0.950 to 0.950) times as long as none, at \
+                 correlation 0.9, for 1.00 times its resource usage. At correlation 0.3, relative to none: 0.400";
+    assert!(found.text.starts_with(start), "{}", found.text);
+    // If all policies harm somewhere, `none` is the best in the worst case.
+    let found = from_ratios([0.2, 0.4], &[(0.9, [2.5, 1.1])]);
+    assert_eq!(found.policy.as_deref(), Some("none"));
+    assert!(found.text.contains("No other policy is better than none in its worst case"), "{}", found.text);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::metrics::{ByCorrelation, Comparison};
+use hindmost_core::metrics::Comparison;
 use hindmost_core::profiles::Profile;
 use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue;
@@ -13,7 +13,7 @@ use hindmost_profiles::{Known, Store};
 use hindmost_report::comparison;
 use hindmost_report::html::{ComparisonPage, comparison_page};
 use hindmost_sim::by_correlation::Plan;
-use hindmost_sim::cautions::{abandoned, cautions, independent_copies};
+use hindmost_sim::cautions::{abandoned, cautions, independent_copies, no_copies, unfinished};
 use hindmost_sim::compare::{offered_load, policy_results};
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, Results, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
@@ -190,13 +190,13 @@ pub fn run(
         files::empty(folder);
     }
     let results = results?;
-    let by_correlation = side_by_side(&experiments[0], &results[0], correlations, threads);
-    if by_correlation.is_err()
+    let others = other_correlations(&experiments[0], &results[0], correlations, threads);
+    if others.is_err()
         && let Some(folder) = &args.out
     {
         files::empty(folder);
     }
-    let by_correlation = by_correlation?;
+    let others = others?;
     let jobs = match args.out {
         // Some runs are repeated for the report's pictures.
         Some(_) => shown_jobs(&first.experiment, &results[0], threads, stop::flag()),
@@ -208,11 +208,22 @@ pub fn run(
         files::empty(folder);
     }
     let jobs = jobs?;
-    let (mut rows, mut advice) = (Vec::new(), Vec::new());
+    let (mut rows, mut advice, mut by_correlation) = (Vec::new(), Vec::new(), None);
     for (point, results) in points.iter().zip(&results) {
         let of_point = policy_results(&point.experiment, results, &point.set);
-        advice.extend(recommendation(&point.experiment, results, &of_point, by_correlation.as_ref()));
+        // Correlations are compared only without a sweep, at the only point.
+        let beside =
+            others.as_ref().and_then(|(plan, others)| plan.beside(&point.experiment, (results, &of_point), others));
+        advice.extend(recommendation(&point.experiment, results, &of_point, beside.as_ref()));
+        by_correlation = beside.map(|beside| beside.table(&point.experiment));
         rows.extend(of_point);
+    }
+    if let (None, Subject::Scenario(_, Some(given))) = (&by_correlation, what)
+        && !correlations.is_empty()
+    {
+        notes.push(format!(
+            "--correlations {given} shows no second table, because the results of these policies do not depend on the correlation"
+        ));
     }
     if let Some(path) = &args.profiles {
         keep_profiles(path, args.most_profiles, &results)?;
@@ -221,12 +232,15 @@ pub fn run(
     notes.extend(world_notes::notes(&shown, &rows));
     let mut cautions = cautions(&shown);
     cautions.extend(independent_copies(&shown, &rows, by_correlation.is_some()));
+    cautions.extend(no_copies(&shown, &rows));
+    cautions.extend(unfinished(&rows));
     cautions.extend(abandoned(&rows));
     let compared = Comparison {
         scenario: first.experiment.name.clone(),
         seeds: all_seeds(points),
         knowledge: first.experiment.knowledge(),
         placement: first.experiment.placement(),
+        gamma: first.experiment.setup.gamma,
         results: rows,
         cautions,
         notes,
@@ -249,19 +263,19 @@ pub fn run(
 }
 
 /// Runs the policies that start copies for the other correlations.
-fn side_by_side(
+fn other_correlations(
     experiment: &Experiment,
     results: &Results,
     values: &[f64],
     threads: usize,
-) -> Outcome<Option<ByCorrelation>> {
+) -> Outcome<Option<(Plan, Vec<Results>)>> {
     let Some(plan) = Plan::of(experiment, results, values) else { return Ok(None) };
     let units: usize = plan.experiments.iter().map(|one| one.policies.len() * one.seeds.len()).sum();
     let bar = Progress::new(units as f64, "simulating other correlations");
     let execution = Execution { threads, stop: stop::flag(), progress: &|units| bar.advance(units), output: None };
     let others = run_all(&plan.experiments, &execution);
     bar.finish(true);
-    Ok(plan.table(experiment, results, &others?))
+    Ok(Some((plan, others?)))
 }
 
 /// Adds the profiles of the first policy's runs to a file, in the order of points and seeds.

@@ -14,8 +14,19 @@ use crate::terminal;
 use super::compare::{self, Point, Settings};
 use super::report::Subject;
 
+/// A built-in scenario, as `--list --json` prints it.
+#[derive(serde::Serialize)]
+struct Listed {
+    name: &'static str,
+    description: String,
+}
+
 /// Simulates a scenario under each policy.
 pub fn run(args: &SimulateArgs) -> Outcome {
+    if args.list && args.run.json {
+        let of = |(name, text): &(&'static str, &str)| Listed { name, description: first_sentence(text) };
+        return terminal::print_json(&BUILT_IN.iter().map(of).collect::<Vec<Listed>>());
+    }
     if args.list {
         let widest = BUILT_IN.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let width = usize::from(terminal::width());

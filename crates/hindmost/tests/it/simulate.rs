@@ -271,7 +271,14 @@ fn an_open_correlation_is_compared_side_by_side() {
     let open = small_document(&[]);
     let table = &open["by_correlation"];
     assert_eq!(table["correlations"], serde_json::json!([0.0, 0.5, 0.9]));
-    assert_eq!((table["results"].as_array().unwrap().len(), &table["seeds"]), (6, &serde_json::json!([1, 2, 3])));
+    assert_eq!((table["results"].as_array().unwrap().len(), &table["seeds"]), (6, &open["seeds"]));
+    // The column of the scenario's own value has the same figures as the first table.
+    assert_eq!(table["results"][1]["versus_first"], open["results"][1]["versus_first"]);
+    // A single value is shown, too.
+    let single = small_document(&["--correlations", "0.5"]);
+    assert_eq!(single["by_correlation"]["correlations"], serde_json::json!([0.5]));
+    let nothing = printed(&["--policy", "none,srpt+none", "--correlations", "0.5"]).replace('\n', " ");
+    assert!(nothing.contains("--correlations 0.5 shows no second table"), "{nothing}");
     // The other keys are those of a comparison without the table.
     let mut off = small_document(&["--correlations", "off"]);
     assert_eq!((&off["by_correlation"], &off["results"]), (&serde_json::Value::Null, &open["results"]));
@@ -287,7 +294,8 @@ fn an_open_correlation_is_compared_side_by_side() {
     assert_eq!(open["results"][0], off["results"][0]);
     assert_ne!(open["results"][1], off["results"][1]);
     let text = printed(&["--policy", "none,mantri"]);
-    assert!(text.contains("policy      0    0.5    0.9\n"), "{text}");
+    let heading = text.lines().filter(|line| line.starts_with("policy")).nth(1).unwrap();
+    assert_eq!(heading.split_whitespace().collect::<Vec<_>>()[..4], ["policy", "0", "0.5", "0.9"]);
     for (options, reason) in [
         (&["--correlations", "0,2"][..], "\"2\" is not a number from 0 to 1"),
         (&["--correlations", "0,1", "--sweep", "gamma=0,1"][..], "--sweep"),
@@ -305,14 +313,38 @@ fn a_comparison_ends_with_a_recommendation() {
     assert_eq!((&found["policy"], &found["versus"]), (&"mantri".into(), &"none".into()));
     let ratio = &document["results"][1]["versus_first"];
     assert_eq!((&found["flowtime_ratio"], &found["ci95"]), (&ratio["flowtime_ratio"], &ratio["bootstrap_ci95"]));
-    let last = |text: &str| text.lines().rev().find(|line| line.starts_with("Recommendation")).map(str::to_owned);
+    let last = |text: &str| text.lines().rev().find(|line| line.contains("ecommendation: ")).map(str::to_owned);
     let line = last(&printed(&["--policy", "none,mantri"])).unwrap();
     assert!(line.starts_with("Recommendation: mantri, whose mean flowtime is 0."), "{line}");
-    assert!(last(&printed(&["--policy", "none,mantri", "--seeds", "1"])).unwrap().contains("one seed is no basis"));
+    let one_seed = last(&printed(&["--policy", "none,mantri", "--seeds", "1"])).unwrap();
+    assert!(one_seed.starts_with("No recommendation: one seed is no basis"), "{one_seed}");
     assert_eq!(last(&printed(&["--policy", "mantri"])), None);
     let swept = small_document(&["--sweep", "load=0.3,0.6"]);
     assert_eq!(swept["recommendation"][1]["set"]["load"], "0.6");
     assert_eq!((&swept["load"][1]["set"]["load"], &swept["load"][1]["load"]), (&"0.6".into(), &0.6.into()));
+}
+
+#[test]
+fn the_list_of_scenarios_has_a_json_form() {
+    let list = json(&["simulate", "--list", "--json"]);
+    assert_eq!(list[0]["name"], "quickstart");
+    assert!(list[0]["description"].as_str().unwrap().starts_with("400 one-slot machines"), "{list}");
+}
+
+#[test]
+fn wrong_values_are_explained() {
+    for (setting, expected) in [
+        ("policy.9.name=none", "the scenario has no list policy, so that there is no entry 9; --policy names policies"),
+        ("workload.arrival.every.load=0.5", "only one kind can be given; replace the whole table"),
+        ("cluster.machines=1000000000000", "expected a whole number from 0 to 4294967295"),
+        ("knowledge=foo", "progress(uniform), age, profiles or profiles(S)"),
+        ("load=60", "must be at most 10: it is a share of what the cluster can do, so that 60% is 0.6"),
+        ("load=inf", "load is inf, but must be above 0 and finite"),
+    ] {
+        let ran = run(&["simulate", "--set", setting]);
+        assert_eq!(ran.code, Some(2));
+        assert!(ran.stderr.contains(expected), "{setting}: {}", ran.stderr);
+    }
 }
 
 #[test]

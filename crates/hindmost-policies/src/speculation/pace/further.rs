@@ -53,7 +53,7 @@ impl PaceRule {
         self.ages(phase).limit(PENDING, self.evidence.of_others(task)) * doublings(running.saturating_sub(2))
     }
 
-    /// Counts a copy beside an original as lost once it is as old as attempts must be to get a copy, if only ages are known: the
+    /// Counts a backup as lost once it is as old as attempts must be to get a copy, if only ages are known: the
     /// task itself seems to take long, or the copy hangs as well.
     pub(super) fn count_if_late(&mut self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;

@@ -101,7 +101,7 @@ impl TaskShare {
         }
     }
 
-    /// Notes that a copy of a task that runs already has been started. Only the first copy beside an original is compared: others
+    /// Notes that a copy of a task that runs already has been started. Only the first backup of an original is compared: others
     /// start where the first one was slow too.
     pub(super) fn starts(&mut self, copy: AttemptId, cluster: &Cluster) {
         let (task, mut copies) = (copy.task, cluster.copies(copy.task).map(Attempt::id));

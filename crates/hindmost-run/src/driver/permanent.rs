@@ -7,8 +7,8 @@
 //! | keeps going | is withheld until the run is resumed | goes on, and fails when nothing is left to run |
 //! | neither | stays pending | fails at once |
 //!
-//! A resumed run tries withheld tasks again. Tasks that were given up stay so, unless the user requests otherwise or the
-//! command of their phase has changed; the run then begins again (`recheck.rs`), because later phases may have run without
+//! A resumed run tries withheld tasks again. Tasks that were given up stay so, unless the user requests otherwise, the
+//! command of their phase has changed or their phase allows fewer failures now; the run then begins again (`recheck.rs`), because later phases may have run without
 //! their results.
 
 use std::collections::{BTreeMap, BTreeSet};

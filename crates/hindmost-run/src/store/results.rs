@@ -143,11 +143,10 @@ impl Store {
     /// for each, as long as the file system allows it.
     fn link_to_empty(&self, to: &Folder, name: &str) -> io::Result<()> {
         if !self.inner.has_link(EMPTY_LINK, EMPTY_RESULT) {
-            return to.make_link(name, EMPTY_RESULT).and_then(|()| {
-                // This is only about speed.
-                let _ = to.make_name(name, &self.inner, EMPTY_LINK);
-                Ok(())
-            });
+            to.make_link(name, EMPTY_RESULT)?;
+            // This is only about speed.
+            let _ = to.make_name(name, &self.inner, EMPTY_LINK);
+            return Ok(());
         }
         match self.inner.make_name(EMPTY_LINK, to, name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -225,7 +224,9 @@ impl Store {
         let checksum = |name: &str| checksum_at(folder.as_ref()?, name);
         let mut first = None;
         for line in lines() {
-            let with_content = self.checksums && line.listing.has_checksums();
+            // The digest of a large result covers the checksums, if they were recorded.
+            let other_digest = line.listing.digest.is_some() && line.listing.digest != now.digest;
+            let with_content = self.checksums && line.listing.has_checksums() || other_digest;
             let full =
                 if with_content { folder.as_ref().and_then(|folder| Listing::of(folder, true).ok()) } else { None };
             match line.listing.difference(full.as_ref().unwrap_or(&now), checksum) {
@@ -267,9 +268,19 @@ impl Store {
 
     /// True if checksums are requested, and none is known of a task's valid result or of the input from which it was made.
     pub fn lacks_checksums(&self, task: TaskId) -> bool {
+        if !self.checksums {
+            return false;
+        }
         let Ok(Ok(Some(line))) = self.line_of_result(task) else { return false };
+        // The digest of a large result differs from that of its names, sizes and times if it covers checksums.
+        let equals_plain = || {
+            let results = self.results_of(self.phase(task)).ok().flatten()?;
+            let plain = Listing::of(&results.sub(task.index.to_string()).ok()?, false).ok()?;
+            Some(plain.digest == line.listing.digest)
+        };
+        let is_plain = line.listing.digest.is_some() && equals_plain() == Some(true);
         let input_lacks = line.input.as_ref().is_some_and(|input| input.checksum.is_none());
-        self.checksums && (line.listing.lacks_checksums() || input_lacks)
+        is_plain || line.listing.lacks_checksums() || input_lacks
     }
 
     /// Returns the failures of tasks that may not run twice, from earlier journals of the run.
@@ -338,7 +349,7 @@ impl Store {
     /// Returns the name of the journal that was put away last; `None` if none was.
     pub fn last_journal(&self) -> Option<String> {
         let is_there = |number: &u32| self.inner.has_file(old_journal(*number));
-        (1..).take_while(is_there).last().map(old_journal)
+        (1..=u32::MAX).take_while(is_there).last().map(old_journal)
     }
 
     /// Takes the journal with this name, which was put away last, back as the journal of the run. `failures` are the failures

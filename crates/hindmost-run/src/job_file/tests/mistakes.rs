@@ -25,7 +25,7 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         ("policy =", "polcy =", "line 2, column 1: there is no key \"polcy\"; did you mean \"policy\"?"),
         ("retries", "retrys", "line 27, column 1: there is no key \"retrys\"; did you mean \"retries\"?"),
         ("[[phase]]", "[[phases]]", "line 10, column 3: there is no key \"phases\"; did you mean \"phase\"?"),
-        ("name = \"map\"\n", "", "line 17, column 1: the key \"name\" is missing"),
+        ("name = \"map\"\n", "", "line 17, column 1: this phase has no name"),
         (
             "tasks = 3\ncommand",
             "tasks = 3\ncomand",
@@ -85,7 +85,7 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
             "delta=2",
             "line 2, column 10: policy: mantri: delta is 2, but must be a number from 0 to below 1",
         ),
-        ("progress(0.1)", "progres(0.1)", "line 3, column 13: knowledge: \"progres(0.1)\" is not a kind of knowledge"),
+        ("progress(0.1)", "progres(0.1)", "line 3, column 13: knowledge: \"progres(0.1)\" is not a progress model"),
         ("n1:2,n2:2", " ", "line 4, column 9: nodes is empty: give names and cpus, \"n1:2,n2:2\""),
         (
             "\"1h30m\"",

@@ -262,6 +262,28 @@ fn missing_checksums_are_reported() {
 }
 
 #[test]
+fn results_of_many_files_with_checksums_count() {
+    let many = "for i in $(seq 1 1100); do echo $i > \\\"$HINDMOST_OUTPUT/$i\\\"; done";
+    let job = Job::new(&format!("name = \"many\"\n[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"{many}\"\n"));
+    job.json(&[NO_COPIES, &["--checksum"]].concat(), 0);
+    for args in [&["--resume"][..], &["--resume", "--checksum"]] {
+        let ran = job.run(args);
+        assert!(ran.code == Some(0) && ran.stderr.contains("already done"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("checksums"), "{}", ran.stderr);
+    }
+    // Other content of the same size and time is found by the checksums.
+    let file = || fs::File::options().write(true).open(job.path().join("many.out/a/0/7")).unwrap();
+    let time = file().metadata().unwrap().modified().unwrap();
+    job.write("many.out/a/0/7", "8\n");
+    file().set_modified(time).unwrap();
+    assert!(job.run(&["--resume", "--checksum"]).stderr.contains("the result of a/0 has changed"));
+    // Without checksums from the first run on, a message says so.
+    job.json(&["--out", "plain"], 0);
+    let ran = job.run(&["--out", "plain", "--resume", "--checksum"]);
+    assert!(ran.stderr.contains("no checksums of the results or inputs of 1 task,"), "{}", ran.stderr);
+}
+
+#[test]
 fn parts_run_again_on_request() {
     let job = summed();
     let ran = job.run(&["--redo", "map/1"]);

@@ -44,7 +44,7 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
     let failed = job.json(&["--resume", "--nodes", "n1:4"], 1);
     assert_eq!((&failed["state"], &failed["tasks"]), (&"failed".into(), &5.into()));
     let task = &failed["failed_tasks"][0];
-    assert_eq!((&task["phase"], &task["task"], &task["failures"]), (&"map".into(), &2.into(), &3.into()));
+    assert_eq!((&task["phase"], &task["task"], &task["failures"]), (&"map".into(), &2.into(), &6.into()));
     assert!(task["reason"].as_str().unwrap().contains("exit code 7"), "{task}");
     assert!(task["stderr"].as_str().unwrap().contains("missing"), "{task}");
     assert_eq!(job.lines("ran-2"), 6);

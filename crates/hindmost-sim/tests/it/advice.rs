@@ -1,6 +1,6 @@
 //! Tests of the comparison by correlation, of the recommendation, and of cautions about assumptions.
 
-use hindmost_core::metrics::{ByCorrelation, PolicyResult, Recommendation};
+use hindmost_core::metrics::{ByCorrelation, Recommendation};
 use hindmost_sim::by_correlation::{self, AtValue, Beside, Plan, VALUES};
 use hindmost_sim::cautions::{cautions, independent_copies, no_copies, unfinished};
 use hindmost_sim::compare::policy_results;
@@ -121,16 +121,12 @@ fn recommended_from(settings: &str, policies: &[Runs<'_>], others: &[(f64, &[Run
     let rows = policy_results(&experiment, &results, &[]);
     let others: Vec<(f64, Results)> =
         others.iter().map(|(value, of)| (*value, of.iter().map(runs).collect())).collect();
-    let versus = |rows: &[PolicyResult]| rows.iter().map(|row| row.versus_first).collect();
-    let value = |(correlation, results): &'_ (f64, Results)| {
-        let versus_first = versus(&policy_results(&experiment, results, &[]));
-        (*correlation, versus_first)
-    };
-    let at = others.iter().map(|other| {
-        let (correlation, versus_first) = value(other);
-        AtValue { correlation, runs: other.1.iter().map(Vec::as_slice).collect(), versus_first }
+    let values = others.iter().map(|(correlation, results)| AtValue {
+        correlation: *correlation,
+        runs: results.iter().map(Vec::as_slice).collect(),
+        versus_first: policy_results(&experiment, results, &[]).iter().map(|row| row.versus_first).collect(),
     });
-    let beside = Beside { values: at.collect() };
+    let beside = Beside { values: values.collect() };
     recommendation(&experiment, &results, &rows, Some(&beside).filter(|_| !others.is_empty()))
 }
 
@@ -301,22 +297,26 @@ fn share(of: f64) -> Vec<Vec<f64>> {
     LONG.iter().map(|seed| seed.iter().map(|flowtime| of * flowtime).collect()).collect()
 }
 
+/// The flowtimes of `none`, `mantri` and `late`, by seed and job.
+type Three = [Vec<Vec<f64>>; 3];
+
+/// Returns flowtimes that have these ratios to those of `none`, for `mantri` and `late`.
+fn three([mantri, late]: [f64; 2]) -> Three {
+    [share(1.0), share(mantri), share(late)]
+}
+
 /// Returns the recommendation for the ratios of `mantri` and `late` to `none` at correlation 0.3, and at each other one.
 fn from_ratios(own: [f64; 2], others: &[(f64, [f64; 2])]) -> Recommendation {
-    let flowtimes = |[mantri, late]: [f64; 2]| [share(1.0), share(mantri), share(late)];
-    let own = flowtimes(own);
-    let others: Vec<(f64, [Vec<Vec<f64>>; 3])> = others.iter().map(|(value, of)| (*value, flowtimes(*of))).collect();
-    fn slices(of: &[Vec<Vec<f64>>; 3]) -> [Vec<&[f64]>; 3] {
-        [0, 1, 2].map(|at| of[at].iter().map(Vec::as_slice).collect())
-    }
-    let own = slices(&own);
-    let others: Vec<(f64, [Vec<&[f64]>; 3])> = others.iter().map(|(value, of)| (*value, slices(of))).collect();
-    fn named<'a>(of: &'a [Vec<&'a [f64]>; 3]) -> [Runs<'a>; 3] {
-        [("none", &of[0], 1.0), ("mantri", &of[1], 1.0), ("late", &of[2], 1.0)]
-    }
-    let others: Vec<(f64, [Runs<'_>; 3])> = others.iter().map(|(value, of)| (*value, named(of))).collect();
-    let others: Vec<(f64, &[Runs<'_>])> = others.iter().map(|(value, of)| (*value, &of[..])).collect();
-    recommended_from("knowledge = \"age\"", &named(&own), &others).unwrap()
+    let all: Vec<Three> = std::iter::once(own).chain(others.iter().map(|(_, of)| *of)).map(three).collect();
+    let slices = |of: &Three| of.each_ref().map(|policy| policy.iter().map(Vec::as_slice).collect::<Vec<&[f64]>>());
+    let all: Vec<[Vec<&[f64]>; 3]> = all.iter().map(slices).collect();
+    let named: Vec<[Runs<'_>; 3]> = all
+        .iter()
+        .map(|[none, mantri, late]| [("none", &none[..], 1.0), ("mantri", mantri, 1.0), ("late", late, 1.0)])
+        .collect();
+    let others: Vec<(f64, &[Runs<'_>])> =
+        others.iter().zip(&named[1..]).map(|((value, _), of)| (*value, &of[..])).collect();
+    recommended_from("knowledge = \"age\"", &named[0], &others).unwrap()
 }
 
 #[test]

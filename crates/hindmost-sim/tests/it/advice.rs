@@ -305,10 +305,14 @@ fn three([mantri, late]: [f64; 2]) -> Three {
     [share(1.0), share(mantri), share(late)]
 }
 
+/// Returns the flowtimes as slices.
+fn slices(of: &Three) -> [Vec<&[f64]>; 3] {
+    of.each_ref().map(|policy| policy.iter().map(Vec::as_slice).collect())
+}
+
 /// Returns the recommendation for the ratios of `mantri` and `late` to `none` at correlation 0.3, and at each other one.
 fn from_ratios(own: [f64; 2], others: &[(f64, [f64; 2])]) -> Recommendation {
     let all: Vec<Three> = std::iter::once(own).chain(others.iter().map(|(_, of)| *of)).map(three).collect();
-    let slices = |of: &Three| of.each_ref().map(|policy| policy.iter().map(Vec::as_slice).collect::<Vec<&[f64]>>());
     let all: Vec<[Vec<&[f64]>; 3]> = all.iter().map(slices).collect();
     let named: Vec<[Runs<'_>; 3]> = all
         .iter()

@@ -195,7 +195,7 @@ fn a_reliable_policy_is_recommended_before_an_unreliable_shorter_one() {
     let unsure: &[&[f64]] = &[&[2.0, 4.0], &[2.4, 3.6], &[14.0, 30.88]];
     let found = recommended("", &[("none", LONG, 2.0), ("mantri", HALF, 3.0), ("late", unsure, 3.0)]).unwrap();
     assert_eq!((found.policy.as_deref(), found.flowtime_ratio), (Some("mantri"), Some(0.5)));
-    assert!(found.text.contains("late has a shorter mean flowtime, 0.473 times that of none"), "{}", found.text);
+    assert!(found.text.contains("late has a shorter mean flowtime, 0.473 (0.063 to "), "{}", found.text);
     assert!(found.text.contains("but that may be chance"), "{}", found.text);
 }
 
@@ -332,17 +332,15 @@ fn the_recommended_policy_is_shown_beside_the_best_at_each_correlation() {
     assert!(found.text.ends_with(end), "{}", found.text);
     let at: Vec<(f64, &str)> = found.at_correlations.iter().map(|one| (one.correlation, one.best.as_str())).collect();
     assert_eq!(at, [(0.3, "mantri"), (0.5, "mantri"), (0.9, "late")]);
-    assert_eq!(
-        (found.at_correlations[2].flowtime_ratio, found.at_correlations[2].best_flowtime_ratio),
-        (Some(0.95), Some(0.9))
-    );
+    let [own, best] = [found.at_correlations[2].flowtime_ratio, found.at_correlations[2].best_flowtime_ratio];
+    assert!((own.unwrap() - 0.95).abs() < 1e-12 && (best.unwrap() - 0.9).abs() < 1e-12);
 }
 
 #[test]
 fn a_policy_that_harms_at_another_correlation_is_not_recommended() {
     let found = from_ratios([0.2, 0.4], &[(0.5, [1.46, 0.9]), (0.9, [2.56, 0.95])]);
     assert_eq!((found.policy.as_deref(), found.worst_case.as_deref()), (Some("late"), Some("late")));
-    assert_eq!(found.flowtime_ratio, Some(0.4));
+    assert!((found.flowtime_ratio.unwrap() - 0.4).abs() < 1e-12);
     let start = "late, because mantri, the shortest at correlation 0.3 (0.200 times the mean flowtime of none), takes 1.460 times as \
                  long as none at correlation 0.5 (95% interval 1.460 to 1.460, 3 seeds) and 2.560 times at correlation 0.9 (2.560 to \
                  2.560). late is the best in the worst case: it takes at most 0.950 (0.950 to 0.950) times as long as none, at \

@@ -443,7 +443,7 @@ mod tests {
     fn headings_show_the_number_of_jobs_of_each_point() {
         let heading = |results| {
             let text = text(&compared(results), 140);
-            let point = text.lines().find(|line| line.contains(" = ")).unwrap_or("").to_owned();
+            let point = text.lines().find(|line| line.starts_with("rate = ")).unwrap_or("").to_owned();
             (text.lines().next().unwrap_or("").to_owned(), point)
         };
         let (first, point) = heading(vec![row("none", &[], [104, 2684]), row("pace", &[], [104, 2684])]);

@@ -112,12 +112,10 @@ fn deadlines(seeds: &[RunResult], pocd: &[f64]) -> Option<Deadlines> {
         met,
         missed,
         undecided,
-        // Seeds that all met or all missed every deadline do not differ, which does not make their share certain.
-        pocd_ci95: if pocd.len() == 1 || met == 0 || missed == 0 {
-            wilson_interval(met, met + missed)
-        } else {
-            student_interval(pocd)
-        },
+        // Seeds with equal shares, such as 100%, have a t interval of width 0, which does not make the share certain.
+        pocd_ci95: student_interval(pocd)
+            .filter(|[low, high]| high - low > 1e-9)
+            .or_else(|| wilson_interval(met, met + missed)),
         lateness: Summary::of(&late.iter().map(Vec::as_slice).collect::<Vec<_>>()),
         signed_lateness: SignedLateness { mean: mean(&means), ci95: student_interval(&means) },
     })

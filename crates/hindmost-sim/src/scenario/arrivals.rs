@@ -35,7 +35,7 @@ pub struct PoissonArrivals {
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub rate: Option<f64>,
     /// The load, in place of the rate: the mean work without copies that arrives per second, divided by what the cluster can
-    /// do in a second, of the scarcest resource. 0.6: without copies the cluster is busy for 60% of the time.
+    /// do in a second, of the scarcest resource. 0.6: without copies, nodes of equal speed are busy for 60% of the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 10))]
     pub load: Option<f64>,

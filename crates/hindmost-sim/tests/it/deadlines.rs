@@ -10,9 +10,9 @@ use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
-use hindmost_math::statistics::wilson_interval;
+use hindmost_math::statistics::{student_interval, wilson_interval};
 use hindmost_sim::compare::policy_results;
-use hindmost_sim::driver::Control;
+use hindmost_sim::driver::{Control, RunResult};
 use hindmost_sim::output::{AttemptResult, Outcome, Output};
 use hindmost_sim::scenario::Scenario;
 use hindmost_sim::testing::World;
@@ -154,10 +154,17 @@ fn results_say_what_became_of_deadlines() {
     assert_eq!((known.lateness.mean, known.lateness.max), (Some(0.5), Some(1.0)));
     assert_eq!((known.signed_lateness.mean, known.signed_lateness.ci95), (Some(-0.5), None));
     assert_eq!((compared[0].jobs, compared[0].unfinished_jobs, compared[0].abandoned_jobs), (5, 3, 0));
-    // Two seeds with shares 1/3 and 1/3 have a t interval of width 0.
-    let twice = policy_results(&any, &vec![vec![result.clone(), result.clone()]], &[]);
-    let [low, high] = twice[0].deadlines.as_ref().unwrap().pocd_ci95.unwrap();
-    assert!((low - 1.0 / 3.0).abs() < 1e-12 && (high - 1.0 / 3.0).abs() < 1e-12);
+    // Two seeds with equal shares do not make the share certain: the interval is Wilson's over all their jobs.
+    let interval = |seeds: Vec<RunResult>| {
+        policy_results(&any, &vec![seeds], &[])[0].deadlines.as_ref().unwrap().pocd_ci95.unwrap()
+    };
+    assert_eq!(Some(interval(vec![result.clone(), result.clone()])), wilson_interval(2, 6));
+    let all_met = RunResult { deadlines: 50, met_deadlines: 50, undecided_deadlines: 0, ..result.clone() };
+    let [low, high] = interval(vec![all_met.clone(), all_met.clone()]);
+    assert!(low > 0.95 && low < 0.97 && high > 0.999, "{low} {high}");
+    // Different shares have Student's interval over the seeds.
+    let mixed = interval(vec![all_met, result.clone()]);
+    assert_eq!(Some(mixed), student_interval(&[1.0, 1.0 / 3.0]));
 }
 
 /// Collects, for each attempt, whether its phase never resumes.

@@ -348,8 +348,11 @@ impl Store {
 impl Store {
     /// Returns the name of the journal that was put away last; `None` if none was.
     pub fn last_journal(&self) -> Option<String> {
-        let is_there = |number: &u32| self.inner.has_file(old_journal(*number));
-        (1..=u32::MAX).take_while(is_there).last().map(old_journal)
+        // Numbers may be missing: a run can die after it has noted the number and before it puts the journal away.
+        let entries = self.inner.entries().ok()?;
+        let number = |name: &str| name.strip_prefix("journal-")?.strip_suffix(".jsonl")?.parse::<u32>().ok();
+        let numbers = entries.iter().filter_map(|(name, _)| number(name.to_str()?));
+        numbers.max().map(old_journal).filter(|name| self.inner.has_file(name))
     }
 
     /// Takes the journal with this name, which was put away last, back as the journal of the run. `failures` are the failures

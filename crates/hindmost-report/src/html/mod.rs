@@ -28,7 +28,8 @@ use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
 use serde::Serialize;
 
-use crate::comparison::{half_width, significant, with_half_width};
+use crate::comparison::half_width::{half_width, with_half_width};
+use crate::comparison::significant;
 use crate::figures::{Drawing, STYLE};
 use crate::text;
 

@@ -49,6 +49,7 @@ impl Descriptors {
     }
 
     /// Returns the soft limit to restore for commands; `None` if it was not raised.
+    #[allow(clippy::unused_self, reason = "the limit belongs to this value for its callers")]
     pub fn limit_before(&self) -> Option<u64> {
         *locked(&BEFORE)
     }

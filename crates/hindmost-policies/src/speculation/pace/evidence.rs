@@ -222,7 +222,9 @@ impl Evidence {
             Seen::Event(Event::NodeLost { .. }, _) => {
                 let gone = self.open.iter().copied().filter(|copy| cluster.attempt(*copy).is_none());
                 let gone: Vec<AttemptId> = gone.collect();
-                gone.into_iter().for_each(|copy| _ = self.close(copy));
+                for copy in gone {
+                    self.close(copy);
+                }
                 self.task_share.forget_gone(cluster);
                 None
             }

@@ -122,7 +122,7 @@ impl PaceRule {
             let pays = |left| left > bound * fresh && self.is_worth(copy.id(), node, (left, pending), cluster);
             remaining.is_some_and(|left| !pays(left))
         };
-        if copies.iter().any(|copy| ends_soon(&copy)) {
+        if copies.iter().any(ends_soon) {
             return Further::NotNeeded;
         }
         if copies.iter().any(|copy| end(copy).is_none() && (now - copy.since()).seconds() <= late_age) {

@@ -136,7 +136,9 @@ impl TaskShare {
     pub(super) fn forget_gone(&mut self, cluster: &Cluster) {
         let gone = self.open.iter().filter(|(_, (ids, _))| ids.iter().any(|id| cluster.attempt(*id).is_none()));
         let gone: Vec<TaskId> = gone.map(|(task, _)| *task).collect();
-        gone.into_iter().for_each(|task| self.end(task));
+        for task in gone {
+            self.end(task);
+        }
     }
 }
 
@@ -162,7 +164,9 @@ mod tests {
 
     fn share(pairs: &[(f64, f64)]) -> f64 {
         let mut all = Pairs::default();
-        pairs.iter().for_each(|(original, copy)| all.add(*original, *copy));
+        for (original, copy) in pairs {
+            all.add(*original, *copy);
+        }
         all.share()
     }
 

@@ -216,6 +216,7 @@ impl Builder {
                 self.end(at, attempt, outcome);
             }
             Event::TaskGivenUp { task } => self.one_less(at, task.job),
+            Event::JobGivenUp { job } => self.abandon(at, job),
             Event::AttemptRunning { .. }
             | Event::NoMoreCopies { .. }
             | Event::TaskWithheld { .. }
@@ -238,6 +239,12 @@ impl Builder {
             && let Some(job) = self.timeline.jobs.get_mut(job.0 as usize)
         {
             job.finish = Some(at);
+        }
+    }
+
+    fn abandon(&mut self, at: Time, job: JobId) {
+        if let Some(job) = self.timeline.jobs.get_mut(job.0 as usize) {
+            job.abandoned = Some(at);
         }
     }
 
@@ -285,11 +292,7 @@ impl Builder {
                 self.replacements.insert(*attempt, replacement);
                 self.start(at, replacement, node, *from_progress, true);
             }
-            Decision::Abandon { job } => {
-                if let Some(job) = self.timeline.jobs.get_mut(job.0 as usize) {
-                    job.abandoned = Some(at);
-                }
-            }
+            Decision::Abandon { job } => self.abandon(at, *job),
             Decision::Reserve { .. } | Decision::Release { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {}
         }
     }

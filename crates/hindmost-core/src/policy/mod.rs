@@ -227,7 +227,8 @@ impl Policy {
         decisions: &mut Vec<Decision>,
     ) {
         // Passes and orders need not distinguish who has given up a job.
-        let abandoned = if let Event::JobGivenUp { job } = event { Some(Decision::Abandon { job: *job }) } else { None };
+        let abandoned =
+            if let Event::JobGivenUp { job } = event { Some(Decision::Abandon { job: *job }) } else { None };
         match event {
             Event::JobGivenUp { job } => self.queue.abandoned(*job, cluster),
             _ => self.queue.observe(event, applied, cluster),

@@ -45,3 +45,4 @@ pub mod job_file;
 pub mod map;
 pub mod process;
 pub mod store;
+pub mod submission;

@@ -12,7 +12,9 @@ mod replay;
 mod report;
 mod reproduce;
 mod run;
+mod several;
 mod simulate;
+mod submit;
 mod theory;
 mod trace;
 mod verify;
@@ -25,6 +27,7 @@ pub fn run(command: Command) -> Outcome {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Submit(args) => submit::run(&args),
         Command::Map(args) => map::run(*args),
         Command::Explain(args) => explain::run(&args),
         Command::Simulate(args) => simulate::run(&args),

@@ -117,6 +117,9 @@ pub struct SubmitArgs {
     /// Name of the job in the run, and of the folder for its results [default: the name in the job file]
     #[arg(long, value_name = "NAME", conflicts_with = "close")]
     pub name: Option<String>,
+    /// Continue a job of this name that has ended before it was done. Finished tasks do not run again
+    #[arg(long, conflicts_with = "close")]
+    pub resume: bool,
     /// Wait until the job has ended. The exit code is then that of the job: 0 if it is done, 1 otherwise
     #[arg(long, conflicts_with = "close")]
     pub wait: bool,

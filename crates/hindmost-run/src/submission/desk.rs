@@ -9,7 +9,7 @@ use super::list::{JobEntry, JobList};
 use super::protocol::{Reply, Request};
 use crate::driver::{RunOptions, RunOutcome, check};
 use crate::engine::NodeOffer;
-use crate::job_file::{self, Plan};
+use crate::job_file::{self, Allowance, Plan};
 use crate::store::{Opened, Opening, Store};
 
 /// Largest number of jobs of a run that have not ended. Each has its folder open.
@@ -26,6 +26,10 @@ pub struct Admission {
     pub options: RunOptions,
     /// How the folders of jobs are opened.
     pub opening: Opening,
+    /// Whether every job goes on after a task has failed permanently.
+    pub keep_going: bool,
+    /// How many tasks of each phase may fail permanently; `None`: as the job file says.
+    pub allow_failures: Option<Allowance>,
 }
 
 /// What the desk knows of the jobs.
@@ -64,10 +68,10 @@ impl Desk {
     /// Carries out a request. Returns the reply, and where the end of the job arrives if the client waits for it.
     pub(super) fn handle(&self, request: Request) -> (Reply, Option<Receiver<Reply>>) {
         match request {
-            Request::Submit { file, name, wait } => match self.submit(file.into(), name.as_deref(), wait) {
-                Ok(accepted) => accepted,
-                Err(reason) => (Reply::Refused { reason }, None),
-            },
+            Request::Submit { file, name, resume, wait } => {
+                let accepted = self.submit(file.into(), name.as_deref(), resume, wait);
+                accepted.unwrap_or_else(|reason| (Reply::Refused { reason }, None))
+            }
             Request::Close {} => {
                 self.close();
                 (Reply::Closed { open: self.books().open.len() as u64 }, None)
@@ -119,7 +123,13 @@ impl Desk {
         left
     }
 
-    fn submit(&self, file: PathBuf, name: Option<&str>, wait: bool) -> Result<(Reply, Option<Receiver<Reply>>), String> {
+    fn submit(
+        &self,
+        file: PathBuf,
+        name: Option<&str>,
+        resume: bool,
+        wait: bool,
+    ) -> Result<(Reply, Option<Receiver<Reply>>), String> {
         if !file.is_absolute() {
             return Err(format!("the path of the job file must be absolute, but it is {}", file.display()));
         }
@@ -127,11 +137,13 @@ impl Desk {
         if let Some(name) = name {
             plan.set_name(name)?;
         }
-        let notes = self.unused(&mut plan);
+        plan.set_failures(self.admission.keep_going, self.admission.allow_failures);
+        let notes = unused(&mut plan);
         check(&plan, &self.admission.options, &self.admission.nodes).map_err(|error| error.to_string())?;
-        let reserved = Reserved::new(self, &plan.name)?;
+        let reserved = Reserved::new(self, &plan.name, resume)?;
         let folder = self.admission.folder.join(&plan.name);
-        let opened = Store::open(&folder, &plan, &self.admission.opening).map_err(|error| error.to_string())?;
+        let opening = Opening { resume, ..self.admission.opening.clone() };
+        let opened = Store::open(&folder, &plan, &opening).map_err(|error| error.to_string())?;
         let accepted = Reply::Accepted {
             job: plan.name.clone(),
             folder: opened.store.folder().display().to_string(),
@@ -140,20 +152,20 @@ impl Desk {
         };
         Ok((accepted, reserved.enter(file, opened, wait)?))
     }
+}
 
-    /// Removes what a job file says about the run as a whole. Returns notes on it for the user.
-    fn unused(&self, plan: &mut Plan) -> Vec<String> {
-        let keys = [
-            ("policy", plan.policy.take().is_some()),
-            ("knowledge", plan.knowledge.take().is_some()),
-            ("nodes", plan.nodes.take().is_some()),
-            ("power", plan.power.take().is_some()),
-        ];
-        let note = |(key, is_given): &(&str, bool)| {
-            is_given.then(|| format!("{key} of the job file is not used: that of the run counts"))
-        };
-        keys.iter().filter_map(note).collect()
-    }
+/// Removes what a job file says about the run as a whole. Returns notes on it for the user.
+fn unused(plan: &mut Plan) -> Vec<String> {
+    let keys = [
+        ("policy", plan.policy.take().is_some()),
+        ("knowledge", plan.knowledge.take().is_some()),
+        ("nodes", plan.nodes.take().is_some()),
+        ("power", plan.power.take().is_some()),
+    ];
+    let note = |(key, is_given): &(&str, bool)| {
+        is_given.then(|| format!("{key} of the job file is not used: that of the run counts"))
+    };
+    keys.iter().filter_map(note).collect()
 }
 
 /// The name of a job that is being opened. It is free again if that fails.
@@ -163,7 +175,7 @@ struct Reserved<'a> {
 }
 
 impl Reserved<'_> {
-    fn new<'a>(desk: &'a Desk, name: &'a str) -> Result<Reserved<'a>, String> {
+    fn new<'a>(desk: &'a Desk, name: &'a str, resume: bool) -> Result<Reserved<'a>, String> {
         let mut books = desk.books();
         if books.is_closed {
             return Err("the run accepts no more jobs".to_owned());
@@ -171,10 +183,15 @@ impl Reserved<'_> {
         if books.open.len() + books.taken.len() >= MOST_OPEN {
             return Err(format!("the run has {MOST_OPEN} jobs that have not ended: submit again after some have ended"));
         }
-        let is_known = books.list.as_ref().is_some_and(|list| list.has(name));
-        if is_known || books.open.contains_key(name) || !books.taken.insert(name.to_owned()) {
-            return Err(format!("the run has a job {name:?} already: give this one another name with --name"));
+        if books.open.contains_key(name) || books.taken.contains(name) {
+            return Err(format!("job {name:?} of the run has not ended: give this one another name with --name"));
         }
+        if !resume && books.list.as_ref().is_some_and(|list| list.has(name)) {
+            return Err(format!(
+                "the run had a job {name:?} already: continue it with --resume, or give this one another name with --name"
+            ));
+        }
+        books.taken.insert(name.to_owned());
         Ok(Reserved { desk, name })
     }
 

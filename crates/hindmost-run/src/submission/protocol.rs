@@ -21,6 +21,9 @@ pub enum Request {
         /// Name of the job in the run; `None` for the name in the job file.
         #[serde(default)]
         name: Option<String>,
+        /// Whether a job of this name that has ended before it was done continues. Its results stay.
+        #[serde(default)]
+        resume: bool,
         /// Whether the client waits for the end of the job.
         #[serde(default)]
         wait: bool,

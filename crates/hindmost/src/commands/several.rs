@@ -103,7 +103,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         folder: folder.clone(),
         nodes,
         options: options.clone(),
-        opening: Opening { resume: false, begun_with: None, ..opening.clone() },
+        opening: Opening { begun_with: None, ..opening.clone() },
+        keep_going: args.keep_going,
+        allow_failures: args.allow_failures,
     };
     let names: Vec<String> = jobs.iter().map(|job| job.plan.name.clone()).collect();
     let desk = Desk::new(admission, list, &names, args.listen.is_some());
@@ -140,7 +142,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         Failure::Work(error) => Failure::work(format!("{error:#}; after you have corrected this, {hint}")),
         other => other,
     })?;
-    let printed = print(args, &folder, &ended);
+    let printed = print(args, &folder, &ended, &names);
     judge(&ended, &left, &hint)?;
     printed
 }
@@ -289,10 +291,21 @@ fn check(args: &RunJobArgs, jobs: &[Named], options: &RunOptions, nodes: &[NodeO
     terminal::print(&described(&text))
 }
 
-fn print(args: &RunJobArgs, folder: &Path, ended: &[Ended]) -> Outcome {
+/// Prints how the jobs have ended. `begun` are the names of the jobs with which the run began; those that were done before have
+/// not ended in this process.
+fn print(args: &RunJobArgs, folder: &Path, ended: &[Ended], begun: &[String]) -> Outcome {
     if args.json {
-        let jobs: Vec<Value> = ended.iter().map(|job| json!(job.summary)).collect();
+        let earlier = begun.iter().filter(|name| ended.iter().all(|job| job.summary.job != **name));
+        let earlier = earlier.filter_map(|name| {
+            let text = std::fs::read(folder.join(name).join(".hindmost/summary.json")).ok()?;
+            serde_json::from_slice::<Value>(&text).ok()
+        });
+        let jobs: Vec<Value> = earlier.chain(ended.iter().map(|job| json!(job.summary))).collect();
         return terminal::print_json(&json!({ "folder": folder.display().to_string(), "jobs": jobs }));
+    }
+    if ended.is_empty() {
+        let what = if begun.is_empty() { "no job has been submitted" } else { "every job is done" };
+        return terminal::print(&format!("{what}; results are in {}", folder.display()));
     }
     let width = terminal::width();
     let summaries: Vec<&RunSummary> = ended.iter().map(|job| &job.summary).collect();

@@ -16,7 +16,7 @@ pub fn run(args: &SubmitArgs) -> Outcome {
     let file = file.to_str().map(str::to_owned).ok_or_else(|| {
         Failure::input(format!("{}: the path of a submitted job must be valid UTF-8", file.display()))
     })?;
-    let request = Request::Submit { file, name: args.name.clone(), wait: args.wait };
+    let request = Request::Submit { file, name: args.name.clone(), resume: args.resume, wait: args.wait };
     let mut client = Client::send(&args.to, &request).map_err(Failure::input)?;
     let (job, folder, tasks) = match client.reply().map_err(Failure::work)? {
         Reply::Accepted { job, folder, tasks, notes } => {

@@ -47,5 +47,10 @@ pub fn end_of_job(job: &RunSummary) -> String {
         0 => String::new(),
         failed => format!(", {} failed", counted(failed, "task")),
     };
-    format!("job {}: {} {after} {}{failed}", name(&job.job, LONGEST_NAME, "…"), in_words(job.state), duration(job.flowtime))
+    format!(
+        "job {}: {} {after} {}{failed}",
+        name(&job.job, LONGEST_NAME, "…"),
+        in_words(job.state),
+        duration(job.flowtime)
+    )
 }

@@ -181,7 +181,9 @@ impl Reserved<'_> {
             return Err("the run accepts no more jobs".to_owned());
         }
         if books.open.len() + books.taken.len() >= MOST_OPEN {
-            return Err(format!("the run has {MOST_OPEN} jobs that have not ended: submit again after some have ended"));
+            return Err(format!(
+                "the run has {MOST_OPEN} jobs that have not ended: submit again after some have ended"
+            ));
         }
         if books.open.contains_key(name) || books.taken.contains(name) {
             return Err(format!("job {name:?} of the run has not ended: give this one another name with --name"));

@@ -100,7 +100,8 @@ impl Listener {
         remove_left(path)?;
         let listener = private(&address).map_err(io)?;
         let (ends, clients) = (Arc::new(AtomicBool::new(false)), Arc::new(Clients::default()));
-        let accepting = Accepting { listener, desk: desk.clone(), ends: Arc::clone(&ends), clients: Arc::clone(&clients) };
+        let accepting =
+            Accepting { listener, desk: desk.clone(), ends: Arc::clone(&ends), clients: Arc::clone(&clients) };
         let thread = thread::Builder::new().name("submissions".to_owned()).spawn(move || accepting.work());
         let thread = Some(thread.map_err(io)?);
         Ok(Listener { path: path.to_owned(), desk, ends, clients, thread })

@@ -90,12 +90,7 @@ fn write(outcome: &RunOutcome, page: anyhow::Result<String>) {
 }
 
 /// Returns the report of a run, or of one of its jobs. `out` is the folder with the journal.
-fn page_of_run(
-    options: &RunOptions,
-    out: &Path,
-    job: Option<&str>,
-    outcome: &RunOutcome,
-) -> anyhow::Result<String> {
+fn page_of_run(options: &RunOptions, out: &Path, job: Option<&str>, outcome: &RunOutcome) -> anyhow::Result<String> {
     let folder = quoted(&out.to_string_lossy());
     let example = outcome.timeline.rows.iter().find(|row| row.redundant).or(outcome.timeline.rows.first());
     let mut again = Vec::new();

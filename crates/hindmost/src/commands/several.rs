@@ -97,8 +97,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         let entry = JobEntry { name: job.plan.name.clone(), file: job.file.clone() };
         list.add(entry).map_err(|error| unreadable(&out, &error))?;
     }
-    let mut engine =
-        Local::new(nodes.clone()).map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
+    let mut engine = Local::new(nodes.clone())
+        .map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
     let admission = Admission {
         folder: folder.clone(),
         nodes,

@@ -72,6 +72,8 @@ fn close(args: &SubmitArgs) -> Outcome {
 fn unexpected(reply: Reply) -> Failure {
     match reply {
         Reply::Refused { reason } => Failure::input(reason),
-        _ => Failure::work("the run sent a reply that does not fit the request: use the same version of Hindmost as the run"),
+        _ => Failure::work(
+            "the run sent a reply that does not fit the request: use the same version of Hindmost as the run",
+        ),
     }
 }

@@ -22,6 +22,7 @@ mod run;
 mod run_errors;
 mod scene;
 mod schemas;
+mod several_jobs;
 mod simulate;
 mod theory;
 mod validation;

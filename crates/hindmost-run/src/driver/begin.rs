@@ -120,15 +120,12 @@ fn run_with(
         taken_back = Some(name);
         held = Some((header, records));
     }
-    let header = match &held {
-        Some((header, records)) => {
-            resume::check_nodes(records, &names)?;
-            resume::check_header(header, options)?
-        }
-        None => {
-            let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
-            options::new_header(&plans, &options.filled_from(&begun_with.store), engine)?
-        }
+    let header = if let Some((header, records)) = &held {
+        resume::check_nodes(records, &names)?;
+        resume::check_header(header, options)?
+    } else {
+        let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
+        options::new_header(&plans, &options.filled_from(&begun_with.store), engine)?
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = catalogue::Setting::from(&header);
@@ -263,7 +260,7 @@ fn prepare_only(
     Ok(())
 }
 
-/// Creates the state of a job with this number, and tells the learner how long its tasks took in earlier runs.
+/// Creates the state of a job with this number, and gives the learner the durations of its tasks in earlier runs.
 pub(super) fn live_job(
     id: JobId,
     opened: Opened,

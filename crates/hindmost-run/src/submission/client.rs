@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::protocol::{LONGEST_REPLY, Reply, Request, read_line, write_line};
 
 /// Longest time that a run may take to accept or refuse a job: it reads the job's inputs and opens its folder.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Why a request could not be sent.
 #[derive(Debug, Error)]

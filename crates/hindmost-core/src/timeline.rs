@@ -434,8 +434,7 @@ mod tests {
         let of = |copy| AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy };
         let start = |copy| Change::Decision(Decision::Start { attempt: of(copy), node: NodeId(0), from_progress: 0.0 });
         let stopped = |copy| Change::Event(Event::AttemptStopped { attempt: of(copy) });
-        let failed =
-            |copy| Change::Event(Event::AttemptFailed { attempt: of(copy), reason: None, external: None });
+        let failed = |copy| Change::Event(Event::AttemptFailed { attempt: of(copy), reason: None, external: None });
         let relaunch = |copy| Change::Decision(Decision::Stop { attempt: of(copy), reason: StopReason::Relaunched });
         let changes = [
             (0, start(0)),

@@ -1,0 +1,97 @@
+//! A view of a run in progress: follows the run's journal from outside and returns snapshots of its state.
+//!
+//! The view reads the files of the run's folder and never writes. It needs nothing from the process that runs the job, so
+//! it also shows runs of other users and, on a shared file system, of other machines. The state comes from the same parts
+//! as everywhere else: a [`Timeline`](hindmost_core::timeline::Timeline) built record by record, and a replayed
+//! [`Session`](hindmost_core::session::Session), which knows nodes, expected finishes and the policy's reasons.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `files.rs` | reads what is new in the run's folder, and finds out whether a process holds its lock |
+//! | `followed.rs` | applies the lines of the journal to timeline and session |
+//! | `summing.rs` | counts the state, and makes the snapshot |
+//! | `snapshot.rs` | the snapshot as data |
+
+mod files;
+mod followed;
+mod snapshot;
+mod summing;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+pub use files::LiveError;
+use files::{Files, Held};
+use followed::Followed;
+pub use snapshot::{
+    AttemptState, AttemptView, Copies, EndedView, FailureView, JobState, JobView, NodeView, Outcome, PhaseView,
+    Snapshot, State,
+};
+
+use crate::store::JobRecord;
+use hindmost_core::time::Time;
+
+/// Follows the run in a folder.
+pub struct LiveView {
+    folder: PathBuf,
+    files: Files,
+    followed: Followed,
+    /// True if the run's process holds the lock of the folder; `None` if this could not be determined.
+    held: Option<bool>,
+}
+
+impl LiveView {
+    /// Creates a view of the run in a folder. Nothing is read before the first [`refresh`](LiveView::refresh), so the folder
+    /// need not exist yet.
+    pub fn new(folder: &Path) -> LiveView {
+        LiveView { folder: folder.to_owned(), files: Files::default(), followed: Followed::default(), held: None }
+    }
+
+    /// Reads what the run has written since the last call. If the run has begun a new journal, reads that one from its
+    /// beginning. An incomplete last line is left for the next call.
+    ///
+    /// # Errors
+    /// If the folder holds no run, or its files can't be read.
+    pub fn refresh(&mut self) -> Result<(), LiveError> {
+        let held = self.files.refresh(&self.folder, &mut self.followed)?;
+        self.held = match held {
+            Held::Yes => Some(true),
+            Held::No => Some(false),
+            Held::Unknown => None,
+        };
+        Ok(())
+    }
+
+    /// Returns the state at the last [`refresh`](LiveView::refresh).
+    pub fn snapshot(&self) -> Snapshot {
+        let state = self.state();
+        let end = self.followed.end();
+        let now = if state.is_over() { end } else { self.files.job().map_or(end, |job| Time(job.age()).max(end)) };
+        let mut snapshot = summing::snapshot(&self.followed, &self.files, state, now);
+        snapshot.folder = self.folder.display().to_string();
+        snapshot.report = self.files.has_report().then(|| self.folder.join(files::REPORT).display().to_string());
+        snapshot
+    }
+
+    fn state(&self) -> State {
+        let ended = || match self.files.summary() {
+            // A summary of an earlier end does not count the attempts since then.
+            Some((state, attempts)) if attempts == self.followed.attempts() => Some(State::from(state)),
+            _ if self.followed.has_finished() => Some(State::Done),
+            _ => None,
+        };
+        let begun = self.followed.header().is_some();
+        match self.held {
+            Some(true) if begun => State::Running,
+            Some(true) => State::Starting,
+            Some(false) => ended().unwrap_or(State::Gone),
+            None => ended().unwrap_or(if begun { State::Running } else { State::Starting }),
+        }
+    }
+}
+
+/// Returns the length of the pauses of a run before a time.
+fn paused(job: Option<&JobRecord>, until: Time) -> Time {
+    job.map_or(Time::ZERO, |job| job.paused_until(until))
+}

@@ -80,6 +80,9 @@ pub struct RunJobArgs {
     /// Journals or output folders of earlier runs of this job, from which the policy learns durations
     #[arg(long, value_name = "JOURNAL")]
     pub history: Vec<PathBuf>,
+    /// Serve a page about the run in progress at this loopback address, such as 127.0.0.1:8080; port 0 takes a free port
+    #[arg(long, value_name = "ADDRESS")]
+    pub serve: Option<String>,
     /// Draw a Gantt chart: which attempt ran on which node, and when
     #[arg(long)]
     pub gantt: bool,

@@ -1,0 +1,202 @@
+"use strict";
+(() => {
+const MOST = {jobs: 20, phases: 50, nodes: 40, lanes: 8, attempts: 20, failures: 10};
+const EVERY = 1000, RETRY = 5000;
+const STATES = {
+  starting: ["Starting", ""], running: ["Running", ""], done: ["Done", "good"], failed: ["Failed", "bad"],
+  abandoned: ["Abandoned", "bad"], interrupted: ["Interrupted", "bad"],
+  gone: ["Stopped: the process of the run is gone", "bad"],
+};
+const KINDS = {original: "original", retry: "retry", clone: "clone", backup: "backup", replacement: "replacement"};
+const at = id => document.getElementById(id);
+// Texts from the run are untrusted, so they only ever become text nodes.
+const make = (name, content, className) => {
+  const element = document.createElement(name);
+  if (className) element.className = className;
+  for (const part of [content ?? []].flat()) element.append(part);
+  return element;
+};
+const count = number => number.toLocaleString("en").replaceAll(",", "\u202f");
+const span = seconds => {
+  if (seconds == null || !isFinite(seconds)) return "–";
+  if (seconds < 10) return seconds.toFixed(1) + " s";
+  const whole = Math.round(seconds), two = number => String(number).padStart(2, "0");
+  if (whole < 60) return whole + " s";
+  if (whole < 3600) return Math.floor(whole / 60) + " min " + two(whole % 60) + " s";
+  return Math.floor(whole / 3600) + " h " + two(Math.floor(whole / 60) % 60) + " min";
+};
+const named = (snapshot, attempt) =>
+  (snapshot.jobs.length > 1 ? (snapshot.jobs[attempt.job]?.name ?? "?") + " / " : "") + attempt.phase + "/" + attempt.task;
+const more = (shown, all, what) => shown < all ? [make("p", "and " + count(all - shown) + " more " + what, "small soft")] : [];
+const table = (columns, rows) => {
+  const head = make("tr", columns.map(([name, isText]) => {
+    const cell = make("th", name, isText ? "text" : "");
+    cell.scope = "col";
+    return cell;
+  }));
+  const body = rows.map(row => make("tr", row.map((content, index) => {
+    const cell = make(index ? "td" : "th", content, columns[index][1] ? "text" : "");
+    if (index) cell.dataset.label = columns[index][0]; else cell.scope = "row";
+    return cell;
+  })));
+  return make("div", make("table", [make("thead", head), make("tbody", body)], "stack"), "scroll");
+};
+const bar = phase => {
+  const element = make("progress");
+  element.max = 1;
+  element.value = phase.progress;
+  element.setAttribute("aria-label", phase.name + ": " + Math.floor(phase.progress * 100) + "% done");
+  return element;
+};
+const status = phase => {
+  const missing = phase.finished + phase.failed_tasks < phase.tasks;
+  if (!missing) return phase.failed_tasks ? count(phase.failed_tasks) + " failed" : "done";
+  if (phase.running) return count(phase.running) + " running";
+  return phase.waiting ? "waiting" : "ready";
+};
+const phases = snapshot => {
+  const parts = [];
+  for (const job of snapshot.jobs.slice(0, MOST.jobs)) {
+    if (snapshot.jobs.length > 1) parts.push(make("h3", job.name + ": " + job.state));
+    const shown = job.phases.slice(0, MOST.phases);
+    parts.push(table(
+      [["Phase", true], ["Progress", true], ["Tasks"], ["State"], ["Copies"], ["Failed"], ["Median"], ["Left"]],
+      shown.map(phase => [
+        phase.name, bar(phase), count(phase.finished) + "/" + count(phase.tasks), status(phase),
+        phase.copies.launched ? count(phase.copies.launched) + ", " + count(phase.copies.won) + " won" : "0",
+        count(phase.failed), span(phase.median), span(phase.left),
+      ])), ...more(shown.length, job.phases.length, "phases"));
+  }
+  return parts.concat(more(MOST.jobs, snapshot.jobs.length, "jobs"));
+};
+const amount = (name, value) => {
+  if (!/memory|disk/.test(name)) return String(Math.round(value * 100) / 100);
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  while (value >= 1000 && unit < 4) { value /= 1000; unit += 1; }
+  return Math.round(value * 10) / 10 + " " + units[unit];
+};
+const resources = node => Object.entries(node.capacity).map(([name, all]) =>
+  (node.used ? amount(name, node.used[name] ?? 0) + " of " : "") + amount(name, all) + " " + name).join(", ");
+const nodes = (snapshot, width) => {
+  const end = snapshot.now, begin = end - width, byNode = new Map();
+  const put = (attempt, until, classes, what) => {
+    if (until < begin) return;
+    const bars = byNode.get(attempt.node) ?? [];
+    byNode.set(attempt.node, bars);
+    const copy = attempt.kind !== "original" && attempt.kind !== "retry";
+    bars.push({start: attempt.start, end: until, classes: "bar " + classes + (copy ? " copy" : ""),
+      title: named(snapshot, attempt) + ", attempt " + attempt.copy + " (" + (KINDS[attempt.kind] ?? "") + "), " + what});
+  };
+  for (const attempt of snapshot.ended) {
+    const classes = {won: "won", lost: "lost", replaced: "lost"}[attempt.outcome] ?? "failed";
+    put(attempt, attempt.end, classes, attempt.outcome.replace("_", " ") + " after " + span(attempt.end - attempt.start));
+  }
+  for (const attempt of snapshot.running) put(attempt, end, "running", "running for " + span(attempt.elapsed));
+  const order = snapshot.nodes.map((node, index) => [node, index]);
+  const rank = node => (node.slow != null || node.lost ? 0 : byNode.has(node.name) ? 1 : 2);
+  if (order.length > MOST.nodes) order.sort(([a, i], [b, j]) => rank(a) - rank(b) || i - j);
+  const shown = order.slice(0, MOST.nodes).map(([node]) => {
+    const about = make("div", [make("b", node.name), make("span", " " + resources(node))], "about");
+    if (node.lost) about.append(make("span", " lost", "warn"));
+    if (node.slow != null) about.append(make("span", " slow: " + Math.round(node.slow * 100) + "% of its speed", "warn"));
+    const bars = (byNode.get(node.name) ?? []).sort((a, b) => a.start - b.start), lanes = [];
+    let hidden = 0;
+    const track = make("div", null, "track");
+    for (const one of bars) {
+      let lane = lanes.findIndex(free => free <= one.start);
+      if (lane < 0) lane = lanes.length;
+      if (lane >= MOST.lanes) { hidden += 1; continue; }
+      lanes[lane] = one.end;
+      const from = Math.max(one.start, begin), element = make("i", null, one.classes);
+      element.style.left = (from - begin) / width * 100 + "%";
+      element.style.width = Math.max(0, one.end - from) / width * 100 + "%";
+      element.style.top = lane * .8 + .1 + "rem";
+      element.title = one.title;
+      track.append(element);
+    }
+    track.style.height = Math.max(1, lanes.length) * .8 + .1 + "rem";
+    track.setAttribute("role", "img");
+    track.setAttribute("aria-label", node.name + ": " + count(node.attempts) + " running attempts");
+    if (hidden) about.append(make("span", " " + count(hidden) + " attempts not shown"));
+    return make("div", [about, track], "node");
+  });
+  const axis = make("div", [make("span", span(width) + " ago"), make("span", span(width / 2) + " ago"),
+    make("span", over(snapshot) ? "end" : "now")], "axis");
+  return [...shown, axis, ...more(shown.length, snapshot.nodes.length, "nodes")];
+};
+const attempts = snapshot => {
+  if (!snapshot.running.length) return [make("p", "No attempt is running.")];
+  const shown = snapshot.running.slice(0, MOST.attempts);
+  return [table(
+    [["Task", true], ["Node", true], ["Kind", true], ["Running for"], ["Times median"], ["Progress"], ["Running copies"]],
+    shown.map(attempt => {
+      const median = snapshot.jobs[attempt.job]?.phases.find(phase => phase.name === attempt.phase)?.median;
+      const name = [named(snapshot, attempt)];
+      if (attempt.because) name.push(make("span", attempt.because, "why"));
+      return [name, attempt.node, (KINDS[attempt.kind] ?? "") + (attempt.state === "stopping" ? ", stopping" : ""),
+        span(attempt.elapsed), median ? (attempt.elapsed / median).toFixed(1) + "×" : "–",
+        attempt.progress == null ? "–" : Math.floor(attempt.progress * 100) + "%", count(attempt.copies)];
+    })), ...more(shown.length, snapshot.running_attempts, "running attempts")];
+};
+const failures = snapshot => {
+  if (!snapshot.failures.length) return [make("p", "No attempt has failed.")];
+  const shown = snapshot.failures.slice(0, MOST.failures);
+  return shown.map(failure => make("div", [
+    make("b", named(snapshot, failure)),
+    " attempt " + failure.copy + " on " + failure.node + ", " + span(Math.max(0, snapshot.now - failure.at)) +
+      (over(snapshot) ? " before the end" : " ago"),
+    make("pre", failure.message)], "failure")).concat(more(shown.length, snapshot.failed_attempts, "failures"));
+};
+const over = snapshot => snapshot.state !== "running" && snapshot.state !== "starting";
+const facts = snapshot => [
+  ["Time", span(snapshot.elapsed)],
+  ["Time left", snapshot.left == null ? "–" : "about " + span(snapshot.left) + (snapshot.more_phases ? ", then other phases" : "")],
+  ["Tasks", count(snapshot.finished) + " of " + count(snapshot.tasks)],
+  ["Running attempts", count(snapshot.running_attempts)],
+  ["Copies", count(snapshot.copies.launched) + " started, " + count(snapshot.copies.won) + " won"],
+  ["Failed attempts", count(snapshot.failed_attempts)],
+].map(([name, value]) => make("div", [make("dt", name), make("dd", value)]));
+const set = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+let last = null, said = null;
+const say = (text, kind, rest) => {
+  // A screen reader reads each change, so the text changes only with the state.
+  if (said === text + rest) return;
+  said = text + rest;
+  at("state").replaceChildren(make("span", text, "badge " + kind), ...(rest ? [make("span", rest)] : []));
+};
+const show = () => {
+  const snapshot = last;
+  const name = snapshot.jobs.length === 1 ? snapshot.jobs[0].name : snapshot.jobs.length ? count(snapshot.jobs.length) + " jobs" : "Run";
+  const [text, kind] = STATES[snapshot.state] ?? [snapshot.state, ""];
+  set(at("title"), name);
+  document.title = (snapshot.tasks ? Math.floor(snapshot.finished / snapshot.tasks * 100) + "% " : "") + name + " – " + text;
+  const report = snapshot.report ? " The report is " + snapshot.report + "." : "";
+  say(text, kind, over(snapshot) ? "The run has ended." + report : "");
+  set(at("note"), [snapshot.policy && "Policy " + snapshot.policy, snapshot.knowledge && "knowledge " + snapshot.knowledge,
+    "folder " + snapshot.folder].filter(Boolean).join(", "));
+  at("problem").hidden = !snapshot.problem;
+  set(at("problem"), snapshot.problem ?? "");
+  at("facts").replaceChildren(...facts(snapshot));
+  at("phases").replaceChildren(...phases(snapshot));
+  at("nodes").replaceChildren(...nodes(snapshot, Number(at("span").value)));
+  at("attempts").replaceChildren(...attempts(snapshot));
+  at("failures").replaceChildren(...failures(snapshot));
+  at("content").hidden = false;
+};
+const look = async () => {
+  let wait = EVERY;
+  try {
+    const answer = await fetch("/api/snapshot.json", {cache: "no-store"});
+    if (!answer.ok) throw new Error("status " + answer.status);
+    last = await answer.json();
+    show();
+  } catch (error) {
+    wait = RETRY;
+    if (!(last && over(last))) say("No connection", "bad", "The process that serves this page has ended, or can't be reached.");
+  }
+  setTimeout(look, wait);
+};
+at("span").addEventListener("change", () => { if (last) show(); });
+look();
+})();

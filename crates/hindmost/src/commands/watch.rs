@@ -1,0 +1,192 @@
+//! `hindmost watch`: shows a run that another process has started.
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use hindmost_core::timeline::AttemptKind;
+use hindmost_report::text::{beginning, counted, duration, escaped, grouped, percent};
+use hindmost_run::live_view::{AttemptState, AttemptView, LiveError, LiveView, NodeView, Snapshot, State};
+
+use crate::board::{Canvas, Screen, clock, lines};
+use crate::cli::WatchArgs;
+use crate::failure::{Failure, Outcome};
+use crate::{stop, terminal};
+
+/// Time between two looks at the run.
+const EVERY: Duration = Duration::from_millis(250);
+/// Time between two checks for Ctrl-C.
+const CHECKED: Duration = Duration::from_millis(50);
+/// Numbers of running attempts, nodes and failures in a text that is printed once.
+const LONGEST: usize = 10;
+/// Lines of the display that stay empty, so that the last one does not scroll the terminal.
+const SPARE: usize = 2;
+
+/// Shows a run until it ends or the user presses Ctrl-C.
+pub fn run(args: &WatchArgs) -> Outcome {
+    let mut view = LiveView::new(&args.dir);
+    view.refresh()?;
+    if args.json {
+        return terminal::print_json(&view.snapshot());
+    }
+    let width = usize::from(terminal::width());
+    let whole =
+        |snapshot: &Snapshot| text(snapshot, Canvas { width, colour: terminal::colour() }, usize::MAX).join("\n");
+    if args.once || !io::stdout().is_terminal() || !io::stderr().is_terminal() {
+        return terminal::print(&whole(&view.snapshot()));
+    }
+    let stopped = stop::flag();
+    let screen = Screen::new(Duration::ZERO, false);
+    let last = loop {
+        let snapshot = view.snapshot();
+        if snapshot.state.is_over() {
+            break snapshot;
+        }
+        let height = usize::from(console::Term::stderr().size().0).saturating_sub(SPARE);
+        screen.show(|canvas| text(&snapshot, canvas, height));
+        for _ in 0..EVERY.as_millis() / CHECKED.as_millis() {
+            if stopped.load(Ordering::Relaxed) {
+                screen.finish();
+                return terminal::print("The run goes on; only watching has ended.");
+            }
+            std::thread::sleep(CHECKED);
+        }
+        view.refresh()?;
+    };
+    screen.finish();
+    terminal::print(&whole(&last))
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Failure {
+        Failure::input(error)
+    }
+}
+
+/// Returns what there is to say about a run, in at most `height` lines: first the phases, then failures, running attempts and
+/// nodes.
+fn text(snapshot: &Snapshot, canvas: Canvas, height: usize) -> Vec<String> {
+    let mut shown = Vec::new();
+    let elapsed = Duration::try_from_secs_f64(snapshot.elapsed).unwrap_or_default();
+    for job in &snapshot.jobs {
+        let phases: Vec<_> = job.phases.iter().map(hindmost_run::live_view::PhaseView::progress).collect();
+        shown.extend(lines(&job.name, &phases, elapsed, note(snapshot).as_deref(), canvas));
+    }
+    shown.push(fitted(&canvas.paint(code(snapshot.state), &in_words(snapshot)), &in_words(snapshot), canvas));
+    shown.extend(snapshot.problem.iter().map(|problem| beginning(&escaped(problem), canvas.width, "…")));
+    let parts = [
+        ("Failures", failures(snapshot), snapshot.failed_attempts),
+        ("Longest running attempts", attempts(snapshot), snapshot.running_attempts),
+        ("Nodes", nodes(snapshot), snapshot.nodes.len() as u64),
+    ];
+    for (title, rows, all) in parts {
+        // A title, a row, and a line that says how many more there are.
+        let left = height.saturating_sub(shown.len());
+        if rows.is_empty() || left < 3 {
+            continue;
+        }
+        shown.push(canvas.paint("1", &beginning(title, canvas.width, "…")));
+        let space = (left - 2).min(LONGEST);
+        let more = all.saturating_sub(rows.len().min(space) as u64);
+        shown.extend(rows.into_iter().take(space).map(|row| beginning(&row, canvas.width, "…")));
+        shown.extend((more > 0).then(|| beginning(&format!("  … {} more", grouped(more)), canvas.width, "…")));
+    }
+    shown.truncate(height);
+    shown
+}
+
+/// Returns the painted text, or the beginning of the plain one if it is too wide.
+fn fitted(painted: &str, plain: &str, canvas: Canvas) -> String {
+    let fits = hindmost_report::text::columns(plain) <= canvas.width;
+    if fits { painted.to_owned() } else { beginning(plain, canvas.width, "…") }
+}
+
+/// Returns the time left in words.
+fn note(snapshot: &Snapshot) -> Option<String> {
+    let left = Duration::try_from_secs_f64(snapshot.left?).ok()?;
+    let then = if snapshot.more_phases { ", then other phases" } else { "" };
+    Some(format!("about {} left{then}", clock(left)))
+}
+
+/// Returns the parameters of the escape sequence for the colour of a state.
+fn code(state: State) -> &'static str {
+    match state {
+        State::Starting | State::Running => "0",
+        State::Done => "32",
+        State::Failed | State::Abandoned | State::Interrupted | State::Gone => "31",
+    }
+}
+
+fn in_words(snapshot: &Snapshot) -> String {
+    let state = match snapshot.state {
+        State::Starting => "the run is starting".to_owned(),
+        State::Running => format!("running: {}", counted(snapshot.running_attempts, "attempt")),
+        State::Done => "the run is done".to_owned(),
+        State::Failed => format!("the run has failed: {}", counted(snapshot.failed_tasks, "failed task")),
+        State::Abandoned => "the policy has abandoned the job".to_owned(),
+        State::Interrupted => "the run was interrupted; --resume continues it".to_owned(),
+        State::Gone => "no process runs this job any more; --resume continues the run".to_owned(),
+    };
+    let report = snapshot.report.as_ref().filter(|_| snapshot.state.is_over());
+    report.map_or_else(|| state.clone(), |report| format!("{state}; report in {}", escaped(report)))
+}
+
+fn failures(snapshot: &Snapshot) -> Vec<String> {
+    let row = |failure: &hindmost_run::live_view::FailureView| {
+        let ago = duration((snapshot.now - failure.at).max(0.0));
+        let first = failure.message.lines().next().unwrap_or_default();
+        escaped(&format!("  {}/{} on {}, {ago} ago: {first}", failure.phase, failure.task, failure.node))
+    };
+    snapshot.failures.iter().map(row).collect()
+}
+
+fn attempts(snapshot: &Snapshot) -> Vec<String> {
+    let row = |attempt: &AttemptView| {
+        let phases = snapshot.jobs.get(attempt.job as usize).map(|job| &job.phases);
+        let phase = phases.and_then(|phases| phases.iter().find(|phase| phase.name == attempt.phase));
+        let median = phase.and_then(|phase| phase.median).filter(|median| *median > 0.0);
+        let mut row = format!("  {}/{} on {}", attempt.phase, attempt.task, attempt.node);
+        let kind = match attempt.kind {
+            AttemptKind::Original => "",
+            AttemptKind::Retry => ", retry",
+            AttemptKind::Clone => ", clone",
+            AttemptKind::Backup => ", backup",
+            AttemptKind::Replacement => ", replacement",
+        };
+        row += &format!(": {}{kind}", duration(attempt.elapsed));
+        if let Some(median) = median {
+            row += &format!(", {:.1} × median", attempt.elapsed / median);
+        }
+        if let Some(progress) = attempt.progress {
+            row += &format!(", {} done", percent(progress));
+        }
+        if attempt.copies > 1 {
+            row += &format!(", {} copies run", attempt.copies);
+        }
+        if attempt.state == AttemptState::Stopping {
+            row += ", stopping";
+        }
+        escaped(&row)
+    };
+    snapshot.running.iter().map(row).collect()
+}
+
+/// Returns a line for each node; lost and slow ones come first.
+fn nodes(snapshot: &Snapshot) -> Vec<String> {
+    let mut nodes: Vec<&NodeView> = snapshot.nodes.iter().collect();
+    nodes.sort_by_key(|node| (!node.lost, node.slow.is_none()));
+    let row = |node: &&NodeView| {
+        let mut row = format!("  {}: {}", node.name, counted(node.attempts, "attempt"));
+        if let (Some(all), Some(used)) = (node.capacity.get("cpus"), &node.used) {
+            row += &format!(", {} of {all} cpus", used.get("cpus").copied().unwrap_or(0.0));
+        }
+        if node.lost {
+            row += ", lost";
+        }
+        if let Some(slow) = node.slow {
+            row += &format!(", slow ({} of its speed)", percent(slow));
+        }
+        escaped(&row)
+    };
+    nodes.iter().map(row).collect()
+}

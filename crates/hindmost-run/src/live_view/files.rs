@@ -88,6 +88,17 @@ impl<T: for<'a> Deserialize<'a>> Cached<T> {
 struct Ended {
     state: RunState,
     attempts: u64,
+    #[serde(default)]
+    failed_tasks: Vec<serde::de::IgnoredAny>,
+}
+
+/// How a run ended.
+pub(super) struct End {
+    pub state: RunState,
+    /// Number of the run's attempts until then.
+    pub attempts: u64,
+    /// Number of tasks that had failed permanently.
+    pub failed_tasks: u64,
 }
 
 /// The files of a run.
@@ -176,9 +187,10 @@ impl Files {
         self.job.value.as_ref()
     }
 
-    /// Returns how the run ended last, and the number of its attempts until then.
-    pub(super) fn summary(&self) -> Option<(RunState, u64)> {
-        self.summary.value.as_ref().map(|ended| (ended.state, ended.attempts))
+    /// Returns how the run ended last; `None` if it has not ended yet.
+    pub(super) fn summary(&self) -> Option<End> {
+        let Ended { state, attempts, failed_tasks } = self.summary.value.as_ref()?;
+        Some(End { state: *state, attempts: *attempts, failed_tasks: failed_tasks.len() as u64 })
     }
 
     /// Returns true if the folder has a report.

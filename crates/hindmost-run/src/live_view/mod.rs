@@ -16,13 +16,11 @@ mod files;
 mod followed;
 mod snapshot;
 mod summing;
-#[cfg(test)]
-mod tests;
 
 use std::path::{Path, PathBuf};
 
 pub use files::LiveError;
-use files::{Files, Held};
+use files::{End, Files, Held};
 use followed::Followed;
 pub use snapshot::{
     AttemptState, AttemptView, Copies, EndedView, FailureView, JobState, JobView, NodeView, Outcome, PhaseView,
@@ -69,17 +67,24 @@ impl LiveView {
         let end = self.followed.end();
         let now = if state.is_over() { end } else { self.files.job().map_or(end, |job| Time(job.age()).max(end)) };
         let mut snapshot = summing::snapshot(&self.followed, &self.files, state, now);
+        if let Some(end) = self.end().filter(|_| state.is_over()) {
+            // The journal of a run that has failed ends before its last task counts as failed.
+            snapshot.failed_tasks = snapshot.failed_tasks.max(end.failed_tasks);
+        }
         snapshot.folder = self.folder.display().to_string();
         snapshot.report = self.files.has_report().then(|| self.folder.join(files::REPORT).display().to_string());
         snapshot
     }
 
+    /// Returns how the run ended; `None` if attempts have started since then.
+    fn end(&self) -> Option<End> {
+        self.files.summary().filter(|end| end.attempts == self.followed.attempts())
+    }
+
     fn state(&self) -> State {
-        let ended = || match self.files.summary() {
-            // A summary of an earlier end does not count the attempts since then.
-            Some((state, attempts)) if attempts == self.followed.attempts() => Some(State::from(state)),
-            _ if self.followed.has_finished() => Some(State::Done),
-            _ => None,
+        let ended = || {
+            let finished = || self.followed.has_finished().then_some(State::Done);
+            self.end().map(|end| State::from(end.state)).or_else(finished)
         };
         let begun = self.followed.header().is_some();
         match self.held {

@@ -135,7 +135,8 @@ fn failures(snapshot: &Snapshot) -> Vec<String> {
     let row = |failure: &hindmost_run::live_view::FailureView| {
         let ago = duration((snapshot.now - failure.at).max(0.0));
         let first = failure.message.lines().next().unwrap_or_default();
-        escaped(&format!("  {}/{} on {}, {ago} ago: {first}", failure.phase, failure.task, failure.node))
+        let when = if snapshot.state.is_over() { "before the end" } else { "ago" };
+        escaped(&format!("  {}/{} on {}, {ago} {when}: {first}", failure.phase, failure.task, failure.node))
     };
     snapshot.failures.iter().map(row).collect()
 }

@@ -22,7 +22,7 @@ const span = seconds => {
   if (seconds < 10) return seconds.toFixed(1) + " s";
   const whole = Math.round(seconds), two = number => String(number).padStart(2, "0");
   if (whole < 60) return whole + " s";
-  if (whole < 3600) return Math.floor(whole / 60) + " min " + two(whole % 60) + " s";
+  if (whole < 3600) return Math.floor(whole / 60) + " min" + (whole % 60 ? " " + two(whole % 60) + " s" : "");
   return Math.floor(whole / 3600) + " h " + two(Math.floor(whole / 60) % 60) + " min";
 };
 const named = (snapshot, attempt) =>
@@ -76,10 +76,13 @@ const amount = (name, value) => {
   while (value >= 1000 && unit < 4) { value /= 1000; unit += 1; }
   return Math.round(value * 10) / 10 + " " + units[unit];
 };
-const resources = node => Object.entries(node.capacity).map(([name, all]) =>
+// Of the other dimensions, only those in use are of interest.
+const resources = node => Object.entries(node.capacity).filter(([name]) =>
+  name === "cpus" || name === "slots" || node.used?.[name]).map(([name, all]) =>
   (node.used ? amount(name, node.used[name] ?? 0) + " of " : "") + amount(name, all) + " " + name).join(", ");
-const nodes = (snapshot, width) => {
-  const end = snapshot.now, begin = end - width, byNode = new Map();
+const nodes = (snapshot, most) => {
+  // A young run is not squeezed into a corner.
+  const width = Math.min(most, Math.max(10, snapshot.now)), end = snapshot.now, begin = end - width, byNode = new Map();
   const put = (attempt, until, classes, what) => {
     if (until < begin) return;
     const bars = byNode.get(attempt.node) ?? [];
@@ -151,12 +154,12 @@ const failures = snapshot => {
 const over = snapshot => snapshot.state !== "running" && snapshot.state !== "starting";
 const facts = snapshot => [
   ["Time", span(snapshot.elapsed)],
-  ["Time left", snapshot.left == null ? "–" : "about " + span(snapshot.left) + (snapshot.more_phases ? ", then other phases" : "")],
+  ["Time left", snapshot.left == null ? "–" : "about " + span(snapshot.left), snapshot.more_phases ? "then other phases" : ""],
   ["Tasks", count(snapshot.finished) + " of " + count(snapshot.tasks)],
   ["Running attempts", count(snapshot.running_attempts)],
-  ["Copies", count(snapshot.copies.launched) + " started, " + count(snapshot.copies.won) + " won"],
+  ["Copies", count(snapshot.copies.launched), count(snapshot.copies.won) + " won"],
   ["Failed attempts", count(snapshot.failed_attempts)],
-].map(([name, value]) => make("div", [make("dt", name), make("dd", value)]));
+].map(([name, value, detail]) => make("div", [make("dt", name), make("dd", detail && value !== "–" ? [value, make("span", detail)] : value)]));
 const set = (element, text) => { if (element.textContent !== text) element.textContent = text; };
 let last = null, said = null;
 const say = (text, kind, rest) => {

@@ -17,5 +17,6 @@ mod policies;
 mod random_jobs;
 mod refusals;
 mod scale;
+mod several_jobs;
 mod test_run;
 mod watches;

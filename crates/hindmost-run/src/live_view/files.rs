@@ -1,9 +1,10 @@
 //! Reads what is new in the folder of a run. Nothing in the folder is changed.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::metrics::RunState;
@@ -12,10 +13,12 @@ use rustix::io::Errno;
 use serde::Deserialize;
 
 use super::followed::Followed;
-use crate::store::{Folder, INNER, JOB, JOURNAL, JobRecord, LOCK, LONGEST_RECORD, SUMMARY, reported_progress};
+use crate::store::{
+    ATTEMPTS, Folder, INNER, JOB, JOURNAL, JobRecord, LOCK, LONGEST_RECORD, SUMMARY, reported_progress,
+};
 
 /// Name of the report in a run's folder.
-pub(super) const REPORT: &str = "report.html";
+const REPORT: &str = "report.html";
 /// Number of bytes of a journal that are read at once.
 const BLOCK: usize = 1 << 20;
 /// Longest line of a journal: 256 MiB.
@@ -101,6 +104,38 @@ pub(super) struct End {
     pub failed_tasks: u64,
 }
 
+/// What is read from the folder of a job, and from that of a run.
+#[derive(Default)]
+struct OfFolder {
+    job: Cached<JobRecord>,
+    summary: Cached<Ended>,
+    has_report: bool,
+    /// The open folder of attempts.
+    attempts: Option<Folder>,
+}
+
+impl OfFolder {
+    /// Reads what a run or job writes when it ends, and opens the folder of its attempts.
+    fn refresh(&mut self, root: &Folder, inner: &Folder) {
+        self.summary.refresh(inner, SUMMARY);
+        self.has_report = root.has_file(REPORT);
+        self.attempts = inner.sub(ATTEMPTS).ok();
+    }
+
+    /// Reads the folder of a job of a run of several jobs. What is missing stays unknown.
+    fn refresh_job(&mut self, home: &Folder, name: &str) {
+        // The name comes from a journal of unknown origin and must not lead out of the folder.
+        let mut parts = Path::new(name).components();
+        if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+            return;
+        }
+        let Ok(root) = home.sub(name) else { return };
+        let Ok(inner) = root.sub(INNER) else { return };
+        self.job.refresh(&inner, JOB);
+        self.refresh(&root, &inner);
+    }
+}
+
 /// The files of a run.
 #[derive(Default)]
 pub(super) struct Files {
@@ -108,11 +143,9 @@ pub(super) struct Files {
     journal: Option<(u64, u64)>,
     /// Length of the journal's lines that were read.
     position: u64,
-    job: Cached<JobRecord>,
-    summary: Cached<Ended>,
-    has_report: bool,
-    /// The open folder of attempts.
-    attempts: Option<Folder>,
+    run: OfFolder,
+    /// The folders of the jobs of a run of several jobs, by name.
+    jobs: BTreeMap<String, OfFolder>,
 }
 
 impl Files {
@@ -130,7 +163,7 @@ impl Files {
         })?;
         // Whether the lock is held is determined first: what a process has written before it released the lock is then read.
         let held = held(&inner);
-        self.job.refresh(&inner, JOB);
+        self.run.job.refresh(&inner, JOB);
         match inner.file(JOURNAL) {
             Ok(file) => {
                 self.read(file, followed)
@@ -138,21 +171,29 @@ impl Files {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.begin_again(None, followed);
-                if matches!(held, Held::No) && self.job.value.is_none() {
+                if matches!(held, Held::No) && self.run.job.value.is_none() {
                     return Err(LiveError::NoRun(folder.to_owned()));
                 }
             }
             Err(error) => return Err(failed(error)),
         }
-        self.summary.refresh(&inner, SUMMARY);
-        self.has_report = root.has_file(REPORT);
-        self.attempts = inner.sub(crate::store::ATTEMPTS).ok();
+        self.run.refresh(&root, &inner);
+        if self.has_several_jobs() {
+            for job in &followed.builder.timeline().jobs {
+                let name = &*job.spec.name;
+                match self.jobs.get_mut(name) {
+                    Some(of) => of.refresh_job(&root, name),
+                    None => self.jobs.entry(name.to_owned()).or_default().refresh_job(&root, name),
+                }
+            }
+        }
         Ok(held)
     }
 
     fn begin_again(&mut self, journal: Option<(u64, u64)>, followed: &mut Followed) {
         if self.journal != journal || self.position > 0 {
             (self.journal, self.position) = (journal, 0);
+            self.jobs.clear();
             *followed = Followed::default();
         }
     }
@@ -182,28 +223,49 @@ impl Files {
         }
     }
 
-    /// Returns the record of the run's job.
-    pub(super) fn job(&self) -> Option<&JobRecord> {
-        self.job.value.as_ref()
+    /// Returns the record of the run: that of its job, or that of several jobs.
+    pub(super) fn record(&self) -> Option<&JobRecord> {
+        self.run.job.value.as_ref()
     }
 
-    /// Returns how the run ended last; `None` if it has not ended yet.
-    pub(super) fn summary(&self) -> Option<End> {
-        let Ended { state, attempts, failed_tasks } = self.summary.value.as_ref()?;
+    /// Returns true if the jobs of the run have folders of their own. The record of such a run has no phases.
+    pub(super) fn has_several_jobs(&self) -> bool {
+        self.record().is_some_and(|record| record.phases.is_empty())
+    }
+
+    /// Returns what was read from the folder of a job; `None` if it is unknown which folder this is.
+    fn of_job(&self, id: JobId, name: &str) -> Option<&OfFolder> {
+        if self.has_several_jobs() { self.jobs.get(name) } else { (id == JobId(0)).then_some(&self.run) }
+    }
+
+    /// Returns the record of a job.
+    pub(super) fn job(&self, id: JobId, name: &str) -> Option<&JobRecord> {
+        self.of_job(id, name)?.job.value.as_ref()
+    }
+
+    /// Returns how a job ended last; `None` if it has not ended yet.
+    pub(super) fn summary(&self, id: JobId, name: &str) -> Option<End> {
+        let Ended { state, attempts, failed_tasks } = self.of_job(id, name)?.summary.value.as_ref()?;
         Some(End { state: *state, attempts: *attempts, failed_tasks: failed_tasks.len() as u64 })
     }
 
-    /// Returns true if the folder has a report.
-    pub(super) fn has_report(&self) -> bool {
-        self.has_report
+    /// Returns the path of the run's report in its folder; `None` if there is none.
+    pub(super) fn report(&self, folder: &Path) -> Option<String> {
+        self.run.has_report.then(|| folder.join(REPORT).display().to_string())
+    }
+
+    /// Returns the path of the report of a job that has a folder of its own; `None` if there is none.
+    pub(super) fn job_report(&self, folder: &Path, name: &str) -> Option<String> {
+        let has_report = self.jobs.get(name)?.has_report;
+        has_report.then(|| folder.join(name).join(REPORT).display().to_string())
     }
 
     /// Returns the progress that an attempt's command has reported last, in [0, 1]; `None` if it has reported none.
-    pub(super) fn progress(&self, attempt: AttemptId) -> Option<f64> {
-        // The record has the commands of the first job only.
-        let job = self.job().filter(|_| attempt.task.job == JobId(0))?;
-        let name = job.attempt_name(attempt, job.phases.get(attempt.task.phase as usize)?);
-        reported_progress(self.attempts.as_ref()?, &name).map(|(share, _)| share)
+    pub(super) fn progress(&self, attempt: AttemptId, job: &str) -> Option<f64> {
+        let of = self.of_job(attempt.task.job, job)?;
+        let record = of.job.value.as_ref()?;
+        let name = record.attempt_name(attempt, record.phases.get(attempt.task.phase as usize)?);
+        reported_progress(of.attempts.as_ref()?, &name).map(|(share, _)| share)
     }
 }
 

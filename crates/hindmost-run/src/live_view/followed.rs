@@ -24,6 +24,8 @@ pub(super) struct Followed {
     pub(super) reasons: Reasons,
     /// Tasks that have failed permanently.
     pub(super) failed: FxHashSet<TaskId>,
+    /// Jobs that ended before they were done, while other jobs went on.
+    pub(super) given_up: FxHashSet<JobId>,
     /// The speed with which each node joined.
     joined: Vec<f64>,
     /// The speed that was learned last for each node.
@@ -86,6 +88,7 @@ impl Followed {
             Event::NodeSpeedLearned { node, speed } => _ = self.learned.insert(*node, *speed),
             Event::TaskWithheld { task, until: None } | Event::TaskGivenUp { task } => _ = self.failed.insert(*task),
             Event::TaskReturned { task } => _ = self.failed.remove(task),
+            Event::JobGivenUp { job } => _ = self.given_up.insert(*job),
             Event::JobArrived { spec, .. } => {
                 self.tasks = self.tasks.saturating_add(spec.tasks());
                 if self.tasks > MOST_TASKS {
@@ -114,17 +117,6 @@ impl Followed {
     /// Returns the time of the last record.
     pub(super) fn end(&self) -> Time {
         self.builder.timeline().end
-    }
-
-    /// Returns the number of attempts started.
-    pub(super) fn attempts(&self) -> u64 {
-        self.builder.timeline().rows.len() as u64
-    }
-
-    /// Returns true if all jobs have finished.
-    pub(super) fn has_finished(&self) -> bool {
-        let jobs = &self.builder.timeline().jobs;
-        !jobs.is_empty() && jobs.iter().all(|job| job.finish.is_some())
     }
 
     /// Returns the number of tasks of a phase that have failed permanently.

@@ -28,7 +28,9 @@ pub use snapshot::{
 };
 
 use crate::store::JobRecord;
+use hindmost_core::ids::JobId;
 use hindmost_core::time::Time;
+use hindmost_core::timeline::TimelineJob;
 
 /// Follows the run in a folder.
 pub struct LiveView {
@@ -65,34 +67,53 @@ impl LiveView {
     pub fn snapshot(&self) -> Snapshot {
         let state = self.state();
         let end = self.followed.end();
-        let now = if state.is_over() { end } else { self.files.job().map_or(end, |job| Time(job.age()).max(end)) };
-        let mut snapshot = summing::snapshot(&self.followed, &self.files, state, now);
-        if let Some(end) = self.end().filter(|_| state.is_over()) {
-            // The journal of a run that has failed ends before its last task counts as failed.
-            snapshot.failed_tasks = snapshot.failed_tasks.max(end.failed_tasks);
-        }
+        let now = if state.is_over() { end } else { self.files.record().map_or(end, |job| Time(job.age()).max(end)) };
+        let ends = self.ends(state.is_over());
+        let mut snapshot = summing::snapshot(&self.followed, &self.files, &ends, state, now);
         snapshot.folder = self.folder.display().to_string();
-        snapshot.report = self.files.has_report().then(|| self.folder.join(files::REPORT).display().to_string());
+        snapshot.report = self.files.report(&self.folder);
+        for job in &mut snapshot.jobs {
+            job.report = self.files.job_report(&self.folder, &job.name);
+        }
         snapshot
     }
 
-    /// Returns how the run ended; `None` if attempts have started since then.
-    fn end(&self) -> Option<End> {
-        self.files.summary().filter(|end| end.attempts == self.followed.attempts())
+    /// Returns how each job ended; `None` for a job that has not ended, or of which attempts have started since then.
+    fn ends(&self, run_is_over: bool) -> Vec<Option<End>> {
+        let mut attempts = vec![0; self.followed.builder.timeline().jobs.len()];
+        for row in &self.followed.builder.timeline().rows {
+            if let Some(count) = attempts.get_mut(row.attempt.task.job.0 as usize) {
+                *count += 1;
+            }
+        }
+        let of = |(id, (job, attempts)): (u32, (&TimelineJob, u64))| {
+            // A job that goes on after a pause has the summary of its earlier end.
+            let is_over = run_is_over || job.finish.or(job.abandoned).is_some();
+            let end = self.files.summary(JobId(id), &job.spec.name).filter(|end| end.attempts == attempts);
+            end.filter(|_| is_over)
+        };
+        (0..).zip(self.followed.builder.timeline().jobs.iter().zip(attempts)).map(of).collect()
     }
 
     fn state(&self) -> State {
-        let ended = || {
-            let finished = || self.followed.has_finished().then_some(State::Done);
-            self.end().map(|end| State::from(end.state)).or_else(finished)
-        };
         let begun = self.followed.header().is_some();
         match self.held {
             Some(true) if begun => State::Running,
             Some(true) => State::Starting,
-            Some(false) => ended().unwrap_or(State::Gone),
-            None => ended().unwrap_or(if begun { State::Running } else { State::Starting }),
+            Some(false) => self.ended().unwrap_or(State::Gone),
+            None => self.ended().unwrap_or(if begun { State::Running } else { State::Starting }),
         }
+    }
+
+    /// Returns how the run ended: as its job, or as that of its jobs which ended worst. `None` if a job has not ended.
+    fn ended(&self) -> Option<State> {
+        let jobs = &self.followed.builder.timeline().jobs;
+        let finished = |at: usize| jobs.get(at)?.finish.map(|_| State::Done);
+        let state = |(at, end): (usize, Option<End>)| end.map(|end| State::from(end.state)).or_else(|| finished(at));
+        let states: Option<Vec<State>> = self.ends(true).into_iter().enumerate().map(state).collect();
+        let states = states.filter(|states| !states.is_empty())?;
+        let bad = [State::Interrupted, State::Failed, State::Abandoned];
+        bad.into_iter().find(|state| states.contains(state)).or(Some(State::Done))
     }
 }
 

@@ -119,8 +119,23 @@ pub enum JobState {
     Running,
     /// Every task has its result, or has failed as its phase allows.
     Done,
+    /// A task failed more often than allowed.
+    Failed,
     /// The policy has abandoned the job.
     Abandoned,
+    /// The user interrupted the run before the job was done.
+    Interrupted,
+}
+
+impl From<RunState> for JobState {
+    fn from(state: RunState) -> JobState {
+        match state {
+            RunState::Done => JobState::Done,
+            RunState::Failed => JobState::Failed,
+            RunState::Abandoned => JobState::Abandoned,
+            RunState::Interrupted => JobState::Interrupted,
+        }
+    }
 }
 
 /// A job of a run.
@@ -132,7 +147,7 @@ pub struct JobView {
     pub state: JobState,
     /// Time at which the job arrived.
     pub arrival: f64,
-    /// Time at which the job finished or was abandoned; `null` if it has not ended.
+    /// Time at which the job finished or was given up; `null` if it has not ended.
     pub end: Option<f64>,
     /// Time by which the job should be finished; `null` if it has no deadline.
     pub deadline: Option<f64>,
@@ -140,6 +155,11 @@ pub struct JobView {
     pub tasks: u64,
     /// Number of tasks that have their result.
     pub finished: u64,
+    /// Number of tasks that have failed permanently.
+    pub failed_tasks: u64,
+    /// Path of the job's own report; missing if it has none, as in a run of one job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
     /// The job's phases, in the order of the job file.
     pub phases: Vec<PhaseView>,
 }

@@ -6,14 +6,13 @@ use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, AttemptKind, Cause, Timeline, TimelineJob, TimelineRow};
 use rustc_hash::FxHashMap;
 
-use super::files::Files;
+use super::files::{End, Files};
 use super::followed::Followed;
 use super::paused;
 use super::snapshot::{
     AttemptState, AttemptView, Copies, EndedView, FailureView, JobState, JobView, NodeView, Outcome, PhaseView,
     Snapshot, State,
 };
-use crate::store::JobRecord;
 
 /// Largest numbers of running attempts, of ended attempts and of failures in a snapshot.
 const MOST_RUNNING: usize = 1000;
@@ -46,10 +45,10 @@ struct Counts {
     done: f64,
 }
 
-/// Returns the state of a run at the time `now`.
-pub(super) fn snapshot(followed: &Followed, files: &Files, state: State, now: Time) -> Snapshot {
+/// Returns the state of a run at the time `now`. `ends` says how each job ended.
+pub(super) fn snapshot(followed: &Followed, files: &Files, ends: &[Option<End>], state: State, now: Time) -> Snapshot {
     let timeline = followed.builder.timeline();
-    let resumed = files.job().and_then(|job| job.pauses.last()).map_or(Time::ZERO, |(_, end)| Time(*end));
+    let resumed = files.record().and_then(|job| job.pauses.last()).map_or(Time::ZERO, |(_, end)| Time(*end));
     let mut counts: Vec<Vec<Counts>> =
         timeline.jobs.iter().map(|job| job.spec.phases.iter().map(|_| Counts::default()).collect()).collect();
     let (mut running, mut ended, mut failed) = (Vec::new(), Vec::new(), Vec::new());
@@ -85,7 +84,10 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, state: State, now: Ti
     }
     let jobs: Vec<JobView> = (0..)
         .zip(timeline.jobs.iter().zip(counts))
-        .map(|(id, (job, counts))| job_view(followed, JobId(id), job, counts, files.job(), state, now))
+        .map(|(id, (job, counts))| {
+            let end = ends.get(id as usize).and_then(Option::as_ref);
+            job_view((followed, files), (JobId(id), job, end), counts, state, now)
+        })
         .collect();
     let phases = || jobs.iter().flat_map(|job| &job.phases);
     let sum = |of: fn(&PhaseView) -> u64| phases().map(of).sum::<u64>();
@@ -96,14 +98,14 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, state: State, now: Ti
         policy: followed.header().map(|header| header.policy.clone()).unwrap_or_default(),
         knowledge: followed.header().map(|header| header.knowledge.to_string()).unwrap_or_default(),
         now: now.seconds(),
-        elapsed: (now - paused(files.job(), now)).seconds(),
+        elapsed: (now - paused(files.record(), now)).seconds(),
         left: lefts.filter(|_| !state.is_over()).and_then(|lefts| lefts.into_iter().reduce(f64::max)),
-        more_phases: phases().any(|phase| phase.running == 0 && phase.finished + phase.failed_tasks < phase.tasks),
+        more_phases: !state.is_over() && jobs.iter().any(has_more_phases),
         tasks: sum(|phase| phase.tasks),
         finished: sum(|phase| phase.finished),
         attempts: sum(|phase| phase.attempts),
         failed_attempts: sum(|phase| phase.failed),
-        failed_tasks: sum(|phase| phase.failed_tasks),
+        failed_tasks: jobs.iter().map(|job| job.failed_tasks).sum(),
         copies: Copies {
             running: sum(|phase| phase.copies.running),
             launched: sum(|phase| phase.copies.launched),
@@ -118,6 +120,12 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, state: State, now: Ti
         jobs,
         ..Snapshot::default()
     }
+}
+
+/// Returns true if a phase of the job has not begun yet, or waits.
+fn has_more_phases(job: &JobView) -> bool {
+    let is_open = |phase: &PhaseView| phase.running == 0 && phase.finished + phase.failed_tasks < phase.tasks;
+    job.end.is_none() && job.phases.iter().any(is_open)
 }
 
 /// Keeps the rows that ended last, the newest first.
@@ -165,17 +173,16 @@ impl Counts {
 }
 
 fn job_view(
-    followed: &Followed,
-    id: JobId,
-    job: &TimelineJob,
+    (followed, files): (&Followed, &Files),
+    (id, job, end): (JobId, &TimelineJob, Option<&End>),
     counts: Vec<Counts>,
-    record: Option<&JobRecord>,
     state: State,
     now: Time,
 ) -> JobView {
+    let record = files.job(id, &job.spec.name);
     let mut phases: Vec<PhaseView> = Vec::new();
     for (at, (mut count, spec)) in (0..).zip(counts.into_iter().zip(&job.spec.phases)) {
-        let recorded = record.filter(|_| id == JobId(0)).and_then(|record| record.tasks.get(at as usize));
+        let recorded = record.and_then(|record| record.tasks.get(at as usize));
         let withdrawn = recorded.map_or(&[][..], |phase| &phase.withdrawn);
         let is_withdrawn = |task: u32| withdrawn.binary_search(&task).is_ok() || withdrawn.contains(&task);
         let is_its = withdrawn.iter().filter(|task| **task < spec.tasks).count() as u64;
@@ -206,21 +213,28 @@ fn job_view(
         count.view.name = spec.name.to_string();
         phases.push(count.view);
     }
-    let end = job.finish.or(job.abandoned);
-    let state = match () {
+    let over_at = job.finish.or(job.abandoned);
+    let from_attempts = || match () {
+        // The summary of such a job follows.
+        () if followed.given_up.contains(&id) => JobState::Failed,
         () if job.abandoned.is_some() => JobState::Abandoned,
-        () if end.is_some() => JobState::Done,
+        () if over_at.is_some() => JobState::Done,
         () if phases.iter().any(|phase| phase.attempts > 0) => JobState::Running,
         () => JobState::Waiting,
     };
+    let job_state = end.map_or_else(from_attempts, |end| JobState::from(end.state));
+    let failed_tasks = phases.iter().map(|phase| phase.failed_tasks).sum::<u64>();
     JobView {
         name: job.spec.name.to_string(),
-        state,
+        state: job_state,
         arrival: job.arrival.seconds(),
-        end: end.map(Time::seconds),
+        end: over_at.map(Time::seconds),
         deadline: job.spec.deadline.map(|deadline| (job.arrival + deadline).seconds()),
         tasks: phases.iter().map(|phase| phase.tasks).sum(),
         finished: phases.iter().map(|phase| phase.finished).sum(),
+        // The journal of a run that has failed ends before its last task counts as failed.
+        failed_tasks: failed_tasks.max(end.map_or(0, |end| end.failed_tasks)),
+        report: None,
         phases,
     }
 }
@@ -246,7 +260,11 @@ fn attempts(
         let TaskId { job, phase, index } = row.attempt.task;
         let known = followed.cluster().and_then(|cluster| cluster.attempt(row.attempt));
         let expected = known.and_then(cluster::Attempt::measured_finish);
-        let reported = if number < MOST_REPORTS { files.progress(row.attempt) } else { None };
+        let reported = if number < MOST_REPORTS {
+            files.progress(row.attempt, &timeline.jobs[job.0 as usize].spec.name)
+        } else {
+            None
+        };
         let elapsed = (now.max(row.start) - row.start).seconds();
         let share = reported.or_else(|| {
             let all = (expected? - row.start).seconds();

@@ -25,7 +25,7 @@ fn busy() -> FinishedRun {
 }
 
 /// Returns the state of the run in a folder.
-fn seen(folder: &Path) -> Snapshot {
+pub fn seen(folder: &Path) -> Snapshot {
     let mut view = LiveView::new(folder);
     view.refresh().unwrap();
     view.snapshot()

@@ -4,9 +4,12 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use hindmost_core::metrics::PhaseProgress;
 use hindmost_core::timeline::AttemptKind;
 use hindmost_report::text::{beginning, counted, duration, escaped, grouped, percent};
-use hindmost_run::live_view::{AttemptState, AttemptView, LiveError, LiveView, NodeView, Snapshot, State};
+use hindmost_run::live_view::{
+    AttemptState, AttemptView, JobState, JobView, LiveError, LiveView, NodeView, Snapshot, State,
+};
 
 use crate::board::{Canvas, Screen, clock, lines};
 use crate::cli::WatchArgs;
@@ -68,9 +71,15 @@ impl From<LiveError> for Failure {
 fn text(snapshot: &Snapshot, canvas: Canvas, height: usize) -> Vec<String> {
     let mut shown = Vec::new();
     let elapsed = Duration::try_from_secs_f64(snapshot.elapsed).unwrap_or_default();
-    for job in &snapshot.jobs {
-        let phases: Vec<_> = job.phases.iter().map(hindmost_run::live_view::PhaseView::progress).collect();
-        shown.extend(lines(&job.name, &phases, elapsed, note(snapshot).as_deref(), canvas));
+    let note = note(snapshot);
+    match &snapshot.jobs[..] {
+        [job] => shown.extend(lines(&job.name, &progress(job), elapsed, note.as_deref(), canvas)),
+        jobs => {
+            let title = counted(jobs.len() as u64, "job");
+            let all: Vec<_> = jobs.iter().flat_map(progress).collect();
+            shown.extend(lines(&title, &all, elapsed, note.as_deref(), canvas).into_iter().take(1));
+            shown.extend(several(snapshot, canvas, height.saturating_sub(shown.len() + 1)));
+        }
     }
     shown.push(fitted(&canvas.paint(code(snapshot.state), &in_words(snapshot)), &in_words(snapshot), canvas));
     shown.extend(snapshot.problem.iter().map(|problem| beginning(&escaped(problem), canvas.width, "…")));
@@ -92,6 +101,54 @@ fn text(snapshot: &Snapshot, canvas: Canvas, height: usize) -> Vec<String> {
         shown.extend((more > 0).then(|| beginning(&format!("  … {} more", grouped(more)), canvas.width, "…")));
     }
     shown.truncate(height);
+    shown
+}
+
+/// Returns the phases of a job as the progress display of a run shows them.
+fn progress(job: &JobView) -> Vec<PhaseProgress> {
+    job.phases.iter().map(hindmost_run::live_view::PhaseView::progress).collect()
+}
+
+/// Returns the lines of several jobs, at most `height`: running jobs come first, and jobs that have ended have one line.
+fn several(snapshot: &Snapshot, canvas: Canvas, height: usize) -> Vec<String> {
+    let mut jobs: Vec<&JobView> = snapshot.jobs.iter().collect();
+    jobs.sort_by_key(|job| match job.state {
+        JobState::Running => 0,
+        JobState::Waiting => 1,
+        JobState::Failed | JobState::Abandoned | JobState::Interrupted => 2,
+        JobState::Done => 3,
+    });
+    let mut shown: Vec<String> = Vec::new();
+    for (at, job) in jobs.iter().enumerate() {
+        let is_over = job.end.is_some() || snapshot.state.is_over();
+        let (word, code) = match job.state {
+            JobState::Waiting => (", waiting", "90"),
+            JobState::Running if is_over => (", not finished", "31"),
+            JobState::Running => ("", "0"),
+            JobState::Done => (", done", "32"),
+            JobState::Failed => (", failed", "31"),
+            JobState::Abandoned => (", abandoned", "31"),
+            JobState::Interrupted => (", interrupted", "31"),
+        };
+        let took = Duration::try_from_secs_f64(job.end.unwrap_or(snapshot.now) - job.arrival).unwrap_or_default();
+        let name = escaped(&job.name);
+        let rest = format!("  {}  {}/{} tasks{word}", clock(took), grouped(job.finished), grouped(job.tasks));
+        let mut own = vec![fitted(
+            &format!("{}{}", canvas.paint("1", &name), canvas.paint(code, &rest)),
+            &(name + &rest),
+            canvas,
+        )];
+        if !is_over && job.state == JobState::Running {
+            own.extend(lines("", &progress(job), took, None, canvas).into_iter().skip(1));
+        }
+        let left = jobs.len() - at;
+        // The last line may be needed to say how many more there are.
+        if shown.len() + own.len() + usize::from(left > 1) > height {
+            shown.push(beginning(&format!("… {} more", counted(left as u64, "job")), canvas.width, "…"));
+            break;
+        }
+        shown.extend(own);
+    }
     shown
 }
 
@@ -131,12 +188,19 @@ fn in_words(snapshot: &Snapshot) -> String {
     report.map_or_else(|| state.clone(), |report| format!("{state}; report in {}", escaped(report)))
 }
 
+/// Returns the name of a job before that of its phase; empty if the run has only one job.
+fn job_prefix(snapshot: &Snapshot, job: u32) -> String {
+    let found = snapshot.jobs.get(job as usize).filter(|_| snapshot.jobs.len() > 1);
+    found.map_or_else(String::new, |job| format!("{}/", job.name))
+}
+
 fn failures(snapshot: &Snapshot) -> Vec<String> {
     let row = |failure: &hindmost_run::live_view::FailureView| {
         let ago = duration((snapshot.now - failure.at).max(0.0));
         let first = failure.message.lines().next().unwrap_or_default();
         let when = if snapshot.state.is_over() { "before the end" } else { "ago" };
-        escaped(&format!("  {}/{} on {}, {ago} {when}: {first}", failure.phase, failure.task, failure.node))
+        let job = job_prefix(snapshot, failure.job);
+        escaped(&format!("  {job}{}/{} on {}, {ago} {when}: {first}", failure.phase, failure.task, failure.node))
     };
     snapshot.failures.iter().map(row).collect()
 }
@@ -146,7 +210,8 @@ fn attempts(snapshot: &Snapshot) -> Vec<String> {
         let phases = snapshot.jobs.get(attempt.job as usize).map(|job| &job.phases);
         let phase = phases.and_then(|phases| phases.iter().find(|phase| phase.name == attempt.phase));
         let median = phase.and_then(|phase| phase.median).filter(|median| *median > 0.0);
-        let mut row = format!("  {}/{} on {}", attempt.phase, attempt.task, attempt.node);
+        let job = job_prefix(snapshot, attempt.job);
+        let mut row = format!("  {job}{}/{} on {}", attempt.phase, attempt.task, attempt.node);
         let kind = match attempt.kind {
             AttemptKind::Original => "",
             AttemptKind::Retry => ", retry",

@@ -7,6 +7,7 @@ const STATES = {
   abandoned: ["Abandoned", "bad"], interrupted: ["Interrupted", "bad"],
   gone: ["Stopped: the process of the run is gone", "bad"],
 };
+const RESUMED = ["interrupted", "gone"];
 const KINDS = {original: "original", retry: "retry", clone: "clone", backup: "backup", replacement: "replacement"};
 const at = id => document.getElementById(id);
 // Texts from the run are untrusted, so they only ever become text nodes.
@@ -48,21 +49,37 @@ const bar = phase => {
   element.setAttribute("aria-label", phase.name + ": " + Math.floor(phase.progress * 100) + "% done");
   return element;
 };
-const status = phase => {
+const status = (phase, isOver) => {
   const missing = phase.finished + phase.failed_tasks < phase.tasks;
+  if (missing && isOver) return "not finished";
   if (!missing) return phase.failed_tasks ? count(phase.failed_tasks) + " failed" : "done";
   if (phase.running) return count(phase.running) + " running";
   return phase.waiting ? "waiting" : "ready";
 };
+const JOBS = {waiting: 1, running: 0, done: 3, failed: 2, abandoned: 2, interrupted: 2};
+const jobHeading = (snapshot, job) => {
+  const isOver = job.end != null || over(snapshot), state = isOver && job.state === "running" ? "not finished" : job.state;
+  const took = Math.max(0, (job.end ?? snapshot.now) - job.arrival);
+  const about = make("span", count(job.finished) + " of " + count(job.tasks) + " tasks, " + span(took) +
+    (job.report ? ", report " + job.report : ""), "small soft");
+  return make("h3", [job.name + " ", make("span", state, "badge " + ({done: "good", failed: "bad", abandoned: "bad",
+    interrupted: "bad"}[state] ?? "")), " ", about]);
+};
 const phases = snapshot => {
-  const parts = [];
-  for (const job of snapshot.jobs.slice(0, MOST.jobs)) {
-    if (snapshot.jobs.length > 1) parts.push(make("h3", job.name + ": " + job.state));
+  const parts = [], jobs = [...snapshot.jobs];
+  if (!jobs.length) return [make("p", "No job has arrived yet.")];
+  // Of many jobs, those that run are of most interest. Sorting keeps the order of the others.
+  if (jobs.length > 1) jobs.sort((a, b) => (JOBS[a.state] ?? 1) - (JOBS[b.state] ?? 1));
+  for (const job of jobs.slice(0, MOST.jobs)) {
+    const isOver = job.end != null || over(snapshot);
+    if (jobs.length > 1) parts.push(jobHeading(snapshot, job));
+    // A job that is done has nothing more to show than its heading, if there are others.
+    if (jobs.length > 1 && job.state === "done") continue;
     const shown = job.phases.slice(0, MOST.phases);
     parts.push(table(
       [["Phase", true], ["Progress", true], ["Tasks"], ["State"], ["Copies"], ["Failed"], ["Median"], ["Left"]],
       shown.map(phase => [
-        phase.name, bar(phase), count(phase.finished) + "/" + count(phase.tasks), status(phase),
+        phase.name, bar(phase), count(phase.finished) + "/" + count(phase.tasks), status(phase, isOver),
         phase.copies.launched ? count(phase.copies.launched) + ", " + count(phase.copies.won) + " won" : "0",
         count(phase.failed), span(phase.median), span(phase.left),
       ])), ...more(shown.length, job.phases.length, "phases"));
@@ -81,6 +98,7 @@ const resources = node => Object.entries(node.capacity).filter(([name]) =>
   name === "cpus" || name === "slots" || node.used?.[name]).map(([name, all]) =>
   (node.used ? amount(name, node.used[name] ?? 0) + " of " : "") + amount(name, all) + " " + name).join(", ");
 const nodes = (snapshot, most) => {
+  if (!snapshot.nodes.length) return [make("p", "No node has joined yet.")];
   // A young run is not squeezed into a corner.
   const width = Math.min(most, Math.max(10, snapshot.now)), end = snapshot.now, begin = end - width, byNode = new Map();
   const put = (attempt, until, classes, what) => {
@@ -154,12 +172,12 @@ const failures = snapshot => {
 const over = snapshot => snapshot.state !== "running" && snapshot.state !== "starting";
 const facts = snapshot => [
   ["Time", span(snapshot.elapsed)],
-  ["Time left", snapshot.left == null ? "–" : "about " + span(snapshot.left), snapshot.more_phases ? "then other phases" : ""],
+  !over(snapshot) && ["Time left", span(snapshot.left), snapshot.more_phases ? "estimated, then other phases" : "estimated"],
   ["Tasks", count(snapshot.finished) + " of " + count(snapshot.tasks)],
   ["Running attempts", count(snapshot.running_attempts)],
   ["Copies", count(snapshot.copies.launched), count(snapshot.copies.won) + " won"],
   ["Failed attempts", count(snapshot.failed_attempts)],
-].map(([name, value, detail]) => make("div", [make("dt", name), make("dd", detail && value !== "–" ? [value, make("span", detail)] : value)]));
+].filter(Boolean).map(([name, value, detail]) => make("div", [make("dt", name), make("dd", detail && value !== "–" ? [value, make("span", detail)] : value)]));
 const set = (element, text) => { if (element.textContent !== text) element.textContent = text; };
 let last = null, said = null;
 const say = (text, kind, rest) => {
@@ -173,9 +191,11 @@ const show = () => {
   const name = snapshot.jobs.length === 1 ? snapshot.jobs[0].name : snapshot.jobs.length ? count(snapshot.jobs.length) + " jobs" : "Run";
   const [text, kind] = STATES[snapshot.state] ?? [snapshot.state, ""];
   set(at("title"), name);
+  set(at("phases-title"), snapshot.jobs.length > 1 ? "Jobs" : "Phases");
   document.title = (snapshot.tasks ? Math.floor(snapshot.finished / snapshot.tasks * 100) + "% " : "") + name + " – " + text;
   const report = snapshot.report ? " The report is " + snapshot.report + "." : "";
-  say(text, kind, over(snapshot) ? "The run has ended." + report : "");
+  const end = RESUMED.includes(snapshot.state) ? "The option --resume continues the run." : "The run has ended.";
+  say(text, kind, over(snapshot) ? end + report : "");
   set(at("note"), [snapshot.policy && "Policy " + snapshot.policy, snapshot.knowledge && "knowledge " + snapshot.knowledge,
     "folder " + snapshot.folder].filter(Boolean).join(", "));
   at("problem").hidden = !snapshot.problem;

@@ -56,6 +56,8 @@ impl Site {
         };
         let headers = answer.headers_mut();
         for (name, value) in [
+            // Each request has a connection of its own, so that idle clients keep no place.
+            (header::CONNECTION, "close"),
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (header::CACHE_CONTROL, "no-store"),
             (header::REFERRER_POLICY, "no-referrer"),

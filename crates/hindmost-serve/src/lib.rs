@@ -225,7 +225,6 @@ async fn serve(listener: TcpListener, site: Arc<Site>) {
             let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(LONGEST)
-                .keep_alive(false)
                 .max_buf_size(16 << 10)
                 .serve_connection(TokioIo::new(stream), service);
             // A client that goes away or is too slow is no error of the server.

@@ -325,16 +325,12 @@ fn nodes(followed: &Followed, attempts: &[u64]) -> Vec<NodeView> {
             name: node.name.to_string(),
             lost: node.lost_and_returned.len() % 2 == 1,
             slow,
-            capacity: by_text(header.dimensions.by_name(&node.capacity)),
-            used: used.map(by_text),
+            capacity: header.dimensions.by_name(&node.capacity),
+            used,
             attempts: attempts.get(at as usize).copied().unwrap_or(0),
         }
     };
     (0..).zip(&timeline.nodes).map(view).collect()
-}
-
-fn by_text(amounts: hindmost_core::workload::DemandByName) -> std::collections::BTreeMap<String, f64> {
-    amounts.into_iter().map(|(name, amount)| (name.to_string(), amount)).collect()
 }
 
 fn ended_view(followed: &Followed, at: usize) -> Option<EndedView> {

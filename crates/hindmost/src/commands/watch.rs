@@ -256,3 +256,102 @@ fn nodes(snapshot: &Snapshot) -> Vec<String> {
     };
     nodes.iter().map(row).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use hindmost_run::live_view::PhaseView;
+
+    use super::*;
+
+    fn job(name: &str, state: JobState, finished: u64) -> JobView {
+        let phase = |name: &str, finished: u64, running: u64| PhaseView {
+            name: name.to_owned(),
+            tasks: 10,
+            finished,
+            running,
+            progress: finished as f64 / 10.0,
+            waiting: finished + running == 0,
+            ..PhaseView::default()
+        };
+        let is_over = !matches!(state, JobState::Waiting | JobState::Running);
+        let running = u64::from(state == JobState::Running);
+        JobView {
+            name: name.to_owned(),
+            state,
+            arrival: 10.0,
+            end: is_over.then_some(40.0),
+            deadline: None,
+            tasks: 20,
+            finished,
+            failed_tasks: 0,
+            report: None,
+            phases: vec![phase("map", finished, running), phase("sum", 0, 0)],
+        }
+    }
+
+    fn state(jobs: Vec<JobView>) -> Snapshot {
+        let finished = jobs.iter().map(|job| job.finished).sum();
+        Snapshot {
+            state: State::Running,
+            now: 72.0,
+            elapsed: 72.0,
+            left: Some(30.0),
+            tasks: 20 * jobs.len() as u64,
+            finished,
+            running_attempts: 1,
+            jobs,
+            ..Snapshot::default()
+        }
+    }
+
+    fn drawn(snapshot: &Snapshot, width: usize, height: usize) -> String {
+        text(snapshot, Canvas { width, colour: false }, height).join("\n")
+    }
+
+    #[test]
+    fn running_jobs_come_first_and_ended_ones_have_a_line() {
+        let jobs = vec![
+            job("early", JobState::Done, 20),
+            job("broken", JobState::Failed, 3),
+            job("words", JobState::Running, 4),
+            job("later", JobState::Waiting, 0),
+        ];
+        assert_eq!(
+            drawn(&state(jobs), 60, 100),
+            "\
+4 jobs  1 min 12 s  27/80 tasks  about 30.0 s left
+words  1 min 02 s  4/20 tasks
+map ━━━━━━━━━━━━━━━━──────────────────────── 4/10  1 running
+sum ──────────────────────────────────────── 0/10  waiting
+later  1 min 02 s  0/20 tasks, waiting
+broken  30.0 s  3/20 tasks, failed
+early  30.0 s  20/20 tasks, done
+running: 1 attempt"
+        );
+    }
+
+    #[test]
+    fn a_low_terminal_shows_how_many_jobs_are_missing() {
+        let jobs: Vec<JobView> = (0..30).map(|at| job(&format!("job{at}"), JobState::Running, 4)).collect();
+        let jobs = state(jobs);
+        for height in 3..60 {
+            let drawn = drawn(&jobs, 50, height);
+            let lines: Vec<&str> = drawn.lines().collect();
+            assert!(lines.len() <= height, "{height}: {drawn}");
+            let shown = lines.iter().filter(|line| line.starts_with("job")).count();
+            assert!(drawn.contains(&format!("… {} more", counted(30 - shown as u64, "job"))), "{height}: {drawn}");
+            assert_eq!(lines.last(), Some(&"running: 1 attempt"), "{height}: {drawn}");
+        }
+    }
+
+    #[test]
+    fn names_of_jobs_are_text_that_fits() {
+        let mut jobs = vec![job("\x1b[31ma job of several words with a long name", JobState::Running, 4); 3];
+        jobs[1].phases[0].name = "phase\n\x07".to_owned();
+        for width in 24..120 {
+            let drawn = drawn(&state(jobs.clone()), width, 40);
+            assert!(drawn.lines().all(|line| hindmost_report::text::columns(line) <= width), "{width}: {drawn}");
+            assert!(!drawn.contains(['\x1b', '\x07']), "{drawn}");
+        }
+    }
+}

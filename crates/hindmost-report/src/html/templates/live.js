@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-const MOST = {jobs: 20, phases: 50, nodes: 40, lanes: 8, attempts: 20, failures: 10};
+const MOST = {jobs: 20, phases: 15, nodes: 40, lanes: 8, attempts: 20, failures: 10};
 const EVERY = 1000, RETRY = 5000;
 const STATES = {
   starting: ["Starting", ""], running: ["Running", ""], done: ["Done", "good"], failed: ["Failed", "bad"],
@@ -56,6 +56,11 @@ const status = (phase, isOver) => {
   if (phase.running) return count(phase.running) + " running";
   return phase.waiting ? "waiting" : "ready";
 };
+// Of many phases, those that run come first, and those that are done last.
+const chosen = phases => {
+  const rank = phase => (phase.running ? 0 : phase.finished + phase.failed_tasks >= phase.tasks ? 3 : phase.waiting ? 2 : 1);
+  return phases.length > MOST.phases ? [...phases].sort((a, b) => rank(a) - rank(b)) : phases;
+};
 const JOBS = {waiting: 1, running: 0, done: 3, failed: 2, abandoned: 2, interrupted: 2};
 const jobHeading = (snapshot, job) => {
   const isOver = job.end != null || over(snapshot), state = isOver && job.state === "running" ? "not finished" : job.state;
@@ -75,7 +80,7 @@ const phases = snapshot => {
     if (jobs.length > 1) parts.push(jobHeading(snapshot, job));
     // A job that is done has nothing more to show than its heading, if there are others.
     if (jobs.length > 1 && job.state === "done") continue;
-    const shown = job.phases.slice(0, MOST.phases);
+    const shown = chosen(job.phases).slice(0, MOST.phases);
     parts.push(table(
       [["Phase", true], ["Progress", true], ["Tasks"], ["State"], ["Copies"], ["Failed"], ["Median"], ["Left"]],
       shown.map(phase => [

@@ -451,6 +451,7 @@ mod tests {
 
     #[test]
     fn kinds_say_how_copies_relate_to_each_other() {
+        use AttemptKind::{Backup, Clone, Original, Replacement, Retry};
         let of = |copy| AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy };
         let start = |copy| Change::Decision(Decision::Start { attempt: of(copy), node: NodeId(0), from_progress: 0.0 });
         let stopped = |copy| Change::Event(Event::AttemptStopped { attempt: of(copy) });
@@ -475,7 +476,6 @@ mod tests {
             builder.apply(Record { at: Time(at), change });
         }
         let kinds: Vec<AttemptKind> = (0..builder.timeline().rows.len()).map(|row| builder.kind(row)).collect();
-        use AttemptKind::{Backup, Clone, Original, Replacement, Retry};
         assert_eq!(kinds, [Original, Clone, Backup, Replacement, Retry, Replacement]);
     }
 

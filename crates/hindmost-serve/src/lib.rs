@@ -24,7 +24,7 @@
 //! use hindmost_serve::{Page, Server};
 //!
 //! let page = Page { html: "<!DOCTYPE html><title>Run</title>".to_owned(), style: String::new(), script: String::new() };
-//! let server = Server::start("127.0.0.1:0", page, || b"{}".to_vec())?;
+//! let server = Server::start("127.0.0.1:0", &page, || b"{}".to_vec())?;
 //! let mut client = TcpStream::connect(server.address())?;
 //! write!(client, "GET /api/snapshot.json HTTP/1.1\r\nHost: {}\r\n\r\n", server.address())?;
 //! let mut answer = String::new();
@@ -133,7 +133,7 @@ impl Server {
     /// If the address is no loopback address or can't be used, or if no thread can be started.
     pub fn start(
         address: &str,
-        page: Page,
+        page: &Page,
         document: impl FnMut() -> Vec<u8> + Send + 'static,
     ) -> Result<Server, ServeError> {
         let wanted = loopback(address)?;
@@ -142,7 +142,7 @@ impl Server {
         let address = listener.local_addr().map_err(unusable)?;
         listener.set_nonblocking(true).map_err(unusable)?;
         let document = Arc::new(Document::new(Box::new(document)));
-        let site = Arc::new(Site::new(address, &page, Arc::clone(&document)));
+        let site = Arc::new(Site::new(address, page, Arc::clone(&document)));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()

@@ -7,7 +7,7 @@ use crate::answer::base64;
 
 fn server() -> Server {
     let page = Page { html: "<p>page</p>".to_owned(), style: "p{}".to_owned(), script: "1".to_owned() };
-    Server::start("127.0.0.1:0", page, || b"{\"a\":1}".to_vec()).unwrap()
+    Server::start("127.0.0.1:0", &page, || b"{\"a\":1}".to_vec()).unwrap()
 }
 
 /// Sends a request and returns the whole answer.

@@ -14,7 +14,7 @@ pub fn serve(address: Option<&str>, out: &Path) -> Outcome<Option<Server>> {
     let page = live_page().map_err(Failure::work)?;
     let page = Page { html: page.html, style: page.style, script: page.script };
     let mut view = LiveView::new(out);
-    let server = Server::start(address, page, move || {
+    let server = Server::start(address, &page, move || {
         // The folder may not exist yet, or not any more: the last state stays.
         let refreshed = view.refresh();
         let mut snapshot: Snapshot = view.snapshot();

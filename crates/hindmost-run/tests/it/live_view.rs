@@ -125,7 +125,7 @@ fn a_new_journal_replaces_the_old_one() {
     view.refresh().unwrap();
     assert_eq!((view.snapshot().tasks, view.snapshot().jobs[0].phases[0].name.as_str()), (1, "only"));
     // A shorter file at the same place begins again, too.
-    write(folder.path(), &second.as_bytes()[..second.find('\n').unwrap() + 1]);
+    write(folder.path(), &second.as_bytes()[..=second.find('\n').unwrap()]);
     view.refresh().unwrap();
     assert_eq!(view.snapshot().tasks, 0);
 }

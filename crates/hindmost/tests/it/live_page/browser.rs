@@ -37,7 +37,7 @@ fn serving(state: &Value) -> Server {
     let page = live_page().unwrap();
     let page = Page { html: page.html, style: page.style, script: page.script };
     let bytes = serde_json::to_vec(state).unwrap();
-    Server::start("127.0.0.1:0", page, move || bytes.clone()).unwrap()
+    Server::start("127.0.0.1:0", &page, move || bytes.clone()).unwrap()
 }
 
 /// Takes a picture of the page into the folder `HINDMOST_SCREENSHOTS`, if it is given, for people who look at it.

@@ -46,3 +46,4 @@ pub mod live_view;
 pub mod map;
 pub mod process;
 pub mod store;
+pub mod submission;

@@ -63,6 +63,8 @@ pub enum Command {
     Run(RunJobArgs),
     /// Show a run in progress: its phases, nodes and running attempts
     Watch(WatchArgs),
+    /// Submit a job to a run that accepts jobs (`hindmost run --listen`)
+    Submit(SubmitArgs),
     /// Run a command for each of many values on this machine, as GNU parallel does, with backup copies of slow tasks
     Map(Box<MapArgs>),
     /// Compare policies on a simulated cluster and workload
@@ -114,6 +116,28 @@ pub struct WatchArgs {
     #[arg(long)]
     pub once: bool,
     /// Print the state once, as one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct SubmitArgs {
+    /// The job file (TOML)
+    #[arg(required_unless_present = "close")]
+    pub job: Option<PathBuf>,
+    /// The socket of the run, as --listen of `hindmost run` named it
+    #[arg(long, value_name = "SOCKET")]
+    pub to: PathBuf,
+    /// Name of the job in the run, and of the folder for its results [default: the name in the job file]
+    #[arg(long, value_name = "NAME", conflicts_with = "close")]
+    pub name: Option<String>,
+    /// Wait until the job has ended. The exit code is then that of the job: 0 if it is done, 1 otherwise
+    #[arg(long, conflicts_with = "close")]
+    pub wait: bool,
+    /// Let the run accept no more jobs: it ends once its jobs have ended
+    #[arg(long, conflicts_with = "job")]
+    pub close: bool,
+    /// Print one JSON document
     #[arg(long)]
     pub json: bool,
 }

@@ -114,6 +114,16 @@ impl Plan {
         }
     }
 
+    /// Gives the job another name.
+    ///
+    /// # Errors
+    /// If it can't be the name of a folder.
+    pub fn set_name(&mut self, name: &str) -> Result<(), String> {
+        super::values::check_name(name)?;
+        name.clone_into(&mut self.name);
+        Ok(())
+    }
+
     /// Returns the number of tasks of all phases.
     pub fn tasks(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()

@@ -200,6 +200,14 @@ impl Pages {
         let folder = if among_own_files { &self.inner } else { &self.root };
         folder.replace(name, content.as_bytes(), false)
     }
+
+    /// Writes a page among the run's internal files, so that it survives a power cut.
+    ///
+    /// # Errors
+    /// If the page can't be written. In that case an older page stays.
+    pub(crate) fn write_synced(&self, name: &str, content: &str) -> io::Result<()> {
+        self.inner.replace(name, content.as_bytes(), true)
+    }
 }
 
 impl Store {

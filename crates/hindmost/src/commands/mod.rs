@@ -12,7 +12,9 @@ mod replay;
 mod report;
 mod reproduce;
 mod run;
+mod several;
 mod simulate;
+mod submit;
 mod theory;
 mod trace;
 mod verify;
@@ -27,6 +29,7 @@ pub fn run(command: Command) -> Outcome {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Watch(args) => watch::run(&args),
+        Command::Submit(args) => submit::run(&args),
         Command::Map(args) => map::run(*args),
         Command::Explain(args) => explain::run(&args),
         Command::Simulate(args) => simulate::run(&args),

@@ -61,6 +61,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run a job of many tasks on this machine, with backup copies of slow tasks
     Run(RunJobArgs),
+    /// Show a run in progress: its phases, nodes and running attempts
+    Watch(WatchArgs),
     /// Submit a job to a run that accepts jobs (`hindmost run --listen`)
     Submit(SubmitArgs),
     /// Run a command for each of many values on this machine, as GNU parallel does, with backup copies of slow tasks
@@ -104,6 +106,18 @@ pub enum Command {
         /// Name of the command [default: print the page of hindmost]
         command: Option<String>,
     },
+}
+
+#[derive(Args)]
+pub struct WatchArgs {
+    /// The output folder of the run
+    pub dir: PathBuf,
+    /// Print the state once and exit; the default if stdout is not a terminal
+    #[arg(long)]
+    pub once: bool,
+    /// Print the state once, as one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod files;
 mod forecast;
+mod live_page;
 mod progress;
 mod race;
 mod stop;

@@ -25,7 +25,7 @@ use super::{Anchors, JOB, JOURNAL, LOCK, SUMMARY, Store, Whereabouts};
 use crate::job_file::{Plan, PlannedPhase, Redo, TaskChanges};
 
 /// Largest size of a job's record: 64 MiB.
-const LONGEST_RECORD: u64 = 64 << 20;
+pub(crate) const LONGEST_RECORD: u64 = 64 << 20;
 
 /// Options for opening a folder.
 #[derive(Clone, Debug, Default)]

@@ -12,9 +12,11 @@ use hindmost_policies::catalogue::SYSTEMS;
 use hindmost_run::driver::{self, RunError, RunJobs, RunOptions, RunOutcome, Submissions, Unfollowed};
 use hindmost_run::engine::{Launch, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
+use hindmost_run::live_view::{JobState, State};
 use hindmost_run::store::{Opened, Opening, Store};
 
 use crate::fake_engine::{FakeEngine, FakeTask};
+use crate::live_view::seen;
 use crate::test_run::{records, scratch, verified};
 
 /// A job file: phases with their numbers of tasks, each after the one before it.
@@ -127,6 +129,21 @@ fn jobs_share_the_nodes_and_have_results_of_their_own() {
         assert!(folder.path().join(&outcome.summary.job).join(".hindmost/summary.json").is_file());
     }
     verified(folder.path());
+    let snapshot = seen(folder.path());
+    assert_eq!((snapshot.state, snapshot.tasks, snapshot.finished), (State::Done, 17, 17));
+    let names: Vec<&str> = snapshot.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    // As if the run had been killed in the middle: the summaries are then those of other ends.
+    let journal = folder.path().join(".hindmost/journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let starts: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].contains("\"start\"")).collect();
+    fs::write(&journal, lines[..=starts[7]].concat()).unwrap();
+    let snapshot = seen(folder.path());
+    assert_eq!(snapshot.state, State::Gone);
+    assert!(snapshot.jobs.iter().all(|job| job.state == JobState::Running && job.end.is_none()), "{snapshot:?}");
+    let of: BTreeSet<u32> = snapshot.running.iter().map(|attempt| attempt.job).collect();
+    assert_eq!(of, BTreeSet::from([0, 1]));
 }
 
 #[test]
@@ -196,6 +213,11 @@ fn a_failed_job_leaves_the_others_alone_and_is_resumed() {
         let given_up = |change: &Change| *change == Change::Event(Event::JobGivenUp { job: JobId(0) });
         assert!(records(folder.path()).iter().any(|record| given_up(&record.change)));
         verified(folder.path());
+        let snapshot = seen(folder.path());
+        assert_eq!((snapshot.state, snapshot.failed_tasks), (State::Failed, 1));
+        let shown = |name: &str| snapshot.jobs.iter().find(|job| job.name == name).unwrap();
+        assert_eq!((shown("bad").state, shown("good").state), (JobState::Failed, JobState::Done));
+        assert!(shown("bad").end < shown("good").end, "{snapshot:?}");
         if keys.contains("idempotent") {
             continue;
         }
@@ -234,6 +256,9 @@ fn an_interrupted_run_of_several_jobs_goes_on() {
         let (inbox, result) = run(folder.path(), (&jobs, &[]), ("pace", false), behaviour, stop);
         result.unwrap();
         assert!(inbox.states().values().any(|state| *state == RunState::Interrupted), "{after}");
+        let shown: Vec<JobState> = seen(folder.path()).jobs.iter().map(|job| job.state).collect();
+        assert_eq!(seen(folder.path()).state, State::Interrupted, "{after}: {shown:?}");
+        assert!(shown.contains(&JobState::Interrupted), "{after}: {shown:?}");
         let before: Vec<BTreeSet<String>> = jobs.iter().map(|job| results(folder.path(), job)).collect();
         let (_, result) = run(folder.path(), (&jobs, &[]), ("pace", true), one_second, &AtomicU32::new(0));
         result.unwrap();

@@ -81,6 +81,9 @@ pub struct RunJobArgs {
     /// Journals or output folders of earlier runs of this job, from which the policy learns durations
     #[arg(long, value_name = "JOURNAL")]
     pub history: Vec<PathBuf>,
+    /// Serve a page about the run in progress at this loopback address, such as 127.0.0.1:8080; port 0 takes a free port
+    #[arg(long, value_name = "ADDRESS")]
+    pub serve: Option<String>,
     /// Accept further jobs from `hindmost submit` on this Unix socket, which only its owner can open, until Ctrl-C or
     /// `hindmost submit --close`
     #[arg(long, value_name = "SOCKET", conflicts_with = "check")]

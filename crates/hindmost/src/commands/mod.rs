@@ -18,6 +18,7 @@ mod submit;
 mod theory;
 mod trace;
 mod verify;
+mod watch;
 
 use crate::cli::Command;
 use crate::failure::Outcome;
@@ -27,6 +28,7 @@ pub fn run(command: Command) -> Outcome {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Submit(args) => submit::run(&args),
         Command::Map(args) => map::run(*args),
         Command::Explain(args) => explain::run(&args),

@@ -24,7 +24,7 @@ use crate::board::Board;
 use crate::cli::RunJobArgs;
 use crate::failure::{Failure, Outcome};
 use crate::forecast::Forecast;
-use crate::{stop, terminal};
+use crate::{live_page, stop, terminal};
 
 use super::report::quoted;
 use super::several;
@@ -73,6 +73,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     if args.check {
         return check(args, &plan, &options, &nodes, &out, &opening);
     }
+    let page = live_page::serve(args.serve.as_deref(), &out)?;
     let board = Board::new(&plan.name, args.json);
     let outcome = run_plan(
         &plan,
@@ -84,6 +85,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         &mut Shown { board: &board, forecast: Forecast::default() },
     );
     board.finish();
+    if let Some(page) = page {
+        page.finish();
+    }
     let hint = format!("`{}` continues the run", resume_command(args));
     let outcome = outcome.map_err(|failure| match failure {
         Failure::Work(error) => Failure::work(format!("{error:#}; after you have corrected this, {hint}")),

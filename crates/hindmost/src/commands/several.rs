@@ -18,7 +18,7 @@ use crate::board::Board;
 use crate::cli::RunJobArgs;
 use crate::failure::{Failure, Outcome, say};
 use crate::forecast::Forecast;
-use crate::{stop, terminal};
+use crate::{live_page, stop, terminal};
 
 use super::run::{Shown, chart, described, nodes_in_words, opening, options, resume_command, why_failed};
 
@@ -72,6 +72,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         knowledge: options.knowledge,
         nodes: nodes.clone(),
     });
+    // An address that can't be used is found before the folder is made.
+    let page = live_page::serve(args.serve.as_deref(), &out)?;
     let home = Store::open(&out, &Plan::of_several(&out), &opening).map_err(RunError::from)?;
     let folder = home.store.folder().to_owned();
     let mut list = JobList::read(home.store.pages()).map_err(|error| unreadable(&out, &error))?;
@@ -137,6 +139,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     drop(reports);
     let _ = reporter.join();
     board.finish();
+    if let Some(page) = page {
+        page.finish();
+    }
     let hint = format!("`{}` continues the run", resume_command(args));
     result.map_err(|error| match Failure::from(error) {
         Failure::Work(error) => Failure::work(format!("{error:#}; after you have corrected this, {hint}")),

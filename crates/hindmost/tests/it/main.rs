@@ -13,6 +13,7 @@ mod files;
 mod guarantees;
 mod help;
 mod journal;
+mod live_page;
 mod map;
 mod policies;
 mod profiles;
@@ -26,6 +27,7 @@ mod several_jobs;
 mod simulate;
 mod theory;
 mod validation;
+mod watch;
 mod words;
 
 use std::path::Path;

@@ -9,6 +9,7 @@ use hindmost_core::reproduction::{Ranking, Reproduction};
 use hindmost_core::schema::{DocumentType, of_json_documents};
 use hindmost_core::verify::Verification;
 use hindmost_profiles::ProfilesDocument;
+use hindmost_run::live_view::Snapshot;
 use hindmost_trace::TraceSummary;
 use hindmost_trace::analysis::Findings;
 use schemars::JsonSchema;
@@ -22,6 +23,11 @@ const ABOUT: &str = "The documents that `hindmost COMMAND --json` prints, each u
 const DOCUMENTS: &[(&str, &str, DocumentType)] = &[
     ("demo", "Printed by `hindmost demo --json`.", |types| types.subschema_for::<Demo>()),
     ("run", "Printed by `hindmost run JOB --json`.", |types| types.subschema_for::<RunSummary>()),
+    (
+        "watch",
+        "Printed by `hindmost watch DIR --json`, and served by `hindmost run --serve` at /api/snapshot.json.",
+        |types| types.subschema_for::<Snapshot>(),
+    ),
     ("run-check", "Printed by `hindmost run JOB --check --json`.", |types| types.subschema_for::<CheckedJob>()),
     ("simulate", "Printed by `hindmost simulate --json`, and summary.json of `--out`.", |types| {
         types.subschema_for::<Comparison>()

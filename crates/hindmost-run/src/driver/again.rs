@@ -98,6 +98,8 @@ pub(super) struct Again<'a> {
     needed: bool,
     /// Phases that come after tasks that run again.
     pub(super) later: BTreeSet<u32>,
+    /// Tasks that may not run twice and keep their results although their inputs have changed; holds the differences.
+    kept_results: BTreeMap<TaskId, String>,
     /// Number of tasks whose results or inputs can't be compared by checksums, although the user requests it.
     unchecked: usize,
 }
@@ -151,6 +153,7 @@ impl<'a> Again<'a> {
             failed,
             needed: false,
             later: BTreeSet::new(),
+            kept_results: BTreeMap::new(),
             unchecked: 0,
         };
         let TaskChanges { added, withdrawn: _, renewed, phases } = changes;
@@ -188,8 +191,14 @@ impl<'a> Again<'a> {
             return Err(may_not_repeat(&name(plan, &task)));
         }
         let run_again: BTreeSet<TaskId> = again.tasks().collect();
-        let kept = again.finished.difference(&run_again);
-        again.unchecked = kept.filter(|task| store.lacks_checksums(**task)).count();
+        for task in again.finished.difference(&run_again) {
+            again.unchecked += usize::from(store.lacks_checksums(*task));
+            let phase = plan.phases.get(task.phase as usize).filter(|phase| !phase.idempotent);
+            let input = phase.and_then(|phase| phase.compared_input(task.index));
+            if let Some(difference) = input.and_then(|input| store.input_difference(*task, &input)) {
+                again.kept_results.insert(*task, difference);
+            }
+        }
         Ok(again)
     }
 
@@ -244,8 +253,8 @@ impl<'a> Again<'a> {
         let mut lines = Vec::new();
         let plan = self.plan;
         let input = |task: &TaskId| {
-            let input = plan.phases[task.phase as usize].input_of(task.index);
-            input.map_or_else(String::new, |path| shortened(plan, path))
+            let input = plan.phases[task.phase as usize].compared_input(task.index);
+            input.map_or_else(String::new, |path| shortened(plan, &path))
         };
         let runs_again = |text: String| format!("{text}: the task runs again");
         let of = |kind: fn(&Why) -> bool| self.broken.iter().filter(move |(_, why)| kind(why));
@@ -265,6 +274,18 @@ impl<'a> Again<'a> {
                 runs_again(format!("the input {} of {} has changed ({how})", input(task), name(plan, task)))
             }),
             |more| format!("{more} more inputs have changed"),
+        );
+        named(
+            &mut lines,
+            self.kept_results.iter().map(|(task, how)| {
+                let name = name(plan, task);
+                let why = match plan.phases[task.phase as usize].commands {
+                    None => format!("because of idempotent = false; --redo {name} runs it again"),
+                    Some(_) => "because of --once; without --once the task runs again".to_owned(),
+                };
+                format!("the input {} of {name} has changed ({how}), but its result stays, {why}", input(task))
+            }),
+            |more| format!("{more} more inputs have changed, but the results stay"),
         );
         for (phase, before) in &self.changes.renewed {
             let phase = &plan.phases[*phase as usize];
@@ -292,7 +313,12 @@ impl<'a> Again<'a> {
             &mut lines,
             self.changes.withdrawn.iter().map(id).map(|task| {
                 let phase = &plan.phases[task.phase as usize];
-                let what = if phase.inputs.is_some() { input(&task) } else { "its values".to_owned() };
+                let is_file = phase.inputs.is_some() && phase.commands.is_none();
+                let what = match &phase.commands {
+                    None if is_file => input(&task),
+                    None => "its values".to_owned(),
+                    Some(_) => format!("its value {}", about(plan, &task)),
+                };
                 let result = if self.broken.contains_key(&task) {
                     "its result no longer counts"
                 } else if self.finished.contains(&task) && !phase.idempotent {
@@ -300,7 +326,7 @@ impl<'a> Again<'a> {
                 } else {
                     "the task is left out"
                 };
-                let verb = if phase.inputs.is_some() { "is" } else { "are" };
+                let verb = if is_file || phase.commands.is_some() { "is" } else { "are" };
                 format!("{}: {what} {verb} gone; {result}", name(plan, &task))
             }),
             |more| format!("{more} more tasks are gone"),
@@ -316,7 +342,7 @@ impl<'a> Again<'a> {
             let tasks = if phase.may_fail() == 1 { "task" } else { "tasks" };
             lines.push(format!("phase {} allows {} failed {tasks} now and has {failed}", phase.name, phase.may_fail()));
         }
-        match self.given_up_again().count() {
+        match self.given_up_again().count() + self.failed.open {
             0 => {}
             1 => lines.push("1 task that had failed runs again".to_owned()),
             count => lines.push(format!("{count} tasks that had failed run again")),
@@ -385,9 +411,9 @@ pub(super) fn why_broken(plan: &Plan, store: &Store, task: TaskId) -> Result<Opt
         ResultState::Changed(how) => Some(Why::Changed(how)),
         ResultState::Valid => {
             let phase = &plan.phases[task.phase as usize];
-            // Tasks with commands of their own are recognised by these, and a task that may not run twice keeps its result.
-            let input = phase.input_of(task.index).filter(|_| phase.commands.is_none() && phase.idempotent);
-            input.and_then(|input| store.input_difference(task, input)).map(Why::Input)
+            // A task that may not run twice keeps its result.
+            let input = phase.compared_input(task.index).filter(|_| phase.idempotent);
+            input.and_then(|input| store.input_difference(task, &input)).map(Why::Input)
         }
     })
 }
@@ -412,6 +438,9 @@ fn shortened(plan: &Plan, path: &std::path::Path) -> String {
 /// Returns the input and values of a task as text.
 fn about(plan: &Plan, task: &TaskId) -> String {
     let phase = &plan.phases[task.phase as usize];
+    if let Some(command) = phase.commands.as_ref().and_then(|commands| commands.get(task.index)) {
+        return printable(&String::from_utf8_lossy(&command.values.join(&b' ')));
+    }
     let input = phase.input_of(task.index).map(|path| shortened(plan, path));
     let values = phase.matrix_values(task.index).map(|(name, value)| format!("{name}={}", printable(value)));
     input.into_iter().chain(values).collect::<Vec<_>>().join(" ")

@@ -1,16 +1,17 @@
 //! Begins a run: checks its folder, policy and nodes, and builds the driver.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::ids::{JobId, NodeId};
+use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::journal::Header;
 use hindmost_core::policy::Policy;
 use hindmost_core::record::{Event, Record};
 use hindmost_core::resources::{CPUS, Resources};
 use hindmost_core::time::Time;
-use hindmost_core::workload::JobSpec;
+use hindmost_core::workload::{JobSpec, PhaseSpec};
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
 
@@ -18,7 +19,7 @@ use super::again::{Again, ResumePlan};
 use super::attempts::Attempts;
 use super::deadlines::{Deadline, Deadlines};
 use super::fault_injection::FaultInjection;
-use super::jobs::{Jobs, LiveJob};
+use super::jobs::{Jobs, LiveJob, ONLY};
 use super::journal::{self, LiveJournal};
 use super::learning::Learner;
 use super::permanent::FailedAgain;
@@ -309,6 +310,15 @@ impl Driver<'_> {
         }
         let arrivals = self.jobs.ids().into_iter().map(|job| Ok((job, self.arrival(job)?)));
         let arrivals: Vec<(JobId, Arrival)> = arrivals.collect::<Result<_, RunError>>()?;
+        if self.home.is_none() {
+            let finished = |(phase, spec): (u32, &PhaseSpec)| {
+                let task = |index: &u32| TaskId { job: ONLY, phase, index: *index };
+                spec.finished.iter().map(task).collect::<Vec<_>>()
+            };
+            let phases = arrivals.first().map_or(&[][..], |(_, arrival)| &arrival.spec.phases);
+            let tasks = (0..).zip(phases).flat_map(finished).collect();
+            self.report_earlier(&tasks, BTreeMap::new())?;
+        }
         self.nodes_join()?;
         for ((job, arrival), failures) in arrivals.into_iter().zip(earlier_failures) {
             self.arrive(job, arrival, failures)?;

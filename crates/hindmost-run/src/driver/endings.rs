@@ -16,7 +16,7 @@ use super::attempts::{Kill, Running};
 use super::jobs::LiveJob;
 use super::{Driver, RunError};
 use crate::engine::Happened;
-use crate::store::{Commit, EndMarker, Store};
+use crate::store::{Commit, EndMarker, InputState, Store};
 
 /// Parts of the messages that shells print when they can't start a process.
 const NO_PROCESS: [&str; 4] = [
@@ -142,7 +142,14 @@ impl Driver<'_> {
     fn prepare_output(&mut self, attempt: AttemptId, running: &Running) -> std::io::Result<bool> {
         let job = &mut self.jobs[attempt.task.job];
         let plan = Arc::clone(&job.plan);
-        let path = plan.phases[attempt.task.phase as usize].input_of(attempt.task.index);
+        let phase = &plan.phases[attempt.task.phase as usize];
+        if phase.commands.is_some() {
+            // The command may have changed the file, so its state at the end counts.
+            let path = phase.compared_input(attempt.task.index);
+            let input = path.as_deref().and_then(|path| Some((path, InputState::of_file(path)?)));
+            return job.store.prepare(attempt, input);
+        }
+        let path = phase.input_of(attempt.task.index);
         let input = path.zip(running.input.clone());
         if let Some((path, state)) = &input
             && let Some(difference) = state.difference(path, false)

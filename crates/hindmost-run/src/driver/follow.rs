@@ -11,7 +11,7 @@ use hindmost_core::time::Time;
 use rustc_hash::FxHashSet;
 
 use super::jobs::LiveJob;
-use super::{Driver, Next, TaskEnd};
+use super::{Driver, EarlierResult, Next, TaskEnd};
 use crate::job_file::PlannedPhase;
 
 /// Receives the progress of a run.
@@ -35,6 +35,14 @@ pub trait Follower {
     fn task_ended(&mut self, _end: &TaskEnd) -> Next {
         Next::Continue
     }
+
+    /// True if the follower wants to receive the results that tasks had before this process ([`Follower::earlier`]).
+    fn wants_earlier(&self) -> bool {
+        false
+    }
+
+    /// Receives a task that had its result before this process, before any task ends.
+    fn earlier(&mut self, _earlier: &EarlierResult) {}
 }
 
 /// A follower that ignores everything.

@@ -76,14 +76,16 @@ impl Driver<'_> {
         ]);
         environment.extend((from > 0.0).then(|| own("HINDMOST_FROM_PROGRESS", from.to_string().into())));
         environment.extend(input.map(|input| own("HINDMOST_INPUT", input.into())));
-        let task = phase.commands.as_ref().and_then(|commands| commands.get(attempt.task.index as usize));
+        let task = phase.commands.as_ref().and_then(|commands| commands.get(attempt.task.index));
         let slot = self.attempts.next_slot();
         if let Some(task) = task {
             environment.push(own("PARALLEL_SEQ", task.number.to_string().into()));
             environment.push(own("PARALLEL_JOBSLOT", slot.to_string().into()));
             environment.push(own("PARALLEL_PID", std::process::id().to_string().into()));
         }
-        let command = task.map_or(Cow::Borrowed(OsStr::new(&phase.command)), |task| with_slot(&task.command, slot));
+        let command = task.map_or(Cow::Borrowed(OsStr::new(&phase.command)), |task| {
+            with_slot(OsStr::from_bytes(&task.command), slot)
+        });
         let run = job.store.run();
         let handle = job.store.open_attempt(attempt)?;
         let launch = Launch {
@@ -206,8 +208,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Returns the present state of a task's input file; `None` if it has none, or if the file can't be examined. Tasks with
-    /// commands of their own are recognised by these, so their files do not count.
+    /// Returns the present state of a task's input file; `None` if it has none, or if the file can't be examined. A command of
+    /// a map may change its file, so the state of that counts only once the command has ended.
     pub(super) fn input_state(&self, task: TaskId) -> Option<InputState> {
         let plan = &self.jobs[task.job].plan;
         let phase = plan.phases.get(task.phase as usize).filter(|phase| phase.commands.is_none())?;

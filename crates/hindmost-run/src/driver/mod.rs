@@ -77,7 +77,7 @@ pub use follow::{Follower, Unfollowed};
 pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, check_together, chosen};
 pub use resume::recorded_nodes;
 pub use several::Submissions;
-pub use task_ends::{How, Next, TaskEnd};
+pub use task_ends::{EarlierResult, How, Next, TaskEnd};
 
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;

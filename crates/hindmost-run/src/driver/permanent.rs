@@ -88,6 +88,8 @@ pub(super) struct FailedAgain {
     pub(super) too_many: BTreeSet<TaskId>,
     /// The phases that allow fewer failures now than they have: their number, and how many tasks have failed.
     pub(super) phases: BTreeMap<u32, u32>,
+    /// Number of tasks without a result that had failed permanently and run again in any case, because the job failed.
+    pub(super) open: usize,
 }
 
 impl FailedAgain {

@@ -3,7 +3,7 @@
 //! `again.rs` finds out what runs again. The run then begins again: its journal is put away, and in the new journal the tasks
 //! whose results are valid are finished from the job's arrival on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::journal::Header;
@@ -41,6 +41,17 @@ pub(super) fn finished(records: &[Record]) -> BTreeSet<TaskId> {
         }
     }
     finished
+}
+
+/// Returns the attempts that have won their tasks according to a journal.
+pub(super) fn winners(records: &[Record]) -> BTreeMap<TaskId, u32> {
+    let mut winners = BTreeMap::new();
+    for record in records {
+        if let Change::Event(Event::AttemptFinished { attempt }) = &record.change {
+            winners.entry(attempt.task).or_insert(attempt.copy);
+        }
+    }
+    winners
 }
 
 /// True if the job of a run has arrived according to its journal.
@@ -149,7 +160,8 @@ fn count_ended(
             let idempotent = phase.idempotent;
             // Tasks that are withdrawn or have become other tasks, and attempts that used another input, do not count.
             let is_other = phase.is_withdrawn(attempt.task.index) || again.is_renewed(attempt.task.phase);
-            let input = phase.input_of(attempt.task.index).filter(|_| idempotent);
+            // A command of a map may have changed its file.
+            let input = phase.input_of(attempt.task.index).filter(|_| idempotent && phase.commands.is_none());
             let has_other_input = || {
                 let noted = store.noted_input(attempt).zip(input);
                 noted.is_some_and(|(noted, path)| noted.difference(path, false).is_some())
@@ -177,9 +189,10 @@ fn count_ended(
         match marker {
             EndMarker::Exit(0) if !again.later.contains(&attempt.task.phase) => {
                 let phase = &plan.phases[attempt.task.phase as usize];
-                let input = phase.input_of(attempt.task.index).filter(|_| phase.commands.is_none());
+                let path = phase.compared_input(attempt.task.index);
                 let noted = store.noted_input(attempt);
-                let input = input.and_then(|path| Some((path, noted.or_else(|| InputState::of(path).ok())?)));
+                let input = path.as_deref();
+                let input = input.and_then(|path| Some((path, noted.or_else(|| InputState::of_file(path))?)));
                 let has_output = store.prepare(attempt, input).map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
@@ -213,6 +226,7 @@ pub(super) fn begin_again(
     put_aside(again, plan, store, follower)?;
     let stay_failed: BTreeSet<TaskId> = again.stay_failed().collect();
     put_unrecorded_aside(plan, store, &stay_failed)?;
+    store.keep_logs_of_results().map_err(unreadable(store))?;
     clear(store, follower)?;
     let before = FailedBefore::of(plan, store, records.unwrap_or_default());
     let stay_failed = stay_failed.into_iter().map(|task| before.given_up_task(task)).collect();
@@ -298,7 +312,7 @@ pub(super) fn kill(run: &RunIdentity, engine: &mut dyn Engine, follower: &mut dy
 
 /// Counts the failures of tasks that may not run twice in a journal.
 pub(super) fn failures(plan: &Plan, records: &[Record]) -> Vec<TaskFailures> {
-    let mut failures: std::collections::BTreeMap<TaskId, u32> = std::collections::BTreeMap::new();
+    let mut failures: BTreeMap<TaskId, u32> = BTreeMap::new();
     for record in records {
         if let Change::Event(Event::AttemptFailed { attempt, reason: Some(_), .. }) = &record.change
             && plan.phases.get(attempt.task.phase as usize).is_some_and(|phase| !phase.idempotent)

@@ -1,5 +1,6 @@
 //! Reports the end of each task to the follower, which may end the run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,8 +9,9 @@ use hindmost_core::metrics::RunState;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use super::Driver;
 use super::attempts::{Kill, Running};
+use super::jobs::ONLY;
+use super::{Driver, RunError, journal, recheck};
 use crate::store::EndMarker;
 
 /// How a task ended.
@@ -40,6 +42,17 @@ pub struct TaskEnd {
     pub how: How,
     /// Paths of the attempt's standard output and error. A file exists if something was written.
     pub logs: [PathBuf; 2],
+}
+
+/// A result that a task had before this process resumed its run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierResult {
+    /// The attempt whose result it is.
+    pub attempt: AttemptId,
+    /// Paths of the attempt's standard output and error. A file exists if something was written.
+    pub logs: [PathBuf; 2],
+    /// True if these files do not hold all that was written, because they were removed or changed.
+    pub lacks_logs: bool,
 }
 
 /// Whether a run continues after the end of a task.
@@ -93,6 +106,34 @@ impl Driver<'_> {
         }
         let end = self.end_of_task(attempt, since, How::Succeeded);
         self.report(&end);
+    }
+
+    /// Reports the results that tasks of the run's only job have already, to a follower that wants them. `winners` are the
+    /// attempts that have won in the run's journal; others are in earlier journals.
+    pub(super) fn report_earlier(
+        &mut self,
+        tasks: &BTreeSet<TaskId>,
+        mut winners: BTreeMap<TaskId, u32>,
+    ) -> Result<(), RunError> {
+        let Some(job) = self.jobs.get(ONLY).filter(|_| self.follower.wants_earlier()) else { return Ok(()) };
+        for name in job.store.earlier_journals() {
+            if tasks.iter().all(|task| winners.contains_key(task)) {
+                break;
+            }
+            let Some((_, records)) = journal::read_named(&job.store, &name)? else { continue };
+            for (task, copy) in recheck::winners(&records) {
+                winners.entry(task).or_insert(copy);
+            }
+        }
+        for task in tasks {
+            let is_withdrawn = job.plan.phases[task.phase as usize].is_withdrawn(task.index);
+            let winner = winners.get(task).copied().or_else(|| job.store.attempt_of_result(*task));
+            let Some(copy) = winner.filter(|_| !is_withdrawn) else { continue };
+            let attempt = AttemptId { task: *task, copy };
+            let (logs, lacks_logs) = (job.store.logs(attempt), job.store.lacks_logs(attempt));
+            self.follower.earlier(&EarlierResult { attempt, logs, lacks_logs });
+        }
+        Ok(())
     }
 
     /// Reports that a task has failed permanently.

@@ -21,6 +21,7 @@
 
 mod allowance;
 mod check;
+mod commands;
 mod describe;
 mod error;
 mod format;
@@ -43,13 +44,14 @@ use std::path::{Path, PathBuf};
 pub use allowance::Allowance;
 pub use check::KNOWLEDGE_OF_RUNS;
 pub(crate) use check::check_knowledge;
+pub use commands::{TaskCommand, TaskCommands};
 pub(crate) use describe::printable;
 pub use error::{JobFileError, Place};
 pub use format::schema;
 pub(crate) use matrix::COLUMNS;
 pub use matrix::Matrix;
 pub use numbering::{RecordedPhase, TaskChanges};
-pub use plan::{Plan, PlannedPhase, TaskCommand};
+pub use plan::{Plan, PlannedPhase};
 pub use redo::Redo;
 pub use shell::{default_shell, shell_in_words};
 pub(crate) use shell::{earlier_shell, is_program};

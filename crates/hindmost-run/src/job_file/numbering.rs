@@ -2,12 +2,14 @@
 //!
 //! A task keeps the number with which its run began, because its result has this number. Tasks are recognised by their input
 //! and their values of the matrix. New tasks get the next numbers. A task whose input or values are gone is *withdrawn*: its
-//! number stays unused, and it never runs. Tasks without inputs and values only have numbers. If there are more or fewer of
+//! number stays unused, and it never runs. Tasks of a map are recognised by their values. Tasks without inputs and values only have numbers. If there are more or fewer of
 //! them than before, they are other tasks, because commands see `HINDMOST_TASKS`: the phase is *renewed*.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,9 @@ pub struct RecordedPhase {
     /// only have numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Vec<String>>,
+    /// True if each task has a command of its own, as in a map.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_commands: bool,
     /// Numbers of the withdrawn tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withdrawn: Vec<u32>,
@@ -61,6 +66,7 @@ impl Plan {
             after: phase.after.clone(),
             tasks: phase.tasks,
             keys: phase.keys(),
+            own_commands: phase.commands.is_some(),
             withdrawn: phase.withdrawn_tasks().collect(),
         };
         self.phases.iter().map(recorded).collect()
@@ -71,11 +77,16 @@ impl Plan {
     /// phases of the plan, with the same names and dependencies. (Phases that come before others in the job file do so in
     /// the plan too, if dependencies allow it.)
     pub(crate) fn numbered_as(&mut self, recorded: &[RecordedPhase]) -> Option<TaskChanges> {
-        let is_same = |now: &PlannedPhase, then: &RecordedPhase| (&now.name, &now.after) == (&then.name, &then.after);
-        // Tasks with commands of their own are recognised by all of them together.
+        let is_same = |now: &PlannedPhase, then: &RecordedPhase| {
+            (&now.name, &now.after, now.commands.is_some()) == (&then.name, &then.after, then.own_commands)
+        };
+        // Long values are not recorded: they are recognised by all of them together.
+        let has_keys = |(now, then): (&PlannedPhase, &RecordedPhase)| {
+            now.commands.is_none() || now.keys().is_empty() == then.keys.is_empty() && !then.keys.is_empty()
+        };
         if recorded.is_empty()
             || self.phases.len() < recorded.len()
-            || self.phases.iter().any(|phase| phase.commands.is_some())
+            || !self.phases.iter().zip(recorded).all(has_keys)
             || !self.phases.iter().zip(recorded).all(|(now, then)| is_same(now, then))
         {
             return None;
@@ -139,9 +150,21 @@ impl PlannedPhase {
         self.places.as_ref().is_some_and(|places| places.get(task as usize).is_some_and(Option::is_none))
     }
 
+    /// Returns the file that a task uses, by which a resumed run notices that it has changed; `None` if it has none. In a map
+    /// it is what the first value names, which need not be a file.
+    pub(crate) fn compared_input(&self, task: u32) -> Option<Cow<'_, Path>> {
+        match &self.commands {
+            Some(commands) => commands.path_of(task, &self.directory).map(Cow::Owned),
+            None => self.input_of(task).map(Cow::Borrowed),
+        }
+    }
+
     /// Returns what each task is recognised by; empty if tasks only have numbers.
     fn keys(&self) -> Vec<Vec<String>> {
-        if self.inputs.is_none() && self.matrix.is_none() || self.commands.is_some() {
+        if let Some(commands) = &self.commands {
+            return commands.keys();
+        }
+        if self.inputs.is_none() && self.matrix.is_none() {
             return Vec::new();
         }
         let key = |task: u32| {
@@ -169,9 +192,12 @@ impl PlannedPhase {
                 None => then
                     .get(number)
                     .and_then(|key| key.first())
-                    .map_or_else(Default::default, |text| OsString::from_vec(unescaped(text)).into()),
+                    .map_or_else(Default::default, |text| self.directory.join(OsString::from_vec(unescaped(text)))),
             };
             *inputs = places.iter().enumerate().map(input).collect();
+        }
+        if let Some(commands) = &mut self.commands {
+            commands.renumber(&places, then);
         }
         self.tasks = places.len() as u32;
         self.places = Some(places);
@@ -181,7 +207,6 @@ impl PlannedPhase {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
 
     use super::*;
     use crate::job_file::parse;

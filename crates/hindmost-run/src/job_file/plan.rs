@@ -1,7 +1,6 @@
 //! A checked job with all defaults and paths resolved.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 
 use super::allowance::Allowance;
+use super::commands::TaskCommands;
 use super::matrix::Matrix;
 
 /// A job file, checked and resolved.
@@ -55,7 +55,7 @@ pub struct PlannedPhase {
     /// The command that the shell runs for every task. If tasks have `commands`, the template of these, for people.
     pub command: String,
     /// The command of each task, if tasks have commands of their own.
-    pub commands: Option<Vec<TaskCommand>>,
+    pub commands: Option<TaskCommands>,
     /// Place of each task in the order of the job file; `None` for tasks that are withdrawn. Absent if all tasks are in this
     /// order, as in a new run.
     pub places: Option<Vec<Option<u32>>>,
@@ -88,15 +88,6 @@ pub struct PlannedPhase {
     pub directory: PathBuf,
 }
 
-/// The command of one task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskCommand {
-    /// Number of the task as the user counts, from 1. The command sees it as `PARALLEL_SEQ`.
-    pub number: u64,
-    /// The command that `sh -c` runs. The character NUL stands for the number of the attempt's slot.
-    pub command: OsString,
-}
-
 impl Plan {
     /// Returns the plan of the folder of a run of several jobs: it has no phases. Each of the jobs has a plan and a folder of
     /// its own.
@@ -127,6 +118,11 @@ impl Plan {
     /// Returns the number of tasks of all phases.
     pub fn tasks(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()
+    }
+
+    /// True if each task has a command of its own, as in a map.
+    pub(crate) fn has_own_commands(&self) -> bool {
+        self.phases.iter().all(|phase| phase.commands.is_some()) && !self.phases.is_empty()
     }
 
     /// Returns the withdrawn tasks of all phases.
@@ -172,11 +168,8 @@ impl Plan {
             phase.after.iter().for_each(|parent| digest.number(u64::from(*parent)));
             digest.number(u64::from(phase.tasks));
             if let Some(commands) = &phase.commands {
-                // The commands identify the tasks. Whether their values name files may change while they run.
-                for task in commands {
-                    digest.number(task.number);
-                    digest.path(Path::new(&task.command));
-                }
+                // The values identify the tasks. Whether they name files may change while they run.
+                commands.add_values(&mut digest);
             } else {
                 digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
                 phase.inputs.iter().flatten().for_each(|input| digest.path(input));
@@ -217,8 +210,8 @@ impl Plan {
 impl PlannedPhase {
     /// Returns the command of a task as text, for people. `{%}` stands for the number of its slot.
     pub fn command_of(&self, task: u32) -> String {
-        match self.commands.as_ref().and_then(|commands| commands.get(task as usize)) {
-            Some(own) => own.command.to_string_lossy().replace('\0', "{%}"),
+        match self.commands.as_ref().and_then(|commands| commands.get(task)) {
+            Some(own) => String::from_utf8_lossy(&own.command).replace('\0', "{%}"),
             None => self.command.clone(),
         }
     }
@@ -240,6 +233,7 @@ impl PlannedPhase {
 
     fn add_work(&self, digest: &mut Digest) {
         digest.text(&self.command);
+        self.commands.iter().for_each(|commands| commands.add_template(digest));
         digest.number(self.environment.len() as u64);
         for (name, value) in &self.environment {
             digest.text(name);
@@ -278,7 +272,7 @@ impl PlannedPhase {
 }
 
 /// FNV-1a (64 bits) over parts that each begin with their length, so that different lists of parts are different inputs.
-struct Digest(u64);
+pub(super) struct Digest(u64);
 
 impl Digest {
     fn new() -> Digest {
@@ -291,7 +285,7 @@ impl Digest {
         }
     }
 
-    fn number(&mut self, number: u64) {
+    pub(super) fn number(&mut self, number: u64) {
         self.bytes(&number.to_le_bytes());
     }
 
@@ -300,7 +294,7 @@ impl Digest {
         self.bytes(text.as_bytes());
     }
 
-    fn path(&mut self, path: &Path) {
+    pub(super) fn path(&mut self, path: &Path) {
         let bytes = path.as_os_str().as_encoded_bytes();
         self.number(bytes.len() as u64);
         self.bytes(bytes);

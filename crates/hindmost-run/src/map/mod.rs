@@ -23,7 +23,7 @@ pub use error::MapError;
 pub use halt::{Counted, Halt, Outlook, When};
 pub use joblog::{Earlier, Entry, JobLog};
 pub use jobs::{parallel_tasks, timeout};
-pub use plan::{MapJob, MapTask, PHASE, shell};
+pub use plan::{MapJob, PHASE, shell};
 pub use quoting::quoted;
 pub use sources::{Given, Source, Splitting, Words, read_sources, split_words};
 pub use template::{Reading, Template};

@@ -1,35 +1,23 @@
 //! The plan of a map: one phase, in which each task has a command of its own.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{MapError, Template};
-use crate::job_file::{Allowance, LONGEST_TEXT, Plan, PlannedPhase, TaskCommand};
+use crate::job_file::{Allowance, LONGEST_TEXT, Plan, PlannedPhase, TaskCommand, TaskCommands};
 
 /// Name of the only phase of a map.
 pub const PHASE: &str = "map";
-
-/// One task of a map.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapTask {
-    /// Number of the task, from 1, as `{#}` shows it.
-    pub number: u64,
-    /// The values that the command uses.
-    pub values: Vec<Vec<u8>>,
-    /// The command. The character NUL stands for the number of the slot.
-    pub command: Vec<u8>,
-}
 
 /// The tasks of a map and how they run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapJob {
     /// The words of the template, joined by spaces, for people.
-    pub template: String,
-    /// The tasks, in the order of their numbers.
-    pub tasks: Vec<MapTask>,
+    pub words: String,
+    /// The template, the tasks in the order of their numbers, and whether the run may be resumed.
+    pub commands: TaskCommands,
     /// The shell that runs commands, with its options.
     pub shell: Vec<String>,
     /// The folder in which commands run, absolute.
@@ -83,7 +71,7 @@ impl MapJob {
     ///
     /// # Errors
     /// If a command is too long to be passed to a shell.
-    pub fn tasks(template: &Template, values: Vec<Vec<Vec<u8>>>) -> Result<Vec<MapTask>, MapError> {
+    pub fn tasks(template: &Template, values: Vec<Vec<Vec<u8>>>) -> Result<Vec<TaskCommand>, MapError> {
         let mut tasks = Vec::with_capacity(values.len());
         for (number, values) in (1..).zip(values) {
             let command = template.command(&values, number);
@@ -99,7 +87,7 @@ impl MapJob {
                     command.len()
                 )));
             }
-            tasks.push(MapTask { number, values, command });
+            tasks.push(TaskCommand { number, values, command });
         }
         Ok(tasks)
     }
@@ -107,17 +95,15 @@ impl MapJob {
     /// Returns the plan of the run. If the first value of every task names a file, the tasks have input files, so that
     /// their progress can be read from how far they have read them.
     pub fn plan(&self) -> Plan {
-        let command =
-            |task: &MapTask| TaskCommand { number: task.number, command: OsString::from_vec(task.command.clone()) };
         let phase = PlannedPhase {
             name: PHASE.to_owned(),
             after: Vec::new(),
-            tasks: self.tasks.len() as u32,
+            tasks: self.commands.tasks.len() as u32,
             inputs: self.inputs(),
             matrix: None,
-            command: self.template.clone(),
+            command: self.words.clone(),
             shell: Some(self.shell.clone()),
-            commands: Some(self.tasks.iter().map(command).collect()),
+            commands: Some(self.commands.clone()),
             places: None,
             cpus: 1.0,
             memory: None,
@@ -148,7 +134,7 @@ impl MapJob {
 
     /// Returns the job's name: the name of the program that the template begins with, if that is a plain name.
     fn name(&self) -> String {
-        let first = self.template.split_whitespace().next().unwrap_or_default();
+        let first = self.words.split_whitespace().next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or_default();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let is_name = program.starts_with(|c: char| c.is_ascii_alphanumeric()) && program.chars().all(is_plain);
@@ -156,12 +142,12 @@ impl MapJob {
     }
 
     fn inputs(&self) -> Option<Vec<PathBuf>> {
-        let file = |task: &MapTask| {
+        let file = |task: &TaskCommand| {
             let value = task.values.first()?;
             let path = self.directory.join(Path::new(std::ffi::OsStr::from_bytes(value)));
             path.is_file().then_some(path)
         };
-        self.tasks.iter().map(file).collect()
+        self.commands.tasks.iter().map(file).collect()
     }
 }
 
@@ -175,8 +161,8 @@ mod tests {
         let template = Template::new(&words, &Reading::default()).unwrap();
         let values = values.iter().map(|value| vec![value.as_bytes().to_vec()]).collect();
         MapJob {
-            template: String::from_utf8(words.join(&b' ')).unwrap(),
-            tasks: MapJob::tasks(&template, values).unwrap(),
+            words: String::from_utf8(words.join(&b' ')).unwrap(),
+            commands: TaskCommands { tasks: MapJob::tasks(&template, values).unwrap(), template, resumable: true },
             shell: shell(|_| None).unwrap(),
             directory: directory.to_owned(),
             retries: 0,
@@ -190,18 +176,59 @@ mod tests {
     fn each_task_has_its_command() {
         let plan = job(&["/bin/echo", "{#}", "{}"], &["a b", "c"], Path::new("/")).plan();
         let commands = plan.phases[0].commands.as_ref().unwrap();
-        let shown: Vec<_> = commands.iter().map(|task| (task.number, task.command.to_str().unwrap())).collect();
-        assert_eq!(shown, [(1, "/bin/echo 1 'a b'"), (2, "/bin/echo 2 c")]);
+        let shown: Vec<_> = commands.tasks.iter().map(|task| (task.number, &task.command[..])).collect();
+        assert_eq!(shown, [(1, &b"/bin/echo 1 'a b'"[..]), (2, b"/bin/echo 2 c")]);
         assert_eq!((plan.name.as_str(), plan.tasks()), ("echo", 2));
         assert!(plan.phases[0].inputs.is_none());
     }
 
     #[test]
-    fn commands_identify_the_tasks() {
+    fn values_identify_the_tasks() {
         let plan = |values: &[&str]| job(&["echo"], values, Path::new("/")).plan();
         assert_eq!(plan(&["a", "b"]).shape(), plan(&["a", "b"]).shape());
         assert_ne!(plan(&["a", "b"]).shape(), plan(&["a", "c"]).shape());
         assert_ne!(plan(&["a", "b"]).digest(), plan(&["b", "a"]).digest());
+        assert_eq!(plan(&["a", "b"]).shape(), job(&["printf"], &["a", "b"], Path::new("/")).plan().shape());
+    }
+
+    #[test]
+    fn other_commands_for_the_same_values_have_other_digests() {
+        let mut plain = job(&["echo", "{} x y"], &["a"], Path::new("/"));
+        let digest = plain.plan().phases[0].digest();
+        assert_eq!(job(&["echo", "{} x y"], &["b"], Path::new("/")).plan().phases[0].digest(), digest);
+        assert_ne!(job(&["echo", "{} x z"], &["a"], Path::new("/")).plan().phases[0].digest(), digest);
+        // The same words with `-q` are another command.
+        let words: Vec<Vec<u8>> = vec![b"echo".to_vec(), b"{} x y".to_vec()];
+        plain.commands.template = Template::new(&words, &Reading { quoted: true, ..Reading::default() }).unwrap();
+        assert_ne!(plain.plan().phases[0].digest(), digest);
+    }
+
+    #[test]
+    fn tasks_keep_their_numbers_when_values_change() {
+        let plan = |values: &[&str]| job(&["echo", "{#}", "{}"], values, Path::new("/")).plan();
+        let first = plan(&["b", "d", "b"]);
+        let mut second = plan(&["a", "b", "c", "b"]);
+        let changes = second.numbered_as(&first.recorded_phases()).unwrap();
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 3), (0, 4)][..], &[(0, 1)][..]));
+        let commands: Vec<String> = (0..5).map(|task| second.phases[0].command_of(task)).collect();
+        assert_eq!(commands, ["echo 1 b", "echo 2 d", "echo 3 b", "echo 4 a", "echo 5 c"]);
+        assert_eq!(second.phases[0].places, Some(vec![Some(1), None, Some(3), Some(0), Some(2)]));
+        // Nothing has changed since, and the order of values does not matter.
+        let mut third = plan(&["c", "b", "a", "b"]);
+        assert!(third.numbered_as(&second.recorded_phases()).unwrap().is_empty());
+        assert_eq!(third.phases[0].command_of(4), "echo 5 c");
+        // A job of `hindmost run` has no commands of its own.
+        let mut other = plan(&["b"]);
+        other.phases[0].commands = None;
+        assert_eq!(other.numbered_as(&first.recorded_phases()), None);
+    }
+
+    #[test]
+    fn values_of_a_temporary_run_are_not_recorded() {
+        let mut temporary = job(&["echo"], &["a"], Path::new("/"));
+        temporary.commands.resumable = false;
+        assert!(temporary.plan().recorded_phases()[0].keys.is_empty());
+        assert_eq!(temporary.plan().phases[0].compared_input(0), None);
     }
 
     #[test]

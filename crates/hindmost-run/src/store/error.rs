@@ -65,6 +65,15 @@ pub enum StoreError {
         /// Name of the first phase that has changed.
         phase: String,
     },
+    /// The folder holds results of a map whose command has changed.
+    #[error("{} holds results of another command: the command, its shell or the folder in which it runs has changed since; \
+        use --resume --keep-results to keep these results and to run the new command for the other values, or --out DIR to run all \
+        values in another folder", .0.display())]
+    ChangedCommand(PathBuf),
+    /// The folder holds a map over other values, which are too long to be recognised one by one.
+    #[error("{} holds a run over other values, and they are too long to be compared one by one; use --out DIR to run these \
+        values in another folder", .0.display())]
+    OtherValues(PathBuf),
     /// A part of the job that is to run again does not exist.
     #[error("{0}")]
     Redo(String),

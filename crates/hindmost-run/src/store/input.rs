@@ -35,6 +35,11 @@ impl InputState {
         Ok(InputState { size: found.len(), modified, checksum: None })
     }
 
+    /// Returns the present state of what may be a file; `None` if it is none, or can't be examined.
+    pub fn of_file(path: &Path) -> Option<InputState> {
+        if path.is_file() { InputState::of(path).ok() } else { None }
+    }
+
     /// Adds the checksum of the present content, if the file can be read and is still in this state.
     #[must_use]
     pub fn with_checksum(mut self, path: &Path) -> InputState {

@@ -36,8 +36,16 @@ pub(super) struct Line {
     /// take 4 kB on most file systems.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub empty: bool,
+    /// Number of bytes that the command wrote to standard output and error; absent if it wrote nothing, and in lines of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub written: [u64; 2],
     #[serde(flatten)]
     pub listing: Listing,
+}
+
+fn is_nothing(written: &[u64; 2]) -> bool {
+    *written == [0, 0]
 }
 
 /// The open manifest of a run.

@@ -449,6 +449,11 @@ impl Store {
             if FileType::from_raw_mode(found.stx_mode.into()).is_file() && found.stx_size > 0 {
                 let logs = self.inner.make_sub("logs")?.make_sub(self.phase(attempt.task))?;
                 folder.rename_over(name, &logs, log_name(attempt, ending))?;
+            } else if self.job.journals > 0
+                && let Ok(logs) = self.inner.sub("logs").and_then(|logs| logs.sub(self.phase(attempt.task)))
+            {
+                // A run that has begun again counts attempts anew: this log would be that of another attempt.
+                let _ = logs.remove_file(log_name(attempt, ending));
             }
         }
         Ok(())

@@ -331,10 +331,18 @@ fn check_job(
     inner: &Folder,
 ) -> Result<TaskChanges, StoreError> {
     let path = || folder.to_owned();
+    // The name of a map is that of its command, which may change.
+    let is_map = plan.has_own_commands() && held.tasks.iter().all(|phase| phase.own_commands) && !held.tasks.is_empty();
+    if is_map {
+        plan.name.clone_from(&held.job);
+    }
     // Even if nothing has changed, tasks may have other numbers than in a new run.
     let same_job = if held.job == plan.name { plan.numbered_as(&held.tasks) } else { None };
     let same_shape = (held.shape == plan.shape()).then(TaskChanges::default);
-    let other = || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() };
+    let other = || match is_map {
+        true => StoreError::OtherValues(path()),
+        false => StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() },
+    };
     let changes = same_job.or(same_shape).ok_or_else(other)?;
     if !opening.resume && has_traces {
         let done = inner.read(SUMMARY, LONGEST_RECORD).is_ok_and(|summary| is_done(&summary));
@@ -391,6 +399,7 @@ fn check_commands(
         })
     };
     match plan.phases.iter().enumerate().find(|(at, phase)| is_old(*at, phase)) {
+        Some((_, phase)) if phase.commands.is_some() => Err(StoreError::ChangedCommand(folder.to_owned())),
         Some((_, phase)) => {
             Err(StoreError::Changed { path: folder.to_owned(), job: plan.name.clone(), phase: phase.name.clone() })
         }

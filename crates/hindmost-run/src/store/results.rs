@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use rustix::fs::{FileType, StatxFlags};
@@ -71,6 +71,8 @@ impl Store {
             inode: folder.statx(OUT, StatxFlags::INO)?.stx_ino,
             input,
             empty,
+            written: ["stdout", "stderr"]
+                .map(|name| folder.statx(name, StatxFlags::SIZE).map_or(0, |found| found.stx_size)),
             listing,
         })?;
         Ok(true)
@@ -249,6 +251,19 @@ impl Store {
         (line.run == self.job.run).then_some(AttemptId { task, copy: line.attempt })
     }
 
+    /// Returns the number of the attempt whose output is a task's valid result, also if the run has begun again since; `None` if
+    /// it is not known. Of several attempts without files, the last one counts.
+    pub fn attempt_of_result(&self, task: TaskId) -> Option<u32> {
+        self.winner(task).map(|winner| winner.copy).or_else(|| Some(self.line_of_result(task).ok()?.ok()??.attempt))
+    }
+
+    /// True if the logs of a successful attempt do not hold all that its command wrote, because they were removed or changed.
+    pub fn lacks_logs(&self, attempt: AttemptId) -> bool {
+        let Some(line) = self.manifest.of(attempt.task).find(|line| line.attempt == attempt.copy) else { return false };
+        let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
+        line.written != self.logs(attempt).map(size) && line.written != [0, 0]
+    }
+
     /// Returns how a task's input file differs from the one from which its valid result was made, as a text; `None` if it does
     /// not differ, or is not known. Reads the content of the file if checksums are requested and one was recorded.
     pub fn input_difference(&self, task: TaskId, input: &Path) -> Option<String> {
@@ -346,6 +361,25 @@ impl Store {
 }
 
 impl Store {
+    /// Keeps the logs of the attempts whose outputs are results, before the files of all attempts are removed.
+    ///
+    /// # Errors
+    /// If the folder of attempts can't be read.
+    pub fn keep_logs_of_results(&self) -> io::Result<()> {
+        for attempt in self.attempts_there()? {
+            if self.winner(attempt.task) == Some(attempt) {
+                // A log that can't be kept is reported when it is needed.
+                let _ = self.keep_logs(attempt, &self.attempt_name(attempt));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the names of the journals that were put away, the last one first.
+    pub fn earlier_journals(&self) -> impl Iterator<Item = String> + '_ {
+        (1..=self.job.journals).rev().map(old_journal).filter(|name| self.inner.has_file(name))
+    }
+
     /// Returns the name of the journal that was put away last; `None` if none was.
     pub fn last_journal(&self) -> Option<String> {
         // Numbers may be missing: a run can die after it has noted the number and before it puts the journal away.

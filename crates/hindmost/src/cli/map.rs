@@ -95,8 +95,11 @@ pub struct MapArgs {
     /// Continue the run in --out, or leave out the tasks in --joblog
     #[arg(long)]
     pub resume: bool,
+    /// With --out and --resume: keep the results of another command, and run this one for the other values
+    #[arg(long, requires_all = ["out", "resume"])]
+    pub keep_results: bool,
     /// Leave out the tasks that succeeded according to --joblog
-    #[arg(long, alias = "resumefailed", requires = "joblog", conflicts_with = "out")]
+    #[arg(long, alias = "resumefailed", conflicts_with = "out")]
     pub resume_failed: bool,
     /// Stop an attempt after this time: seconds, 2m, or a percentage of the median duration of finished tasks, such as 300%
     #[arg(long, value_name = "TIME")]

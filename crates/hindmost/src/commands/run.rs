@@ -17,7 +17,7 @@ use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::energy;
 use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{BegunWith, Opening, Store, StoreError};
+use hindmost_run::store::{BegunWith, Opened, Opening, Store, StoreError};
 use hindmost_trace::journal;
 
 use crate::board::Board;
@@ -194,7 +194,8 @@ fn print(args: &RunJobArgs, outcome: &RunOutcome, out: &Path) -> Outcome {
     }
 }
 
-/// Runs a checked job in a folder, as [`execute`] does, and writes its report there.
+/// Runs a checked job in a folder, and writes its report there. A resumed run uses the nodes with which it began, unless
+/// `given`: the user has named nodes.
 pub fn run_plan(
     plan: &Plan,
     options: &RunOptions,
@@ -204,37 +205,48 @@ pub fn run_plan(
     given: bool,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
-    let outcome = execute(plan, options, out, opening, nodes, given, follower)?;
+    let resumes = opening.resume;
+    let opened = open(plan, options, out, opening, &nodes)?;
+    let outcome = execute(opened, options, (resumes, given), nodes, follower)?;
     super::report::of_run(options, out, &outcome);
     Ok(outcome)
 }
 
-/// Runs a checked job in a folder. A resumed run uses the nodes with which it began, unless `given`: the user has named
-/// nodes.
-pub fn execute(
+/// Opens the folder of a checked job that is to run on these nodes.
+pub fn open(
     plan: &Plan,
     options: &RunOptions,
     out: &Path,
     mut opening: Opening,
-    mut nodes: Vec<NodeOffer>,
-    given: bool,
-    follower: &mut dyn Follower,
-) -> Outcome<RunOutcome> {
+    nodes: &[NodeOffer],
+) -> Outcome<Opened> {
     // The job is checked before its folder is created, so that a wrong option leaves no folder.
     if !opening.resume {
-        driver::check(plan, options, &nodes)?;
+        driver::check(plan, options, nodes)?;
     }
-    let presses = stop::presses();
     opening.begun_with = Some(BegunWith {
         policy: options.policy.as_ref().map(ToString::to_string),
         knowledge: options.knowledge,
-        nodes: nodes.clone(),
+        nodes: nodes.to_vec(),
     });
-    let opened = Store::open(out, plan, &opening).map_err(RunError::from)?;
-    if opening.resume && !opened.begun {
-        follower.message(&format!("there is no run to resume in {}: a new run begins", out.display()));
+    Ok(Store::open(out, plan, &opening).map_err(RunError::from)?)
+}
+
+/// Runs a job in its opened folder. `resumes` says whether the folder's run is to be resumed. It then uses the nodes with which
+/// it began, unless `given`: the user has named nodes.
+pub fn execute(
+    opened: Opened,
+    options: &RunOptions,
+    (resumes, given): (bool, bool),
+    mut nodes: Vec<NodeOffer>,
+    follower: &mut dyn Follower,
+) -> Outcome<RunOutcome> {
+    let presses = stop::presses();
+    if resumes && !opened.begun {
+        let out = opened.store.folder().display();
+        follower.message(&format!("there is no run to resume in {out}: a new run begins"));
     }
-    if opening.resume && !given {
+    if resumes && !given {
         nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
     }
     let mut engine =

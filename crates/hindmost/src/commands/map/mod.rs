@@ -3,7 +3,6 @@
 mod output;
 mod refusals;
 
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,9 +13,10 @@ use hindmost_core::metrics::{Copies, RunState, RunSummary};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
 use hindmost_run::engine::parse_nodes;
+use hindmost_run::job_file::TaskCommands;
 use hindmost_run::map::{
-    ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, PHASE, Reading, Splitting, Template,
-    combined, parallel_tasks, read_sources, shell, split_words, timeout,
+    ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, Reading, Splitting, Template, combined,
+    parallel_tasks, read_sources, shell, split_words, timeout,
 };
 use hindmost_run::store::Opening;
 
@@ -53,7 +53,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     }
     let job = job(&mut args)?;
     let options = options(&args)?;
-    let jobs = parallel_tasks(args.jobs.as_deref(), cpus(), job.tasks.len())?;
+    let jobs = parallel_tasks(args.jobs.as_deref(), cpus(), job.commands.tasks.len())?;
     let halt: Halt = args.halt.as_deref().unwrap_or("never").parse()?;
     if args.dry_run {
         return dry_run(&job, jobs, args.tag, args.verbose);
@@ -61,7 +61,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     let nodes = parse_nodes(Some(&format!("local:{jobs}"))).map_err(Failure::input)?;
     let plan = job.plan();
     let joblog = joblog(&args)?;
-    if job.tasks.is_empty() {
+    if job.commands.tasks.is_empty() {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
     }
     driver::check(&plan, &options, &nodes)?;
@@ -84,17 +84,19 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         args.out.clone().or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned())).unwrap_or_default();
     let opening = Opening {
         resume: args.resume && args.out.is_some(),
-        keep_results: false,
+        keep_results: args.keep_results,
         no_sync: temporary.is_some(),
         checksum: false,
         trust_folder: false,
         redo: Vec::new(),
         begun_with: None,
     };
+    let resumes = opening.resume;
+    let opened = super::run::open(&plan, &options, &out, opening, &nodes).map_err(as_other_error)?;
     let page = live_page::serve(args.serve.as_deref(), &out)?;
-    let before = if opening.resume { results_in(&out) } else { HashSet::new() };
-    let mut printer = Printer::new(&job.tasks, style, &board, halt, joblog, before);
-    let outcome = super::run::execute(&plan, &options, &out, opening, nodes, false, &mut printer);
+    // Tasks have the numbers with which their run began.
+    let mut printer = Printer::new(&opened.plan, style, &board, halt, joblog);
+    let outcome = super::run::execute(opened, &options, (resumes, false), nodes, &mut printer);
     board.finish();
     let code = printer.finish();
     let outcome = outcome.map_err(as_other_error);
@@ -184,9 +186,11 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
     let mut tasks = MapJob::tasks(&template, values)?;
     if args.resume && args.out.is_none() || args.resume_failed {
         let Some((path, _)) = joblog_path(args) else {
-            return Err(Failure::input(
-                "--resume needs --out DIR or --joblog FILE, where the finished tasks are recorded",
-            ));
+            return Err(Failure::input(if args.resume_failed {
+                "--resume-failed needs --joblog FILE, where the failed tasks are recorded"
+            } else {
+                "--resume needs --out DIR or --joblog FILE, where the finished tasks are recorded"
+            }));
         };
         let earlier = Earlier::read(&path)?;
         if earlier.is_cut_off() {
@@ -200,8 +204,8 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
         directory.ok_or_else(|| Failure::input(format!("--workdir {}: this is not a folder", folder.display())))?;
     let (time_limit, time_limit_of_median) = args.timeout.as_deref().map(timeout).transpose()?.unwrap_or_default();
     Ok(MapJob {
-        template: String::from_utf8_lossy(&words.template.join(&b' ')).into_owned(),
-        tasks,
+        words: String::from_utf8_lossy(&words.template.join(&b' ')).into_owned(),
+        commands: TaskCommands { template, tasks, resumable: args.out.is_some() },
         shell: shell(|name| std::env::var(name).ok())?,
         directory,
         retries: args.retries - 1,
@@ -290,16 +294,10 @@ fn temporary_folder(within: Option<&Path>) -> Outcome<tempfile::TempDir> {
     })
 }
 
-/// Returns the tasks that have results in the folder of a run.
-fn results_in(out: &Path) -> HashSet<u32> {
-    let entries = std::fs::read_dir(out.join(PHASE)).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
 /// Prints the commands in order, with their values before them if `tag`. With `verbose` they are printed on stderr too.
 fn dry_run(job: &MapJob, jobs: usize, tag: bool, verbose: bool) -> Outcome {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
-    for (at, task) in job.tasks.iter().enumerate() {
+    for (at, task) in job.commands.tasks.iter().enumerate() {
         let slot = (at % jobs + 1).to_string();
         let parts: Vec<&[u8]> = task.command.split(|byte| *byte == 0).collect();
         let mut line = parts.join(slot.as_bytes());

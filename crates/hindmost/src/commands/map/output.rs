@@ -1,14 +1,15 @@
 //! Prints the output of tasks as they end, and decides with `--halt` whether the run goes on.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hindmost_core::metrics::{PhaseProgress, RunState};
-use hindmost_run::driver::{Follower, How, Next, TaskEnd};
-use hindmost_run::map::{Counted, Entry, Halt, JobLog, MapTask, Outlook, When};
+use hindmost_run::driver::{EarlierResult, Follower, How, Next, TaskEnd};
+use hindmost_run::job_file::{Plan, TaskCommand};
+use hindmost_run::map::{Counted, Entry, Halt, JobLog, Outlook, When};
 
 use crate::board::Board;
 use crate::forecast::Forecast;
@@ -45,7 +46,9 @@ pub struct Style {
 
 /// Follows a run and prints the output of its tasks.
 pub struct Printer<'a> {
-    tasks: &'a [MapTask],
+    tasks: Vec<TaskCommand>,
+    /// For each task its place in the order of the values; `None` if its values are gone.
+    places: Vec<Option<u32>>,
     style: Style,
     board: &'a Board,
     forecast: Forecast,
@@ -54,12 +57,12 @@ pub struct Printer<'a> {
     counted: Counted,
     /// The exit code, once the rule of `--halt` has ended the run.
     halted: Option<u8>,
-    /// With `keep_order`: tasks that have ended and are not printed yet.
-    held: BTreeMap<u32, TaskEnd>,
-    /// With `keep_order`: the task to print next.
+    /// With `keep_order`: tasks that have ended and are not printed yet, by place, each with its logs.
+    held: BTreeMap<u32, (u32, [PathBuf; 2])>,
+    /// With `keep_order`: the place of the task to print next.
     next: u32,
-    /// Tasks that had their result before this process.
-    before: HashSet<u32>,
+    /// Number of tasks whose result is of an earlier process and whose output is gone.
+    without_logs: u64,
     /// Why output or the job log can't be written.
     error: Option<(String, io::Error)>,
     progress_at: Instant,
@@ -87,20 +90,19 @@ impl CopyWatch {
 }
 
 impl<'a> Printer<'a> {
-    /// Creates a printer. `before` are the tasks that have their results already.
-    pub fn new(
-        tasks: &'a [MapTask],
-        style: Style,
-        board: &'a Board,
-        halt: Halt,
-        joblog: Option<JobLog>,
-        before: HashSet<u32>,
-    ) -> Printer<'a> {
-        let counted = Counted { total: tasks.len() as u64, ..Counted::default() };
+    /// Creates a printer for the tasks of a map, which have the numbers of their run.
+    pub fn new(plan: &Plan, style: Style, board: &'a Board, halt: Halt, joblog: Option<JobLog>) -> Printer<'a> {
+        let phase = plan.phases.first();
+        let commands = phase.and_then(|phase| phase.commands.as_ref());
+        let tasks = commands.map(|commands| commands.tasks.clone()).unwrap_or_default();
+        let places = phase.and_then(|phase| phase.places.clone());
+        let places = places.unwrap_or_else(|| (0..tasks.len() as u32).map(Some).collect());
+        let counted = Counted { total: places.iter().flatten().count() as u64, ..Counted::default() };
         let held = BTreeMap::new();
         let progress_at = Instant::now() + PROGRESS_EVERY;
         Printer {
             tasks,
+            places,
             style,
             board,
             forecast: Forecast::default(),
@@ -110,7 +112,7 @@ impl<'a> Printer<'a> {
             halted: None,
             held,
             next: 0,
-            before,
+            without_logs: 0,
             error: None,
             progress_at,
             copies: CopyWatch { since: Instant::now(), started: 0 },
@@ -122,8 +124,17 @@ impl<'a> Printer<'a> {
     /// # Errors
     /// If output or the job log could not be written.
     pub fn finish(mut self) -> Result<u8, (String, io::Error)> {
-        for end in std::mem::take(&mut self.held).into_values() {
-            self.print(&end);
+        for (task, logs) in std::mem::take(&mut self.held).into_values() {
+            self.print(task, &logs);
+        }
+        if self.without_logs > 0 && !self.style.silent {
+            let (tasks, their) =
+                if self.without_logs == 1 { ("task", "its log was") } else { ("tasks", "their logs were") };
+            self.board.message(&format!(
+                "the output of {} {tasks} that finished earlier is not printed or not complete: {their} removed or changed; the \
+                 results are kept",
+                self.without_logs
+            ));
         }
         match self.error {
             Some(error) => Err(error),
@@ -131,35 +142,29 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn print(&mut self, end: &TaskEnd) {
+    fn print(&mut self, task: u32, logs: &[PathBuf; 2]) {
         if self.error.is_none() && !self.style.silent {
-            let task = &self.tasks[end.attempt.task.index as usize];
-            let written = self.board.suspend(|| written(task, end, self.style));
+            let task = &self.tasks[task as usize];
+            let written = self.board.suspend(|| written(task, logs, self.style));
             self.error = written.err().map(|error| ("standard output".to_owned(), error));
         }
         if self.style.removes_logs {
-            for log in &end.logs {
+            for log in logs {
                 // A command that wrote nothing has no log.
                 let _ = fs::remove_file(log);
             }
         }
     }
 
-    fn print_in_order(&mut self, end: TaskEnd) {
-        let index = end.attempt.task.index;
-        if !self.style.keep_order || index < self.next {
-            return self.print(&end);
+    fn print_in_order(&mut self, task: u32, logs: &[PathBuf; 2]) {
+        let place = self.places.get(task as usize).copied().flatten().unwrap_or_default();
+        if !self.style.keep_order || place < self.next {
+            return self.print(task, logs);
         }
-        self.held.insert(index, end);
-        loop {
-            if self.before.contains(&self.next) {
-                self.next += 1;
-            } else if let Some(end) = self.held.remove(&self.next) {
-                self.next += 1;
-                self.print(&end);
-            } else {
-                return;
-            }
+        self.held.insert(place, (task, logs.clone()));
+        while let Some((task, logs)) = self.held.remove(&self.next) {
+            self.next += 1;
+            self.print(task, &logs);
         }
     }
 
@@ -247,8 +252,18 @@ impl Follower for Printer<'_> {
         self.counted.done += 1;
         self.counted.failed += u64::from(end.how != How::Succeeded);
         self.log(end);
-        self.print_in_order(end.clone());
+        self.print_in_order(end.attempt.task.index, &end.logs);
         self.next(end)
+    }
+
+    fn wants_earlier(&self) -> bool {
+        // A temporary folder has no earlier results.
+        !self.style.removes_logs
+    }
+
+    fn earlier(&mut self, earlier: &EarlierResult) {
+        self.without_logs += u64::from(earlier.lacks_logs);
+        self.print_in_order(earlier.attempt.task.index, &earlier.logs);
     }
 }
 
@@ -276,12 +291,12 @@ pub fn shown(command: &[u8]) -> Vec<u8> {
 }
 
 /// Returns what each line of a task's output begins with: its values and a tab.
-pub fn tag(task: &MapTask) -> Vec<u8> {
+pub fn tag(task: &TaskCommand) -> Vec<u8> {
     [&task.values.join(&b' ')[..], b"\t"].concat()
 }
 
 /// Writes the output of a task: its standard output, then its standard error.
-fn written(task: &MapTask, end: &TaskEnd, style: Style) -> io::Result<()> {
+fn written(task: &TaskCommand, logs: &[PathBuf; 2], style: Style) -> io::Result<()> {
     let tag = style.tag.then(|| tag(task));
     let command = || [&shown(&task.command)[..], b"\n"].concat();
     // A closed stderr is not an error.
@@ -292,9 +307,9 @@ fn written(task: &MapTask, end: &TaskEnd, style: Style) -> io::Result<()> {
     if style.shows {
         copy(&mut &command()[..], tag.as_deref(), &mut stdout)?;
     }
-    copy_log(&end.logs[0], tag.as_deref(), &mut stdout)?;
+    copy_log(&logs[0], tag.as_deref(), &mut stdout)?;
     stdout.flush()?;
-    let _ = copy_log(&end.logs[1], tag.as_deref(), &mut io::stderr().lock());
+    let _ = copy_log(&logs[1], tag.as_deref(), &mut io::stderr().lock());
     Ok(())
 }
 

@@ -347,6 +347,19 @@ impl<'a> Again<'a> {
             1 => lines.push("1 task that had failed runs again".to_owned()),
             count => lines.push(format!("{count} tasks that had failed run again")),
         }
+        let (stuck, stay): (Vec<_>, Vec<_>) = self.stay_failed().partition(|task| self.failed.stuck.contains(task));
+        match stay.len() {
+            0 => {}
+            1 => lines.push("1 task stays failed; --retry-failed tries it again".to_owned()),
+            count => lines.push(format!("{count} tasks stay failed; --retry-failed tries them again")),
+        }
+        match stuck.len() {
+            0 => {}
+            1 => lines.push("1 task stays failed: it may not run twice, and its retries are used up".to_owned()),
+            count => {
+                lines.push(format!("{count} tasks stay failed: they may not run twice, and their retries are used up"))
+            }
+        }
         let has_finished = |phase: &&u32| tasks_of(plan, **phase).any(|task| self.finished.contains(&task));
         let later: Vec<&str> =
             self.later.iter().filter(has_finished).map(|phase| plan.phases[*phase as usize].name.as_str()).collect();

@@ -1,6 +1,6 @@
 //! Ends jobs: writes their summaries and tables of results, and passes their outcomes on.
 
-use hindmost_core::ids::JobId;
+use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::metrics::{RunState, RunSummary};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
@@ -8,6 +8,7 @@ use hindmost_core::timeline::Timeline;
 use super::jobs::LiveJob;
 use super::utilization::utilization;
 use super::{Driver, RESULTS, RunError, RunOutcome, journal, recheck, results_table};
+use crate::store::ResultState;
 
 impl Driver<'_> {
     /// Ends a job of which nothing runs: writes its summary and its table of results, and passes its outcome on.
@@ -53,7 +54,9 @@ impl Driver<'_> {
         // The results of a phase of this name would be at the table's path.
         let taken = plan.phases.iter().any(|phase| phase.name == RESULTS);
         let earlier = store.pages().read(RESULTS, taken).unwrap_or_default();
-        let table = results_table::of(&plan, &timeline, &summary.failed_tasks, &earlier);
+        let is_in_place = |task: &TaskId| store.result_state(*task).is_ok_and(|state| state == ResultState::Valid);
+        let kept = plan.withdrawn().into_iter().filter(is_in_place).collect();
+        let table = results_table::of(&plan, &timeline, (&summary.failed_tasks, &kept), &earlier);
         if let Err(error) = store.pages().write(RESULTS, taken, &table) {
             self.follower.message(&format!("the table {RESULTS} could not be written: {error}"));
         }

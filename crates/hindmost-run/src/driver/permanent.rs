@@ -8,7 +8,8 @@
 //! | neither | stays pending | fails at once |
 //!
 //! A resumed run tries withheld tasks again. Tasks that were given up stay so, unless the user requests otherwise, the
-//! command of their phase has changed or their phase allows fewer failures now; the run then begins again (`recheck.rs`), because later phases may have run without
+//! command of their phase has changed, or their phase had more failures than it allows (which of them were given up depends on
+//! their order only) or allows fewer now; the run then begins again (`recheck.rs`), because later phases may have run without
 //! their results.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,7 @@ use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
 use super::deadlines::Deadline;
-use super::jobs::{LiveJob, in_folder};
+use super::jobs::{IN_FOLDER, LiveJob, in_folder};
 use super::recheck::{self, TaskFailures};
 use super::{Driver, RunError};
 use crate::job_file::{Plan, TaskChanges};
@@ -88,13 +89,16 @@ pub(super) struct FailedAgain {
     pub(super) too_many: BTreeSet<TaskId>,
     /// The phases that allow fewer failures now than they have: their number, and how many tasks have failed.
     pub(super) phases: BTreeMap<u32, u32>,
-    /// Number of tasks without a result that had failed permanently and run again in any case, because the job failed.
+    /// Number of tasks that had failed permanently beyond what their phases allow, and run again in any case.
     pub(super) open: usize,
+    /// Tasks that had failed as their phases allow and may not run again, because they may not run twice and their retries are
+    /// used up.
+    pub(super) stuck: BTreeSet<TaskId>,
 }
 
 impl FailedAgain {
-    /// Finds the tasks that do not stay failed: with `retry_failed` all, those of phases whose commands have `changed` or that
-    /// allow fewer failures now, and those in `redo`. `changes` are those of the plan. Tasks that may not run twice only run again if the retries of their phases
+    /// Finds the tasks that do not stay failed: with `retry_failed` all, those of phases that have failed, whose commands have
+    /// `changed` or that allow fewer failures now, and those in `redo`. `changes` are those of the plan. Tasks that may not run twice only run again if the retries of their phases
     /// allow it.
     pub(super) fn of(
         plan: &Plan,
@@ -114,19 +118,53 @@ impl FailedAgain {
             *found.phases.entry(task.phase).or_default() += 1;
         }
         found.phases.retain(|phase, failed| *failed > plan.phases[*phase as usize].may_fail());
+        let may_run = |task: &TaskId| {
+            let phase = &plan.phases[task.phase as usize];
+            phase.idempotent || counts.get(task).is_none_or(|count| *count <= phase.retries)
+        };
+        let beyond = failed_beyond(plan, store, &given_up, records);
+        found.open = beyond.iter().filter(|task| may_run(task)).count();
+        let in_phase = |tasks: &BTreeSet<TaskId>, phase| tasks.iter().filter(|task| task.phase == phase).count() as u32;
+        let has_failed = |phase: u32| {
+            let beyond = in_phase(&beyond, phase);
+            beyond > 0 && beyond + in_phase(&given_up, phase) > plan.phases[phase as usize].may_fail()
+        };
+        let failed_phases: BTreeSet<u32> = (0..plan.phases.len() as u32).filter(|phase| has_failed(*phase)).collect();
         for task in given_up {
             let phase = &plan.phases[task.phase as usize];
-            let may = phase.idempotent || counts.get(&task).is_none_or(|count| *count <= phase.retries);
+            let may = may_run(&task);
             let has_too_many = found.phases.contains_key(&task.phase);
-            let is_requested = redo.contains(&(task.phase, task.index));
-            if may && (retry_failed || changed.contains(&phase.name) || has_too_many || is_requested) {
+            let is_wanted = retry_failed || redo.contains(&(task.phase, task.index));
+            let is_open = has_too_many || failed_phases.contains(&task.phase);
+            if may && (is_wanted || is_open || changed.contains(&phase.name)) {
                 found.again.insert(task);
             } else if has_too_many {
                 found.too_many.insert(task);
+            } else if !may {
+                found.stuck.insert(task);
             }
         }
         found
     }
+}
+
+/// Returns the tasks that had failed permanently although their phases allow no more failures, and that have no result:
+/// according to the summary with which the run last ended, and to its journal if it was killed later.
+fn failed_beyond(plan: &Plan, store: &Store, given_up: &BTreeSet<TaskId>, records: &[Record]) -> BTreeSet<TaskId> {
+    let finished = recheck::finished(records);
+    let withheld = FailedBefore::of(plan, store, records).withheld.into_iter();
+    let withheld = withheld.filter(|(_, until)| until.is_none()).map(|(task, _)| task);
+    let number = |name: &String| plan.phases.iter().position(|phase| phase.name == *name);
+    let in_summary = store.failed_tasks().into_iter().filter_map(|(phase, index)| {
+        let phase = number(&phase)? as u32;
+        Some(TaskId { job: IN_FOLDER, phase, index })
+    });
+    let is_open = |task: &TaskId| {
+        let phase = &plan.phases[task.phase as usize];
+        let is_there = task.index < phase.tasks && !phase.is_withdrawn(task.index);
+        is_there && !given_up.contains(task) && !finished.contains(task)
+    };
+    in_summary.chain(withheld).filter(is_open).collect()
 }
 
 /// Returns the exit code that the reason of a failure names; `None` if it names none.

@@ -20,9 +20,14 @@ struct OfTask {
 }
 
 /// Returns the table: one line for each task, with tabs between the columns. `failed` are the tasks that have failed
-/// permanently. `earlier` is the table that the run wrote before it began again, if there is one: it has the attempts and seconds
+/// permanently, `kept` the withdrawn tasks whose results stay in place. `earlier` is the table that the run wrote before it began again, if there is one: it has the attempts and seconds
 /// of tasks that were finished then.
-pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask], earlier: &str) -> String {
+pub(super) fn of(
+    plan: &Plan,
+    timeline: &Timeline,
+    (failed, kept): (&[FailedTask], &FxHashSet<TaskId>),
+    earlier: &str,
+) -> String {
     let mut ran: FxHashMap<TaskId, OfTask> = FxHashMap::default();
     for row in &timeline.rows {
         let of_task = ran.entry(row.attempt.task).or_default();
@@ -52,7 +57,8 @@ pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask], earlie
             let was_finished = earlier.is_some_and(|finished| finished.binary_search(&index).is_ok());
             let is_withdrawn = phase.is_withdrawn(index);
             let has_result = was_finished || of_task.is_some_and(|of_task| of_task.seconds.is_some());
-            let is_done = has_result && !is_withdrawn;
+            let is_kept = kept.contains(&TaskId { job: IN_FOLDER, phase: at, index });
+            let is_done = has_result && !is_withdrawn || is_kept;
             let name = escaped(phase.name.as_bytes());
             let input = phase.input_of(index).map_or(String::new(), |input| escaped(input.as_os_str().as_bytes()));
             // Writing to a string can't fail.

@@ -198,13 +198,9 @@ impl Driver<'_> {
             self.jobs[ONLY].shutdown.job_done();
             self.follower.message(&match given_up {
                 0 => "the run is already done: every task has its result, so nothing is left to run".to_owned(),
-                count => {
-                    let tasks = if count == 1 { "failed task".to_owned() } else { format!("{count} failed tasks") };
-                    format!(
-                        "the run is already done: every task has its result or has failed as the job allows, so nothing is \
-                         left to run; --retry-failed tries the {tasks} again"
-                    )
-                }
+                _ => "the run is already done: every task has its result or has failed as the job allows, so nothing is left to \
+                      run"
+                .to_owned(),
             });
         }
         Ok(())

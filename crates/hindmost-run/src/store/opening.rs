@@ -351,6 +351,26 @@ fn check_job(
     Ok(changes)
 }
 
+impl Store {
+    /// Returns the tasks that had failed permanently when the run last ended, if its job failed, each as the name of its phase
+    /// and its number.
+    pub(crate) fn failed_tasks(&self) -> Vec<(String, u32)> {
+        #[derive(Deserialize)]
+        struct Failed {
+            phase: String,
+            task: u32,
+        }
+        #[derive(Deserialize)]
+        struct Ended {
+            state: RunState,
+            failed_tasks: Vec<Failed>,
+        }
+        let ended = self.inner.read(SUMMARY, LONGEST_RECORD).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let ended = ended.filter(|ended: &Ended| ended.state == RunState::Failed);
+        ended.into_iter().flat_map(|ended| ended.failed_tasks).map(|failed| (failed.phase, failed.task)).collect()
+    }
+}
+
 /// True if a run's summary says that every task has its result.
 fn is_done(summary: &str) -> bool {
     #[derive(Deserialize)]

@@ -151,6 +151,24 @@ fn failed_tasks_of_a_failed_job_are_tried_again_when_it_is_resumed() {
 }
 
 #[test]
+fn a_phase_with_too_many_failures_tries_all_failed_tasks_again() {
+    for keys in ["allowed_failures = 1", "allowed_failures = 1\nkeep_going = true"] {
+        let works = Rc::new(Cell::new(false));
+        let now_works = Rc::clone(&works);
+        let test_run = TestRun::on("n1:2").phase_with("map", 6, keys).phase("reduce", 1);
+        let test_run = test_run.behaviour(move |launch| if now_works.get() { takes(1.0) } else { two_fail(launch) });
+        let folder = scratch();
+        let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
+        assert_eq!(run(&test_run, &plan, &out, false).summary.state, RunState::Failed);
+        works.set(true);
+        let done = run(&test_run, &plan, &out, true);
+        // None of the two stays failed because it happened to fail first.
+        assert_eq!((done.summary.state, failed(&done.summary).len()), (RunState::Done, 0));
+        assert_eq!(contents(&plan, &out).len(), 7);
+    }
+}
+
+#[test]
 fn tasks_that_may_fail_stay_failed_until_the_user_wants_otherwise() {
     let works = Rc::new(Cell::new(false));
     let now_works = Rc::clone(&works);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hindmost_core::explain::{Step, explain};
 use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::metrics::FailedTask;
-use hindmost_core::record::Record;
+use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
@@ -20,6 +20,7 @@ use crate::cli::ExplainArgs;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
+use super::report::quoted;
 use super::trace::with_progress;
 
 /// Indentation of the lines below a step, as wide as the step's time.
@@ -47,10 +48,19 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     let mut steps =
         explain(session, records, task).map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
     add_pauses(&mut steps, &timeline);
-    let outcome = outcome(&timeline, task);
+    let mut outcome = outcome(&timeline, task);
     let folder = internal_files(&args.journal, &job.spec.name);
     let failure = failure_of(folder.as_deref(), &phases, task);
     let key = key_of(folder.as_deref(), task);
+    if was_finished(&timeline, task)
+        && let Some(earlier) = earlier_journal(folder.as_deref(), &args.journal, task)
+    {
+        outcome += &format!(
+            " `hindmost explain {} {}` shows its attempts.",
+            quoted(&earlier.display().to_string()),
+            args.task
+        );
+    }
     if args.json {
         return terminal::print_json(&json!({
             "task": args.task, "policy": header.policy, "knowledge": header.knowledge.to_string(),
@@ -194,12 +204,43 @@ fn step_text(step: &Step, width: usize) -> String {
     text
 }
 
+/// True if the task was finished when its job arrived.
+fn was_finished(timeline: &Timeline, task: TaskId) -> bool {
+    let spec = timeline.jobs.get(task.job.0 as usize).and_then(|job| job.spec.phases.get(task.phase as usize));
+    spec.is_some_and(|phase| phase.finished.contains(&task.index))
+}
+
+/// Returns the path of the journal in which the task finished: the last one of those that were put away before `journal`, when
+/// the run began again. `None` if there is none, or if it can't be read.
+fn earlier_journal(folder: Option<&Path>, journal: &Path, task: TaskId) -> Option<PathBuf> {
+    let folder = folder?;
+    let number = |name: &str| name.strip_prefix("journal-")?.strip_suffix(".jsonl")?.parse::<u32>().ok();
+    let own = journal.file_name().and_then(|name| number(name.to_str()?));
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let mut numbers: Vec<u32> = entries.filter_map(|entry| number(entry.file_name().to_str()?)).collect();
+    numbers.retain(|number| own.is_none_or(|own| *number < own));
+    numbers.sort_unstable();
+    let path = |number: u32| folder.join(format!("journal-{number}.jsonl"));
+    numbers.into_iter().rev().map(path).find(|path| {
+        let Ok(mut records) = journal::records(path, None) else { return false };
+        records.any(|record| {
+            let finished = |record: &Record| match &record.change {
+                // In the folder of a job, that job has number 0.
+                Change::Event(Event::AttemptFinished { attempt }) => {
+                    (attempt.task.phase, attempt.task.index) == (task.phase, task.index)
+                }
+                _ => false,
+            };
+            record.as_ref().is_ok_and(finished)
+        })
+    })
+}
+
 /// Returns a sentence on how the task ended: its winner and the time of its other attempts.
 fn outcome(timeline: &Timeline, task: TaskId) -> String {
     let rows: Vec<_> = timeline.attempts_of(task).collect();
     let Some(winner) = rows.iter().find(|row| row.outcome == AttemptEnd::Won) else {
-        let spec = timeline.jobs.get(task.job.0 as usize).and_then(|job| job.spec.phases.get(task.phase as usize));
-        if spec.is_some_and(|phase| phase.finished.contains(&task.index)) {
+        if was_finished(timeline, task) {
             return "The task has no attempts in this journal: it finished before the journal begins.".to_owned();
         }
         return format!("The task had {} and has no result yet.", counted(rows.len() as u64, "attempt"));

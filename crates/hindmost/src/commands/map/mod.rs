@@ -15,8 +15,8 @@ use hindmost_run::driver::{self, RunOptions};
 use hindmost_run::engine::parse_nodes;
 use hindmost_run::job_file::TaskCommands;
 use hindmost_run::map::{
-    ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, Reading, Splitting, Template, combined,
-    parallel_tasks, read_sources, shell, split_words, timeout,
+    ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, Reading, Splitting, TEMPORARY,
+    Template, combined, parallel_tasks, read_sources, remove_left_folders, shell, split_words, timeout,
 };
 use hindmost_run::store::Opening;
 
@@ -282,10 +282,15 @@ fn joblog(args: &MapArgs) -> Outcome<Option<JobLog>> {
     Ok(Some(JobLog::open(&path, appends || args.resume || args.resume_failed)?))
 }
 
-/// Creates a folder for the run that only this user may open.
+/// Creates a folder for the run that only this user may open. First removes those that killed runs have left beside it.
 fn temporary_folder(within: Option<&Path>) -> Outcome<tempfile::TempDir> {
     let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
-    let folder = tempfile::Builder::new().prefix("hindmost-").tempdir_in(&within);
+    let removed = remove_left_folders(&within);
+    if removed > 0 {
+        let folders = if removed == 1 { "folder" } else { "folders" };
+        say(&format!("{removed} temporary {folders} of killed runs removed from {}", within.display()));
+    }
+    let folder = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(&within);
     folder.map_err(|error| {
         as_other_error(Failure::work(format!(
             "no temporary folder can be created in {}: {error}; --tmpdir DIR names another place",

@@ -58,9 +58,15 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("-L -l --max-lines --maxlines", "-n N gives each command N values"),
     (
-        "--delay --load --memfree --noswap --memsuspend --limit --nice --sshdelay --ssh-delay",
-        "-j N limits how many tasks run at a time; begin the command with `nice` to run it with low priority",
+        "--delay --sshdelay --ssh-delay",
+        "begin the command with a pause that grows with the number of its slot, such as 'sleep {%}; …', or limit with -j N how \
+         many tasks run at a time",
     ),
+    (
+        "--load --memfree --noswap --memsuspend --limit",
+        "-j N limits how many tasks run at a time, whatever else the machine does",
+    ),
+    ("--nice", "begin the command with `nice`, or the whole of it: nice hindmost map …"),
     (
         "--number-of-cpus --numberofcpus --number-of-cores --numberofcores --number-of-sockets \
          --numberofsockets --number-of-threads --numberofthreads",

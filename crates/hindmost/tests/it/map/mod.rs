@@ -2,6 +2,7 @@
 
 mod options;
 mod parallel;
+mod resuming;
 mod runs;
 
 use std::fs;

@@ -94,7 +94,11 @@ fn job_logs_resume_runs() {
     let log = place.read("log");
     assert_eq!(log.lines().count(), 5, "{log}");
     assert!(log.ends_with("\techo 2 b\n"), "{log}");
-    assert_eq!(place.map(&["--resume", "echo", ":::", "a"]).code, Some(2));
+    for option in ["--resume", "--resume-failed"] {
+        let ran = place.map(&[option, "echo", ":::", "a"]);
+        assert!(ran.code == Some(2) && ran.stderr.starts_with(&format!("error: {option} needs ")), "{}", ran.stderr);
+        assert!(ran.stderr.contains("--joblog FILE") && !ran.stderr.contains("Usage"), "{}", ran.stderr);
+    }
 }
 
 #[test]
@@ -111,10 +115,8 @@ fn a_result_folder_holds_all_of_a_run() {
     assert_eq!(place.map(&args).code, Some(2));
     fs::write(place.path("go"), "").unwrap();
     let resumed = place.map(&[&["--resume"], &args[..]].concat());
-    assert_eq!((resumed.code, &*resumed.stdout), (Some(0), "b\n"), "{}", resumed.stderr);
-    // Other values are another run.
-    let other = place.map(&["--resume", "--out", "out", "echo {}", ":::", "x"]);
-    assert_eq!(other.code, Some(2), "{}", other.stderr);
+    assert_eq!((resumed.code, &*resumed.stdout), (Some(0), "a\nb\nc\n"), "{}", resumed.stderr);
+    assert!(!place.path("out/.hindmost/logs/map/0.1.out").exists(), "only the failed task has run");
 }
 
 #[test]
@@ -197,7 +199,9 @@ fn other_options_of_gnu_parallel_are_refused_with_a_replacement() {
         (&["--profile", "p", "echo", ":::", "a"], "script"),
         (&["-u", "echo", ":::", "a"], "winner"),
         (&["--sshlogin=x", "echo", ":::", "a"], "this machine only"),
-        (&["--delay", "3", "echo", ":::", "a"], "-j N"),
+        (&["--delay", "3", "echo", ":::", "a"], "sleep"),
+        (&["--nice", "3", "echo", ":::", "a"], "begin the command with `nice`"),
+        (&["--load", "3", "echo", ":::", "a"], "-j N"),
     ] {
         let ran = place.map(args);
         assert_eq!(ran.code, Some(2), "{args:?}");

@@ -377,7 +377,12 @@ fn tasks_that_may_not_run_twice_run_again_only_if_named() {
     // A changed input does not make them run again, and a missing input keeps their results.
     job.write("in/b.txt", "1\n2\n");
     job.write("in/c.txt", "1\n");
-    job.json(&["--resume"], 0);
+    let kept = "the input in/b.txt of map/0 has changed (it has 4 bytes instead of 2), but its result stays, because of \
+                idempotent = false; --redo map/0 runs it again\n";
+    let planned = job.json(&["--resume", "--check"], 0);
+    assert!(planned["resume"]["messages"].to_string().contains(kept.trim_end()), "{planned}");
+    let ran = job.run(&["--resume"]);
+    assert!(ran.code == Some(0) && ran.stderr.contains(kept), "{}", ran.stderr);
     has_run(&job, &[("b.txt", 1), ("c.txt", 1), ("sum", 2)]);
     fs::remove_dir_all(job.path().join("mend.out/map/0")).unwrap();
     let refused = job.run(&["--resume"]);
@@ -385,6 +390,35 @@ fn tasks_that_may_not_run_twice_run_again_only_if_named() {
     job.json(&["--redo", "map/0"], 0);
     has_run(&job, &[("b.txt", 2), ("c.txt", 1)]);
     assert_eq!(job.read("mend.out/sum/0/sum"), "3\n");
+    // A result that stays although its input is gone is where the table says.
+    fs::remove_file(job.path().join("in/b.txt")).unwrap();
+    let ran = job.run(&["--resume"]);
+    assert!(ran.stderr.contains("its result stays, because the task may not run twice"), "{}", ran.stderr);
+    let table = job.read("mend.out/results.tsv");
+    let row: Vec<&str> = table.lines().nth(1).unwrap().split('\t').collect();
+    assert_eq!((row[3], row[6]), ("map/0", "withdrawn"), "{table}");
+    assert_eq!(job.read("mend.out/map/0/n"), "2\n");
+}
+
+#[test]
+fn all_failed_tasks_of_a_phase_that_has_failed_run_again() {
+    let job = Job::new(SUM);
+    fs::create_dir(job.path().join("in")).unwrap();
+    for (name, text) in [("a", "bad"), ("b", "1"), ("c", "bad"), ("d", "1")] {
+        job.write(&format!("in/{name}.txt"), &format!("{text}\n"));
+    }
+    let allowed = [NO_COPIES, &["--allow-failures", "1"]].concat();
+    assert_eq!(job.run(&allowed).code, Some(1));
+    // Their program is there again, so to speak: the content changes and not the task.
+    job.write("in/a.txt", "1\n");
+    job.write("in/c.txt", "1\n");
+    let resumed = ["--resume", "--allow-failures", "1"];
+    let planned = job.json(&[&resumed[..], &["--check"]].concat(), 0);
+    assert_eq!(planned["resume"]["phases"][0]["failed"], 0, "{planned}");
+    let ran = job.run(&resumed);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 tasks that had failed run again\n"), "{}", ran.stderr);
+    assert_eq!(job.read("mend.out/sum/0/sum"), "4\n");
 }
 
 /// Returns names, sizes, times and link targets of everything in a folder.

@@ -72,7 +72,7 @@ fn allowed_failures_end_with_a_done_job_and_a_table_of_results() {
     assert!(rows[1][7].parse::<f64>().unwrap() >= 0.0);
     // The failed tasks stay failed, unless the user wants otherwise.
     let same = job.done(&["--resume", "--allow-failures", "40%"]);
-    assert!(same.stderr.contains("--retry-failed tries the 2 failed tasks again"), "{}", same.stderr);
+    assert!(same.stderr.contains("2 tasks stay failed; --retry-failed tries them again\n"), "{}", same.stderr);
     job.write("fixed", "");
     let again = job.json(&["--resume", "--retry-failed"], 0);
     assert!(again["failed_tasks"].as_array().unwrap().is_empty(), "{again}");

@@ -71,7 +71,7 @@ pub struct MapArgs {
     #[arg(short = 'j', long, short_alias = 'P', aliases = ["max-procs", "maxprocs"], value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<String>,
     /// Print results in the order of the values
-    #[arg(short = 'k', long, alias = "keeporder")]
+    #[arg(short = 'k', long, aliases = ["keeporder", "keep", "kee", "ke", "k"])]
     pub keep_order: bool,
     #[arg(long, hide = true, aliases = ["nokeeporder", "nok", "no-k"])]
     pub no_keep_order: bool,

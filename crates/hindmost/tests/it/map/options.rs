@@ -11,10 +11,9 @@ fn failed_tasks_are_no_success_if_the_reader_went_away() {
     for args in
         [&["-j2", "echo; exit 3", ":::", "1", "2"][..], &["--dry-run", "echo", ":::", "1"], &["--json", "echo", ":::"]]
     {
-        let mut child = place.command(args);
-        let mut child = child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        drop(child.stdout.take());
-        let ran = child.wait_with_output().unwrap();
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ran = place.command(args).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).output().unwrap();
         assert_eq!((ran.status.code(), &*String::from_utf8_lossy(&ran.stderr)), (Some(141), ""), "{args:?}");
     }
     assert!(super::is_empty(&place.path("temporary")));

@@ -53,7 +53,7 @@ fn a_run_that_begins_again_prints_the_present_results() {
     // The attempts of the other task are in the earlier journal.
     let explained = crate::run_in(&place.path(""), &["explain", "two", "map/1"]);
     let command = "hindmost explain two/.hindmost/journal-1.jsonl map/1";
-    assert!(explained.stdout.replace("\n ", " ").contains(command), "{}", explained.stdout);
+    assert!(explained.stdout.replace('\n', " ").contains(command), "{}", explained.stdout);
     let earlier = crate::run_in(&place.path(""), &["explain", "two/.hindmost/journal-1.jsonl", "map/1"]);
     assert!(earlier.stdout.contains("Attempt 0 won"), "{}{}", earlier.stdout, earlier.stderr);
 }

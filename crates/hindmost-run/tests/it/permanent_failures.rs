@@ -337,7 +337,12 @@ fn a_run_with_failed_tasks_can_be_resumed_at_any_moment() {
         engine.orphans = left;
         let outcome = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
         assert_eq!((outcome.summary.state, failed(&outcome.summary).len()), (RunState::Failed, 2), "moment {moment}");
-        is_sound(&plan, &out, &outcome.timeline);
+        // A run that died after one failure too many begins again: its earlier winners are in the earlier journal.
+        if out.join(".hindmost/journal-1.jsonl").exists() {
+            verified(&out);
+        } else {
+            is_sound(&plan, &out, &outcome.timeline);
+        }
         let now: BTreeMap<_, _> = contents(&plan, &out);
         assert_eq!(now.len(), 5);
         assert!(held.iter().all(|(task, by)| now[task] == *by));

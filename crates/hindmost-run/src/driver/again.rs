@@ -357,7 +357,7 @@ impl<'a> Again<'a> {
             0 => {}
             1 => lines.push("1 task stays failed: it may not run twice, and its retries are used up".to_owned()),
             count => {
-                lines.push(format!("{count} tasks stay failed: they may not run twice, and their retries are used up"))
+                lines.push(format!("{count} tasks stay failed: they may not run twice, and their retries are used up"));
             }
         }
         let has_finished = |phase: &&u32| tasks_of(plan, **phase).any(|task| self.finished.contains(&task));

@@ -339,10 +339,8 @@ fn check_job(
     // Even if nothing has changed, tasks may have other numbers than in a new run.
     let same_job = if held.job == plan.name { plan.numbered_as(&held.tasks) } else { None };
     let same_shape = (held.shape == plan.shape()).then(TaskChanges::default);
-    let other = || match is_map {
-        true => StoreError::OtherValues(path()),
-        false => StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() },
-    };
+    let other_job = || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() };
+    let other = || if is_map { StoreError::OtherValues(path()) } else { other_job() };
     let changes = same_job.or(same_shape).ok_or_else(other)?;
     if !opening.resume && has_traces {
         let done = inner.read(SUMMARY, LONGEST_RECORD).is_ok_and(|summary| is_done(&summary));

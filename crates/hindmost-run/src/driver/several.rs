@@ -116,11 +116,11 @@ fn job_begins_again(
 
 /// Returns the number of the job of this name that arrived last according to a journal.
 fn arrived(records: &[Record], name: &str) -> Option<JobId> {
-    let jobs = records.iter().rev().filter_map(|record| match &record.change {
+    let mut jobs = records.iter().rev().filter_map(|record| match &record.change {
         Change::Event(Event::JobArrived { job, spec }) if *spec.name == *name => Some(*job),
         _ => None,
     });
-    jobs.take(1).last()
+    jobs.next()
 }
 
 impl Driver<'_> {

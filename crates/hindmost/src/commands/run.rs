@@ -368,7 +368,8 @@ fn check(
 
 /// Returns a line for each node with its capacity.
 pub fn nodes_in_words(nodes: &[NodeOffer]) -> String {
-    nodes.iter().map(|node| format!("  {}: {}\n", node.name, node.capacity_in_words())).collect()
+    let line = |node: &NodeOffer| format!("  {}: {}\n", node.name, node.capacity_in_words());
+    nodes.iter().map(line).collect()
 }
 
 /// Returns the description of plans with its lines wrapped to the terminal.

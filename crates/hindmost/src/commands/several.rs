@@ -127,7 +127,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         let (folder, options) = (folder.clone(), options.clone());
         // Reports are written by a thread of their own, because the other jobs go on meanwhile.
         thread::spawn(move || {
-            reports.iter().for_each(|outcome| super::report::of_job(&options, &folder, &outcome));
+            for outcome in reports {
+                super::report::of_job(&options, &folder, &outcome);
+            }
         })
     };
     let mut ends = Ends { desk: desk.clone(), board: &board, reports: sender, ended: Vec::new(), charts: args.gantt };

@@ -20,7 +20,9 @@ pub fn run(args: &SubmitArgs) -> Outcome {
     let mut client = Client::send(&args.to, &request).map_err(Failure::input)?;
     let (job, folder, tasks) = match client.reply().map_err(Failure::work)? {
         Reply::Accepted { job, folder, tasks, notes } => {
-            notes.iter().for_each(|note| say(note));
+            for note in &notes {
+                say(note);
+            }
             (job, folder, tasks)
         }
         other => return Err(unexpected(other)),

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::scene::{ended, leftovers, run_id, signal, until};
+use crate::schemas::conforms;
 use crate::{Ran, hindmost, run_in};
 
 /// A job that counts in its last phase how many results the first has, and waits in each task of the first.
@@ -187,6 +188,7 @@ fn submitted_jobs_run_beside_others() {
     assert!(taken.stderr.contains("--name"), "{}", taken.stderr);
     let waited = jobs.done(&["submit", "b.toml", "--to", "socket", "--wait", "--json"]);
     let json: Value = serde_json::from_str(&waited.stdout).unwrap();
+    conforms("submit", &json);
     assert_eq!((json["job"].as_str(), json["summary"]["state"].as_str()), (Some("b"), Some("done")));
     let failed = jobs.run(&["submit", "c.toml", "--to", "socket", "--wait"]);
     assert_eq!(failed.code, Some(1), "{}", failed.stderr);
@@ -197,7 +199,7 @@ fn submitted_jobs_run_beside_others() {
     jobs.done(&["submit", "c.toml", "--to", "socket", "--wait", "--resume"]);
     jobs.done(&["submit", "b.toml", "--to", "socket", "--name", "d"]);
     let closed = jobs.done(&["submit", "--close", "--to", "socket", "--json"]);
-    assert!(serde_json::from_str::<Value>(&closed.stdout).unwrap()["open"].is_u64());
+    conforms("submit-close", &serde_json::from_str(&closed.stdout).unwrap());
     let ran = run.end();
     // The first try of job c has failed.
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);

@@ -130,6 +130,10 @@ fn several_jobs_share_the_nodes_and_each_has_a_folder() {
     // Everything is there: nothing runs again.
     let again = jobs.done(&["run", "--resume", "--json", "--out", "hindmost.out"]);
     assert_eq!(states(&again), pairs(&[("a", "done"), ("b", "done")]));
+    let explained = jobs.done(&["explain", "hindmost.out", "b/map/3"]);
+    assert!(explained.stdout.contains("b/map/3 of b"), "the journal stays: {}", explained.stdout);
+    let watched = jobs.done(&["watch", "hindmost.out", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&watched.stdout).unwrap()["state"], "done");
 }
 
 #[test]
@@ -190,6 +194,10 @@ fn submitted_jobs_run_beside_others() {
     let json: Value = serde_json::from_str(&waited.stdout).unwrap();
     conforms("submit", &json);
     assert_eq!((json["job"].as_str(), json["summary"]["state"].as_str()), (Some("b"), Some("done")));
+    // A job that is done can't be continued, and the run goes on.
+    let done = jobs.run(&["submit", "b.toml", "--to", "socket", "--wait", "--resume"]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("there is nothing to run"), "{}", done.stderr);
     let failed = jobs.run(&["submit", "c.toml", "--to", "socket", "--wait"]);
     assert_eq!(failed.code, Some(1), "{}", failed.stderr);
     assert!(failed.stderr.contains("job c failed"), "{}", failed.stderr);

@@ -121,6 +121,7 @@ pub struct WatchArgs {
 }
 
 #[derive(Args)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct SubmitArgs {
     /// The job file (TOML)
     #[arg(required_unless_present = "close")]

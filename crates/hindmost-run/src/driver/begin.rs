@@ -32,7 +32,7 @@ use super::{Driver, Follower, RunError, RunOptions, RunOutcome, check, options, 
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;
 use crate::job_file::Plan;
-use crate::store::{GivenUp, Opened};
+use crate::store::{GivenUp, Opened, Store};
 
 /// Runs a job in a folder, or resumes the run that the folder holds.
 ///
@@ -138,7 +138,11 @@ fn run_with(
     match &mut home {
         Some(home) => {
             let records = held.take().map(|(_, records)| records);
-            several::begin_again(home, &mut jobs, records.as_deref(), options, engine, follower)?;
+            let is_closed = !submissions.are_open();
+            several::begin_again((home, &mut jobs), (records.as_deref(), is_closed), options, engine, follower)?;
+            if jobs.is_empty() && is_closed {
+                return Ok(());
+            }
         }
         None => {
             for job in &mut jobs {
@@ -294,6 +298,33 @@ pub fn resume_plan(options: &RunOptions, opened: &Opened) -> Result<ResumePlan, 
     Ok(Again::of(plan, store, records, failed, tasks, redo)?.resume_plan())
 }
 
+/// Returns a job as policies see it, with its tasks that have valid results, and its tasks that stay failed.
+///
+/// # Errors
+/// If all of its tasks have results, so that it can't arrive.
+pub(super) fn arrival(plan: &Plan, store: &Store) -> Result<Arrival, RunError> {
+    let given_up = recheck::given_up(plan, store, &[], &[]);
+    let valid = recheck::valid_results(plan, store, &given_up)?;
+    if valid.len() as u64 == plan.tasks() {
+        return Err(RunError::Input(format!(
+            "{} has every result of job {:?} and no journal, so there is nothing to run; remove the folder to run \
+                             the job again",
+            store.folder().display(),
+            plan.name
+        )));
+    }
+    let mut spec = plan.job_spec();
+    for task in &valid {
+        spec.phases[task.phase as usize].finished.push(task.index);
+    }
+    for (phase, planned) in spec.phases.iter_mut().zip(&plan.phases) {
+        phase.input = planned.input();
+    }
+    let stays_failed = |task: &&GivenUp| given_up.contains(&task.id()) && !valid.contains(&task.id());
+    let given_up = store.job().given_up.iter().filter(stays_failed).cloned().collect();
+    Ok(Arrival { spec, given_up })
+}
+
 /// A job that is about to arrive.
 pub(super) struct Arrival {
     pub(super) spec: JobSpec,
@@ -308,7 +339,7 @@ impl Driver<'_> {
             recheck::kill(&store.run(), self.engine, self.follower);
             recheck::clear(store, self.follower)?;
         }
-        let arrivals = self.jobs.ids().into_iter().map(|job| Ok((job, self.arrival(job)?)));
+        let arrivals = self.jobs.iter().map(|job| Ok((job.id(), arrival(&job.plan, &job.store)?)));
         let arrivals: Vec<(JobId, Arrival)> = arrivals.collect::<Result<_, RunError>>()?;
         if self.home.is_none() {
             let finished = |(phase, spec): (u32, &PhaseSpec)| {
@@ -337,34 +368,6 @@ impl Driver<'_> {
             self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0, rack: None, power })?;
         }
         Ok(())
-    }
-
-    /// Returns a job as policies see it, with its tasks that have valid results, and its tasks that stay failed.
-    ///
-    /// # Errors
-    /// If all of its tasks have results, so that it can't arrive.
-    pub(super) fn arrival(&self, id: JobId) -> Result<Arrival, RunError> {
-        let job = &self.jobs[id];
-        let given_up = recheck::given_up(&job.plan, &job.store, &[], &[]);
-        let valid = recheck::valid_results(&job.plan, &job.store, &given_up)?;
-        if valid.len() as u64 == job.plan.tasks() {
-            return Err(RunError::Input(format!(
-                "{} has every result of job {:?} and no journal, so there is nothing to run; remove the folder to run \
-                                 the job again",
-                job.store.folder().display(),
-                job.plan.name
-            )));
-        }
-        let mut spec = job.plan.job_spec();
-        for task in &valid {
-            spec.phases[task.phase as usize].finished.push(task.index);
-        }
-        for (phase, planned) in spec.phases.iter_mut().zip(&job.plan.phases) {
-            phase.input = planned.input();
-        }
-        let stays_failed = |task: &&GivenUp| given_up.contains(&task.id()) && !valid.contains(&task.id());
-        let given_up = job.store.job().given_up.iter().filter(stays_failed).cloned().collect();
-        Ok(Arrival { spec, given_up })
     }
 
     /// Lets a job arrive. `earlier_failures` are those of its tasks that may not run twice.

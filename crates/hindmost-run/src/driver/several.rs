@@ -8,7 +8,7 @@ use hindmost_core::ids::JobId;
 use hindmost_core::record::{Change, Event, Record};
 
 use super::again::Again;
-use super::begin::live_job;
+use super::begin::{Arrival, arrival, live_job};
 use super::jobs::LiveJob;
 use super::options::check_fits;
 use super::permanent::FailedAgain;
@@ -59,15 +59,15 @@ impl Submissions for OnlyJob {
     }
 }
 
-/// Prepares the folders of a run of several jobs. Commits what has ended well, stops what still runs, puts the journal away,
-/// and leaves out the jobs that have all of their results. `records` are those of the run's journal.
+/// Prepares the folders of a run of several jobs. Commits what has ended well, stops what still runs, leaves out the jobs
+/// that have all of their results, and puts the journal away. `records` are those of the run's journal. If no job is left and no
+/// other may arrive (`is_closed`), the journal stays: there is nothing to run.
 ///
 /// # Errors
 /// If a task that may not run twice would have to, or a folder can't be changed.
 pub(super) fn begin_again(
-    home: &mut Opened,
-    jobs: &mut Vec<Opened>,
-    records: Option<&[Record]>,
+    (home, jobs): (&mut Opened, &mut Vec<Opened>),
+    (records, is_closed): (Option<&[Record]>, bool),
     options: &RunOptions,
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
@@ -75,7 +75,6 @@ pub(super) fn begin_again(
     for opened in jobs.iter_mut() {
         job_begins_again(opened, records, options, engine, follower)?;
     }
-    home.store.begin_again(&home.plan, &[], Vec::new())?;
     let mut kept = Vec::new();
     for opened in std::mem::take(jobs) {
         let given_up = recheck::given_up(&opened.plan, &opened.store, &[], &[]);
@@ -91,6 +90,9 @@ pub(super) fn begin_again(
         }
     }
     *jobs = kept;
+    if !jobs.is_empty() || !is_closed {
+        home.store.begin_again(&home.plan, &[], Vec::new())?;
+    }
     Ok(())
 }
 
@@ -116,11 +118,11 @@ fn job_begins_again(
 
 /// Returns the number of the job of this name that arrived last according to a journal.
 fn arrived(records: &[Record], name: &str) -> Option<JobId> {
-    let jobs = records.iter().rev().filter_map(|record| match &record.change {
+    let mut jobs = records.iter().rev().filter_map(|record| match &record.change {
         Change::Event(Event::JobArrived { job, spec }) if *spec.name == *name => Some(*job),
         _ => None,
     });
-    jobs.take(1).last()
+    jobs.next()
 }
 
 impl Driver<'_> {
@@ -130,8 +132,7 @@ impl Driver<'_> {
             let Some(opened) = self.submissions.next(self.engine.nodes()) else { return Ok(()) };
             let name = opened.plan.name.clone();
             match self.admit(opened) {
-                Ok(job) => {
-                    let mut arrival = self.arrival(job)?;
+                Ok((job, mut arrival)) => {
                     arrival.spec.arrival = self.engine.now();
                     let failures = self.jobs[job].store.earlier_failures();
                     self.arrive(job, arrival, &failures)?;
@@ -146,8 +147,9 @@ impl Driver<'_> {
     /// Adds a submitted job to those of the run.
     ///
     /// # Errors
-    /// If it can't run on the nodes, or the profiles of earlier runs can't be read. Then the run goes on without it.
-    fn admit(&mut self, mut opened: Opened) -> Result<JobId, RunError> {
+    /// If it can't run on the nodes, has all of its results, or the profiles of earlier runs can't be read. Then the run goes on
+    /// without it.
+    fn admit(&mut self, mut opened: Opened) -> Result<(JobId, Arrival), RunError> {
         check_fits(&opened.plan, self.engine.nodes())?;
         if !opened.is_new() {
             self.recorder.journal.sync()?;
@@ -155,10 +157,11 @@ impl Driver<'_> {
             let records = held.as_ref().map(|(_, records)| records.as_slice());
             job_begins_again(&mut opened, records, self.options, self.engine, self.follower)?;
         }
+        let arrival = arrival(&opened.plan, &opened.store)?;
         let id = self.jobs.next();
         let job = live_job(id, opened, self.options, self.header.knowledge, &mut self.learner)?;
         self.jobs.add(job);
-        Ok(id)
+        Ok((id, arrival))
     }
 
     /// Ends a run of which every job has ended.

@@ -1,9 +1,11 @@
 //! Runs of several jobs at once, and jobs that arrive while others run.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hindmost_core::ids::JobId;
 use hindmost_core::metrics::RunState;
@@ -15,8 +17,11 @@ use hindmost_run::job_file::{self, Plan};
 use hindmost_run::live_view::{JobState, State};
 use hindmost_run::store::{Opened, Opening, Store};
 
+use proptest::prelude::*;
+
 use crate::fake_engine::{FakeEngine, FakeTask};
 use crate::live_view::seen;
+use crate::random_jobs::RandomBehaviour;
 use crate::test_run::{records, scratch, verified};
 
 /// A job file: phases with their numbers of tasks, each after the one before it.
@@ -99,7 +104,8 @@ fn job_of(launch: &Launch<'_>) -> String {
 fn results(folder: &Path, plan: &Plan) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for phase in &plan.phases {
-        for entry in fs::read_dir(folder.join(&plan.name).join(&phase.name)).unwrap() {
+        let Ok(entries) = fs::read_dir(folder.join(&plan.name).join(&phase.name)) else { continue };
+        for entry in entries {
             found.insert(format!("{}/{}", phase.name, entry.unwrap().file_name().to_string_lossy()));
         }
     }
@@ -223,8 +229,8 @@ fn a_failed_job_leaves_the_others_alone_and_is_resumed() {
         }
         let before = results(folder.path(), &bad);
         assert!(!before.is_empty() && before.len() < 12, "{before:?}");
-        let ran = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
-        let noted = std::rc::Rc::clone(&ran);
+        let ran = Rc::new(std::cell::RefCell::new(Vec::new()));
+        let noted = Rc::clone(&ran);
         let behaviour = move |launch: &Launch<'_>| {
             noted.borrow_mut().push(format!("map/{}", launch.attempt.task.index));
             assert_eq!(job_of(launch), "bad");
@@ -267,5 +273,59 @@ fn an_interrupted_run_of_several_jobs_goes_on() {
             assert_eq!((now.len(), now.is_superset(&before)), (7, true), "{after}");
         }
         verified(folder.path());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Random jobs that begin together or arrive later, whose attempts straggle and fail, in a run that is interrupted again and
+    /// again: every journal verifies, and in the end each task has one result.
+    #[test]
+    fn random_jobs_keep_all_promises_together(
+        sizes in prop::collection::vec((1u32..10, 0u32..4), 1..5),
+        late in 0usize..3,
+        (seed, fails, slow) in (0u64..1000, 0.0..0.3, 0.0..0.3),
+        policy in prop::sample::select(vec!["none", "fair+pace", "srpt+late", "mantri", "sca", "dollymp+dollymp", "spark"]),
+        stops in prop::collection::vec(1u32..40, 0..4),
+    ) {
+        let folder = scratch();
+        let plans: Vec<Plan> = sizes
+            .iter()
+            .enumerate()
+            .map(|(at, (map, reduce))| {
+                let phases = [("map", *map), ("reduce", *reduce)];
+                plan(&format!("job{at}"), &phases[..1 + usize::from(*reduce > 0)], "", folder.path())
+            })
+            .collect();
+        let launches = Rc::new(Cell::new(0u32));
+        let mut resumes = false;
+        for round in 0..40 {
+            let stop: &'static AtomicU32 = Box::leak(Box::default());
+            let (count, until) = (Rc::clone(&launches), stops.get(round).map(|more| launches.get() + more));
+            // Each launch draws anew, so that a task that has failed may succeed in the next run.
+            let behaviour = move |launch: &Launch<'_>| {
+                count.set(count.get() + 1);
+                if until.is_some_and(|until| count.get() >= until) {
+                    stop.store(1, Ordering::Relaxed);
+                }
+                RandomBehaviour { seed: seed + u64::from(count.get()), slow, fails, vanishes: 0.02, reports: true }.play(launch)
+            };
+            let early = plans.len() - late.min(plans.len() - 1);
+            let later: Vec<(usize, Plan)> =
+                plans[early..].iter().map(|plan| (usize::from(!resumes), plan.clone())).collect();
+            let (inbox, result) = run(folder.path(), (&plans[..early], &later), (policy, resumes), behaviour, stop);
+            if let Err(error) = &result {
+                prop_assert!(false, "{policy}: {error}");
+            }
+            prop_assert!(inbox.refused.iter().all(|why| why.contains("has every result")), "{:?}", inbox.refused);
+            resumes = true;
+            verified(folder.path());
+            let all = |plan: &Plan| results(folder.path(), plan).len() as u64 == plan.tasks();
+            if plans.iter().all(all) {
+                return Ok(());
+            }
+        }
+        prop_assert!(false, "the jobs are not done after 40 runs");
     }
 }

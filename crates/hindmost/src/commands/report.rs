@@ -130,13 +130,11 @@ fn run_reasons(out: &Path, job: Option<&str>) -> BTreeMap<AttemptId, String> {
     // If the journal is cut short, its complete records are used.
     let records: Vec<Record> = reader.map_while(Result::ok).collect();
     let Some(job) = job else { return reasons(session, records) };
-    let arrived = records.iter().filter_map(|record| match &record.change {
-        Change::Event(Event::JobArrived { job, spec }) => Some((*job, &*spec.name)),
+    let mut arrived = records.iter().rev().filter_map(|record| match &record.change {
+        Change::Event(Event::JobArrived { job: id, spec }) if *spec.name == *job => Some(*id),
         _ => None,
     });
-    let Some(id) = arrived.filter(|(_, name)| *name == job).map(|(id, _)| id).last() else {
-        return BTreeMap::default();
-    };
+    let Some(id) = arrived.next() else { return BTreeMap::default() };
     // The timeline of one job gives it number 0.
     let alone = |attempt: AttemptId| AttemptId { task: TaskId { job: JobId(0), ..attempt.task }, ..attempt };
     let all = reasons(session, records).into_iter();

@@ -19,6 +19,7 @@ use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{BegunWith, Opened, Opening, Store, StoreError};
 use hindmost_trace::journal;
+use serde_json::Value;
 
 use crate::board::Board;
 use crate::cli::RunJobArgs;
@@ -340,11 +341,7 @@ fn check(
     let (policy, knowledge) = driver::chosen(plan, options)?;
     let shell = plan.shells_in_words(&job_file::default_shell());
     if args.json {
-        let mut json = plan.to_json();
-        json["policy"] = policy.to_string().into();
-        json["shell"] = shell.into();
-        json["knowledge"] = knowledge.to_string().into();
-        json["nodes"] = serde_json::to_value(nodes).map_err(Failure::work)?;
+        let mut json = checked(plan, &(policy, knowledge), nodes)?;
         if let Some(resumed) = &resumed {
             json["resume"] = resumed.to_json();
         }
@@ -378,9 +375,20 @@ fn check(
     terminal::print(&described(&text))
 }
 
+/// Returns a checked job as JSON, with what it would run with.
+pub fn checked(plan: &Plan, chosen: &(PolicySpec, Knowledge), nodes: &[NodeOffer]) -> Outcome<Value> {
+    let mut json = plan.to_json();
+    json["policy"] = chosen.0.to_string().into();
+    json["shell"] = plan.shells_in_words(&job_file::default_shell()).into();
+    json["knowledge"] = chosen.1.to_string().into();
+    json["nodes"] = serde_json::to_value(nodes).map_err(Failure::work)?;
+    Ok(json)
+}
+
 /// Returns a line for each node with its capacity.
 pub fn nodes_in_words(nodes: &[NodeOffer]) -> String {
-    nodes.iter().map(|node| format!("  {}: {}\n", node.name, node.capacity_in_words())).collect()
+    let line = |node: &NodeOffer| format!("  {}: {}\n", node.name, node.capacity_in_words());
+    nodes.iter().map(line).collect()
 }
 
 /// Returns the description of plans with its lines wrapped to the terminal.

@@ -20,7 +20,7 @@ use crate::failure::{Failure, Outcome, say};
 use crate::forecast::Forecast;
 use crate::{live_page, stop, terminal};
 
-use super::run::{Shown, chart, described, nodes_in_words, opening, options, resume_command, why_failed};
+use super::run::{Shown, chart, checked, described, nodes_in_words, opening, options, resume_command, why_failed};
 
 /// Folder of a run of several jobs, if the user names none.
 const FOLDER: &str = "hindmost.out";
@@ -127,7 +127,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         let (folder, options) = (folder.clone(), options.clone());
         // Reports are written by a thread of their own, because the other jobs go on meanwhile.
         thread::spawn(move || {
-            reports.iter().for_each(|outcome| super::report::of_job(&options, &folder, &outcome));
+            for outcome in reports {
+                super::report::of_job(&options, &folder, &outcome);
+            }
         })
     };
     let mut ends = Ends { desk: desk.clone(), board: &board, reports: sender, ended: Vec::new(), charts: args.gantt };
@@ -280,13 +282,12 @@ fn check(args: &RunJobArgs, jobs: &[Named], options: &RunOptions, nodes: &[NodeO
     if args.resume {
         return Err(Failure::input("--check with --resume is about one job: name one job file and its folder"));
     }
-    let (policy, knowledge) = driver::check_together(&plans(jobs), options, nodes)?;
+    let chosen = driver::check_together(&plans(jobs), options, nodes)?;
     if args.json {
-        let jobs: Vec<Value> = jobs.iter().map(|job| job.plan.to_json()).collect();
-        return terminal::print_json(&json!({
-            "jobs": jobs, "policy": policy.to_string(), "knowledge": knowledge.to_string(), "nodes": nodes,
-        }));
+        let jobs = jobs.iter().map(|job| checked(&job.plan, &chosen, nodes)).collect::<Outcome<Vec<Value>>>()?;
+        return terminal::print_json(&json!({ "jobs": jobs }));
     }
+    let (policy, knowledge) = chosen;
     let mut text = String::new();
     for job in jobs {
         text += &(job.plan.describe() + "\n");

@@ -18,14 +18,16 @@ pub fn run(args: &SubmitArgs) -> Outcome {
     })?;
     let request = Request::Submit { file, name: args.name.clone(), resume: args.resume, wait: args.wait };
     let mut client = Client::send(&args.to, &request).map_err(Failure::input)?;
-    let (job, folder, tasks) = match client.reply().map_err(Failure::work)? {
+    let (job, folder, tasks, notes) = match client.reply().map_err(Failure::work)? {
         Reply::Accepted { job, folder, tasks, notes } => {
-            notes.iter().for_each(|note| say(note));
-            (job, folder, tasks)
+            for note in &notes {
+                say(note);
+            }
+            (job, folder, tasks, notes)
         }
         other => return Err(unexpected(other)),
     };
-    let mut json = json!({ "job": job, "folder": folder, "tasks": tasks });
+    let mut json = json!({ "job": job, "folder": folder, "tasks": tasks, "notes": notes });
     let accepted = format!("job {job} with {} is accepted, its results go to {folder}", counted(tasks, "task"));
     if !args.wait {
         return if args.json { terminal::print_json(&json) } else { terminal::print(&accepted) };

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::scene::{ended, leftovers, run_id, signal, until};
+use crate::schemas::conforms;
 use crate::{Ran, hindmost, run_in};
 
 /// A job that counts in its last phase how many results the first has, and waits in each task of the first.
@@ -129,6 +130,10 @@ fn several_jobs_share_the_nodes_and_each_has_a_folder() {
     // Everything is there: nothing runs again.
     let again = jobs.done(&["run", "--resume", "--json", "--out", "hindmost.out"]);
     assert_eq!(states(&again), pairs(&[("a", "done"), ("b", "done")]));
+    let explained = jobs.done(&["explain", "hindmost.out", "b/map/3"]);
+    assert!(explained.stdout.contains("b/map/3 of b"), "the journal stays: {}", explained.stdout);
+    let watched = jobs.done(&["watch", "hindmost.out", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&watched.stdout).unwrap()["state"], "done");
 }
 
 #[test]
@@ -187,7 +192,12 @@ fn submitted_jobs_run_beside_others() {
     assert!(taken.stderr.contains("--name"), "{}", taken.stderr);
     let waited = jobs.done(&["submit", "b.toml", "--to", "socket", "--wait", "--json"]);
     let json: Value = serde_json::from_str(&waited.stdout).unwrap();
+    conforms("submit", &json);
     assert_eq!((json["job"].as_str(), json["summary"]["state"].as_str()), (Some("b"), Some("done")));
+    // A job that is done can't be continued, and the run goes on.
+    let done = jobs.run(&["submit", "b.toml", "--to", "socket", "--wait", "--resume"]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("there is nothing to run"), "{}", done.stderr);
     let failed = jobs.run(&["submit", "c.toml", "--to", "socket", "--wait"]);
     assert_eq!(failed.code, Some(1), "{}", failed.stderr);
     assert!(failed.stderr.contains("job c failed"), "{}", failed.stderr);
@@ -197,7 +207,7 @@ fn submitted_jobs_run_beside_others() {
     jobs.done(&["submit", "c.toml", "--to", "socket", "--wait", "--resume"]);
     jobs.done(&["submit", "b.toml", "--to", "socket", "--name", "d"]);
     let closed = jobs.done(&["submit", "--close", "--to", "socket", "--json"]);
-    assert!(serde_json::from_str::<Value>(&closed.stdout).unwrap()["open"].is_u64());
+    conforms("submit-close", &serde_json::from_str(&closed.stdout).unwrap());
     let ran = run.end();
     // The first try of job c has failed.
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);

@@ -9,6 +9,7 @@ mod energy;
 mod failures;
 mod fake_engine;
 mod journal_cuts;
+mod long_tasks;
 mod nodes;
 mod pauses;
 mod permanent_failures;

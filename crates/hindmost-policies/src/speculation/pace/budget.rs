@@ -24,9 +24,9 @@ use hindmost_core::record::{Decision, Event};
 use hindmost_core::time::Time;
 
 /// Share of a job's total slot-time that copies which start while tasks are pending may cost. A job is delayed by about as much.
-pub(super) const PENDING_SHARE: f64 = 0.02;
+pub(super) const PENDING_SHARE: f64 = 0.025;
 /// Share of a job's total slot-time that all copies may cost.
-pub(super) const IDLE_SHARE: f64 = 0.08;
+pub(super) const IDLE_SHARE: f64 = 0.06;
 
 /// A running copy.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,8 @@ impl Account {
         self.lost_while_pending += if paid.allowance.is_some() { cost } else { 0.0 };
     }
 
-    /// Returns what the copies have cost, and what those that run while tasks are pending may still cost, in seconds.
+    /// Returns what the copies have cost and what running ones have reserved, in seconds. `pending` is true for the budget
+    /// while tasks are pending.
     fn spent(&self, pending: bool, now: Time) -> f64 {
         let age = |paid: &Paid| (now - paid.since).seconds();
         if pending {
@@ -108,7 +109,6 @@ impl Budget {
             ((cluster.now() - attempt.since()).seconds() - median).max(0.0)
         };
         let late = late.iter().filter(|id| id.task.job == job).filter_map(|id| cluster.attempt(*id));
-        // The first copy of a task among those that run is its oldest attempt.
         let copied = self.jobs.get(&job).into_iter().flat_map(|account| account.running.keys());
         let mut copied: Vec<_> = copied.map(|id| id.task).collect();
         copied.dedup();

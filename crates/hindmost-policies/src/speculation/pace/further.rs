@@ -97,6 +97,8 @@ impl PaceRule {
         for task in std::mem::take(&mut self.several) {
             let late_copy = self.late_copy(task, pending, round);
             if let LateCopy::Stopped = late_copy {
+                // Another copy of the task may be late as well.
+                self.several.insert(task);
                 continue;
             }
             let waits = matches!(self.further(task, (factor, pending), round), Further::Waits);
@@ -185,9 +187,11 @@ impl PaceRule {
                 return LateCopy::None;
             }
             if left > 0.0 {
-                // If several copies run, the budget is spent earlier than at this time. One request at a time is enough.
+                // If copies of other tasks run, the budget is spent earlier than at this time. One request at a time is
+                // enough.
                 if self.budget_check <= now {
-                    self.budget_check = now + Time::from_seconds(left.max(0.1 * median)) + Time::TICK;
+                    self.budget_check =
+                        now + Time::from_seconds((left / copies.len() as f64).max(0.1 * median)) + Time::TICK;
                     round.decide(Decision::Wake { at: self.budget_check });
                 }
                 return LateCopy::RunsOn;

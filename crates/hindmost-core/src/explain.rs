@@ -304,7 +304,7 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
             let what = match reason {
                 StopReason::Lost => "is stopped: another copy has won",
                 StopReason::Replaced => "is stopped: a new copy replaces it",
-                StopReason::Overtaken => "is stopped: another copy will finish first",
+                StopReason::Overtaken => "is stopped: another copy of the task runs on",
                 StopReason::Relaunched => "is stopped, to be relaunched on another node",
                 StopReason::Abandoned => "is stopped: its job is abandoned",
             };

@@ -265,7 +265,7 @@ fn in_words(decision: &Decision) -> String {
             let why = match reason {
                 StopReason::Lost => "another copy has won",
                 StopReason::Replaced => "a new copy replaces it",
-                StopReason::Overtaken => "another copy will finish first",
+                StopReason::Overtaken => "another copy of the task runs on",
                 StopReason::Relaunched => "its task is relaunched on another node",
                 StopReason::Abandoned => "its job is abandoned",
             };

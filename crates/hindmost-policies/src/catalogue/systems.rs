@@ -268,14 +268,16 @@ pub static SYSTEMS: &[SystemEntry] = &[
         does: "An attempt lags if it has done less than half of what the median copy of its phase had done at the \
             same age. It gets a backup, on the fastest node with free resources, or on its own node if no other has \
             any; if the backup lags as well, the task gets another one. Where copies take as long as their originals, \
-            which it learns for each type of job and phase, backups become rarer and stop. Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
+            which it learns for each type of job and phase, backups become rarer and stop. Where attempts report no \
+            progress, backups may cost only a small share of the job's work until some have won. Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
             other nodes ran all pending tasks.",
         wins: "Nodes differ in speed and attempts report progress: it checks an attempt after 10% of the median \
             duration, where other systems wait until a share of the attempt's own work is done. In the built-in \
             scenario quickstart, where copies of a task are slow independently of each other, it has the lowest \
             resource usage of all systems, and no system without clones has a shorter mean flowtime.",
         loses: "Progress is not reported: an attempt then gets a backup only at an age that the durations of its phase \
-            do not explain, 1.2 times the 90th percentile or more. Copies share most of a task's duration: in \
+            do not explain, 1.2 times the 90th percentile or more, and in a small job on few cpus it may have to wait \
+            until no task is pending. Copies share most of a task's duration: in \
             quickstart with correlation=0.9 it costs half as much again as none and saves 6% of the mean flowtime. \
             At light load dollymp, with its own order and clones, has a shorter mean flowtime, but a much higher \
             resource usage.",

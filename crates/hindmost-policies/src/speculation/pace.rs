@@ -23,7 +23,8 @@
 //! - **Learning.** How often copies take as long as their originals is learned for each kind of phase over all jobs, and a
 //!   backup must be worth its resources (`task_share`). In each phase, losses double the age or remaining time that a
 //!   backup needs; wins bring backups back. If only ages are known, one backup of a phase is tried at a time until
-//!   backups win, and one that takes long as well is stopped while tasks are pending (`evidence`, `further`).
+//!   backups win, and one that takes long as well is stopped while tasks are pending (`evidence`, `further`). Until they
+//!   win, they may cost only a small share of the job's work, and less of it while tasks are pending (`budget`).
 //! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
 //!   well after its sibling is stopped. If copies report no progress, none is stopped before its sibling has finished.
 //!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.
@@ -38,6 +39,7 @@
 //!
 //! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`. The first pass stops overtaken copies.
 
+mod budget;
 mod evidence;
 mod further;
 mod lateness;
@@ -48,7 +50,7 @@ use std::collections::BTreeSet;
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
 use hindmost_core::estimator::{Estimator, Knowledge, Pace};
-use hindmost_core::ids::{AttemptId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
@@ -59,7 +61,8 @@ use super::candidates::Candidates;
 use super::lagging::{Lagging, is_single};
 use super::{Cause, Rule, is_only_copy, only_copy};
 use crate::placement::by_speed::GoodNodes;
-use evidence::Evidence;
+use budget::Budget;
+use evidence::{Evidence, Outcomes};
 use lateness::{IDLE, Lateness, PENDING};
 use sweep::Sweep;
 
@@ -117,6 +120,9 @@ pub struct PaceRule {
     /// Tasks with several copies that may need another one.
     several: BTreeSet<TaskId>,
     evidence: Evidence,
+    budget: Budget,
+    /// The time of the last round that was requested to compare the cost of copies with the budget.
+    budget_check: Time,
     good_nodes: GoodNodes,
     sweep: Sweep,
 }
@@ -132,6 +138,8 @@ impl PaceRule {
             overtaken: FxHashMap::default(),
             several: BTreeSet::new(),
             evidence: Evidence::default(),
+            budget: Budget::default(),
+            budget_check: Time::ZERO,
             good_nodes: GoodNodes::above(parameters.slow),
             sweep: Sweep::default(),
         }
@@ -340,6 +348,32 @@ impl PaceRule {
         gain > used * if pending { SHARE_WHILE_PENDING } else { self.parameters.margin - 1.0 }
     }
 
+    /// Returns the time that a backup of an attempt of which only the age is known may run while tasks are pending, in
+    /// seconds: infinite if it need not pay from the budget. `None` if the budget does not pay for it, or if a copy of the
+    /// task has shown that the task takes long. `late` are old attempts without copies.
+    fn allowed(
+        &self,
+        id: AttemptId,
+        node: NodeId,
+        (late, pending): (&[AttemptId], bool),
+        cluster: &Cluster,
+    ) -> Option<f64> {
+        let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
+        let known = self.evidence.known_of(id.task, cluster);
+        let is_free = known.promises() || PaceRule::node_speed(cluster, attempt) < self.parameters.slow;
+        if is_free || (!pending && known.stopped == 0) {
+            return Some(f64::INFINITY);
+        }
+        if pending && known.stopped > 0 {
+            return None;
+        }
+        let (left, _) = self.budget.left(id.task.job, pending, late, cluster);
+        if left < price(cluster, node, phase) {
+            return None;
+        }
+        Some(if pending { left.min(self.ages(phase).limit(PENDING, Outcomes::default())) } else { f64::INFINITY })
+    }
+
     /// Returns true if a lagging attempt is old enough for a backup. If its progress is known, any age is.
     fn is_old_enough(&self, id: AttemptId, pending: bool, round: &Round<'_>) -> bool {
         let cluster = round.cluster();
@@ -353,6 +387,11 @@ impl PaceRule {
 /// Returns the duration of the median copy of a phase on a node, in seconds.
 fn fresh(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
     Pace::new(cluster.node(node).map_or(1.0, Node::speed), 0.0).seconds(phase.median())
+}
+
+/// Returns the duration of a long copy of a phase on a node, in seconds: the 90th percentile.
+fn price(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
+    Pace::new(cluster.node(node).map_or(1.0, Node::speed), 0.0).seconds(phase.p90().max(phase.median()))
 }
 
 impl Rule for PaceRule {
@@ -380,6 +419,7 @@ impl Rule for PaceRule {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
         self.sweep(seen, view, candidates);
+        self.budget.observe(seen, cluster);
         // New information about an attempt reaches `serve` as a candidate, so the list is not needed here.
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
         if let Some((job, phase)) = self.evidence.observe(seen, cluster)
@@ -393,8 +433,11 @@ impl Rule for PaceRule {
             Seen::Decision(Decision::Start { attempt, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
                     cluster.copies(attempt.task).for_each(|copy| self.lagging.copied(copy.id()));
-                    self.watch_further(*attempt, view);
                     let phase = cluster.phase(attempt.task);
+                    if phase.is_some_and(|phase| self.lateness(view.estimator, phase).is_some()) {
+                        self.budget.starts(*attempt, None, cluster.now());
+                    }
+                    self.watch_further(*attempt, view);
                     if self.saving && phase.is_some_and(|phase| PaceRule::sees_progress(view.estimator, phase)) {
                         view.watch(*attempt, Condition::Revealed);
                     }
@@ -472,7 +515,11 @@ impl Rule for PaceRule {
             }
         }
         let factor = if pending { SAVING } else { self.parameters.margin };
-        for (remaining, id) in self.lagging_now(factor, round) {
+        let lagging = self.lagging_now(factor, round);
+        let late: Vec<AttemptId> = lagging.iter().map(|(_, id)| *id).collect();
+        // Phases whose jobs can't pay for a copy in this round.
+        let mut spent: BTreeSet<(JobId, u32)> = BTreeSet::new();
+        for (remaining, id) in lagging {
             let cluster = round.cluster();
             let Some(phase) = cluster.phase(id.task) else { continue };
             let median = phase.median();
@@ -502,13 +549,29 @@ impl Rule for PaceRule {
                 && (by_age || self.is_worth(id, node, (remaining, pending), cluster))
                 && self.is_old_enough(id, pending, round)
                 && !(pending && self.ends_with_the_queue(remaining, id, cluster));
+            let of_phase = (id.task.job, id.task.phase);
+            let allowed = if !by_age {
+                Some(f64::INFINITY)
+            } else if pays && !spent.contains(&of_phase) {
+                self.allowed(id, node, (&late, pending), cluster)
+            } else {
+                None
+            };
+            if pays && allowed.is_none() {
+                spent.insert(of_phase);
+            }
+            let pays = pays && allowed.is_some();
             let is_permitted = pays && round.may_start(id.task);
             if pays && !is_permitted && self.move_to_not_permitted(id, round) {
                 continue;
             }
+            let copy = round.cluster().next_copy(id.task);
             if !is_permitted || !round.start(id.task, node) {
                 self.lagging.checked(id, remaining / median);
                 continue;
+            }
+            if let Some((copy, allowance)) = copy.zip(allowed).filter(|(_, allowance)| allowance.is_finite()) {
+                self.budget.starts(copy, Some(allowance), round.cluster().now());
             }
             round.because(|| {
                 let (copy, queue) = (id.copy, if pending { "tasks are pending" } else { "no tasks are pending" });

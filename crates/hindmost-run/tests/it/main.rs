@@ -10,6 +10,7 @@ mod failures;
 mod fake_engine;
 mod journal_cuts;
 mod live_view;
+mod long_tasks;
 mod nodes;
 mod pauses;
 mod permanent_failures;

@@ -196,7 +196,10 @@ impl Evidence {
             // It is stopped because it takes long as well.
             Seen::Decision(Decision::Stop { attempt, reason: StopReason::Overtaken }) => {
                 if cluster.attempt(*attempt).is_some_and(|copy| copy.measured_finish().is_none()) {
+                    let before = self.of(attempt.task).factor();
                     *self.stopped.entry(attempt.task).or_default() += 1;
+                    self.late(*attempt, cluster);
+                    return self.changed(attempt.task, before);
                 }
                 None
             }

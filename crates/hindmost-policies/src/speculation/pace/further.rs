@@ -7,7 +7,7 @@
 //!
 //! At most [`MOST_RUNNING`] copies of a task run at a time, and at most [`MOST_STARTED`] are started.
 
-use hindmost_core::cluster::{Attempt, AttemptState, Phase};
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::policy::{Round, View};
 use hindmost_core::record::{Condition, Decision, StopReason};
@@ -15,7 +15,7 @@ use hindmost_core::time::Time;
 
 use super::evidence::Outcomes;
 use super::lateness::PENDING;
-use super::{PaceRule, fresh};
+use super::{PaceRule, fresh, price};
 
 /// The largest number of copies of a task that run at a time.
 const MOST_RUNNING: usize = 4;
@@ -31,6 +31,15 @@ enum Further {
     Started,
 }
 
+/// What becomes of a copy that has run for so long that the task itself seems to take long.
+enum LateCopy {
+    /// There is none, or it may run on.
+    None,
+    /// It may run on until the budget of its job is spent.
+    RunsOn,
+    Stopped,
+}
+
 impl PaceRule {
     /// Requests a notification when a copy that was started beside others is itself late.
     pub(super) fn watch_further(&self, id: AttemptId, view: &mut View<'_>) {
@@ -44,7 +53,7 @@ impl PaceRule {
             let late = self.ages(phase).limit(PENDING, Outcomes::default());
             let further = self.age_for_further(id.task, phase, running);
             let age = if self.evidence.of(id.task).copies_win() { further } else { further.min(late) };
-            view.watch(id, Condition::ElapsedAbove(age));
+            view.watch(id, Condition::ElapsedAbove(age.min(self.budget.allowance(id))));
         }
     }
 
@@ -86,10 +95,14 @@ impl PaceRule {
     /// while tasks are pending.
     pub(super) fn start_further(&mut self, factor: f64, pending: bool, round: &mut Round<'_>) {
         for task in std::mem::take(&mut self.several) {
-            if self.stops_late_copy(task, pending, round) {
+            let late_copy = self.late_copy(task, pending, round);
+            if let LateCopy::Stopped = late_copy {
+                // Another copy of the task may be late as well.
+                self.several.insert(task);
                 continue;
             }
-            if matches!(self.further(task, (factor, pending), round), Further::Waits) {
+            let waits = matches!(self.further(task, (factor, pending), round), Further::Waits);
+            if waits || matches!(late_copy, LateCopy::RunsOn) {
                 self.several.insert(task);
             }
         }
@@ -128,6 +141,9 @@ impl PaceRule {
         if copies.iter().any(|copy| end(copy).is_none() && (now - copy.since()).seconds() <= late_age) {
             return Further::Waits;
         }
+        if is_by_age && !pending && self.is_over_budget(task, price(cluster, node, phase), cluster) {
+            return Further::Waits;
+        }
         if !round.may_start(task) || !round.start(task, node) {
             return Further::Waits;
         }
@@ -137,25 +153,60 @@ impl PaceRule {
 }
 
 impl PaceRule {
-    /// Stops the newest copy of a task if only ages are known, it has been counted as lost, tasks are pending and copies of the
-    /// phase do not win: it takes the place of a pending task. Returns true if it is stopped.
-    fn stops_late_copy(&self, task: TaskId, pending: bool, round: &mut Round<'_>) -> bool {
+    /// Returns true if the copies of a job have cost so much that its budget does not pay this price, in seconds, and copies
+    /// of the phase do not win. A job whose whole budget is below the price of one copy is too small for a budget.
+    fn is_over_budget(&self, task: TaskId, price: f64, cluster: &Cluster) -> bool {
+        let (left, budget) = self.budget.left(task.job, false, &[], cluster);
+        budget >= price && left < price && !self.evidence.known_of(task, cluster).promises()
+    }
+
+    /// Stops the newest copy of a task if only ages are known, copies of the phase do not win, and one of these is true:
+    /// - Tasks are pending, and the copy was counted as lost or has used up what it may cost: it takes the place of a task.
+    /// - The copy was counted as lost, and all copies of the job have cost too much.
+    fn late_copy(&mut self, task: TaskId, pending: bool, round: &mut Round<'_>) -> LateCopy {
         let cluster = round.cluster();
-        let by_age = cluster.phase(task).is_some_and(|phase| self.lateness(round.estimator, phase).is_some());
-        if !pending || !by_age || self.evidence.known_of(task, cluster).promises() {
-            return false;
+        let now = cluster.now();
+        let Some(phase) = cluster.phase(task) else { return LateCopy::None };
+        let by_age = self.lateness(round.estimator, phase).is_some();
+        if !by_age || self.evidence.known_of(task, cluster).promises() {
+            return LateCopy::None;
         }
         let copies = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
         let mut copies: Vec<(Time, AttemptId)> = copies.map(|copy| (copy.since(), copy.id())).collect();
         copies.sort_unstable();
-        let Some((_, newest)) = copies.pop().filter(|(_, id)| !copies.is_empty() && !self.evidence.is_open(*id)) else {
-            return false;
-        };
+        let Some((since, newest)) = copies.pop().filter(|_| !copies.is_empty()) else { return LateCopy::None };
+        let is_late = !self.evidence.is_open(newest);
+        let is_spent = pending && (now - since).seconds() > self.budget.allowance(newest);
+        if !is_late && !is_spent {
+            return LateCopy::None;
+        }
+        if !pending {
+            let (left, budget) = self.budget.left(task.job, false, &[], cluster);
+            let median = phase.median();
+            if budget < phase.p90().max(median) {
+                return LateCopy::None;
+            }
+            if left > 0.0 {
+                // If copies of other tasks run, the budget is spent earlier than at this time. One request at a time is
+                // enough.
+                if self.budget_check <= now {
+                    self.budget_check =
+                        now + Time::from_seconds((left / copies.len() as f64).max(0.1 * median)) + Time::TICK;
+                    round.decide(Decision::Wake { at: self.budget_check });
+                }
+                return LateCopy::RunsOn;
+            }
+        }
         round.decide(Decision::Stop { attempt: newest, reason: StopReason::Overtaken });
         round.because(|| {
-            "it takes long as well, so the task itself seems to take long, and other tasks are pending".to_owned()
+            let takes = "takes long as well, so the task itself seems to take long";
+            match (is_late, pending) {
+                (true, true) => format!("it {takes}, and other tasks are pending"),
+                (true, false) => format!("it {takes}, and copies have cost the job enough"),
+                (false, _) => "it has cost as much as a copy may while other tasks are pending".to_owned(),
+            }
         });
-        true
+        LateCopy::Stopped
     }
 }
 

@@ -1,0 +1,179 @@
+//! Tests that `pace` costs little where tasks are long by nature, so that a copy takes as long as its original, and that it
+//! still helps where attempts hang. Nothing reports progress.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::random::{Purpose, draw_for_attempt};
+use hindmost_math::distribution::Distribution;
+
+use crate::test_run::{FinishedRun, TestRun, silently};
+
+/// Returns a number in (0, 1) for a copy of a task.
+fn draw(seed: u64, index: u32, copy: u32) -> f64 {
+    draw_for_attempt(seed, Purpose::Duration, AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy })
+}
+
+/// Returns the time that a job takes without copies if its tasks start in order, in seconds.
+fn time_without_copies(seconds: &[f64], slots: u32) -> f64 {
+    let mut free: BinaryHeap<Reverse<u64>> = (0..slots).map(|_| Reverse(0)).collect();
+    let mut last = 0;
+    for task in seconds {
+        let Some(Reverse(start)) = free.pop() else { continue };
+        let end = start + (task * 1e9) as u64;
+        free.push(Reverse(end));
+        last = last.max(end);
+    }
+    last as f64 / 1e9
+}
+
+/// Returns the log-normal distribution with this mean and this standard deviation of the logarithm.
+fn log_normal(mean: f64, sigma: f64) -> Distribution {
+    Distribution::log_normal(mean, ((sigma * sigma).exp() - 1.0).sqrt()).unwrap()
+}
+
+/// The time and the slot-time of a job with `pace`, relative to those without copies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    time: f64,
+    work: f64,
+}
+
+/// Runs tasks whose copies take as long as their originals.
+fn by_nature(seconds: &[f64], slots: u32) -> Cost {
+    let tasks: Rc<[f64]> = seconds.into();
+    let test_run =
+        TestRun::on(&format!("n1:{slots}")).phase("map", seconds.len() as u32).policy("pace").knowledge("age");
+    let finished = test_run.behaviour(move |launch| silently(tasks[launch.attempt.task.index as usize])).run().done();
+    let work: f64 = finished.outcome.timeline.rows.iter().map(FinishedRun::seconds).sum();
+    Cost { time: finished.flowtime() / time_without_copies(seconds, slots), work: work / seconds.iter().sum::<f64>() }
+}
+
+/// Returns the mean costs over seeds, and the highest time.
+fn mean_of(seeds: u64, case: impl Fn(u64) -> (Vec<f64>, u32)) -> (Cost, f64) {
+    let (mut sum, mut most) = (Cost::default(), 0.0f64);
+    for seed in 0..seeds {
+        let (seconds, slots) = case(seed);
+        let cost = by_nature(&seconds, slots);
+        sum.time += cost.time / seeds as f64;
+        sum.work += cost.work / seeds as f64;
+        most = most.max(cost.time);
+    }
+    (sum, most)
+}
+
+/// Prints the mean costs and checks that the time is at most 1.03 times as long as without copies.
+fn report(name: &str, (mean, most): (Cost, f64)) -> Cost {
+    println!("{name}: {:.3} times the time (at most {most:.3}), {:.3} times the work", mean.time, mean.work);
+    assert!(mean.time <= 1.03, "{name}: {} times the time", mean.time);
+    mean
+}
+
+fn repeated(seconds: f64, times: usize) -> Vec<f64> {
+    vec![seconds; times]
+}
+
+#[test]
+fn a_few_long_tasks_cost_little() {
+    let a = [repeated(0.3, 6), repeated(3.0, 1), repeated(0.3, 20)].concat();
+    let eight = || repeated(0.2, 8);
+    let c = [eight(), vec![2.0], eight(), vec![2.0], eight(), vec![2.0], repeated(0.2, 6)].concat();
+    let g = [repeated(0.1, 8), vec![1.0]].concat().repeat(10);
+    let noisy = |tasks: &[f64], seed| {
+        let tasks = tasks.iter().enumerate();
+        tasks.map(|(index, seconds)| seconds * (1.0 + 0.02 * draw(seed, index as u32, 0))).collect::<Vec<f64>>()
+    };
+    let cases: [(&str, &[f64], u32); 4] = [("a", &a, 2), ("b", &a, 4), ("c", &c, 2), ("g", &g, 2)];
+    for (name, tasks, slots) in cases {
+        let mean = report(name, mean_of(10, |seed| (noisy(tasks, seed), slots)));
+        assert!(mean.work <= 1.1, "{name}: {} times the work", mean.work);
+    }
+    // 19 tasks of 0.2 to 0.29 s, and two of 2 s anywhere among them.
+    let two_of_21 = |seed| {
+        let long = |at| (draw(seed, at, 1) * 21.0) as usize;
+        let mut tasks: Vec<f64> = (0..21).map(|index| 0.2 + 0.09 * draw(seed, index, 0)).collect();
+        tasks[long(0)] = 2.0;
+        tasks[long(1)] = 2.0;
+        (tasks, 2)
+    };
+    assert!(report("two of 21", mean_of(40, two_of_21)).work <= 1.1);
+    for (tasks, slots) in [(20, 2), (40, 4), (100, 8), (100, 2), (200, 16), (40, 16)] {
+        let some_long = |seed| {
+            let seconds = |index| if draw(seed, index, 1) < 0.05 { 4.0 } else { 0.3 + 0.1 * draw(seed, index, 0) };
+            ((0..tasks).map(seconds).collect(), slots)
+        };
+        let mean = report(&format!("5% of {tasks} long on {slots} slots"), mean_of(20, some_long));
+        assert!(mean.work <= 1.1, "5% of {tasks} on {slots} slots: {} times the work", mean.work);
+    }
+}
+
+#[test]
+fn log_normal_tasks_cost_little() {
+    for sigma in [0.5, 1.0, 1.2] {
+        let (mut all, mut cases) = (Cost::default(), 0.0);
+        for slots in [2, 4, 8, 16] {
+            for tasks in [20, 40, 100, 200] {
+                let durations = log_normal(0.6, sigma);
+                let drawn = |seed| ((0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect(), slots);
+                let name = format!("{tasks} tasks of sigma {sigma} on {slots} slots");
+                let mean = report(&name, mean_of(10, drawn));
+                (all.time, all.work, cases) = (all.time + mean.time, all.work + mean.work, cases + 1.0);
+            }
+        }
+        // In a job of little more than one wave, copies run in slots that are free, and cost a fifth of the work.
+        assert!(all.work / cases <= 1.1, "sigma {sigma}: {} times the work", all.work / cases);
+        println!("sigma {sigma}: {:.4} times the time, {:.4} times the work", all.time / cases, all.work / cases);
+    }
+}
+
+#[test]
+fn hung_attempts_still_get_copies() {
+    // Tasks, slots, sigma, the share of attempts that hang (copies too), and how many times as long as without hung attempts the
+    // job may take. On two slots a copy must wait until a hung attempt is old, or until no task is pending.
+    let cases = [
+        (100, 8, 0.0, 0.08, 1.4),
+        (100, 8, 0.5, 0.08, 1.6),
+        (100, 8, 1.0, 0.08, 2.0),
+        (200, 16, 0.0, 0.08, 1.8),
+        (40, 8, 0.0, 0.08, 1.6),
+        (100, 4, 0.0, 0.03, 1.4),
+        (40, 4, 0.0, 0.08, 2.3),
+        (60, 2, 0.0, 0.02, 1.4),
+        (30, 2, 0.0, 0.04, 2.7),
+        (30, 2, 0.0, 0.08, 4.3),
+    ];
+    for (tasks, slots, sigma, hang, bound) in cases {
+        let (mut mean, mut most, mut without, seeds) = (0.0, 0.0f64, 0.0, 20);
+        for seed in 0..seeds {
+            let usual = move |index, copy| {
+                if sigma > 0.0 {
+                    let durations = log_normal(0.4, sigma);
+                    durations.quantile(draw(seed, index, copy))
+                } else {
+                    0.4 + 0.01 * draw(seed, index, copy)
+                }
+            };
+            let takes = move |index, copy| {
+                if draw(seed + 1000, index, copy) < hang { 30.0 } else { usual(index, copy) }
+            };
+            let ideal: Vec<f64> = (0..tasks).map(|index| usual(index, 0)).collect();
+            let ideal = time_without_copies(&ideal, slots);
+            let test_run = TestRun::on(&format!("n1:{slots}")).phase("map", tasks).policy("pace").knowledge("age");
+            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
+                silently(takes(launch.attempt.task.index, launch.attempt.copy))
+            };
+            let finished = test_run.behaviour(behaviour).run().done();
+            let none: Vec<f64> = (0..tasks).map(|index| takes(index, 0)).collect();
+            without += time_without_copies(&none, slots) / ideal / seeds as f64;
+            mean += finished.flowtime() / ideal / seeds as f64;
+            most = most.max(finished.flowtime() / ideal);
+        }
+        println!(
+            "{tasks} tasks of sigma {sigma} on {slots} slots, {hang} hang: {mean:.2} times ideal, at most {most:.2}; \
+             without copies {without:.2}"
+        );
+        assert!(mean <= bound, "{tasks} tasks of sigma {sigma} on {slots} slots: {mean:.2} times ideal");
+    }
+}

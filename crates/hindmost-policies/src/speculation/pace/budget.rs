@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::cluster::{Attempt, Cluster};
+use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::policy::Seen;
 use hindmost_core::record::{Decision, Event};
@@ -105,7 +105,7 @@ impl Budget {
             phase.held().0.seconds() + f64::from(phase.unfinished()) * median
         });
         let excess = |attempt: &Attempt| {
-            let median = cluster.phase(attempt.id().task).map_or(0.0, |phase| phase.median());
+            let median = cluster.phase(attempt.id().task).map_or(0.0, Phase::median);
             ((cluster.now() - attempt.since()).seconds() - median).max(0.0)
         };
         let late = late.iter().filter(|id| id.task.job == job).filter_map(|id| cluster.attempt(*id));

@@ -51,6 +51,7 @@
 
 pub mod analysis;
 pub mod any;
+pub mod diagnosis;
 mod error;
 pub mod hadoop;
 pub mod journal;

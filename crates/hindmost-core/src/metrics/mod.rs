@@ -4,6 +4,7 @@ mod advice;
 mod comparison;
 mod curves;
 mod deadlines;
+mod diagnosis;
 mod energy;
 mod findings;
 mod run;
@@ -12,6 +13,10 @@ pub use advice::{ByCorrelation, CorrelationResult, RatioAtCorrelation, Recommend
 pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, VersusFirst};
 pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
+pub use diagnosis::{
+    Cause, Diagnosis, FinishedLast, LostWork, PhaseTime, Spent, StragglerCause, StragglersByCause, TimePart, Variance,
+    VarianceShare, Waited, WallTime,
+};
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,

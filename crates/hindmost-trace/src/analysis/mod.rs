@@ -18,9 +18,9 @@ mod attempts;
 mod ends;
 mod fold;
 mod job_waits;
-mod nodes;
+pub(crate) mod nodes;
 mod phase;
-mod regression;
+pub(crate) mod regression;
 mod task_set;
 mod winners;
 

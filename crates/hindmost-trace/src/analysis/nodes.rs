@@ -150,14 +150,14 @@ impl Kept {
 
 /// Statistics of the nodes of a log.
 #[derive(Debug, Default)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     nodes: BTreeMap<u32, Node>,
     kept: Kept,
 }
 
 impl Nodes {
     /// Adds a phase. `observed` has ln of the duration and the node of each of its tasks.
-    pub(super) fn phase(&mut self, key: PhaseKey, mut observed: Vec<(f64, u32)>) {
+    pub(crate) fn phase(&mut self, key: PhaseKey, mut observed: Vec<(f64, u32)>) {
         let count = observed.len();
         observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -190,13 +190,23 @@ impl Nodes {
         }
     }
 
+    /// Returns how many times as long a node's tasks take as those of other nodes; `None` if it has fewer than `fewest`.
+    pub(crate) fn ratio_of(&self, node: u32, fewest: u64) -> Option<f64> {
+        self.nodes.get(&node).filter(|node| node.tasks >= fewest).map(|node| node.residual(0.5).exp())
+    }
+
     /// Returns how many nodes have enough tasks to be tested.
-    pub(super) fn tested(&self) -> u64 {
+    pub(crate) fn tested(&self) -> u64 {
         self.nodes.values().filter(|node| node.is_tested()).count() as u64
     }
 
     /// Returns the slow nodes with their numbers, the slowest first.
-    pub(super) fn slow(&self) -> Vec<(u32, SlowNode)> {
+    pub(crate) fn slow(&self) -> Vec<(u32, SlowNode)> {
+        self.slow_at(LEVEL)
+    }
+
+    /// Does the same as [`Nodes::slow`] at another significance level.
+    pub(crate) fn slow_at(&self, level: f64) -> Vec<(u32, SlowNode)> {
         let mut tested: Vec<(f64, u32, &Node)> =
             self.nodes.iter().filter(|(_, node)| node.is_tested()).map(|(id, node)| (node.p(), *id, node)).collect();
         tested.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -209,7 +219,7 @@ impl Nodes {
             corrected = corrected.max(((count - at) as f64 * p).min(1.0));
             let half = HALF_WIDTH / node.effective.sqrt();
             let [low, ratio, high] = [0.5 - half, 0.5, 0.5 + half].map(|share| node.residual(share).exp());
-            if corrected <= LEVEL && ratio >= LEAST_RATIO && low > 1.0 {
+            if corrected <= level && ratio >= LEAST_RATIO && low > 1.0 {
                 slow.push((
                     id,
                     SlowNode {

@@ -12,7 +12,7 @@ const LEAST_SHARE: f64 = 0.1;
 
 /// Sums of a linear regression, updated by Welford's method.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Regression {
+pub(crate) struct Regression {
     count: f64,
     mean_x: f64,
     mean_y: f64,
@@ -22,7 +22,7 @@ pub(super) struct Regression {
 }
 
 impl Regression {
-    pub(super) fn push(&mut self, x: f64, y: f64) {
+    pub(crate) fn push(&mut self, x: f64, y: f64) {
         self.count += 1.0;
         let (dx, dy) = (x - self.mean_x, y - self.mean_y);
         self.mean_x += dx / self.count;
@@ -33,7 +33,7 @@ impl Regression {
     }
 
     /// Returns the result of the regression; `None` for fewer than 10 points or if one variable does not vary.
-    pub(super) fn skew(&self) -> Option<Skew> {
+    pub(crate) fn skew(&self) -> Option<Skew> {
         let degrees = self.count - 2.0;
         let varies = |squares: f64, mean: f64| (squares / self.count).sqrt() > 1e-9 * mean.abs().max(1.0);
         if self.count < FEWEST || !varies(self.xx, self.mean_x) || !varies(self.yy, self.mean_y) {

@@ -1,0 +1,242 @@
+//! Where the time of an application went and why its stragglers were slow, as `hindmost advise --json` prints it.
+//!
+//! Times and durations are in seconds. The *winner* of a task is its first attempt to succeed. A *straggler* is a task whose
+//! winner took more than 1.5 times as long as is typical of its phase. An executor's *first wave* in a phase are the attempts
+//! that started there before any attempt of the phase had ended there. If a phase has twice as many later winners as winners
+//! of first waves, and at least 5, the typical duration is the median of the later ones; otherwise it is the median of all.
+
+use serde::Serialize;
+
+use super::findings::SlowNode;
+
+/// What an application of a log, a job of a Hadoop log or a recorded run spent its time on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Diagnosis {
+    /// Number of the application within the log, counted from 0.
+    pub application: u32,
+    /// The application's id; `None` if the log has none.
+    pub id: Option<String>,
+    /// The application's name; `None` if the log has none.
+    pub name: Option<String>,
+    /// Number of jobs that the log names.
+    pub jobs: u64,
+    /// Number of tasks with a winner.
+    pub tasks: u64,
+    /// The wall time and what it was spent on; `None` if the log has no times.
+    pub wall_time: Option<WallTime>,
+    /// Machine time in which attempts ran that did not win, seconds.
+    pub lost: LostWork,
+    /// What the phases waited for last.
+    pub finished_last: FinishedLast,
+    /// The stragglers by cause.
+    pub stragglers: StragglersByCause,
+    /// What the durations of tasks depend on; `None` if there are too few tasks.
+    pub variance: Option<Variance>,
+    /// Nodes that were slow in both halves of the time for which the log shows them, slowest first.
+    pub slow_nodes: Vec<SlowNode>,
+    /// Number of nodes that were tested for slowness.
+    pub nodes_tested: u64,
+    /// The engine's settings that matter for stragglers, with their values in the log.
+    pub settings: std::collections::BTreeMap<String, String>,
+}
+
+/// The wall time of an application, split into disjoint parts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WallTime {
+    /// When the application began, seconds on the log's clock.
+    pub from: f64,
+    /// When it ended, seconds on the log's clock.
+    pub to: f64,
+    /// `to` − `from`.
+    pub seconds: f64,
+    /// The slots that it had, on average over this time.
+    pub slots: f64,
+    /// True if the log says how many slots there were. Otherwise they are the most attempts that ran at the same time.
+    pub slots_known: bool,
+    /// The share of the slots that was in use, over the whole time; `None` if there was no slot.
+    pub used_share: Option<f64>,
+    /// The parts, longest first. Their seconds add up to the whole.
+    pub parts: Vec<TimePart>,
+}
+
+/// A part of the wall time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimePart {
+    /// What the time was spent on.
+    pub what: Spent,
+    /// Length of the part.
+    pub seconds: f64,
+    /// Share of the wall time.
+    pub share: f64,
+    /// The share of the slots that was in use in this part; `None` if there was no slot.
+    pub used_share: Option<f64>,
+    /// The phases that had most of this part, longest first, at most 5.
+    pub phases: Vec<PhaseTime>,
+}
+
+/// What an application spends time on. At each instant, the first of these that is true counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Spent {
+    /// No job is running.
+    NoJob,
+    /// A job is running, and there is no slot.
+    NoSlots,
+    /// At least nine tenths of the slots are in use.
+    Work,
+    /// Tasks wait, or no attempt runs although a job is running: the scheduler or the driver takes this time.
+    Scheduling,
+    /// No task waits, and all running attempts repeat work: an earlier attempt of their task failed or was lost, or its output
+    /// was.
+    Retries,
+    /// No task waits, and all other running attempts have taken more than 1.5 times as long as is typical of their phases.
+    Stragglers,
+    /// No task waits, and the running phases have fewer tasks than there are slots.
+    FewTasks,
+    /// No task waits: the last wave of a phase leaves slots free.
+    LastWave,
+}
+
+/// The time of a part in which one phase had most of the running attempts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseTime {
+    /// Number of the phase.
+    pub phase: u32,
+    /// Name of the phase; `None` if the log has none.
+    pub name: Option<String>,
+    /// Job to which the phase belongs; `None` if the log does not name it.
+    pub job: Option<String>,
+    /// Number of tasks of the phase.
+    pub tasks: u64,
+    /// Length of the time.
+    pub seconds: f64,
+}
+
+/// Machine time of attempts that did not win their task, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LostWork {
+    /// Of attempts that failed.
+    pub failed: f64,
+    /// Of attempts that were killed, or that succeeded after another attempt of their task.
+    pub losers: f64,
+    /// Of attempts that ran because the output of a successful attempt was lost.
+    pub repeated: f64,
+}
+
+/// The time from the end of 95 % of a phase's tasks to the end of the last one, summed over phases of at least 20 tasks, by
+/// what finished last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FinishedLast {
+    /// All of it.
+    pub all: Waited,
+    /// The last task was a straggler. Only this part can be cured by copies.
+    pub long_attempt: Waited,
+    /// The last task was no straggler, but started late. More slots, or an order that starts long tasks first, cures it.
+    pub late_start: Waited,
+    /// The last task ran again after an attempt of it had failed, was killed or had lost its output.
+    pub retry: Waited,
+}
+
+/// How many phases waited, and for how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Waited {
+    /// Number of phases.
+    pub phases: u64,
+    /// Sum of their waiting times.
+    pub seconds: f64,
+}
+
+/// The stragglers by cause.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StragglersByCause {
+    /// Number of stragglers.
+    pub tasks: u64,
+    /// Sum of the seconds beyond the typical durations of their phases.
+    pub excess_seconds: f64,
+    /// The causes that were found, most seconds first.
+    pub causes: Vec<StragglerCause>,
+}
+
+/// The stragglers with one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StragglerCause {
+    /// The cause.
+    pub cause: Cause,
+    /// Number of stragglers.
+    pub tasks: u64,
+    /// Sum of their seconds beyond the typical durations.
+    pub excess_seconds: f64,
+}
+
+/// Why a straggler was slow. A cause must account for at least half of the seconds beyond the typical duration, or, where it
+/// is known as a ratio, of the difference of the logarithms. The first one that does counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// It was in its executor's first wave: classes are loaded, code is compiled, caches are cold.
+    FirstWave,
+    /// Collection of garbage.
+    GarbageCollection,
+    /// Wait for shuffle data of other nodes.
+    FetchWait,
+    /// Deserialization of the task on its executor.
+    Deserialization,
+    /// Time between launch and work, and between work and result: the scheduler and the transfer of the result.
+    Delay,
+    /// More input than other tasks of the phase, where durations depend on the input.
+    Input,
+    /// Memory that did not suffice, so that data were written to disk; other tasks of the phase did this less.
+    Spill,
+    /// A node that was slow all the time.
+    SlowNode,
+    /// A node that was slow at this time: other tasks took longer there too.
+    BusyNode,
+    /// Input that was farther away than that of other tasks of the phase, where this matters.
+    Locality,
+    /// None of these.
+    Unexplained,
+}
+
+/// What the logarithms of durations depend on within a phase: shares of their variance.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Variance {
+    /// Number of tasks.
+    pub tasks: u64,
+    /// Variance of the natural logarithm of the durations within phases.
+    pub total: f64,
+    /// The executors' first waves.
+    pub first_wave: VarianceShare,
+    /// The input of the task.
+    pub input: VarianceShare,
+    /// The node, all the time.
+    pub node: VarianceShare,
+    /// The node at the time of the task.
+    pub node_time: VarianceShare,
+    /// The rest: the task's own work, or luck. Without several attempts of a task, a log can't say which.
+    pub rest: VarianceShare,
+    /// The least and the largest share that belongs to the task itself, so that a copy would have it too: the share of the
+    /// input, and that share and the rest. The simulator's `correlation` lies between them.
+    pub task_itself: [f64; 2],
+}
+
+/// A share of a variance with its 95 % interval (bootstrap over phases and tasks).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VarianceShare {
+    /// The share.
+    pub share: f64,
+    /// Its 95 % interval.
+    pub ci95: [f64; 2],
+}

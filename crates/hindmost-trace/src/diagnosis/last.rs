@@ -1,0 +1,100 @@
+//! What the phases of an application waited for last, and work that was lost.
+
+use hindmost_core::metrics::{FinishedLast, LostWork, Waited};
+
+use super::recording::{PhaseRows, Recording};
+use super::typical::{Typical, retries};
+use crate::analysis::Ended;
+
+/// Fewest winners of a phase whose last 5 % are looked at.
+const FEWEST: usize = 20;
+
+/// Returns what the phases waited for last.
+pub fn finished_last(recording: &Recording, typical: &[Typical]) -> FinishedLast {
+    let mut sum = FinishedLast::default();
+    for (phase, typical) in recording.phases.iter().zip(typical) {
+        let Some((seconds, what)) = of_phase(phase, typical) else { continue };
+        let part = match what {
+            What::LongAttempt => &mut sum.long_attempt,
+            What::LateStart => &mut sum.late_start,
+            What::Retry => &mut sum.retry,
+        };
+        add(part, seconds);
+        add(&mut sum.all, seconds);
+    }
+    sum
+}
+
+fn add(waited: &mut Waited, seconds: f64) {
+    waited.phases += 1;
+    waited.seconds += seconds;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    LongAttempt,
+    LateStart,
+    Retry,
+}
+
+/// Returns how long a phase waited for its last 5 %, and for what; `None` if it did not wait.
+fn of_phase(phase: &PhaseRows, typical: &Typical) -> Option<(f64, What)> {
+    let retries = retries(phase);
+    let mut winners: Vec<(f64, usize)> =
+        phase.rows.iter().enumerate().filter(|(_, row)| row.wins).map(|(at, row)| (row.end, at)).collect();
+    if winners.len() < FEWEST {
+        return None;
+    }
+    winners.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let most = winners[(winners.len() * 95).div_ceil(100) - 1].0;
+    let (end, last) = *winners.last()?;
+    let what = if retries[last] {
+        What::Retry
+    } else if typical.is_straggler(&phase.rows[last]) {
+        What::LongAttempt
+    } else {
+        What::LateStart
+    };
+    (end > most).then_some((end - most, what))
+}
+
+/// Returns the machine time of attempts that did not win.
+pub fn lost_work(recording: &Recording) -> LostWork {
+    let mut lost = LostWork::default();
+    for row in recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| !row.wins) {
+        *match row.ended {
+            Ended::Failed => &mut lost.failed,
+            _ if row.repeated => &mut lost.repeated,
+            _ => &mut lost.losers,
+        } += row.seconds();
+    }
+    lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{phase, recording, row};
+    use super::*;
+
+    fn of(change: impl Fn(&mut PhaseRows)) -> FinishedLast {
+        // Forty tasks of a second, one after the other, on two executors.
+        let mut one = phase((0..40).map(|at| row(at, at % 2, f64::from(at / 2), f64::from(at / 2 + 1))).collect());
+        change(&mut one);
+        let typical = vec![Typical::of(&one)];
+        finished_last(&recording(vec![one], Vec::new()), &typical)
+    }
+
+    #[test]
+    fn what_finished_last_says_why_a_phase_waited() {
+        let late = of(|phase| phase.rows[39] = row(39, 1, 30.0, 31.0));
+        assert_eq!((late.late_start.phases, late.late_start.seconds), (1, 31.0 - 19.0));
+        let long = of(|phase| phase.rows[39].end = 40.0);
+        assert_eq!((long.long_attempt.phases, long.long_attempt.seconds), (1, 40.0 - 19.0));
+        let retry = of(|phase| {
+            (phase.rows[39].wins, phase.rows[39].ended) = (false, Ended::Failed);
+            phase.rows.push(row(39, 0, 20.0, 50.0));
+        });
+        assert_eq!((retry.retry.phases, retry.retry.seconds), (1, 50.0 - 19.0));
+        assert_eq!(retry.all, retry.retry);
+    }
+}

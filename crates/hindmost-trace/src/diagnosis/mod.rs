@@ -1,0 +1,40 @@
+//! What an application spent its wall time on, and why its stragglers were slow.
+//!
+//! A reader fills a [`Recording`] with everything that happened in one application. [`diagnose`] returns the
+//! [`Diagnosis`]. A recording holds about 100 bytes for each attempt, and is dropped before the next application is read.
+
+mod causes;
+mod last;
+pub mod recording;
+#[cfg(test)]
+mod testing;
+mod typical;
+mod variance;
+mod wall_time;
+
+use hindmost_core::metrics::Diagnosis;
+
+use causes::Context;
+pub use recording::Recording;
+use typical::Typical;
+
+/// Finds out what an application spent its time on, and why its stragglers were slow.
+pub fn diagnose(recording: &Recording) -> Diagnosis {
+    let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+    let (context, nodes) = Context::of(recording, &typical);
+    Diagnosis {
+        application: recording.application,
+        id: recording.id.clone(),
+        name: recording.name.clone(),
+        jobs: recording.jobs,
+        tasks: recording.phases.iter().map(|phase| phase.winners().count() as u64).sum(),
+        wall_time: wall_time::wall_time(recording, &typical),
+        lost: last::lost_work(recording),
+        finished_last: last::finished_last(recording, &typical),
+        stragglers: context.stragglers(),
+        variance: variance::variance(recording, &typical, &context),
+        slow_nodes: nodes.slow,
+        nodes_tested: nodes.tested,
+        settings: recording.settings.clone(),
+    }
+}

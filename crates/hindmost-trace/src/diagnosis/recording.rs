@@ -1,0 +1,135 @@
+//! What happened in one application: its jobs, phases, executors and attempts, in the form common to all formats.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::Ended;
+
+/// An executor that is not known.
+pub const UNKNOWN: u32 = u32::MAX;
+
+/// One application of a Spark log, one job of a Hadoop log, or a recorded run. Times are in seconds on the log's clock.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Number of the application within the log.
+    pub application: u32,
+    /// Id, if the log has one.
+    pub id: Option<String>,
+    /// Name, if the log has one.
+    pub name: Option<String>,
+    /// When it began; `None` if the log does not say.
+    pub from: Option<f64>,
+    /// When it ended; `None` if the log does not say.
+    pub to: Option<f64>,
+    /// Settings of the engine.
+    pub settings: BTreeMap<String, String>,
+    /// Number of jobs that the log names.
+    pub jobs: u64,
+    /// When jobs began and ended, in any order. A job without an end runs to the end of the application. If it is empty, a job
+    /// runs all the time.
+    pub active: Vec<(f64, Option<f64>)>,
+    /// Executors, or nodes.
+    pub executors: Vec<Executor>,
+    /// Phases with attempts, in the order of their first attempt to end.
+    pub phases: Vec<PhaseRows>,
+}
+
+/// An executor or node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Executor {
+    /// Name of its machine; its own name if the log does not name the machine.
+    pub host: String,
+    /// How many tasks it runs at the same time; `None` if the log does not say.
+    pub slots: Option<u32>,
+    /// When it was added; `None` if unknown.
+    pub added: Option<f64>,
+    /// When it was removed; `None` if it stayed.
+    pub removed: Option<f64>,
+}
+
+/// A phase and its attempts.
+#[derive(Clone, Debug, Default)]
+pub struct PhaseRows {
+    /// Number of the phase.
+    pub phase: u32,
+    /// Name, if the log has one.
+    pub name: Option<String>,
+    /// Job to which the phase belongs.
+    pub job: Option<String>,
+    /// Number of tasks that the log states.
+    pub tasks: Option<u32>,
+    /// When its tasks could start; `None` if the log does not say.
+    pub submitted: Option<f64>,
+    /// When it was complete; `None` if the log does not say.
+    pub completed: Option<f64>,
+    /// Attempts that ended, in the order of the log.
+    pub rows: Vec<AttemptRow>,
+}
+
+/// An attempt that ended. Times are in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AttemptRow {
+    /// Index of the task.
+    pub task: u32,
+    /// Index of its executor, or [`UNKNOWN`].
+    pub executor: u32,
+    /// When it was launched.
+    pub start: f64,
+    /// When it ended; not before `start`.
+    pub end: f64,
+    /// Bytes of input and shuffle that it read; `None` if the log does not say.
+    pub bytes_read: Option<u64>,
+    /// Where its time went; 0 where the log does not say.
+    pub spent: TaskTimes,
+    /// How it ended.
+    pub ended: Ended,
+    /// Whether it was the first of its task to succeed.
+    pub wins: bool,
+    /// Whether it was started as a speculative copy.
+    pub speculative: bool,
+    /// Whether it ran because the output of an earlier attempt was lost.
+    pub repeated: bool,
+}
+
+/// Where the time of an attempt went, seconds; 0 where the log does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TaskTimes {
+    /// Collection of garbage while it ran.
+    pub garbage_collection: f32,
+    /// Deserialization of the task.
+    pub deserialization: f32,
+    /// Wait for shuffle data.
+    pub fetch_wait: f32,
+    /// Time between launch and work, and between work and the arrival of the result.
+    pub delay: f32,
+    /// Bytes written to disk because memory did not suffice.
+    pub spilled: f32,
+    /// How far away its input was: 0 in its process or unknown, 1 on its node, 2 in its rack, 3 anywhere.
+    pub distance: u8,
+}
+
+impl AttemptRow {
+    /// How long the attempt ran.
+    pub fn seconds(&self) -> f64 {
+        self.end - self.start
+    }
+}
+
+impl PhaseRows {
+    /// The attempts that won.
+    pub fn winners(&self) -> impl Iterator<Item = &AttemptRow> {
+        self.rows.iter().filter(|row| row.wins)
+    }
+
+    /// Number of tasks: as stated, or at least those that have attempts.
+    pub fn size(&self) -> u64 {
+        let seen = self.rows.iter().map(|row| row.task).max().map_or(0, |task| u64::from(task) + 1);
+        self.tasks.map_or(seen, u64::from)
+    }
+}
+
+impl Recording {
+    /// Name of the machine of an attempt; `None` if its executor is not known.
+    pub fn host(&self, row: &AttemptRow) -> Option<&str> {
+        self.executors.get(row.executor as usize).map(|executor| &*executor.host)
+    }
+}

@@ -1,0 +1,102 @@
+//! What is typical of a phase, and which attempts are in first waves.
+
+use hindmost_math::statistics::quantile;
+use rustc_hash::FxHashMap;
+
+use super::recording::{AttemptRow, PhaseRows};
+
+/// A winner that took more than this many times the typical duration is a straggler.
+pub const STRAGGLER: f64 = 1.5;
+/// Fewest winners after the first waves that show what is typical.
+const FEWEST_LATER: usize = 5;
+/// How many times as many winners there must be after the first waves as in them.
+const LATER_PER_FIRST: usize = 2;
+/// Fewest winners of a phase for which a duration can be called too long.
+const FEWEST: usize = 4;
+/// Half the resolution of the clocks of logs, in seconds: the least typical duration.
+pub const LEAST: f64 = 0.0005;
+
+/// What is typical of a phase.
+#[derive(Clone, Debug)]
+pub struct Typical {
+    /// The typical duration, seconds; `None` without a winner.
+    pub seconds: Option<f64>,
+    /// True if it is that of winners after the first waves.
+    pub is_later: bool,
+    /// For each attempt of the phase, whether it was in its executor's first wave.
+    pub is_first: Vec<bool>,
+    /// Number of winners.
+    pub winners: usize,
+}
+
+impl Typical {
+    /// Finds out what is typical of a phase.
+    pub fn of(phase: &PhaseRows) -> Typical {
+        let mut first_end: FxHashMap<u32, f64> = FxHashMap::default();
+        for row in &phase.rows {
+            let end = first_end.entry(row.executor).or_insert(row.end);
+            *end = end.min(row.end);
+        }
+        let is_first: Vec<bool> = phase.rows.iter().map(|row| row.start < first_end[&row.executor]).collect();
+        let winners = || phase.rows.iter().zip(&is_first).filter(|(row, _)| row.wins);
+        let mut later: Vec<f64> = winners().filter(|(_, first)| !**first).map(|(row, _)| row.seconds()).collect();
+        let mut all: Vec<f64> = winners().map(|(row, _)| row.seconds()).collect();
+        let count = all.len();
+        let is_later = later.len() >= FEWEST_LATER && later.len() >= LATER_PER_FIRST * (count - later.len());
+        let median = quantile(if is_later { &mut later } else { &mut all }, 0.5);
+        Typical { seconds: median.map(|median| median.max(LEAST)), is_later, is_first, winners: count }
+    }
+
+    /// The duration beyond which an attempt of the phase is a straggler; `None` if there are too few winners.
+    pub fn limit(&self) -> Option<f64> {
+        self.seconds.filter(|_| self.winners >= FEWEST).map(|seconds| STRAGGLER * seconds)
+    }
+
+    /// True if a winner is a straggler.
+    pub fn is_straggler(&self, row: &AttemptRow) -> bool {
+        self.limit().is_some_and(|limit| row.seconds() > limit)
+    }
+}
+
+/// Returns, for each attempt of a phase, whether it does again what an earlier attempt of its task did not bring to an end:
+/// the task's work, or an output that was lost.
+pub fn retries(phase: &PhaseRows) -> Vec<bool> {
+    // When the first attempt of each task that did not win ended.
+    let mut broken: FxHashMap<u32, f64> = FxHashMap::default();
+    for row in phase.rows.iter().filter(|row| row.ended != crate::analysis::Ended::Succeeded) {
+        let end = broken.entry(row.task).or_insert(row.end);
+        *end = end.min(row.end);
+    }
+    let is_retry = |row: &AttemptRow| {
+        row.repeated || broken.get(&row.task).is_some_and(|end| *end <= row.start) && !row.speculative
+    };
+    phase.rows.iter().map(is_retry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{phase, row};
+    use super::*;
+
+    #[test]
+    fn first_waves_are_set_aside_if_there_are_enough_later_tasks() {
+        // Two slots on one executor: two cold tasks of 5 s, then six of 1 s.
+        let mut rows = vec![row(0, 0, 0.0, 5.0), row(1, 0, 0.0, 5.5)];
+        rows.extend((0..6).map(|at| row(2 + at, 0, 5.0 + f64::from(at), 6.0 + f64::from(at))));
+        let typical = Typical::of(&phase(rows.clone()));
+        assert_eq!(typical.is_first, [true, true, false, false, false, false, false, false]);
+        assert_eq!((typical.seconds, typical.is_later), (Some(1.0), true));
+        rows.truncate(5);
+        let typical = Typical::of(&phase(rows));
+        assert_eq!((typical.seconds, typical.is_later), (Some(1.0), false), "the median of 5, 5.5, 1, 1, 1");
+    }
+
+    #[test]
+    fn an_attempt_after_a_broken_one_is_a_retry_and_a_copy_is_none() {
+        let mut rows = vec![row(0, 0, 0.0, 2.0), row(0, 1, 2.5, 4.0), row(1, 0, 0.0, 9.0), row(1, 1, 5.0, 8.0)];
+        (rows[0].ended, rows[0].wins) = (crate::analysis::Ended::Failed, false);
+        (rows[2].ended, rows[2].wins) = (crate::analysis::Ended::Killed, false);
+        rows[3].speculative = true;
+        assert_eq!(retries(&phase(rows)), [false, true, false, false]);
+    }
+}

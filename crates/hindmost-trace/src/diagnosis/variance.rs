@@ -1,0 +1,243 @@
+//! What the durations of tasks depend on: a decomposition of the variance of their logarithms within phases.
+//!
+//! The sums of squares are taken one after the other: first waves (by phase), input (a slope for each phase), nodes (over all
+//! phases), the time on a node (groups of eight tasks that started there one after the other), and the rest. From each sum the
+//! part is taken away that chance alone would give it (its degrees of freedom times the mean square of what is left), so that
+//! pure noise has no part of its own. Intervals are from a bootstrap of the groups of eight.
+
+use hindmost_core::metrics::{Variance, VarianceShare};
+use hindmost_math::bootstrap::resampled_indices;
+use hindmost_math::statistics::quantile;
+use rustc_hash::FxHashMap;
+
+use super::causes::{Context, log_bytes};
+use super::recording::Recording;
+use super::typical::{LEAST, Typical};
+
+/// Fewest winners of a phase that is used.
+const FEWEST_OF_PHASE: usize = 8;
+/// Fewest winners of all phases together.
+const FEWEST: usize = 60;
+/// Number of tasks in a group.
+const GROUP: usize = 8;
+/// Fewest tasks of a phase for which a slope is fitted.
+const FEWEST_FOR_SLOPE: f64 = 10.0;
+/// Number of resamples.
+const RESAMPLES: u64 = 200;
+/// The most groups that are used. If there are more, some are left out evenly.
+const MOST_GROUPS: usize = 2500;
+/// Purpose of the random numbers.
+const PURPOSE: u64 = 0x7661_7269_616e_6365;
+
+/// A winner.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    phase: usize,
+    machine: u32,
+    is_cold: bool,
+    start: f64,
+    /// ln of the duration.
+    log: f64,
+    bytes: Option<f64>,
+}
+
+/// Returns what durations depend on; `None` if there are too few tasks.
+pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_>) -> Option<Variance> {
+    let winners = context.winners().filter(|(phase, ..)| typical[*phase].winners >= FEWEST_OF_PHASE);
+    let tasks: Vec<Task> = winners
+        .filter_map(|(phase, number, row, _)| {
+            Some(Task {
+                phase,
+                machine: context.machine(row)?,
+                is_cold: context.is_cold(phase, number),
+                start: row.start,
+                log: row.seconds().max(LEAST).ln(),
+                bytes: log_bytes(row),
+            })
+        })
+        .collect();
+    if tasks.len() < FEWEST {
+        return None;
+    }
+    let groups = groups(tasks);
+    let phases = recording.phases.len();
+    let (total, shares) = decompose(groups.iter().map(Vec::as_slice), phases)?;
+    let resampled: Vec<[f64; 5]> = (0..RESAMPLES)
+        .filter_map(|number| {
+            let drawn = resampled_indices(PURPOSE, number, groups.len());
+            decompose(drawn.into_iter().map(|at| groups[at].as_slice()), phases).map(|(_, shares)| shares)
+        })
+        .collect();
+    let share = |at: usize| {
+        let mut all: Vec<f64> = resampled.iter().map(|shares| shares[at]).collect();
+        let mut bound = |share: f64| quantile(&mut all, share).unwrap_or(shares[at]);
+        let [low, high] = [bound(0.025), bound(0.975)];
+        // A bootstrap of groups is biased a little; the interval holds the estimate at least.
+        VarianceShare { share: shares[at], ci95: [low.min(shares[at]), high.max(shares[at])] }
+    };
+    let (input, rest) = (share(1), share(4));
+    Some(Variance {
+        tasks: groups.iter().map(|group| group.len() as u64).sum(),
+        total,
+        first_wave: share(0),
+        input,
+        node: share(2),
+        node_time: share(3),
+        rest,
+        task_itself: [input.share, (input.share + rest.share).min(1.0)],
+    })
+}
+
+/// Divides the tasks of each machine into groups that started one after the other.
+fn groups(mut tasks: Vec<Task>) -> Vec<Vec<Task>> {
+    tasks.sort_by(|a, b| a.machine.cmp(&b.machine).then(a.start.total_cmp(&b.start)));
+    let of_machines = tasks.chunk_by(|a, b| a.machine == b.machine);
+    let all: Vec<Vec<Task>> = of_machines.flat_map(|own| own.chunks(GROUP).map(<[Task]>::to_vec)).collect();
+    let step = all.len().div_ceil(MOST_GROUPS).max(1);
+    all.into_iter().step_by(step).collect()
+}
+
+/// Sum and number of values.
+type Mean = (f64, f64);
+
+fn add(mean: &mut Mean, value: f64) {
+    mean.0 += value;
+    mean.1 += 1.0;
+}
+
+fn of(mean: Mean) -> f64 {
+    if mean.1 > 0.0 { mean.0 / mean.1 } else { 0.0 }
+}
+
+/// Sum over groups of the squared mean times the number of values, and the number of groups.
+fn squares<'a>(means: impl Iterator<Item = &'a Mean>) -> (f64, f64) {
+    means.filter(|mean| mean.1 > 0.0).fold((0.0, 0.0), |(sum, count), mean| (sum + mean.0 * mean.0 / mean.1, count + 1.0))
+}
+
+/// Returns the variance within phases, and the shares of first waves, input, node, time on the node, and the rest. `None` if
+/// durations do not vary.
+fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize) -> Option<(f64, [f64; 5])> {
+    let rows: Vec<(usize, &Task)> = groups.enumerate().flat_map(|(at, group)| group.iter().map(move |t| (at, t))).collect();
+    let mut of_phase: Vec<Mean> = vec![(0.0, 0.0); phases];
+    let mut of_wave: Vec<Mean> = vec![(0.0, 0.0); 2 * phases];
+    let wave = |task: &Task| 2 * task.phase + usize::from(task.is_cold);
+    for (_, task) in &rows {
+        add(&mut of_phase[task.phase], task.log);
+        add(&mut of_wave[wave(task)], task.log);
+    }
+    let raw: f64 = rows.iter().map(|(_, task)| task.log * task.log).sum();
+    let ((phase_squares, phase_count), (wave_squares, wave_count)) = (squares(of_phase.iter()), squares(of_wave.iter()));
+    let total = raw - phase_squares;
+    let count = rows.len() as f64;
+    if count <= phase_count + 1.0 || total <= 1e-9 * count {
+        return None;
+    }
+
+    // Slopes of the input, within first waves and later waves.
+    let mut residuals: Vec<f64> = rows.iter().map(|(_, task)| task.log - of(of_wave[wave(task)])).collect();
+    let mut bytes: Vec<Mean> = vec![(0.0, 0.0); 2 * phases];
+    for (_, task) in &rows {
+        if let Some(log) = task.bytes {
+            add(&mut bytes[wave(task)], log);
+        }
+    }
+    let mut slopes: Vec<[f64; 3]> = vec![[0.0; 3]; phases];
+    for ((_, task), residual) in rows.iter().zip(&residuals) {
+        if let Some(log) = task.bytes {
+            let x = log - of(bytes[wave(task)]);
+            let sums = &mut slopes[task.phase];
+            *sums = [sums[0] + x * x, sums[1] + x * residual, sums[2] + 1.0];
+        }
+    }
+    let is_fitted = |sums: &[f64; 3]| sums[2] >= FEWEST_FOR_SLOPE && sums[0] > 1e-6 * sums[2] && sums[1] > 0.0;
+    let fitted: Vec<Option<f64>> = slopes.iter().map(|sums| is_fitted(sums).then(|| sums[1] / sums[0])).collect();
+    let input_squares: f64 = slopes.iter().zip(&fitted).filter_map(|(sums, slope)| Some(slope.as_ref()? * sums[1])).sum();
+    let input_count = fitted.iter().flatten().count() as f64;
+    for ((_, task), residual) in rows.iter().zip(&mut residuals) {
+        if let (Some(slope), Some(log)) = (fitted[task.phase], task.bytes) {
+            *residual -= slope * (log - of(bytes[wave(task)]));
+        }
+    }
+
+    // Nodes, and groups on a node.
+    let mut of_node: FxHashMap<u32, Mean> = FxHashMap::default();
+    let mut of_group: FxHashMap<usize, (Mean, u32)> = FxHashMap::default();
+    for ((group, task), residual) in rows.iter().zip(&residuals) {
+        add(of_node.entry(task.machine).or_default(), *residual);
+        let (mean, machine) = of_group.entry(*group).or_default();
+        add(mean, *residual);
+        *machine = task.machine;
+    }
+    let mut nodes: Vec<(&u32, &Mean)> = of_node.iter().collect();
+    nodes.sort_by_key(|(machine, _)| **machine);
+    let mut groups: Vec<(&usize, &(Mean, u32))> = of_group.iter().collect();
+    groups.sort_by_key(|(group, _)| **group);
+    let (node_squares, node_count) = squares(nodes.into_iter().map(|(_, mean)| mean));
+    let (group_squares, group_count) = squares(groups.into_iter().map(|(_, (mean, _))| mean));
+
+    let waves = (wave_squares - phase_squares, wave_count - phase_count);
+    let nodes = (node_squares, (node_count - 1.0).max(0.0));
+    let times = (group_squares - node_squares, group_count - node_count);
+    let parts = [waves, (input_squares, input_count), nodes, times];
+    let explained: (f64, f64) = parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let free = count - phase_count - explained.1;
+    let noise = if free > 0.0 { ((total - explained.0) / free).max(0.0) } else { 0.0 };
+    let shares: Vec<f64> =
+        parts.iter().map(|(squares, free)| ((squares - free * noise) / total).clamp(0.0, 1.0)).collect();
+    let rest = (1.0 - shares.iter().sum::<f64>()).clamp(0.0, 1.0);
+    Some((total / (count - phase_count), [shares[0], shares[1], shares[2], shares[3], rest]))
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_math::random::mix;
+
+    use super::*;
+
+    /// A number between −0.5 and 0.5 that only depends on `at` and `purpose`.
+    fn noise(at: usize, purpose: u64) -> f64 {
+        (mix(mix(at as u64 + 1) ^ mix(purpose)) >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    }
+
+    fn shares(log: impl Fn(usize, u32, usize, bool) -> f64, bytes: impl Fn(usize) -> Option<f64>) -> [f64; 5] {
+        // Three phases; in each, 160 tasks on each of 8 machines; the first 8 tasks of each machine are cold.
+        let mut tasks = Vec::new();
+        for at in 0..3 * 8 * 160 {
+            let (phase, machine, turn) = (at / 1280, (at / 160 % 8) as u32, at % 160);
+            let is_cold = turn < 8;
+            tasks.push(Task {
+                phase,
+                machine,
+                is_cold,
+                start: (phase * 160 + turn) as f64,
+                log: log(at, machine, turn / 8, is_cold),
+                bytes: bytes(at),
+            });
+        }
+        decompose(groups(tasks).iter().map(Vec::as_slice), 3).unwrap().1
+    }
+
+    fn is_near(shares: [f64; 5], expected: [f64; 5]) {
+        for (share, expected) in shares.into_iter().zip(expected) {
+            assert!((share - expected).abs() < 0.04, "{shares:?}, expected {expected}");
+        }
+    }
+
+    #[test]
+    fn pure_noise_belongs_to_the_rest() {
+        is_near(shares(|at, _, _, _| noise(at, 1), |at| Some(noise(at, 2))), [0.0, 0.0, 0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn each_part_is_found() {
+        // Uniform noise of variance 1/12 each, so that two parts have half each.
+        let node = shares(|at, machine, _, _| noise(at, 1) + noise(machine as usize, 7) * 1.2, |_| None);
+        assert!(node[2] > 0.3 && node[3] < 0.05, "{node:?}");
+        let time = shares(|at, machine, turn, _| noise(at, 1) + noise(turn * 8 + machine as usize, 3), |_| None);
+        assert!((time[3] - 0.5).abs() < 0.1, "{time:?}");
+        is_near(shares(|at, _, _, _| noise(at, 1) + noise(at, 2), |at| Some(noise(at, 2))), [0.0, 0.5, 0.0, 0.0, 0.5]);
+        // 1 in 20 tasks is cold and takes e times as long: a variance of 0.05 · 0.95 = 0.0475 beside 1/12.
+        let cold = shares(|at, _, _, cold| noise(at, 1) + f64::from(u8::from(cold)), |_| None);
+        is_near(cold, [0.0475 / (0.0475 + 1.0 / 12.0), 0.0, 0.0, 0.0, (1.0 / 12.0) / (0.0475 + 1.0 / 12.0)]);
+    }
+}

@@ -1,0 +1,365 @@
+//! Splits the wall time of an application by what it was spent on: a sweep over all instants at which something changes.
+
+use hindmost_core::metrics::{PhaseTime, Spent, TimePart, WallTime};
+use rustc_hash::FxHashMap;
+
+use super::recording::{PhaseRows, Recording};
+use super::typical::{Typical, retries};
+
+/// The share of the slots from which on all count as used.
+const FULL: f64 = 0.9;
+/// The most phases that are listed for a part.
+const LISTED: usize = 5;
+
+/// What changes at an instant.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// Number of active jobs.
+    Jobs(i64),
+    /// Number of slots.
+    Slots(i64),
+    /// Number of tasks of a phase that wait.
+    Waiting(i64),
+    /// A phase begins (1) or ends (−1).
+    Phase(usize, i64),
+    /// Running attempts of a phase, by how they count.
+    Running(usize, Class, i64),
+}
+
+/// How a running attempt counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Normal,
+    /// It has taken longer than is typical.
+    Late,
+    Retry,
+}
+
+/// What is the case between two instants.
+#[derive(Debug, Default)]
+struct State {
+    jobs: i64,
+    slots: i64,
+    waiting: i64,
+    normal: i64,
+    late: i64,
+    retries: i64,
+    /// Running attempts of each phase.
+    running: Vec<i64>,
+    /// Phases that have begun and not ended.
+    phases: Vec<usize>,
+    /// Number of tasks of these phases.
+    tasks: u64,
+}
+
+impl State {
+    fn used(&self) -> i64 {
+        self.normal + self.late + self.retries
+    }
+
+    fn apply(&mut self, change: Change, sizes: &[u64]) {
+        match change {
+            Change::Jobs(by) => self.jobs += by,
+            Change::Slots(by) => self.slots += by,
+            Change::Waiting(by) => self.waiting += by,
+            Change::Phase(phase, 1) => {
+                self.phases.push(phase);
+                self.tasks += sizes[phase];
+            }
+            Change::Phase(phase, _) => {
+                self.phases.retain(|other| *other != phase);
+                self.tasks -= sizes[phase];
+            }
+            Change::Running(phase, class, by) => {
+                self.running[phase] += by;
+                *match class {
+                    Class::Normal => &mut self.normal,
+                    Class::Late => &mut self.late,
+                    Class::Retry => &mut self.retries,
+                } += by;
+            }
+        }
+    }
+
+    /// What time is spent on in this state.
+    fn spent(&self) -> Spent {
+        let (used, slots) = (self.used() as f64, self.slots as f64);
+        if self.jobs <= 0 && self.used() == 0 {
+            Spent::NoJob
+        } else if self.slots <= 0 && self.used() == 0 {
+            Spent::NoSlots
+        } else if self.used() > 0 && used >= FULL * slots {
+            Spent::Work
+        } else if self.waiting > 0 || self.used() == 0 {
+            Spent::Scheduling
+        } else if self.normal > 0 {
+            if self.tasks < self.slots as u64 { Spent::FewTasks } else { Spent::LastWave }
+        } else if self.late > 0 {
+            Spent::Stragglers
+        } else {
+            Spent::Retries
+        }
+    }
+
+    /// The phase with the most running attempts, or else the one that began last.
+    fn foremost(&self) -> Option<usize> {
+        let most = self.phases.iter().copied().max_by_key(|phase| (self.running[*phase], *phase));
+        most.filter(|phase| self.running[*phase] > 0).or_else(|| self.phases.last().copied())
+    }
+}
+
+/// Seconds of a part, slot-seconds that were used and that there were, and seconds of each phase.
+#[derive(Debug, Default)]
+struct Sum {
+    seconds: f64,
+    used: f64,
+    slots: f64,
+    phases: FxHashMap<usize, f64>,
+}
+
+/// Splits the wall time of an application; `None` if the recording has no times.
+pub fn wall_time(recording: &Recording, typical: &[Typical]) -> Option<WallTime> {
+    let rows = || recording.phases.iter().flat_map(|phase| &phase.rows);
+    let from = recording.from.or_else(|| rows().map(|row| row.start).min_by(f64::total_cmp))?;
+    let last = rows().map(|row| row.end).max_by(f64::total_cmp);
+    let to = recording.to.or(last)?.max(last.unwrap_or(from)).max(from);
+    let (mut changes, slots_known) = changes(recording, typical, (from, to));
+    for (at, _) in &mut changes {
+        *at = at.clamp(from, to);
+    }
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let sizes: Vec<u64> = recording.phases.iter().map(PhaseRows::size).collect();
+    let mut state = State { running: vec![0; sizes.len()], ..State::default() };
+    let mut sums: FxHashMap<Spent, Sum> = FxHashMap::default();
+    let mut changes = changes.into_iter().peekable();
+    let mut now = from;
+    while now < to {
+        while let Some((_, change)) = changes.next_if(|(at, _)| *at <= now) {
+            state.apply(change, &sizes);
+        }
+        let next = changes.peek().map_or(to, |(at, _)| *at);
+        let (spent, seconds) = (state.spent(), next - now);
+        let sum = sums.entry(spent).or_default();
+        sum.seconds += seconds;
+        sum.used += seconds * state.used() as f64;
+        sum.slots += seconds * state.slots.max(state.used()) as f64;
+        if let Some(phase) = state.foremost().filter(|_| spent != Spent::NoJob) {
+            *sum.phases.entry(phase).or_default() += seconds;
+        }
+        now = next;
+    }
+    let seconds = to - from;
+    let (used, slots) = sums.values().fold((0.0, 0.0), |(used, slots), sum| (used + sum.used, slots + sum.slots));
+    let share = |used: f64, slots: f64| (slots > 0.0).then(|| used / slots);
+    let mut parts: Vec<TimePart> = sums
+        .into_iter()
+        .filter(|(_, sum)| sum.seconds > 0.0)
+        .map(|(what, sum)| TimePart {
+            what,
+            seconds: sum.seconds,
+            share: sum.seconds / seconds,
+            used_share: share(sum.used, sum.slots),
+            phases: foremost(&recording.phases, sum.phases),
+        })
+        .collect();
+    parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
+    let slots_on_average = if seconds > 0.0 { slots / seconds } else { 0.0 };
+    Some(WallTime {
+        from,
+        to,
+        seconds,
+        slots: slots_on_average,
+        slots_known,
+        used_share: share(used, slots),
+        parts,
+    })
+}
+
+/// The phases with the most seconds.
+fn foremost(phases: &[PhaseRows], seconds: FxHashMap<usize, f64>) -> Vec<PhaseTime> {
+    let mut all: Vec<(usize, f64)> = seconds.into_iter().collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let listed = all.into_iter().take(LISTED).filter(|(_, seconds)| *seconds > 0.0);
+    listed
+        .map(|(at, seconds)| PhaseTime {
+            phase: phases[at].phase,
+            name: phases[at].name.clone(),
+            job: phases[at].job.clone(),
+            tasks: phases[at].size(),
+            seconds,
+        })
+        .collect()
+}
+
+/// Returns all changes, in any order, and whether the numbers of slots are known.
+fn changes(recording: &Recording, typical: &[Typical], (from, to): (f64, f64)) -> (Vec<(f64, Change)>, bool) {
+    let mut changes = Vec::new();
+    if recording.active.is_empty() {
+        changes.push((from, Change::Jobs(1)));
+    }
+    for (begin, end) in &recording.active {
+        changes.push((*begin, Change::Jobs(1)));
+        changes.push((end.unwrap_or(to).max(*begin), Change::Jobs(-1)));
+    }
+    for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
+        of_phase(at, phase, typical, &mut changes);
+    }
+    let slots_known = slots(recording, from, &mut changes);
+    (changes, slots_known)
+}
+
+/// Adds the changes of a phase.
+fn of_phase(at: usize, phase: &PhaseRows, typical: &Typical, changes: &mut Vec<(f64, Change)>) {
+    let limit = typical.limit();
+    let mut first_start: FxHashMap<u32, f64> = FxHashMap::default();
+    for (row, is_retry) in phase.rows.iter().zip(retries(phase)) {
+        let start = first_start.entry(row.task).or_insert(row.start);
+        *start = start.min(row.start);
+        let mut class = if is_retry { Class::Retry } else { Class::Normal };
+        changes.push((row.start, Change::Running(at, class, 1)));
+        if let Some(late) = limit.map(|limit| row.start + limit).filter(|late| *late < row.end && !is_retry) {
+            changes.push((late, Change::Running(at, class, -1)));
+            class = Class::Late;
+            changes.push((late, Change::Running(at, class, 1)));
+        }
+        changes.push((row.end, Change::Running(at, class, -1)));
+    }
+    let earliest = first_start.values().copied().min_by(f64::total_cmp);
+    let latest = phase.rows.iter().map(|row| row.end).max_by(f64::total_cmp);
+    let Some((begin, end)) = phase.submitted.or(earliest).zip(phase.completed.or(latest)) else { return };
+    let begin = earliest.map_or(begin, |earliest| begin.min(earliest));
+    let end = end.max(begin);
+    changes.push((begin, Change::Phase(at, 1)));
+    changes.push((end, Change::Phase(at, -1)));
+    changes.push((begin, Change::Waiting(first_start.len() as i64)));
+    changes.extend(first_start.values().map(|start| (start.max(begin), Change::Waiting(-1))));
+}
+
+/// Adds the changes of the number of slots. An executor whose slots are not known has as many as attempts ran there at the same
+/// time. If nothing is known of any executor, the application had as many slots as attempts ran at the same time.
+fn slots(recording: &Recording, from: f64, changes: &mut Vec<(f64, Change)>) -> bool {
+    let mut intervals: Vec<Vec<(f64, f64)>> = vec![Vec::new(); recording.executors.len() + 1];
+    let mut nowhere = true;
+    for row in recording.phases.iter().flat_map(|phase| &phase.rows) {
+        let at = (row.executor as usize).min(recording.executors.len());
+        nowhere &= at == recording.executors.len();
+        intervals[at].push((row.start, row.end));
+    }
+    let are_counted = recording.executors.iter().any(|executor| executor.slots.is_some());
+    if !are_counted || nowhere {
+        let all: Vec<(f64, f64)> = intervals.into_iter().flatten().collect();
+        changes.push((from, Change::Slots(most_at_once(&all))));
+        return false;
+    }
+    let mut all_known = true;
+    for (executor, intervals) in recording.executors.iter().zip(&intervals) {
+        let seen = most_at_once(intervals);
+        all_known &= executor.slots.is_some() || seen == 0;
+        let slots = executor.slots.map_or(seen, |slots| i64::from(slots).max(seen));
+        let first = intervals.iter().map(|(start, _)| *start).min_by(f64::total_cmp);
+        let last = intervals.iter().map(|(_, end)| *end).max_by(f64::total_cmp);
+        let Some(mut added) = executor.added.or(first) else { continue };
+        added = first.map_or(added, |first| added.min(first));
+        changes.push((added, Change::Slots(slots)));
+        if let Some(removed) = executor.removed {
+            changes.push((last.map_or(removed, |last| removed.max(last)), Change::Slots(-slots)));
+        }
+    }
+    all_known
+}
+
+/// The most intervals that overlap at any instant.
+pub fn most_at_once(intervals: &[(f64, f64)]) -> i64 {
+    let mut changes: Vec<(f64, i64)> = intervals.iter().flat_map(|(start, end)| [(*start, 1), (*end, -1)]).collect();
+    // At the same instant, ends count before starts.
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (mut running, mut most) = (0, 0);
+    for (_, change) in changes {
+        running += change;
+        most = most.max(running);
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{executor, phase, recording, row};
+    use super::*;
+
+    fn parts(recording: &Recording) -> Vec<(Spent, f64, f64)> {
+        let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+        let whole = wall_time(recording, &typical).unwrap();
+        let sum: f64 = whole.parts.iter().map(|part| part.seconds).sum();
+        assert!((sum - whole.seconds).abs() < 1e-9, "the parts add up: {sum} {}", whole.seconds);
+        let mut parts: Vec<_> =
+            whole.parts.iter().map(|part| (part.what, part.seconds, part.used_share.unwrap_or(0.0))).collect();
+        parts.sort_by_key(|(what, ..)| *what);
+        parts
+    }
+
+    #[test]
+    fn every_second_has_its_reason() {
+        // Four slots. 0–1: no job; 1–2: the driver; 2–4: four tasks of 2 s; 4–6: two tasks, the last wave;
+        // 6–7: only a task that runs for longer than 1.5 × 2 s.
+        let mut rows: Vec<_> = (0..4).map(|at| row(at, 0, 2.0, 4.0)).collect();
+        rows.extend([row(4, 0, 4.0, 6.0), row(5, 0, 4.0, 8.0)]);
+        let mut one = recording(vec![phase(rows)], vec![executor("h", 4)]);
+        one.phases[0].submitted = Some(2.0);
+        one.executors[0].added = Some(0.0);
+        one.active = vec![(1.0, Some(8.0))];
+        (one.from, one.to) = (Some(0.0), Some(9.0));
+        assert_eq!(
+            parts(&one),
+            [
+                (Spent::NoJob, 2.0, 0.0),
+                (Spent::Work, 2.0, 1.0),
+                (Spent::Scheduling, 1.0, 0.0),
+                (Spent::Stragglers, 1.0, 0.25),
+                (Spent::LastWave, 3.0, 5.0 / 12.0),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_task_on_many_slots_is_too_few_tasks() {
+        let mut one = recording(vec![phase(vec![row(0, 0, 0.0, 167.0)])], vec![executor("h", 256)]);
+        one.active = vec![(0.0, Some(167.0))];
+        assert_eq!(parts(&one), [(Spent::FewTasks, 167.0, 1.0 / 256.0)]);
+    }
+
+    #[test]
+    fn what_runs_again_counts_as_retry() {
+        let mut rows: Vec<_> = (0..4).map(|at| row(at, 0, 0.0, 1.0)).collect();
+        (rows[3].wins, rows[3].ended) = (false, crate::analysis::Ended::Failed);
+        rows.push(row(3, 0, 1.0, 3.0));
+        let one = recording(vec![phase(rows)], vec![executor("h", 4)]);
+        assert_eq!(parts(&one), [(Spent::Work, 1.0, 1.0), (Spent::Retries, 2.0, 0.25)]);
+    }
+
+    #[test]
+    fn tasks_that_wait_while_slots_are_free_wait_for_the_scheduler() {
+        let rows = vec![row(0, 0, 0.0, 2.0), row(1, 0, 1.0, 3.0)];
+        let mut one = recording(vec![phase(rows)], vec![executor("h", 2)]);
+        one.phases[0].submitted = Some(0.0);
+        assert_eq!(
+            parts(&one),
+            [(Spent::Work, 1.0, 1.0), (Spent::Scheduling, 1.0, 0.5), (Spent::LastWave, 1.0, 0.5)]
+        );
+    }
+
+    #[test]
+    fn executors_count_from_when_they_join_until_they_leave() {
+        let rows = vec![row(0, 0, 2.0, 4.0), row(1, 1, 2.0, 4.0)];
+        let mut one = recording(vec![phase(rows)], vec![executor("a", 1), executor("b", 1)]);
+        (one.executors[0].added, one.executors[1].added) = (Some(1.0), Some(2.0));
+        one.executors[1].removed = Some(4.0);
+        (one.from, one.to) = (Some(0.0), Some(5.0));
+        one.phases[0].submitted = Some(0.0);
+        let got = parts(&one);
+        assert_eq!(
+            got,
+            [(Spent::NoSlots, 1.0, 0.0), (Spent::Work, 2.0, 1.0), (Spent::Scheduling, 2.0, 0.0)],
+            "one second without a slot, one before the tasks, one after them"
+        );
+    }
+}

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
+use hindmost_core::metrics::Diagnosis;
+
 use crate::analysis::Findings;
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
@@ -73,6 +75,21 @@ pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSu
         LogKind::Journal(journal) => journal::analyse(&journal, progress),
         LogKind::Hadoop => hadoop::analyse(path, progress),
         LogKind::Spark => spark::analyse(path, progress),
+    }
+}
+
+/// Does the same as [`analyse`], and finds out what each application of the log spent its time on.
+///
+/// # Errors
+/// As for [`analyse`].
+pub fn diagnose(
+    path: &Path,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    match kind(path)? {
+        LogKind::Journal(journal) => journal::diagnose(&journal, progress),
+        LogKind::Hadoop => hadoop::diagnose(path, progress),
+        LogKind::Spark => spark::diagnose(path, progress),
     }
 }
 

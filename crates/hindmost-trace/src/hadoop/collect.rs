@@ -1,5 +1,6 @@
 //! Counts the tasks and attempts of finished jobs, passes the attempts to an analysis, and keeps data for a replay.
 
+use hindmost_core::metrics::Diagnosis;
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
@@ -10,6 +11,8 @@ use super::issues::{Issues, Source};
 use super::job::{Attempt, Job, JobEnd, Place, work_began};
 use super::kept::Kept;
 use super::phases::{self, PHASES, Phase};
+use super::recording;
+use crate::diagnosis::diagnose;
 use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
 use crate::reading::causes::{Causes, NOT_SAID};
 use crate::summary::{HadoopFacts, Locality};
@@ -24,6 +27,8 @@ pub(super) struct Collector {
     kills: Causes,
     analysis: Option<Analysis>,
     kept: Option<Kept>,
+    /// What each job spent its time on; `None` if that is not wanted.
+    diagnoses: Option<Vec<Diagnosis>>,
     /// By job id, the number of the first file that holds the job.
     seen: FxHashMap<Box<str>, u32>,
 }
@@ -46,6 +51,11 @@ impl Collector {
     /// Returns a collector that counts, and if requested also analyses or keeps data for a replay.
     pub(super) fn new(analyse: bool, keep: bool) -> Collector {
         Collector { analysis: analyse.then(Analysis::new), kept: keep.then(Kept::default), ..Collector::default() }
+    }
+
+    /// Returns a collector that counts, analyses and finds out what each job spent its time on.
+    pub(super) fn diagnosing() -> Collector {
+        Collector { diagnoses: Some(Vec::new()), ..Collector::new(true, false) }
     }
 
     /// Adds a job. It has ended, or the log has no more records of it.
@@ -84,6 +94,9 @@ impl Collector {
             self.issues.missing += said;
         }
         self.analyse(application, &job, &phases, maps_ended);
+        if let Some(diagnoses) = &mut self.diagnoses {
+            diagnoses.push(diagnose(&recording::of(application, &job, &phases, maps_ended, &self.hosts)));
+        }
         if let Some(kept) = &mut self.kept {
             kept.keep(application, &job, &phases, maps_ended);
         }
@@ -265,6 +278,10 @@ impl Collector {
 
     pub(super) fn take_analysis(&mut self) -> Option<Analysis> {
         self.analysis.take()
+    }
+
+    pub(super) fn take_diagnoses(&mut self) -> Vec<Diagnosis> {
+        self.diagnoses.take().unwrap_or_default()
     }
 
     pub(super) fn take_kept(&mut self) -> Kept {

@@ -47,6 +47,7 @@ mod job;
 mod kept;
 mod objects;
 mod phases;
+mod recording;
 mod rumen;
 mod shape;
 mod workload;
@@ -59,6 +60,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use hindmost_core::workload::WorkloadJob;
+
+use hindmost_core::metrics::Diagnosis;
 
 use crate::analysis::Findings;
 use crate::error::TraceError;
@@ -212,6 +215,21 @@ pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceS
 /// As for [`summarize`].
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
     Ok(with_findings(read(path, Collector::new(true, false), progress)?))
+}
+
+/// Does the same as [`analyse`], and finds out what each job spent its time on.
+///
+/// # Errors
+///
+/// As for [`summarize`].
+pub fn diagnose(
+    path: &Path,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    let mut reading = read(path, Collector::diagnosing(), progress)?;
+    let diagnoses = reading.collector.take_diagnoses();
+    let (summary, findings) = with_findings(reading);
+    Ok((summary, findings, diagnoses))
 }
 
 /// Reads a Hadoop log, or all logs in a folder together, for a replay.

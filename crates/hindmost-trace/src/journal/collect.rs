@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 use super::JournalNode;
 use super::record_reader::JournalRecords;
 use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
+use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes};
 use crate::error::TraceError;
 use crate::reading::causes::{Causes, NOT_SAID, shortened};
 use crate::summary::TraceSummary;
@@ -201,6 +202,71 @@ impl Collected {
         }
     }
 
+    /// Returns the run as a recording for a diagnosis.
+    pub fn recording(&self) -> Recording {
+        let jobs = &self.timeline.jobs;
+        let mut recording = Recording {
+            name: (jobs.len() == 1).then(|| jobs[0].spec.name.to_string()),
+            from: Some(0.0),
+            to: Some(self.timeline.end.seconds()),
+            jobs: jobs.len() as u64,
+            active: jobs.iter().map(|job| (job.arrival.seconds(), job.finish.map(Time::seconds))).collect(),
+            executors: self
+                .timeline
+                .nodes
+                .iter()
+                .map(|node| Executor { host: node.name.to_string(), ..Executor::default() })
+                .collect(),
+            ..Recording::default()
+        };
+        let mut places = BTreeMap::new();
+        for (at, job) in jobs.iter().enumerate() {
+            for (phase, spec) in job.spec.phases.iter().enumerate().filter(|(_, spec)| spec.tasks_to_do() > 0) {
+                places.insert((at as u32, phase as u32), recording.phases.len());
+                recording.phases.push(PhaseRows {
+                    phase: phase as u32,
+                    name: Some(spec.name.to_string()),
+                    job: Some(job.spec.name.to_string()),
+                    tasks: Some(spec.tasks_to_do()),
+                    ..PhaseRows::default()
+                });
+            }
+        }
+        let mut rows: Vec<&TimelineRow> =
+            self.timeline.rows.iter().filter(|row| row.outcome != AttemptEnd::Running).collect();
+        rows.sort_by_key(|row| (row.end, row.attempt));
+        for row in rows {
+            let task = row.attempt.task;
+            let Some(place) = places.get(&(task.job.0, task.phase)) else { continue };
+            recording.phases[*place].rows.push(AttemptRow {
+                task: task.index,
+                executor: row.node.0,
+                start: row.start.seconds(),
+                end: row.end.seconds(),
+                bytes_read: None,
+                spent: TaskTimes::default(),
+                ended: self.ended(row),
+                wins: row.outcome == AttemptEnd::Won,
+                speculative: row.redundant,
+                repeated: false,
+            });
+        }
+        recording.phases.retain(|phase| !phase.rows.is_empty());
+        recording
+    }
+
+    /// Returns how an attempt ended.
+    fn ended(&self, row: &TimelineRow) -> Ended {
+        match row.outcome {
+            _ if self.finished(row) => Ended::Succeeded,
+            AttemptEnd::Failed(Cause::Own(_)) => Ended::Failed,
+            AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Abandoned | AttemptEnd::Stopped => {
+                Ended::Interrupted
+            }
+            _ => Ended::Killed,
+        }
+    }
+
     /// Returns what stragglers cost in the run, and why.
     pub fn findings(&self) -> Findings {
         let mut analysis = Analysis::new();
@@ -222,14 +288,6 @@ impl Collected {
         for row in rows {
             let task = row.attempt.task;
             let key = PhaseKey { application: task.job.0, phase: task.phase };
-            let ended = match row.outcome {
-                _ if self.finished(row) => Ended::Succeeded,
-                AttemptEnd::Failed(Cause::Own(_)) => Ended::Failed,
-                AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Abandoned | AttemptEnd::Stopped => {
-                    Ended::Interrupted
-                }
-                _ => Ended::Killed,
-            };
             analysis.ended(
                 key,
                 &EndedAttempt {
@@ -240,7 +298,7 @@ impl Collected {
                     bytes_read: None,
                     speculative: row.redundant,
                     repeated: false,
-                    ended,
+                    ended: self.ended(row),
                 },
             );
         }

@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hindmost_core::journal::Header;
+use hindmost_core::metrics::Diagnosis;
 use hindmost_core::power::PowerModel;
 use hindmost_core::resources::Resources;
 use hindmost_core::workload::WorkloadJob;
@@ -156,6 +157,19 @@ pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceS
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
     let collected = Collected::from(JournalRecords::open(path, progress)?)?;
     Ok((collected.summary(), collected.findings()))
+}
+
+/// Does the same as [`analyse`], and finds out what the run spent its time on.
+///
+/// # Errors
+/// As for [`summarize`].
+pub fn diagnose(
+    path: &Path,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    let collected = Collected::from(JournalRecords::open(path, progress)?)?;
+    let diagnosis = crate::diagnosis::diagnose(&collected.recording());
+    Ok((collected.summary(), collected.findings(), vec![diagnosis]))
 }
 
 fn for_replay(records: JournalRecords<'_>) -> Result<JournalTrace, TraceError> {

@@ -23,8 +23,22 @@ pub(super) enum Keep {
     Counts,
     /// Counts, and an analysis that receives attempts as they end.
     Findings,
+    /// The same, and everything about each attempt for a diagnosis.
+    Diagnosis,
     /// Data for a replay: 24 bytes for each task, and the attempts that did not win.
     Workload,
+}
+
+impl Keep {
+    /// Whether an analysis receives attempts as they end.
+    pub(super) fn feeds(self) -> bool {
+        matches!(self, Keep::Findings | Keep::Diagnosis)
+    }
+
+    /// Whether executors are collected.
+    fn has_executors(self) -> bool {
+        matches!(self, Keep::Diagnosis | Keep::Workload)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -49,7 +63,7 @@ pub(super) struct Application {
     /// Earliest and latest time seen, in milliseconds since 1970.
     span: Option<(i64, i64)>,
     pub census: Census,
-    /// The executors; collected only for a replay.
+    /// The executors; collected only for a replay or a diagnosis.
     pub executors: Executors,
     pub stages: Stages,
     pub jobs: Jobs,
@@ -139,14 +153,14 @@ impl Application {
     }
 
     /// Returns when the application ended; if the log does not say, the latest time in the log.
-    fn to(&self) -> Option<i64> {
+    pub(super) fn to(&self) -> Option<i64> {
         self.end.or(self.span.map(|(_, to)| to))
     }
 
     pub(super) fn executor_added(&mut self, event: &ExecutorAdded<'_>) {
         self.saw(event.time);
         self.census.announced(event.id.get());
-        if self.keep == Keep::Workload {
+        if self.keep.has_executors() {
             self.executors.added(event);
         }
     }
@@ -159,7 +173,7 @@ impl Application {
     pub(super) fn block_manager_added(&mut self, event: &BlockManagerAdded<'_>) {
         self.saw(event.time);
         self.census.block_manager(event.manager.as_ref().and_then(|manager| manager.executor.get()));
-        if self.keep == Keep::Workload {
+        if self.keep.has_executors() {
             self.executors.block_manager(event);
         }
     }
@@ -189,6 +203,7 @@ impl Application {
         stage.closed = false;
         if let Some(feed) = feed {
             feed.introduce(id, stage);
+            feed.stage(id, info);
             feed.close_all(&gone);
         }
     }
@@ -199,6 +214,8 @@ impl Application {
         let Some(id) = info.id.id() else { return };
         let (stage, gone) = self.stages.completed(id, info, &mut self.jobs);
         if let Some(feed) = feed {
+            feed.introduce(id, stage);
+            feed.stage(id, info);
             // A failed submission is followed by another submission, or by the end of the job.
             if info.failure.get().is_none() {
                 feed.close(id, stage);
@@ -263,7 +280,7 @@ impl Application {
         self.saw(info.launch);
         self.saw(info.finish);
         self.census.ran(info.executor.get());
-        let executor = if self.keep == Keep::Workload { self.executors.ran(info) } else { None };
+        let executor = if self.keep.has_executors() { self.executors.ran(info) } else { None };
         let Some(counted) = counted else {
             self.counts.unidentified += 1;
             return ended;
@@ -289,7 +306,7 @@ impl Application {
         }
         let task = found.task.unwrap_or(counted.index);
         if let Some(feed) = &mut feed {
-            feed.ended(id, task, event, info, (end, found));
+            feed.ended((id, task), event, info, executor, (end, found));
         }
         let (Keep::Workload, Some(stage)) = (self.keep, stage) else {
             return ended;

@@ -4,8 +4,9 @@
 use super::application::{Application, Keep, TaskEnded};
 use super::events::{Kind, parse};
 use super::feed::Feed;
+use super::recorder::Recorder;
 use super::fields::{
-    ApplicationEnd, ApplicationStart, EnvironmentUpdate, Excluded, JobEnd, LogStart, SqlEnd, StageEvent,
+    ApplicationEnd, ApplicationStart, EnvironmentUpdate, Excluded, JobEnd, JobStart, LogStart, SqlEnd, StageEvent,
 };
 use super::reasons::{of_failure, of_kill};
 use super::tally::Tally;
@@ -57,7 +58,7 @@ impl Collector {
             later_part: false,
             failures: Causes::default(),
             killed_by: Causes::default(),
-            feed: (keep == Keep::Findings).then(Feed::default),
+            feed: keep.feeds().then(|| Feed::new((keep == Keep::Diagnosis).then(Recorder::default))),
         };
         collector.announce_application();
         collector
@@ -104,7 +105,7 @@ impl Collector {
         let Collector { open, feed, keep, .. } = self;
         let feed = feed.as_mut();
         match kind {
-            Kind::TaskEnd if *keep == Keep::Findings => {
+            Kind::TaskEnd if keep.feeds() => {
                 match parse::<TaskEnd<'_, Option<TaskMetrics>>>(line) {
                     Ok(event) => self.task_end(&event),
                     // Counts must not depend on errors in metrics, which only the analysis reads.
@@ -129,9 +130,19 @@ impl Collector {
                     open.stage_completed(info, feed);
                 }
             }
-            Kind::JobStart => open.job_start(&parse(line)?),
+            Kind::JobStart => {
+                let event: JobStart<'_> = parse(line)?;
+                if let Some(recorder) = feed.and_then(|feed| feed.recorder.as_mut()) {
+                    recorder.job_started(event.id.id(), event.time.instant());
+                }
+                open.job_start(&event);
+            }
             Kind::JobEnd => {
                 let event: JobEnd = parse(line)?;
+                let mut feed = feed;
+                if let Some(recorder) = feed.as_mut().and_then(|feed| feed.recorder.as_mut()) {
+                    recorder.job_ended(event.id.id(), event.time.instant());
+                }
                 open.job_end(&event, feed);
             }
             Kind::ExecutorAdded => open.executor_added(&parse(line)?),
@@ -146,6 +157,9 @@ impl Collector {
                 let event: EnvironmentUpdate = parse(line)?;
                 let cpus = event.spark.and_then(|properties| properties.task_cpus.real());
                 open.executors.set_task_cpus(cpus);
+                if let Some(recorder) = feed.and_then(|feed| feed.recorder.as_mut()) {
+                    recorder.settings(parse(line)?);
+                }
             }
             Kind::ResourceProfileAdded => {
                 let event = parse(line)?;
@@ -201,6 +215,9 @@ impl Collector {
         let mut closed = std::mem::replace(&mut self.open, Application::new(self.keep));
         if let Some(feed) = &mut self.feed {
             closed.close(feed);
+            if let Some(recorder) = &mut feed.recorder {
+                recorder.close(self.number, &mut closed);
+            }
         }
         if self.keep == Keep::Workload {
             self.through.push(closed);

@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::fields::StageInfo;
+use super::recorder::Recorder;
 use super::stage::{Found, Stage};
 use super::task_end::{End, Metrics, TaskEnd, TaskInfo};
 use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
@@ -15,6 +17,8 @@ const LONGEST: usize = 120;
 pub(super) struct Feed {
     analysis: Analysis,
     machines: FxHashMap<Box<str>, u32>,
+    /// Records everything for a diagnosis; `None` if there is to be none.
+    pub recorder: Option<Recorder>,
     /// Number of the current application.
     application: u32,
     /// Prefix of the names of the current application's jobs.
@@ -33,6 +37,11 @@ pub(super) enum Reported {
 }
 
 impl Feed {
+    /// Returns a feed, with a recorder if a diagnosis is wanted.
+    pub(super) fn new(recorder: Option<Recorder>) -> Feed {
+        Feed { recorder, ..Feed::default() }
+    }
+
     /// Begins another application.
     pub(super) fn application(&mut self, number: u32, prefix: String) {
         self.application = number;
@@ -56,15 +65,25 @@ impl Feed {
         };
         #[cfg(test)]
         self.reported.push(Reported::Phase(self.key(id), facts.clone()));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.introduce(id, &facts);
+        }
         self.analysis.phase(self.key(id), facts);
+    }
+
+    /// Records when a stage was submitted or completed.
+    pub(super) fn stage(&mut self, id: u32, info: &StageInfo<'_>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.stage(id, info);
+        }
     }
 
     pub(super) fn ended<M: Metrics>(
         &mut self,
-        stage: u32,
-        task: u32,
+        (stage, task): (u32, u32),
         event: &TaskEnd<'_, M>,
         info: &TaskInfo<'_>,
+        executor: Option<u32>,
         (end, found): (End, Found),
     ) {
         let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
@@ -84,6 +103,9 @@ impl Feed {
         };
         #[cfg(test)]
         self.reported.push(Reported::Ended(self.key(stage), attempt));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.ended(stage, &attempt, executor, event.metrics.times(info), found.wins);
+        }
         self.analysis.ended_as(self.key(stage), &attempt, Some(found.wins));
     }
 

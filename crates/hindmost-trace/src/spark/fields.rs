@@ -48,6 +48,14 @@ pub(super) struct SparkProperties {
     pub task_cpus: Number,
 }
 
+/// The environment with all properties of Spark.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Settings<'a> {
+    #[serde(rename = "Spark Properties", borrow)]
+    pub spark: Option<FxHashMap<Cow<'a, str>, Text<'a>>>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ResourceProfileAdded<'a> {

@@ -42,6 +42,7 @@ mod oddities;
 mod queries;
 mod reader;
 mod reasons;
+mod recorder;
 mod resubmission;
 mod sources;
 mod stage;
@@ -59,6 +60,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use hindmost_core::metrics::Diagnosis;
 use hindmost_core::workload::WorkloadJob;
 
 use crate::analysis::Findings;
@@ -69,6 +71,7 @@ use crate::summary::{SparkCounts, TraceSummary};
 use application::Keep;
 use collect::Collected;
 use reader::{Reading, Stream};
+use recorder::Recorder;
 use sources::Sources;
 use workload::Workload;
 
@@ -208,6 +211,33 @@ pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSu
     Ok(with_findings(read, directory))
 }
 
+/// Does the same as [`analyse`], and finds out what each application spent its time on, in memory that grows with the
+/// largest application.
+///
+/// # Errors
+///
+/// As for [`open`].
+pub fn diagnose(
+    path: &Path,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    let (read, directory) = read_path(path, Keep::Diagnosis, progress)?;
+    Ok(with_diagnoses(read, directory))
+}
+
+/// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
+///
+/// # Errors
+///
+/// As for [`read_spark`].
+pub fn diagnose_spark(
+    reader: impl Read,
+    name: &str,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    Ok(with_diagnoses(read_stream(reader, name, Keep::Diagnosis, progress)?, false))
+}
+
 /// Returns whether a path is a directory with Spark event logs: a rolling log, or several logs of any kind. Always
 /// false for a file.
 pub fn is_log_directory(path: &Path) -> bool {
@@ -286,6 +316,12 @@ fn with_findings((mut collected, warnings): ReadLogs, directory: bool) -> (Trace
     let summary = summary(&collected, warnings, directory);
     let feed = collected.feed.take().unwrap_or_default();
     (summary, feed.findings())
+}
+
+fn with_diagnoses((mut collected, warnings): ReadLogs, directory: bool) -> (TraceSummary, Findings, Vec<Diagnosis>) {
+    let recorder = collected.feed.as_mut().and_then(|feed| feed.recorder.take());
+    let (summary, findings) = with_findings((collected, warnings), directory);
+    (summary, findings, recorder.map(Recorder::into_diagnoses).unwrap_or_default())
 }
 
 fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {

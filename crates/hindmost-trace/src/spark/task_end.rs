@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::diagnosis::recording::TaskTimes;
 use crate::reading::values::{Flag, Number, Text};
 
 /// A task end event. `M` is the type of its metrics: [`Unread`] skips them, which still takes a tenth of the time for
@@ -37,15 +38,22 @@ impl From<IgnoredAny> for Unread {
 pub(super) trait Metrics {
     /// Returns the bytes of input and shuffle that were read; `None` if the metrics do not say.
     fn bytes_read(&self) -> Option<u64>;
+
+    /// Returns where the time of the attempt went, as far as the metrics say.
+    fn times(&self, info: &TaskInfo<'_>) -> TaskTimes;
 }
 
 impl Metrics for Unread {
     fn bytes_read(&self) -> Option<u64> {
         None
     }
+
+    fn times(&self, info: &TaskInfo<'_>) -> TaskTimes {
+        TaskTimes { distance: info.distance(), ..TaskTimes::default() }
+    }
 }
 
-/// The metrics of a task; only the bytes that it read.
+/// The metrics of a task: the bytes that it read, and where its time went.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct TaskMetrics {
@@ -53,6 +61,16 @@ pub(super) struct TaskMetrics {
     input: Option<InputMetrics>,
     #[serde(rename = "Shuffle Read Metrics")]
     shuffle: Option<ShuffleReadMetrics>,
+    #[serde(rename = "Executor Deserialize Time")]
+    deserialization: Number,
+    #[serde(rename = "Executor Run Time")]
+    run: Number,
+    #[serde(rename = "JVM GC Time")]
+    garbage_collection: Number,
+    #[serde(rename = "Result Serialization Time")]
+    serialization: Number,
+    #[serde(rename = "Disk Bytes Spilled")]
+    spilled: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -69,15 +87,37 @@ struct ShuffleReadMetrics {
     remote: Number,
     #[serde(rename = "Local Bytes Read")]
     local: Number,
+    #[serde(rename = "Fetch Wait Time")]
+    wait: Number,
 }
 
 impl Metrics for Option<TaskMetrics> {
     fn bytes_read(&self) -> Option<u64> {
         self.as_ref().and_then(TaskMetrics::bytes_read)
     }
+
+    fn times(&self, info: &TaskInfo<'_>) -> TaskTimes {
+        self.as_ref().map_or_else(|| Unread.times(info), |metrics| metrics.times(info))
+    }
 }
 
 impl TaskMetrics {
+    fn times(&self, info: &TaskInfo<'_>) -> TaskTimes {
+        let seconds = |time: Number| time.amount().map_or(0.0, |milliseconds| milliseconds as f32 / 1000.0);
+        let spent = seconds(self.run) + seconds(self.deserialization) + seconds(self.serialization);
+        let duration = info.launch.instant().zip(info.finish.instant());
+        let duration = duration.map_or(0.0, |(launch, finish)| (finish - launch) as f32 / 1000.0);
+        TaskTimes {
+            garbage_collection: seconds(self.garbage_collection),
+            deserialization: seconds(self.deserialization),
+            fetch_wait: self.shuffle.as_ref().map_or(0.0, |shuffle| seconds(shuffle.wait)),
+            // Without the time for which it ran, the rest is not known.
+            delay: if spent > 0.0 { (duration - spent).max(0.0) } else { 0.0 },
+            spilled: self.spilled.amount().map_or(0.0, |bytes| bytes as f32),
+            distance: info.distance(),
+        }
+    }
+
     fn bytes_read(&self) -> Option<u64> {
         let input = self.input.as_ref().map(|input| input.bytes);
         let shuffle = self.shuffle.iter().flat_map(|shuffle| [shuffle.remote, shuffle.local]);
@@ -120,12 +160,26 @@ pub(super) struct TaskInfo<'a> {
     pub executor: Text<'a>,
     #[serde(rename = "Host", borrow)]
     pub host: Text<'a>,
+    #[serde(rename = "Locality", borrow)]
+    pub locality: Text<'a>,
     #[serde(rename = "Speculative")]
     pub speculative: Flag,
     #[serde(rename = "Failed")]
     pub failed: Flag,
     #[serde(rename = "Killed")]
     pub killed: Flag,
+}
+
+impl TaskInfo<'_> {
+    /// How far away the attempt's input was; see [`TaskTimes::distance`].
+    fn distance(&self) -> u8 {
+        match self.locality.get() {
+            Some("NODE_LOCAL") => 1,
+            Some("RACK_LOCAL") => 2,
+            Some("ANY") => 3,
+            _ => 0,
+        }
+    }
 }
 
 /// How an attempt ended.

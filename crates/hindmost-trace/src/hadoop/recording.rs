@@ -1,0 +1,91 @@
+//! A job as a recording for a diagnosis.
+
+use rustc_hash::FxHashMap;
+
+use super::phases::{PHASES, Phase};
+use super::hosts::{Host, Hosts};
+use super::job::{Attempt, Job, Place, Task, work_began};
+
+use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
+
+/// Returns a job as a recording. Its executors are the hosts on which its attempts ran; how many slots they had is not known.
+pub(super) fn of(
+    number: u32,
+    job: &Job,
+    phases: &[Phase; 2],
+    maps_ended: Option<i64>,
+    hosts: &Hosts,
+) -> Recording {
+    let seconds = |at: i64| at as f64 / 1000.0;
+    let mut executors = Executors { numbers: FxHashMap::default(), list: Vec::new() };
+    let mut recording = Recording {
+        application: number,
+        id: job.id.as_deref().map(str::to_owned),
+        name: job.name.as_deref().map(str::to_owned),
+        from: job.submitted.or(job.span.map(|(from, _)| from)).map(seconds),
+        to: job.finished.or(job.span.map(|(_, to)| to)).map(seconds),
+        jobs: 1,
+        ..Recording::default()
+    };
+    for phase in phases.iter().filter(|phase| !phase.tasks.is_empty()) {
+        let is_reduce = phase.number == 1;
+        let mut rows = PhaseRows {
+            phase: phase.number,
+            name: Some(PHASES[phase.number as usize].to_owned()),
+            job: Some(job.called(number)),
+            tasks: job.total[phase.number as usize],
+            submitted: if is_reduce { maps_ended } else { job.launched.or(job.submitted) }.map(seconds),
+            ..PhaseRows::default()
+        };
+        for (index, task) in &phase.tasks {
+            let winner = task.winner();
+            for (at, attempt) in task.attempts.iter().enumerate() {
+                let times = attempt.start.zip(attempt.finish).filter(|(start, finish)| finish >= start);
+                let (Some((start, finish)), Some(ended)) = (times, attempt.ended) else { continue };
+                let start = if is_reduce { work_began(start, finish, maps_ended) } else { start };
+                rows.rows.push(AttemptRow {
+                    task: *index,
+                    executor: attempt.host.map_or(UNKNOWN, |host| executors.number(host, hosts)),
+                    start: seconds(start),
+                    end: seconds(finish),
+                    bytes_read: attempt.bytes_read,
+                    spent: TaskTimes { distance: distance(task, attempt, hosts), ..TaskTimes::default() },
+                    ended,
+                    wins: winner == Some(at),
+                    speculative: attempt.marked == Some(true),
+                    repeated: false,
+                });
+            }
+        }
+        rows.rows.sort_by(|a, b| a.end.total_cmp(&b.end).then(a.task.cmp(&b.task)));
+        if !rows.rows.is_empty() {
+            recording.phases.push(rows);
+        }
+    }
+    recording.executors = executors.list;
+    recording
+}
+
+fn distance(task: &Task, attempt: &Attempt, hosts: &Hosts) -> u8 {
+    match task.place(attempt, hosts) {
+        Some(Place::Node) => 1,
+        Some(Place::Rack) => 2,
+        Some(Place::Off) => 3,
+        None => 0,
+    }
+}
+
+/// Hosts, numbered in the order in which they are met.
+struct Executors {
+    numbers: FxHashMap<Host, u32>,
+    list: Vec<Executor>,
+}
+
+impl Executors {
+    fn number(&mut self, host: Host, hosts: &Hosts) -> u32 {
+        *self.numbers.entry(host).or_insert_with(|| {
+            self.list.push(Executor { host: hosts.name(host).to_owned(), ..Executor::default() });
+            self.list.len() as u32 - 1
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! Records everything about an application for a diagnosis.
+
+use std::collections::BTreeMap;
+
+use hindmost_core::metrics::Diagnosis;
+use rustc_hash::FxHashMap;
+
+use super::application::Application;
+use super::fields::{Settings, StageInfo};
+use crate::analysis::{EndedAttempt, PhaseFacts};
+use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
+use crate::diagnosis::diagnose;
+
+/// Beginnings of the names of settings that matter for stragglers.
+const SETTINGS: [&str; 14] = [
+    "spark.master",
+    "spark.speculation",
+    "spark.task.",
+    "spark.executor.cores",
+    "spark.executor.instances",
+    "spark.executor.memory",
+    "spark.dynamicAllocation.",
+    "spark.locality.wait",
+    "spark.default.parallelism",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.adaptive.",
+    "spark.sql.files.maxPartitionBytes",
+    "spark.stage.",
+    "spark.excludeOnFailure.",
+];
+
+/// Records applications one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Recorder {
+    recording: Recording,
+    /// Positions of the stages in the recording.
+    stages: FxHashMap<u32, usize>,
+    /// Positions of the jobs in the recording.
+    jobs: FxHashMap<u32, usize>,
+    diagnoses: Vec<Diagnosis>,
+}
+
+fn seconds(milliseconds: i64) -> f64 {
+    milliseconds as f64 / 1000.0
+}
+
+impl Recorder {
+    pub(super) fn job_started(&mut self, id: Option<u32>, time: Option<i64>) {
+        if let (Some(id), Some(time)) = (id, time) {
+            self.jobs.entry(id).or_insert_with(|| {
+                self.recording.active.push((seconds(time), None));
+                self.recording.active.len() - 1
+            });
+        }
+    }
+
+    pub(super) fn job_ended(&mut self, id: Option<u32>, time: Option<i64>) {
+        if let (Some(at), Some(time)) = (id.and_then(|id| self.jobs.get(&id)), time) {
+            self.recording.active[*at].1.get_or_insert(seconds(time));
+        }
+    }
+
+    pub(super) fn settings(&mut self, event: Settings<'_>) {
+        let all = event.spark.into_iter().flatten();
+        let kept = all.filter(|(name, _)| SETTINGS.iter().any(|beginning| name.starts_with(beginning)));
+        let kept: BTreeMap<String, String> =
+            kept.filter_map(|(name, value)| Some((name.into_owned(), value.get()?.to_owned()))).collect();
+        self.recording.settings.extend(kept);
+    }
+
+    fn phase(&mut self, stage: u32) -> &mut PhaseRows {
+        let phases = &mut self.recording.phases;
+        let at = *self.stages.entry(stage).or_insert_with(|| {
+            phases.push(PhaseRows { phase: stage, ..PhaseRows::default() });
+            phases.len() - 1
+        });
+        &mut phases[at]
+    }
+
+    pub(super) fn introduce(&mut self, stage: u32, facts: &PhaseFacts) {
+        let phase = self.phase(stage);
+        phase.name = phase.name.take().or_else(|| facts.name.clone());
+        phase.job = phase.job.take().or_else(|| facts.job.clone());
+        phase.tasks = phase.tasks.or(facts.tasks);
+    }
+
+    pub(super) fn stage(&mut self, stage: u32, info: &StageInfo<'_>) {
+        let phase = self.phase(stage);
+        let (submitted, completed) = (info.submitted.instant().map(seconds), info.completed.instant().map(seconds));
+        phase.submitted = [phase.submitted, submitted].into_iter().flatten().min_by(f64::total_cmp);
+        phase.completed = [phase.completed, completed].into_iter().flatten().max_by(f64::total_cmp);
+    }
+
+    pub(super) fn ended(
+        &mut self,
+        stage: u32,
+        attempt: &EndedAttempt,
+        executor: Option<u32>,
+        spent: TaskTimes,
+        wins: bool,
+    ) {
+        let (Some(start), Some(end)) = (attempt.start, attempt.end) else { return };
+        if end < start {
+            return;
+        }
+        self.phase(stage).rows.push(AttemptRow {
+            task: attempt.task,
+            executor: executor.unwrap_or(UNKNOWN),
+            start,
+            end,
+            bytes_read: attempt.bytes_read,
+            spent,
+            ended: attempt.ended,
+            wins,
+            speculative: attempt.speculative,
+            repeated: attempt.repeated,
+        });
+    }
+
+    /// Finishes an application, of which the log has any event.
+    pub(super) fn close(&mut self, number: u32, application: &mut Application) {
+        let mut recording = std::mem::take(&mut self.recording);
+        self.stages.clear();
+        self.jobs.clear();
+        if !application.touched {
+            return;
+        }
+        recording.application = number;
+        recording.id.clone_from(&application.id);
+        recording.name.clone_from(&application.name);
+        recording.from = application.from().map(seconds);
+        recording.to = application.to().map(seconds);
+        recording.jobs = application.jobs.len();
+        recording.phases.retain(|phase| !phase.rows.is_empty());
+        let executors = std::mem::take(&mut application.executors).into_nodes(0, "");
+        recording.executors = executors
+            .map(|node| Executor {
+                host: if node.host.is_empty() { node.name } else { node.host },
+                slots: node.slots_known.then_some(node.slots),
+                added: node.added,
+                removed: node.removed,
+            })
+            .collect();
+        self.diagnoses.push(diagnose(&recording));
+    }
+
+    pub(super) fn into_diagnoses(self) -> Vec<Diagnosis> {
+        self.diagnoses
+    }
+}

@@ -21,6 +21,7 @@
 //! ```
 
 pub mod comparison;
+pub mod diagnosis;
 pub mod failures;
 pub mod figures;
 pub mod findings;

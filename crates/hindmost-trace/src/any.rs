@@ -78,6 +78,19 @@ pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSu
     }
 }
 
+/// Returns what is in a folder that is not a log itself, in order; empty for a folder that is one log, and for a file.
+pub fn parts(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() || journal::of_folder(path).is_some() || spark::is_one_log(path) {
+        return Vec::new();
+    }
+    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
+    let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['.', '_']));
+    entries.retain(|entry| !is_hidden(entry));
+    entries.sort();
+    entries
+}
+
 /// Does the same as [`analyse`], and finds out what each application of the log spent its time on.
 ///
 /// # Errors

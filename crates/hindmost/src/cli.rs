@@ -73,6 +73,8 @@ pub enum Command {
     /// Compare policies on the jobs and nodes that a log or journal records
     #[command(allow_negative_numbers = true)]
     Replay(ReplayArgs),
+    /// Read logs and show what their jobs spent their time on and why their stragglers were slow
+    Advise(AdviseArgs),
     /// Show when and why each copy of a task was started and stopped in a recorded run
     Explain(ExplainArgs),
     /// Check that the policy of a recorded run makes the same decisions again
@@ -334,6 +336,20 @@ pub struct ReproduceArgs {
     pub cache: Option<PathBuf>,
     /// Write the pages as HTML (report.html and a page for each figure) and as Markdown, PAPER.json, and claims and jobs
     /// as CSV and Parquet into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct AdviseArgs {
+    /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
+    /// journals or output folders of runs
+    #[arg(required = true, value_name = "LOG")]
+    pub logs: Vec<PathBuf>,
+    /// Write one text file for each log, and everything as JSON, to this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document

@@ -5,6 +5,8 @@
 //! that started there before any attempt of the phase had ended there. If a phase has twice as many later winners as winners
 //! of first waves, and at least 5, the typical duration is the median of the later ones; otherwise it is the median of all.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::findings::SlowNode;
@@ -38,7 +40,87 @@ pub struct Diagnosis {
     /// Number of nodes that were tested for slowness.
     pub nodes_tested: u64,
     /// The engine's settings that matter for stragglers, with their values in the log.
-    pub settings: std::collections::BTreeMap<String, String>,
+    pub settings: BTreeMap<String, String>,
+}
+
+/// All applications of some logs together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiagnosisTotal {
+    /// Number of applications.
+    pub applications: u64,
+    /// Sum of their wall times, seconds.
+    pub seconds: f64,
+    /// What it was spent on, longest first.
+    pub parts: Vec<TotalPart>,
+    /// All stragglers by cause.
+    pub stragglers: StragglersByCause,
+    /// What the phases waited for last.
+    pub finished_last: FinishedLast,
+    /// Machine time of attempts that did not win.
+    pub lost: LostWork,
+}
+
+/// A part of the wall time of all applications.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TotalPart {
+    /// What the time was spent on.
+    pub what: Spent,
+    /// Sum over the applications, seconds.
+    pub seconds: f64,
+    /// Share of the sum of the wall times.
+    pub share: f64,
+}
+
+impl DiagnosisTotal {
+    /// Adds up applications.
+    pub fn of<'a>(applications: impl Iterator<Item = &'a Diagnosis>) -> DiagnosisTotal {
+        let mut total = DiagnosisTotal::default();
+        let mut parts: BTreeMap<Spent, f64> = BTreeMap::new();
+        let mut causes: BTreeMap<Cause, StragglerCause> = BTreeMap::new();
+        for one in applications {
+            total.applications += 1;
+            if let Some(time) = &one.wall_time {
+                total.seconds += time.seconds;
+                for part in &time.parts {
+                    *parts.entry(part.what).or_default() += part.seconds;
+                }
+            }
+            total.stragglers.tasks += one.stragglers.tasks;
+            total.stragglers.excess_seconds += one.stragglers.excess_seconds;
+            for found in &one.stragglers.causes {
+                let empty = StragglerCause { tasks: 0, excess_seconds: 0.0, ..*found };
+                let sum = causes.entry(found.cause).or_insert(empty);
+                sum.tasks += found.tasks;
+                sum.excess_seconds += found.excess_seconds;
+            }
+            total.finished_last.add(&one.finished_last);
+            total.lost.failed += one.lost.failed;
+            total.lost.losers += one.lost.losers;
+            total.lost.repeated += one.lost.repeated;
+        }
+        let share = |seconds: f64| if total.seconds > 0.0 { seconds / total.seconds } else { 0.0 };
+        total.parts =
+            parts.into_iter().map(|(what, seconds)| TotalPart { what, seconds, share: share(seconds) }).collect();
+        total.parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
+        total.stragglers.causes = causes.into_values().collect();
+        total
+            .stragglers
+            .causes
+            .sort_by(|a, b| b.excess_seconds.total_cmp(&a.excess_seconds).then(a.cause.cmp(&b.cause)));
+        total
+    }
+}
+
+impl FinishedLast {
+    fn add(&mut self, other: &FinishedLast) {
+        let sums = [&mut self.all, &mut self.long_attempt, &mut self.late_start, &mut self.retry];
+        for (sum, more) in sums.into_iter().zip([other.all, other.long_attempt, other.late_start, other.retry]) {
+            sum.phases += more.phases;
+            sum.seconds += more.seconds;
+        }
+    }
 }
 
 /// The wall time of an application, split into disjoint parts.

@@ -244,6 +244,11 @@ pub fn is_log_directory(path: &Path) -> bool {
     sources::may_be_logs(path)
 }
 
+/// Returns whether a folder holds the parts of a single event log.
+pub(crate) fn is_one_log(path: &Path) -> bool {
+    sources::find(path).is_ok_and(|sources| sources.directory && sources.logs.len() == 1)
+}
+
 /// Returns whether a file is a Spark event log, by its first events.
 pub(crate) fn is_log(path: &Path) -> bool {
     identity::identify(path).is_ok()

@@ -1,6 +1,7 @@
 //! The commands, one module for each.
 
 mod about;
+pub mod advise;
 mod compare;
 mod demo;
 mod explain;
@@ -31,6 +32,7 @@ pub fn run(command: Command) -> Outcome {
         Command::Watch(args) => watch::run(&args),
         Command::Submit(args) => submit::run(&args),
         Command::Map(args) => map::run(*args),
+        Command::Advise(args) => advise::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Replay(args) => replay::run(&args),

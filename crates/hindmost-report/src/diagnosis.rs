@@ -1,0 +1,255 @@
+//! Renders where the time of applications went, and why their stragglers were slow, as text for the terminal.
+
+use hindmost_core::metrics::{
+    Cause, Diagnosis, DiagnosisTotal, FinishedLast, Spent, StragglersByCause, TimePart, TotalPart, Variance, WallTime,
+};
+
+use crate::table::{Column, named, narrowed};
+use crate::text::{counted, duration, escaped, grouped, name, percent, wrapped};
+
+/// Largest number of slow nodes that are named.
+const NODES: usize = 5;
+/// The least share of the wall time for which a cure is named.
+const WORTH: f64 = 0.05;
+/// Fewest stragglers whose causes are given as shares.
+const FEWEST: u64 = 5;
+/// Largest width of the name of a phase, in columns.
+const PHASE_WIDTH: usize = 40;
+const ELLIPSIS: &str = "…";
+
+/// What a part of the wall time is called.
+pub fn spent(what: Spent) -> &'static str {
+    match what {
+        Spent::NoJob => "no job running",
+        Spent::NoSlots => "no slot",
+        Spent::Work => "ordinary work",
+        Spent::Scheduling => "scheduling",
+        Spent::Retries => "retries",
+        Spent::Stragglers => "stragglers",
+        Spent::FewTasks => "few tasks",
+        Spent::LastWave => "last wave",
+    }
+}
+
+/// What would shorten a part of the wall time.
+fn cure(what: Spent) -> Option<&'static str> {
+    Some(match what {
+        Spent::Work => return None,
+        Spent::NoJob => "no job is running: the program between its jobs, or its user, takes this time; no scheduler shortens it",
+        Spent::NoSlots => "jobs wait for slots: executors that start earlier, or are kept, shorten it",
+        Spent::Scheduling => {
+            "tasks wait although slots are free, or no task is ready: locality waits, many very short tasks, or work of the driver between phases"
+        }
+        Spent::Retries => "work is done again: the causes of the failures are worth more than any copy",
+        Spent::Stragglers => "only tasks remain that take more than 1.5 times as long as is typical; which of them copies cure depends on the cause",
+        Spent::FewTasks => "the phases have fewer tasks than there are slots: more and smaller tasks use the other slots; copies can't",
+        Spent::LastWave => {
+            "the last tasks of a phase leave slots free: smaller tasks, or a number of tasks that fills the slots, shorten it; copies don't"
+        }
+    })
+}
+
+/// What a cause of stragglers is called.
+pub fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::FirstWave => "an executor's first wave",
+        Cause::GarbageCollection => "garbage collection",
+        Cause::FetchWait => "waiting for shuffle data",
+        Cause::Deserialization => "deserialization",
+        Cause::Delay => "delay before the work or of the result",
+        Cause::Input => "more input",
+        Cause::Spill => "data spilled to disk",
+        Cause::SlowNode => "a slow node",
+        Cause::BusyNode => "a node that was busy at the time",
+        Cause::Locality => "input farther away",
+        Cause::Unexplained => "none that the log shows",
+    }
+}
+
+/// The columns of the table of parts, after the part's name.
+const COLUMNS: &[Column<TimePart>] = &[
+    Column { heading: "wall time", from_width: 0, cell: |part| duration(part.seconds) },
+    Column { heading: "share", from_width: 0, cell: |part| percent(part.share) },
+    Column {
+        heading: "slots used",
+        from_width: 50,
+        cell: |part| part.used_share.map_or_else(|| "–".to_owned(), percent),
+    },
+    Column { heading: "mostly in", from_width: 80, cell: mostly },
+];
+
+fn mostly(part: &TimePart) -> String {
+    let Some(phase) = part.phases.first().filter(|_| part.what != Spent::NoJob) else { return String::new() };
+    let label = phase.name.clone().unwrap_or_else(|| format!("phase {}", phase.phase));
+    format!("{} ({})", name(&label, PHASE_WIDTH, ELLIPSIS), counted(phase.tasks, "task"))
+}
+
+/// Returns one application as text of at most `width` columns; below 40 columns, lines may be longer than that.
+pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
+    let columns = usize::from(width);
+    let mut text = wrapped(&title(diagnosis), columns, 0) + "\n";
+    let Some(wall_time) = &diagnosis.wall_time else {
+        return text + "  The log does not record when tasks ran.\n";
+    };
+    let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
+    say(&whole(diagnosis, wall_time));
+    text += &format!("\n{}\n\n", parts(wall_time, width));
+    let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
+    for part in wall_time.parts.iter().filter(|part| part.share >= WORTH) {
+        if let Some(cure) = cure(part.what) {
+            say(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share)));
+        }
+    }
+    let sentences = [
+        last(&diagnosis.finished_last),
+        stragglers(&diagnosis.stragglers),
+        nodes(diagnosis),
+        diagnosis.variance.as_ref().map(variance),
+        lost(diagnosis, wall_time),
+    ];
+    for sentence in sentences.into_iter().flatten() {
+        say(&sentence);
+    }
+    text
+}
+
+/// Returns all applications together as text.
+pub fn total(total: &DiagnosisTotal, width: u16) -> String {
+    let columns = usize::from(width);
+    let heading = format!("{}, {} of wall time in all", counted(total.applications, "application"), duration(total.seconds));
+    let labels: Vec<String> = total.parts.iter().map(|part| spent(part.what).to_owned()).collect();
+    let table = narrowed(TOTAL_COLUMNS, width, 20, |columns, name_width| {
+        let rows = labels.iter().zip(&total.parts).map(|(label, part)| (name(label, name_width, ELLIPSIS), part));
+        named("time spent on", rows, columns)
+    });
+    let mut text = format!("{}\n\n{table}\n\n", wrapped(&heading, columns, 0));
+    for sentence in [last(&total.finished_last), stragglers(&total.stragglers)].into_iter().flatten() {
+        text += &format!("{}\n", wrapped(&sentence, columns, 0));
+    }
+    text
+}
+
+/// The columns of the table of all applications, after the part's name.
+const TOTAL_COLUMNS: &[Column<TotalPart>] = &[
+    Column { heading: "wall time", from_width: 0, cell: |part| duration(part.seconds) },
+    Column { heading: "share", from_width: 0, cell: |part| percent(part.share) },
+];
+
+fn title(diagnosis: &Diagnosis) -> String {
+    match (&diagnosis.id, &diagnosis.name) {
+        (Some(id), Some(name)) => format!("{} {}", escaped(id), escaped(name)),
+        (Some(one), None) | (None, Some(one)) => escaped(one),
+        (None, None) => format!("application {}", diagnosis.application + 1),
+    }
+}
+
+fn whole(diagnosis: &Diagnosis, wall_time: &WallTime) -> String {
+    let used = wall_time.used_share.map(|share| format!(", of which {} were used", percent(share))).unwrap_or_default();
+    let about = if wall_time.slots_known { "" } else { "about " };
+    format!(
+        "{}, {}, {} of wall time, {about}{:.1} slots on average{used}.",
+        counted(diagnosis.jobs, "job"),
+        counted(diagnosis.tasks, "task"),
+        duration(wall_time.seconds),
+        wall_time.slots
+    )
+}
+
+fn parts(wall_time: &WallTime, width: u16) -> String {
+    let labels: Vec<String> = wall_time.parts.iter().map(|part| spent(part.what).to_owned()).collect();
+    narrowed(COLUMNS, width, 20, |columns, name_width| {
+        let rows = labels.iter().zip(&wall_time.parts).map(|(label, part)| (name(label, name_width, ELLIPSIS), part));
+        named("time spent on", rows, columns)
+    })
+}
+
+fn last(last: &FinishedLast) -> Option<String> {
+    if last.all.phases == 0 {
+        return None;
+    }
+    let share = |seconds: f64| percent(seconds / last.all.seconds.max(f64::MIN_POSITIVE));
+    let parts = [
+        (last.long_attempt, "a task that took long"),
+        (last.late_start, "a task that started late"),
+        (last.retry, "a task that ran again after a failure"),
+    ];
+    let said: Vec<String> = parts
+        .into_iter()
+        .filter(|(waited, _)| waited.phases > 0)
+        .map(|(waited, what)| format!("{what} in {} ({})", grouped(waited.phases), share(waited.seconds)))
+        .collect();
+    Some(format!(
+        "For the last 5% of their tasks, {} of at least 20 tasks waited {} in all. Last finished {}.",
+        counted(last.all.phases, "phase"),
+        duration(last.all.seconds),
+        said.join(", ")
+    ))
+}
+
+fn stragglers(stragglers: &StragglersByCause) -> Option<String> {
+    if stragglers.tasks == 0 {
+        return Some("No task took more than 1.5 times as long as is typical of its phase.".to_owned());
+    }
+    let said: Vec<String> = stragglers
+        .causes
+        .iter()
+        .map(|found| {
+            let share = found.excess_seconds / stragglers.excess_seconds.max(f64::MIN_POSITIVE);
+            if stragglers.tasks < FEWEST {
+                format!("{} for {}", cause(found.cause), counted(found.tasks, "task"))
+            } else {
+                format!("{} for {} ({})", cause(found.cause), percent(share), counted(found.tasks, "task"))
+            }
+        })
+        .collect();
+    Some(format!(
+        "{} took {} longer than is typical, summed over tasks. Causes: {}.",
+        counted(stragglers.tasks, "straggler"),
+        duration(stragglers.excess_seconds),
+        said.join(", ")
+    ))
+}
+
+fn nodes(diagnosis: &Diagnosis) -> Option<String> {
+    let slow: Vec<String> = diagnosis
+        .slow_nodes
+        .iter()
+        .take(NODES)
+        .map(|node| {
+            let [low, high] = node.ratio_ci95;
+            format!("{} ({:.2} times as long, 95% interval {low:.2} to {high:.2})", escaped(&node.node), node.ratio)
+        })
+        .collect();
+    match (slow.len(), diagnosis.nodes_tested) {
+        (0, 0) => None,
+        (0, tested) => Some(format!("None of {} was slow all the time.", counted(tested, "tested node"))),
+        _ => Some(format!("Slow all the time: {}.", slow.join(", "))),
+    }
+}
+
+fn variance(variance: &Variance) -> String {
+    let share = |part: hindmost_core::metrics::VarianceShare| {
+        format!("{:.0}% [{:.0}, {:.0}]", part.share * 100.0, part.ci95[0] * 100.0, part.ci95[1] * 100.0)
+    };
+    let [least, most] = variance.task_itself;
+    format!(
+        "Differences between tasks of a phase (variance of ln duration, 95% intervals): first waves {}, input {}, node {}, node at the time {}, the rest {}. Between {:.0}% and {:.0}% belong to the tasks themselves, so that copies would have them too.",
+        share(variance.first_wave),
+        share(variance.input),
+        share(variance.node),
+        share(variance.node_time),
+        share(variance.rest),
+        least * 100.0,
+        most * 100.0
+    )
+}
+
+fn lost(diagnosis: &Diagnosis, wall_time: &WallTime) -> Option<String> {
+    let lost = diagnosis.lost;
+    let all = lost.failed + lost.losers + lost.repeated;
+    let parts = [(lost.failed, "failed attempts"), (lost.losers, "attempts that were killed or too late"), (lost.repeated, "outputs that were made again")];
+    let said: Vec<String> =
+        parts.iter().filter(|(seconds, _)| *seconds > 0.0).map(|(seconds, what)| format!("{what} {}", duration(*seconds))).collect();
+    let slots = (wall_time.seconds * wall_time.slots).max(f64::MIN_POSITIVE);
+    (all > 0.0).then(|| format!("Lost machine time: {} ({} of all slots' time).", said.join(", "), percent(all / slots)))
+}

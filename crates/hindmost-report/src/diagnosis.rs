@@ -35,14 +35,20 @@ pub fn spent(what: Spent) -> &'static str {
 fn cure(what: Spent) -> Option<&'static str> {
     Some(match what {
         Spent::Work => return None,
-        Spent::NoJob => "no job is running: the program between its jobs, or its user, takes this time; no scheduler shortens it",
+        Spent::NoJob => {
+            "no job is running: the program between its jobs, or its user, takes this time; no scheduler shortens it"
+        }
         Spent::NoSlots => "jobs wait for slots: executors that start earlier, or are kept, shorten it",
         Spent::Scheduling => {
             "tasks wait although slots are free, or no task is ready: locality waits, many very short tasks, or work of the driver between phases"
         }
         Spent::Retries => "work is done again: the causes of the failures are worth more than any copy",
-        Spent::Stragglers => "only tasks remain that take more than 1.5 times as long as is typical; which of them copies cure depends on the cause",
-        Spent::FewTasks => "the phases have fewer tasks than there are slots: more and smaller tasks use the other slots; copies can't",
+        Spent::Stragglers => {
+            "only tasks remain that take more than 1.5 times as long as is typical; which of them copies cure depends on the cause"
+        }
+        Spent::FewTasks => {
+            "the phases have fewer tasks than there are slots: more and smaller tasks use the other slots; copies can't"
+        }
         Spent::LastWave => {
             "the last tasks of a phase leave slots free: smaller tasks, or a number of tasks that fills the slots, shorten it; copies don't"
         }
@@ -116,7 +122,8 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
 /// Returns all applications together as text.
 pub fn total(total: &DiagnosisTotal, width: u16) -> String {
     let columns = usize::from(width);
-    let heading = format!("{}, {} of wall time in all", counted(total.applications, "application"), duration(total.seconds));
+    let heading =
+        format!("{}, {} of wall time in all", counted(total.applications, "application"), duration(total.seconds));
     let labels: Vec<String> = total.parts.iter().map(|part| spent(part.what).to_owned()).collect();
     let table = narrowed(TOTAL_COLUMNS, width, 20, |columns, name_width| {
         let rows = labels.iter().zip(&total.parts).map(|(label, part)| (name(label, name_width, ELLIPSIS), part));
@@ -232,12 +239,14 @@ fn variance(variance: &Variance) -> String {
         format!("{:.0}% [{:.0}, {:.0}]", part.share * 100.0, part.ci95[0] * 100.0, part.ci95[1] * 100.0)
     };
     let [least, most] = variance.task_itself;
+    let optional =
+        |part: Option<hindmost_core::metrics::VarianceShare>| part.map_or_else(|| "unknown".to_owned(), share);
     format!(
         "Differences between tasks of a phase (variance of ln duration, 95% intervals): first waves {}, input {}, node {}, node at the time {}, the rest {}. Between {:.0}% and {:.0}% belong to the tasks themselves, so that copies would have them too.",
         share(variance.first_wave),
         share(variance.input),
-        share(variance.node),
-        share(variance.node_time),
+        optional(variance.node),
+        optional(variance.node_time),
         share(variance.rest),
         least * 100.0,
         most * 100.0
@@ -247,9 +256,17 @@ fn variance(variance: &Variance) -> String {
 fn lost(diagnosis: &Diagnosis, wall_time: &WallTime) -> Option<String> {
     let lost = diagnosis.lost;
     let all = lost.failed + lost.losers + lost.repeated;
-    let parts = [(lost.failed, "failed attempts"), (lost.losers, "attempts that were killed or too late"), (lost.repeated, "outputs that were made again")];
-    let said: Vec<String> =
-        parts.iter().filter(|(seconds, _)| *seconds > 0.0).map(|(seconds, what)| format!("{what} {}", duration(*seconds))).collect();
+    let parts = [
+        (lost.failed, "failed attempts"),
+        (lost.losers, "attempts that were killed or too late"),
+        (lost.repeated, "outputs that were made again"),
+    ];
+    let said: Vec<String> = parts
+        .iter()
+        .filter(|(seconds, _)| *seconds > 0.0)
+        .map(|(seconds, what)| format!("{what} {}", duration(*seconds)))
+        .collect();
     let slots = (wall_time.seconds * wall_time.slots).max(f64::MIN_POSITIVE);
-    (all > 0.0).then(|| format!("Lost machine time: {} ({} of all slots' time).", said.join(", "), percent(all / slots)))
+    (all > 0.0)
+        .then(|| format!("Lost machine time: {} ({} of all slots' time).", said.join(", "), percent(all / slots)))
 }

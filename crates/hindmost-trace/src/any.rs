@@ -85,7 +85,8 @@ pub fn parts(path: &Path) -> Vec<PathBuf> {
     }
     let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
     let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['.', '_']));
+    let is_hidden =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['.', '_']));
     entries.retain(|entry| !is_hidden(entry));
     entries.sort();
     entries

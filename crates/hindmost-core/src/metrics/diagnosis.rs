@@ -302,11 +302,12 @@ pub struct Variance {
     pub first_wave: VarianceShare,
     /// The input of the task.
     pub input: VarianceShare,
-    /// The node, all the time.
-    pub node: VarianceShare,
-    /// The node at the time of the task.
-    pub node_time: VarianceShare,
-    /// The rest: the task's own work, or luck. Without several attempts of a task, a log can't say which.
+    /// The node, all the time; `None` if most nodes have too few tasks to tell it from the rest.
+    pub node: Option<VarianceShare>,
+    /// The node at the time of the task; `None` as for `node`.
+    pub node_time: Option<VarianceShare>,
+    /// The rest: the task's own work, or luck. Without several attempts of a task, a log can't say which. It has the parts of the
+    /// node too where these are `None`.
     pub rest: VarianceShare,
     /// The least and the largest share that belongs to the task itself, so that a copy would have it too: the share of the
     /// input, and that share and the rest. The simulator's `correlation` lies between them.

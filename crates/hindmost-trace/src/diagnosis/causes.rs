@@ -116,9 +116,9 @@ impl<'a> Context<'a> {
     }
 
     fn slowness_of_first_waves(&self) -> f64 {
-        let first = self.winners().filter(|(phase, number, ..)| {
-            self.typical[*phase].is_later && self.typical[*phase].is_first[*number]
-        });
+        let first = self
+            .winners()
+            .filter(|(phase, number, ..)| self.typical[*phase].is_later && self.typical[*phase].is_first[*number]);
         let mut all: Vec<f64> = first.map(|(.., slowness)| slowness).collect();
         if all.len() < FEWEST_ALIKE { 0.0 } else { quantile(&mut all, 0.5).unwrap_or(0.0).max(0.0) }
     }
@@ -181,7 +181,9 @@ impl<'a> Context<'a> {
 
     fn beside(&self) -> FxHashMap<u32, Vec<(f64, f64, f64)>> {
         let mut beside: FxHashMap<u32, Vec<(f64, f64, f64)>> = FxHashMap::default();
-        for (phase, number, row, slowness) in self.winners().filter(|(phase, number, ..)| !self.is_cold(*phase, *number)) {
+        for (phase, number, row, slowness) in
+            self.winners().filter(|(phase, number, ..)| !self.is_cold(*phase, *number))
+        {
             let _ = number;
             let Some(machine) = self.machine(row) else { continue };
             let own = slowness - self.by_input(phase, row);
@@ -212,8 +214,9 @@ impl<'a> Context<'a> {
         let mut causes: BTreeMap<Cause, (u64, f64)> = BTreeMap::new();
         for (at, (phase, typical)) in self.recording.phases.iter().zip(self.typical).enumerate() {
             let Some(seconds) = typical.seconds else { continue };
-            let stragglers: Vec<usize> =
-                (0..phase.rows.len()).filter(|row| phase.rows[*row].wins && typical.is_straggler(&phase.rows[*row])).collect();
+            let stragglers: Vec<usize> = (0..phase.rows.len())
+                .filter(|row| phase.rows[*row].wins && typical.is_straggler(&phase.rows[*row]))
+                .collect();
             if stragglers.is_empty() {
                 continue;
             }

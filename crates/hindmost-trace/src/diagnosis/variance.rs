@@ -22,6 +22,8 @@ const FEWEST: usize = 60;
 const GROUP: usize = 8;
 /// Fewest tasks of a phase for which a slope is fitted.
 const FEWEST_FOR_SLOPE: f64 = 10.0;
+/// Fewest tasks per node, on average, that tell a node's part from the rest.
+const LEAST_PER_NODE: usize = 2 * GROUP;
 /// Number of resamples.
 const RESAMPLES: u64 = 200;
 /// The most groups that are used. If there are more, some are left out evenly.
@@ -60,12 +62,13 @@ pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_
         return None;
     }
     let groups = groups(tasks);
+    let is_known = knows_nodes(&groups);
     let phases = recording.phases.len();
-    let (total, shares) = decompose(groups.iter().map(Vec::as_slice), phases)?;
+    let (total, shares) = decompose(groups.iter().map(Vec::as_slice), phases, is_known)?;
     let resampled: Vec<[f64; 5]> = (0..RESAMPLES)
         .filter_map(|number| {
             let drawn = resampled_indices(PURPOSE, number, groups.len());
-            decompose(drawn.into_iter().map(|at| groups[at].as_slice()), phases).map(|(_, shares)| shares)
+            decompose(drawn.into_iter().map(|at| groups[at].as_slice()), phases, is_known).map(|(_, shares)| shares)
         })
         .collect();
     let share = |at: usize| {
@@ -73,7 +76,7 @@ pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_
         let mut bound = |share: f64| quantile(&mut all, share).unwrap_or(shares[at]);
         let [low, high] = [bound(0.025), bound(0.975)];
         // A bootstrap of groups is biased a little; the interval holds the estimate at least.
-        VarianceShare { share: shares[at], ci95: [low.min(shares[at]), high.max(shares[at])] }
+        VarianceShare { share: shares[at], ci95: [low.min(shares[at]).max(0.0), high.max(shares[at])] }
     };
     let (input, rest) = (share(1), share(4));
     Some(Variance {
@@ -81,8 +84,8 @@ pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_
         total,
         first_wave: share(0),
         input,
-        node: share(2),
-        node_time: share(3),
+        node: is_known.then(|| share(2)),
+        node_time: is_known.then(|| share(3)),
         rest,
         task_itself: [input.share, (input.share + rest.share).min(1.0)],
     })
@@ -95,6 +98,16 @@ fn groups(mut tasks: Vec<Task>) -> Vec<Vec<Task>> {
     let all: Vec<Vec<Task>> = of_machines.flat_map(|own| own.chunks(GROUP).map(<[Task]>::to_vec)).collect();
     let step = all.len().div_ceil(MOST_GROUPS).max(1);
     all.into_iter().step_by(step).collect()
+}
+
+/// True if nodes have enough tasks to tell their part from the rest, and there are several.
+fn knows_nodes(groups: &[Vec<Task>]) -> bool {
+    let mut tasks: FxHashMap<u32, usize> = FxHashMap::default();
+    for group in groups {
+        *tasks.entry(group[0].machine).or_default() += group.len();
+    }
+    let all: usize = tasks.values().sum();
+    tasks.len() > 1 && all >= LEAST_PER_NODE * tasks.len()
 }
 
 /// Sum and number of values.
@@ -111,13 +124,16 @@ fn of(mean: Mean) -> f64 {
 
 /// Sum over groups of the squared mean times the number of values, and the number of groups.
 fn squares<'a>(means: impl Iterator<Item = &'a Mean>) -> (f64, f64) {
-    means.filter(|mean| mean.1 > 0.0).fold((0.0, 0.0), |(sum, count), mean| (sum + mean.0 * mean.0 / mean.1, count + 1.0))
+    means
+        .filter(|mean| mean.1 > 0.0)
+        .fold((0.0, 0.0), |(sum, count), mean| (sum + mean.0 * mean.0 / mean.1, count + 1.0))
 }
 
-/// Returns the variance within phases, and the shares of first waves, input, node, time on the node, and the rest. `None` if
-/// durations do not vary.
-fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize) -> Option<(f64, [f64; 5])> {
-    let rows: Vec<(usize, &Task)> = groups.enumerate().flat_map(|(at, group)| group.iter().map(move |t| (at, t))).collect();
+/// Returns the variance within phases, and the shares of first waves, input, node, time on the node, and the rest. Nodes and the
+/// time on them have no share unless `with_nodes`. `None` if durations do not vary.
+fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize, with_nodes: bool) -> Option<(f64, [f64; 5])> {
+    let rows: Vec<(usize, &Task)> =
+        groups.enumerate().flat_map(|(at, group)| group.iter().map(move |t| (at, t))).collect();
     let mut of_phase: Vec<Mean> = vec![(0.0, 0.0); phases];
     let mut of_wave: Vec<Mean> = vec![(0.0, 0.0); 2 * phases];
     let wave = |task: &Task| 2 * task.phase + usize::from(task.is_cold);
@@ -126,7 +142,8 @@ fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize) -> Opt
         add(&mut of_wave[wave(task)], task.log);
     }
     let raw: f64 = rows.iter().map(|(_, task)| task.log * task.log).sum();
-    let ((phase_squares, phase_count), (wave_squares, wave_count)) = (squares(of_phase.iter()), squares(of_wave.iter()));
+    let ((phase_squares, phase_count), (wave_squares, wave_count)) =
+        (squares(of_phase.iter()), squares(of_wave.iter()));
     let total = raw - phase_squares;
     let count = rows.len() as f64;
     if count <= phase_count + 1.0 || total <= 1e-9 * count {
@@ -151,7 +168,8 @@ fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize) -> Opt
     }
     let is_fitted = |sums: &[f64; 3]| sums[2] >= FEWEST_FOR_SLOPE && sums[0] > 1e-6 * sums[2] && sums[1] > 0.0;
     let fitted: Vec<Option<f64>> = slopes.iter().map(|sums| is_fitted(sums).then(|| sums[1] / sums[0])).collect();
-    let input_squares: f64 = slopes.iter().zip(&fitted).filter_map(|(sums, slope)| Some(slope.as_ref()? * sums[1])).sum();
+    let input_squares: f64 =
+        slopes.iter().zip(&fitted).filter_map(|(sums, slope)| Some(slope.as_ref()? * sums[1])).sum();
     let input_count = fitted.iter().flatten().count() as f64;
     for ((_, task), residual) in rows.iter().zip(&mut residuals) {
         if let (Some(slope), Some(log)) = (fitted[task.phase], task.bytes) {
@@ -176,14 +194,17 @@ fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize) -> Opt
     let (group_squares, group_count) = squares(groups.into_iter().map(|(_, (mean, _))| mean));
 
     let waves = (wave_squares - phase_squares, wave_count - phase_count);
-    let nodes = (node_squares, (node_count - 1.0).max(0.0));
-    let times = (group_squares - node_squares, group_count - node_count);
+    let (mut nodes, mut times) = ((0.0, 0.0), (0.0, 0.0));
+    if with_nodes {
+        nodes = (node_squares, (node_count - 1.0).max(0.0));
+        times = (group_squares - node_squares, group_count - node_count);
+    }
     let parts = [waves, (input_squares, input_count), nodes, times];
     let explained: (f64, f64) = parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     let free = count - phase_count - explained.1;
     let noise = if free > 0.0 { ((total - explained.0) / free).max(0.0) } else { 0.0 };
     let shares: Vec<f64> =
-        parts.iter().map(|(squares, free)| ((squares - free * noise) / total).clamp(0.0, 1.0)).collect();
+        parts.iter().map(|(squares, free)| ((squares - free * noise) / total).max(0.0).min(1.0) + 0.0).collect();
     let rest = (1.0 - shares.iter().sum::<f64>()).clamp(0.0, 1.0);
     Some((total / (count - phase_count), [shares[0], shares[1], shares[2], shares[3], rest]))
 }
@@ -214,7 +235,7 @@ mod tests {
                 bytes: bytes(at),
             });
         }
-        decompose(groups(tasks).iter().map(Vec::as_slice), 3).unwrap().1
+        decompose(groups(tasks).iter().map(Vec::as_slice), 3, true).unwrap().1
     }
 
     fn is_near(shares: [f64; 5], expected: [f64; 5]) {

@@ -1,13 +1,19 @@
 //! Splits the wall time of an application by what it was spent on: a sweep over all instants at which something changes.
 
+use std::collections::BTreeMap;
+
 use hindmost_core::metrics::{PhaseTime, Spent, TimePart, WallTime};
 use rustc_hash::FxHashMap;
 
-use super::recording::{PhaseRows, Recording};
+use super::recording::{Executor, PhaseRows, Recording};
 use super::typical::{Typical, retries};
 
 /// The share of the slots from which on all count as used.
 const FULL: f64 = 0.9;
+/// The share of the busy time that overlaps must last to count, where the number of slots is not known.
+const BRIEF: f64 = 0.01;
+/// The same, where the log states fewer slots.
+const BRIEF_BEYOND: f64 = 0.1;
 /// The most phases that are listed for a part.
 const LISTED: usize = 5;
 
@@ -164,15 +170,7 @@ pub fn wall_time(recording: &Recording, typical: &[Typical]) -> Option<WallTime>
         .collect();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
     let slots_on_average = if seconds > 0.0 { slots / seconds } else { 0.0 };
-    Some(WallTime {
-        from,
-        to,
-        seconds,
-        slots: slots_on_average,
-        slots_known,
-        used_share: share(used, slots),
-        parts,
-    })
+    Some(WallTime { from, to, seconds, slots: slots_on_average, slots_known, used_share: share(used, slots), parts })
 }
 
 /// The phases with the most seconds.
@@ -248,12 +246,13 @@ fn slots(recording: &Recording, from: f64, changes: &mut Vec<(f64, Change)>) -> 
     let are_counted = recording.executors.iter().any(|executor| executor.slots.is_some());
     if !are_counted || nowhere {
         let all: Vec<(f64, f64)> = intervals.into_iter().flatten().collect();
-        changes.push((from, Change::Slots(most_at_once(&all))));
+        changes.push((from, Change::Slots(most_at_once(&all, BRIEF))));
         return false;
     }
     let mut all_known = true;
-    for (executor, intervals) in recording.executors.iter().zip(&intervals) {
-        let seen = most_at_once(intervals);
+    let removed = removals(&recording.executors, &intervals);
+    for ((executor, intervals), removed) in recording.executors.iter().zip(&intervals).zip(removed) {
+        let seen = most_at_once(intervals, if executor.slots.is_some() { BRIEF_BEYOND } else { BRIEF });
         all_known &= executor.slots.is_some() || seen == 0;
         let slots = executor.slots.map_or(seen, |slots| i64::from(slots).max(seen));
         let first = intervals.iter().map(|(start, _)| *start).min_by(f64::total_cmp);
@@ -261,24 +260,51 @@ fn slots(recording: &Recording, from: f64, changes: &mut Vec<(f64, Change)>) -> 
         let Some(mut added) = executor.added.or(first) else { continue };
         added = first.map_or(added, |first| added.min(first));
         changes.push((added, Change::Slots(slots)));
-        if let Some(removed) = executor.removed {
+        if let Some(removed) = removed {
             changes.push((last.map_or(removed, |last| removed.max(last)), Change::Slots(-slots)));
         }
     }
     all_known
 }
 
-/// The most intervals that overlap at any instant.
-pub fn most_at_once(intervals: &[(f64, f64)]) -> i64 {
+/// Returns when executors were removed. Old versions of Spark do not log the loss of an executor: it counts as removed after its
+/// last attempt, if another executor was added on its machine later, and none of its attempts began after that.
+fn removals(executors: &[Executor], intervals: &[Vec<(f64, f64)>]) -> Vec<Option<f64>> {
+    let of = |(at, executor): (usize, &Executor)| {
+        let last = intervals[at].iter().map(|(_, end)| *end).max_by(f64::total_cmp);
+        let is_replaced = |last: f64| {
+            executors.iter().enumerate().any(|(other, one)| {
+                other != at && one.host == executor.host && one.added.is_some_and(|added| added >= last)
+            })
+        };
+        executor.removed.or_else(|| last.filter(|last| is_replaced(*last)))
+    };
+    executors.iter().enumerate().map(of).collect()
+}
+
+/// The most intervals that overlap, leaving out what lasted for less than the share `brief` of the time in which there is any. Engines log
+/// the end of an attempt a little later than they use its slot again.
+fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
     let mut changes: Vec<(f64, i64)> = intervals.iter().flat_map(|(start, end)| [(*start, 1), (*end, -1)]).collect();
     // At the same instant, ends count before starts.
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let (mut running, mut most) = (0, 0);
-    for (_, change) in changes {
-        running += change;
-        most = most.max(running);
+    let mut running: i64 = 0;
+    // Seconds for which so many overlap.
+    let mut levels: BTreeMap<i64, f64> = BTreeMap::new();
+    for pair in changes.windows(2) {
+        running += pair[0].1;
+        *levels.entry(running).or_default() += pair[1].0 - pair[0].0;
     }
-    most
+    levels.remove(&0);
+    let busy: f64 = levels.values().sum();
+    let mut above = 0.0;
+    for (level, seconds) in levels.iter().rev() {
+        above += seconds;
+        if above >= brief * busy {
+            return *level;
+        }
+    }
+    0
 }
 
 #[cfg(test)]
@@ -341,10 +367,22 @@ mod tests {
         let rows = vec![row(0, 0, 0.0, 2.0), row(1, 0, 1.0, 3.0)];
         let mut one = recording(vec![phase(rows)], vec![executor("h", 2)]);
         one.phases[0].submitted = Some(0.0);
-        assert_eq!(
-            parts(&one),
-            [(Spent::Work, 1.0, 1.0), (Spent::Scheduling, 1.0, 0.5), (Spent::LastWave, 1.0, 0.5)]
-        );
+        assert_eq!(parts(&one), [(Spent::Work, 1.0, 1.0), (Spent::Scheduling, 1.0, 0.5), (Spent::LastWave, 1.0, 0.5)]);
+    }
+
+    #[test]
+    fn brief_overlaps_are_no_slots() {
+        assert_eq!(most_at_once(&[(0.0, 1.0), (0.995, 2.0), (0.5, 0.5)], BRIEF), 1);
+        assert_eq!(most_at_once(&[(0.0, 1.0), (0.5, 2.0)], BRIEF), 2);
+        assert_eq!(most_at_once(&[], BRIEF), 0);
+    }
+
+    #[test]
+    fn an_executor_that_was_replaced_on_its_machine_has_gone() {
+        let rows = vec![row(0, 0, 0.0, 2.0), row(1, 1, 3.0, 5.0)];
+        let mut one = recording(vec![phase(rows)], vec![executor("a", 1), executor("a", 1)]);
+        (one.executors[0].added, one.executors[1].added) = (Some(0.0), Some(3.0));
+        assert_eq!(parts(&one), [(Spent::NoSlots, 1.0, 0.0), (Spent::Work, 4.0, 1.0)]);
     }
 
     #[test]

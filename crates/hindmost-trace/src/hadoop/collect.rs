@@ -12,8 +12,8 @@ use super::job::{Attempt, Job, JobEnd, Place, work_began};
 use super::kept::Kept;
 use super::phases::{self, PHASES, Phase};
 use super::recording;
-use crate::diagnosis::diagnose;
 use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
+use crate::diagnosis::diagnose;
 use crate::reading::causes::{Causes, NOT_SAID};
 use crate::summary::{HadoopFacts, Locality};
 

@@ -2,20 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::phases::{PHASES, Phase};
 use super::hosts::{Host, Hosts};
 use super::job::{Attempt, Job, Place, Task, work_began};
+use super::phases::{PHASES, Phase};
 
 use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
 
 /// Returns a job as a recording. Its executors are the hosts on which its attempts ran; how many slots they had is not known.
-pub(super) fn of(
-    number: u32,
-    job: &Job,
-    phases: &[Phase; 2],
-    maps_ended: Option<i64>,
-    hosts: &Hosts,
-) -> Recording {
+pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>, hosts: &Hosts) -> Recording {
     let seconds = |at: i64| at as f64 / 1000.0;
     let mut executors = Executors { numbers: FxHashMap::default(), list: Vec::new() };
     let mut recording = Recording {

@@ -4,11 +4,11 @@
 use super::application::{Application, Keep, TaskEnded};
 use super::events::{Kind, parse};
 use super::feed::Feed;
-use super::recorder::Recorder;
 use super::fields::{
     ApplicationEnd, ApplicationStart, EnvironmentUpdate, Excluded, JobEnd, JobStart, LogStart, SqlEnd, StageEvent,
 };
 use super::reasons::{of_failure, of_kill};
+use super::recorder::Recorder;
 use super::tally::Tally;
 use super::task_end::{End, Metrics, TaskEnd, TaskMetrics, Unread};
 use crate::reading::causes::Causes;

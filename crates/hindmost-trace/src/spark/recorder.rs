@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::application::Application;
 use super::fields::{Settings, StageInfo};
 use crate::analysis::{EndedAttempt, PhaseFacts};
-use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
 use crate::diagnosis::diagnose;
+use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
 
 /// Beginnings of the names of settings that matter for stragglers.
 const SETTINGS: [&str; 14] = [

@@ -302,7 +302,7 @@ pub struct Variance {
     pub first_wave: VarianceShare,
     /// The input of the task.
     pub input: VarianceShare,
-    /// The node, all the time; `None` if most nodes have too few tasks to tell it from the rest.
+    /// The node, all the time; `None` if most nodes have too few tasks to distinguish it from the rest.
     pub node: Option<VarianceShare>,
     /// The node at the time of the task; `None` as for `node`.
     pub node_time: Option<VarianceShare>,

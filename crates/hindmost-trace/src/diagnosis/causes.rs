@@ -8,7 +8,7 @@ use hindmost_math::statistics::quantile;
 use rustc_hash::FxHashMap;
 
 use super::recording::{AttemptRow, PhaseRows, Recording, TaskTimes};
-use super::typical::Typical;
+use super::typical::{Typical, first_ends};
 use crate::analysis::PhaseKey;
 use crate::analysis::nodes::Nodes;
 use crate::analysis::regression::Regression;
@@ -19,7 +19,7 @@ const LEVEL: f64 = 0.001;
 /// A slow node must be this slow in both halves of the time.
 const BOTH_HALVES: f64 = 1.15;
 /// Fewest tasks of a node in each half.
-const FEWEST_IN_HALF: u64 = 5;
+const FEWEST_IN_HALF: u64 = 3;
 /// Level of the tests of whether durations depend on the input, over all phases of an application together.
 const INPUT_LEVEL: f64 = 0.01;
 /// The least share of the variance that the input must explain.
@@ -52,6 +52,14 @@ pub struct Context<'a> {
     beside: FxHashMap<u32, Vec<(f64, f64, f64)>>,
 }
 
+/// An attempt by which nodes are compared.
+struct Observed {
+    /// ln of its duration, without the part that its input explains.
+    log: f64,
+    machine: u32,
+    start: f64,
+}
+
 /// Slow nodes of an application.
 pub struct SlowNodes {
     /// Slow nodes, slowest first.
@@ -64,11 +72,7 @@ impl<'a> Context<'a> {
     /// Learns from all attempts of an application. Returns the slow nodes too.
     pub fn of(recording: &'a Recording, typical: &'a [Typical]) -> (Context<'a>, SlowNodes) {
         let (machines, names) = machines(recording);
-        let mut warm_from: FxHashMap<u32, f64> = FxHashMap::default();
-        for row in recording.phases.iter().flat_map(|phase| &phase.rows) {
-            let end = warm_from.entry(row.executor).or_insert(row.end);
-            *end = end.min(row.end);
-        }
+        let warm_from = first_ends(recording.phases.iter().flat_map(|phase| &phase.rows));
         let mut context = Context {
             recording,
             typical,
@@ -144,34 +148,30 @@ impl<'a> Context<'a> {
         fits.into_iter().map(|fit| fit.and_then(depends)).collect()
     }
 
-    /// Finds the nodes that were slow in both halves of the time.
+    /// Finds the nodes that were slow in both halves of the time for which the log shows them.
     fn slow_nodes(&mut self) -> SlowNodes {
-        let mut starts: Vec<f64> = self.winners().map(|(.., row, _)| row.start).collect();
-        let middle = quantile(&mut starts, 0.5).unwrap_or(0.0);
-        let [mut all, mut early, mut late] = [Nodes::default(), Nodes::default(), Nodes::default()];
-        for (at, phase) in self.recording.phases.iter().enumerate() {
-            let observed: Vec<(f64, u32, f64)> = phase
-                .rows
-                .iter()
-                .enumerate()
-                // A loser that a copy has overtaken took at least as long as it ran.
-                .filter(|(number, row)| (row.wins || is_overtaken(phase, row)) && !self.is_cold(at, *number))
-                .filter_map(|(_, row)| {
-                    let log = row.seconds().max(super::typical::LEAST).ln() - self.by_input(at, row);
-                    Some((log, self.machine(row)?, row.start))
-                })
-                .collect();
-            let key = PhaseKey { application: self.recording.application, phase: at as u32 };
-            let part = |keep: &dyn Fn(f64) -> bool| {
-                observed.iter().filter(|(.., start)| keep(*start)).map(|(log, node, _)| (*log, *node)).collect()
-            };
-            all.phase(key, part(&|_| true));
-            early.phase(key, part(&|start| start < middle));
-            late.phase(key, part(&|start| start >= middle));
-        }
-        let is_slow = |half: &Nodes, node: u32| half.ratio_of(node, FEWEST_IN_HALF).is_some_and(|by| by >= BOTH_HALVES);
+        let observed: Vec<Vec<Observed>> = (0..self.recording.phases.len()).map(|at| self.observed(at)).collect();
+        let nodes = |keep: &dyn Fn(&Observed) -> bool| {
+            let mut nodes = Nodes::default();
+            for (at, observed) in observed.iter().enumerate() {
+                let key = PhaseKey { application: self.recording.application, phase: at as u32 };
+                let kept = observed.iter().filter(|one| keep(one));
+                nodes.phase(key, kept.map(|one| (one.log, one.machine)).collect());
+            }
+            nodes
+        };
+        let all = nodes(&|_| true);
         let mut slow = all.slow_at(LEVEL);
-        slow.retain(|(node, _)| is_slow(&early, *node) && is_slow(&late, *node));
+        slow.retain(|(node, _)| {
+            let mut starts: Vec<f64> =
+                observed.iter().flatten().filter(|one| one.machine == *node).map(|one| one.start).collect();
+            let Some(middle) = quantile(&mut starts, 0.5) else { return false };
+            let is_slow_in = |is_early: bool| {
+                let half = nodes(&|one| one.machine != *node || (one.start < middle) == is_early);
+                half.ratio_of(*node, FEWEST_IN_HALF).is_some_and(|by| by >= BOTH_HALVES)
+            };
+            is_slow_in(true) && is_slow_in(false)
+        });
         for (node, found) in &mut slow {
             self.names[*node as usize].clone_into(&mut found.node);
             self.slow.insert(*node, found.ratio);
@@ -179,12 +179,22 @@ impl<'a> Context<'a> {
         SlowNodes { slow: slow.into_iter().map(|(_, found)| found).collect(), tested: all.tested() }
     }
 
+    /// The attempts of a phase by which nodes are compared.
+    fn observed(&self, at: usize) -> Vec<Observed> {
+        let phase = &self.recording.phases[at];
+        let rows = phase.rows.iter().enumerate();
+        // A loser that a copy has overtaken took at least as long as it ran.
+        rows.filter(|(number, row)| (row.wins || is_overtaken(phase, row)) && !self.is_cold(at, *number))
+            .filter_map(|(_, row)| {
+                let log = row.seconds().max(super::typical::LEAST).ln() - self.by_input(at, row);
+                Some(Observed { log, machine: self.machine(row)?, start: row.start })
+            })
+            .collect()
+    }
+
     fn beside(&self) -> FxHashMap<u32, Vec<(f64, f64, f64)>> {
         let mut beside: FxHashMap<u32, Vec<(f64, f64, f64)>> = FxHashMap::default();
-        for (phase, number, row, slowness) in
-            self.winners().filter(|(phase, number, ..)| !self.is_cold(*phase, *number))
-        {
-            let _ = number;
+        for (phase, _, row, slowness) in self.winners().filter(|(phase, number, ..)| !self.is_cold(*phase, *number)) {
             let Some(machine) = self.machine(row) else { continue };
             let own = slowness - self.by_input(phase, row);
             beside.entry(machine).or_default().push((row.start, row.end, own));
@@ -214,16 +224,14 @@ impl<'a> Context<'a> {
         let mut causes: BTreeMap<Cause, (u64, f64)> = BTreeMap::new();
         for (at, (phase, typical)) in self.recording.phases.iter().zip(self.typical).enumerate() {
             let Some(seconds) = typical.seconds else { continue };
-            let stragglers: Vec<usize> = (0..phase.rows.len())
-                .filter(|row| phase.rows[*row].wins && typical.is_straggler(&phase.rows[*row]))
-                .collect();
+            let stragglers = stragglers(phase, typical);
             if stragglers.is_empty() {
                 continue;
             }
             let usual = Usual::of(phase);
-            for number in stragglers {
-                let excess = phase.rows[number].seconds() - seconds;
-                let (tasks, all) = causes.entry(self.cause(at, number, seconds, &usual)).or_default();
+            for (number, took) in stragglers {
+                let excess = took - seconds;
+                let (tasks, all) = causes.entry(self.cause(at, number, (took, seconds), &usual)).or_default();
                 (*tasks, *all) = (*tasks + 1, *all + excess);
                 sum.tasks += 1;
                 sum.excess_seconds += excess;
@@ -237,12 +245,12 @@ impl<'a> Context<'a> {
         sum
     }
 
-    fn cause(&self, at: usize, number: usize, typical: f64, usual: &Usual) -> Cause {
+    fn cause(&self, at: usize, number: usize, (took, typical): (f64, f64), usual: &Usual) -> Cause {
         let row = &self.recording.phases[at].rows[number];
-        let (excess, log) = (row.seconds() - typical, slowness(row.seconds(), typical));
+        let (excess, log) = (took - typical, slowness(took, typical));
         let half = |seconds: f32, usual: f32| f64::from(seconds - usual) >= excess / 2.0;
         let explains = |log_part: f64| log_part >= log / 2.0;
-        if self.is_cold(at, number) && explains(self.first_wave.max(self.first_wave_of(at))) {
+        if self.is_cold(at, number) && explains(self.first_wave_of(at).unwrap_or(self.first_wave)) {
             return Cause::FirstWave;
         }
         let (own, usual_times) = (&row.spent, &usual.times);
@@ -273,20 +281,41 @@ impl<'a> Context<'a> {
         if self.busy(row).is_some_and(|busy| busy >= BUSY && explains(by_input + busy)) {
             return Cause::BusyNode;
         }
-        if usual.by_distance(own.distance).is_some_and(|ratio| explains(ratio)) {
+        if usual.by_distance(own.distance).is_some_and(explains) {
             return Cause::Locality;
         }
         Cause::Unexplained
     }
 
-    /// ln of how many times as long the first waves of a phase take; 0 if that is not known.
-    fn first_wave_of(&self, at: usize) -> f64 {
+    /// ln of how many times as long the first waves of a phase take; `None` if too few tasks show it.
+    fn first_wave_of(&self, at: usize) -> Option<f64> {
         let (phase, typical) = (&self.recording.phases[at], &self.typical[at]);
-        let Some(seconds) = typical.seconds.filter(|_| typical.is_later) else { return 0.0 };
+        let seconds = typical.seconds.filter(|_| typical.is_later)?;
         let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, first)| row.wins && **first);
         let mut all: Vec<f64> = first.map(|(row, _)| slowness(row.seconds(), seconds)).collect();
-        if all.len() < FEWEST_ALIKE { 0.0 } else { quantile(&mut all, 0.5).unwrap_or(0.0) }
+        if all.len() < FEWEST_ALIKE { None } else { quantile(&mut all, 0.5) }
     }
+}
+
+/// Returns the stragglers of a phase: the number of the attempt that was slow, and how long the task took. If a copy has won, that
+/// is the time from the start of the original, which is the slow one.
+fn stragglers(phase: &PhaseRows, typical: &Typical) -> Vec<(usize, f64)> {
+    let Some(limit) = typical.limit() else { return Vec::new() };
+    let overtaken: FxHashMap<u32, usize> = phase
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| !row.wins && !row.speculative && row.ended != crate::analysis::Ended::Failed)
+        .map(|(at, row)| (row.task, at))
+        .collect();
+    let of = |(at, row): (usize, &AttemptRow)| match overtaken.get(&row.task).filter(|_| row.speculative) {
+        Some(original) if phase.rows[*original].start <= row.start => {
+            (*original, row.end - phase.rows[*original].start)
+        }
+        _ => (at, row.seconds()),
+    };
+    let winners = phase.rows.iter().enumerate().filter(|(_, row)| row.wins);
+    winners.map(of).filter(|(_, took)| *took > limit).collect()
 }
 
 /// True if a copy has overtaken an attempt, which was killed then.

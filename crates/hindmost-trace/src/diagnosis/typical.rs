@@ -11,6 +11,9 @@ pub const STRAGGLER: f64 = 1.5;
 const FEWEST_LATER: usize = 5;
 /// How many times as many winners there must be after the first waves as in them.
 const LATER_PER_FIRST: usize = 2;
+/// Fewest winners after the first waves that show this if they are much faster, and how much faster that is.
+const FEWEST_FASTER: usize = 4;
+const MUCH: f64 = 1.5;
 /// Fewest winners of a phase for which a duration can be called too long.
 const FEWEST: usize = 4;
 /// Half the resolution of the clocks of logs, in seconds: the least typical duration.
@@ -32,17 +35,17 @@ pub struct Typical {
 impl Typical {
     /// Finds out what is typical of a phase.
     pub fn of(phase: &PhaseRows) -> Typical {
-        let mut first_end: FxHashMap<u32, f64> = FxHashMap::default();
-        for row in &phase.rows {
-            let end = first_end.entry(row.executor).or_insert(row.end);
-            *end = end.min(row.end);
-        }
+        let first_end = first_ends(&phase.rows);
         let is_first: Vec<bool> = phase.rows.iter().map(|row| row.start < first_end[&row.executor]).collect();
         let winners = || phase.rows.iter().zip(&is_first).filter(|(row, _)| row.wins);
         let mut later: Vec<f64> = winners().filter(|(_, first)| !**first).map(|(row, _)| row.seconds()).collect();
         let mut all: Vec<f64> = winners().map(|(row, _)| row.seconds()).collect();
         let count = all.len();
-        let is_later = later.len() >= FEWEST_LATER && later.len() >= LATER_PER_FIRST * (count - later.len());
+        let mut first: Vec<f64> = winners().filter(|(_, first)| **first).map(|(row, _)| row.seconds()).collect();
+        let medians = quantile(&mut first, 0.5).zip(quantile(&mut later, 0.5));
+        let is_faster = medians.is_some_and(|(first, later)| first >= MUCH * later.max(LEAST));
+        let is_later = later.len() >= FEWEST_LATER && later.len() >= LATER_PER_FIRST * (count - later.len())
+            || later.len() >= FEWEST_FASTER && is_faster;
         let median = quantile(if is_later { &mut later } else { &mut all }, 0.5);
         Typical { seconds: median.map(|median| median.max(LEAST)), is_later, is_first, winners: count }
     }
@@ -56,6 +59,19 @@ impl Typical {
     pub fn is_straggler(&self, row: &AttemptRow) -> bool {
         self.limit().is_some_and(|limit| row.seconds() > limit)
     }
+}
+
+/// Returns for each executor until when attempts that start there belong to its first wave: until the first of them has done nine
+/// tenths of its time. Engines log the end of an attempt a little later than they use its slot again.
+pub fn first_ends<'a>(rows: impl IntoIterator<Item = &'a AttemptRow>) -> FxHashMap<u32, f64> {
+    let mut first: FxHashMap<u32, &AttemptRow> = FxHashMap::default();
+    for row in rows {
+        let earliest = first.entry(row.executor).or_insert(row);
+        if row.end < earliest.end {
+            *earliest = row;
+        }
+    }
+    first.into_iter().map(|(executor, row)| (executor, row.end - 0.1 * row.seconds())).collect()
 }
 
 /// Returns, for each attempt of a phase, whether it does again what an earlier attempt of its task did not bring to an end:
@@ -89,6 +105,11 @@ mod tests {
         rows.truncate(5);
         let typical = Typical::of(&phase(rows));
         assert_eq!((typical.seconds, typical.is_later), (Some(1.0), false), "the median of 5, 5.5, 1, 1, 1");
+        // As many first tasks as later ones, which are much faster.
+        let mut rows: Vec<_> = (0..4).map(|at| row(at, 0, 0.0, 9.0)).collect();
+        rows.extend((4..8).map(|at| row(at, 0, 9.0, 9.3)));
+        let typical = Typical::of(&phase(rows));
+        assert!(typical.is_later && (typical.seconds.unwrap() - 0.3).abs() < 1e-9);
     }
 
     #[test]

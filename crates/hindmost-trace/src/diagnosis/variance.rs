@@ -22,7 +22,7 @@ const FEWEST: usize = 60;
 const GROUP: usize = 8;
 /// Fewest tasks of a phase for which a slope is fitted.
 const FEWEST_FOR_SLOPE: f64 = 10.0;
-/// Fewest tasks per node, on average, that tell a node's part from the rest.
+/// Fewest tasks per node, on average, that distinguish a node's part from the rest.
 const LEAST_PER_NODE: usize = 2 * GROUP;
 /// Number of resamples.
 const RESAMPLES: u64 = 200;
@@ -100,7 +100,7 @@ fn groups(mut tasks: Vec<Task>) -> Vec<Vec<Task>> {
     all.into_iter().step_by(step).collect()
 }
 
-/// True if nodes have enough tasks to tell their part from the rest, and there are several.
+/// True if nodes have enough tasks to distinguish their part from the rest, and there are several.
 fn knows_nodes(groups: &[Vec<Task>]) -> bool {
     let mut tasks: FxHashMap<u32, usize> = FxHashMap::default();
     for group in groups {
@@ -204,7 +204,7 @@ fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize, with_n
     let free = count - phase_count - explained.1;
     let noise = if free > 0.0 { ((total - explained.0) / free).max(0.0) } else { 0.0 };
     let shares: Vec<f64> =
-        parts.iter().map(|(squares, free)| ((squares - free * noise) / total).max(0.0).min(1.0) + 0.0).collect();
+        parts.iter().map(|(squares, free)| ((squares - free * noise) / total).clamp(0.0, 1.0) + 0.0).collect();
     let rest = (1.0 - shares.iter().sum::<f64>()).clamp(0.0, 1.0);
     Some((total / (count - phase_count), [shares[0], shares[1], shares[2], shares[3], rest]))
 }

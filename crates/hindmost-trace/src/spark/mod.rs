@@ -246,7 +246,7 @@ pub fn is_log_directory(path: &Path) -> bool {
 
 /// Returns whether a folder holds the parts of a single event log.
 pub(crate) fn is_one_log(path: &Path) -> bool {
-    sources::find(path).is_ok_and(|sources| sources.directory && sources.logs.len() == 1)
+    sources::find(path).is_ok_and(|sources| matches!(&sources.logs[..], [log] if log.parts.len() > 1))
 }
 
 /// Returns whether a file is a Spark event log, by its first events.

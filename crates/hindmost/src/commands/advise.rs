@@ -21,7 +21,6 @@ const SHOWN: usize = 20;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Advice {
     /// All applications together.
     pub total: DiagnosisTotal,
@@ -33,7 +32,6 @@ pub struct Advice {
 
 /// What is said about one log.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LogAdvice {
     /// Path of the log.
     pub log: String,
@@ -45,7 +43,6 @@ pub struct LogAdvice {
 
 /// A log that can't be read.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Unread {
     /// Path of the log.
     pub log: String,

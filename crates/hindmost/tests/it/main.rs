@@ -1,5 +1,6 @@
 //! Tests of the `hindmost` command: its output, its errors, and the files that it leaves.
 
+mod advise;
 mod chaos;
 mod command_line_page;
 #[cfg(target_os = "linux")]

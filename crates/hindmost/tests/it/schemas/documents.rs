@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::explain::Step;
-use hindmost_core::metrics::{Comparison, FailedTask, RunSummary};
+use hindmost_core::metrics::{Comparison, Diagnosis, DiagnosisTotal, FailedTask, RunSummary};
 use hindmost_core::reproduction::{Ranking, Reproduction};
 use hindmost_core::schema::{DocumentType, of_json_documents};
 use hindmost_core::verify::Verification;
@@ -60,6 +60,9 @@ const DOCUMENTS: &[(&str, &str, DocumentType)] = &[
     ("theory-pocd", "Printed by `hindmost theory pocd --json`.", |types| types.subschema_for::<Pocd>()),
     ("theory-shed", "Printed by `hindmost theory shed --json`.", |types| types.subschema_for::<Shed>()),
     ("trace-info", "Printed by `hindmost trace info LOG --json`.", |types| types.subschema_for::<OneOrMore<LogInfo>>()),
+    ("advise", "Printed by `hindmost advise LOG --json`, and advice.json of `--out`.", |types| {
+        types.subschema_for::<Advice>()
+    }),
     ("profiles", "Printed by `hindmost profiles FILE --json`.", |types| types.subschema_for::<ProfilesDocument>()),
     ("policies", "Printed by `hindmost policies --json`.", |types| types.subschema_for::<Catalogue>()),
 ];
@@ -404,6 +407,34 @@ documents! {
         summary: TraceSummary,
         /// What the log shows about its stragglers.
         findings: Findings,
+    }
+
+    /// What the jobs of logs spent their time on.
+    struct Advice {
+        /// All applications together.
+        total: DiagnosisTotal,
+        /// The logs, in the order of the arguments.
+        logs: Vec<LogAdvice>,
+        /// Logs that can't be read.
+        unread: Vec<UnreadLog>,
+    }
+
+    /// What is said about one log.
+    struct LogAdvice {
+        /// Path of the log.
+        log: String,
+        /// What the log holds.
+        summary: TraceSummary,
+        /// Its applications; for a Hadoop log its jobs, for a journal the run.
+        applications: Vec<Diagnosis>,
+    }
+
+    /// A log that can't be read.
+    struct UnreadLog {
+        /// Path of the log.
+        log: String,
+        /// Why it can't be read.
+        error: String,
     }
 
     /// All orders of jobs and all systems.

@@ -278,7 +278,9 @@ fn documents_of_logs_and_journals_conform() {
     for log in ["spark_log/usual.json", "spark_log/odd.json", "hadoop_log/history.jhist", "rumen_trace/one.json"] {
         let log = project("fuzz/seeds").join(log);
         conforms("trace-info", &printed(&["trace", "info", log.to_str().unwrap(), "--json"]));
+        conforms("advise", &printed(&["advise", log.to_str().unwrap(), "--json"]));
     }
+    conforms("advise", &journal(&["advise", "journal.jsonl", "--json"]));
 }
 
 #[test]

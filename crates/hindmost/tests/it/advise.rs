@@ -1,0 +1,129 @@
+//! Tests of `hindmost advise`: synthetic logs with known causes, and real logs of which the truth is known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{json, run, run_in};
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/spark-log/daily-report");
+
+fn advice(paths: &[&str]) -> Value {
+    let args: Vec<&str> = ["advise", "--json"].into_iter().chain(paths.iter().copied()).collect();
+    json(&args)
+}
+
+/// Seconds of a part of the wall time.
+fn part(application: &Value, what: &str) -> f64 {
+    let parts = application["wall_time"]["parts"].as_array().unwrap();
+    parts.iter().find(|part| part["what"] == what).map_or(0.0, |part| part["seconds"].as_f64().unwrap())
+}
+
+/// The share of the excess of all stragglers that a cause has.
+fn share(application: &Value, cause: &str) -> f64 {
+    let stragglers = &application["stragglers"];
+    let causes = stragglers["causes"].as_array().unwrap();
+    let found = causes.iter().find(|found| found["cause"] == cause);
+    found.map_or(0.0, |found| found["excess_seconds"].as_f64().unwrap())
+        / stragglers["excess_seconds"].as_f64().unwrap()
+}
+
+#[test]
+fn the_slow_node_of_the_example_is_found_and_the_parts_add_up() {
+    let advice = advice(&[EXAMPLE]);
+    let application = &advice["logs"][0]["applications"][0];
+    let nodes = application["slow_nodes"].as_array().unwrap();
+    assert_eq!((nodes.len(), nodes[0]["node"].as_str()), (1, Some("worker-04")));
+    assert!(share(application, "slow_node") > 0.5, "{application}");
+    let time = &application["wall_time"];
+    let parts: f64 = time["parts"].as_array().unwrap().iter().map(|part| part["seconds"].as_f64().unwrap()).sum();
+    assert!((parts - time["seconds"].as_f64().unwrap()).abs() < 1e-6);
+    assert_eq!(advice["total"]["applications"], 1);
+    let variance = &application["variance"];
+    let of = |part: &str| variance[part]["share"].as_f64().unwrap();
+    let sum: f64 = ["first_wave", "input", "node", "node_time", "rest"].into_iter().map(of).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{variance}");
+}
+
+#[test]
+fn the_same_logs_give_the_same_bytes_and_the_text_names_what_matters() {
+    let [first, second] = [run(&["advise", EXAMPLE]), run(&["advise", EXAMPLE])];
+    assert_eq!(first.stdout, second.stdout);
+    let text = first.stdout;
+    for said in ["ordinary work", "last wave", "Slow all the time: worker-04", "a slow node for"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[test]
+fn logs_that_cannot_be_read_are_named_and_the_others_are_read() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("notes.txt"), "no log\n").unwrap();
+    let both = run_in(folder.path(), &["advise", "notes.txt", EXAMPLE, "--json", "--out", "advice"]);
+    assert_eq!(both.code, Some(0));
+    assert!(both.stderr.contains("left out: the log notes.txt"));
+    let written: Value = serde_json::from_slice(&fs::read(folder.path().join("advice/advice.json")).unwrap()).unwrap();
+    let printed: Value = serde_json::from_str(&both.stdout).unwrap();
+    assert_eq!(written, printed);
+    assert_eq!((printed["logs"].as_array().unwrap().len(), printed["unread"].as_array().unwrap().len()), (1, 1));
+    assert!(folder.path().join("advice/1-daily-report.txt").exists());
+    let none = run_in(folder.path(), &["advise", "notes.txt"]);
+    assert_eq!(none.code, Some(2));
+    assert!(none.stdout.is_empty());
+}
+
+#[test]
+fn folders_of_logs_are_read_at_any_depth() {
+    let folder = TempDir::new().unwrap();
+    for name in ["a/one", "a/b/two", "three"] {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::copy(EXAMPLE, path).unwrap();
+    }
+    let advice = advice(&[folder.path().to_str().unwrap()]);
+    assert_eq!(advice["total"]["applications"], 3, "{}", advice["unread"]);
+}
+
+/// Returns the path of a real log; `None` and a message if the folder of real logs is not set.
+fn real(test: &str, log: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
+        eprintln!("skipped: {test}: HINDMOST_DATA is not set");
+        return None;
+    };
+    Some(Path::new(&folder).join(log))
+}
+
+#[test]
+fn two_tasks_on_four_cores_are_too_few_tasks() {
+    let Some(log) = real("two_tasks_on_four_cores_are_too_few_tasks", "more/spark/kubeflow_events_1") else { return };
+    let advice = advice(&[log.to_str().unwrap()]);
+    let application = &advice["logs"][0]["applications"][0];
+    // Stage 7 has two tasks for 287 s.
+    assert!((part(application, "few_tasks") - 287.0).abs() < 10.0, "{application}");
+    let part = &application["wall_time"]["parts"][0];
+    assert_eq!((part["what"].as_str(), part["phases"][0]["phase"].as_u64()), (Some("few_tasks"), Some(7)));
+    assert!(part["used_share"].as_f64().unwrap() < 0.55);
+}
+
+#[test]
+fn cold_executors_are_no_skew() {
+    let Some(log) = real("cold_executors_are_no_skew", "more/spark/nds_q72_dataproc_2_2.zstd") else { return };
+    let advice = advice(&[log.to_str().unwrap()]);
+    let application = &advice["logs"][0]["applications"][0];
+    assert!(share(application, "first_wave") > 0.6 && share(application, "input") < 0.05, "{application}");
+    assert!(application["slow_nodes"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn jobs_of_hadoop_wait_for_long_attempts_late_starts_and_retries() {
+    let Some(log) = real("jobs_of_hadoop_wait", "more/hadoop/19-jobs.trace.json.gz") else { return };
+    let advice = advice(&[log.to_str().unwrap()]);
+    let last = &advice["total"]["finished_last"];
+    let phases = |what: &str| last[what]["phases"].as_u64().unwrap();
+    assert_eq!(phases("long_attempt") + phases("late_start") + phases("retry"), phases("all"));
+    for what in ["long_attempt", "late_start", "retry"] {
+        assert!(phases(what) > 0, "{last}");
+    }
+}

@@ -108,7 +108,7 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     }
     let sentences = [
         last(&diagnosis.finished_last),
-        stragglers(&diagnosis.stragglers),
+        Some(stragglers(&diagnosis.stragglers)),
         nodes(diagnosis),
         diagnosis.variance.as_ref().map(variance),
         lost(diagnosis, wall_time),
@@ -130,7 +130,7 @@ pub fn total(total: &DiagnosisTotal, width: u16) -> String {
         named("time spent on", rows, columns)
     });
     let mut text = format!("{}\n\n{table}\n\n", wrapped(&heading, columns, 0));
-    for sentence in [last(&total.finished_last), stragglers(&total.stragglers)].into_iter().flatten() {
+    for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers))].into_iter().flatten() {
         text += &format!("{}\n", wrapped(&sentence, columns, 0));
     }
     text
@@ -193,9 +193,9 @@ fn last(last: &FinishedLast) -> Option<String> {
     ))
 }
 
-fn stragglers(stragglers: &StragglersByCause) -> Option<String> {
+fn stragglers(stragglers: &StragglersByCause) -> String {
     if stragglers.tasks == 0 {
-        return Some("No task took more than 1.5 times as long as is typical of its phase.".to_owned());
+        return "No task took more than 1.5 times as long as is typical of its phase.".to_owned();
     }
     let said: Vec<String> = stragglers
         .causes
@@ -209,12 +209,12 @@ fn stragglers(stragglers: &StragglersByCause) -> Option<String> {
             }
         })
         .collect();
-    Some(format!(
+    format!(
         "{} took {} longer than is typical, summed over tasks. Causes: {}.",
         counted(stragglers.tasks, "straggler"),
         duration(stragglers.excess_seconds),
         said.join(", ")
-    ))
+    )
 }
 
 fn nodes(diagnosis: &Diagnosis) -> Option<String> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
 use hindmost_report::diagnosis as report;
-use hindmost_report::text::{counted, escaped};
+use hindmost_report::text::{counted, escaped, indented};
 use hindmost_trace::{TraceSummary, any};
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ pub struct Unread {
 
 /// Runs the command.
 pub fn run(args: &AdviseArgs) -> Outcome {
-    let advice = read(&args.logs)?;
+    let advice = read(&args.logs);
     if advice.logs.is_empty() {
         let why: Vec<String> = advice.unread.iter().map(|unread| unread.error.clone()).collect();
         return Err(Failure::input(why.join("\n")));
@@ -70,7 +70,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
 }
 
 /// Reads all logs, several at a time.
-fn read(logs: &[PathBuf]) -> Outcome<Advice> {
+fn read(logs: &[PathBuf]) -> Advice {
     let logs = each(logs);
     let bar = Mutex::new(Progress::new(logs.len() as f64, "reading logs"));
     let next = AtomicUsize::new(0);
@@ -105,7 +105,8 @@ fn read(logs: &[PathBuf]) -> Outcome<Advice> {
         }
     }
     let all = advice.iter().flat_map(|log| &log.applications);
-    Ok(Advice { total: DiagnosisTotal::of(all), logs: advice, unread })
+    let total = DiagnosisTotal::of(all);
+    Advice { total, logs: advice, unread }
 }
 
 fn read_one(log: &Path) -> Result<LogAdvice, Unread> {
@@ -147,11 +148,12 @@ fn text(advice: &Advice, width: u16) -> String {
 }
 
 fn of_one(log: &LogAdvice, one: &Diagnosis, width: u16) -> String {
-    let warnings: String = if log.applications.len() == 1 {
-        log.summary.warnings.iter().map(|warning| format!("  warning: {}\n", escaped(warning))).collect()
-    } else {
-        String::new()
-    };
+    let mut warnings = String::new();
+    if log.applications.len() == 1 {
+        for warning in &log.summary.warnings {
+            warnings += &indented("  warning: ", &escaped(warning), usize::from(width).max(40));
+        }
+    }
     format!("{}\n{}{warnings}", escaped(&log.log), report::text(one, width))
 }
 

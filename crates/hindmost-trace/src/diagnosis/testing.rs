@@ -31,5 +31,5 @@ pub fn executor(host: &str, slots: u32) -> Executor {
 
 /// An application with these phases and executors.
 pub fn recording(phases: Vec<PhaseRows>, executors: Vec<Executor>) -> Recording {
-    Recording { phases, executors, ..Recording::default() }
+    Recording { executors, phases, ..Recording::default() }
 }

@@ -79,6 +79,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     };
     // From here on signals end the run in order, so that the temporary folder is removed.
     let presses = stop::presses();
+    let report_requests = stop::report_requests();
     let temporary = if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref())?) } else { None };
     let out =
         args.out.clone().or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned())).unwrap_or_default();
@@ -95,7 +96,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     let opened = super::run::open(&plan, &options, &out, opening, &nodes).map_err(as_other_error)?;
     let page = live_page::serve(args.serve.as_deref(), &out)?;
     // Tasks have the numbers with which their run began.
-    let mut printer = Printer::new(&opened.plan, style, &board, halt, joblog);
+    let mut printer = Printer::new(&opened.plan, style, &board, (halt, joblog), report_requests);
     let outcome = super::run::execute(opened, &options, (resumes, false), nodes, &mut printer);
     board.finish();
     let code = printer.finish();

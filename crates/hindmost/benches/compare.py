@@ -6,8 +6,8 @@
 
 Programs that are not installed are left out. All programs run in turn in each round, in another order each time, so that
 other work on the machine affects all of them. A figure is the median of the rounds, with the smallest and the largest in
-brackets. Ratios are taken within a round. Times are wall time; CPU times include all processes of a run. The last part
-compares `hindmost map` with itself without copies, on tasks that take long by nature. Needs only Python 3.9 or newer.
+brackets. Ratios are taken within a round. Times are wall time; CPU times include all processes of a run. The last two
+parts compare Hindmost with itself without copies: on tasks that take long by nature, and with a slow node. Needs only Python 3.9 or newer.
 """
 
 import argparse
@@ -274,6 +274,60 @@ def harm(pairs, at_a_time):
     table(["job", "× the time without copies", "wasted share", "copies"], rows)
 
 
+def slow_node(count, at_a_time):
+    """Measures `hindmost run` on four nodes of four cpus, of which one takes eight times as long, with and without copies."""
+    head = 'f=1; [ "$SLOW" = "$HINDMOST_NODE" ] && f=8; '
+    silent = head + "sleep $f"
+    reports = head + ("for i in 1 2 3 4 5 6 7 8 9; do sleep $(echo $f | awk '{print $1 / 10}'); echo 0.$i >> $HINDMOST_PROGRESS; "
+                      "done; sleep $(echo $f | awk '{print $1 / 10}')")
+
+    def phase(name, tasks, command, after=""):
+        return f"[[phase]]\nname = '{name}'\ntasks = {tasks}\ncommand = '''{command}'''\nshell = ['sh', '-c']\n{after}\n"
+
+    jobs = {
+        "24 tasks of 1 s, with progress": phase("map", 24, reports),
+        "24 tasks of 1 s, without progress": phase("map", 24, silent),
+        "three phases, without progress": phase("one", 12, silent) + phase("two", 12, silent, "after = ['one']")
+        + phase("three", 12, silent, "after = ['two']"),
+    }
+    variants = [(policy, slow) for policy in ("pace", "none") for slow in (True, False)] + [("mantri", True)]
+
+    def one_round(job, number):
+        order = list(variants)
+        random.Random(number).shuffle(order)
+        took = {}
+        for policy, slow in order:
+            with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+                environment = "[environment]\nSLOW = '" + ("n4" if slow else "no node") + "'\n"
+                path = write(folder, "job.toml", environment + jobs[job])
+                took[policy, slow] = measure(
+                    [HINDMOST, "run", path, "--nodes", "n1:4,n2:4,n3:4,n4:4", "--policy", policy, "--json"], folder
+                )
+            if took[policy, slow][CODE] != 0:
+                raise RuntimeError(f"hindmost run ended with exit code {took[policy, slow][CODE]}")
+        print(f"{job}: round {number + 1} of {count} done", file=sys.stderr)
+        return took
+
+    rows, further = [], []
+    for job in jobs:
+        with concurrent.futures.ThreadPoolExecutor(at_a_time) as threads:
+            ran = list(threads.map(lambda number: one_round(job, number), range(count)))
+        copies = lambda run: json.loads(run[OUTPUT])["copies"]
+        row = [shown([took[variant][WALL] for took in ran]) for variant in variants]
+        rows.append([job, *row, shown([100 * copies(took["pace", True])["wasted_share"] for took in ran], "%")])
+        against = lambda one, other: shown([took[one][WALL] / took[other][WALL] for took in ran])
+        further.append([
+            job, against(("pace", True), ("pace", False)), against(("none", True), ("none", False)),
+            against(("mantri", True), ("none", False)), against(("pace", False), ("none", False)),
+            shown([copies(took["pace", False])["launched"] for took in ran]),
+        ])
+    print(f"{count} rounds; times in s.\n")
+    table(["job", "`pace`, slow node", "`pace`, no slow node", "`none`, slow node", "`none`, no slow node",
+           "`mantri`, slow node", "wasted share of `pace`, slow node"], rows)
+    table(["job", "`pace`, slow ÷ not", "`none`, slow ÷ not", "`mantri`, slow ÷ `none`, not", "`pace` ÷ `none`, no slow node",
+           "copies of `pace`, no slow node"], further)
+
+
 def version(argv):
     """Returns the first line that a command prints about its version."""
     return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.splitlines()[0]
@@ -282,7 +336,7 @@ def version(argv):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hindmost", default="target/release/hindmost", help="the program to measure")
-    parser.add_argument("--only", choices=["overhead", "first", "tail", "harm"], help="measure one part")
+    parser.add_argument("--only", choices=["overhead", "first", "tail", "harm", "slow-node"], help="measure one part")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of the overhead and of the tail")
     parser.add_argument("--plain", type=int, default=1, help="rounds of the programs that wait for tasks that hang")
     parser.add_argument("--pairs", type=int, default=20, help="pairs of runs with copies and without")
@@ -304,8 +358,10 @@ def main():
         for long in (0, 4):
             tail(given.rounds, given.plain, long)
     if given.only in (None, "harm"):
-        # These tasks only sleep, so two pairs at a time do not slow each other down.
+        # These tasks only sleep, so two pairs or rounds at a time do not slow each other down.
         harm(given.pairs, 2)
+    if given.only in (None, "slow-node"):
+        slow_node(given.rounds, 2)
     print(f"load at the end {os.getloadavg()[0]:.1f}")
 
 

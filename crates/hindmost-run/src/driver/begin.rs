@@ -22,6 +22,7 @@ use super::follow::Counts;
 use super::journal::{self, LiveJournal};
 use super::learning::Learner;
 use super::limits::TimeLimits;
+use super::node_loss::LostNodes;
 use super::profiles::RunProfiles;
 use super::recorder::Recorder;
 use super::shutdown::Shutdown;
@@ -147,6 +148,7 @@ pub fn run_under(
         failing: Failing::default(),
         profiles,
         faults: FaultInjection::new(&options.chaos, names),
+        lost: LostNodes::default(),
         shutdown: Shutdown::default(),
         counts: Counts::new(plan.phases.len()),
         deadlines: Deadlines::default(),

@@ -85,6 +85,7 @@ impl Driver<'_> {
         let command = task.map_or(Cow::Borrowed(OsStr::new(&phase.command)), |task| with_slot(&task.command, slot));
         let run = self.store.run();
         let handle = self.store.open_attempt(attempt)?;
+        let demand = phase.demand();
         let launch = Launch {
             attempt,
             node,
@@ -96,6 +97,7 @@ impl Driver<'_> {
             directory: &phase.directory,
             environment: &environment,
             input,
+            demand: &demand,
             slowed: self.faults.slowed(node),
             outlives: !phase.idempotent
                 || !self.learner.median(attempt.task.phase).is_some_and(|median| median < SHORT),

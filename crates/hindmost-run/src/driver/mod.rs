@@ -15,6 +15,7 @@
 //! | `watches.rs` | the conditions of which the policy is to be notified |
 //! | `learning/` | how long attempts take, and which nodes are slow |
 //! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |
+//! | `node_loss.rs` | the nodes that the engine has lost |
 //! | `limits.rs` | how long attempts may take |
 //! | `task_ends.rs` | how the last attempt of each failed task ended |
 //! | `shutdown.rs` | whether the run continues |
@@ -38,6 +39,7 @@ mod journal;
 mod launching;
 mod learning;
 mod limits;
+mod node_loss;
 mod options;
 mod permanent;
 mod polling;
@@ -86,6 +88,7 @@ use fault_injection::FaultInjection;
 use follow::Counts;
 use learning::Learner;
 use limits::TimeLimits;
+use node_loss::LostNodes;
 use profiles::RunProfiles;
 use recorder::Recorder;
 use shutdown::{Request, Shutdown};
@@ -138,6 +141,7 @@ struct Driver<'a> {
     failing: Failing,
     profiles: RunProfiles,
     faults: FaultInjection<'a>,
+    lost: LostNodes,
     shutdown: Shutdown,
     counts: Counts,
     deadlines: Deadlines,
@@ -180,7 +184,7 @@ impl Driver<'_> {
                 if let Some(state) = self.shutdown.end() {
                     return Ok(state);
                 }
-                if !self.is_due && self.deadlines.is_empty() {
+                if !self.is_due && self.deadlines.is_empty() && !self.lost.any() {
                     return Err(RunError::Stuck);
                 }
             }

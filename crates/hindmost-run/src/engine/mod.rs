@@ -3,12 +3,15 @@
 //! An engine does not know jobs, policies or results. It runs a shell that writes the end marker (see [`wrapped`]), or
 //! writes the marker (see [`unwrapped`]). The marker, not the engine, says how an attempt ended.
 
+mod clock;
 mod command;
 mod descriptors;
 mod local;
 mod nodes;
 mod process_file;
 mod simple;
+#[cfg(target_os = "linux")]
+pub mod slurm;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -34,6 +37,9 @@ pub struct NodeOffer {
     pub name: String,
     /// Resources of the node: `cpus`, `memory` in bytes, and others by name.
     pub capacity: DemandByName,
+    /// Features of the node by which the cluster manager distinguishes classes of nodes, such as `ssd`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
 }
 
 impl NodeOffer {
@@ -86,6 +92,8 @@ pub struct Launch<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// The task's input file, if it has one.
     pub input: Option<&'a Path>,
+    /// Resources of the node that the attempt uses, by name.
+    pub demand: &'a DemandByName,
     /// Factor by which fault injection makes the attempt take longer; 1 means not at all.
     pub slowed: f64,
     /// True if the attempt must write its end marker even if this process ends before it. False if the engine may write the
@@ -93,7 +101,7 @@ pub struct Launch<'a> {
     pub outlives: bool,
 }
 
-/// What an engine reports about an attempt.
+/// What an engine reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
     /// All processes of the attempt have ended. Its end marker says how its command ended.
@@ -104,6 +112,13 @@ pub enum Happened {
     /// The attempt has ended, but a process that it has started does not end and may still write; holds a message about this
     /// process.
     Stays(AttemptId, String),
+    /// A node is lost, with all attempts that run on it; holds the reason. An end follows for each of these attempts, once it can
+    /// do no harm.
+    NodeLost(NodeId, String),
+    /// A lost node has returned, and attempts can be started on it.
+    NodeReturned(NodeId),
+    /// Something that the user should know, which changes nothing for the run.
+    Notice(String),
 }
 
 /// Starts, slows down and kills attempts.

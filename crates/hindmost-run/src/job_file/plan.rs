@@ -230,9 +230,15 @@ impl PlannedPhase {
         }
     }
 
-    fn spec(&self) -> PhaseSpec {
+    /// Returns the resources that each task demands of its node, by name.
+    pub fn demand(&self) -> DemandByName {
         let mut demand = DemandByName::from([(CPUS.to_owned(), self.cpus)]);
         demand.extend(self.memory.map(|bytes| (MEMORY.to_owned(), bytes as f64)));
+        demand
+    }
+
+    fn spec(&self) -> PhaseSpec {
+        let demand = self.demand();
         PhaseSpec {
             name: self.name.as_str().into(),
             after: self.after.clone(),

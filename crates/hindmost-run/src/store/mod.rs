@@ -54,7 +54,7 @@ pub use identity::{CacheIdentity, FolderIdentity};
 pub use input::InputState;
 use manifest::Manifest;
 pub use opening::{Opened, Opening};
-pub use record::{BegunWith, GivenUp, JobRecord};
+pub use record::{BegunWith, GivenUp, JobRecord, begun_with};
 use recycling::Spares;
 use removal::Removal;
 pub use results::{Commit, ResultState};

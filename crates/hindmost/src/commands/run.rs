@@ -16,13 +16,14 @@ use hindmost_report::text::{columns, counted, indented, wrapped};
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::energy;
-use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
+use hindmost_run::engine::NodeOffer;
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{BegunWith, Opening, Store, StoreError};
+use hindmost_run::store::{BegunWith, Opening, Store, StoreError, begun_with};
 use hindmost_trace::journal;
 
 use crate::board::Board;
 use crate::cli::RunJobArgs;
+use crate::engines::Chosen;
 use crate::failure::{Failure, Outcome};
 use crate::forecast::Forecast;
 use crate::{stop, terminal};
@@ -48,7 +49,6 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     let mut plan = job_file::load(path).map_err(Failure::input)?;
     plan.set_failures(args.keep_going, args.allow_failures);
-    let nodes = parse_nodes(args.nodes.as_deref().or(plan.nodes.as_deref())).map_err(Failure::input)?;
     let options = options(args)?;
     let unknown = options.history.keys().filter(|name| plan.phases.iter().all(|phase| phase.name != **name));
     for phase in unknown {
@@ -66,6 +66,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         redo: args.redo.clone(),
         begun_with: None,
     };
+    let recorded = if resumes { begun_with(&out) } else { None };
+    let engine = Chosen::of(&args.engine, args.nodes.as_deref(), plan.nodes.as_deref(), recorded)?;
     if !args.redo.is_empty() && !out.join(".hindmost").is_dir() {
         return Err(Failure::input(format!(
             "--redo: {} holds no run, so no part of it can run again; without --redo, all of the job runs",
@@ -73,7 +75,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         )));
     }
     if args.check {
-        return check(args, &plan, &options, &nodes, &out, &opening);
+        return check(args, &plan, &options, &engine.nodes, &out, &opening);
     }
     let board = Board::new(&plan.name, args.json);
     let outcome = run_plan(
@@ -81,8 +83,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         &options,
         &out,
         opening,
-        nodes,
-        args.nodes.is_some(),
+        engine,
         &mut Shown { board: &board, forecast: Forecast::default() },
     );
     board.finish();
@@ -182,46 +183,49 @@ pub fn run_plan(
     options: &RunOptions,
     out: &Path,
     opening: Opening,
-    nodes: Vec<NodeOffer>,
-    given: bool,
+    engine: Chosen,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
-    let outcome = execute(plan, options, out, opening, nodes, given, follower)?;
+    let outcome = execute(plan, options, out, opening, engine, follower)?;
     super::report::of_run(options, out, &outcome);
     Ok(outcome)
 }
 
-/// Runs a checked job in a folder. A resumed run uses the nodes with which it began, unless `given`: the user has named
-/// nodes.
+/// Runs a checked job in a folder. A resumed run uses the nodes with which it began, unless the user has named nodes.
 pub fn execute(
     plan: &Plan,
     options: &RunOptions,
     out: &Path,
     mut opening: Opening,
-    mut nodes: Vec<NodeOffer>,
-    given: bool,
+    mut engine: Chosen,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
     // The job is checked before its folder is created, so that a wrong option leaves no folder.
     if !opening.resume {
-        driver::check(plan, options, &nodes)?;
+        driver::check(plan, options, &engine.nodes)?;
     }
     let presses = stop::presses();
+    let (name, slurm_args) = engine.recorded();
     opening.begun_with = Some(BegunWith {
         policy: options.policy.as_ref().map(ToString::to_string),
         knowledge: options.knowledge,
-        nodes: nodes.clone(),
+        nodes: engine.nodes.clone(),
+        engine: name,
+        slurm_args,
     });
     let opened = Store::open(out, plan, &opening).map_err(RunError::from)?;
     if opening.resume && !opened.begun {
         follower.message(&format!("there is no run to resume in {}: a new run begins", out.display()));
     }
-    if opening.resume && !given {
-        nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
+    if opening.resume && !engine.given {
+        engine.nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(engine.nodes);
     }
-    let mut engine =
-        Local::new(nodes).map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
-    Ok(driver::run(options, opened, &mut engine, presses, follower)?)
+    let mut engine = engine.open(plan, &opened.store, presses, follower)?;
+    let outcome = driver::run(options, opened, engine.engine(), presses, follower);
+    if let Some(left) = engine.close() {
+        follower.message(&left);
+    }
+    Ok(outcome?)
 }
 
 /// Returns the Gantt chart of a run, as wide as the terminal.
@@ -323,7 +327,8 @@ fn check(
     text +=
         &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, shell {shell}, on these nodes:\n");
     for node in nodes {
-        text += &format!("  {}: {}\n", node.name, node.capacity_in_words());
+        let features = if node.features.is_empty() { String::new() } else { format!(" ({})", node.features.join(", ")) };
+        text += &format!("  {}: {}{features}\n", node.name, node.capacity_in_words());
     }
     if let Some(resumed) = &resumed {
         text += &format!("\nThe run in {} would continue:\n", out.display());

@@ -16,10 +16,8 @@ use crate::files;
 /// Number of text files, one task for each. The three nodes that are not slow finish four tasks while the slow node runs
 /// one, and then they are free for a copy.
 pub const FILES: u64 = 5;
-/// The nodes, of one cpu each.
+/// The nodes of engine `local`, of one cpu each. The last one is slow.
 pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
-/// Name of the slowed node.
-pub const SLOW: &str = NODES[3];
 /// Path of the result within a run's folder.
 pub const RESULT: &str = "reduce/0/result";
 /// Bytes of a megabyte.
@@ -52,12 +50,17 @@ const REDUCE: &str = r#"cat "$HINDMOST_FROM"/map/*/counts |
     awk '{ count[$1] += $2 } END { for (word in count) print word, count[word] }' |
     sort -k2,2nr -k1,1 > "$HINDMOST_OUTPUT/result""#;
 
+/// Returns nodes of one cpu each as engine `local` takes them.
+pub fn nodes(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name}:1")).collect::<Vec<_>>().join(",")
+}
+
 /// Returns the text of the job file.
-pub fn file(slow: f64) -> String {
-    let nodes = NODES.map(|name| format!("{name}:1")).join(",");
+pub fn file(slow: f64, names: &[String]) -> String {
+    let (nodes, slow_node) = (nodes(names), names.last().map_or("", String::as_str));
     format!(
         "# The job of `hindmost demo`. This command runs it again, with the slow node:\n\
-         #     hindmost run job.toml --chaos slow={SLOW}:{slow}\n\
+         #     hindmost run job.toml --chaos slow={slow_node}:{slow}\n\
          name = \"wordcount\"\n\
          nodes = \"{nodes}\"\n\
          # Words are sorted in the same order on every machine.\n\

@@ -13,15 +13,15 @@ use std::sync::atomic::Ordering;
 use hindmost_core::metrics::{Copies, RunState, RunSummary};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
-use hindmost_run::engine::parse_nodes;
 use hindmost_run::map::{
     ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, PHASE, Reading, Splitting, Template,
     combined, parallel_tasks, read_sources, shell, split_words, timeout,
 };
-use hindmost_run::store::Opening;
+use hindmost_run::store::{Opening, begun_with};
 
 use crate::board::Board;
 use crate::cli::MapArgs;
+use crate::engines::{Chosen, temporary_place};
 use crate::failure::{Failure, Outcome, say};
 use crate::{stop, terminal};
 
@@ -58,13 +58,21 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     if args.dry_run {
         return dry_run(&job, jobs, args.tag, args.verbose);
     }
-    let nodes = parse_nodes(Some(&format!("local:{jobs}"))).map_err(Failure::input)?;
     let plan = job.plan();
     let joblog = joblog(&args)?;
     if job.tasks.is_empty() {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
     }
-    driver::check(&plan, &options, &nodes)?;
+    let recorded = args.out.as_deref().filter(|_| args.resume).and_then(begun_with);
+    let mut engine =
+        Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded)?;
+    if !engine.is_shared() && args.nodes.is_some() {
+        return Err(Failure::input("--nodes chooses nodes of a cluster: add --engine slurm, or use -j for this machine"));
+    }
+    if engine.is_shared() && args.jobs.is_some() {
+        engine.set_cpus(jobs as f64);
+    }
+    driver::check(&plan, &options, &engine.nodes)?;
 
     let board = Board::new(&plan.name, false);
     let style = Style {
@@ -79,7 +87,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     };
     // From here on signals end the run in order, so that the temporary folder is removed.
     let presses = stop::presses();
-    let temporary = if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref())?) } else { None };
+    let temporary = if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref(), engine.is_shared())?) } else { None };
     let out =
         args.out.clone().or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned())).unwrap_or_default();
     let opening = Opening {
@@ -93,7 +101,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     };
     let before = if opening.resume { results_in(&out) } else { HashSet::new() };
     let mut printer = Printer::new(&job.tasks, style, &board, halt, joblog, before);
-    let outcome = super::run::execute(&plan, &options, &out, opening, nodes, false, &mut printer);
+    let outcome = super::run::execute(&plan, &options, &out, opening, engine, &mut printer);
     board.finish();
     let code = printer.finish();
     let outcome = outcome.map_err(as_other_error);
@@ -275,8 +283,8 @@ fn joblog(args: &MapArgs) -> Outcome<Option<JobLog>> {
 }
 
 /// Creates a folder for the run that only this user may open.
-fn temporary_folder(within: Option<&Path>) -> Outcome<tempfile::TempDir> {
-    let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
+fn temporary_folder(within: Option<&Path>, is_shared: bool) -> Outcome<tempfile::TempDir> {
+    let within = within.map_or_else(|| temporary_place(is_shared), Path::to_owned);
     let folder = tempfile::Builder::new().prefix("hindmost-").tempdir_in(&within);
     folder.map_err(|error| {
         as_other_error(Failure::work(format!(

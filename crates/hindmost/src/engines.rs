@@ -106,7 +106,9 @@ impl Chosen {
     pub fn take(&mut self, count: usize) -> Outcome {
         if self.nodes.len() < count {
             let have = self.nodes.len();
-            return Err(Failure::input(format!("{count} nodes are needed, but Slurm has only {have} to give: `sinfo` shows them")));
+            return Err(Failure::input(format!(
+                "{count} nodes are needed, but Slurm has only {have} to give: `sinfo` shows them"
+            )));
         }
         self.nodes.truncate(count);
         Ok(())

@@ -25,7 +25,11 @@ impl Driver<'_> {
     }
 
     /// Kills all attempts that fulfil a condition, and returns them.
-    pub(super) fn kill_matching(&mut self, why: Kill, is_wanted: impl Fn(AttemptId, &Running) -> bool) -> Vec<AttemptId> {
+    pub(super) fn kill_matching(
+        &mut self,
+        why: Kill,
+        is_wanted: impl Fn(AttemptId, &Running) -> bool,
+    ) -> Vec<AttemptId> {
         let matching = self.attempts.matching(is_wanted);
         for attempt in &matching {
             self.kill(*attempt, why);
@@ -62,7 +66,9 @@ impl Driver<'_> {
         while !self.attempts.is_empty() && self.engine.now() < end {
             self.engine.wait(self.engine.now() + WAKE_UP, &mut happened);
             for happened in happened.drain(..) {
-                if let Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _) = happened {
+                if let Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _) =
+                    happened
+                {
                     self.attempts.remove(attempt);
                 }
             }

@@ -78,14 +78,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         return check(args, &plan, &options, &engine.nodes, &out, &opening);
     }
     let board = Board::new(&plan.name, args.json);
-    let outcome = run_plan(
-        &plan,
-        &options,
-        &out,
-        opening,
-        engine,
-        &mut Shown { board: &board, forecast: Forecast::default() },
-    );
+    let outcome =
+        run_plan(&plan, &options, &out, opening, engine, &mut Shown { board: &board, forecast: Forecast::default() });
     board.finish();
     let hint = format!("`{}` continues the run", resume_command(path, args));
     let outcome = outcome.map_err(|failure| match failure {
@@ -327,7 +321,8 @@ fn check(
     text +=
         &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, shell {shell}, on these nodes:\n");
     for node in nodes {
-        let features = if node.features.is_empty() { String::new() } else { format!(" ({})", node.features.join(", ")) };
+        let features =
+            if node.features.is_empty() { String::new() } else { format!(" ({})", node.features.join(", ")) };
         text += &format!("  {}: {}{features}\n", node.name, node.capacity_in_words());
     }
     if let Some(resumed) = &resumed {

@@ -110,7 +110,9 @@ fn granted_in(text: &str) -> Option<u32> {
 /// If Slurm does not answer.
 pub fn with_comment(comment: &str) -> Result<Vec<Allocation>, commands::SlurmError> {
     let mut found = commands::allocations()?;
-    found.retain(|one| one.comment == comment && ["RUNNING", "PENDING", "CONFIGURING", "SUSPENDED"].contains(&&*one.state));
+    found.retain(|one| {
+        one.comment == comment && ["RUNNING", "PENDING", "CONFIGURING", "SUSPENDED"].contains(&&*one.state)
+    });
     Ok(found)
 }
 

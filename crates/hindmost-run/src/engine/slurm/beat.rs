@@ -67,7 +67,8 @@ impl Beat {
         }
         text.resize(LENGTH - 1, b' ');
         text.push(b'\n');
-        let file: File = openat(folder, BEAT, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?.into();
+        let file: File =
+            openat(folder, BEAT, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?.into();
         file.write_all_at(&text, 0)
     }
 

@@ -67,7 +67,9 @@ impl Cluster {
         if let Some(number) = number {
             if offers.len() < number {
                 let have = offers.len();
-                return Err(ClusterError::Choice(format!("--nodes {number}: there are only {have} nodes to choose from")));
+                return Err(ClusterError::Choice(format!(
+                    "--nodes {number}: there are only {have} nodes to choose from"
+                )));
             }
             offers.truncate(number);
         }
@@ -98,7 +100,9 @@ fn candidates(args: &[String], listed: Option<&[String]>) -> Result<Vec<SlurmNod
         // Other constraints are left to Slurm, which refuses nodes that do not meet them.
         name.chars().all(|letter| letter.is_alphanumeric() || "_-.".contains(letter))
     });
-    let is_in = |node: &SlurmNode| partition.as_ref().is_none_or(|one| one.split(',').any(|one| node.partitions.iter().any(|name| name == one)));
+    let is_in = |node: &SlurmNode| {
+        partition.as_ref().is_none_or(|one| one.split(',').any(|one| node.partitions.iter().any(|name| name == one)))
+    };
     let has = |node: &SlurmNode| feature.as_ref().is_none_or(|feature| node.features.contains(feature));
     let usable: Vec<SlurmNode> = all.into_iter().filter(|node| node.is_usable() && is_in(node) && has(node)).collect();
     let (idle, busy): (Vec<SlurmNode>, Vec<SlurmNode>) = usable.into_iter().partition(SlurmNode::is_idle);
@@ -124,7 +128,9 @@ fn value_of(args: &[String], short: &str, long: &str) -> Option<String> {
             found = words.peek().map(|value| (*value).clone());
         } else if let Some(value) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
             found = Some(value.to_owned());
-        } else if let Some(value) = word.strip_prefix(short).filter(|value| !value.is_empty() && !word.starts_with("--")) {
+        } else if let Some(value) =
+            word.strip_prefix(short).filter(|value| !value.is_empty() && !word.starts_with("--"))
+        {
             found = Some(value.to_owned());
         }
     }

@@ -232,7 +232,8 @@ pub fn cancel(ids: &[String], signal: Option<&str>) -> Result<(), SlurmError> {
     let mut command = slurm("scancel");
     command.args(signal.map(|signal| format!("--signal={signal}"))).args(ids);
     let (code, _, stderr) = run(&mut command, PATIENCE)?;
-    let has_ended = |line: &str| ["already complet", "Invalid job id", "already finished"].iter().any(|text| line.contains(text));
+    let has_ended =
+        |line: &str| ["already complet", "Invalid job id", "already finished"].iter().any(|text| line.contains(text));
     if code == Some(0) || stderr.lines().filter(|line| !line.trim().is_empty()).all(has_ended) {
         return Ok(());
     }
@@ -298,7 +299,8 @@ mod tests {
         assert_eq!(ran.unwrap_err(), SlurmError::TooLate("sleep".to_owned(), 0));
         let missing = run(&mut Command::new("no-such-program"), PATIENCE).unwrap_err();
         assert!(missing.to_string().contains("no-such-program can't be started"));
-        let (code, stdout, stderr) = run(Command::new("sh").args(["-c", "echo a; echo b >&2; exit 3"]), PATIENCE).unwrap();
+        let (code, stdout, stderr) =
+            run(Command::new("sh").args(["-c", "echo a; echo b >&2; exit 3"]), PATIENCE).unwrap();
         assert_eq!((code, &*stdout, &*stderr), (Some(3), "a\n", "b\n"));
     }
 }

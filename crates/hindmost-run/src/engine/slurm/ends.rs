@@ -63,8 +63,7 @@ impl Slurm {
                 continue;
             }
             if let Some(killed) = &mut running.killed {
-                let (signal, cancel) =
-                    (!killed.is_signalled, !killed.is_cancelled && killed.since.elapsed() > POLITE);
+                let (signal, cancel) = (!killed.is_signalled, !killed.is_cancelled && killed.since.elapsed() > POLITE);
                 if signal && running.beat.is_some() {
                     killed.is_signalled = true;
                     signalled.extend(running.step(&self.snapshot));
@@ -103,10 +102,7 @@ impl Slurm {
         if let Some(token) = running.token {
             self.tokens.remove(&token);
         }
-        if let Some(srun) = &mut running.srun {
-            let _ = srun.kill();
-            let _ = srun.wait();
-        }
+        super::end(&mut running.srun);
         self.free_gpus(running.place, &running.gpus);
     }
 
@@ -120,13 +116,7 @@ impl Slurm {
 }
 
 /// Returns the end of an attempt; `None` while it runs or may run.
-fn end_of(
-    attempt: AttemptId,
-    running: &Running,
-    snapshot: &Snapshot,
-    is_lost: bool,
-    now: Instant,
-) -> Option<Happened> {
+fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, is_lost: bool, now: Instant) -> Option<Happened> {
     let killed = running.killed.as_ref().map(|killed| killed.since);
     if let Some(beat) = running.beat.as_ref().filter(|beat| beat.is_last()) {
         // `srun` ends just after its agent; ending it earlier would leave a step behind for a moment.
@@ -203,7 +193,12 @@ mod tests {
 
     fn snapshot(begun: Instant, is_listed: bool) -> Snapshot {
         let step = Step { job: 1, step: 2, name: "0.1.0@x".to_owned() };
-        Snapshot { begun, steps: if is_listed { vec![step] } else { Vec::new() }, allocations: Vec::new(), nodes: Vec::new() }
+        Snapshot {
+            begun,
+            steps: if is_listed { vec![step] } else { Vec::new() },
+            allocations: Vec::new(),
+            nodes: Vec::new(),
+        }
     }
 
     fn beat(state: State) -> Option<Beat> {

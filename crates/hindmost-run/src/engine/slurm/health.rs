@@ -16,6 +16,8 @@ use super::{Slurm, commands, step};
 const SILENCE: Duration = Duration::from_secs(15);
 /// Time between two checks of a node.
 const CHECKS: Duration = Duration::from_secs(10);
+/// Number of failed checks in a row after which a node is lost.
+const FAILURES: u32 = 2;
 /// Time between two requests for an allocation of a node.
 const REQUESTS: Duration = Duration::from_secs(10);
 
@@ -67,10 +69,18 @@ impl Slurm {
             let allocation = self.snapshot.allocations.iter().find(|one| Some(one.id) == place.job);
             let holds = allocation.is_some_and(|one| one.is_running() && !one.nodes.is_empty());
             let is_up = node.is_some_and(super::nodes::SlurmNode::is_up);
+            let is_down = node.is_some_and(super::nodes::SlurmNode::is_down);
+            let is_silent = node.is_some_and(super::nodes::SlurmNode::is_silent);
             match (place.is_up(), is_up && holds) {
+                // Slurm may only have missed an answer, and it does not know the states of nodes after a restart.
+                (true, false) if holds && !is_down => {
+                    if is_silent {
+                        self.check(at);
+                    }
+                }
                 (true, false) => {
                     let why = match (node, allocation) {
-                        (Some(node), _) if !is_up => {
+                        (Some(node), _) if is_down => {
                             let reason = node.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                             format!("Slurm says {}{reason}", node.state)
                         }
@@ -99,7 +109,11 @@ impl Slurm {
     /// Requests an allocation of a node whose allocation has ended.
     fn request(&mut self, at: usize) {
         let place = &mut self.places[at];
-        if self.enclosing.is_some() || self.has_given_back || place.requested.is_some() || place.next_request > Instant::now() {
+        if self.enclosing.is_some()
+            || self.has_given_back
+            || place.requested.is_some()
+            || place.next_request > Instant::now()
+        {
             return;
         }
         place.next_request = Instant::now() + REQUESTS;
@@ -163,11 +177,21 @@ impl Slurm {
                 if let Some(job) = place.job {
                     place.grant(job);
                 }
+                self.keep(at);
                 happened.push(Happened::NodeReturned(NodeId(at as u32)));
             }
+            Ok(()) => place.failures = 0,
             // While the controller does not answer, a check says nothing about the node.
-            Err(why) if place.is_up() && self.snapshot.begun.elapsed() < SILENCE => self.lose(at, why, happened),
-            _ => {}
+            Err(why) if place.is_up() && self.snapshot.begun.elapsed() < SILENCE => {
+                place.failures += 1;
+                if place.failures >= FAILURES {
+                    self.lose(at, why, happened);
+                } else {
+                    place.checked = None;
+                    self.check(at);
+                }
+            }
+            Err(_) => {}
         }
     }
 

@@ -19,6 +19,7 @@ mod cluster;
 mod commands;
 mod ends;
 mod health;
+mod keeper;
 mod launch;
 mod nodes;
 mod observer;
@@ -85,6 +86,10 @@ struct Place {
     /// When the last check of the node began.
     checked: Option<Instant>,
     is_being_checked: bool,
+    /// The `srun` of the keeper of the allocation.
+    keeper: Option<Child>,
+    /// Number of checks in a row that have failed.
+    failures: u32,
     /// Which GPUs of the node are in use.
     gpus: Vec<bool>,
 }
@@ -101,6 +106,8 @@ impl Place {
             since: now,
             checked: None,
             is_being_checked: false,
+            keeper: None,
+            failures: 0,
             gpus: vec![false; gpus],
         }
     }
@@ -114,6 +121,7 @@ impl Place {
         self.requested = None;
         self.job = Some(job);
         self.is_up = true;
+        self.failures = 0;
         self.since = Instant::now();
     }
 
@@ -194,7 +202,7 @@ impl Slurm {
     ) -> io::Result<Slurm> {
         let names: Vec<&str> = cluster.offers.iter().map(|offer| offer.name.as_str()).collect();
         Ok(Slurm {
-            observer: Observer::start(names.join(",")),
+            observer: Observer::start(names.join(","), folder.clone()),
             nodes: cluster.offers.clone(),
             places,
             enclosing: cluster.enclosing,
@@ -219,6 +227,18 @@ impl Slurm {
         format!("check{}", step::run_suffix(&self.run))
     }
 
+    /// Starts a keeper in the allocation of a node, unless it has one.
+    fn keep(&mut self, at: usize) {
+        let place = &mut self.places[at];
+        let has_one = |job| self.snapshot.steps.iter().any(|step| step.job == job && step.name == keeper::NAME);
+        if self.enclosing.is_none()
+            && let Some(job) = place.job.filter(|job| !has_one(*job))
+        {
+            end(&mut place.keeper);
+            place.keeper = keeper::start(job, &place.name, &self.program, &self.folder).ok();
+        }
+    }
+
     /// Takes GPUs of a node for an attempt that demands them. `None` if it demands none.
     fn take_gpus(&mut self, place: usize, launch: &Launch<'_>) -> Option<Vec<usize>> {
         let count = launch.demand.get(GPUS).copied().unwrap_or(0.0).ceil() as usize;
@@ -232,7 +252,13 @@ impl Slurm {
         (count > 0).then_some(taken)
     }
 
-    fn start_step(&mut self, launch: &Launch<'_>, place: usize, job: u32, gpus: Option<&[usize]>) -> io::Result<Running> {
+    fn start_step(
+        &mut self,
+        launch: &Launch<'_>,
+        place: usize,
+        job: u32,
+        gpus: Option<&[usize]>,
+    ) -> io::Result<Running> {
         let nonce = new_nonce();
         let description = Description {
             nonce: nonce.clone(),
@@ -291,7 +317,6 @@ impl Slurm {
         let ids: Vec<u32> = self.places.iter_mut().filter_map(|place| place.job.take()).collect();
         allocation::give_back(&ids, &self.terms.comment)
     }
-
 }
 
 impl Running {
@@ -383,7 +408,8 @@ impl Engine for Slurm {
         if self.places.get(place).is_none_or(|place| !place.is_up() || place.job != Some(step.job)) {
             return false;
         }
-        let (Ok(description), Ok(folder)) = (Description::read(launch.handle), launch.handle.try_clone_to_owned()) else {
+        let (Ok(description), Ok(folder)) = (Description::read(launch.handle), launch.handle.try_clone_to_owned())
+        else {
             return false;
         };
         let gpus = description.gpus.unwrap_or_default();
@@ -469,14 +495,22 @@ impl Engine for Slurm {
     }
 }
 
+/// Ends a child, if there is one.
+fn end(child: &mut Option<Child>) {
+    if let Some(mut child) = child.take() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
 impl Drop for Slurm {
     fn drop(&mut self) {
         let _ = self.give_back();
         for running in self.running.values_mut() {
-            if let Some(srun) = &mut running.srun {
-                let _ = srun.kill();
-                let _ = srun.wait();
-            }
+            end(&mut running.srun);
+        }
+        for place in &mut self.places {
+            end(&mut place.keeper);
         }
     }
 }
@@ -489,6 +523,7 @@ pub fn run_step(words: &[std::ffi::OsString], stop_requests: &std::sync::atomic:
     let [what, folder, nonce] = words else { return Err("this command is for steps of Slurm only".to_owned()) };
     let (folder, nonce) = (Path::new(folder), nonce.to_string_lossy());
     let done = match what.to_str() {
+        Some("keep") => keeper::keep(folder, &nonce, stop_requests),
         Some("attempt") => agent::run_attempt(folder, &nonce, stop_requests),
         Some("check") => agent::answer_check(folder, &nonce),
         _ => Err(io::Error::other("this command is for steps of Slurm only")),

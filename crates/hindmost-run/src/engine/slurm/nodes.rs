@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hindmost_core::resources::{CPUS, MEMORY};
 use hindmost_core::workload::DemandByName;
 
-use super::commands::{self, SlurmError, fields};
 use super::super::NodeOffer;
+use super::commands::{self, SlurmError, fields};
 
 /// Name of the resource that Slurm's GPUs become.
 pub const GPUS: &str = "gpus";
@@ -47,9 +47,23 @@ impl SlurmNode {
             })
     }
 
+    /// True if Slurm has given the node up, and with it what ran there.
+    pub fn is_down(&self) -> bool {
+        let mut parts = self.state.split('+').map(|part| part.trim_end_matches('*'));
+        parts.any(|part| ["DOWN", "POWERED_DOWN", "POWERING_DOWN"].contains(&part))
+    }
+
+    /// Returns true if the node does not respond to Slurm.
+    pub fn is_silent(&self) -> bool {
+        self.state.contains('*') || self.state.contains("NOT_RESPONDING")
+    }
+
     /// True if Slurm gives the node to new allocations.
     pub fn is_usable(&self) -> bool {
-        self.is_up() && !self.state.contains("DRAIN") && !self.state.contains("MAINT") && !self.state.contains("RESERVED")
+        self.is_up()
+            && !self.state.contains("DRAIN")
+            && !self.state.contains("MAINT")
+            && !self.state.contains("RESERVED")
     }
 
     /// True if no allocation uses the node.
@@ -213,7 +227,10 @@ mod tests {
         let capacity = [(CPUS, 4.0), (GPUS, 2.0), (MEMORY, 4000.0 * MEGABYTE)];
         let capacity: DemandByName = capacity.into_iter().map(|(name, amount)| (name.to_owned(), amount)).collect();
         assert_eq!((&*node.name, &node.capacity, &*node.state), ("n1", &capacity, "IDLE"));
-        assert_eq!((node.features.join(","), node.partitions.join(",")), ("fast,ssd".to_owned(), "main,big".to_owned()));
+        assert_eq!(
+            (node.features.join(","), node.partitions.join(",")),
+            ("fast,ssd".to_owned(), "main,big".to_owned())
+        );
         assert_eq!(node.reason.as_deref(), Some("Not responding [slurm@2026-11-24T05:04:36]"));
         assert_eq!(SlurmNode::parse("NodeName=n1"), None);
     }
@@ -225,8 +242,13 @@ mod tests {
         assert_eq!(is("IDLE"), (true, true, true));
         assert_eq!(is("ALLOCATED"), (true, true, false));
         assert_eq!(is("MIXED+DRAIN"), (true, false, false));
+        let is_lost = |state: &str| (node(state).is_down(), node(state).is_silent());
+        assert_eq!((is_lost("DOWN*"), is_lost("IDLE+NOT_RESPONDING")), ((true, true), (false, true)));
+        assert_eq!((is_lost("UNKNOWN"), is_lost("IDLE+POWERED_DOWN")), ((false, false), (true, false)));
         assert_eq!(is("IDLE+CLOUD"), (true, true, true));
-        for down in ["DOWN", "DOWN*", "IDLE*", "ALLOCATED*+DRAIN", "IDLE+NOT_RESPONDING", "DOWN+NOT_RESPONDING", "UNKNOWN"] {
+        for down in
+            ["DOWN", "DOWN*", "IDLE*", "ALLOCATED*+DRAIN", "IDLE+NOT_RESPONDING", "DOWN+NOT_RESPONDING", "UNKNOWN"]
+        {
             assert_eq!(is(down), (false, false, false), "{down}");
         }
     }

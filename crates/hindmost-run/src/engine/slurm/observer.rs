@@ -1,10 +1,12 @@
 //! Looks at the cluster in a thread of its own: which steps and allocations there are, and in what state the nodes are. So a
 //! controller that does not answer never holds up the run.
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::commands::{self, Allocation, SlurmError, Step};
+use super::keeper::Alive;
 use super::nodes::{self, SlurmNode};
 
 /// Time between two looks if nothing is in doubt.
@@ -76,11 +78,11 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Starts to observe these nodes.
-    pub fn start(names: String) -> Observer {
+    /// Starts to observe these nodes. Shows in the run's folder that the run lives.
+    pub fn start(names: String, folder: PathBuf) -> Observer {
         let (wanted, requests) = channel();
         let (reports, seen) = channel();
-        std::thread::spawn(move || observe(&names, &requests, &reports));
+        std::thread::spawn(move || observe(&names, Alive::new(&folder), &requests, &reports));
         Observer { wanted, seen }
     }
 
@@ -95,9 +97,10 @@ impl Observer {
     }
 }
 
-fn observe(names: &str, requests: &Receiver<()>, reports: &Sender<Seen>) {
+fn observe(names: &str, mut alive: Alive, requests: &Receiver<()>, reports: &Sender<Seen>) {
     let mut failing: Option<(Instant, bool)> = None;
     loop {
+        alive.show();
         let begin = Instant::now();
         let report = match Snapshot::take(names) {
             Ok(snapshot) => {

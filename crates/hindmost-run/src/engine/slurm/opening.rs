@@ -71,6 +71,9 @@ impl Slurm {
                 say(&left);
             }
         })?;
+        for at in 0..slurm.places.len() {
+            slurm.keep(at);
+        }
         slurm.report_missing();
         slurm.observer.look();
         Ok(slurm)
@@ -165,7 +168,9 @@ impl Slurm {
             return Err(OpenError::Nodes(why));
         }
         // A node that does not see the folder is a mistake in the choice of the folder, not a node that may return.
-        if let Some((_, why)) = failed.iter().find(|(_, why)| why.contains("can't read files") || why.contains("can't be read here")) {
+        if let Some((_, why)) =
+            failed.iter().find(|(_, why)| why.contains("can't read files") || why.contains("can't be read here"))
+        {
             return Err(OpenError::Nodes(why.clone()));
         }
         for (at, why) in failed {

@@ -10,10 +10,10 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::resources::MEMORY;
 use hindmost_core::workload::DemandByName;
 
+use super::super::{RunIdentity, key};
 use super::agent::{answered, sent};
 use super::commands::{self, SlurmError, one_line, with_slurm_environment};
 use super::nodes::{GPUS, MEGABYTE};
-use super::super::{RunIdentity, key};
 use crate::process::{self, Mark};
 
 /// First argument of the program when it is started in a step. It is no command for users.
@@ -36,10 +36,18 @@ pub fn name_of(run: &RunIdentity, attempt: AttemptId) -> String {
 /// `--overlap` because Hindmost decides what fits on a node: without it, a step that starts before Slurm has noticed the end of
 /// the one before it waits for a second. `--exact` and `--cpus-per-task` are left out: together with `--overlap`, Slurm would
 /// bind all steps to the same first cores.
-fn srun(job: u32, node: &str, name: &str) -> Command {
+pub(super) fn srun(job: u32, node: &str, name: &str) -> Command {
     let mut command = with_slurm_environment(process::apart("srun".as_ref()));
     command.arg(format!("--jobid={job}")).arg(format!("--nodelist={node}")).arg(format!("--job-name={name}"));
-    command.args(["--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none", "--input=none", "--chdir=/"]);
+    command.args([
+        "--overlap",
+        "--nodes=1",
+        "--ntasks=1",
+        "--cpu-bind=none",
+        "--mpi=none",
+        "--input=none",
+        "--chdir=/",
+    ]);
     command.stdin(Stdio::null());
     command
 }

@@ -64,10 +64,11 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
     }
     let recorded = args.out.as_deref().filter(|_| args.resume).and_then(begun_with);
-    let mut engine =
-        Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded)?;
+    let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded)?;
     if !engine.is_shared() && args.nodes.is_some() {
-        return Err(Failure::input("--nodes chooses nodes of a cluster: add --engine slurm, or use -j for this machine"));
+        return Err(Failure::input(
+            "--nodes chooses nodes of a cluster: add --engine slurm, or use -j for this machine",
+        ));
     }
     if engine.is_shared() && args.jobs.is_some() {
         engine.set_cpus(jobs as f64);
@@ -87,7 +88,8 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     };
     // From here on signals end the run in order, so that the temporary folder is removed.
     let presses = stop::presses();
-    let temporary = if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref(), engine.is_shared())?) } else { None };
+    let temporary =
+        if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref(), engine.is_shared())?) } else { None };
     let out =
         args.out.clone().or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned())).unwrap_or_default();
     let opening = Opening {

@@ -73,7 +73,7 @@ fn own_odd_variables() -> &'static [(OsString, OsString)] {
 }
 
 /// Returns the command that runs an attempt without a wrapper, and the attempt's end marker, which the engine has to write
-/// once the command has ended. A command of plain words is executed without a shell (see [`simple::words`]).
+/// once the command has ended. A command of plain words is executed without a shell (see `simple.rs`).
 ///
 /// # Errors
 /// If the end marker and log files can't be created in the attempt's folder.

@@ -256,6 +256,11 @@ fn happened(
         Event::TaskGivenUp { task: given_up } if *given_up == task => {
             Some((None, "the task has failed permanently, as its phase allows; later phases run without it".to_owned()))
         }
+        Event::JobGivenUp { job } if *job == task.job => {
+            let needed = cluster.task(task).is_some_and(Task::is_abandoned);
+            let result = if needed { "gets no result" } else { "has its result" };
+            Some((None, format!("the job has failed, and other jobs go on; this task {result}")))
+        }
         Event::WatchMet { attempt, expected_finish, .. } => {
             let copy = of_task(attempt)?;
             let what = match expected_finish {

@@ -104,6 +104,12 @@ pub enum Event {
         /// Id of the task.
         task: TaskId,
     },
+    /// A job is given up from outside, for example because one of its tasks has failed permanently and other jobs go on. It
+    /// has the effects of [`Decision::Abandon`]: the job gets no further attempt, and the policy stops those that run.
+    JobGivenUp {
+        /// Id of the job.
+        job: JobId,
+    },
     /// A watched condition has come true, or the expected finish that was reported for an attempt has changed.
     WatchMet {
         /// Id of the watched attempt.

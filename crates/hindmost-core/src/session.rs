@@ -198,6 +198,7 @@ impl Session {
             | Event::AttemptStopped { attempt }
             | Event::AttemptFailed { attempt, .. } => self.cluster.retire(attempt.task.job).into_iter().collect(),
             Event::TaskGivenUp { task } => self.cluster.retire(task.job).into_iter().collect(),
+            Event::JobGivenUp { job } => self.cluster.retire(*job).into_iter().collect(),
             _ => may_retire.into_iter().filter_map(|job| self.cluster.retire(job)).collect(),
         };
         Ok(Stepped { applied, retired })

@@ -152,6 +152,23 @@ impl Timeline {
         builder.timeline
     }
 
+    /// Returns the timeline of one of several jobs, in which this job has number 0; empty if there is no such job.
+    #[must_use]
+    pub fn of_job(self, job: JobId) -> Timeline {
+        let is_its = |task: &TaskId| task.job == job;
+        let alone = |task: TaskId| TaskId { job: JobId(0), ..task };
+        let rows = self.rows.into_iter().filter(|row| is_its(&row.attempt.task)).map(|row| {
+            let attempt = AttemptId { task: alone(row.attempt.task), ..row.attempt };
+            TimelineRow { attempt, ..row }
+        });
+        Timeline {
+            jobs: self.jobs.into_iter().nth(job.0 as usize).into_iter().collect(),
+            rows: rows.collect(),
+            withdrawn: self.withdrawn.into_iter().filter(is_its).map(alone).collect(),
+            ..Timeline { nodes: self.nodes, end: self.end, pauses: self.pauses, ..Timeline::default() }
+        }
+    }
+
     /// Returns the total length of the pauses before the time `until`.
     pub fn paused_until(&self, until: Time) -> Time {
         Time(self.pauses.iter().map(|[begin, end]| (until.min(*end) - *begin).0).sum())
@@ -216,6 +233,7 @@ impl Builder {
                 self.end(at, attempt, outcome);
             }
             Event::TaskGivenUp { task } => self.one_less(at, task.job),
+            Event::JobGivenUp { job } => self.abandon(at, job),
             Event::AttemptRunning { .. }
             | Event::NoMoreCopies { .. }
             | Event::TaskWithheld { .. }
@@ -238,6 +256,12 @@ impl Builder {
             && let Some(job) = self.timeline.jobs.get_mut(job.0 as usize)
         {
             job.finish = Some(at);
+        }
+    }
+
+    fn abandon(&mut self, at: Time, job: JobId) {
+        if let Some(job) = self.timeline.jobs.get_mut(job.0 as usize) {
+            job.abandoned = Some(at);
         }
     }
 
@@ -285,11 +309,7 @@ impl Builder {
                 self.replacements.insert(*attempt, replacement);
                 self.start(at, replacement, node, *from_progress, true);
             }
-            Decision::Abandon { job } => {
-                if let Some(job) = self.timeline.jobs.get_mut(job.0 as usize) {
-                    job.abandoned = Some(at);
-                }
-            }
+            Decision::Abandon { job } => self.abandon(at, *job),
             Decision::Reserve { .. } | Decision::Release { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {}
         }
     }

@@ -191,6 +191,7 @@ impl Cluster {
             Event::TaskWithheld { task, .. } => self.withhold(*task),
             Event::TaskReturned { task } => self.return_task(*task),
             Event::TaskGivenUp { task } => self.give_up(*task),
+            Event::JobGivenUp { job } => self.abandon(*job),
             Event::WatchMet { attempt, expected_finish, guessed, .. } => {
                 if let Some(slot) = self.slot_of(*attempt)?
                     && let Some(expected_finish) = expected_finish

@@ -209,7 +209,7 @@ impl JobQueue {
         }
     }
 
-    /// Must be called after a job was abandoned in a round.
+    /// Must be called after a job was abandoned or given up.
     pub(super) fn abandoned(&mut self, job: JobId, cluster: &Cluster) {
         self.requests.retain(|attempt| attempt.task.job != job);
         let concerned = self.order.abandoned(job, cluster);
@@ -299,7 +299,7 @@ impl JobQueue {
 
     fn refresh_its_job(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
         let job = match event {
-            Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => *job,
+            Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } | Event::JobGivenUp { job } => *job,
             Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task } => task.job,
             Event::AttemptFinished { attempt }
             | Event::AttemptFailed { attempt, .. }

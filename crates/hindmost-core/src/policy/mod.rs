@@ -226,11 +226,18 @@ impl Policy {
         estimator: &dyn Estimator,
         decisions: &mut Vec<Decision>,
     ) {
-        self.queue.observe(event, applied, cluster);
+        // Passes and orders need not distinguish who has given up a job.
+        let abandoned =
+            if let Event::JobGivenUp { job } = event { Some(Decision::Abandon { job: *job }) } else { None };
+        match event {
+            Event::JobGivenUp { job } => self.queue.abandoned(*job, cluster),
+            _ => self.queue.observe(event, applied, cluster),
+        }
+        let seen = abandoned.as_ref().map_or(Seen::Event(event, applied), Seen::Decision);
         let first = decisions.len();
         let mut view = View { cluster, estimator, reactions: decisions, reasons: &mut self.reasons };
         for pass in &mut self.passes {
-            pass.observe(Seen::Event(event, applied), &mut view);
+            pass.observe(seen, &mut view);
         }
         apply_reactions(decisions, first, cluster, &mut self.refused, &mut self.reasons);
     }

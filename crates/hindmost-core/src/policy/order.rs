@@ -112,7 +112,8 @@ pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concern
         | Event::NoMoreCopies { .. }
         | Event::TaskWithheld { .. }
         | Event::TaskReturned { .. }
-        | Event::TaskGivenUp { .. } => Concerned::ItsJob,
+        | Event::TaskGivenUp { .. }
+        | Event::JobGivenUp { .. } => Concerned::ItsJob,
         Event::AttemptFinished { .. } | Event::AttemptFailed { .. } | Event::AttemptStopped { .. } => {
             if applied.pending_again || applied.phase_finished || follows_ends {
                 Concerned::ItsJob

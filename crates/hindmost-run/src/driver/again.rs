@@ -10,9 +10,10 @@ use hindmost_core::ids::TaskId;
 use hindmost_core::record::Record;
 use serde_json::json;
 
+use super::RunError;
+use super::jobs::IN_FOLDER;
 use super::permanent::FailedAgain;
 use super::recheck::{finished, given_up, tasks_of, unreadable, valid_results};
-use super::{JOB, RunError};
 use crate::job_file::{Plan, TaskChanges, printable};
 use crate::store::{ResultState, Store};
 
@@ -115,7 +116,7 @@ impl<'a> Again<'a> {
         changes: &'a TaskChanges,
         redo: &BTreeSet<(u32, u32)>,
     ) -> Result<Again<'a>, RunError> {
-        let task = |(phase, index): &(u32, u32)| TaskId { job: JOB, phase: *phase, index: *index };
+        let task = |(phase, index): &(u32, u32)| TaskId { job: IN_FOLDER, phase: *phase, index: *index };
         let given_up = given_up(plan, store, records.unwrap_or_default(), &changes.added);
         let mut finished = match records {
             Some(records) => finished(records),
@@ -277,7 +278,7 @@ impl<'a> Again<'a> {
         for phase in &self.changes.phases {
             lines.push(format!("phase {} is new", plan.phases[*phase as usize].name));
         }
-        let id = |(phase, index): &(u32, u32)| TaskId { job: JOB, phase: *phase, index: *index };
+        let id = |(phase, index): &(u32, u32)| TaskId { job: IN_FOLDER, phase: *phase, index: *index };
         named(
             &mut lines,
             self.changes

@@ -6,8 +6,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::hash_map::Entry;
 
-use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
@@ -61,6 +62,8 @@ impl Running {
 #[derive(Default)]
 pub(super) struct Attempts {
     running: FxHashMap<AttemptId, Running>,
+    /// Number of attempts of each job that has any.
+    by_job: FxHashMap<JobId, usize>,
     /// Slots that were used and are free again.
     free: BinaryHeap<Reverse<u32>>,
     /// Number of slots that were ever used.
@@ -82,8 +85,9 @@ impl Attempts {
             self.slots = slot;
         }
         let new = Running { node, progress: Progress::resumed(since, from), input, kill: None, slot };
-        if let Some(earlier) = self.running.insert(attempt, new) {
-            self.free.push(Reverse(earlier.slot));
+        match self.running.insert(attempt, new) {
+            Some(earlier) => self.free.push(Reverse(earlier.slot)),
+            None => *self.by_job.entry(attempt.task.job).or_default() += 1,
         }
     }
 
@@ -95,6 +99,14 @@ impl Attempts {
     /// Removes an attempt that has ended.
     pub(super) fn remove(&mut self, attempt: AttemptId) -> Option<Running> {
         let removed = self.running.remove(&attempt);
+        if removed.is_some()
+            && let Entry::Occupied(mut count) = self.by_job.entry(attempt.task.job)
+        {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
         self.free.extend(removed.iter().map(|running| Reverse(running.slot)));
         removed
     }
@@ -105,6 +117,11 @@ impl Attempts {
 
     pub(super) fn contains(&self, attempt: AttemptId) -> bool {
         self.running.contains_key(&attempt)
+    }
+
+    /// True if a job has attempts.
+    pub(super) fn has_of(&self, job: JobId) -> bool {
+        self.by_job.contains_key(&job)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -151,10 +168,11 @@ impl Attempts {
         observed
     }
 
-    /// Discards progress that was derived from reading the input, for all attempts of a phase. Returns the attempts whose
+    /// Discards progress that was derived from reading the input, for all attempts of a task's phase. Returns the attempts whose
     /// progress is unknown again.
-    pub(super) fn forget_reading(&mut self, phase: u32) -> Vec<AttemptId> {
-        let reading = self.matching(|attempt, running| attempt.task.phase == phase && running.progress.by_reading);
+    pub(super) fn forget_reading(&mut self, task: TaskId) -> Vec<AttemptId> {
+        let is_of_phase = |attempt: AttemptId| (attempt.task.job, attempt.task.phase) == (task.job, task.phase);
+        let reading = self.matching(|attempt, running| is_of_phase(attempt) && running.progress.by_reading);
         for attempt in &reading {
             if let Some(progress) = self.progress_mut(*attempt) {
                 *progress = progress.unreported();
@@ -166,8 +184,6 @@ impl Attempts {
 
 #[cfg(test)]
 mod tests {
-    use hindmost_core::ids::{JobId, TaskId};
-
     use super::*;
 
     fn attempt(index: u32) -> AttemptId {

@@ -4,36 +4,35 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::ids::NodeId;
+use hindmost_core::ids::{JobId, NodeId};
+use hindmost_core::journal::Header;
 use hindmost_core::policy::Policy;
-use hindmost_core::record::Event;
+use hindmost_core::record::{Event, Record};
 use hindmost_core::resources::{CPUS, Resources};
 use hindmost_core::time::Time;
+use hindmost_core::workload::JobSpec;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::again::{Again, ResumePlan};
 use super::attempts::Attempts;
 use super::deadlines::{Deadline, Deadlines};
-use super::failures::Failures;
 use super::fault_injection::FaultInjection;
-use super::follow::Counts;
+use super::jobs::{Jobs, LiveJob};
 use super::journal::{self, LiveJournal};
 use super::learning::Learner;
-use super::limits::TimeLimits;
 use super::node_loss::LostNodes;
+use super::permanent::FailedAgain;
 use super::profiles::RunProfiles;
 use super::recorder::Recorder;
-use super::shutdown::Shutdown;
-use super::task_ends::Failing;
+use super::several::{self, OnlyJob, Submissions};
 use super::waiting::Waiting;
 use super::watches::Watches;
-use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, permanent, recheck, resume};
+use super::{Driver, Follower, RunError, RunOptions, RunOutcome, check, options, recheck, resume};
 use crate::energy::EnergyMeter;
 use crate::engine::Engine;
-use crate::store::Opened;
-use permanent::FailedAgain;
+use crate::job_file::Plan;
+use crate::store::{GivenUp, Opened};
 
 /// Runs a job in a folder, or resumes the run that the folder holds.
 ///
@@ -66,13 +65,59 @@ pub fn run_under(
     stop_requests: &AtomicU32,
     follower: &mut dyn Follower,
 ) -> Result<RunOutcome, RunError> {
-    let Opened { mut store, begun, changed, plan, tasks, redo } = opened;
-    let plan = &plan;
+    let mut only = OnlyJob::default();
+    let jobs = RunJobs { home: None, jobs: vec![opened], submissions: &mut only };
+    run_with(own, options, jobs, engine, stop_requests, follower)?;
+    only.take().ok_or(RunError::Stuck)
+}
+
+/// The jobs of a run.
+pub struct RunJobs<'a> {
+    /// The folder of the run, which holds its journal; its plan has no phases. `None` for a run of one job, whose folder is
+    /// also that of the run.
+    pub home: Option<Opened>,
+    /// The jobs that are known when the run begins, in the order of their arrival. Their names differ.
+    pub jobs: Vec<Opened>,
+    /// Jobs that arrive later. It receives the outcomes of all jobs.
+    pub submissions: &'a mut dyn Submissions,
+}
+
+/// Runs several jobs at once on the nodes of an engine, under one policy, or resumes such a run.
+///
+/// # Errors
+/// The same as those of [`run`]. A job that fails does not end the others.
+pub fn run_jobs(
+    options: &RunOptions,
+    jobs: RunJobs<'_>,
+    engine: &mut dyn Engine,
+    stop_requests: &AtomicU32,
+    follower: &mut dyn Follower,
+) -> Result<(), RunError> {
+    run_with(None, options, jobs, engine, stop_requests, follower)
+}
+
+fn run_with(
+    own: Option<Policy>,
+    options: &RunOptions,
+    RunJobs { mut home, mut jobs, submissions }: RunJobs<'_>,
+    engine: &mut dyn Engine,
+    stop_requests: &AtomicU32,
+    follower: &mut dyn Follower,
+) -> Result<(), RunError> {
     let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
-    check(plan, options, engine.nodes())?;
-    let mut held = if begun { journal::read(&store)? } else { None };
+    for job in &jobs {
+        check(&job.plan, options, engine.nodes())?;
+    }
+    let begun_with = match &home {
+        Some(home) => home,
+        None => jobs.first().ok_or_else(|| RunError::Input("a run needs a job".to_owned()))?,
+    };
+    let mut held = if begun_with.begun { journal::read(&begun_with.store)? } else { None };
     let mut taken_back = None;
-    if let Some((name, header, records)) = recheck::finished_journal(plan, &store, held.as_ref())? {
+    if home.is_none()
+        && let Some((name, header, records)) =
+            recheck::finished_journal(&begun_with.plan, &begun_with.store, held.as_ref())?
+    {
         taken_back = Some(name);
         held = Some((header, records));
     }
@@ -81,59 +126,53 @@ pub fn run_under(
             resume::check_nodes(records, &names)?;
             resume::check_header(header, options)?
         }
-        None => options::new_header(plan, &options.filled_from(&store), engine)?,
+        None => {
+            let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
+            options::new_header(&plans, &options.filled_from(&begun_with.store), engine)?
+        }
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = catalogue::Setting::from(&header);
     let policy = own.map_or_else(|| catalogue::build(&spec, &setting), Ok)?;
-    let capacities = engine.nodes().iter().map(|node| header.dimensions.amounts(&node.capacity));
-    let total = capacities.collect::<Result<Vec<_>, _>>()?.iter().fold(Resources::NONE, Resources::plus);
-    if let Some(why) = catalogue::without_clones(&spec, &plan.job_spec(), &header.dimensions, (names.len(), &total)) {
-        follower.message(&why);
+    for job in &jobs {
+        warn(&spec, &job.plan, &header, &*engine, follower)?;
     }
-    if let Some(why) = catalogue::after_deadline(&spec, &plan.job_spec()) {
-        follower.message(&why);
-    }
-    let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
-    let (retry, held_records) = (options.retry_failed, records.unwrap_or_default());
-    let failed = FailedAgain::of(plan, &store, retry, &changed, (&tasks, &redo), held_records);
-    let again = Again::of(plan, &store, records, failed, &tasks, &redo)?;
-    for line in again.messages() {
-        follower.message(&line);
-    }
-    if let Some(name) = taken_back {
-        store.take_back(&name, &recheck::failures(plan, records.unwrap_or_default()))?;
-    }
-    if again.is_needed() {
-        recheck::begin_again(&again, plan, &mut store, records, engine, follower)?;
-        held = None;
-    } else {
-        // All checks have passed. From here on the folder may be changed.
-        if tasks.withdrawn.is_empty() {
-            recheck::kill_moved(&store, engine, follower);
-        } else {
-            // Attempts of withdrawn tasks must not be adopted, and nothing else is left to run.
-            recheck::kill_earlier(&store, engine, follower);
-            recheck::put_aside(&again, plan, &store, follower)?;
+    let mut changed = Vec::new();
+    match &mut home {
+        Some(home) => {
+            let records = held.take().map(|(_, records)| records);
+            several::begin_again(home, &mut jobs, records.as_deref(), options, engine, follower)?;
         }
-        store.accept(plan)?;
+        None => {
+            for job in &mut jobs {
+                prepare_only(job, &mut held, taken_back.as_deref(), options, engine, follower)?;
+                changed = std::mem::take(&mut job.changed);
+            }
+        }
     }
-    let earlier_failures = store.earlier_failures();
-    let profiles = RunProfiles::read(plan, options, header.knowledge)?;
-    let history = plan.phases.iter().map(|phase| match options.history.get(&phase.name) {
-        Some(durations) => durations.clone(),
-        None => profiles.durations(&plan.name, &phase.name),
-    });
     // Other progress models hide progress from the policy: no attempt reaches a share above 1.
     let reveal_share = match header.knowledge {
         Knowledge::Progress(share) | Knowledge::Profiles(share) => share,
         _ => 2.0,
     };
-    let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) });
-    let journal = journal.inspect_err(|_| recheck::kill_earlier(&store, engine, follower))?;
-    let energy = EnergyMeter::start(options.powercap.as_deref(), held.is_some());
+    let earlier_failures: Vec<_> = jobs.iter().map(|job| job.store.earlier_failures()).collect();
+    let mut learner = Learner::new(names.len(), reveal_share);
+    let mut live = Jobs::default();
+    for opened in jobs {
+        let job = live_job(live.next(), opened, options, header.knowledge, &mut learner)?;
+        live.add(job);
+    }
+    let home = home.map(|home| home.store);
+    let store = home.as_ref().or_else(|| live.iter().next().map(|job| &job.store));
+    let store = store.ok_or_else(|| RunError::Input("a run needs a job".to_owned()))?;
+    let journal = LiveJournal::open(store, if held.is_some() { None } else { Some(&header) });
+    let journal = journal.inspect_err(|_| recheck::kill_earlier(store, engine, follower))?;
+    let energy = home.is_none().then(|| EnergyMeter::start(options.powercap.as_deref(), held.is_some()));
     let mut driver = Driver {
-        plan,
+        jobs: live,
+        home,
+        options,
+        submissions,
         engine,
         follower,
         session: catalogue::session_under(policy, &header),
@@ -141,36 +180,106 @@ pub fn run_under(
         recorder: Recorder::new(journal),
         attempts: Attempts::default(),
         waiting: Waiting::default(),
-        failures: Failures::new(plan),
         watches: Watches::new(reveal_share),
-        learner: Learner::new(names.len(), reveal_share, history.collect()),
-        limits: TimeLimits::new(plan),
-        failing: Failing::default(),
-        profiles,
+        learner,
         faults: FaultInjection::new(&options.chaos, names),
         lost: LostNodes::default(),
-        shutdown: Shutdown::default(),
-        counts: Counts::new(plan.phases.len()),
         deadlines: Deadlines::default(),
-        in_place: FxHashSet::default(),
-        reported: FxHashMap::default(),
+        energy,
+        is_stopped: false,
         was_at: None,
         is_due: true,
         followed_at: Time::ZERO,
-        store,
+        ended: Vec::new(),
     };
     if options.profiles.is_some() {
         driver.session.collect_profiles();
     }
     let result = match held {
-        Some((_, records)) => driver.resume(records, &changed, &earlier_failures),
+        Some((_, records)) => driver.resume(records, &changed, &earlier_failures.concat()),
         None => driver.begin(&earlier_failures),
     };
     let result = result.and_then(|()| driver.work(stop_requests));
     if let Err(error) = &result {
         driver.kill_everything(error);
     }
-    driver.outcome(result?, energy)
+    result?;
+    driver.close()
+}
+
+/// Warns the user if the policy can't do for a job what its name promises.
+fn warn(
+    spec: &PolicySpec,
+    plan: &Plan,
+    header: &Header,
+    engine: &dyn Engine,
+    follower: &mut dyn Follower,
+) -> Result<(), RunError> {
+    let nodes = engine.nodes();
+    let capacities = nodes.iter().map(|node| header.dimensions.amounts(&node.capacity));
+    let total = capacities.collect::<Result<Vec<_>, _>>()?.iter().fold(Resources::NONE, Resources::plus);
+    let job = plan.job_spec();
+    let warnings = [
+        catalogue::without_clones(spec, &job, &header.dimensions, (nodes.len(), &total)),
+        catalogue::after_deadline(spec, &job),
+    ];
+    warnings.iter().flatten().for_each(|why| follower.message(why));
+    Ok(())
+}
+
+/// Prepares the folder of a run's only job. `held` is the journal of a resumed run; it is dropped if the run begins again.
+/// `taken_back` is the name of a journal that was put away and is the journal of the run again.
+fn prepare_only(
+    job: &mut Opened,
+    held: &mut Option<(Header, Vec<Record>)>,
+    taken_back: Option<&str>,
+    options: &RunOptions,
+    engine: &mut dyn Engine,
+    follower: &mut dyn Follower,
+) -> Result<(), RunError> {
+    let Opened { store, changed, plan, tasks, redo, .. } = job;
+    let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
+    let (retry, held_records) = (options.retry_failed, records.unwrap_or_default());
+    let failed = FailedAgain::of(plan, store, retry, changed, (tasks, redo), held_records);
+    let again = Again::of(plan, store, records, failed, tasks, redo)?;
+    for line in again.messages() {
+        follower.message(&line);
+    }
+    if let Some(name) = taken_back {
+        store.take_back(name, &recheck::failures(plan, held_records))?;
+    }
+    if again.is_needed() {
+        recheck::begin_again(&again, plan, store, records, engine, follower)?;
+        *held = None;
+    } else {
+        // All checks have passed. From here on the folder may be changed.
+        if tasks.withdrawn.is_empty() {
+            recheck::kill_moved(store, engine, follower);
+        } else {
+            // Attempts of withdrawn tasks must not be adopted, and nothing else is left to run.
+            recheck::kill_earlier(store, engine, follower);
+            recheck::put_aside(&again, plan, store, follower)?;
+        }
+        store.accept(plan)?;
+    }
+    Ok(())
+}
+
+/// Creates the state of a job with this number, and tells the learner how long its tasks took in earlier runs.
+pub(super) fn live_job(
+    id: JobId,
+    opened: Opened,
+    options: &RunOptions,
+    knowledge: Knowledge,
+    learner: &mut Learner,
+) -> Result<LiveJob, RunError> {
+    let Opened { store, plan, .. } = opened;
+    let profiles = RunProfiles::read(&plan, options, knowledge)?;
+    learner.add_job(plan.phases.iter().map(|phase| match options.history.get(&phase.name) {
+        Some(durations) => durations.clone(),
+        None => profiles.durations(&plan.name, &phase.name),
+    }));
+    Ok(LiveJob::new(id, Arc::new(plan), store, profiles))
 }
 
 /// Returns what a resumed run will do, without changing the folder.
@@ -189,46 +298,83 @@ pub fn resume_plan(options: &RunOptions, opened: &Opened) -> Result<ResumePlan, 
     Ok(Again::of(plan, store, records, failed, tasks, redo)?.resume_plan())
 }
 
+/// A job that is about to arrive.
+pub(super) struct Arrival {
+    pub(super) spec: JobSpec,
+    /// Tasks that had failed as their phases allow, and stay so.
+    given_up: Vec<GivenUp>,
+}
+
 impl Driver<'_> {
     /// Writes the first records of a new run, or of a run that begins again with the results that are still valid.
-    pub(super) fn begin(&mut self, earlier_failures: &[recheck::TaskFailures]) -> Result<(), RunError> {
-        recheck::kill(&self.store.run(), self.engine, self.follower);
-        recheck::clear(&self.store, self.follower)?;
-        let mut spec = self.plan.job_spec();
-        let given_up = recheck::given_up(self.plan, &self.store, &[], &[]);
-        let valid = recheck::valid_results(self.plan, &self.store, &given_up)?;
-        if valid.len() as u64 == self.plan.tasks() {
-            return Err(RunError::Input(format!(
-                "{} has every result of job {:?} and no journal, so there is nothing to run; remove the folder to run \
-                                 the job again",
-                self.store.folder().display(),
-                self.plan.name
-            )));
+    pub(super) fn begin(&mut self, earlier_failures: &[Vec<recheck::TaskFailures>]) -> Result<(), RunError> {
+        for store in self.home.iter().chain(self.jobs.iter().map(|job| &job.store)) {
+            recheck::kill(&store.run(), self.engine, self.follower);
+            recheck::clear(store, self.follower)?;
         }
-        for task in &valid {
-            spec.phases[task.phase as usize].finished.push(task.index);
+        let arrivals = self.jobs.ids().into_iter().map(|job| Ok((job, self.arrival(job)?)));
+        let arrivals: Vec<(JobId, Arrival)> = arrivals.collect::<Result<_, RunError>>()?;
+        self.nodes_join()?;
+        for ((job, arrival), failures) in arrivals.into_iter().zip(earlier_failures) {
+            self.arrive(job, arrival, failures)?;
         }
-        for (phase, planned) in spec.phases.iter_mut().zip(&self.plan.phases) {
-            phase.input = planned.input();
-        }
-        let nodes = self.engine.nodes().to_vec();
-        for (at, node) in nodes.iter().enumerate() {
+        self.prepare(Time::ZERO)
+    }
+
+    fn nodes_join(&mut self) -> Result<(), RunError> {
+        let power = self.jobs.iter().find_map(|job| job.plan.power.clone());
+        for (at, node) in self.engine.nodes().to_vec().iter().enumerate() {
             let capacity = self.header.dimensions.amounts(&node.capacity)?;
             let name = node.name.as_str().into();
             let cores = node.capacity.get(CPUS).copied().unwrap_or(1.0);
-            let power = self.plan.power.as_ref().map(|power| power.model(cores)).transpose();
+            let power = power.as_ref().map(|power| power.model(cores)).transpose();
             let power = power.map_err(|error| RunError::Input(format!("power: {error}")))?.map(Arc::new);
             self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0, rack: None, power })?;
         }
-        self.recall_profiles(&spec)?;
-        self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
-        for task in self.store.job().given_up.clone() {
-            if given_up.contains(&task.id()) && !valid.contains(&task.id()) {
-                self.recall_given_up(&task)?;
-            }
+        Ok(())
+    }
+
+    /// Returns a job as policies see it, with its tasks that have valid results, and its tasks that stay failed.
+    ///
+    /// # Errors
+    /// If all of its tasks have results, so that it can't arrive.
+    pub(super) fn arrival(&self, id: JobId) -> Result<Arrival, RunError> {
+        let job = &self.jobs[id];
+        let given_up = recheck::given_up(&job.plan, &job.store, &[], &[]);
+        let valid = recheck::valid_results(&job.plan, &job.store, &given_up)?;
+        if valid.len() as u64 == job.plan.tasks() {
+            return Err(RunError::Input(format!(
+                "{} has every result of job {:?} and no journal, so there is nothing to run; remove the folder to run \
+                                 the job again",
+                job.store.folder().display(),
+                job.plan.name
+            )));
         }
-        self.recall_failures(earlier_failures)?;
-        self.prepare(Time::ZERO)
+        let mut spec = job.plan.job_spec();
+        for task in &valid {
+            spec.phases[task.phase as usize].finished.push(task.index);
+        }
+        for (phase, planned) in spec.phases.iter_mut().zip(&job.plan.phases) {
+            phase.input = planned.input();
+        }
+        let stays_failed = |task: &&GivenUp| given_up.contains(&task.id()) && !valid.contains(&task.id());
+        let given_up = job.store.job().given_up.iter().filter(stays_failed).cloned().collect();
+        Ok(Arrival { spec, given_up })
+    }
+
+    /// Lets a job arrive. `earlier_failures` are those of its tasks that may not run twice.
+    pub(super) fn arrive(
+        &mut self,
+        job: JobId,
+        Arrival { spec, given_up }: Arrival,
+        earlier_failures: &[recheck::TaskFailures],
+    ) -> Result<(), RunError> {
+        self.recall_profiles(job, &spec)?;
+        self.happen(&Event::JobArrived { job, spec: spec.into() })?;
+        for task in &given_up {
+            self.recall_given_up(job, task)?;
+        }
+        self.recall_failures(job, earlier_failures)
     }
 
     /// Prepares the first round of a new or resumed run: schedules the faults, and notifies the policy of

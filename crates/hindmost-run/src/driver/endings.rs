@@ -4,17 +4,19 @@
 //! finds out how each attempt ended. Then it syncs the output of the successful attempts, renames it into place and syncs
 //! the renames. Then it records the ends in the order in which the engine reported them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
-use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
+use super::jobs::LiveJob;
 use super::{Driver, RunError};
 use crate::engine::Happened;
-use crate::store::{Commit, EndMarker};
+use crate::store::{Commit, EndMarker, Store};
 
 /// Parts of the messages that shells print when they can't start a process.
 const NO_PROCESS: [&str; 4] = [
@@ -71,7 +73,7 @@ impl Driver<'_> {
     pub(super) fn ended(&mut self, ended: Vec<(AttemptId, Option<String>, Option<Time>)>) -> Result<(), RunError> {
         if !ended.is_empty() {
             // If the run's folder is gone, no task is to blame and nothing may be committed.
-            self.store.check_place()?;
+            self.check_places()?;
         }
         let mut endings = Vec::new();
         for (attempt, stays, at) in ended {
@@ -101,15 +103,16 @@ impl Driver<'_> {
         if let Some(what) = stays {
             return End::Failed(format!("a process that it has started does not end: {what}"), true);
         }
-        let idempotent = self.plan.phases[attempt.task.phase as usize].idempotent;
-        let marker = match self.store.end_marker(attempt) {
+        let job = &self.jobs[attempt.task.job];
+        let idempotent = job.phase(attempt.task).idempotent;
+        let marker = match job.store.end_marker(attempt) {
             Ok(marker) => marker,
             Err(error) => return End::Failed(format!("its end marker can't be read: {error}"), !idempotent),
         };
         if marker == EndMarker::Exit(0) {
             return match self.prepare_output(attempt, running) {
                 Ok(true) => End::Good,
-                Ok(false) if self.store.was_committed(attempt) => {
+                Ok(false) if self.jobs[attempt.task.job].store.was_committed(attempt) => {
                     End::Failed("its result was in place and has been removed".to_owned(), !idempotent)
                 }
                 Ok(false) => no_output(),
@@ -121,7 +124,7 @@ impl Driver<'_> {
             (Some(Kill::FaultInjection), _) => End::Failed("killed by fault injection".to_owned(), false),
             (Some(Kill::NodeLost), _) => End::Failed("its node was lost".to_owned(), false),
             (Some(Kill::TimeLimit), _) => {
-                let limit = self.limits.of(attempt.task.phase).unwrap_or_default();
+                let limit = job.limits.of(attempt.task.phase).unwrap_or_default();
                 End::Failed(format!("took longer than its time limit of {} s", Plain(limit.seconds())), true)
             }
             (None, EndMarker::Exit(code)) => {
@@ -134,47 +137,54 @@ impl Driver<'_> {
             (None, EndMarker::Moved) => {
                 End::Failed("its folder was moved or removed while it ran".to_owned(), !idempotent)
             }
-            (None, EndMarker::Missing) => End::Failed(without_end_marker(self.store.free_space()), true),
+            (None, EndMarker::Missing) => End::Failed(without_end_marker(job.store.free_space()), true),
         }
     }
 
     /// Adds the output of a successful attempt to the manifest. Returns false if there is none.
     fn prepare_output(&mut self, attempt: AttemptId, running: &Running) -> std::io::Result<bool> {
-        let phase = &self.plan.phases[attempt.task.phase as usize];
-        let path = phase.input_of(attempt.task.index);
+        let job = &mut self.jobs[attempt.task.job];
+        let plan = Arc::clone(&job.plan);
+        let path = plan.phases[attempt.task.phase as usize].input_of(attempt.task.index);
         let input = path.zip(running.input.clone());
         if let Some((path, state)) = &input
             && let Some(difference) = state.difference(path, false)
         {
             self.follower.message(&format!(
-                "the input {} of {}/{} has changed while the task ran ({difference}): --resume runs the task again",
+                "the input {} of {} has changed while the task ran ({difference}): --resume runs the task again",
                 path.display(),
-                phase.name,
-                attempt.task.index
+                job.name(attempt.task)
             ));
         }
-        self.store.prepare(attempt, input)
+        job.store.prepare(attempt, input)
     }
 
     /// True if an attempt failed because the system could start no more processes.
     fn had_no_processes(&self, attempt: AttemptId) -> bool {
-        let stderr = self.store.output_tail(attempt, "stderr");
+        let stderr = self.jobs[attempt.task.job].store.output_tail(attempt, "stderr");
         NO_PROCESS.iter().any(|text| stderr.contains(text)) || !self.engine.can_start()
     }
 
     /// Makes the output of successful attempts their tasks' results, so that it survives a power cut.
     fn commit(&mut self, endings: &mut [Ending]) -> Result<(), RunError> {
-        if !endings.iter().any(|ending| matches!(ending.end, End::Good)) {
-            return Ok(());
-        }
-        self.store.make_durable().map_err(|error| self.not_durable(error))?;
+        let good = |ending: &Ending| matches!(ending.end, End::Good);
+        let jobs: BTreeSet<JobId> =
+            endings.iter().filter(|ending| good(ending)).map(|ending| ending.attempt.task.job).collect();
+        jobs.into_iter().try_for_each(|job| self.commit_of(job, endings))
+    }
+
+    /// Makes the output of a job's successful attempts their tasks' results.
+    fn commit_of(&mut self, job: JobId, endings: &mut [Ending]) -> Result<(), RunError> {
+        let LiveJob { store, plan, .. } = &mut self.jobs[job];
+        store.make_durable().map_err(|error| not_durable(store, error))?;
         let mut won: HashSet<TaskId> = HashSet::new();
-        for ending in endings.iter_mut().filter(|ending| matches!(ending.end, End::Good)) {
+        let is_its = |ending: &&mut Ending| ending.attempt.task.job == job && matches!(ending.end, End::Good);
+        for ending in endings.iter_mut().filter(is_its) {
             let task = ending.attempt.task;
-            ending.end = match self.store.commit(ending.attempt) {
+            ending.end = match store.commit(ending.attempt) {
                 Ok(Commit::Won(aside)) => {
                     if let Some(aside) = aside {
-                        let name = &self.plan.phases[task.phase as usize].name;
+                        let name = &plan.phases[task.phase as usize].name;
                         let index = task.index;
                         self.follower.message(&format!(
                             "something else was in the place of the result of {name}/{index}; it has been moved to {aside}"
@@ -191,13 +201,7 @@ impl Driver<'_> {
                 Err(error) => End::Failed(format!("its output could not be moved into place: {error}"), true),
             };
         }
-        self.store.sync_results(won.into_iter()).map_err(|error| self.not_durable(error))
-    }
-
-    /// Returns the error of a failed sync. The disk may hold something else than what was written, so the output must not
-    /// become a result, neither now nor after the run is resumed.
-    fn not_durable(&self, error: std::io::Error) -> RunError {
-        RunError::NotDurable { path: self.store.folder().into(), error }
+        store.sync_results(won.into_iter()).map_err(|error| not_durable(store, error))
     }
 
     fn record(&mut self, ending: Ending) -> Result<(), RunError> {
@@ -214,12 +218,12 @@ impl Driver<'_> {
                 if at.is_some() {
                     self.clean(attempt, true);
                 } else {
-                    let left = self.store.release_attempt(attempt);
+                    let left = self.jobs[attempt.task.job].store.release_attempt(attempt);
                     self.report_left(left);
                 }
-                self.counts.won(attempt);
+                self.jobs[attempt.task.job].counts.won(attempt);
                 self.learner.won(&observed);
-                self.finished_in(attempt.task.phase, observed.age);
+                self.finished_in(attempt.task, observed.age);
                 let since = running.progress.since;
                 self.happen(&Event::AttemptFinished { attempt }).map(|_| self.report_success(attempt, since))
             }
@@ -244,7 +248,7 @@ impl Driver<'_> {
     /// if the marker seems older than the attempt, which happens when somebody sets the clock.
     pub(super) fn ended_ago(&self, attempt: AttemptId, since: Time) -> Time {
         let age = self.engine.now() - since;
-        let ago = self.store.ended_ago(attempt).map(|ago| Time(ago.as_nanos() as u64));
+        let ago = self.jobs[attempt.task.job].store.ended_ago(attempt).map(|ago| Time(ago.as_nanos() as u64));
         ago.filter(|ago| *ago <= age).unwrap_or(Time::ZERO)
     }
 
@@ -261,15 +265,15 @@ impl Driver<'_> {
     /// Records the failure of an attempt. `counted` says whether it counts against its task's retries.
     pub(super) fn record_failure(&mut self, attempt: AttemptId, reason: String, counted: bool) -> Result<(), RunError> {
         let task = attempt.task;
-        let tails = ["stdout", "stderr"].map(|name| self.store.output_tail(attempt, name));
+        let job = &mut self.jobs[task.job];
+        let tails = ["stdout", "stderr"].map(|name| job.store.output_tail(attempt, name));
+        job.counts.failed(attempt);
         self.clean(attempt, true);
         self.waiting.forget(attempt);
-        self.counts.failed(attempt);
-        let phase = &self.plan.phases[task.phase as usize].name;
-        let line = format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy);
+        let line = format!("{} attempt {}: {reason}", self.jobs.name(task), attempt.copy);
         let (reason, external) = if counted {
             let failed = self.failed_attempt(attempt, &reason, tails);
-            self.failures.count(task, failed);
+            self.jobs[task.job].failures.count(task, failed);
             (Some(reason.into()), None)
         } else {
             (None, Some(reason.into()))
@@ -282,7 +286,7 @@ impl Driver<'_> {
 
     /// Removes the files of an attempt, except its logs if `keep_logs` is true. Reports files that can't be removed.
     pub(super) fn clean(&mut self, attempt: AttemptId, keep_logs: bool) {
-        let left = self.store.remove_attempt(attempt, keep_logs);
+        let left = self.jobs[attempt.task.job].store.remove_attempt(attempt, keep_logs);
         self.report_left(left);
     }
 
@@ -292,6 +296,12 @@ impl Driver<'_> {
             self.follower.message(&format!("files of an attempt can't be removed and are left: {left}"));
         }
     }
+}
+
+/// Returns the error of a failed sync. The disk may hold something else than what was written, so the output must not
+/// become a result, neither now nor after the run is resumed.
+fn not_durable(store: &Store, error: std::io::Error) -> RunError {
+    RunError::NotDurable { path: store.folder().into(), error }
 }
 
 /// Below this number of free bytes a disk is called full: 64 KiB. An end marker needs less.

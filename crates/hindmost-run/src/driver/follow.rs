@@ -5,11 +5,13 @@
 use std::time::Duration;
 
 use hindmost_core::cluster::{Phase, Task};
-use hindmost_core::ids::AttemptId;
-use hindmost_core::metrics::PhaseProgress;
+use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::metrics::{PhaseProgress, RunState};
+use hindmost_core::time::Time;
 use rustc_hash::FxHashSet;
 
-use super::{Next, TaskEnd};
+use super::jobs::LiveJob;
+use super::{Driver, Next, TaskEnd};
 use crate::job_file::PlannedPhase;
 
 /// Receives the progress of a run.
@@ -129,6 +131,57 @@ impl Counts {
             failed: counts.failed,
             progress: ((finished as f64 + done) / tasks.max(1) as f64).min(1.0),
             waiting: phase.is_ok_and(|phase| !phase.is_open()),
+        }
+    }
+}
+
+impl Driver<'_> {
+    /// Reports the progress of the run to the follower.
+    pub(super) fn follow(&mut self) {
+        let (cluster, now) = (self.session.cluster(), self.engine.now());
+        let mut progress = self.ended.clone();
+        for job in self.jobs.iter() {
+            let Some(of_job) = self.progress_of(job) else { return };
+            progress.extend(of_job);
+        }
+        let nodes = cluster.nodes().iter().map(|node| (node.name().to_string(), node.attempts() as u64));
+        self.follower.nodes(&nodes.collect::<Vec<_>>());
+        let paused = self.home().map_or(Time::ZERO, |home| home.job().paused_until(now));
+        self.follower.phases(&progress, Duration::from_nanos((now - paused).0));
+    }
+
+    /// Returns the progress of a job's phases. If the run may have several jobs, the names of phases contain that of the job.
+    /// Returns `None` if the job is abandoned and has left the state, which then does not contain how many tasks had finished.
+    fn progress_of(&self, job: &LiveJob) -> Option<Vec<PhaseProgress>> {
+        let cluster = self.session.cluster();
+        if cluster.job(job.id()).is_none() && job.shutdown.end() == Some(RunState::Abandoned) {
+            return None;
+        }
+        let mut done = vec![0.0; job.plan.phases.len()];
+        for (attempt, running) in self.attempts.iter().filter(|(attempt, _)| attempt.task.job == job.id()) {
+            let is_newest = cluster.copies(attempt.task).next().is_some_and(|copy| copy.id() == attempt);
+            done[attempt.task.phase as usize] += if is_newest { running.progress.of_task() } else { 0.0 };
+        }
+        // A job that is no longer in the cluster has finished.
+        let phases = cluster.job(job.id()).map_or(&[][..], |job| job.phases());
+        let planned = job.plan.phases.iter().enumerate();
+        let progress = |(at, phase): (usize, &PlannedPhase)| {
+            let state = phases.get(at).ok_or_else(|| job.failures.given_up_in(&phase.name));
+            let progress = job.counts.progress(at, phase, state, done[at]);
+            match self.home {
+                Some(_) => PhaseProgress { name: format!("{}/{}", job.plan.name, progress.name), ..progress },
+                None => progress,
+            }
+        };
+        Some(planned.map(progress).collect())
+    }
+
+    /// Keeps the last progress of a job that ends while others run.
+    pub(super) fn keep_progress(&mut self, job: JobId) {
+        if self.home.is_some()
+            && let Some(progress) = self.jobs.get(job).and_then(|job| self.progress_of(job))
+        {
+            self.ended.extend(progress);
         }
     }
 }

@@ -54,10 +54,11 @@ impl Driver<'_> {
         (node, from): (NodeId, f64),
         act: impl FnOnce(&mut dyn Engine, &Launch<'_>) -> T,
     ) -> io::Result<T> {
-        let phase = &self.plan.phases[attempt.task.phase as usize];
-        let folder = self.store.attempt(attempt);
+        let job = &self.jobs[attempt.task.job];
+        let phase = job.phase(attempt.task);
+        let folder = job.store.attempt(attempt);
         let input = phase.input_of(attempt.task.index);
-        let default_shell = self.store.job().shell();
+        let default_shell = job.store.job().shell();
         let own = |name: &str, value: OsString| (OsString::from(name), value);
         let mut environment: Vec<(OsString, OsString)> =
             phase.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -68,9 +69,9 @@ impl Driver<'_> {
             own("HINDMOST_ATTEMPT", attempt.copy.to_string().into()),
             own("HINDMOST_NODE", self.node_name(node).into()),
             own("HINDMOST_OUTPUT", folder.join("out").into()),
-            own("HINDMOST_FROM", self.store.folder().into()),
+            own("HINDMOST_FROM", job.store.folder().into()),
             own("HINDMOST_PROGRESS", folder.join("progress").into()),
-            own(RUN_VARIABLE, self.store.job().run.clone().into()),
+            own(RUN_VARIABLE, job.store.job().run.clone().into()),
             own(KEY_VARIABLE, key(attempt).into()),
         ]);
         environment.extend((from > 0.0).then(|| own("HINDMOST_FROM_PROGRESS", from.to_string().into())));
@@ -83,8 +84,8 @@ impl Driver<'_> {
             environment.push(own("PARALLEL_PID", std::process::id().to_string().into()));
         }
         let command = task.map_or(Cow::Borrowed(OsStr::new(&phase.command)), |task| with_slot(&task.command, slot));
-        let run = self.store.run();
-        let handle = self.store.open_attempt(attempt)?;
+        let run = job.store.run();
+        let handle = job.store.open_attempt(attempt)?;
         let demand = phase.demand();
         let launch = Launch {
             attempt,
@@ -99,8 +100,7 @@ impl Driver<'_> {
             input,
             demand: &demand,
             slowed: self.faults.slowed(node),
-            outlives: !phase.idempotent
-                || !self.learner.median(attempt.task.phase).is_some_and(|median| median < SHORT),
+            outlives: !phase.idempotent || !self.learner.median(attempt.task).is_some_and(|median| median < SHORT),
         };
         Ok(act(&mut *self.engine, &launch))
     }
@@ -110,7 +110,10 @@ impl Driver<'_> {
         self.waiting.tries(attempt);
         let Some(found) = self.attempt(attempt) else { return Ok(()) };
         let (node, state) = (found.node(), found.state());
-        if self.shutdown.has_begun() || self.is_finished(attempt.task) || state == AttemptState::Stopping {
+        if self.jobs[attempt.task.job].shutdown.has_begun()
+            || self.is_finished(attempt.task)
+            || state == AttemptState::Stopping
+        {
             // An earlier process may have left files of this attempt.
             self.clean(attempt, false);
             self.waiting.forget(attempt);
@@ -118,17 +121,18 @@ impl Driver<'_> {
             return self.launch_replacement_of(attempt);
         }
         if self.session.cluster().task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
-            self.counts.copy_started(attempt);
+            self.jobs[attempt.task.job].counts.copy_started(attempt);
         }
         // Results outrank the journal: a task whose result is in place does not run again.
-        if self.in_place.contains(&attempt.task) {
+        if self.jobs[attempt.task.job].in_place.contains(&attempt.task) {
             self.happen(&Event::AttemptRunning { attempt })?;
             return self.finish_with_result(attempt);
         }
         let from = self.resumes_from(attempt);
         let input = self.input_state(attempt.task);
-        let made = self.store.make_attempt(attempt).map(drop);
-        let made = made.and_then(|()| input.as_ref().map_or(Ok(()), |input| self.store.note_input(attempt, input)));
+        let store = &mut self.jobs[attempt.task.job].store;
+        let made = store.make_attempt(attempt).map(drop);
+        let made = made.and_then(|()| input.as_ref().map_or(Ok(()), |input| store.note_input(attempt, input)));
         let started =
             made.and_then(|()| self.with_launch(attempt, (node, from), |engine, launch| engine.start(launch))?);
         match started {
@@ -142,7 +146,7 @@ impl Driver<'_> {
             Err(error) if is_scarce(&error) => self.wait_to_start(attempt, &error.to_string()),
             Err(error) => {
                 // If the run's folder is gone, the task is not to blame.
-                self.store.check_place()?;
+                self.jobs[attempt.task.job].store.check_place()?;
                 self.record_failure(attempt, format!("could not be started: {error}"), true)
             }
         }
@@ -207,7 +211,8 @@ impl Driver<'_> {
     /// Returns the present state of a task's input file; `None` if it has none, or if the file can't be examined. Tasks with
     /// commands of their own are recognised by these, so their files do not count.
     pub(super) fn input_state(&self, task: TaskId) -> Option<InputState> {
-        let phase = self.plan.phases.get(task.phase as usize).filter(|phase| phase.commands.is_none())?;
+        let plan = &self.jobs[task.job].plan;
+        let phase = plan.phases.get(task.phase as usize).filter(|phase| phase.commands.is_none())?;
         InputState::of(phase.input_of(task.index)?).ok()
     }
 
@@ -215,7 +220,7 @@ impl Driver<'_> {
     /// changed since. The attempt was started by an earlier process.
     pub(super) fn earlier_input(&self, attempt: AttemptId) -> (Option<InputState>, bool) {
         let now = self.input_state(attempt.task);
-        let Some(noted) = self.store.noted_input(attempt) else { return (now, false) };
+        let Some(noted) = self.jobs[attempt.task.job].store.noted_input(attempt) else { return (now, false) };
         let has_changed = now.is_some_and(|now| (now.size, now.modified) != (noted.size, noted.modified));
         (Some(noted), has_changed)
     }
@@ -227,10 +232,10 @@ impl Driver<'_> {
         let since = self.attempt(attempt).map_or(now, Attempt::since);
         self.attempts.insert(attempt, node, (since, from), input);
         self.deadlines.push(now + FIRST_POLL, Deadline::Poll(attempt));
-        if let Some(limit) = self.limits.of(attempt.task.phase) {
+        if let Some(limit) = self.jobs[attempt.task.job].limits.of(attempt.task.phase) {
             self.deadlines.push(since + limit, Deadline::TimeLimit(attempt));
         }
-        let typical = self.learner.median(attempt.task.phase).unwrap_or(1.0);
+        let typical = self.learner.median(attempt.task).unwrap_or(1.0);
         if let Some(after) = self.faults.killed_after(attempt, typical) {
             self.deadlines.push(now + after, Deadline::Kill(attempt));
         }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the durations of each phase are sorted.
 
-use hindmost_core::ids::AttemptId;
+use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::time::Time;
 
 use super::Driver;
@@ -59,14 +59,16 @@ impl TimeLimits {
 }
 
 impl Driver<'_> {
-    /// Notes that a task of a phase has finished after this time. If that lowers the limit of running attempts, they are
+    /// Notes that a task has finished after this time. If that lowers the limit of its phase's running attempts, they are
     /// checked at its end.
-    pub(super) fn finished_in(&mut self, phase: u32, seconds: f64) {
-        if !self.limits.add(phase, seconds) {
+    pub(super) fn finished_in(&mut self, task: TaskId, seconds: f64) {
+        let limits = &mut self.jobs[task.job].limits;
+        if !limits.add(task.phase, seconds) {
             return;
         }
-        let Some(limit) = self.limits.of(phase) else { return };
-        for (attempt, running) in self.attempts.iter().filter(|(attempt, _)| attempt.task.phase == phase) {
+        let Some(limit) = limits.of(task.phase) else { return };
+        let is_of_phase = |attempt: &AttemptId| attempt.task.job == task.job && attempt.task.phase == task.phase;
+        for (attempt, running) in self.attempts.iter().filter(|(attempt, _)| is_of_phase(attempt)) {
             self.deadlines.push(running.progress.since + limit, Deadline::TimeLimit(attempt));
         }
     }
@@ -74,7 +76,7 @@ impl Driver<'_> {
     /// Kills an attempt that has reached its limit. If the limit has grown, checks again later.
     pub(super) fn check_time_limit(&mut self, attempt: AttemptId) {
         let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return };
-        let Some(limit) = self.limits.of(attempt.task.phase) else { return };
+        let Some(limit) = self.jobs[attempt.task.job].limits.of(attempt.task.phase) else { return };
         if since + limit <= self.engine.now() {
             self.kill(attempt, Kill::TimeLimit);
         } else {

@@ -31,10 +31,12 @@ mod attempts;
 mod begin;
 mod deadlines;
 mod endings;
+mod ends;
 mod error;
 mod failures;
 mod fault_injection;
 mod follow;
+mod jobs;
 mod journal;
 mod launching;
 mod learning;
@@ -49,6 +51,7 @@ mod recheck;
 mod recorder;
 mod results_table;
 mod resume;
+mod several;
 mod shutdown;
 mod stopping;
 mod task_ends;
@@ -56,25 +59,26 @@ mod utilization;
 mod waiting;
 mod watches;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hindmost_core::cluster::{Applied, Attempt, Task};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::Header;
-use hindmost_core::metrics::{RunState, RunSummary};
+use hindmost_core::metrics::{PhaseProgress, RunState, RunSummary};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::session::Session;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use again::{PhaseResumed, ResumePlan, RunsAgain};
-pub use begin::{resume_plan, run, run_under};
+pub use begin::{RunJobs, resume_plan, run, run_jobs, run_under};
 pub use error::RunError;
 pub use follow::{Follower, Unfollowed};
 pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, chosen};
 pub use resume::recorded_nodes;
+pub use several::Submissions;
 pub use task_ends::{How, Next, TaskEnd};
 
 use crate::energy::EnergyMeter;
@@ -83,35 +87,28 @@ use crate::job_file::Plan;
 use crate::store::{Pages, Store};
 use attempts::{Attempts, Kill};
 use deadlines::{Deadline, Deadlines};
-use failures::Failures;
 use fault_injection::FaultInjection;
-use follow::Counts;
+use jobs::Jobs;
 use learning::Learner;
-use limits::TimeLimits;
 use node_loss::LostNodes;
-use profiles::RunProfiles;
 use recorder::Recorder;
-use shutdown::{Request, Shutdown};
-use task_ends::Failing;
-use utilization::utilization;
+use shutdown::Request;
 use waiting::Waiting;
 use watches::Watches;
 
-/// Id of the only job of a run.
-const JOB: JobId = JobId(0);
 /// Name of the table of all tasks in a run's folder.
 const RESULTS: &str = "results.tsv";
 /// The longest time between two turns of the loop: 100 ms. Each turn checks for Ctrl-C and updates the progress display.
 const WAKE_UP: Time = Time(100_000_000);
 
-/// The result of a run, and how long the policy took to decide.
+/// The result of a job, and how long the policy took to decide.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
     /// The figures of the run, as in `summary.json`.
     pub summary: RunSummary,
     /// The plan of the job, in which tasks have the numbers with which the run began.
     pub plan: Plan,
-    /// All attempts with their starts and ends.
+    /// All attempts of the job with their starts and ends.
     pub timeline: Timeline,
     /// Number of decision rounds in this process.
     pub rounds: u64,
@@ -121,12 +118,17 @@ pub struct RunOutcome {
     pub longest_decision: Duration,
     /// Writes the pages about the run, such as its report.
     pub pages: Pages,
+    /// Absolute path of the folder with the results of the job.
+    pub folder: PathBuf,
 }
 
 /// A run in progress.
 struct Driver<'a> {
-    plan: &'a Plan,
-    store: Store,
+    jobs: Jobs,
+    /// The folder of the run, if this is not that of its only job.
+    home: Option<Store>,
+    options: &'a RunOptions,
+    submissions: &'a mut dyn Submissions,
     engine: &'a mut dyn Engine,
     follower: &'a mut dyn Follower,
     session: Session,
@@ -134,69 +136,54 @@ struct Driver<'a> {
     recorder: Recorder,
     attempts: Attempts,
     waiting: Waiting,
-    failures: Failures,
     watches: Watches,
     learner: Learner,
-    limits: TimeLimits,
-    failing: Failing,
-    profiles: RunProfiles,
     faults: FaultInjection<'a>,
     lost: LostNodes,
-    shutdown: Shutdown,
-    counts: Counts,
     deadlines: Deadlines,
-    /// Tasks whose results are in place although the journal does not record their finish: an earlier process died between
-    /// the rename and the record.
-    in_place: FxHashSet<TaskId>,
-    /// The largest share of its work that an attempt of each task has reported, for phases whose commands resume.
-    reported: FxHashMap<TaskId, f64>,
+    energy: Option<EnergyMeter>,
+    /// True if the user has requested to stop: no more jobs arrive.
+    is_stopped: bool,
     /// The time of the event that is being applied, if it happened before now.
     was_at: Option<Time>,
     /// True if the policy has to decide, because something has happened since the last round.
     is_due: bool,
     /// When the loop last updated the progress display.
     followed_at: Time,
+    /// The last progress of jobs that have ended, for the display.
+    ended: Vec<PhaseProgress>,
 }
 
 impl Driver<'_> {
-    /// Runs the loop until the job is done, has failed or is interrupted.
-    fn work(&mut self, stop_requests: &AtomicU32) -> Result<RunState, RunError> {
+    /// Runs the loop until every job is done, has failed or is interrupted, and no other arrives.
+    fn work(&mut self, stop_requests: &AtomicU32) -> Result<(), RunError> {
         let mut happened = Vec::new();
         loop {
             if stop_requests.load(Ordering::Relaxed) > 0 {
-                match self.shutdown.request() {
-                    Some(Request::Interrupt) => self.shut_down(RunState::Interrupted),
-                    Some(Request::StopTheRest) => self.kill_all(Kill::Shutdown),
-                    None => {}
-                }
+                self.stop_requested()?;
             }
-            if self.is_due && self.shutdown.is_open() {
+            self.submitted()?;
+            if self.is_due && self.is_open() {
                 self.round()?;
             }
             self.settle()?;
-            if self.shutdown.is_done() {
-                self.kill_all(Kill::Shutdown);
+            self.end_jobs()?;
+            if self.jobs.is_empty() && !self.may_arrive() {
+                return Ok(());
             }
-            if self.attempts.is_empty() && self.waiting.is_empty() {
-                if self.shutdown.is_open() && self.is_held_up() {
-                    self.shut_down(RunState::Failed);
-                }
-                if let Some(state) = self.shutdown.end() {
-                    return Ok(state);
-                }
-                if !self.is_due && self.deadlines.is_empty() && !self.lost.any() {
-                    return Err(RunError::Stuck);
-                }
+            let is_idle = self.attempts.is_empty() && self.waiting.is_empty();
+            if is_idle && !self.is_due && self.deadlines.is_empty() && !self.jobs.is_empty() && !self.lost.any() {
+                return Err(RunError::Stuck);
             }
             let now = self.engine.now();
             if now >= self.followed_at + WAKE_UP {
                 self.followed_at = now;
                 self.follow();
-                self.store.check_place()?;
+                self.check_places()?;
             }
             let now = self.engine.now();
             let until = self.deadlines.next().unwrap_or(Time::NEVER).min(now + WAKE_UP);
-            let until = if self.is_due && self.shutdown.is_open() { now } else { until };
+            let until = if self.is_due && self.is_open() { now } else { until };
             self.engine.wait(until, &mut happened);
             self.happened(std::mem::take(&mut happened))?;
             self.pass_deadlines()?;
@@ -204,13 +191,68 @@ impl Driver<'_> {
         }
     }
 
+    /// True while the policy decides and its decisions are carried out.
+    fn is_open(&self) -> bool {
+        self.jobs.any_open()
+    }
+
+    /// True if other jobs may arrive.
+    fn may_arrive(&self) -> bool {
+        !self.is_stopped && self.submissions.are_open()
+    }
+
+    /// Returns the folder with the journal: that of the run, or of its only job.
+    fn home(&self) -> Option<&Store> {
+        self.home.as_ref().or_else(|| self.jobs.iter().next().map(|job| &job.store))
+    }
+
+    /// Checks that the folders of the run and its jobs are still at their paths.
+    fn check_places(&self) -> Result<(), RunError> {
+        self.home.iter().chain(self.jobs.iter().map(|job| &job.store)).try_for_each(Store::check_place)?;
+        Ok(())
+    }
+
+    /// Ends the jobs, because the user has requested it.
+    fn stop_requested(&mut self) -> Result<(), RunError> {
+        self.is_stopped = true;
+        for job in self.jobs.ids() {
+            match self.jobs[job].shutdown.request() {
+                Some(Request::Interrupt) => self.shut_down(job, RunState::Interrupted)?,
+                Some(Request::StopTheRest) => self.kill_job(job, Kill::Shutdown),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the jobs of which nothing runs any more and nothing is left to run.
+    fn end_jobs(&mut self) -> Result<(), RunError> {
+        for job in self.jobs.ids() {
+            if self.jobs[job].shutdown.is_done() {
+                self.kill_job(job, Kill::Shutdown);
+            }
+            if self.attempts.has_of(job) || self.waiting.has_of(job) {
+                continue;
+            }
+            if self.jobs[job].shutdown.is_open() && self.is_held_up(job) {
+                self.shut_down(job, RunState::Failed)?;
+            }
+            if let Some(state) = self.jobs[job].shutdown.end() {
+                self.end_job(job, state)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Applies an event, writes it and passes it to the policy. `settle` carries out what the policy decides.
     fn happen(&mut self, event: &Event) -> Result<Applied, RunError> {
         let at = self.was_at.unwrap_or_else(|| self.engine.now());
         let applied = self.step(at, event)?;
         self.is_due |= !matches!(event, Event::AttemptRunning { .. });
-        if applied.job_finished {
-            self.shutdown.job_done();
+        if applied.job_finished
+            && let Some(job) = finished_by(event).and_then(|job| self.jobs.get_mut(job))
+        {
+            job.shutdown.job_done();
         }
         Ok(applied)
     }
@@ -260,9 +302,11 @@ impl Driver<'_> {
             Decision::Watch { attempt, .. } => self.test_later(attempt),
             Decision::Reserve { .. } | Decision::Wake { .. } => self.deadlines.decision(decision),
             // The policy's last pass has decided to stop the attempts; these decisions follow.
-            Decision::Abandon { .. } => {
-                self.follower.message("the policy abandons the job");
-                self.shutdown.begin(RunState::Abandoned);
+            Decision::Abandon { job } => {
+                let Some(abandoned) = self.jobs.get_mut(job) else { return Ok(()) };
+                abandoned.shutdown.begin(RunState::Abandoned);
+                let which = if self.home.is_some() { format!("job {}", abandoned.plan.name) } else { "the job".into() };
+                self.follower.message(&format!("the policy abandons {which}"));
             }
             Decision::Release { .. } => {}
         }
@@ -274,9 +318,10 @@ impl Driver<'_> {
         let now = self.engine.now();
         while let Some(deadline) = self.deadlines.pop(now) {
             match deadline {
-                Deadline::Wake if self.shutdown.is_open() => _ = self.happen(&Event::Woken)?,
+                Deadline::Wake if self.is_open() => _ = self.happen(&Event::Woken)?,
                 Deadline::Launch(attempt) if self.waiting.waits(attempt) => self.launch(attempt)?,
                 Deadline::Wake | Deadline::Launch(_) => {}
+                Deadline::Retry(task) if self.jobs.get(task.job).is_none() => {}
                 Deadline::Retry(task) => self.retry(task)?,
                 Deadline::Test(attempt) => self.test(attempt)?,
                 Deadline::Poll(attempt) => self.poll(attempt)?,
@@ -292,39 +337,14 @@ impl Driver<'_> {
     /// Reports what the learner has learned from new observations, if there are any, as events.
     fn learn(&mut self) -> Result<(), RunError> {
         self.learn_profiles()?;
-        if !self.learner.take_due() || !self.shutdown.is_open() {
+        if !self.learner.take_due() || !self.is_open() {
             return Ok(());
         }
         let running = self.attempts.observed(self.engine.now());
-        for event in self.learner.learned(self.session.cluster(), JOB, &running) {
+        for event in self.learner.learned(self.session.cluster(), &running) {
             self.happen(&event)?;
         }
         Ok(())
-    }
-
-    /// Reports the progress of the run to the follower.
-    fn follow(&mut self) {
-        let (cluster, now) = (self.session.cluster(), self.engine.now());
-        if cluster.job(JOB).is_none() && self.shutdown.end() == Some(RunState::Abandoned) {
-            // The state no longer contains how many tasks had finished; the last report stays.
-            return;
-        }
-        let mut done = vec![0.0; self.plan.phases.len()];
-        for (attempt, running) in self.attempts.iter() {
-            let is_newest = cluster.copies(attempt.task).next().is_some_and(|copy| copy.id() == attempt);
-            done[attempt.task.phase as usize] += if is_newest { running.progress.of_task() } else { 0.0 };
-        }
-        // A job that is no longer in the cluster has finished.
-        let phases = cluster.job(JOB).map_or(&[][..], |job| job.phases());
-        let planned = self.plan.phases.iter().enumerate();
-        let progress = |(at, phase): (usize, &crate::job_file::PlannedPhase)| {
-            let state = phases.get(at).ok_or_else(|| self.failures.given_up_in(&phase.name));
-            self.counts.progress(at, phase, state, done[at])
-        };
-        let progress: Vec<_> = planned.map(progress).collect();
-        let nodes = cluster.nodes().iter().map(|node| (node.name().to_string(), node.attempts() as u64));
-        self.follower.nodes(&nodes.collect::<Vec<_>>());
-        self.follower.phases(&progress, Duration::from_nanos((now - self.store.job().paused_until(now)).0));
     }
 
     /// True if a task has its result, or if its job has left the cluster.
@@ -336,49 +356,13 @@ impl Driver<'_> {
     fn attempt(&self, attempt: AttemptId) -> Option<&Attempt> {
         self.session.cluster().attempt(attempt)
     }
+}
 
-    /// Returns the summary of a run that has ended, and writes it to the run's folder.
-    fn outcome(mut self, state: RunState, energy: EnergyMeter) -> Result<RunOutcome, RunError> {
-        self.follow();
-        recheck::kill(&self.store.run(), self.engine, self.follower);
-        self.recorder.journal.sync()?;
-        let records = journal::read(&self.store)?.map(|(_, records)| records).unwrap_or_default();
-        let pauses = self.store.job().pauses.iter().map(|(begin, end)| [Time(*begin), Time(*end)]).collect();
-        // Only its pauses are used, before the real timeline takes the records.
-        let clock = Timeline { pauses, ..Timeline::default() };
-        let energy = energy.finish(&records, &self.header.dimensions, |at| clock.paused_until(at));
-        let mut timeline = Timeline::of(records);
-        timeline.pauses = clock.pauses;
-        timeline.withdrawn = self.plan.withdrawn();
-        let (policy, knowledge) = (self.header.policy.clone(), self.header.knowledge.to_string());
-        let mut summary = RunSummary::of(&timeline, state, self.failures.into_given_up(), policy, knowledge)
-            .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
-        summary.synced = self.store.is_synced();
-        summary.energy = energy;
-        summary.shell = Some(self.plan.shells_in_words(&self.store.job().shell()));
-        summary.utilization = utilization(&timeline, &self.header.dimensions);
-        let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
-        summary.flowtime -= timeline.paused_until(end).seconds();
-        let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
-        // The results of a phase of this name would be at the table's path.
-        let taken = self.plan.phases.iter().any(|phase| phase.name == RESULTS);
-        let earlier = self.store.pages().read(RESULTS, taken).unwrap_or_default();
-        let table = results_table::of(self.plan, &timeline, &summary.failed_tasks, &earlier);
-        if let Err(error) = self.store.pages().write(RESULTS, taken, &table) {
-            self.follower.message(&format!("the table {RESULTS} could not be written: {error}"));
-        }
-        self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
-        if state == RunState::Done {
-            self.profiles.keep(self.follower);
-        }
-        Ok(RunOutcome {
-            plan: self.plan.clone(),
-            summary,
-            timeline,
-            rounds: self.recorder.rounds,
-            deciding: self.recorder.deciding,
-            longest_decision: self.recorder.longest,
-            pages: self.store.pages(),
-        })
+/// Returns the job whose last task an event may have finished.
+fn finished_by(event: &Event) -> Option<JobId> {
+    match event {
+        Event::AttemptFinished { attempt } => Some(attempt.task.job),
+        Event::TaskGivenUp { task } => Some(task.job),
+        _ => None,
     }
 }

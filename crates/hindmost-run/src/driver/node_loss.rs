@@ -29,7 +29,7 @@ impl Driver<'_> {
         self.lost.0.insert(node);
         self.follower.message(&format!("node {} is lost: {why}", self.node_name(node)));
         self.leave(node)?;
-        if self.lost.0.len() == self.session.cluster().nodes().len() && self.shutdown.is_open() {
+        if self.lost.0.len() == self.session.cluster().nodes().len() && self.is_open() {
             self.follower.message("all nodes are lost; the run waits until one returns");
         }
         Ok(())
@@ -43,7 +43,7 @@ impl Driver<'_> {
 
     /// Begins an injected loss of a node.
     pub(super) fn lose(&mut self, loss: usize) -> Result<(), RunError> {
-        if !self.shutdown.is_open() {
+        if !self.is_open() {
             return Ok(());
         }
         let Some((node, back)) = self.faults.lose(loss, self.engine.now()) else { return Ok(()) };
@@ -67,7 +67,7 @@ impl Driver<'_> {
     /// Takes a node out of the cluster and kills its attempts.
     fn leave(&mut self, node: NodeId) -> Result<(), RunError> {
         let is_up = self.session.cluster().node(node).is_some_and(|node| node.is_up());
-        if is_up && self.shutdown.is_open() {
+        if is_up && self.is_open() {
             self.happen(&Event::NodeLost { node })?;
         }
         for attempt in self.kill_matching(Kill::NodeLost, |_, running| running.node == node) {
@@ -80,7 +80,7 @@ impl Driver<'_> {
     fn come_back(&mut self, node: NodeId, how: &str) -> Result<(), RunError> {
         let is_down = self.session.cluster().node(node).is_some_and(|node| !node.is_up());
         let is_lost = self.lost.0.contains(&node) || self.faults.is_lost(node, self.engine.now());
-        if is_down && !is_lost && self.shutdown.is_open() {
+        if is_down && !is_lost && self.is_open() {
             self.follower.message(&format!("node {} has returned{how}", self.node_name(node)));
             self.happen(&Event::NodeReturned { node })?;
         }

@@ -80,6 +80,49 @@ pub fn chosen(plan: &Plan, options: &RunOptions) -> Result<(PolicySpec, Knowledg
     Ok((policy, knowledge))
 }
 
+/// Returns the policy and progress model of a run of several jobs, as [`chosen`] does for one. A job without a choice runs
+/// under that of the others.
+///
+/// # Errors
+/// If a job names a policy or progress model that does not exist, or if the jobs name different ones.
+fn chosen_by_all(plans: &[&Plan], options: &RunOptions) -> Result<(PolicySpec, Knowledge), RunError> {
+    let mut options = options.clone();
+    let mut chosen_by: [Option<&str>; 2] = [None; 2];
+    for plan in plans {
+        let (policy, knowledge) = chosen(plan, &options)?;
+        let names = [plan.policy.is_some(), plan.knowledge.is_some()];
+        let differs = [
+            plan.policy.is_some() && chosen(plan, &RunOptions::default())?.0 != policy,
+            plan.knowledge.is_some() && chosen(plan, &RunOptions::default())?.1 != knowledge,
+        ];
+        for (at, what) in ["policy", "knowledge"].into_iter().enumerate() {
+            if let Some(other) = chosen_by[at].filter(|_| differs[at]) {
+                return Err(RunError::Input(format!(
+                    "jobs {other:?} and {:?} name different values of {what}, but jobs that run together have one: choose it \
+                     with --{what}",
+                    plan.name
+                )));
+            }
+        }
+        if names[0] && options.policy.is_none() {
+            (options.policy, chosen_by[0]) = (Some(policy), Some(plan.name.as_str()));
+        }
+        if names[1] && options.knowledge.is_none() {
+            (options.knowledge, chosen_by[1]) = (Some(knowledge), Some(plan.name.as_str()));
+        }
+    }
+    match plans.first() {
+        Some(plan) => chosen(plan, &options),
+        None => Ok((
+            options
+                .policy
+                .map_or_else(|| DEFAULT_POLICY.parse(), Ok)
+                .map_err(|error| RunError::Input(format!("{error}")))?,
+            options.knowledge.unwrap_or(DEFAULT_KNOWLEDGE),
+        )),
+    }
+}
+
 /// Checks a run before it has a folder: its policy, its progress model, the faults to inject, and that each task fits on
 /// some node.
 ///
@@ -99,8 +142,12 @@ pub fn check(plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Result<(
     check_fits(plan, nodes)
 }
 
-pub(super) fn new_header(plan: &Plan, options: &RunOptions, engine: &dyn Engine) -> Result<Header, RunError> {
-    let (policy, knowledge) = chosen(plan, options)?;
+/// Returns the header of the journal of a new run of these jobs.
+///
+/// # Errors
+/// If the jobs name different policies or progress models.
+pub(super) fn new_header(plans: &[&Plan], options: &RunOptions, engine: &dyn Engine) -> Result<Header, RunError> {
+    let (policy, knowledge) = chosen_by_all(plans, options)?;
     Ok(Header {
         hindmost_journal: VERSION,
         dimensions: Dimensions::of(engine.nodes().iter().map(|node| &node.capacity))?,
@@ -116,7 +163,7 @@ pub(super) fn new_header(plan: &Plan, options: &RunOptions, engine: &dyn Engine)
 }
 
 /// Checks that each phase's tasks fit on some node: otherwise they would wait for ever.
-fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
+pub(super) fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
     let dimensions = Dimensions::of(nodes.iter().map(|node| &node.capacity))?;
     let capacities: Vec<_> = nodes.iter().map(|node| dimensions.amounts(&node.capacity)).collect::<Result<_, _>>()?;
     for phase in &plan.job_spec().phases {

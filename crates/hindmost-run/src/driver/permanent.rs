@@ -12,18 +12,19 @@
 //! their results.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use hindmost_core::cluster::{Phase, Task};
-use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::cluster::{Job, Phase, Task};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::metrics::{FailedTask, RunState};
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
 use super::deadlines::Deadline;
-use super::failures::Failures;
+use super::jobs::{LiveJob, in_folder};
 use super::recheck::{self, TaskFailures};
-use super::{Driver, JOB, RunError};
+use super::{Driver, RunError};
 use crate::job_file::{Plan, TaskChanges};
 use crate::store::{GivenUp, Store};
 
@@ -62,10 +63,10 @@ impl FailedBefore {
 
     /// Counts the failures as those before the run was resumed. Tasks that may not run twice are left out: their failures count
     /// against the retries.
-    pub(super) fn remember(&self, plan: &Plan, failures: &mut Failures) {
+    pub(super) fn remember(&self, job: &mut LiveJob) {
         for (task, (count, ..)) in &self.failures {
-            if plan.phases.get(task.phase as usize).is_some_and(|phase| phase.idempotent) {
-                failures.remember(*task, *count);
+            if job.plan.phases.get(task.phase as usize).is_some_and(|phase| phase.idempotent) {
+                job.failures.remember(job.own(*task), *count);
             }
         }
     }
@@ -136,7 +137,8 @@ impl Driver<'_> {
     /// Describes a failed attempt of a task. `stdout` and `stderr` are the ends of its outputs.
     pub(super) fn failed_attempt(&self, attempt: AttemptId, reason: &str, [stdout, stderr]: [String; 2]) -> FailedTask {
         let exit_code = exit_code(reason);
-        let [stdout_log, stderr_log] = self.store.kept_logs(attempt).map(|path| Some(path?.display().to_string()));
+        let [stdout_log, stderr_log] =
+            self.jobs[attempt.task.job].store.kept_logs(attempt).map(|path| Some(path?.display().to_string()));
         FailedTask {
             attempt: attempt.copy,
             reason: reason.to_owned(),
@@ -152,7 +154,8 @@ impl Driver<'_> {
 
     /// Describes a task without its failure: its input, values of the matrix and command.
     fn described(&self, task: TaskId) -> FailedTask {
-        let Some(phase) = self.plan.phases.get(task.phase as usize) else { return FailedTask::default() };
+        let plan = &self.jobs[task.job].plan;
+        let Some(phase) = plan.phases.get(task.phase as usize) else { return FailedTask::default() };
         let matrix = phase.matrix_values(task.index).map(|(name, value)| (name.to_owned(), value.to_owned()));
         FailedTask {
             input: phase.input_of(task.index).map(|input| input.to_string_lossy().into_owned()),
@@ -164,10 +167,11 @@ impl Driver<'_> {
 
     /// Handles a task of which an attempt has failed: if it is to be tried again, it may have to wait for that.
     pub(super) fn after_failure(&mut self, task: TaskId) -> Result<(), RunError> {
-        if self.failures.is_exhausted(task) || self.shutdown.has_begun() || !self.is_pending(task) {
+        let job = &self.jobs[task.job];
+        if job.failures.is_exhausted(task) || job.shutdown.has_begun() || !self.is_pending(task) {
             return self.check_given_up(task);
         }
-        let delay = self.plan.phases[task.phase as usize].delay_after(self.failures.of(task));
+        let delay = job.phase(task).delay_after(job.failures.of(task));
         if delay.is_zero() {
             return Ok(());
         }
@@ -180,26 +184,27 @@ impl Driver<'_> {
     /// Returns what a line about a failure of the task adds if a retry follows; empty if none does, or if another attempt of the
     /// task is running.
     pub(super) fn next_try(&self, task: TaskId) -> String {
-        if self.failures.is_exhausted(task) || self.shutdown.has_begun() || !self.is_pending(task) {
+        let job = &self.jobs[task.job];
+        if job.failures.is_exhausted(task) || job.shutdown.has_begun() || !self.is_pending(task) {
             return String::new();
         }
-        let phase = &self.plan.phases[task.phase as usize];
-        let failures = self.failures.of(task);
+        let phase = job.phase(task);
+        let failures = job.failures.of(task);
         let delay = phase.delay_after(failures);
         let after = if delay.is_zero() { String::new() } else { format!(" in {} s", Plain(delay.as_secs_f64())) };
         format!("; retry {failures} of {} follows{after}", phase.retries)
     }
 
     fn retry_at(&mut self, task: TaskId, until: Time) {
-        self.failures.delay(task);
+        self.jobs[task.job].failures.delay(task);
         self.deadlines.push(until, Deadline::Retry(task));
     }
 
     /// Makes a task pending again whose next try has waited long enough.
     pub(super) fn retry(&mut self, task: TaskId) -> Result<(), RunError> {
-        self.failures.no_longer_delayed(task);
+        self.jobs[task.job].failures.no_longer_delayed(task);
         let is_withheld = self.session.cluster().task(task).is_some_and(Task::is_withheld);
-        if !is_withheld || !self.shutdown.is_open() {
+        if !is_withheld || !self.jobs[task.job].shutdown.is_open() {
             return Ok(());
         }
         self.happen(&Event::TaskReturned { task }).map(drop)
@@ -207,22 +212,24 @@ impl Driver<'_> {
 
     /// Handles a task that has used up its retries and has no running attempt.
     pub(super) fn check_given_up(&mut self, task: TaskId) -> Result<(), RunError> {
-        if self.failures.is_exhausted(task) && self.may_get_copies(task) {
+        let is_exhausted = self.jobs[task.job].failures.is_exhausted(task);
+        if is_exhausted && self.may_get_copies(task) {
             // Copies that run may still succeed. Others would put off the end of a task that always fails.
             self.happen(&Event::NoMoreCopies { task })?;
         }
-        if !self.failures.is_exhausted(task) || !self.is_pending(task) {
+        if !is_exhausted || !self.is_pending(task) {
             return Ok(());
         }
-        if !self.shutdown.has_begun() {
-            self.failures.give_up(task);
+        let job = &mut self.jobs[task.job];
+        if !job.shutdown.has_begun() {
+            job.failures.give_up(task);
             self.report_failure(task);
             // The follower may have ended the run.
-            return if self.shutdown.has_begun() { Ok(()) } else { self.give_up(task) };
+            return if self.jobs[task.job].shutdown.has_begun() { Ok(()) } else { self.give_up(task) };
         }
         // A failure while the run ends is not reported, unless the attempt was allowed to run to its end.
-        if self.shutdown.drains() || !self.plan.phases[task.phase as usize].idempotent {
-            self.failures.give_up(task);
+        if job.shutdown.drains() || !job.phase(task).idempotent {
+            job.failures.give_up(task);
             self.report_failure(task);
         }
         Ok(())
@@ -230,8 +237,9 @@ impl Driver<'_> {
 
     /// Gives up or withholds a pending task that has failed permanently, or ends the run.
     fn give_up(&mut self, task: TaskId) -> Result<(), RunError> {
-        let phase = &self.plan.phases[task.phase as usize];
-        let name = format!("{}/{}", phase.name, task.index);
+        let plan = Arc::clone(&self.jobs[task.job].plan);
+        let phase = &plan.phases[task.phase as usize];
+        let name = self.jobs.name(task);
         let allowed = phase.may_fail();
         let of_phase = self.session.cluster().phase(task);
         let is_given_up = |index: &u32| of_phase.is_some_and(|of| of.tasks()[*index as usize].is_abandoned());
@@ -249,38 +257,39 @@ impl Driver<'_> {
             self.follower.failure(&format!("{name} has failed permanently; the rest of the job goes on"));
             return self.happen(&Event::TaskWithheld { task, until: None }).map(drop);
         }
-        self.shut_down(RunState::Failed);
-        Ok(())
+        self.shut_down(task.job, RunState::Failed)
     }
 
-    /// Counts the failures of tasks from before this process, and handles the tasks that have used up their retries.
-    pub(super) fn recall_failures(&mut self, earlier: &[TaskFailures]) -> Result<(), RunError> {
+    /// Counts the failures of a job's tasks from before this process, and handles the tasks that have used up their retries.
+    pub(super) fn recall_failures(&mut self, job: JobId, earlier: &[TaskFailures]) -> Result<(), RunError> {
         let cluster = self.session.cluster();
         let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
+        let own = |(task, count): &TaskFailures| (self.jobs[job].own(*task), *count);
+        let earlier: Vec<TaskFailures> = earlier.iter().map(own).collect();
         let described: BTreeMap<TaskId, FailedTask> =
             earlier.iter().map(|(task, _)| (*task, self.described(*task))).collect();
         let describe = |task: TaskId| described.get(&task).cloned().unwrap_or_default();
-        for task in self.failures.recall(earlier, is_pending, describe) {
-            if !self.shutdown.has_begun() {
+        for task in self.jobs[job].failures.recall(&earlier, is_pending, describe) {
+            if !self.jobs[job].shutdown.has_begun() {
                 self.give_up(task)?;
             }
         }
         Ok(())
     }
 
-    /// Lists the tasks that were given up before the run was resumed, and makes the withheld ones pending again, unless their
-    /// next try has to wait.
-    pub(super) fn take_up_failed(&mut self, before: &FailedBefore) -> Result<(), RunError> {
+    /// Lists the tasks of a job that were given up before the run was resumed, and makes the withheld ones pending again,
+    /// unless their next try has to wait.
+    pub(super) fn take_up_failed(&mut self, job: JobId, before: &FailedBefore) -> Result<(), RunError> {
         for task in &before.given_up {
-            self.recall_given_up(&before.given_up_task(*task))?;
+            self.recall_given_up(job, &before.given_up_task(*task))?;
         }
-        if !self.shutdown.is_open() {
+        if !self.jobs[job].shutdown.is_open() {
             return Ok(());
         }
         let now = self.engine.now();
-        for task in self.withheld() {
+        for task in self.withheld(job) {
             // Tasks that this process has withheld, because they failed while none ran, are not in the journal that it has read.
-            match before.withheld.get(&task) {
+            match before.withheld.get(&in_folder(task)) {
                 Some(Some(until)) if *until > now => self.retry_at(task, *until),
                 Some(_) => _ = self.happen(&Event::TaskReturned { task })?,
                 None => {}
@@ -291,24 +300,25 @@ impl Driver<'_> {
 
     /// Lists a task that had failed as its phase allows. Gives it up, unless the journal holds this: a run that begins again
     /// may have died before.
-    pub(super) fn recall_given_up(&mut self, given_up: &GivenUp) -> Result<(), RunError> {
-        let task = given_up.id();
+    pub(super) fn recall_given_up(&mut self, job: JobId, given_up: &GivenUp) -> Result<(), RunError> {
+        let task = self.jobs[job].own(given_up.id());
         let attempt = AttemptId { task, copy: given_up.attempt };
-        let tails = ["out", "err"].map(|ending| self.store.kept_log_tail(attempt, ending));
+        let tails = ["out", "err"].map(|ending| self.jobs[job].store.kept_log_tail(attempt, ending));
         let failures = given_up.failures;
         let failed = FailedTask { failures, ..self.failed_attempt(attempt, &given_up.reason, tails) };
-        self.failures.recall_given_up(task, failed);
+        self.jobs[job].failures.recall_given_up(task, failed);
         if self.is_pending(task) {
             self.happen(&Event::TaskGivenUp { task })?;
         }
         Ok(())
     }
 
-    /// Gives up the tasks whose inputs or values are gone, which have no result and no running attempt.
-    pub(super) fn give_up_withdrawn(&mut self) -> Result<(), RunError> {
-        for (at, phase) in (0..).zip(&self.plan.phases) {
+    /// Gives up the tasks of a job whose inputs or values are gone, which have no result and no running attempt.
+    pub(super) fn give_up_withdrawn(&mut self, job: JobId) -> Result<(), RunError> {
+        let plan = Arc::clone(&self.jobs[job].plan);
+        for (at, phase) in (0..).zip(&plan.phases) {
             for index in phase.withdrawn_tasks() {
-                let task = TaskId { job: JOB, phase: at, index };
+                let task = TaskId { job, phase: at, index };
                 let is_open = |task: &Task| task.is_pending() || task.is_withheld();
                 if self.session.cluster().task(task).is_some_and(is_open) {
                     self.happen(&Event::TaskGivenUp { task })?;
@@ -318,21 +328,19 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// True if nothing can run any more although the job is not done, because tasks that have failed are withheld.
-    pub(super) fn is_held_up(&self) -> bool {
-        let cluster = self.session.cluster();
+    /// True if nothing of a job can run any more although it is not done, because tasks that have failed are withheld.
+    pub(super) fn is_held_up(&self, job: JobId) -> bool {
         let has_withheld = |phases: &[Phase]| phases.iter().any(|phase| phase.withheld() > 0);
-        !self.failures.has_delayed()
-            && cluster.runnable() == 0
-            && cluster.job(JOB).is_some_and(|job| has_withheld(job.phases()))
+        let is_stuck = |found: &Job| found.runnable() == 0 && has_withheld(found.phases());
+        !self.jobs[job].failures.has_delayed() && self.session.cluster().job(job).is_some_and(is_stuck)
     }
 
-    /// Returns the withheld tasks.
-    fn withheld(&self) -> Vec<TaskId> {
-        let phases = self.session.cluster().job(JOB).map_or(&[][..], |job| job.phases());
+    /// Returns the withheld tasks of a job.
+    fn withheld(&self, job: JobId) -> Vec<TaskId> {
+        let phases = self.session.cluster().job(job).map_or(&[][..], |job| job.phases());
         let tasks = (0..).zip(phases).filter(|(_, phase)| phase.withheld() > 0).flat_map(|(phase, of_phase)| {
             let withheld = (0..).zip(of_phase.tasks()).filter(|(_, task)| task.is_withheld());
-            withheld.map(move |(index, _)| TaskId { job: JOB, phase, index })
+            withheld.map(move |(index, _)| TaskId { job, phase, index })
         });
         tasks.collect()
     }
@@ -340,7 +348,7 @@ impl Driver<'_> {
     /// True if copies of a task run, and others may start.
     fn may_get_copies(&self, task: TaskId) -> bool {
         let may = |task: &Task| task.running_copies() > 0 && !task.is_finished() && !task.has_last_copies();
-        !self.shutdown.has_begun() && self.session.cluster().task(task).is_some_and(may)
+        !self.jobs[task.job].shutdown.has_begun() && self.session.cluster().task(task).is_some_and(may)
     }
 
     fn is_pending(&self, task: TaskId) -> bool {

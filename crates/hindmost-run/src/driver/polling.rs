@@ -14,24 +14,25 @@ impl Driver<'_> {
     /// Polls an attempt's progress: the share that its command reports, else the share of its input that it has read.
     pub(super) fn poll(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         let (now, running) = (self.engine.now(), self.attempts.len());
-        let phase = attempt.task.phase;
-        let reads = self.plan.phases[phase as usize].inputs.is_some() && !self.learner.reads_first(phase);
+        let task = attempt.task;
+        let job = &self.jobs[task.job];
+        let reads = job.phase(task).inputs.is_some() && !self.learner.reads_first(task);
         let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return Ok(()) };
         let age = now - since;
         self.deadlines.push(now + next_poll(age, running), Deadline::Poll(attempt));
-        let reported = self.store.reported_progress(attempt);
+        let reported = self.jobs[task.job].store.reported_progress(attempt);
         self.remember_report(attempt, reported.map(|(share, _)| share));
         let read = if reads && reported.is_none() { self.engine.read_share(attempt) } else { None };
         let Some(progress) = self.attempts.progress_mut(attempt) else { return Ok(()) };
         match progress.poll(now, reported, read, reads) {
             Poll::ReadsFirst => {
-                self.learner.no_progress(phase);
-                for attempt in self.attempts.forget_reading(phase) {
+                self.learner.no_progress(task);
+                for attempt in self.attempts.forget_reading(task) {
                     self.watches.retract(attempt);
                 }
             }
-            Poll::Unknown => self.learner.no_report(phase, age.seconds()),
-            Poll::Known { first: Some(share) } => self.learner.first_progress(phase, age.seconds(), share),
+            Poll::Unknown => self.learner.no_report(task, age.seconds()),
+            Poll::Known { first: Some(share) } => self.learner.first_progress(task, age.seconds(), share),
             Poll::Known { first: None } => self.learner.set_due(),
         }
         self.test(attempt)
@@ -39,8 +40,9 @@ impl Driver<'_> {
 
     /// Keeps the share that an attempt has reported, if another attempt of its task can continue from it.
     pub(super) fn remember_report(&mut self, attempt: AttemptId, share: Option<f64>) {
-        let Some(share) = share.filter(|_| self.plan.phases[attempt.task.phase as usize].resumes) else { return };
-        let known = self.reported.entry(attempt.task).or_default();
+        let job = &mut self.jobs[attempt.task.job];
+        let Some(share) = share.filter(|_| job.phase(attempt.task).resumes) else { return };
+        let known = job.reported.entry(attempt.task).or_default();
         *known = known.max(share);
     }
 
@@ -48,16 +50,16 @@ impl Driver<'_> {
     /// has decided, but no more than an attempt of the task has reported. 0 if the command can't resume.
     pub(super) fn resumes_from(&mut self, attempt: AttemptId) -> f64 {
         let decided = self.attempt(attempt).map_or(0.0, Attempt::from_progress);
-        if decided <= 0.0 || !self.plan.phases[attempt.task.phase as usize].resumes {
+        if decided <= 0.0 || !self.jobs[attempt.task.job].phase(attempt.task).resumes {
             return 0.0;
         }
         // Copies that still run may have reported more since they were polled.
         let copies: Vec<AttemptId> = self.session.cluster().copies(attempt.task).map(Attempt::id).collect();
         for copy in copies.into_iter().filter(|copy| *copy != attempt) {
-            let reported = self.store.reported_progress(copy);
+            let reported = self.jobs[attempt.task.job].store.reported_progress(copy);
             self.remember_report(copy, reported.map(|(share, _)| share));
         }
-        decided.min(self.reported.get(&attempt.task).copied().unwrap_or(0.0))
+        decided.min(self.jobs[attempt.task.job].reported.get(&attempt.task).copied().unwrap_or(0.0))
     }
 
     /// Schedules tests of an attempt's conditions for the ages at which they may come true without new progress.
@@ -75,11 +77,11 @@ impl Driver<'_> {
             return Ok(());
         };
         let is_stopping = self.attempt(attempt).is_none_or(|found| found.state() == AttemptState::Stopping);
-        if is_stopping || !self.shutdown.is_open() {
+        if is_stopping || !self.jobs[attempt.task.job].shutdown.is_open() {
             return Ok(());
         }
-        let (now, phase) = (self.engine.now(), attempt.task.phase);
-        let first = FirstReports { age: self.learner.first_report(phase), share: self.learner.first_share(phase) };
+        let (now, task) = (self.engine.now(), attempt.task);
+        let first = FirstReports { age: self.learner.first_report(task), share: self.learner.first_share(task) };
         match self.watches.test(attempt, &running.progress, now, first) {
             Notice::None => {}
             Notice::Later(next) => self.deadlines.push(next, Deadline::Test(attempt)),

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::profiles::{OF_PHASE, Profile, job_type};
+use hindmost_core::ids::JobId;
+use hindmost_core::profiles::{FinishedProfile, OF_PHASE, Profile, job_type};
 use hindmost_core::workload::JobSpec;
 use hindmost_profiles::{Known, Learner, Store};
 
@@ -74,32 +75,37 @@ impl RunProfiles {
 
 impl Driver<'_> {
     /// Reports the profiles of earlier runs before the job arrives.
-    pub(super) fn recall_profiles(&mut self, spec: &JobSpec) -> Result<(), RunError> {
-        let events = self.profiles.learner.as_mut().map_or_else(Vec::new, |learner| learner.recall(spec));
+    pub(super) fn recall_profiles(&mut self, job: JobId, spec: &JobSpec) -> Result<(), RunError> {
+        let events = self.jobs[job].profiles.learner.as_mut().map_or_else(Vec::new, |learner| learner.recall(spec));
         events.iter().try_for_each(|event| self.happen(event).map(drop))
     }
 
-    /// Takes over the profiles of a replayed journal. What was learned from them is in the journal.
+    /// Takes over the profiles that an earlier process has made, after its journal was replayed.
     pub(super) fn resume_profiles(&mut self) {
-        let spec = self.plan.job_spec();
         let finished = self.session.take_profiles();
-        if let Some(learner) = &mut self.profiles.learner {
-            drop(learner.recall(&spec));
-            for finished in &finished {
-                drop(learner.finished(&finished.profile));
+        for job in self.jobs.iter_mut() {
+            if let Some(learner) = &mut job.profiles.learner {
+                drop(learner.recall(&job.plan.job_spec()));
             }
         }
-        self.profiles.finished.extend(finished.into_iter().map(|finished| finished.profile));
+        for FinishedProfile { job, profile, .. } in finished {
+            let Some(job) = self.jobs.get_mut(job) else { continue };
+            if let Some(learner) = &mut job.profiles.learner {
+                drop(learner.finished(&profile));
+            }
+            job.profiles.finished.push(profile);
+        }
     }
 
-    /// Reports what follows from the attempts that have finished since the last call.
+    /// Takes the profiles of attempts that have finished, and notifies the policy of new weights.
     pub(super) fn learn_profiles(&mut self) -> Result<(), RunError> {
-        for finished in self.session.take_profiles() {
-            self.profiles.is_new = true;
-            self.profiles.finished.push(finished.profile.clone());
-            let Some(learner) = &mut self.profiles.learner else { continue };
-            let events = learner.finished(&finished.profile);
-            if self.shutdown.is_open() {
+        for FinishedProfile { job, profile, .. } in self.session.take_profiles() {
+            let Some(job) = self.jobs.get_mut(job) else { continue };
+            job.profiles.is_new = true;
+            job.profiles.finished.push(Arc::clone(&profile));
+            let Some(learner) = &mut job.profiles.learner else { continue };
+            let events = learner.finished(&profile);
+            if self.is_open() {
                 events.iter().try_for_each(|event| self.happen(event).map(drop))?;
             }
         }

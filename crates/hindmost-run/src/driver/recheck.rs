@@ -10,8 +10,9 @@ use hindmost_core::journal::Header;
 use hindmost_core::record::{Change, Event, Record};
 
 use super::again::{Again, Why, may_not_repeat, name, why_broken};
+use super::jobs::IN_FOLDER;
 use super::permanent::FailedBefore;
-use super::{Follower, JOB, RunError, journal};
+use super::{Follower, RunError, journal};
 use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
 use crate::store::{EndMarker, GivenUp, InputState, Store, Whereabouts};
@@ -22,7 +23,7 @@ pub(super) type TaskFailures = (TaskId, u32);
 /// Returns the tasks of a phase.
 pub(super) fn tasks_of(plan: &Plan, phase: u32) -> impl Iterator<Item = TaskId> + use<> {
     let tasks = plan.phases.get(phase as usize).map_or(0, |planned| planned.tasks);
-    (0..tasks).map(move |index| TaskId { job: JOB, phase, index })
+    (0..tasks).map(move |index| TaskId { job: IN_FOLDER, phase, index })
 }
 
 /// Returns the tasks that are finished according to a journal, including those that were finished when the job arrived.
@@ -33,7 +34,7 @@ pub(super) fn finished(records: &[Record]) -> BTreeSet<TaskId> {
             Change::Event(Event::AttemptFinished { attempt }) => _ = finished.insert(attempt.task),
             Change::Event(Event::JobArrived { spec, .. }) => {
                 for (phase, spec) in (0..).zip(&spec.phases) {
-                    finished.extend(spec.finished.iter().map(|index| TaskId { job: JOB, phase, index: *index }));
+                    finished.extend(spec.finished.iter().map(|index| TaskId { job: IN_FOLDER, phase, index: *index }));
                 }
             }
             _ => {}

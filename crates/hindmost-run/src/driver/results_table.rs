@@ -8,7 +8,7 @@ use hindmost_core::metrics::FailedTask;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::JOB;
+use super::jobs::IN_FOLDER;
 use crate::job_file::{COLUMNS, Matrix, Plan};
 
 /// The attempts of a task.
@@ -48,7 +48,7 @@ pub(super) fn of(plan: &Plan, timeline: &Timeline, failed: &[FailedTask], earlie
     for (at, phase) in (0..).zip(&plan.phases) {
         let earlier = timeline.jobs.first().and_then(|job| job.spec.phases.get(at as usize)).map(|spec| &spec.finished);
         for index in 0..phase.tasks {
-            let of_task = ran.get(&TaskId { job: JOB, phase: at, index }).copied();
+            let of_task = ran.get(&TaskId { job: IN_FOLDER, phase: at, index }).copied();
             let was_finished = earlier.is_some_and(|finished| finished.binary_search(&index).is_ok());
             let is_withdrawn = phase.is_withdrawn(index);
             let has_result = was_finished || of_task.is_some_and(|of_task| of_task.seconds.is_some());

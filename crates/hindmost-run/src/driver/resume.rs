@@ -1,4 +1,5 @@
-//! Resumes a run after Ctrl-C, after a failed task, or after Hindmost was killed.
+//! Resumes a run of one job after Ctrl-C, after a failed task, or after Hindmost was killed. A run of several jobs begins again
+//! (`several.rs`).
 //!
 //! The driver replays the journal: a new policy receives the same events and makes the same decisions. Then the driver
 //! compares the journal with the run's folder and the processes. It adopts attempts that still run, and handles attempts
@@ -16,6 +17,7 @@ use hindmost_core::verify::Verifier;
 
 use super::again::{self, Why};
 use super::attempts::Kill;
+use super::jobs::ONLY;
 use super::journal::LiveJournal;
 use super::permanent::FailedBefore;
 use super::recheck::{self, TaskFailures};
@@ -102,12 +104,12 @@ impl Driver<'_> {
         let last = records.last().map_or(Time::ZERO, |record| record.at);
         if !recheck::has_job(&records) {
             // The run was killed before its job arrived: the journal starts again.
-            self.recorder.journal = LiveJournal::open(&self.store, Some(&self.header))?;
-            return self.begin(earlier_failures);
+            self.recorder.journal = LiveJournal::open(&self.jobs[ONLY].store, Some(&self.header))?;
+            return self.begin(&[earlier_failures.to_vec()]);
         }
         // The run's clock continues from its beginning, and never goes back even if someone has set the machine's clock.
-        self.engine.resume_at(Time(self.store.job().age()).max(last + Time::TICK));
-        match self.store.whereabouts() {
+        self.engine.resume_at(Time(self.jobs[ONLY].store.job().age()).max(last + Time::TICK));
+        match self.jobs[ONLY].store.whereabouts() {
             Whereabouts::Same => {}
             Whereabouts::Moved => {
                 self.follower.message("the run's folder was moved: attempts that were running start again");
@@ -125,18 +127,19 @@ impl Driver<'_> {
             ));
         }
         let resumed = self.engine.now();
-        let failures = recheck::failures(self.plan, &records);
-        let failed = FailedBefore::of(self.plan, &self.store, &records);
-        failed.remember(self.plan, &mut self.failures);
+        let job = &mut self.jobs[ONLY];
+        let failures = recheck::failures(&job.plan, &records);
+        let failed = FailedBefore::of(&job.plan, &job.store, &records);
+        failed.remember(job);
         self.replay(records, failed.given_up.len())?;
         self.resume_profiles();
         let last_end = self.reconcile(changed)?;
-        if let Some(last_end) = last_end.filter(|_| self.shutdown.is_open()) {
-            self.store.add_pause(last.max(last_end), resumed)?;
+        if let Some(last_end) = last_end.filter(|_| self.jobs[ONLY].shutdown.is_open()) {
+            self.jobs[ONLY].store.add_pause(last.max(last_end), resumed)?;
         }
-        self.take_up_failed(&failed)?;
-        self.give_up_withdrawn()?;
-        self.recall_failures(&[earlier_failures, &failures].concat())?;
+        self.take_up_failed(ONLY, &failed)?;
+        self.give_up_withdrawn(ONLY)?;
+        self.recall_failures(ONLY, &[earlier_failures, &failures].concat())?;
         let nodes = (0..).map(NodeId).zip(self.session.cluster().nodes());
         let down: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_up()).map(|(id, _)| id).collect();
         for node in down {
@@ -186,13 +189,13 @@ impl Driver<'_> {
         let cluster = self.session.cluster();
         self.watches.retain(|attempt| cluster.attempt(attempt).is_some());
         if is_abandoned {
-            self.shutdown.begin(RunState::Abandoned);
+            self.jobs[ONLY].shutdown.begin(RunState::Abandoned);
             self.follower.message("the policy has abandoned the job, so nothing is left to run");
             return Ok(());
         }
         // A job is finished once all its tasks are, even if copies of tasks still run.
-        if cluster.job(super::JOB).is_none_or(|job| job.finished().is_some()) {
-            self.shutdown.job_done();
+        if cluster.job(ONLY).is_none_or(|job| job.finished().is_some()) {
+            self.jobs[ONLY].shutdown.job_done();
             self.follower.message(&match given_up {
                 0 => "the run is already done: every task has its result, so nothing is left to run".to_owned(),
                 count => {
@@ -219,12 +222,12 @@ impl Driver<'_> {
         }
         // In a folder that was moved, copied or remounted no attempt can continue. In a moved folder, attempts that ended
         // before the move still count.
-        let here = self.store.whereabouts() == Whereabouts::Same;
-        let trusted = here || self.store.whereabouts() == Whereabouts::Moved;
+        let here = self.jobs[ONLY].store.whereabouts() == Whereabouts::Same;
+        let trusted = here || self.jobs[ONLY].store.whereabouts() == Whereabouts::Moved;
         let mut adopted = HashSet::new();
         for (attempt, node, _) in unended.iter().filter(|_| here) {
             let from = self.attempt(*attempt).map_or(0.0, Attempt::from_progress);
-            let there = self.store.has_attempt(*attempt).map_err(|error| self.unreadable(error))?;
+            let there = self.jobs[ONLY].store.has_attempt(*attempt).map_err(|error| self.unreadable(error))?;
             let (input, input_changed) = self.earlier_input(*attempt);
             if there
                 && !input_changed
@@ -236,9 +239,9 @@ impl Driver<'_> {
         }
         // Processes of attempts that were not adopted must have ended before these attempts are recorded as ended and
         // their files are removed.
-        recheck::kill_earlier(&self.store, self.engine, self.follower);
+        recheck::kill_earlier(&self.jobs[ONLY].store, self.engine, self.follower);
         let keep: Vec<AttemptId> = unended.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt).collect();
-        let strays = self.store.remove_strays(&keep);
+        let strays = self.jobs[ONLY].store.remove_strays(&keep);
         let strays = strays.map_err(|error| self.unreadable(error))?;
         for left in strays {
             self.follower.message(&format!("files of an earlier attempt can't be removed and are left: {left}"));
@@ -271,7 +274,7 @@ impl Driver<'_> {
             } else if state == AttemptState::Starting {
                 // The earlier process decided to start this attempt and died before it did so.
                 self.launch(attempt)?;
-            } else if changed.contains(&self.plan.phases[attempt.task.phase as usize].name) {
+            } else if changed.contains(&self.jobs[ONLY].phase(attempt.task).name) {
                 self.record_failure(attempt, "stopped, because its command has changed".to_owned(), false)?;
             } else {
                 self.record_failure(attempt, "lost while Hindmost was not running".to_owned(), false)?;
@@ -282,22 +285,23 @@ impl Driver<'_> {
 
     /// Finds results that are in place and whose attempts' ends are not recorded.
     fn find_results_in_place(&mut self) -> Result<(), RunError> {
-        let Some(job) = self.session.cluster().job(super::JOB) else { return Ok(()) };
+        let Some(job) = self.session.cluster().job(ONLY) else { return Ok(()) };
         let mut unfinished = Vec::new();
         for (phase, tasks) in (0..).zip(job.phases().iter().map(Phase::tasks)) {
-            if !self.store.has_results(phase).map_err(|error| self.unreadable(error))? {
+            if !self.jobs[ONLY].store.has_results(phase).map_err(|error| self.unreadable(error))? {
                 continue;
             }
             let open = (0..).zip(tasks).filter(|(_, task)| !task.is_finished());
-            unfinished.extend(open.map(|(index, _)| TaskId { job: super::JOB, phase, index }));
+            unfinished.extend(open.map(|(index, _)| TaskId { job: ONLY, phase, index }));
         }
         for task in unfinished {
-            match again::why_broken(self.plan, &self.store, task)? {
-                None => _ = self.in_place.insert(task),
+            let job = &mut self.jobs[ONLY];
+            match again::why_broken(&job.plan, &job.store, task)? {
+                None => _ = job.in_place.insert(task),
                 Some(Why::Changed(what) | Why::Input(what)) => {
-                    let aside = self.store.set_aside(task);
-                    let aside = aside.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
-                    let name = format!("{}/{}", self.plan.phases[task.phase as usize].name, task.index);
+                    let aside = job.store.set_aside(task);
+                    let aside = aside.map_err(|error| RunError::Io { path: job.store.folder().into(), error })?;
+                    let name = job.name(task);
                     let aside = aside.unwrap_or_default();
                     self.follower.message(&format!(
                         "what was in the place of the result of {name} is not its result ({what}); it has been moved to {aside}"
@@ -316,11 +320,11 @@ impl Driver<'_> {
         unended: &[(AttemptId, NodeId, AttemptState)],
         adopted: &HashSet<AttemptId>,
     ) -> Result<(), RunError> {
-        let mut tasks: Vec<TaskId> = self.in_place.iter().copied().collect();
+        let mut tasks: Vec<TaskId> = self.jobs[ONLY].in_place.iter().copied().collect();
         tasks.sort_unstable();
         for task in tasks {
             let of_task = || unended.iter().filter(|(attempt, ..)| attempt.task == task && !adopted.contains(attempt));
-            let winner = self.store.winner(task);
+            let winner = self.jobs[ONLY].store.winner(task);
             let found = of_task().find(|(attempt, ..)| Some(*attempt) == winner).or_else(|| of_task().next());
             if let Some((attempt, node, state)) = found.copied() {
                 if state == AttemptState::Starting {
@@ -345,7 +349,7 @@ impl Driver<'_> {
         let mut ended = Vec::new();
         for (attempt, node, _) in unended {
             let Some(since) = self.attempt(*attempt).map(Attempt::since) else { continue };
-            let marker = self.store.end_marker(*attempt).map_err(|error| self.unreadable(error))?;
+            let marker = self.jobs[ONLY].store.end_marker(*attempt).map_err(|error| self.unreadable(error))?;
             let marked = matches!(marker, EndMarker::Exit(_) | EndMarker::Moved);
             let (_, input_changed) = self.earlier_input(*attempt);
             if marked && !input_changed && !adopted.contains(attempt) {
@@ -364,6 +368,6 @@ impl Driver<'_> {
 
     /// Turns a read error into the run's error. The run must end, because continuing could lose results.
     fn unreadable(&self, error: std::io::Error) -> RunError {
-        RunError::Io { path: self.store.folder().into(), error }
+        RunError::Io { path: self.jobs[ONLY].store.folder().into(), error }
     }
 }

@@ -1,7 +1,8 @@
 //! Kills attempts, and ends a run before its job is done.
 
-use hindmost_core::ids::AttemptId;
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::metrics::RunState;
+use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
 use super::attempts::{Kill, Running};
@@ -13,15 +14,15 @@ impl Driver<'_> {
     pub(super) fn kill(&mut self, attempt: AttemptId, why: Kill) {
         let Some(is_first) = self.attempts.kill(attempt, why) else { return };
         if is_first && why == Kill::Decided {
-            self.counts.killed(attempt);
+            self.jobs[attempt.task.job].counts.killed(attempt);
         }
         self.engine.kill(attempt);
     }
 
-    /// Kills all attempts that are not being killed already. When the job is done, these are the copies that the policy
-    /// lets run after their task's winner.
-    pub(super) fn kill_all(&mut self, why: Kill) {
-        self.kill_matching(why, |_, running| running.kill().is_none());
+    /// Kills all attempts of a job that are not being killed already. When the job is done, these are the copies that the
+    /// policy lets run after their task's winner.
+    pub(super) fn kill_job(&mut self, job: JobId, why: Kill) {
+        self.kill_matching(why, |attempt, running| attempt.task.job == job && running.kill().is_none());
     }
 
     /// Kills all attempts that fulfil a condition, and returns them.
@@ -37,30 +38,54 @@ impl Driver<'_> {
         matching
     }
 
-    /// Ends the run: the policy makes no more decisions, and running attempts are killed. After a failure, attempts of
-    /// tasks that may not run twice continue to their ends.
-    pub(super) fn shut_down(&mut self, state: RunState) {
-        self.shutdown.begin(state);
-        let (plan, shutdown) = (self.plan, &self.shutdown);
+    /// Ends a job before it is done: none of its attempts starts any more, and running attempts are killed. After a failure,
+    /// attempts of tasks that may not run twice continue to their ends.
+    pub(super) fn shut_down(&mut self, id: JobId, state: RunState) -> Result<(), RunError> {
+        let job = &mut self.jobs[id];
+        job.shutdown.begin(state);
+        let (plan, shutdown) = (&job.plan, &job.shutdown);
         let spared = |attempt: AttemptId| shutdown.spares(plan.phases[attempt.task.phase as usize].idempotent);
-        let left = self.attempts.iter().filter(|(attempt, _)| spared(*attempt)).count();
-        let killed = self.attempts.matching(|attempt, running| running.kill().is_none() && !spared(attempt));
+        let of_job = |attempt: &AttemptId| attempt.task.job == id;
+        let left = self.attempts.iter().filter(|(attempt, _)| of_job(attempt) && spared(*attempt)).count();
+        let is_killed = |attempt, running: &Running| of_job(&attempt) && running.kill().is_none() && !spared(attempt);
+        let killed = self.attempts.matching(is_killed);
+        let name = if self.home.is_some() { format!("job {}", plan.name) } else { "the job".to_owned() };
         for attempt in killed {
             self.kill(attempt, Kill::Shutdown);
         }
         if left > 0 {
             self.follower.message(&format!(
-                "the job has failed; {left} running attempt{} of tasks that may not run twice {} first",
+                "{name} has failed; {left} running attempt{} of tasks that may not run twice {} first",
                 if left == 1 { "" } else { "s" },
                 if left == 1 { "finishes" } else { "finish" },
             ));
+            return self.withhold_rest(id);
         }
+        self.leave_to_others(id)
+    }
+
+    /// Withholds the tasks of a failed job that the policy could still start, if other jobs go on.
+    pub(super) fn withhold_rest(&mut self, id: JobId) -> Result<(), RunError> {
+        if self.home.is_none() || !self.is_open() {
+            return Ok(());
+        }
+        let phases = self.session.cluster().job(id).map_or(&[][..], |job| job.phases());
+        let open = (0..).zip(phases).filter(|(_, phase)| phase.is_open());
+        let tasks = open.flat_map(|(phase, found)| {
+            let pending = (0..).zip(found.tasks()).filter(|(_, task)| task.is_pending() && !task.is_withheld());
+            pending.map(move |(index, _)| TaskId { job: id, phase, index })
+        });
+        let tasks: Vec<TaskId> = tasks.collect();
+        tasks.into_iter().try_for_each(|task| self.happen(&Event::TaskWithheld { task, until: None }).map(drop))
     }
 
     /// Kills everything after an error that has ended the run. Writes no records.
     pub(super) fn kill_everything(&mut self, error: &RunError) {
-        self.shutdown.begin(RunState::Failed);
-        self.kill_all(Kill::Shutdown);
+        self.is_stopped = true;
+        for job in self.jobs.ids() {
+            self.jobs[job].shutdown.begin(RunState::Failed);
+            self.kill_job(job, Kill::Shutdown);
+        }
         let mut happened = Vec::new();
         let end = self.engine.now() + Time::from_seconds(5.0);
         while !self.attempts.is_empty() && self.engine.now() < end {
@@ -73,10 +98,12 @@ impl Driver<'_> {
                 }
             }
         }
-        recheck::kill(&self.store.run(), self.engine, self.follower);
-        if matches!(error, RunError::NotDurable { .. }) {
-            // The output of some attempts is not synced, but their end markers say that they succeeded.
-            let _ = recheck::clear(&self.store, self.follower);
+        for store in self.home.iter().chain(self.jobs.iter().map(|job| &job.store)) {
+            recheck::kill(&store.run(), self.engine, self.follower);
+            if matches!(error, RunError::NotDurable { .. }) {
+                // The output of some attempts is not synced, but their end markers say that they succeeded.
+                let _ = recheck::clear(store, self.follower);
+            }
         }
     }
 }

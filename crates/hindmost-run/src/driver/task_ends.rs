@@ -65,26 +65,27 @@ impl Driver<'_> {
             start: Duration::from_nanos(since.0),
             took: Duration::from_nanos(took.0),
             how,
-            logs: self.store.logs(attempt),
+            logs: self.jobs[attempt.task.job].store.logs(attempt),
         }
     }
 
     /// Notes how an attempt has failed, in case it is the last one of its task.
     pub(super) fn note_failure(&mut self, attempt: AttemptId, running: &Running) {
-        let exit = match self.store.end_marker(attempt) {
+        let exit = match self.jobs[attempt.task.job].store.end_marker(attempt) {
             Ok(EndMarker::Exit(code)) if code != 0 => Some(code),
             _ => None,
         };
         let timed_out = running.kill() == Some(Kill::TimeLimit);
         let exit = exit.filter(|_| running.kill().is_none());
         let end = self.end_of_task(attempt, running.progress.since, How::Failed { exit, timed_out });
-        self.failing.0.insert(attempt.task, end);
+        self.jobs[attempt.task.job].failing.0.insert(attempt.task, end);
     }
 
     /// Reports that a task has its result, from this attempt that started at `since`.
     pub(super) fn report_success(&mut self, attempt: AttemptId, since: Time) {
-        self.failing.0.remove(&attempt.task);
-        if self.shutdown.drains() {
+        let job = &mut self.jobs[attempt.task.job];
+        job.failing.0.remove(&attempt.task);
+        if job.shutdown.drains() {
             // The policy decides no more, so the other copies of the task are stopped here.
             for copy in self.attempts.matching(|copy, running| copy.task == attempt.task && running.kill().is_none()) {
                 self.kill(copy, Kill::Shutdown);
@@ -96,7 +97,7 @@ impl Driver<'_> {
 
     /// Reports that a task has failed permanently.
     pub(super) fn report_failure(&mut self, task: TaskId) {
-        if let Some(end) = self.failing.0.remove(&task) {
+        if let Some(end) = self.jobs[task.job].failing.0.remove(&task) {
             self.report(&end);
         }
     }
@@ -104,10 +105,11 @@ impl Driver<'_> {
     fn report(&mut self, end: &TaskEnd) {
         match self.follower.task_ended(end) {
             Next::Continue => {}
-            Next::Finish(state) => self.shutdown.drain(state),
+            Next::Finish(state) => self.jobs[end.attempt.task.job].shutdown.drain(state),
             Next::Stop(state) => {
-                self.shutdown.begin(state);
-                self.kill_all(Kill::Shutdown);
+                let job = end.attempt.task.job;
+                self.jobs[job].shutdown.begin(state);
+                self.kill_job(job, Kill::Shutdown);
             }
         }
     }

@@ -4,7 +4,7 @@
 //! Invariant: the driver tries to start an attempt again, with growing pauses, while another attempt runs whose end could
 //! help. If no other attempt runs, it gives up after [`TRIES`] tries.
 
-use hindmost_core::ids::AttemptId;
+use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
@@ -47,6 +47,11 @@ impl Waiting {
     /// True if an attempt waits for its next try.
     pub(super) fn waits(&self, attempt: AttemptId) -> bool {
         self.tried.get(&attempt).is_some_and(|tried| tried.waits)
+    }
+
+    /// True if an attempt of a job waits for its next try.
+    pub(super) fn has_of(&self, job: JobId) -> bool {
+        self.tried.iter().any(|(attempt, tried)| attempt.task.job == job && tried.waits)
     }
 
     /// True if no attempt waits for its next try.

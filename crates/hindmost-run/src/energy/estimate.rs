@@ -35,6 +35,7 @@ fn changes_power(change: &Change) -> bool {
                 | Event::TaskWithheld { .. }
                 | Event::TaskReturned { .. }
                 | Event::TaskGivenUp { .. }
+                | Event::JobGivenUp { .. }
                 | Event::DurationsLearned { .. }
                 | Event::NodeSpeedLearned { .. }
                 | Event::ProfilesRecalled { .. }

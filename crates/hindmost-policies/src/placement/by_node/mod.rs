@@ -464,7 +464,7 @@ impl Pass for ByNode {
                     self.resources_freed(node);
                 }
                 match event {
-                    Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => {
+                    Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } | Event::JobGivenUp { job } => {
                         self.touched.insert(*job);
                     }
                     Event::AttemptFinished { attempt }

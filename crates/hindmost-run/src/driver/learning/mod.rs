@@ -23,7 +23,7 @@ mod durations;
 mod tests;
 
 use hindmost_core::cluster::Cluster;
-use hindmost_core::ids::{AttemptId, JobId, NodeId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, median_of_sorted, node_paces, relative_paces};
 use hindmost_core::record::Event;
 
@@ -47,7 +47,8 @@ pub(super) struct Observed {
 
 /// Learns the durations of phases and the speeds of nodes.
 pub(super) struct Learner {
-    phases: Vec<PhaseSamples>,
+    /// By job and phase.
+    jobs: Vec<Vec<PhaseSamples>>,
     nodes: Vec<NodeSamples>,
     /// Share of the work from which on progress predicts the duration; above 1 if policies may not know it.
     reveal_share: f64,
@@ -56,10 +57,14 @@ pub(super) struct Learner {
 }
 
 impl Learner {
-    /// Creates the learner of a job on this many nodes. `history` holds durations of earlier runs by phase, in seconds.
-    pub(super) fn new(nodes: usize, reveal_share: f64, history: Vec<Vec<f64>>) -> Learner {
-        let phases = history.into_iter().map(PhaseSamples::new).collect();
-        Learner { phases, nodes: vec![NodeSamples::default(); nodes], reveal_share, is_due: false }
+    /// Creates a learner for this many nodes, without jobs.
+    pub(super) fn new(nodes: usize, reveal_share: f64) -> Learner {
+        Learner { jobs: Vec::new(), nodes: vec![NodeSamples::default(); nodes], reveal_share, is_due: false }
+    }
+
+    /// Adds the next job. `history` holds durations of earlier runs by phase, in seconds.
+    pub(super) fn add_job(&mut self, history: impl IntoIterator<Item = Vec<f64>>) {
+        self.jobs.push(history.into_iter().map(PhaseSamples::new).collect());
     }
 
     /// Records a new observation, which the next call of [`Learner::take_due`] reports.
@@ -75,8 +80,9 @@ impl Learner {
     /// Takes over what an earlier process has learned, from an event in its journal.
     pub(super) fn recall(&mut self, event: &Event) {
         match event {
-            Event::DurationsLearned { phase, median, progress, samples, .. } => {
-                if let Some(known) = self.phases.get_mut(*phase as usize) {
+            Event::DurationsLearned { job, phase, median, progress, samples, .. } => {
+                let job = self.jobs.get_mut(job.0 as usize);
+                if let Some(known) = job.and_then(|phases| phases.get_mut(*phase as usize)) {
                     known.recall(*median, *progress, *samples);
                 }
             }
@@ -89,53 +95,58 @@ impl Learner {
         }
     }
 
-    fn phase(&mut self, phase: u32) -> &mut PhaseSamples {
-        &mut self.phases[phase as usize]
+    fn phase_mut(&mut self, task: TaskId) -> &mut PhaseSamples {
+        &mut self.jobs[task.job.0 as usize][task.phase as usize]
     }
 
-    /// Returns the median duration of a phase's copies in seconds; `None` if it is unknown.
-    pub(super) fn median(&self, phase: u32) -> Option<f64> {
-        self.phases.get(phase as usize)?.median
+    /// Returns what is known of a task's phase.
+    fn phase(&self, task: TaskId) -> Option<&PhaseSamples> {
+        self.jobs.get(task.job.0 as usize)?.get(task.phase as usize)
     }
 
-    /// Returns the median age at which a phase's attempts report their first progress, in seconds.
-    pub(super) fn first_report(&self, phase: u32) -> Option<f64> {
-        median_of(&self.phases.get(phase as usize)?.first_reports)
+    /// Returns the median duration of the copies of a task's phase in seconds; `None` if it is unknown.
+    pub(super) fn median(&self, task: TaskId) -> Option<f64> {
+        self.phase(task)?.median
     }
 
-    /// Returns the median share of the work that a phase's attempts report first.
-    pub(super) fn first_share(&self, phase: u32) -> Option<f64> {
-        median_of(&self.phases.get(phase as usize)?.first_shares)
+    /// Returns the median age at which the attempts of a task's phase report their first progress, in seconds.
+    pub(super) fn first_report(&self, task: TaskId) -> Option<f64> {
+        median_of(&self.phase(task)?.first_reports)
     }
 
-    /// True if a phase's commands read their input first and then work, so that reading is not progress.
-    pub(super) fn reads_first(&self, phase: u32) -> bool {
-        self.phases.get(phase as usize).is_some_and(|known| known.reads_first)
+    /// Returns the median share of the work that the attempts of a task's phase report first.
+    pub(super) fn first_share(&self, task: TaskId) -> Option<f64> {
+        median_of(&self.phase(task)?.first_shares)
+    }
+
+    /// True if the commands of a task's phase read their input first and then work, so that reading is not progress.
+    pub(super) fn reads_first(&self, task: TaskId) -> bool {
+        self.phase(task).is_some_and(|known| known.reads_first)
     }
 
     /// Adds the first progress report of an attempt.
-    pub(super) fn first_progress(&mut self, phase: u32, age: f64, share: f64) {
-        self.phase(phase).first_progress(age, share);
+    pub(super) fn first_progress(&mut self, task: TaskId, age: f64, share: f64) {
+        self.phase_mut(task).first_progress(age, share);
         self.set_due();
     }
 
-    /// Notes that a phase's commands read their input first and then work. Discards the progress that was derived from
+    /// Notes that the commands of a task's phase read their input first and then work. Discards the progress that was derived from
     /// reading.
-    pub(super) fn no_progress(&mut self, phase: u32) {
-        self.phase(phase).no_progress();
+    pub(super) fn no_progress(&mut self, task: TaskId) {
+        self.phase_mut(task).no_progress();
         self.set_due();
     }
 
     /// Notes that an attempt has reported no progress up to this age, in seconds. Once the attempt is older than the median
     /// duration of its phase, this is evidence about its node.
-    pub(super) fn no_report(&mut self, phase: u32, age: f64) {
-        self.is_due |= self.median(phase).is_some_and(|median| age > median);
+    pub(super) fn no_report(&mut self, task: TaskId, age: f64) {
+        self.is_due |= self.median(task).is_some_and(|median| age > median);
     }
 
     /// Adds the duration of a task's winner.
     pub(super) fn won(&mut self, seen: &Observed) {
         let seconds = seen.age * self.speed(seen.node) / seen.work;
-        self.phase(seen.attempt.task.phase).finished.push(seconds);
+        self.phase_mut(seen.attempt.task).finished.push(seconds);
         self.ended(&Observed { progress: Some(seen.work), ..*seen });
     }
 
@@ -153,17 +164,19 @@ impl Learner {
 
     /// Returns the paces of an attempt relative to its phase's median, as evidence about its node's speed.
     fn evidence(&self, seen: &Observed) -> Vec<f64> {
-        self.phases.get(seen.attempt.task.phase as usize).map(|phase| phase.evidence(seen)).unwrap_or_default()
+        self.phase(seen.attempt.task).map(|phase| phase.evidence(seen)).unwrap_or_default()
     }
 
     /// Returns what has been learned since the last call, as events.
-    pub(super) fn learned(&mut self, cluster: &Cluster, job: JobId, running: &[Observed]) -> Vec<Event> {
+    pub(super) fn learned(&mut self, cluster: &Cluster, running: &[Observed]) -> Vec<Event> {
         let mut events = Vec::new();
-        for phase in 0..self.phases.len() as u32 {
-            let predicted = self.predicted(phase, running);
-            let unfinished = cluster.job(job).and_then(|job| job.phases().get(phase as usize));
-            if let Some(unfinished) = unfinished.filter(|phase| !phase.is_finished()) {
-                events.extend(self.phase(phase).learned(job, phase, unfinished.tasks().len(), &predicted));
+        for (at, job) in (0..self.jobs.len()).zip((0..).map(JobId)) {
+            let Some(unfinished) = cluster.job(job) else { continue };
+            for (phase, found) in (0..).zip(unfinished.phases()).filter(|(_, found)| !found.is_finished()) {
+                let predicted = self.predicted((job, phase), running);
+                let samples = self.jobs[at].get_mut(phase as usize);
+                let event = samples.and_then(|samples| samples.learned(job, phase, found.tasks().len(), &predicted));
+                events.extend(event);
             }
         }
         let paces = node_paces(&self.nodes, running.iter().map(|seen| (seen.node, self.evidence(seen))));
@@ -171,7 +184,7 @@ impl Learner {
         for seen in running {
             is_observed[seen.node.0 as usize] = true;
         }
-        let longest = self.phases.iter().filter_map(|phase| phase.median).fold(0.0, f64::max);
+        let longest = self.jobs.iter().flatten().filter_map(|phase| phase.median).fold(0.0, f64::max);
         for (at, pace) in relative_paces(&paces).into_iter().enumerate() {
             let speed = self.nodes[at].learned(pace, cluster.now(), is_observed[at], longest);
             events.extend(speed.map(|speed| Event::NodeSpeedLearned { node: NodeId(at as u32), speed }));
@@ -180,8 +193,9 @@ impl Learner {
     }
 
     /// Returns the durations that follow from the progress of a phase's running attempts, in seconds on a node of speed 1.
-    fn predicted(&self, phase: u32, running: &[Observed]) -> Vec<f64> {
-        let of_phase = running.iter().filter(|seen| seen.attempt.task.phase == phase && seen.predicts_duration);
+    fn predicted(&self, phase: (JobId, u32), running: &[Observed]) -> Vec<f64> {
+        let is_of_phase = |seen: &Observed| (seen.attempt.task.job, seen.attempt.task.phase) == phase;
+        let of_phase = running.iter().filter(|seen| is_of_phase(seen) && seen.predicts_duration);
         let predicted = of_phase.filter_map(|seen| {
             let progress = seen.progress.filter(|share| *share > 0.0 && *share >= self.reveal_share)?;
             Some(seen.age / progress * self.speed(seen.node))

@@ -10,6 +10,8 @@ use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 use super::*;
 
 const JOB: JobId = JobId(0);
+/// A task of the only phase.
+const TASK: TaskId = TaskId { job: JOB, phase: 0, index: 0 };
 
 /// Returns a cluster of two one-slot nodes, with a job that has one phase of ten tasks.
 fn cluster() -> Cluster {
@@ -66,31 +68,33 @@ fn seen(index: u32, node: u32, age: f64, progress: Option<f64>) -> Observed {
 }
 
 fn learner(history: Vec<f64>) -> Learner {
-    Learner::new(2, 0.1, vec![history])
+    let mut learner = Learner::new(2, 0.1);
+    learner.add_job([history]);
+    learner
 }
 
 #[test]
 fn two_winners_of_ten_tasks_give_durations() {
     let (cluster, mut learner) = (cluster(), learner(Vec::new()));
     learner.won(&seen(0, 0, 2.0, None));
-    assert!(learner.learned(&cluster, JOB, &[]).is_empty());
+    assert!(learner.learned(&cluster, &[]).is_empty());
     learner.won(&seen(1, 0, 4.0, None));
-    let events = learner.learned(&cluster, JOB, &[]);
+    let events = learner.learned(&cluster, &[]);
     let [Event::DurationsLearned { durations, median, p90, progress, samples, .. }] = &events[..] else {
         panic!("{events:?}")
     };
     assert!((durations.mean() - 3.0).abs() < 1e-9);
     assert_eq!((*median, *p90, *progress, *samples), (2.0, 4.0, false, 2));
     // The same two samples give no second event.
-    assert!(learner.learned(&cluster, JOB, &[]).is_empty());
+    assert!(learner.learned(&cluster, &[]).is_empty());
 }
 
 #[test]
 fn progress_gives_durations_before_any_task_has_finished() {
     let (cluster, mut learner) = (cluster(), learner(Vec::new()));
-    learner.first_progress(0, 0.1, 0.05);
+    learner.first_progress(TASK, 0.1, 0.05);
     let running = [seen(0, 0, 0.5, Some(0.25)), seen(1, 1, 0.5, Some(0.05)), seen(2, 0, 0.5, Some(0.25))];
-    let events = learner.learned(&cluster, JOB, &running);
+    let events = learner.learned(&cluster, &running);
     // The attempt at 5% has done too little to give a sample.
     let [Event::DurationsLearned { median, progress: true, samples: 2, .. }] = &events[..] else {
         panic!("{events:?}")
@@ -101,7 +105,7 @@ fn progress_gives_durations_before_any_task_has_finished() {
 #[test]
 fn tasks_of_equal_length_leave_the_tail_index_at_three() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
-    let events = learner.learned(&cluster, JOB, &[]);
+    let events = learner.learned(&cluster, &[]);
     let [Event::DurationsLearned { durations, .. }] = &events[..] else { panic!("{events:?}") };
     // Pareto with index 3: E[x − t | x > t] = t / 2 past its minimum.
     assert!((durations.mean_residual(2.0) - 1.0).abs() < 1e-6);
@@ -110,12 +114,12 @@ fn tasks_of_equal_length_leave_the_tail_index_at_three() {
 #[test]
 fn two_slow_attempts_make_a_node_slow() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
-    learner.first_progress(0, 0.05, 0.05);
-    learner.learned(&cluster, JOB, &[]);
+    learner.first_progress(TASK, 0.05, 0.05);
+    learner.learned(&cluster, &[]);
     let one = [seen(0, 1, 0.4, Some(0.05))];
-    assert!(learner.learned(&cluster, JOB, &one).is_empty());
+    assert!(learner.learned(&cluster, &one).is_empty());
     let two = [seen(0, 1, 0.4, Some(0.05)), seen(1, 1, 0.4, Some(0.05)), seen(2, 0, 0.4, Some(0.4))];
-    let events = learner.learned(&cluster, JOB, &two);
+    let events = learner.learned(&cluster, &two);
     let slow = |event: &Event| match event {
         Event::NodeSpeedLearned { node, speed } => Some((*node, *speed)),
         _ => None,
@@ -129,42 +133,43 @@ fn two_slow_attempts_make_a_node_slow() {
 #[test]
 fn no_node_is_slow_if_all_are_behind() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
-    learner.first_progress(0, 0.05, 0.05);
-    learner.learned(&cluster, JOB, &[]);
+    learner.first_progress(TASK, 0.05, 0.05);
+    learner.learned(&cluster, &[]);
     let longer = [0, 1, 2, 3].map(|index| seen(index, index % 2, 0.4, Some(if index % 2 == 0 { 0.05 } else { 0.06 })));
-    assert!(learner.learned(&cluster, JOB, &longer).is_empty());
+    assert!(learner.learned(&cluster, &longer).is_empty());
     // A single node has no others to compare with.
-    let mut alone = Learner::new(1, 0.1, vec![vec![1.0; 5]]);
-    alone.first_progress(0, 0.05, 0.05);
-    alone.learned(&cluster, JOB, &[]);
+    let mut alone = Learner::new(1, 0.1);
+    alone.add_job([vec![1.0; 5]]);
+    alone.first_progress(TASK, 0.05, 0.05);
+    alone.learned(&cluster, &[]);
     let two = [seen(0, 0, 0.4, Some(0.05)), seen(1, 0, 0.4, Some(0.05))];
-    assert!(alone.learned(&cluster, JOB, &two).is_empty());
+    assert!(alone.learned(&cluster, &two).is_empty());
 }
 
 #[test]
 fn winners_outweigh_predicted_durations() {
     let (cluster, mut learner) = (cluster(), learner(Vec::new()));
-    learner.first_progress(0, 0.1, 0.9);
+    learner.first_progress(TASK, 0.1, 0.9);
     let early: Vec<Observed> = (0..8).map(|index| seen(index, 0, 0.1, Some(0.9))).collect();
     let median = |events: &[Event]| match events {
         [Event::DurationsLearned { median, .. }] => *median,
         other => panic!("{other:?}"),
     };
-    assert!(median(&learner.learned(&cluster, JOB, &early)) < 0.12);
+    assert!(median(&learner.learned(&cluster, &early)) < 0.12);
     // The attempts have stalled since then and give no samples. One of them ends after a second, and later another one.
     learner.won(&seen(0, 0, 1.0, None));
     let stalled: Vec<Observed> = early[2..].iter().map(|seen| Observed { predicts_duration: false, ..*seen }).collect();
-    assert!(learner.learned(&cluster, JOB, &stalled).is_empty());
+    assert!(learner.learned(&cluster, &stalled).is_empty());
     learner.won(&seen(1, 0, 1.0, None));
-    assert_eq!(median(&learner.learned(&cluster, JOB, &stalled)), 1.0);
+    assert_eq!(median(&learner.learned(&cluster, &stalled)), 1.0);
 }
 
 #[test]
 fn one_very_slow_attempt_makes_a_node_slow() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
-    learner.first_progress(0, 0.05, 0.05);
-    learner.learned(&cluster, JOB, &[]);
-    let events = learner.learned(&cluster, JOB, &[seen(0, 1, 1.1, Some(0.1))]);
+    learner.first_progress(TASK, 0.05, 0.05);
+    learner.learned(&cluster, &[]);
+    let events = learner.learned(&cluster, &[seen(0, 1, 1.1, Some(0.1))]);
     let slow = |event: &&Event| matches!(event, Event::NodeSpeedLearned { node: NodeId(1), speed } if *speed < 0.1);
     assert_eq!(events.iter().filter(slow).count(), 1, "{events:?}");
 }

@@ -1,0 +1,76 @@
+//! Ends jobs: writes their summaries and tables of results, and passes their outcomes on.
+
+use hindmost_core::ids::JobId;
+use hindmost_core::metrics::{RunState, RunSummary};
+use hindmost_core::time::Time;
+use hindmost_core::timeline::Timeline;
+
+use super::jobs::LiveJob;
+use super::utilization::utilization;
+use super::{Driver, RESULTS, RunError, RunOutcome, journal, recheck, results_table};
+
+impl Driver<'_> {
+    /// Ends a job of which nothing runs: writes its summary and its table of results, and passes its outcome on.
+    pub(super) fn end_job(&mut self, id: JobId, state: RunState) -> Result<(), RunError> {
+        self.follow();
+        if state != RunState::Done {
+            self.leave_to_others(id)?;
+            self.settle()?;
+        }
+        self.keep_progress(id);
+        self.recorder.journal.sync()?;
+        let home = self.home().map(journal::read).transpose()?.flatten();
+        let records = home.map(|(_, records)| records).unwrap_or_default();
+        let Some(job) = self.jobs.remove(id) else { return Ok(()) };
+        let LiveJob { plan, store, failures, profiles, .. } = job;
+        recheck::kill(&store.run(), self.engine, self.follower);
+        let run = self.home.as_ref().unwrap_or(&store);
+        let pauses = run.job().pauses.iter().map(|(begin, end)| [Time(*begin), Time(*end)]).collect();
+        // Only its pauses are used, before the real timeline takes the records.
+        let clock = Timeline { pauses, ..Timeline::default() };
+        let energy = self.energy.take();
+        let energy =
+            energy.and_then(|energy| energy.finish(&records, &self.header.dimensions, |at| clock.paused_until(at)));
+        let mut timeline = Timeline::of(records);
+        if self.home.is_some() {
+            timeline = timeline.of_job(id);
+        }
+        timeline.pauses = clock.pauses;
+        timeline.withdrawn = plan.withdrawn();
+        let (policy, knowledge) = (self.header.policy.clone(), self.header.knowledge.to_string());
+        let mut summary = RunSummary::of(&timeline, state, failures.into_given_up(), policy, knowledge)
+            .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
+        summary.synced = store.is_synced();
+        summary.energy = energy;
+        summary.shell = Some(plan.shells_in_words(&store.job().shell()));
+        summary.utilization = utilization(&timeline, &self.header.dimensions);
+        let (begin, end) = timeline
+            .jobs
+            .first()
+            .map_or((Time::ZERO, timeline.end), |job| (job.arrival, job.finish.unwrap_or(timeline.end)));
+        summary.flowtime -= (timeline.paused_until(end) - timeline.paused_until(begin)).seconds();
+        let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
+        // The results of a phase of this name would be at the table's path.
+        let taken = plan.phases.iter().any(|phase| phase.name == RESULTS);
+        let earlier = store.pages().read(RESULTS, taken).unwrap_or_default();
+        let table = results_table::of(&plan, &timeline, &summary.failed_tasks, &earlier);
+        if let Err(error) = store.pages().write(RESULTS, taken, &table) {
+            self.follower.message(&format!("the table {RESULTS} could not be written: {error}"));
+        }
+        store.write_summary(&json).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
+        if state == RunState::Done {
+            profiles.keep(self.follower);
+        }
+        self.submissions.ended(RunOutcome {
+            plan: (*plan).clone(),
+            summary,
+            timeline,
+            rounds: self.recorder.rounds,
+            deciding: self.recorder.deciding,
+            longest_decision: self.recorder.longest,
+            pages: store.pages(),
+            folder: store.folder().to_owned(),
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Runs of several jobs: jobs that arrive while others run, and how such a run is resumed.
+//!
+//! Each job has a folder of its own, which holds everything but the journal. The journal is in the folder of the run. A run of
+//! several jobs that is resumed begins again: its journal is put away, and each job arrives with the results that it has.
+//! Attempts that still ran are stopped, and those that ended well count.
+
+use hindmost_core::ids::JobId;
+use hindmost_core::record::{Change, Event, Record};
+
+use super::again::Again;
+use super::begin::live_job;
+use super::jobs::LiveJob;
+use super::options::check_fits;
+use super::permanent::FailedAgain;
+use super::{Driver, Follower, RunError, RunOptions, RunOutcome, recheck};
+use crate::engine::{Engine, NodeOffer};
+use crate::store::Opened;
+
+/// Supplies jobs while a run goes on, and receives the outcomes of all its jobs.
+pub trait Submissions {
+    /// True while other jobs may arrive.
+    fn are_open(&self) -> bool;
+
+    /// Returns the next job that has been submitted, in its opened folder; `None` if none waits. Its name differs from
+    /// those of the jobs that run. `nodes` are those of the run.
+    fn next(&mut self, nodes: &[NodeOffer]) -> Option<Opened>;
+
+    /// Receives the name of a job that was supplied and can't run, and the reason.
+    fn refused(&mut self, job: &str, why: &RunError);
+
+    /// Receives the outcome of a job.
+    fn ended(&mut self, outcome: RunOutcome);
+}
+
+/// The submissions of a run that has one job.
+#[derive(Default)]
+pub(super) struct OnlyJob(Option<RunOutcome>);
+
+impl OnlyJob {
+    /// Returns the outcome of the job; `None` if it has not ended.
+    pub(super) fn take(self) -> Option<RunOutcome> {
+        self.0
+    }
+}
+
+impl Submissions for OnlyJob {
+    fn are_open(&self) -> bool {
+        false
+    }
+
+    fn next(&mut self, _nodes: &[NodeOffer]) -> Option<Opened> {
+        None
+    }
+
+    fn refused(&mut self, _job: &str, _why: &RunError) {}
+
+    fn ended(&mut self, outcome: RunOutcome) {
+        self.0 = Some(outcome);
+    }
+}
+
+/// Prepares the folders of a run of several jobs. Commits what has ended well, stops what still runs, puts the journal away,
+/// and leaves out the jobs that have all of their results. `records` are those of the run's journal.
+///
+/// # Errors
+/// If a task that may not run twice would have to, or a folder can't be changed.
+pub(super) fn begin_again(
+    home: &mut Opened,
+    jobs: &mut Vec<Opened>,
+    records: Option<&[Record]>,
+    options: &RunOptions,
+    engine: &mut dyn Engine,
+    follower: &mut dyn Follower,
+) -> Result<(), RunError> {
+    let names = arrivals(records.unwrap_or_default());
+    for opened in jobs.iter_mut() {
+        let Opened { store, changed, plan, tasks, redo, .. } = opened;
+        let id = names.iter().position(|name| *name == plan.name).map(|at| JobId(at as u32));
+        let own = id.zip(records).map(|(id, records)| LiveJob::records(id, records));
+        let (retry, held) = (options.retry_failed, own.as_deref().unwrap_or_default());
+        let failed = FailedAgain::of(plan, store, retry, changed, (tasks, redo), held);
+        let again = Again::of(plan, store, own.as_deref(), failed, tasks, redo)?;
+        for line in again.messages() {
+            follower.message(&format!("{}: {line}", plan.name));
+        }
+        recheck::begin_again(&again, plan, store, own.as_deref(), engine, follower)?;
+    }
+    home.store.begin_again(&home.plan, &[], Vec::new())?;
+    let mut kept = Vec::new();
+    for opened in std::mem::take(jobs) {
+        let given_up = recheck::given_up(&opened.plan, &opened.store, &[], &[]);
+        let valid = recheck::valid_results(&opened.plan, &opened.store, &given_up)?;
+        if valid.union(&given_up).count() as u64 == opened.plan.tasks() {
+            follower.message(&format!(
+                "job {} is already done: its results are in {}",
+                opened.plan.name,
+                opened.store.folder().display()
+            ));
+        } else {
+            kept.push(opened);
+        }
+    }
+    *jobs = kept;
+    Ok(())
+}
+
+/// Returns the names of the jobs that have arrived according to a journal, in the order of their numbers.
+fn arrivals(records: &[Record]) -> Vec<&str> {
+    let names = records.iter().filter_map(|record| match &record.change {
+        Change::Event(Event::JobArrived { spec, .. }) => Some(&*spec.name),
+        _ => None,
+    });
+    names.collect()
+}
+
+impl Driver<'_> {
+    /// Lets the jobs arrive that have been submitted since the last call.
+    pub(super) fn submitted(&mut self) -> Result<(), RunError> {
+        while self.may_arrive() {
+            let Some(opened) = self.submissions.next(self.engine.nodes()) else { return Ok(()) };
+            let name = opened.plan.name.clone();
+            match self.admit(opened) {
+                Ok(job) => {
+                    let mut arrival = self.arrival(job)?;
+                    arrival.spec.arrival = self.engine.now();
+                    let failures = self.jobs[job].store.earlier_failures();
+                    self.arrive(job, arrival, &failures)?;
+                    self.learner.set_due();
+                }
+                Err(why) => self.submissions.refused(&name, &why),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a submitted job to those of the run.
+    ///
+    /// # Errors
+    /// If it can't run on the nodes, or the profiles of earlier runs can't be read. Then the run goes on without it.
+    fn admit(&mut self, opened: Opened) -> Result<JobId, RunError> {
+        check_fits(&opened.plan, self.engine.nodes())?;
+        let id = self.jobs.next();
+        let job = live_job(id, opened, self.options, self.header.knowledge, &mut self.learner)?;
+        self.jobs.add(job);
+        Ok(id)
+    }
+
+    /// Ends a run of which every job has ended.
+    pub(super) fn close(mut self) -> Result<(), RunError> {
+        if let Some(home) = &self.home {
+            recheck::kill(&home.run(), self.engine, self.follower);
+        }
+        self.recorder.journal.sync()
+    }
+
+    /// Gives up a job that has ended before it was done, if other jobs go on.
+    pub(super) fn leave_to_others(&mut self, job: JobId) -> Result<(), RunError> {
+        let is_known = self.session.cluster().job(job).is_some_and(|found| !found.is_over());
+        if self.home.is_some() && is_known && !self.is_stopped {
+            self.happen(&Event::JobGivenUp { job })?;
+        }
+        Ok(())
+    }
+}

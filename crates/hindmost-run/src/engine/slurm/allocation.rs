@@ -10,11 +10,6 @@ use super::commands::{self, Allocation, one_line, slurm};
 /// Time for which giving allocations back is tried while the controller does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns the comment of a run's allocations.
-pub fn comment(run: &str) -> String {
-    format!("hindmost {run}")
-}
-
 /// A request for an allocation that Slurm has not granted yet.
 #[derive(Debug)]
 pub struct Requested {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hindmost_core::ids::NodeId;
 
-use super::super::{Happened, RunIdentity};
+use super::super::Happened;
 use super::allocation::{self, Answer, Requested};
 use super::observer::Seen;
 use super::{Slurm, commands, step};
@@ -22,20 +22,6 @@ const FAILURES: u32 = 2;
 const REQUESTS: Duration = Duration::from_secs(10);
 
 impl Slurm {
-    /// Notes a new identity of the run: allocations are found by it.
-    pub(super) fn use_run(&mut self, run: &RunIdentity) {
-        if self.run == *run {
-            return;
-        }
-        self.run = run.clone();
-        let comment = allocation::comment(&run.id);
-        for job in self.places.iter().filter_map(|place| place.job).filter(|_| self.enclosing.is_none()) {
-            let (job, comment) = (format!("JobId={job}"), format!("Comment={comment}"));
-            std::thread::spawn(move || commands::output("scontrol", &["update", &job, &comment]));
-        }
-        self.terms.comment = comment;
-    }
-
     /// Applies what the observer and the checks have found.
     pub(super) fn observe(&mut self, happened: &mut Vec<Happened>) {
         for seen in self.observer.seen() {

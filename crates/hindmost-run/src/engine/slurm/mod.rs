@@ -24,6 +24,7 @@ mod launch;
 mod nodes;
 mod observer;
 mod opening;
+mod own;
 mod step;
 
 use std::collections::HashSet;
@@ -173,7 +174,7 @@ pub struct Slurm {
     terms: Terms,
     /// The program that runs in steps: this one, or a copy of it.
     program: PathBuf,
-    /// A folder on the file system that all nodes must share.
+    /// The engine's own folder in the run's folder, which must be on a file system that all nodes share.
     folder: PathBuf,
     clock: RunClock,
     watcher: Watcher,
@@ -315,7 +316,11 @@ impl Slurm {
             place.requested = None;
         }
         let ids: Vec<u32> = self.places.iter_mut().filter_map(|place| place.job.take()).collect();
-        allocation::give_back(&ids, &self.terms.comment)
+        let left = allocation::give_back(&ids, &self.terms.comment);
+        if left.is_none() {
+            own::remove(&self.folder);
+        }
+        left
     }
 }
 
@@ -382,7 +387,6 @@ impl Engine for Slurm {
     }
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
-        self.use_run(launch.run);
         let place = launch.node.0 as usize;
         let job = self.places.get(place).filter(|place| place.is_up()).and_then(|place| place.job);
         // The driver tries again, and learns soon that the node is lost.
@@ -401,7 +405,6 @@ impl Engine for Slurm {
     }
 
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
-        self.use_run(launch.run);
         let place = launch.node.0 as usize;
         let name = step::name_of(launch.run, launch.attempt);
         let Some(step) = self.snapshot.steps.iter().find(|step| step.name == name) else { return false };

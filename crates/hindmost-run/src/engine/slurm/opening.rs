@@ -10,7 +10,7 @@ use super::cluster::Cluster;
 use super::commands::SlurmError;
 use super::nodes::GPUS;
 use super::observer::Snapshot;
-use super::{Place, Slurm, step};
+use super::{Place, Slurm, own, step};
 
 /// Time after the first grant within which the others are waited for. Nodes that are granted later join the run.
 const OTHERS: Duration = Duration::from_secs(5);
@@ -55,16 +55,17 @@ impl Slurm {
     ) -> Result<Slurm, OpenError> {
         let names: Vec<&str> = cluster.offers.iter().map(|offer| offer.name.as_str()).collect();
         let snapshot = Snapshot::take_within(&names.join(","), PATIENCE)?;
+        let folder = own::create(folder)?;
         let terms = Terms {
             args: cluster.args.clone(),
             name: format!("hindmost-{job}"),
-            comment: allocation::comment(&run.id),
+            comment: own::comment(&folder)?,
         };
         let places = cluster.offers.iter().map(|offer| {
             let gpus = offer.capacity.get(GPUS).copied().unwrap_or(0.0) as usize;
             Place::new(offer.name.clone(), if wants_gpus { gpus } else { 0 })
         });
-        let mut slurm = Slurm::new(cluster, run, terms, places.collect(), folder.to_owned(), snapshot)?;
+        let mut slurm = Slurm::new(cluster, run, terms, places.collect(), folder, snapshot)?;
         let opened = slurm.allocate(stop_requests, say).and_then(|()| slurm.check_nodes(say));
         opened.inspect_err(|_| {
             if let Some(left) = slurm.give_back() {

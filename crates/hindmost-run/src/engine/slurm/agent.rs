@@ -54,6 +54,7 @@ pub fn run_attempt(folder: &Path, nonce: &str, stop_requests: &AtomicU32) -> io:
         step: number("SLURM_STEP_ID"),
         count: 0,
         share: None,
+        signalled: false,
         state: State::Running,
     };
     let mut agent = Agent { folder: folder.to_owned(), handle, beat, parent: parent() };
@@ -109,6 +110,7 @@ impl Agent {
             }
             if stop && stopped.is_none() {
                 stopped = Some(now);
+                self.beat.signalled = stop_requests.load(Ordering::Relaxed) > 0;
                 local.kill(description.attempt);
             }
             if now >= next_beat {
@@ -191,6 +193,9 @@ pub fn answered(nonce: &str) -> String {
     format!("checked-{nonce}")
 }
 
+/// What stands before the message of a check that fails.
+pub const CHECK_FAILED: &str = "check failed: ";
+
 /// Answers the driver: reads the file that the driver has written into `folder`, and writes another one.
 ///
 /// # Errors
@@ -199,12 +204,13 @@ pub fn answer_check(folder: &Path, nonce: &str) -> io::Result<()> {
     let node = std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| "this node".to_owned());
     let here = folder.display();
     let read = fs::read_to_string(folder.join(sent(nonce)));
-    let read = read.map_err(|error| io::Error::other(format!("node {node} can't read files in {here}: {error}")))?;
+    let failed = |what: String| io::Error::other(format!("{CHECK_FAILED}{what}"));
+    let read = read.map_err(|error| failed(format!("node {node} can't read files in {here}: {error}")))?;
     if read != nonce {
-        return Err(io::Error::other(format!("node {node} reads something else in {here} than what was written")));
+        return Err(failed(format!("node {node} reads something else in {here} than what was written")));
     }
     fs::write(folder.join(answered(nonce)), nonce)
-        .map_err(|error| io::Error::other(format!("node {node} can't write files in {here}: {error}")))
+        .map_err(|error| failed(format!("node {node} can't write files in {here}: {error}")))
 }
 
 #[cfg(test)]

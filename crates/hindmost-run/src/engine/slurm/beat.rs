@@ -48,6 +48,8 @@ pub struct Beat {
     pub count: u64,
     /// Share of the input that the attempt has read, if it is known.
     pub share: Option<f64>,
+    /// True once the agent has been sent a signal: by this run, by a user's `scancel`, or because the allocation ends.
+    pub signalled: bool,
     /// What has become of the attempt.
     pub state: State,
 }
@@ -110,8 +112,15 @@ mod tests {
     fn a_report_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let handle = File::open(folder.path()).unwrap();
-        let mut beat =
-            Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 3, share: Some(0.5), state: State::Running };
+        let mut beat = Beat {
+            nonce: "7".to_owned(),
+            job: 1,
+            step: 2,
+            count: 3,
+            share: Some(0.5),
+            signalled: false,
+            state: State::Running,
+        };
         assert!(beat.write(handle.as_fd()).is_err(), "only the driver creates the file");
         Beat::create(handle.as_fd()).unwrap();
         assert_eq!(Beat::read(handle.as_fd(), "7"), None);

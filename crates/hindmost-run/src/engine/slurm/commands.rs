@@ -101,9 +101,11 @@ fn reader(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u
     })
 }
 
-/// Returns messages of Slurm as one line, without the names of programs in front.
+/// Returns messages of Slurm as one line, without the names of programs in front: only the errors, if there are any.
 pub fn one_line(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let has_errors = text.lines().any(is_error);
+    let lines =
+        text.lines().filter(|line| !has_errors || is_error(line)).map(str::trim).filter(|line| !line.is_empty());
     let plain = |line: &str| {
         let mut line = line;
         while let Some(rest) = ["srun: ", "salloc: ", "scontrol: ", "squeue: ", "scancel: ", "sinfo: ", "error: "]
@@ -117,6 +119,11 @@ pub fn one_line(text: &str) -> String {
     let mut plain: Vec<String> = lines.map(plain).collect();
     plain.dedup();
     if plain.is_empty() { "it gives no reason".to_owned() } else { plain.join("; ") }
+}
+
+/// True if a line of Slurm's messages is an error with a text.
+fn is_error(line: &str) -> bool {
+    line.split_once("error: ").is_some_and(|(_, text)| !text.trim().is_empty())
 }
 
 /// An allocation (a job of Slurm).
@@ -282,7 +289,8 @@ mod tests {
     #[test]
     fn messages_become_one_line() {
         let text = "srun: error: Unable to create step for job 1: Memory\nsrun: error: \n\nsrun: Force Terminated job step 1.2\n";
-        assert_eq!(one_line(text), "Unable to create step for job 1: Memory; Force Terminated job step 1.2");
+        assert_eq!(one_line(text), "Unable to create step for job 1: Memory");
+        assert_eq!(one_line("srun: Force Terminated job step 1.2\n"), "Force Terminated job step 1.2");
         assert_eq!(one_line(" \n"), "it gives no reason");
     }
 

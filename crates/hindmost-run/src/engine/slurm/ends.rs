@@ -1,5 +1,6 @@
 //! How attempts end: what the reports of their agents, their `srun` and Slurm's list of steps say together.
 
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ const FENCED: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(40);
 /// Time for which `srun` may go on after the last report of its agent.
 const LINGERS: Duration = Duration::from_secs(1);
+/// Time after which the end of an attempt that was sent a signal is reported, even if Slurm does not say why.
+const UNKNOWN: Duration = Duration::from_secs(30);
 /// Largest number of bytes that are read of the messages of `srun`.
 const LONGEST: usize = 4096;
 
@@ -50,14 +53,21 @@ impl Slurm {
             self.running.iter().filter(|(_, running)| running.next_look <= now).map(|(attempt, _)| *attempt).collect();
         let mut signalled = Vec::new();
         let mut cancelled = Vec::new();
+        let mut suspects = BTreeSet::new();
         for attempt in due {
             let Some(running) = self.running.get_mut(&attempt) else { continue };
             running.read_beat();
             let is_calm = running.srun.is_some() && running.killed.is_none() && running.doubt.is_none();
             let ends = running.beat.as_ref().is_some_and(super::beat::Beat::is_last);
+            if ends && running.killed.is_none() && running.beat.as_ref().is_some_and(|beat| beat.signalled) {
+                running.doubt.get_or_insert(running.heard);
+            }
             running.next_look = now + if is_calm && !ends { CALM } else { SOON };
             let is_lost = !self.places[running.place].is_up();
             if let Some(end) = end_of(attempt, running, &self.snapshot, is_lost, now) {
+                if matches!(end, Happened::NotBegun(..)) {
+                    suspects.insert(running.place);
+                }
                 self.finish(attempt);
                 happened.push(end);
                 continue;
@@ -84,6 +94,9 @@ impl Slurm {
         }
         cancel_later(signalled, Some("TERM"));
         cancel_later(cancelled, None);
+        for at in suspects {
+            self.check(at);
+        }
     }
 
     /// Requests a new snapshot, unless one was requested or taken just before.
@@ -121,6 +134,11 @@ fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, is_lost: b
     if let Some(beat) = running.beat.as_ref().filter(|beat| beat.is_last()) {
         // `srun` ends just after its agent; ending it earlier would leave a step behind for a moment.
         if running.srun.is_some() && running.heard.elapsed() < LINGERS {
+            return None;
+        }
+        // Who has sent the signal? If the allocation has ended, the node is lost, and the attempt is not to blame.
+        let is_unclear = beat.signalled && killed.is_none() && snapshot.begun <= running.heard;
+        if is_unclear && running.heard.elapsed() < UNKNOWN {
             return None;
         }
         return Some(match &beat.state {
@@ -202,7 +220,7 @@ mod tests {
     }
 
     fn beat(state: State) -> Option<Beat> {
-        Some(Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, share: None, state })
+        Some(Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, share: None, signalled: false, state })
     }
 
     #[test]
@@ -242,6 +260,19 @@ mod tests {
             running.beat = beat(state);
             assert_eq!(end_of(ATTEMPT, &running, &old, false, now), Some(end));
         }
+    }
+
+    #[test]
+    fn the_end_of_a_signalled_attempt_waits_until_slurm_says_whether_its_allocation_has_ended() {
+        let (_folder, mut running) = running();
+        let now = Instant::now();
+        running.heard = now;
+        running.beat = beat(State::Ended).map(|beat| Beat { signalled: true, ..beat });
+        let newer = snapshot(now + Duration::from_millis(1), true);
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), false, now), None);
+        assert_eq!(end_of(ATTEMPT, &running, &newer, false, now), Some(Happened::Ended(ATTEMPT)));
+        running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: false });
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), false, now), Some(Happened::Ended(ATTEMPT)));
     }
 
     #[test]

@@ -10,12 +10,15 @@ use hindmost_core::ids::NodeId;
 use super::super::Happened;
 use super::allocation::{self, Answer, Requested};
 use super::observer::Seen;
+use super::step::Fault;
 use super::{Slurm, commands, step};
 
 /// Time without a report after which a node is checked.
 const SILENCE: Duration = Duration::from_secs(15);
 /// Time between two checks of a node.
 const CHECKS: Duration = Duration::from_secs(10);
+/// Time between a failed check and the next one. A `slurmd` that is being restarted answers again by then.
+const AGAIN: Duration = Duration::from_secs(4);
 /// Number of failed checks in a row after which a node is lost.
 const FAILURES: u32 = 2;
 /// Time between two requests for an allocation of a node.
@@ -126,7 +129,8 @@ impl Slurm {
 
     /// Checks nodes from whose agents nothing has been heard for a while.
     fn check_silent(&mut self) {
-        let mut silent: Vec<usize> = Vec::new();
+        let failing = |at: &usize| self.places[*at].is_up() && self.places[*at].failures > 0;
+        let mut silent: Vec<usize> = (0..self.places.len()).filter(failing).collect();
         for running in self.running.values() {
             if running.heard.elapsed() > SILENCE && self.places[running.place].is_up() && running.doubt.is_none() {
                 silent.push(running.place);
@@ -140,10 +144,11 @@ impl Slurm {
     }
 
     /// Checks a node in a thread, unless it was checked just before.
-    fn check(&mut self, at: usize) {
+    pub(super) fn check(&mut self, at: usize) {
         let name = self.check_name();
         let place = &mut self.places[at];
-        let was_checked = place.checked.is_some_and(|checked| checked.elapsed() < CHECKS && checked > place.since);
+        let pause = if place.failures > 0 { AGAIN } else { CHECKS };
+        let was_checked = place.checked.is_some_and(|checked| checked.elapsed() < pause && checked > place.since);
         let Some(job) = place.job.filter(|_| !place.is_being_checked && !was_checked) else { return };
         (place.is_being_checked, place.checked) = (true, Some(Instant::now()));
         let (node, program, folder) = (place.name.clone(), self.program.clone(), self.folder.clone());
@@ -154,7 +159,7 @@ impl Slurm {
     }
 
     /// Handles the result of a check.
-    fn checked(&mut self, at: usize, checked: Result<(), String>, happened: &mut Vec<Happened>) {
+    fn checked(&mut self, at: usize, checked: Result<(), Fault>, happened: &mut Vec<Happened>) {
         let is_used = self.running.values().any(|running| running.place == at);
         let place = &mut self.places[at];
         place.is_being_checked = false;
@@ -168,13 +173,13 @@ impl Slurm {
             }
             Ok(()) => place.failures = 0,
             // While the controller does not answer, a check says nothing about the node.
-            Err(why) if place.is_up() && self.snapshot.begun.elapsed() < SILENCE => {
+            Err(Fault::Unclear(_)) => {}
+            Err(fault) if place.is_up() && self.snapshot.begun.elapsed() < SILENCE => {
                 place.failures += 1;
+                // The pause counts from the end of a check, which may take long.
+                place.checked = Some(Instant::now());
                 if place.failures >= FAILURES {
-                    self.lose(at, why, happened);
-                } else {
-                    place.checked = None;
-                    self.check(at);
+                    self.lose(at, fault.to_string(), happened);
                 }
             }
             Err(_) => {}

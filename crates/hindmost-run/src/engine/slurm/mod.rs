@@ -71,6 +71,9 @@ fn new_nonce() -> String {
     format!("{:016x}", std::collections::hash_map::RandomState::new().build_hasher().finish())
 }
 
+/// The result of a check: the index of the node, and what is wrong with it.
+type Checked = (usize, Result<(), step::Fault>);
+
 /// A node of the run, and the allocation in which its attempts run.
 #[derive(Debug)]
 struct Place {
@@ -185,8 +188,8 @@ pub struct Slurm {
     snapshot: Snapshot,
     /// When the last snapshot was requested.
     looked: Instant,
-    /// Results of checks of nodes: index of the node, and what is wrong with it.
-    checks: (Sender<(usize, Result<(), String>)>, Receiver<(usize, Result<(), String>)>),
+    /// Results of checks of nodes.
+    checks: (Sender<Checked>, Receiver<Checked>),
     /// What is to be reported by the next [`Engine::wait`].
     pending: Vec<Happened>,
     has_given_back: bool,

@@ -10,6 +10,7 @@ use super::cluster::Cluster;
 use super::commands::SlurmError;
 use super::nodes::GPUS;
 use super::observer::Snapshot;
+use super::step::Fault;
 use super::{Place, Slurm, own, step};
 
 /// Time after the first grant within which the others are waited for. Nodes that are granted later join the run.
@@ -56,11 +57,8 @@ impl Slurm {
         let names: Vec<&str> = cluster.offers.iter().map(|offer| offer.name.as_str()).collect();
         let snapshot = Snapshot::take_within(&names.join(","), PATIENCE)?;
         let folder = own::create(folder)?;
-        let terms = Terms {
-            args: cluster.args.clone(),
-            name: format!("hindmost-{job}"),
-            comment: own::comment(&folder)?,
-        };
+        let terms =
+            Terms { args: cluster.args.clone(), name: format!("hindmost-{job}"), comment: own::comment(&folder)? };
         let places = cluster.offers.iter().map(|offer| {
             let gpus = offer.capacity.get(GPUS).copied().unwrap_or(0.0) as usize;
             Place::new(offer.name.clone(), if wants_gpus { gpus } else { 0 })
@@ -158,21 +156,19 @@ impl Slurm {
     /// Checks all nodes at once. If a node has no such program, all of them get a copy in the run's folder.
     fn check_nodes(&mut self, say: &mut dyn FnMut(&str)) -> Result<(), OpenError> {
         let mut failed = self.failed_checks();
-        if failed.iter().any(|(_, why)| why.contains(" has no ")) {
+        if failed.iter().any(|(_, fault)| matches!(fault, Fault::NoProgram(_))) {
             let copy = self.copy_program()?;
             self.program = copy;
             failed = self.failed_checks();
         }
         let up = self.places.iter().filter(|place| place.is_up()).count();
         if !failed.is_empty() && failed.len() == up {
-            let why = failed.into_iter().next().map(|(_, why)| why).unwrap_or_default();
-            return Err(OpenError::Nodes(why));
+            let why = failed.into_iter().next().map(|(_, fault)| fault.to_string());
+            return Err(OpenError::Nodes(why.unwrap_or_default()));
         }
         // A node that does not see the folder is a mistake in the choice of the folder, not a node that may return.
-        if let Some((_, why)) =
-            failed.iter().find(|(_, why)| why.contains("can't read files") || why.contains("can't be read here"))
-        {
-            return Err(OpenError::Nodes(why.clone()));
+        if let Some((_, fault)) = failed.iter().find(|(_, fault)| matches!(fault, Fault::NotShared(_))) {
+            return Err(OpenError::Nodes(fault.to_string()));
         }
         for (at, why) in failed {
             say(&format!("node {} can't be used yet: {why}", self.places[at].name));
@@ -182,7 +178,7 @@ impl Slurm {
     }
 
     /// Returns the nodes whose checks fail, with the reasons.
-    fn failed_checks(&self) -> Vec<(usize, String)> {
+    fn failed_checks(&self) -> Vec<(usize, Fault)> {
         let up = self.places.iter().enumerate().filter(|(_, place)| place.is_up());
         let threads: Vec<_> = up
             .filter_map(|(at, place)| {

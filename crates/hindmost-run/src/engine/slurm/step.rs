@@ -11,7 +11,7 @@ use hindmost_core::resources::MEMORY;
 use hindmost_core::workload::DemandByName;
 
 use super::super::{RunIdentity, key};
-use super::agent::{answered, sent};
+use super::agent::{self, answered, sent};
 use super::commands::{self, SlurmError, one_line, with_slurm_environment};
 use super::nodes::{GPUS, MEGABYTE};
 use crate::process::{self, Mark};
@@ -79,12 +79,29 @@ pub fn start(
     command.spawn()
 }
 
+/// What a check of a node has found wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The node does not have this program.
+    #[error("{0}")]
+    NoProgram(String),
+    /// The node does not share the run's folder.
+    #[error("{0}")]
+    NotShared(String),
+    /// The node does not answer.
+    #[error("{0}")]
+    Silent(String),
+    /// The check says nothing about the node: Slurm could not start it.
+    #[error("{0}")]
+    Unclear(String),
+}
+
 /// Checks that a node answers, and that a file written here is read there and the other way round. `folder` is on the file system
 /// to check.
 ///
 /// # Errors
-/// A text that names the node, the folder and what is wrong.
-pub fn check(job: u32, node: &str, name: &str, program: &Path, folder: &Path) -> Result<(), String> {
+/// What is wrong; the text names the node and the folder.
+pub fn check(job: u32, node: &str, name: &str, program: &Path, folder: &Path) -> Result<(), Fault> {
     let nonce = super::new_nonce();
     let files = [folder.join(sent(&nonce)), folder.join(answered(&nonce))];
     let checked = try_check(job, node, name, program, folder, &nonce, &files);
@@ -102,28 +119,72 @@ fn try_check(
     folder: &Path,
     nonce: &str,
     [sent, answered]: &[PathBuf; 2],
-) -> Result<(), String> {
-    std::fs::write(sent, nonce).map_err(|error| format!("{}: {error}", sent.display()))?;
+) -> Result<(), Fault> {
+    std::fs::write(sent, nonce).map_err(|error| Fault::Unclear(format!("{}: {error}", sent.display())))?;
     let mut command = srun(job, node, name);
     command.arg("--mem=0").arg(program).args([STEP_COMMAND, "check"]).arg(folder).arg(nonce);
     let (code, _, stderr) = commands::run(&mut command, PATIENCE).map_err(|error| match error {
-        SlurmError::TooLate(..) => format!("node {node} does not answer within {} s", PATIENCE.as_secs()),
-        other => other.to_string(),
+        SlurmError::TooLate(..) => {
+            Fault::Silent(format!("node {node} does not answer within {} s", PATIENCE.as_secs()))
+        }
+        other => Fault::Unclear(other.to_string()),
     })?;
     if code != Some(0) {
-        let why = one_line(&stderr);
-        if why.contains("execve") || why.contains("No such file") && !why.contains("can't read") {
-            return Err(format!("node {node} has no {} ({why})", program.display()));
-        }
-        return Err(if why.contains("node ") { why } else { format!("node {node}: {why}") });
+        return Err(fault_in(&stderr, node, program));
     }
     // `srun` returns 0 even if the node has failed.
     match std::fs::read_to_string(answered) {
         Ok(read) if read == nonce => Ok(()),
-        _ => Err(format!(
-            "a file that node {node} has written in {} can't be read here; the run's folder must be on a file system that all \
-             nodes share",
+        _ if stderr.contains("ode fail") => Err(Fault::Silent(one_line(&stderr))),
+        _ => Err(Fault::NotShared(format!(
+            "a file that node {node} has written in {} can't be read here; {SHARED}",
             folder.display()
-        )),
+        ))),
+    }
+}
+
+/// What to do about a folder that a node does not see.
+const SHARED: &str = "the run's folder must be on a file system that all nodes share (--out DIR chooses it)";
+
+/// Returns what the messages of a failed check say.
+fn fault_in(stderr: &str, node: &str, program: &Path) -> Fault {
+    let own = stderr.lines().find_map(|line| line.split_once(agent::CHECK_FAILED)).map(|(_, why)| why.trim());
+    if let Some(why) = own {
+        return Fault::NotShared(format!("{why}; {SHARED}"));
+    }
+    let why = one_line(stderr);
+    let named = if why.contains("node ") { why.clone() } else { format!("node {node}: {why}") };
+    if why.contains("execve") || why.contains("No such file") {
+        return Fault::NoProgram(format!("node {node} has no {} ({why})", program.display()));
+    }
+    // Slurm refuses steps while it starts, and if it counts the memory of steps that have ended.
+    let is_refused = ["Unable to create step", "Unable to confirm allocation", "Unable to contact slurm controller"]
+        .iter()
+        .any(|text| why.contains(text));
+    if is_refused { Fault::Unclear(named) } else { Fault::Silent(named) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_messages_of_a_check_say_what_is_wrong() {
+        let of = |text: &str| fault_in(text, "n1", Path::new("/x/hindmost"));
+        let no_program =
+            "slurmstepd: error: execve(): /x/hindmost: No such file or directory\nsrun: error: n1: task 0: Exited";
+        assert!(matches!(of(no_program), Fault::NoProgram(why) if why.starts_with("node n1 has no /x/hindmost")));
+        let shared =
+            format!("error: {}node n1 can't read files in /y: No such file or directory\n", agent::CHECK_FAILED);
+        assert!(matches!(of(&shared), Fault::NotShared(why) if why.starts_with("node n1 can't read files in /y")));
+        let silent = "srun: error: Task launch for StepId=5.1 failed on node n1: Communication connection failure\n";
+        assert!(matches!(of(silent), Fault::Silent(_)));
+        let refused = "srun: error: Unable to create step for job 5: Memory required by task is not available\n";
+        assert_eq!(
+            of(refused),
+            Fault::Unclear(
+                "node n1: Unable to create step for job 5: Memory required by task is not available".to_owned()
+            )
+        );
     }
 }

@@ -7,7 +7,7 @@
 #   scripts/slurm-lab.sh ctld DIR    start slurmctld again
 #
 # Afterwards `export SLURM_CONF=DIR/slurm.conf`. The nodes are n1 (4 CPUs, 4000 MB), n2 (4, 3000 MB), n3 (2, 2000 MB) and
-# n4 (8, 6000 MB). They only count CPUs and memory: all share this machine.
+# n4 (8, 6000 MB, 2 GPUs). They only count CPUs, memory and GPUs: all share this machine.
 #
 # Debian and Ubuntu: apt-get install --no-install-recommends slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins
 # Daemons listen on free ports of 127.0.0.1, so several clusters can run at a time.
@@ -98,12 +98,15 @@ InactiveLimit=0
 Waittime=0
 UnkillableStepTimeout=10
 MaxArraySize=2001
+GresTypes=gpu
 NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((base + 1)) CPUs=4 RealMemory=4000 Feature=fast,ssd State=UNKNOWN
 NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((base + 2)) CPUs=4 RealMemory=3000 Feature=fast State=UNKNOWN
 NodeName=n3 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((base + 3)) CPUs=2 RealMemory=2000 Feature=slow State=UNKNOWN
-NodeName=n4 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((base + 4)) CPUs=8 RealMemory=6000 Feature=slow,big State=UNKNOWN
+NodeName=n4 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((base + 4)) CPUs=8 RealMemory=6000 Gres=gpu:2 Feature=slow,big State=UNKNOWN
 PartitionName=main Nodes=n1,n2,n3,n4 Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 CONF
+  # Any devices will do: the GPUs only count.
+  echo 'NodeName=n4 Name=gpu File=/dev/null,/dev/zero' >"$lab/gres.conf"
   (umask 077; dd if=/dev/urandom of="$lab/run/munge.key" bs=128 count=1 2>/dev/null)
   munged --force --key-file="$lab/run/munge.key" --socket="$lab/run/munge.sock" --pid-file="$lab/run/munged.pid" \
     --log-file="$lab/log/munged.log" --seed-file="$lab/run/munged.seed" --num-threads=2

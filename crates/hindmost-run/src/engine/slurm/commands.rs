@@ -57,7 +57,9 @@ fn is_of_allocation(name: &OsStr) -> bool {
 /// If it can't be started, fails or does not end in time.
 pub fn output(program: &str, args: &[&str]) -> Result<String, SlurmError> {
     let (code, stdout, stderr) = run(slurm(program).args(args), PATIENCE)?;
-    if code == Some(0) { Ok(stdout) } else { Err(SlurmError::Failed(program.to_owned(), one_line(&stderr))) }
+    // `scontrol` writes some of its errors to stdout.
+    let why = if stderr.trim().is_empty() { &stdout } else { &stderr };
+    if code == Some(0) { Ok(stdout) } else { Err(SlurmError::Failed(program.to_owned(), one_line(why))) }
 }
 
 /// Runs a command. Returns its exit code (`None` if a signal ended it), standard output and standard error.

@@ -60,7 +60,7 @@ impl Slurm {
             let is_calm = running.srun.is_some() && running.killed.is_none() && running.doubt.is_none();
             let ends = running.beat.as_ref().is_some_and(super::beat::Beat::is_last);
             if ends && running.killed.is_none() && running.beat.as_ref().is_some_and(|beat| beat.signalled) {
-                running.doubt.get_or_insert(running.heard);
+                running.doubt.get_or_insert(running.reported);
             }
             running.next_look = now + if is_calm && !ends { CALM } else { SOON };
             let is_lost = !self.places[running.place].is_up();
@@ -133,12 +133,12 @@ fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, is_lost: b
     let killed = running.killed.as_ref().map(|killed| killed.since);
     if let Some(beat) = running.beat.as_ref().filter(|beat| beat.is_last()) {
         // `srun` ends just after its agent; ending it earlier would leave a step behind for a moment.
-        if running.srun.is_some() && running.heard.elapsed() < LINGERS {
+        if running.srun.is_some() && running.reported.elapsed() < LINGERS {
             return None;
         }
         // Who has sent the signal? If the allocation has ended, the node is lost, and the attempt is not to blame.
-        let is_unclear = beat.signalled && killed.is_none() && snapshot.begun <= running.heard;
-        if is_unclear && running.heard.elapsed() < UNKNOWN {
+        let is_unclear = beat.signalled && killed.is_none() && snapshot.begun <= running.reported;
+        if is_unclear && running.reported.elapsed() < UNKNOWN {
             return None;
         }
         return Some(match &beat.state {
@@ -266,7 +266,7 @@ mod tests {
     fn the_end_of_a_signalled_attempt_waits_until_slurm_says_whether_its_allocation_has_ended() {
         let (_folder, mut running) = running();
         let now = Instant::now();
-        running.heard = now;
+        running.reported = now;
         running.beat = beat(State::Ended).map(|beat| Beat { signalled: true, ..beat });
         let newer = snapshot(now + Duration::from_millis(1), true);
         assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), false, now), None);

@@ -127,12 +127,12 @@ impl Slurm {
         }
     }
 
-    /// Checks nodes from whose agents nothing has been heard for a while.
+    /// Checks nodes from whose agents no report has come for a while.
     fn check_silent(&mut self) {
         let failing = |at: &usize| self.places[*at].is_up() && self.places[*at].failures > 0;
         let mut silent: Vec<usize> = (0..self.places.len()).filter(failing).collect();
         for running in self.running.values() {
-            if running.heard.elapsed() > SILENCE && self.places[running.place].is_up() && running.doubt.is_none() {
+            if running.reported.elapsed() > SILENCE && self.places[running.place].is_up() && running.doubt.is_none() {
                 silent.push(running.place);
             }
         }

@@ -17,7 +17,7 @@ use super::step;
 /// Name of keepers' steps. It is not that of the run's other steps, so that a resumed run keeps its keepers.
 pub const NAME: &str = "hindmost-keeper";
 /// Name of the file that the run changes.
-const ALIVE: &str = "alive";
+const PULSE: &str = "pulse";
 /// Time without a change after which a run counts as dead: 5 minutes.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// Environment variable with another time, in seconds, for tests.
@@ -27,15 +27,15 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Shows that the run lives.
 #[derive(Debug)]
-pub struct Alive {
+pub struct Pulse {
     file: PathBuf,
     count: u64,
 }
 
-impl Alive {
+impl Pulse {
     /// Creates the sign of life in the run's folder.
-    pub fn new(folder: &Path) -> Alive {
-        Alive { file: folder.join(ALIVE), count: u64::from(std::process::id()) << 32 }
+    pub fn new(folder: &Path) -> Pulse {
+        Pulse { file: folder.join(PULSE), count: u64::from(std::process::id()) << 32 }
     }
 
     /// Shows that the run lives now.
@@ -45,7 +45,7 @@ impl Alive {
     }
 }
 
-impl Drop for Alive {
+impl Drop for Pulse {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.file);
     }
@@ -70,7 +70,7 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) -> io::Result<(
     let patience = std::env::var(PATIENCE_VARIABLE).ok().and_then(|text| text.parse().ok());
     let patience = patience.map_or(PATIENCE, Duration::from_secs);
     let look = (patience / 10).clamp(TICK, Duration::from_secs(15));
-    let read = || fs::read_to_string(folder.join(ALIVE)).unwrap_or_default();
+    let read = || fs::read_to_string(folder.join(PULSE)).unwrap_or_default();
     let (mut last, mut changed, mut next) = (read(), Instant::now(), Instant::now() + look);
     while stop_requests.load(Ordering::Relaxed) == 0 {
         std::thread::sleep(TICK);

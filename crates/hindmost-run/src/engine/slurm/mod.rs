@@ -149,7 +149,7 @@ struct Running {
     token: Option<u64>,
     beat: Option<Beat>,
     /// When the last new report was read.
-    heard: Instant,
+    reported: Instant,
     next_look: Instant,
     /// Since when it is unclear whether the attempt still runs: its `srun` has ended without a last report.
     doubt: Option<Instant>,
@@ -346,7 +346,7 @@ impl Running {
             srun,
             token,
             beat: None,
-            heard: now,
+            reported: now,
             doubt: None,
             killed: None,
             gpus,
@@ -357,7 +357,7 @@ impl Running {
     fn read_beat(&mut self) {
         let Some(beat) = Beat::read(self.folder.as_fd(), &self.nonce) else { return };
         if self.beat.as_ref() != Some(&beat) {
-            self.heard = Instant::now();
+            self.reported = Instant::now();
             self.beat = Some(beat);
         }
     }

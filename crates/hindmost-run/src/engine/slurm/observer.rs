@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::commands::{self, Allocation, SlurmError, Step};
-use super::keeper::Alive;
+use super::keeper::Pulse;
 use super::nodes::{self, SlurmNode};
 
 /// Time between two looks if nothing is in doubt.
@@ -82,7 +82,7 @@ impl Observer {
     pub fn start(names: String, folder: PathBuf) -> Observer {
         let (wanted, requests) = channel();
         let (reports, seen) = channel();
-        std::thread::spawn(move || observe(&names, Alive::new(&folder), &requests, &reports));
+        std::thread::spawn(move || observe(&names, Pulse::new(&folder), &requests, &reports));
         Observer { wanted, seen }
     }
 
@@ -97,10 +97,10 @@ impl Observer {
     }
 }
 
-fn observe(names: &str, mut alive: Alive, requests: &Receiver<()>, reports: &Sender<Seen>) {
+fn observe(names: &str, mut pulse: Pulse, requests: &Receiver<()>, reports: &Sender<Seen>) {
     let mut failing: Option<(Instant, bool)> = None;
     loop {
-        alive.show();
+        pulse.show();
         let begin = Instant::now();
         let report = match Snapshot::take(names) {
             Ok(snapshot) => {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::super::RunIdentity;
+use super::super::clock::RunClock;
 use super::allocation::{self, Answer, Requested, Terms};
 use super::cluster::Cluster;
 use super::commands::SlurmError;
@@ -74,6 +75,8 @@ impl Slurm {
             slurm.keep(at);
         }
         slurm.report_missing();
+        // The time in Slurm's queue is no part of the run.
+        slurm.clock = RunClock::new();
         slurm.observer.look();
         Ok(slurm)
     }

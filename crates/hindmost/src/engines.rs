@@ -139,7 +139,7 @@ impl Chosen {
         if let Some(mut cluster) = self.cluster.take() {
             cluster.offers = self.nodes;
             let folder = store.folder().join(".hindmost");
-            let wants_gpus = plan.phases.iter().any(|phase| phase.demand().contains_key(slurm::GPUS));
+            let wants_gpus = plan.phases.iter().any(|phase| phase.demand().contains_key(hindmost_run::engine::GPUS));
             let say = &mut |line: &str| follower.message(line);
             let opened =
                 slurm::Slurm::open(&cluster, &store.run(), &plan.name, &folder, wants_gpus, stop_requests, say);

@@ -30,6 +30,9 @@ pub use nodes::{NodesError, parse_nodes};
 
 pub(crate) use crate::process::{KEY_VARIABLE, RUN_VARIABLE};
 
+/// Name of the resource of GPUs.
+pub const GPUS: &str = "gpus";
+
 /// A node that an engine offers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeOffer {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use hindmost_core::timeline::AttemptEnd;
 
-use crate::ends::{count, has_results, job};
+use crate::ends::{failed, has_results, job};
 use crate::lab::{cluster, on_cluster};
 use crate::scene::{Scene, timeline, until};
 
@@ -37,7 +37,7 @@ fn a_run_survives_a_restart_of_the_controller() {
     cluster.lab.start_controller();
     scene.end(child).with(0);
     has_results(&scene, 40);
-    assert_eq!(count(&scene, AttemptEnd::Failed), 0);
+    assert_eq!(failed(&scene), 0);
     cluster.lab.until_clean();
 }
 
@@ -52,8 +52,8 @@ fn attempts_are_not_to_blame_for_the_end_of_their_allocation() {
     cluster.lab.output("scancel", &[id]);
     scene.end(child).with(0);
     has_results(&scene, 12);
-    assert_eq!(count(&scene, AttemptEnd::Failed), 0);
-    assert!(count(&scene, AttemptEnd::NodeLost) > 0);
+    assert_eq!(failed(&scene), 0);
+    assert!(timeline(&scene.out()).rows.iter().any(|row| row.outcome == AttemptEnd::NodeLost));
     cluster.lab.until_clean();
 }
 

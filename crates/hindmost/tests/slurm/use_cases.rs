@@ -54,7 +54,7 @@ fn inside_an_allocation_its_nodes_are_used_and_it_is_not_given_back() {
     assert!(ran.status.success(), "{stdout}{stderr}");
     assert!(stdout.contains("still-there\nn[1,4]\n"), "{stdout}{stderr}");
     let timeline = timeline(&scene.out());
-    assert_eq!(timeline.nodes.iter().map(|node| node.name.clone()).collect::<Vec<_>>(), ["n1", "n4"]);
+    assert_eq!(timeline.nodes.iter().map(|node| node.name.to_string()).collect::<Vec<_>>(), ["n1", "n4"]);
     scene.is_verified();
     cluster.lab.until_clean();
 }
@@ -94,7 +94,7 @@ name = "gpus"
 [[phase]]
 name = "a"
 tasks = 4
-resources = { gpus = 1 }
+gpus = 1
 command = '''
 begin=$(date +%s%N); sleep 0.3
 echo "$CUDA_VISIBLE_DEVICES $HINDMOST_GPUS $SLURMD_NODENAME $begin $(date +%s%N)" > "$HINDMOST_OUTPUT/gpu"
@@ -158,7 +158,7 @@ fn a_run_is_resumed_with_its_engine() {
     assert!(refused.stderr.contains("this run was begun with engine slurm"), "{}", refused.stderr);
     scene.run(&["--resume", "--retry-failed"]).with(0);
     let timeline = timeline(&scene.out());
-    assert_eq!(timeline.nodes.iter().map(|node| node.name.clone()).collect::<Vec<_>>(), ["n1", "n2"]);
+    assert_eq!(timeline.nodes.iter().map(|node| node.name.to_string()).collect::<Vec<_>>(), ["n1", "n2"]);
     scene.is_verified();
     cluster.lab.until_clean();
 }

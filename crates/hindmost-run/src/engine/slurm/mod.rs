@@ -47,12 +47,11 @@ pub use opening::OpenError;
 pub use step::STEP_COMMAND;
 
 use super::clock::RunClock;
-use super::{Engine, Happened, Launch, NodeOffer, RunIdentity};
+use super::{Engine, GPUS, Happened, Launch, NodeOffer, RunIdentity};
 use crate::process::{Identity, Watcher};
 use allocation::{Requested, Terms};
 use beat::{Beat, STOP};
 use launch::Description;
-pub use nodes::GPUS;
 use observer::{Observer, Snapshot};
 
 /// Name of the file in an attempt's folder with the messages of `srun`.

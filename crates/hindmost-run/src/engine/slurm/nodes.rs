@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use hindmost_core::resources::{CPUS, MEMORY};
 use hindmost_core::workload::DemandByName;
 
-use super::super::NodeOffer;
+use super::super::{GPUS, NodeOffer};
 use super::commands::{self, SlurmError, fields};
-
-/// Name of the resource that Slurm's GPUs become.
-pub const GPUS: &str = "gpus";
 
 /// A node as `scontrol show node` describes it.
 #[derive(Clone, Debug, PartialEq)]

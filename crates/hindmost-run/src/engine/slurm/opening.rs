@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::super::RunIdentity;
 use super::super::clock::RunClock;
+use super::super::{GPUS, RunIdentity};
 use super::allocation::{self, Answer, Requested, Terms};
 use super::cluster::Cluster;
 use super::commands::SlurmError;
-use super::nodes::GPUS;
 use super::observer::Snapshot;
 use super::step::Fault;
 use super::{Place, Slurm, own, step};

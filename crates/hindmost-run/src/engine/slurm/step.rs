@@ -10,10 +10,10 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::resources::MEMORY;
 use hindmost_core::workload::DemandByName;
 
-use super::super::{RunIdentity, key};
+use super::super::{GPUS, RunIdentity, key};
 use super::agent::{self, answered, sent};
 use super::commands::{self, SlurmError, one_line, with_slurm_environment};
-use super::nodes::{GPUS, MEGABYTE};
+use super::nodes::MEGABYTE;
 use crate::process::{self, Mark};
 
 /// First argument of the program when it is started in a step. It is no command for users.

@@ -121,15 +121,12 @@ fn run_with(
         taken_back = Some(name);
         held = Some((header, records));
     }
-    let header = match &held {
-        Some((header, records)) => {
-            resume::check_nodes(records, &names)?;
-            resume::check_header(header, options)?
-        }
-        None => {
-            let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
-            options::new_header(&plans, &options.filled_from(&begun_with.store), engine)?
-        }
+    let header = if let Some((header, records)) = &held {
+        resume::check_nodes(records, &names)?;
+        resume::check_header(header, options)?
+    } else {
+        let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
+        options::new_header(&plans, &options.filled_from(&begun_with.store), engine)?
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = catalogue::Setting::from(&header);

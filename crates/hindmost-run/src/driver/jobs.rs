@@ -173,7 +173,7 @@ impl IndexMut<JobId> for Jobs {
 
 impl LiveJob {
     /// Returns the records of a run that are about this job, with the ids of its folder. Records about nodes are left out.
-    pub(super) fn records<'a>(id: JobId, records: &'a [Record]) -> Cow<'a, [Record]> {
+    pub(super) fn records(id: JobId, records: &[Record]) -> Cow<'_, [Record]> {
         let arrivals = records.iter().filter(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
         if id == IN_FOLDER && arrivals.count() <= 1 {
             return Cow::Borrowed(records);

@@ -66,7 +66,7 @@ impl Driver<'_> {
 
     /// Takes a node out of the cluster and kills its attempts.
     fn leave(&mut self, node: NodeId) -> Result<(), RunError> {
-        let is_up = self.session.cluster().node(node).is_some_and(|node| node.is_up());
+        let is_up = self.session.cluster().node(node).is_some_and(hindmost_core::cluster::Node::is_up);
         if is_up && self.is_open() {
             self.happen(&Event::NodeLost { node })?;
         }

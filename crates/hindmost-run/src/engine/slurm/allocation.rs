@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::commands::{self, Allocation, one_line, slurm};
 
 /// Time for which giving allocations back is tried while the controller does not answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A request for an allocation that Slurm has not granted yet.
 #[derive(Debug)]

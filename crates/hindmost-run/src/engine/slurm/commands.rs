@@ -182,7 +182,7 @@ pub struct Step {
     /// Id of the allocation.
     pub job: u32,
     /// Id of the step within it.
-    pub step: u32,
+    pub id: u32,
     /// Name of the step.
     pub name: String,
 }
@@ -200,7 +200,7 @@ fn parse_step(line: &str) -> Option<Step> {
     let (id, name) = line.split_once(SEPARATOR)?;
     let (job, step) = id.trim().split_once('.')?;
     // Batch scripts and external steps have names in the place of numbers, and are not started by Hindmost.
-    Some(Step { job: job.parse().ok()?, step: step.parse().ok()?, name: name.trim().to_owned() })
+    Some(Step { job: job.parse().ok()?, id: step.parse().ok()?, name: name.trim().to_owned() })
 }
 
 /// Returns the fields of each line of `scontrol --oneliner show`: `Name=value Name=value …`. A value may contain blanks.
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(parse_allocation(&waits).unwrap().nodes, "n2");
         assert_eq!(parse_allocation("12 RUNNING"), None);
         let step = |line: &str| parse_step(&line.replace('|', &SEPARATOR.to_string()));
-        assert_eq!(step("3.7|0.1.2@x"), Some(Step { job: 3, step: 7, name: "0.1.2@x".to_owned() }));
+        assert_eq!(step("3.7|0.1.2@x"), Some(Step { job: 3, id: 7, name: "0.1.2@x".to_owned() }));
         assert_eq!((step("3.batch|batch"), step("3.extern|extern"), step("")), (None, None, None));
     }
 

@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn snapshot(begun: Instant, is_listed: bool) -> Snapshot {
-        let step = Step { job: 1, step: 2, name: "0.1.0@x".to_owned() };
+        let step = Step { job: 1, id: 2, name: "0.1.0@x".to_owned() };
         Snapshot {
             begun,
             steps: if is_listed { vec![step] } else { Vec::new() },

@@ -62,11 +62,8 @@ impl Slurm {
             let is_silent = node.is_some_and(super::nodes::SlurmNode::is_silent);
             match (place.is_up(), is_up && holds) {
                 // Slurm may only have missed an answer, and it does not know the states of nodes after a restart.
-                (true, false) if holds && !is_down => {
-                    if is_silent {
-                        self.check(at);
-                    }
-                }
+                (true, false) if holds && !is_down && is_silent => self.check(at),
+                (true, false) if holds && !is_down => {}
                 (true, false) => {
                     let why = match (node, allocation) {
                         (Some(node), _) if is_down => {

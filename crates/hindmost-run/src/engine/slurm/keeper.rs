@@ -83,7 +83,7 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) -> io::Result<(
             (last, changed) = (now, Instant::now());
         }
         let is_gone = fs::symlink_metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        if (is_gone || changed.elapsed() > patience) && (is_gone || is_unused(job)) {
+        if is_gone || changed.elapsed() > patience && is_unused(job) {
             commands::cancel(&[job.to_owned()], None).map_err(io::Error::other)?;
         }
     }

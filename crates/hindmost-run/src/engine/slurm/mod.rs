@@ -364,7 +364,7 @@ impl Running {
     /// Returns the step as `JOB.STEP`, from the agent's report or else from a snapshot.
     fn step(&self, snapshot: &Snapshot) -> Option<String> {
         let reported = self.beat.as_ref().map(|beat| (beat.job, beat.step));
-        let listed = || snapshot.steps.iter().find(|step| step.name == self.name).map(|step| (step.job, step.step));
+        let listed = || snapshot.steps.iter().find(|step| step.name == self.name).map(|step| (step.job, step.id));
         reported.or_else(listed).map(|(job, step)| format!("{job}.{step}"))
     }
 
@@ -446,7 +446,7 @@ impl Engine for Slurm {
             let trouble = match &steps {
                 Ok(strays) if strays.is_empty() => return Vec::new(),
                 Ok(strays) => {
-                    let ids: Vec<String> = strays.iter().map(|step| format!("{}.{}", step.job, step.step)).collect();
+                    let ids: Vec<String> = strays.iter().map(|step| format!("{}.{}", step.job, step.id)).collect();
                     let cancelled = commands::cancel(&ids, None);
                     let names = format!("Slurm's steps {} do not end", ids.join(", "));
                     cancelled.err().map_or(names, |error| error.to_string())

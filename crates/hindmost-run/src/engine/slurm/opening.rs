@@ -18,7 +18,7 @@ const OTHERS: Duration = Duration::from_secs(5);
 /// Time after which the user is notified that allocations wait.
 const QUIET: Duration = Duration::from_secs(3);
 /// Time for which the controller may fail to answer at the start.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Name of the copy of the program in the run's folder.
 const COPY: &str = "hindmost";
 

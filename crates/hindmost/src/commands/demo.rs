@@ -48,7 +48,7 @@ pub fn run(args: &DemoArgs) -> Outcome {
         engine.set_cpus(1.0);
     }
     let folder = Folder::new(args.out.as_deref(), &temporary_place(engine.is_shared()))?;
-    let outcome = demonstrate(args, engine, &folder.path, presses);
+    let outcome = demonstrate(args, &engine, &folder.path, presses);
     if args.out.is_some() && matches!(outcome, Err(Failure::Interrupted)) {
         // An interrupted demo leaves no files.
         files::empty(&folder.path);
@@ -56,7 +56,7 @@ pub fn run(args: &DemoArgs) -> Outcome {
     outcome
 }
 
-fn demonstrate(args: &DemoArgs, engine: Chosen, folder: &Path, presses: &std::sync::atomic::AtomicU32) -> Outcome {
+fn demonstrate(args: &DemoArgs, engine: &Chosen, folder: &Path, presses: &std::sync::atomic::AtomicU32) -> Outcome {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let language = Language::new();
     let nodes: Vec<String> = engine.nodes.iter().map(|node| node.name.clone()).collect();

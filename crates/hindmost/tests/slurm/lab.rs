@@ -155,7 +155,7 @@ impl Lab {
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::null());
         on_cluster(&mut command);
-        command.output().unwrap()
+        command.env("SLURM_CONF", self.configuration()).output().unwrap()
     }
 
     /// Returns the running steps of attempts, as `JOB.STEP`, and their nodes.
@@ -198,16 +198,16 @@ impl Lab {
                 return;
             }
             if begin.elapsed() > Duration::from_secs(10) {
-                let _ = self.try_output("scancel", &["--user", &self.user()]);
+                let _ = self.try_output("scancel", &["--user", &user()]);
             }
             assert!(begin.elapsed() < Duration::from_mins(1), "the nodes are not idle: {states}");
             std::thread::sleep(Duration::from_millis(100));
         }
     }
+}
 
-    fn user(&self) -> String {
-        String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap().trim().to_owned()
-    }
+fn user() -> String {
+    String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap().trim().to_owned()
 }
 
 /// Returns the processes of the program that run in steps of a cluster.

@@ -182,7 +182,7 @@ mod tests {
         fs::create_dir(folder.path().join("text")).unwrap();
         fs::write(folder.path().join("text/1.txt"), "a b\n").unwrap();
         let path = folder.path().join("job.toml");
-        let plan = hindmost_run::job_file::parse(&file(8.0), &path, folder.path()).unwrap();
+        let plan = hindmost_run::job_file::parse(&file(8.0, &NODES.map(str::to_owned)), &path, folder.path()).unwrap();
         assert_eq!(plan.phases.iter().map(|phase| phase.tasks).collect::<Vec<_>>(), [1, 1]);
         assert_eq!(plan.nodes.as_deref(), Some("n1:1,n2:1,n3:1,n4:1"));
         assert_eq!(plan.phases[0].command.trim(), MAP);

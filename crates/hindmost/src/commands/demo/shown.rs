@@ -178,11 +178,12 @@ mod tests {
 
     #[test]
     fn the_introduction_names_size_cores_and_slow_node() {
-        let text = introduction(8.0, 12_000_000, 2).replace('\n', " ");
+        let nodes = super::super::job::NODES.map(str::to_owned);
+        let text = introduction(8.0, 12_000_000, Some(2), &nodes).replace('\n', " ");
         assert!(text.contains("5 files of 12\u{a0}MB"), "{text}");
         assert!(text.contains("share the 2\u{a0}cores of this machine. n4 is slow, on purpose"), "{text}");
         assert!(text.contains("take 8 times as long") && text.contains("run only 12.5% of the time"), "{text}");
-        let text = introduction(1.0, 500_000, 1).replace('\n', " ");
+        let text = introduction(1.0, 500_000, Some(1), &nodes).replace('\n', " ");
         assert!(text.contains("0.5\u{a0}MB") && text.contains("the one core"), "{text}");
         assert!(text.contains("No node is slowed."), "{text}");
     }

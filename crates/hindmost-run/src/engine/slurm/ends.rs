@@ -219,15 +219,15 @@ mod tests {
         }
     }
 
-    fn beat(state: State) -> Option<Beat> {
-        Some(Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, share: None, signalled: false, state })
+    fn beat(state: State) -> Beat {
+        Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, share: None, signalled: false, state }
     }
 
     #[test]
     fn the_end_of_srun_alone_is_no_end() {
         let (_folder, mut running) = running();
         let now = Instant::now();
-        running.beat = beat(State::Running);
+        running.beat = Some(beat(State::Running));
         running.doubt = Some(now);
         let later = now + Duration::from_millis(1);
         assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, false), false, now), None, "the snapshot is too old");
@@ -257,7 +257,7 @@ mod tests {
             (State::NotBegun("x".to_owned()), Happened::NotBegun(ATTEMPT, "x".to_owned())),
             (State::Stays("y".to_owned()), Happened::Stays(ATTEMPT, "y".to_owned())),
         ] {
-            running.beat = beat(state);
+            running.beat = Some(beat(state));
             assert_eq!(end_of(ATTEMPT, &running, &old, false, now), Some(end));
         }
     }
@@ -267,7 +267,7 @@ mod tests {
         let (_folder, mut running) = running();
         let now = Instant::now();
         running.reported = now;
-        running.beat = beat(State::Ended).map(|beat| Beat { signalled: true, ..beat });
+        running.beat = Some(Beat { signalled: true, ..beat(State::Ended) });
         let newer = snapshot(now + Duration::from_millis(1), true);
         assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), false, now), None);
         assert_eq!(end_of(ATTEMPT, &running, &newer, false, now), Some(Happened::Ended(ATTEMPT)));
@@ -279,7 +279,7 @@ mod tests {
     fn a_killed_attempt_that_does_not_end_is_reported() {
         let (_folder, mut running) = running();
         let now = Instant::now();
-        running.beat = beat(State::Running);
+        running.beat = Some(beat(State::Running));
         running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: true });
         let listed = snapshot(now + Duration::from_millis(1), true);
         assert_eq!(end_of(ATTEMPT, &running, &listed, false, now), None);

@@ -33,6 +33,10 @@ use crate::workload::QueueSpec;
 /// The version of the format that this library writes, which is also the newest version that it reads.
 pub const VERSION: u32 = 1;
 
+/// The most tasks that all jobs of a journal may have together. Each task takes memory as soon as its job arrives, so
+/// this limits the memory that a damaged number can cost.
+pub const MOST_TASKS: u64 = 50_000_000;
+
 /// The maximum length of a header, bytes. The limit is needed because a file that is not a journal may have no line
 /// breaks.
 const LONGEST_HEADER: u64 = 1 << 20;

@@ -45,6 +45,11 @@ impl Reasons {
         }
     }
 
+    /// Returns the reason for which an attempt was started; `None` if the policy gave none.
+    pub fn of(&self, attempt: AttemptId) -> Option<&str> {
+        self.started.get(&attempt).map(String::as_str)
+    }
+
     /// Returns the reason for each started attempt for which the policy gave one.
     pub fn started(self) -> BTreeMap<AttemptId, String> {
         self.started

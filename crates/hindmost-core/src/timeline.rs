@@ -110,10 +110,42 @@ pub struct Timeline {
     pub withdrawn: Vec<TaskId>,
 }
 
-/// A timeline under construction.
+/// How an attempt relates to the other attempts of its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptKind {
+    /// The first attempt of its task.
+    Original,
+    /// A later attempt that started when no other copy of the task was running, after a failure or a lost node.
+    Retry,
+    /// A redundant copy that started at the same time as another copy of the task.
+    Clone,
+    /// A redundant copy that started after another copy that was still running.
+    Backup,
+    /// The attempt replaces a stopped one, on the same node or on another one.
+    Replacement,
+}
+
+/// Builds a timeline record by record, for journals that are still being written.
+///
+/// ```
+/// use hindmost_core::record::{Change, Event, Record};
+/// use hindmost_core::time::Time;
+/// use hindmost_core::timeline::TimelineBuilder;
+///
+/// let mut builder = TimelineBuilder::default();
+/// builder.apply(Record { at: Time(7), change: Change::Event(Event::Round) });
+/// assert_eq!(builder.timeline().end, Time(7));
+/// assert!(builder.timeline().rows.is_empty());
+/// ```
 #[derive(Default)]
-struct Builder {
+pub struct TimelineBuilder {
     timeline: Timeline,
+    /// The kind of each row.
+    kinds: Vec<AttemptKind>,
+    /// Time at which each task last started an attempt.
+    started: FxHashMap<TaskId, Time>,
     /// The row of each running attempt.
     running: FxHashMap<AttemptId, usize>,
     /// Number of running attempts of each task.
@@ -136,14 +168,9 @@ impl Timeline {
     /// Builds the timeline of the records of a journal. The records are not checked. A record with an earlier time than
     /// the record before it gets that record's time.
     pub fn of(records: impl IntoIterator<Item = Record>) -> Timeline {
-        let mut builder = Builder::default();
+        let mut builder = TimelineBuilder::default();
         for record in records {
-            let at = record.at.max(builder.timeline.end);
-            builder.timeline.end = at;
-            match record.change {
-                Change::Event(event) => builder.event(at, event),
-                Change::Decision(decision) => builder.decision(at, &decision),
-            }
+            builder.apply(record);
         }
         let end = builder.timeline.end;
         for row in builder.running.into_values() {
@@ -191,7 +218,33 @@ impl Timeline {
     }
 }
 
-impl Builder {
+impl TimelineBuilder {
+    /// Applies the next record. The record is not checked. If it has an earlier time than the record before it, it gets
+    /// that record's time.
+    pub fn apply(&mut self, record: Record) {
+        let at = record.at.max(self.timeline.end);
+        self.timeline.end = at;
+        match record.change {
+            Change::Event(event) => self.event(at, event),
+            Change::Decision(decision) => self.decision(at, &decision),
+        }
+    }
+
+    /// Returns the timeline of the records so far. The end of a row whose attempt is still running is its start.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Returns how the attempt of a row relates to the other attempts of its task, by the row's index.
+    pub fn kind(&self, row: usize) -> AttemptKind {
+        self.kinds.get(row).copied().unwrap_or(AttemptKind::Original)
+    }
+
+    /// Returns true if a decision has stopped an attempt that is still running.
+    pub fn is_stopping(&self, attempt: AttemptId) -> bool {
+        self.stopping.contains_key(&attempt)
+    }
+
     fn event(&mut self, at: Time, event: Event) {
         match event {
             Event::NodeJoined { name, capacity, .. } => {
@@ -316,7 +369,16 @@ impl Builder {
 
     fn start(&mut self, at: Time, attempt: AttemptId, node: NodeId, from_progress: f64, replaces: bool) {
         let copies = self.copies.entry(attempt.task).or_default();
-        let redundant = replaces || *copies > 0 || self.relaunched.remove(&attempt.task);
+        let is_relaunch = !replaces && *copies == 0 && self.relaunched.remove(&attempt.task);
+        let redundant = replaces || *copies > 0 || is_relaunch;
+        let last = self.started.insert(attempt.task, at);
+        self.kinds.push(match redundant {
+            true if replaces || *copies == 0 => AttemptKind::Replacement,
+            true if last == Some(at) => AttemptKind::Clone,
+            true => AttemptKind::Backup,
+            false if last.is_some() => AttemptKind::Retry,
+            false => AttemptKind::Original,
+        });
         *copies += 1;
         self.next_copy.insert(attempt.task, attempt.copy.saturating_add(1));
         let from_progress = if self.resumes(attempt.task) { from_progress } else { 0.0 };
@@ -385,6 +447,36 @@ mod tests {
             assert_eq!(first(vec![start(0), start(1), Change::Event(event.clone()), won.clone()]), before);
             assert_eq!(first(vec![start(0), start(1), won, Change::Event(event)]), after);
         }
+    }
+
+    #[test]
+    fn kinds_say_how_copies_relate_to_each_other() {
+        use AttemptKind::{Backup, Clone, Original, Replacement, Retry};
+        let of = |copy| AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy };
+        let start = |copy| Change::Decision(Decision::Start { attempt: of(copy), node: NodeId(0), from_progress: 0.0 });
+        let stopped = |copy| Change::Event(Event::AttemptStopped { attempt: of(copy) });
+        let failed = |copy| Change::Event(Event::AttemptFailed { attempt: of(copy), reason: None, external: None });
+        let relaunch = |copy| Change::Decision(Decision::Stop { attempt: of(copy), reason: StopReason::Relaunched });
+        let changes = [
+            (0, start(0)),
+            (0, start(1)),
+            (1, start(2)),
+            (2, Change::Decision(Decision::Replace { attempt: of(2), from_progress: 0.0 })),
+            (3, stopped(2)),
+            (3, failed(0)),
+            (3, failed(1)),
+            (3, failed(3)),
+            (4, start(4)),
+            (5, relaunch(4)),
+            (6, stopped(4)),
+            (7, start(5)),
+        ];
+        let mut builder = TimelineBuilder::default();
+        for (at, change) in changes {
+            builder.apply(Record { at: Time(at), change });
+        }
+        let kinds: Vec<AttemptKind> = (0..builder.timeline().rows.len()).map(|row| builder.kind(row)).collect();
+        assert_eq!(kinds, [Original, Clone, Backup, Replacement, Retry, Replacement]);
     }
 
     #[test]

@@ -128,6 +128,20 @@ pub struct JobSpec {
     pub phases: Vec<PhaseSpec>,
 }
 
+impl JobSpec {
+    /// Returns the number of tasks of all phases.
+    pub fn tasks(&self) -> u64 {
+        self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()
+    }
+
+    /// Returns a phase that waits for itself or for a later phase; `None` if every phase comes after its parents. Jobs in
+    /// files of unknown origin are checked with it.
+    pub fn phase_before_its_parent(&self) -> Option<&PhaseSpec> {
+        let mut phases = (0..).zip(&self.phases);
+        phases.find(|(at, phase)| phase.after.iter().any(|parent| parent >= at)).map(|(_, phase)| phase)
+    }
+}
+
 /// How long the copies of a phase's tasks take on a node of speed 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Durations {

@@ -26,6 +26,7 @@ pub mod figures;
 pub mod findings;
 pub mod gantt;
 pub mod html;
+pub mod jobs;
 #[cfg(test)]
 mod markup;
 pub mod ranking;

@@ -33,7 +33,7 @@
 //! # }
 //! ```
 //!
-//! [`energy`] measures the energy of a run, or estimates it. [`chaos`] injects faults, so that a user can try a policy out. [`process`] finds, stops and kills all processes that an
+//! [`live_view`] shows a run in progress from outside, from its folder. [`energy`] measures the energy of a run, or estimates it. [`chaos`] injects faults, so that a user can try a policy out. [`process`] finds, stops and kills all processes that an
 //! attempt has started.
 
 pub mod chaos;
@@ -42,6 +42,8 @@ pub mod energy;
 pub mod engine;
 mod escape;
 pub mod job_file;
+pub mod live_view;
 pub mod map;
 pub mod process;
 pub mod store;
+pub mod submission;

@@ -124,7 +124,7 @@ pub enum TraceError {
     },
 
     /// The directory is not the output folder of a run.
-    #[error("{} holds no {JOURNAL_IN_FOLDER}; give the output folder of a run, or the journal itself", path.display())]
+    #[error("{} holds no {JOURNAL_IN_FOLDER}; give the output folder of a run, or the journal itself; if the job ran together with others, give the folder that holds the folders of all of them", path.display())]
     NoJournal {
         /// The path as given by the user.
         path: PathBuf,

@@ -32,7 +32,7 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    fn of_stderr() -> Canvas {
+    pub(crate) fn of_stderr() -> Canvas {
         // A line that fills the last column wraps on some terminals.
         let width = usize::from(stderr_width()).saturating_sub(1).max(1);
         let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -177,7 +177,14 @@ pub(crate) fn clock(elapsed: Duration) -> String {
     }
 }
 
-fn lines(title: &str, phases: &[PhaseProgress], elapsed: Duration, note: Option<&str>, canvas: Canvas) -> Vec<String> {
+/// Returns the lines of the display: title, time, tasks and note, then a line for each phase.
+pub(crate) fn lines(
+    title: &str,
+    phases: &[PhaseProgress],
+    elapsed: Duration,
+    note: Option<&str>,
+    canvas: Canvas,
+) -> Vec<String> {
     let count = |of: fn(&PhaseProgress) -> u64| grouped(phases.iter().map(of).sum());
     let tasks = format!("{}/{} tasks", count(|phase| phase.finished), count(|phase| phase.tasks));
     let begin = format!("{}  {tasks}", clock(elapsed));

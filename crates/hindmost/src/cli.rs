@@ -61,6 +61,10 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run a job of many tasks on this machine, with backup copies of slow tasks
     Run(RunJobArgs),
+    /// Show a run in progress: its phases, nodes and running attempts
+    Watch(WatchArgs),
+    /// Submit a job to a run that accepts jobs (`hindmost run --listen`)
+    Submit(SubmitArgs),
     /// Run a command for each of many values on this machine, as GNU parallel does, with backup copies of slow tasks
     Map(Box<MapArgs>),
     /// Compare policies on a simulated cluster and workload
@@ -102,6 +106,44 @@ pub enum Command {
         /// Name of the command [default: print the page of hindmost]
         command: Option<String>,
     },
+}
+
+#[derive(Args)]
+pub struct WatchArgs {
+    /// The output folder of the run
+    pub dir: PathBuf,
+    /// Print the state once and exit; the default if stdout is not a terminal
+    #[arg(long)]
+    pub once: bool,
+    /// Print the state once, as one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
+pub struct SubmitArgs {
+    /// The job file (TOML)
+    #[arg(required_unless_present = "close")]
+    pub job: Option<PathBuf>,
+    /// The socket of the run, as --listen of `hindmost run` named it
+    #[arg(long, value_name = "SOCKET")]
+    pub to: PathBuf,
+    /// Name of the job in the run, and of the folder for its results [default: the name in the job file]
+    #[arg(long, value_name = "NAME", conflicts_with = "close")]
+    pub name: Option<String>,
+    /// Continue a job of this name that has ended before it was done. Finished tasks do not run again
+    #[arg(long, conflicts_with = "close")]
+    pub resume: bool,
+    /// Wait until the job has ended. The exit code is then that of the job: 0 if it is done, 1 otherwise
+    #[arg(long, conflicts_with = "close")]
+    pub wait: bool,
+    /// Let the run accept no more jobs: it ends once its jobs have ended
+    #[arg(long, conflicts_with = "job")]
+    pub close: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

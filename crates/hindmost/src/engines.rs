@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
-use hindmost_run::driver::Follower;
 use hindmost_run::engine::{Engine, Local, NodeOffer, parse_nodes};
-use hindmost_run::job_file::Plan;
 use hindmost_run::store::{BegunWith, Store};
+
+pub use hindmost_run::engine::Purpose;
 
 use crate::cli::{EngineArgs, EngineName};
 use crate::failure::{Failure, Outcome};
@@ -127,22 +127,19 @@ impl Chosen {
         (name, self.slurm_args.clone())
     }
 
-    /// Opens the engine for a run.
+    /// Opens the engine for a run. `store` is the folder of the run, `say` receives messages for the user.
     pub fn open(
         mut self,
-        plan: &Plan,
+        purpose: &Purpose,
         store: &Store,
         stop_requests: &AtomicU32,
-        follower: &mut dyn Follower,
+        say: &mut dyn FnMut(&str),
     ) -> Outcome<Opened> {
         #[cfg(target_os = "linux")]
         if let Some(mut cluster) = self.cluster.take() {
             cluster.offers = self.nodes;
             let folder = store.folder().join(".hindmost");
-            let wants_gpus = plan.phases.iter().any(|phase| phase.demand().contains_key(hindmost_run::engine::GPUS));
-            let say = &mut |line: &str| follower.message(line);
-            let opened =
-                slurm::Slurm::open(&cluster, &store.run(), &plan.name, &folder, wants_gpus, stop_requests, say);
+            let opened = slurm::Slurm::open(&cluster, &store.run(), &folder, purpose, stop_requests, say);
             return match opened {
                 Ok(engine) => Ok(Opened::Slurm(Box::new(engine))),
                 Err(slurm::OpenError::Interrupted) => Err(Failure::Interrupted),

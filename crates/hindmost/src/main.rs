@@ -7,6 +7,7 @@ mod engines;
 mod failure;
 mod files;
 mod forecast;
+mod live_page;
 mod progress;
 mod race;
 mod stop;

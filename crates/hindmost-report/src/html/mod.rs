@@ -1,4 +1,4 @@
-//! Renders results as pages of HTML, each in one file. A page loads nothing, runs no scripts, and suits phones, dark screens and
+//! Renders results as pages of HTML, each in one file. A page loads nothing, runs no scripts (except the live page), and suits phones, dark screens and
 //! paper.
 //!
 //! The templates escape all text. Only style sheets and pictures are inserted without escaping; pictures escape their
@@ -11,6 +11,7 @@ mod energy;
 mod glossary;
 mod jobs;
 mod keys;
+mod live;
 mod ranking;
 mod reproduction;
 mod run;
@@ -19,6 +20,7 @@ mod sweep;
 mod tests;
 
 pub use comparison::{ComparisonPage, comparison_page};
+pub use live::{LivePage, live_page};
 pub use ranking::ranking_page;
 pub use reproduction::html_pages;
 pub use run::{RunPage, run_page};

@@ -262,7 +262,7 @@ fn prepare_only(
     Ok(())
 }
 
-/// Creates the state of a job with this number, and tells the learner how long its tasks took in earlier runs.
+/// Creates the state of a job with this number, and gives the learner the durations of its tasks in earlier runs.
 pub(super) fn live_job(
     id: JobId,
     opened: Opened,

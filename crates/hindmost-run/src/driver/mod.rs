@@ -76,7 +76,7 @@ pub use again::{PhaseResumed, ResumePlan, RunsAgain};
 pub use begin::{RunJobs, resume_plan, run, run_jobs, run_under};
 pub use error::RunError;
 pub use follow::{Follower, Unfollowed};
-pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, chosen};
+pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, check_together, chosen};
 pub use resume::recorded_nodes;
 pub use several::Submissions;
 pub use task_ends::{How, Next, TaskEnd};

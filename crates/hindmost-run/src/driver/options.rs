@@ -142,6 +142,21 @@ pub fn check(plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Result<(
     check_fits(plan, nodes)
 }
 
+/// Checks a run of several jobs as [`check`] does, and returns its policy and progress model.
+///
+/// # Errors
+/// Those of [`check`] for each job, and if the jobs name different policies or progress models.
+pub fn check_together(
+    plans: &[&Plan],
+    options: &RunOptions,
+    nodes: &[NodeOffer],
+) -> Result<(PolicySpec, Knowledge), RunError> {
+    for plan in plans {
+        check(plan, options, nodes).map_err(|error| RunError::Input(format!("job {:?}: {error}", plan.name)))?;
+    }
+    chosen_by_all(plans, options)
+}
+
 /// Returns the header of the journal of a new run of these jobs.
 ///
 /// # Errors

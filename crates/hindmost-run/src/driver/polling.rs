@@ -13,11 +13,11 @@ use super::{Driver, RunError};
 impl Driver<'_> {
     /// Polls an attempt's progress: the share that its command reports, else the share of its input that it has read.
     pub(super) fn poll(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return Ok(()) };
         let (now, running) = (self.engine.now(), self.attempts.len());
         let task = attempt.task;
         let job = &self.jobs[task.job];
         let reads = job.phase(task).inputs.is_some() && !self.learner.reads_first(task);
-        let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return Ok(()) };
         let age = now - since;
         self.deadlines.push(now + next_poll(age, running), Deadline::Poll(attempt));
         let reported = self.jobs[task.job].store.reported_progress(attempt);

@@ -12,7 +12,7 @@ use super::begin::live_job;
 use super::jobs::LiveJob;
 use super::options::check_fits;
 use super::permanent::FailedAgain;
-use super::{Driver, Follower, RunError, RunOptions, RunOutcome, recheck};
+use super::{Driver, Follower, RunError, RunOptions, RunOutcome, journal, recheck};
 use crate::engine::{Engine, NodeOffer};
 use crate::store::Opened;
 
@@ -72,18 +72,8 @@ pub(super) fn begin_again(
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
 ) -> Result<(), RunError> {
-    let names = arrivals(records.unwrap_or_default());
     for opened in jobs.iter_mut() {
-        let Opened { store, changed, plan, tasks, redo, .. } = opened;
-        let id = names.iter().position(|name| *name == plan.name).map(|at| JobId(at as u32));
-        let own = id.zip(records).map(|(id, records)| LiveJob::records(id, records));
-        let (retry, held) = (options.retry_failed, own.as_deref().unwrap_or_default());
-        let failed = FailedAgain::of(plan, store, retry, changed, (tasks, redo), held);
-        let again = Again::of(plan, store, own.as_deref(), failed, tasks, redo)?;
-        for line in again.messages() {
-            follower.message(&format!("{}: {line}", plan.name));
-        }
-        recheck::begin_again(&again, plan, store, own.as_deref(), engine, follower)?;
+        job_begins_again(opened, records, options, engine, follower)?;
     }
     home.store.begin_again(&home.plan, &[], Vec::new())?;
     let mut kept = Vec::new();
@@ -104,13 +94,33 @@ pub(super) fn begin_again(
     Ok(())
 }
 
-/// Returns the names of the jobs that have arrived according to a journal, in the order of their numbers.
-fn arrivals(records: &[Record]) -> Vec<&str> {
-    let names = records.iter().filter_map(|record| match &record.change {
-        Change::Event(Event::JobArrived { spec, .. }) => Some(&*spec.name),
+/// Prepares the folder of one of several jobs that begins again: commits what has ended well, and stops what still runs.
+/// `records` are those of the run in which the job was last active.
+fn job_begins_again(
+    opened: &mut Opened,
+    records: Option<&[Record]>,
+    options: &RunOptions,
+    engine: &mut dyn Engine,
+    follower: &mut dyn Follower,
+) -> Result<(), RunError> {
+    let Opened { store, changed, plan, tasks, redo, .. } = opened;
+    let own = records.and_then(|records| Some(LiveJob::records(arrived(records, &plan.name)?, records)));
+    let (retry, held) = (options.retry_failed, own.as_deref().unwrap_or_default());
+    let failed = FailedAgain::of(plan, store, retry, changed, (tasks, redo), held);
+    let again = Again::of(plan, store, own.as_deref(), failed, tasks, redo)?;
+    for line in again.messages() {
+        follower.message(&format!("{}: {line}", plan.name));
+    }
+    recheck::begin_again(&again, plan, store, own.as_deref(), engine, follower)
+}
+
+/// Returns the number of the job of this name that arrived last according to a journal.
+fn arrived(records: &[Record], name: &str) -> Option<JobId> {
+    let mut jobs = records.iter().rev().filter_map(|record| match &record.change {
+        Change::Event(Event::JobArrived { job, spec }) if *spec.name == *name => Some(*job),
         _ => None,
     });
-    names.collect()
+    jobs.next()
 }
 
 impl Driver<'_> {
@@ -137,8 +147,14 @@ impl Driver<'_> {
     ///
     /// # Errors
     /// If it can't run on the nodes, or the profiles of earlier runs can't be read. Then the run goes on without it.
-    fn admit(&mut self, opened: Opened) -> Result<JobId, RunError> {
+    fn admit(&mut self, mut opened: Opened) -> Result<JobId, RunError> {
         check_fits(&opened.plan, self.engine.nodes())?;
+        if !opened.is_new() {
+            self.recorder.journal.sync()?;
+            let held = self.home().map(journal::read).transpose()?.flatten();
+            let records = held.as_ref().map(|(_, records)| records.as_slice());
+            job_begins_again(&mut opened, records, self.options, self.engine, self.follower)?;
+        }
         let id = self.jobs.next();
         let job = live_job(id, opened, self.options, self.header.knowledge, &mut self.learner)?;
         self.jobs.add(job);

@@ -52,6 +52,17 @@ impl NodeOffer {
     }
 }
 
+/// What an engine is opened for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Purpose {
+    /// Name of the run for users.
+    pub name: String,
+    /// True if a task demands GPUs, or one of a job that arrives later may.
+    pub wants_gpus: bool,
+    /// True if probably nothing is left to run: nodes are requested only once an attempt is started.
+    pub is_done: bool,
+}
+
 /// Identifies a run, so that its processes can be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunIdentity {

@@ -101,6 +101,37 @@ pub struct TaskCommand {
 }
 
 impl Plan {
+    /// Returns the plan of the folder of a run of several jobs: it has no phases. Each of the jobs has a plan and a folder of
+    /// its own.
+    pub fn of_several(folder: &Path) -> Plan {
+        Plan {
+            name: "several jobs".to_owned(),
+            folder: folder.to_owned(),
+            phases: Vec::new(),
+            policy: None,
+            knowledge: None,
+            nodes: None,
+            power: None,
+            deadline: None,
+            priority: 1.0,
+        }
+    }
+
+    /// Gives the job another name.
+    ///
+    /// # Errors
+    /// If it can't be the name of a folder.
+    pub fn set_name(&mut self, name: &str) -> Result<(), String> {
+        super::values::check_name(name)?;
+        name.clone_into(&mut self.name);
+        Ok(())
+    }
+
+    /// True if a task demands GPUs.
+    pub fn demands_gpus(&self) -> bool {
+        self.phases.iter().any(|phase| phase.gpus > 0)
+    }
+
     /// Returns the number of tasks of all phases.
     pub fn tasks(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()

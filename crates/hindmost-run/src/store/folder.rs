@@ -40,13 +40,13 @@ pub enum Distrust {
 
 impl Folder {
     /// Opens a folder by its path. Links on the way to it are followed.
-    pub(super) fn open(path: &Path) -> io::Result<Folder> {
+    pub(crate) fn open(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Folder(openat(CWD, path, flags, Mode::empty())?))
     }
 
     /// Opens a folder inside this folder.
-    pub(super) fn sub(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
+    pub(crate) fn sub(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
         Ok(Folder(openat(&self.0, name.as_ref(), AS_FOLDER, Mode::empty())?))
     }
 
@@ -198,7 +198,7 @@ impl Folder {
     }
 
     /// True if this name is a regular file, not a link to one.
-    pub(super) fn has_file(&self, name: impl AsRef<OsStr>) -> bool {
+    pub(crate) fn has_file(&self, name: impl AsRef<OsStr>) -> bool {
         self.kind(name).is_ok_and(|kind| kind == Some(FileType::RegularFile))
     }
 

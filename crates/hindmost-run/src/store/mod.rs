@@ -53,6 +53,7 @@ pub(crate) use folder::Folder;
 pub use identity::{CacheIdentity, FolderIdentity};
 pub use input::InputState;
 use manifest::Manifest;
+pub(crate) use opening::LONGEST_RECORD;
 pub use opening::{Opened, Opening};
 pub use record::{BegunWith, GivenUp, JobRecord, begun_with};
 use recycling::Spares;
@@ -60,17 +61,17 @@ use removal::Removal;
 pub use results::{Commit, ResultState};
 
 /// Name of the folder that holds a run's internal files.
-const INNER: &str = ".hindmost";
+pub(crate) const INNER: &str = ".hindmost";
 /// Name of the record of the run's job.
-const JOB: &str = "job.json";
+pub(crate) const JOB: &str = "job.json";
 /// Name of the journal.
 pub(crate) const JOURNAL: &str = "journal.jsonl";
 /// Name of the run's summary.
-const SUMMARY: &str = "summary.json";
+pub(crate) const SUMMARY: &str = "summary.json";
 /// Name of the file that is locked while a process uses the folder.
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 /// Name of the folder of attempts' own folders.
-const ATTEMPTS: &str = "attempts";
+pub(crate) const ATTEMPTS: &str = "attempts";
 /// Name of the output folder in an attempt's folder.
 const OUT: &str = "out";
 /// Name of the note about the state of an attempt's input file.
@@ -199,6 +200,14 @@ impl Pages {
         let folder = if among_own_files { &self.inner } else { &self.root };
         folder.replace(name, content.as_bytes(), false)
     }
+
+    /// Writes a page among the run's internal files, so that it survives a power cut.
+    ///
+    /// # Errors
+    /// If the page can't be written. In that case an older page stays.
+    pub(crate) fn write_synced(&self, name: &str, content: &str) -> io::Result<()> {
+        self.inner.replace(name, content.as_bytes(), true)
+    }
 }
 
 impl Store {
@@ -271,8 +280,7 @@ impl Store {
     /// Returns the name of an attempt's folder. It contains the run and the command's digest, so that an attempt of another
     /// run or command is not mistaken for this one.
     fn attempt_name(&self, attempt: AttemptId) -> String {
-        let task = attempt.task;
-        format!("{}-{}.{}.{}.{}", task.phase, task.index, attempt.copy, self.job.run, self.command(task))
+        self.job.attempt_name(attempt, self.command(attempt.task))
     }
 
     /// Returns the path of an attempt's folder.
@@ -416,14 +424,7 @@ impl Store {
     /// Returns the progress that an attempt's command has reported last, in [0, 1], and the time since this report; `None` if
     /// it has reported none.
     pub fn reported_progress(&self, attempt: AttemptId) -> Option<(f64, Duration)> {
-        // The file may be long, so only its end is read.
-        let folder = self.attempts.sub(self.attempt_name(attempt)).ok()?;
-        let (tail, found) = folder.read_end("progress", TAIL).ok()?;
-        let ago = found.modified().ok().and_then(|written| written.elapsed().ok()).unwrap_or_default();
-        let complete = &tail[..tail.iter().rposition(|byte| *byte == b'\n')?];
-        let complete = String::from_utf8_lossy(complete);
-        let values = complete.lines().rev().filter_map(|line| line.trim().parse::<f64>().ok());
-        values.filter(|share| share.is_finite()).map(|share| (share.clamp(0.0, 1.0), ago)).next()
+        reported_progress(&self.attempts, &self.attempt_name(attempt))
     }
 
     /// Removes an attempt's folder. If `keep_logs` is true, keeps its standard output and error. Returns a text about what could not be
@@ -511,6 +512,19 @@ impl Store {
         let is_there = self.inner.read(SUMMARY, json.len() as u64 + 1).is_ok_and(|held| held == json);
         if is_there { Ok(()) } else { self.inner.replace(SUMMARY, json.as_bytes(), self.sync) }
     }
+}
+
+/// Returns the progress that an attempt's command has reported last, in [0, 1], and the time since this report; `None` if it
+/// has reported none. `name` is that of the attempt's folder among those of all attempts.
+pub(crate) fn reported_progress(attempts: &Folder, name: &str) -> Option<(f64, Duration)> {
+    // The file may be long, so only its end is read.
+    let folder = attempts.sub(name).ok()?;
+    let (tail, found) = folder.read_end("progress", TAIL).ok()?;
+    let ago = found.modified().ok().and_then(|written| written.elapsed().ok()).unwrap_or_default();
+    let complete = &tail[..tail.iter().rposition(|byte| *byte == b'\n')?];
+    let complete = String::from_utf8_lossy(complete);
+    let values = complete.lines().rev().filter_map(|line| line.trim().parse::<f64>().ok());
+    values.filter(|share| share.is_finite()).map(|share| (share.clamp(0.0, 1.0), ago)).next()
 }
 
 /// Number of bytes that are read from the end of a progress file or end marker.

@@ -25,7 +25,7 @@ use super::{Anchors, JOB, JOURNAL, LOCK, SUMMARY, Store, Whereabouts};
 use crate::job_file::{Plan, PlannedPhase, Redo, TaskChanges};
 
 /// Largest size of a job's record: 64 MiB.
-const LONGEST_RECORD: u64 = 64 << 20;
+pub(crate) const LONGEST_RECORD: u64 = 64 << 20;
 
 /// Options for opening a folder.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,7 @@ pub struct Opened {
     pub store: Store,
     /// True if the folder holds a journal, so that the run has begun.
     pub begun: bool,
+    is_new: bool,
     /// Names of the phases whose command, variables or folder have changed since the run was last active.
     pub changed: Vec<String>,
     /// The plan, in which tasks have the numbers with which the run began.
@@ -61,6 +62,21 @@ pub struct Opened {
     pub tasks: TaskChanges,
     /// Tasks that run again on request: the number of the phase and that of the task.
     pub redo: BTreeSet<(u32, u32)>,
+}
+
+impl Opened {
+    /// True if nothing of the job has run in its folder.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// True if the run was done when it ended, and the job has not changed since. Nothing is left to run then, unless results
+    /// have been changed or removed.
+    pub fn was_done(&self) -> bool {
+        let is_same = self.changed.is_empty() && self.tasks.is_empty() && self.redo.is_empty();
+        let summary = || self.store.inner.read(SUMMARY, LONGEST_RECORD);
+        self.begun && is_same && summary().is_ok_and(|summary| is_done(&summary))
+    }
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
@@ -164,7 +180,7 @@ impl Store {
                 open_own(&store.root, &path, &phase.name, trust)?;
             }
         }
-        Ok(Opened { store, begun: has_journal, changed, plan, tasks, redo })
+        Ok(Opened { store, begun: has_journal, is_new, changed, plan, tasks, redo })
     }
 
     /// Records the folder's place and the plan's commands. Call this after all checks, so that a refused run changes

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::ids::{JobId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::time::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -209,6 +209,12 @@ impl JobRecord {
             Some((_, last)) if *last >= begin.0 => *last = end.0.max(*last),
             _ => self.pauses.push((begin.0, end.0)),
         }
+    }
+
+    /// Returns the name of the folder of an attempt whose command has this digest.
+    pub(crate) fn attempt_name(&self, attempt: AttemptId, command: &str) -> String {
+        let task = attempt.task;
+        format!("{}-{}.{}.{}.{command}", task.phase, task.index, attempt.copy, self.run)
     }
 
     /// Returns the shell of phases that name none, with its options.

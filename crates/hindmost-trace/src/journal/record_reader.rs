@@ -13,9 +13,7 @@ use crate::JOURNAL_IN_FOLDER;
 use crate::error::TraceError;
 use crate::reading::progress::{OnProgress, Progress};
 
-/// The most tasks that all jobs of a journal may have together. Each task takes memory as soon as its job arrives, so
-/// this limits the memory that a damaged number can cost.
-pub const MOST_TASKS: u64 = 50_000_000;
+pub use hindmost_core::journal::MOST_TASKS;
 
 /// Bytes within which a journal's header must contain its first key.
 const SNIFFED: u64 = 4 << 10;
@@ -139,14 +137,13 @@ impl Iterator for JournalRecords<'_> {
             Err(error) => return Some(Err(in_file(&self.name, self.reader.line(), error))),
         };
         if let Change::Event(Event::JobArrived { spec, .. }) = &record.change {
-            self.tasks += spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum::<u64>();
+            self.tasks += spec.tasks();
             if self.tasks > MOST_TASKS {
                 let (name, line) = (self.name.clone(), self.reader.line());
                 return Some(Err(TraceError::TooManyTasks { name, line, tasks: self.tasks, most: MOST_TASKS }));
             }
             // A phase must come after the phases that it waits for.
-            let mut phases = (0..).zip(&spec.phases);
-            if let Some((_, phase)) = phases.find(|(at, phase)| phase.after.iter().any(|parent| parent >= at)) {
+            if let Some(phase) = spec.phase_before_its_parent() {
                 let (name, line) = (self.name.clone(), self.reader.line());
                 let (job, phase) = (spec.name.to_string(), phase.name.to_string());
                 return Some(Err(TraceError::WaitsForItself { name, line, job, phase }));

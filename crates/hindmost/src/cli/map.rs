@@ -146,6 +146,9 @@ pub struct MapArgs {
     /// Folder for temporary files
     #[arg(long, alias = "tempdir", value_name = "DIR")]
     pub tmpdir: Option<PathBuf>,
+    /// Serve a page about the run in progress at this loopback address, such as 127.0.0.1:8080; port 0 takes a free port
+    #[arg(long, value_name = "ADDRESS")]
+    pub serve: Option<String>,
     /// Print one JSON document about the run instead of the output of the commands
     #[arg(long, conflicts_with_all = ["dry_run", "show", "verbose", "tag"])]
     pub json: bool,

@@ -11,9 +11,10 @@ use super::whole;
 #[derive(Args)]
 #[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct RunJobArgs {
-    /// The job file (TOML)
-    #[arg(required_unless_present = "schema")]
-    pub job: Option<PathBuf>,
+    /// The job file (TOML). Several jobs share the nodes under one policy, and each has a folder of its own in the output
+    /// folder
+    #[arg(value_name = "JOB", required_unless_present_any = ["schema", "listen", "resume"])]
+    pub jobs: Vec<PathBuf>,
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME. `none` runs one copy of each task [default: the policy
@@ -30,7 +31,7 @@ pub struct RunJobArgs {
     /// the allocation in which this command runs, else all idle nodes of the partition]
     #[arg(long, value_name = "N[,N…]")]
     pub nodes: Option<String>,
-    /// Folder for the results and the journal [default: NAME.out in the job file's folder]
+    /// Folder for the results and the journal [default: NAME.out in the job file's folder, or hindmost.out for several jobs]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Continue the run in the output folder; finished tasks do not run again
@@ -80,6 +81,13 @@ pub struct RunJobArgs {
     /// Journals or output folders of earlier runs of this job, from which the policy learns durations
     #[arg(long, value_name = "JOURNAL")]
     pub history: Vec<PathBuf>,
+    /// Serve a page about the run in progress at this loopback address, such as 127.0.0.1:8080; port 0 takes a free port
+    #[arg(long, value_name = "ADDRESS")]
+    pub serve: Option<String>,
+    /// Accept further jobs from `hindmost submit` on this Unix socket, which only its owner can open, until Ctrl-C or
+    /// `hindmost submit --close`
+    #[arg(long, value_name = "SOCKET", conflicts_with = "check")]
+    pub listen: Option<PathBuf>,
     /// Draw a Gantt chart: which attempt ran on which node, and when
     #[arg(long)]
     pub gantt: bool,

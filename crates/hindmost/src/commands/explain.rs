@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use hindmost_core::explain::{Step, explain};
-use hindmost_core::ids::TaskId;
+use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::metrics::FailedTask;
 use hindmost_core::record::Record;
-use hindmost_core::timeline::{AttemptEnd, Timeline};
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
 use hindmost_report::failures::failed_task;
@@ -20,7 +20,6 @@ use crate::cli::ExplainArgs;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-use super::run::find_task;
 use super::trace::with_progress;
 
 /// Indentation of the lines below a step, as wide as the step's time.
@@ -37,21 +36,21 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     let name = args.journal.display();
     let mut timeline = Timeline::of(records.iter().cloned());
     timeline.pauses = pauses;
-    let job = timeline
-        .jobs
-        .first()
-        .ok_or_else(|| Failure::input(format!("{name}: this journal has no job, so there is no task to explain")))?;
+    if timeline.jobs.is_empty() {
+        return Err(Failure::input(format!("{name}: this journal has no job, so there is no task to explain")));
+    }
+    let task = find_task(&args.task, &timeline.jobs).map_err(Failure::input)?;
+    let job = &timeline.jobs[task.job.0 as usize];
     let phases: Vec<&str> = job.spec.phases.iter().map(|phase| &*phase.name).collect();
-    let tasks: Vec<u32> = job.spec.phases.iter().map(|phase| phase.tasks).collect();
-    let task = find_task(&args.task, &phases, &tasks).map_err(Failure::input)?;
     let spec: PolicySpec = header.policy.parse().map_err(Failure::input)?;
     let session = catalogue::session_of(&header).map_err(Failure::input)?;
     let mut steps =
         explain(session, records, task).map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
     add_pauses(&mut steps, &timeline);
     let outcome = outcome(&timeline, task);
-    let failure = failure_of(&args.journal, &phases, task);
-    let key = key_of(&args.journal, task);
+    let folder = internal_files(&args.journal, &job.spec.name);
+    let failure = failure_of(folder.as_deref(), &phases, task);
+    let key = key_of(folder.as_deref(), task);
     if args.json {
         return terminal::print_json(&json!({
             "task": args.task, "policy": header.policy, "knowledge": header.knowledge.to_string(),
@@ -100,15 +99,16 @@ struct Recorded {
     tasks: Vec<RecordedPhase>,
 }
 
-/// Returns the folder of a run's internal files.
-fn inner(journal: &Path) -> Option<PathBuf> {
-    if journal.is_dir() { Some(journal.join(".hindmost")) } else { Some(journal.parent()?.to_owned()) }
+/// Returns the folder of the internal files of a job's run: that of the journal, or that of the job if the run has several.
+fn internal_files(journal: &Path, job: &str) -> Option<PathBuf> {
+    let home = if journal.is_dir() { journal.to_owned() } else { journal.parent()?.parent()?.to_owned() };
+    let own = home.join(job).join(".hindmost");
+    Some(if super::several::holds_several(&home) { own } else { home.join(".hindmost") })
 }
 
-/// Returns the input of a task and its values of the matrix, from the record of the job next to the journal; nothing if it has
-/// none.
-fn key_of(journal: &Path, task: TaskId) -> Vec<String> {
-    let read = inner(journal).and_then(|folder| std::fs::read(folder.join("job.json")).ok());
+/// Returns the input of a task and its values of the matrix, from the record of the job; nothing if it has none.
+fn key_of(folder: Option<&Path>, task: TaskId) -> Vec<String> {
+    let read = folder.and_then(|folder| std::fs::read(folder.join("job.json")).ok());
     let recorded = read.and_then(|text| serde_json::from_slice::<Recorded>(&text).ok());
     let of_task = |recorded: Recorded| {
         recorded.tasks.into_iter().nth(task.phase as usize)?.keys.into_iter().nth(task.index as usize)
@@ -116,12 +116,48 @@ fn key_of(journal: &Path, task: TaskId) -> Vec<String> {
     recorded.and_then(of_task).unwrap_or_default()
 }
 
-/// Returns the permanent failure of a task from the summary next to the journal; `None` if there is none.
-fn failure_of(journal: &Path, phases: &[&str], task: TaskId) -> Option<FailedTask> {
-    let folder = inner(journal)?;
-    let Ended { failed_tasks } = serde_json::from_slice(&std::fs::read(folder.join("summary.json")).ok()?).ok()?;
+/// Returns the permanent failure of a task from the summary of its job; `None` if there is none.
+fn failure_of(folder: Option<&Path>, phases: &[&str], task: TaskId) -> Option<FailedTask> {
+    let Ended { failed_tasks } = serde_json::from_slice(&std::fs::read(folder?.join("summary.json")).ok()?).ok()?;
     let phase = phases.get(task.phase as usize)?;
     failed_tasks.into_iter().find(|failed| failed.phase == *phase && failed.task == task.index)
+}
+
+/// Returns the task that a text such as `map/3` names, or `sort/map/3` for a task of job `sort` if there are several. The error
+/// says what to write instead.
+fn find_task(text: &str, jobs: &[TimelineJob]) -> Result<TaskId, String> {
+    let [only] = jobs else { return find_in_several(text, jobs) };
+    find_in_job(text, only, JobId(0))
+}
+
+fn find_in_several(text: &str, jobs: &[TimelineJob]) -> Result<TaskId, String> {
+    // Names have no slash. A job that arrived again has the later number.
+    let (name, rest) = text.split_once('/').filter(|(_, rest)| rest.contains('/')).ok_or_else(|| {
+        let first = jobs.first().map_or("sort", |job| &job.spec.name);
+        format!("{text:?} does not name a task of one of the jobs: write JOB/PHASE/NUMBER, such as {first}/map/0")
+    })?;
+    let at = jobs.iter().rposition(|job| *job.spec.name == *name).ok_or_else(|| {
+        let names: Vec<&str> = jobs.iter().map(|job| &*job.spec.name).collect();
+        let near = hindmost_math::suggest::did_you_mean(name, names.iter().copied());
+        format!("there is no job {name:?}{near}; the jobs are {}", names.join(", "))
+    })?;
+    find_in_job(rest, &jobs[at], JobId(at as u32))
+}
+
+fn find_in_job(text: &str, job: &TimelineJob, id: JobId) -> Result<TaskId, String> {
+    let phases: Vec<&str> = job.spec.phases.iter().map(|phase| &*phase.name).collect();
+    let (name, number) = text.rsplit_once('/').ok_or_else(|| {
+        format!("{text:?} does not name a task: write PHASE/NUMBER, such as {}/0", phases.first().unwrap_or(&"map"))
+    })?;
+    let phase = phases.iter().position(|phase| *phase == name).ok_or_else(|| {
+        let near = hindmost_math::suggest::did_you_mean(name, phases.iter().copied());
+        format!("there is no phase {name:?}{near}; the phases are {}", phases.join(", "))
+    })?;
+    let count = job.spec.phases[phase].tasks;
+    let index = number.parse().ok().filter(|index| *index < count);
+    let index = index
+        .ok_or_else(|| format!("phase {name:?} has no task {number:?}; its tasks are 0 to {}", count.max(1) - 1))?;
+    Ok(TaskId { job: id, phase: phase as u32, index })
 }
 
 /// Adds the end of each pause of the run between two steps as a step.
@@ -162,7 +198,7 @@ fn step_text(step: &Step, width: usize) -> String {
 fn outcome(timeline: &Timeline, task: TaskId) -> String {
     let rows: Vec<_> = timeline.attempts_of(task).collect();
     let Some(winner) = rows.iter().find(|row| row.outcome == AttemptEnd::Won) else {
-        let spec = timeline.jobs.first().and_then(|job| job.spec.phases.get(task.phase as usize));
+        let spec = timeline.jobs.get(task.job.0 as usize).and_then(|job| job.spec.phases.get(task.phase as usize));
         if spec.is_some_and(|phase| phase.finished.contains(&task.index)) {
             return "The task has no attempts in this journal: it finished before the journal begins.".to_owned();
         }

@@ -12,10 +12,13 @@ mod replay;
 mod report;
 mod reproduce;
 mod run;
+mod several;
 mod simulate;
+mod submit;
 mod theory;
 mod trace;
 mod verify;
+mod watch;
 
 use crate::cli::Command;
 use crate::failure::Outcome;
@@ -25,6 +28,8 @@ pub fn run(command: Command) -> Outcome {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Watch(args) => watch::run(&args),
+        Command::Submit(args) => submit::run(&args),
         Command::Map(args) => map::run(*args),
         Command::Explain(args) => explain::run(&args),
         Command::Simulate(args) => simulate::run(&args),

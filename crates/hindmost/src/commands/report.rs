@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hindmost_core::ids::AttemptId;
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::reasons::reasons;
+use hindmost_core::record::{Change, Event, Record};
 use hindmost_policies::catalogue;
 use hindmost_report::html::{RunPage, Step, run_page};
 use hindmost_run::driver::{RunOptions, RunOutcome};
@@ -64,28 +65,38 @@ pub fn again(subject: &Subject<'_>, args: &RunArgs, scenario: Option<&str>) -> V
 }
 
 /// Returns the text, in quotes if a shell needs them.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/:,=@%+".contains(c));
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// Writes the report of a live run into its folder. If that fails, a message says so and the run still succeeds.
 pub fn of_run(options: &RunOptions, out: &Path, outcome: &RunOutcome) {
+    write(outcome, page_of_run(options, out, None, outcome));
+}
+
+/// Writes the report of a job of a run of several into the job's folder, as [`of_run`] does. `home` is the folder of the run.
+pub fn of_job(options: &RunOptions, home: &Path, outcome: &RunOutcome) {
+    write(outcome, page_of_run(options, home, Some(&outcome.summary.job), outcome));
+}
+
+fn write(outcome: &RunOutcome, page: anyhow::Result<String>) {
     // The results of a phase of this name would be at the page's path.
     let taken = outcome.plan.phases.iter().any(|phase| phase.name == REPORT);
-    let page = page_of_run(options, out, outcome);
     let written = page.and_then(|page| outcome.pages.write(REPORT, taken, &page).map_err(anyhow::Error::from));
     if let Err(error) = written {
         failure::say(&format!("the report could not be written: {error:#}"));
     }
 }
 
-fn page_of_run(options: &RunOptions, out: &Path, outcome: &RunOutcome) -> anyhow::Result<String> {
+/// Returns the report of a run, or of one of its jobs. `out` is the folder with the journal.
+fn page_of_run(options: &RunOptions, out: &Path, job: Option<&str>, outcome: &RunOutcome) -> anyhow::Result<String> {
     let folder = quoted(&out.to_string_lossy());
     let example = outcome.timeline.rows.iter().find(|row| row.redundant).or(outcome.timeline.rows.first());
     let mut again = Vec::new();
     if let Some(row) = example {
-        let task = format!("{}/{}", outcome.timeline.phase_name(row.attempt.task), row.attempt.task.index);
+        let job = job.map_or(String::new(), |job| format!("{job}/"));
+        let task = format!("{job}{}/{}", outcome.timeline.phase_name(row.attempt.task), row.attempt.task.index);
         again.push(Step {
             text: "Each step of a task, with what the policy knew at that time:".to_owned(),
             code: format!("hindmost explain {folder} {}", quoted(&task)),
@@ -102,7 +113,7 @@ fn page_of_run(options: &RunOptions, out: &Path, outcome: &RunOutcome) -> anyhow
     let page = RunPage {
         summary: &outcome.summary,
         timeline: &outcome.timeline,
-        reasons: &run_reasons(out),
+        reasons: &run_reasons(out, job),
         work: &outcome.plan.describe(),
         faults: &injected_faults(options),
         again: &again,
@@ -110,14 +121,24 @@ fn page_of_run(options: &RunOptions, out: &Path, outcome: &RunOutcome) -> anyhow
     Ok(run_page(&page)?)
 }
 
-/// Returns why copies were started, from the run's journal. Empty if the journal can't be read.
-fn run_reasons(out: &Path) -> BTreeMap<AttemptId, String> {
+/// Returns why copies were started, from the run's journal: those of one of its jobs, or of its only one. Empty if the journal
+/// can't be read.
+fn run_reasons(out: &Path, job: Option<&str>) -> BTreeMap<AttemptId, String> {
     let Ok(reader) = journal::records(out, None) else { return BTreeMap::default() };
     let header = reader.header().clone();
     let Ok(session) = catalogue::session_of(&header) else { return BTreeMap::default() };
     // If the journal is cut short, its complete records are used.
-    let records = reader.map_while(Result::ok);
-    reasons(session, records)
+    let records: Vec<Record> = reader.map_while(Result::ok).collect();
+    let Some(job) = job else { return reasons(session, records) };
+    let mut arrived = records.iter().rev().filter_map(|record| match &record.change {
+        Change::Event(Event::JobArrived { job: id, spec }) if *spec.name == *job => Some(*id),
+        _ => None,
+    });
+    let Some(id) = arrived.next() else { return BTreeMap::default() };
+    // The timeline of one job gives it number 0.
+    let alone = |attempt: AttemptId| AttemptId { task: TaskId { job: JobId(0), ..attempt.task }, ..attempt };
+    let all = reasons(session, records).into_iter();
+    all.filter(|(attempt, _)| attempt.task.job == id).map(|(attempt, why)| (alone(attempt), why)).collect()
 }
 
 /// Returns the faults that `--chaos` injects, in words.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_core::timeline::AttemptEnd;
 use hindmost_math::plain::Quoted;
@@ -20,13 +19,17 @@ use hindmost_run::engine::NodeOffer;
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{BegunWith, Opening, Store, StoreError, begun_with};
 use hindmost_trace::journal;
+use serde_json::Value;
 
 use crate::board::Board;
 use crate::cli::RunJobArgs;
-use crate::engines::Chosen;
+use crate::engines::{Chosen, Purpose};
 use crate::failure::{Failure, Outcome};
 use crate::forecast::Forecast;
-use crate::{stop, terminal};
+use crate::{live_page, stop, terminal};
+
+use super::report::quoted;
+use super::several;
 
 /// Environment variable with another folder than `/sys/class/powercap` for the machine's energy counters.
 const POWERCAP_FOLDER: &str = "HINDMOST_POWERCAP";
@@ -36,9 +39,9 @@ const MOST_NAMED: usize = 5;
 
 /// Runs a job, or checks its file.
 pub fn run(args: &RunJobArgs) -> Outcome {
-    let Some(path) = args.job.as_deref().filter(|_| !args.schema) else {
+    if args.schema {
         return terminal::print_json(&job_file::schema());
-    };
+    }
     let resumes = args.resume || !args.redo.is_empty();
     for (option, is_set) in [("--keep-results", args.keep_results), ("--retry-failed", args.retry_failed)] {
         if is_set && !resumes {
@@ -46,6 +49,10 @@ pub fn run(args: &RunJobArgs) -> Outcome {
                 "{option} is about the results of an earlier run: add --resume or --redo, or leave it out"
             )));
         }
+    }
+    let [path] = args.jobs.as_slice() else { return several::run(args) };
+    if args.listen.is_some() || args.out.as_deref().is_some_and(several::holds_several) {
+        return several::run(args);
     }
     let mut plan = job_file::load(path).map_err(Failure::input)?;
     plan.set_failures(args.keep_going, args.allow_failures);
@@ -57,16 +64,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         ));
     }
     let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
-    let opening = Opening {
-        resume: resumes,
-        keep_results: args.keep_results,
-        no_sync: args.no_sync,
-        checksum: args.checksum,
-        trust_folder: args.trust_folder,
-        redo: args.redo.clone(),
-        begun_with: None,
-    };
-    let recorded = if resumes { begun_with(&out) } else { None };
+    let opening = opening(args);
+    let recorded = if opening.resume { begun_with(&out) } else { None };
     let engine = Chosen::of(&args.engine, args.nodes.as_deref(), plan.nodes.as_deref(), recorded)?;
     if !args.redo.is_empty() && !out.join(".hindmost").is_dir() {
         return Err(Failure::input(format!(
@@ -77,11 +76,15 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     if args.check {
         return check(args, &plan, &options, &engine.nodes, &out, &opening);
     }
+    let page = live_page::serve(args.serve.as_deref(), &out)?;
     let board = Board::new(&plan.name, args.json);
     let outcome =
         run_plan(&plan, &options, &out, opening, engine, &mut Shown { board: &board, forecast: Forecast::default() });
     board.finish();
-    let hint = format!("`{}` continues the run", resume_command(path, args));
+    if let Some(page) = page {
+        page.finish();
+    }
+    let hint = format!("`{}` continues the run", resume_command(args));
     let outcome = outcome.map_err(|failure| match failure {
         Failure::Work(error) => Failure::work(format!("{error:#}; after you have corrected this, {hint}")),
         other => other,
@@ -90,29 +93,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let printed = print(args, &outcome, &out);
     match outcome.summary.state {
         RunState::Done => printed,
-        RunState::Failed => {
-            let tasks = &outcome.summary.failed_tasks;
-            let mut failed: Vec<String> =
-                tasks.iter().take(MOST_NAMED).map(|task| format!("{}/{}", task.phase, task.task)).collect();
-            if let Some(more) = tasks.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-                failed.push(format!("and {}", counted(more as u64, "more task")));
-            }
-            let has_logs = tasks.iter().any(|task| task.stdout_log.is_some() || task.stderr_log.is_some());
-            let logs = if has_logs {
-                format!("the output of its commands is in {}", out.join(".hindmost/logs").display())
-            } else {
-                "no output of the failed commands was kept".to_owned()
-            };
-            let may_repeat = |name: &str| plan.phases.iter().any(|phase| phase.name == name && phase.idempotent);
-            let hint = if outcome.summary.failed_tasks.iter().any(|task| !may_repeat(&task.phase)) {
-                format!(
-                    "a failed task with idempotent = false runs again only if `retries` of its phase allows it; {hint}"
-                )
-            } else {
-                hint
-            };
-            Err(Failure::work(format!("the job failed: {}; {logs}; {hint}", failed.join(", "))))
-        }
+        RunState::Failed => Err(Failure::work(format!("the job failed: {}; {hint}", why_failed(&outcome)))),
         RunState::Abandoned => Err(Failure::work(format!(
             "the policy abandoned the job; the results of its finished tasks are in {}",
             out.display()
@@ -124,13 +105,51 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
 }
 
-/// Returns the command that continues a run, quoted for a shell.
-fn resume_command(path: &Path, args: &RunJobArgs) -> String {
-    let quoted = |text: &str| {
-        let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/:,=@%+".contains(c));
-        if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+/// Returns how the folders of a run are opened.
+pub fn opening(args: &RunJobArgs) -> Opening {
+    Opening {
+        resume: args.resume || !args.redo.is_empty(),
+        keep_results: args.keep_results,
+        no_sync: args.no_sync,
+        checksum: args.checksum,
+        trust_folder: args.trust_folder,
+        redo: args.redo.clone(),
+        begun_with: None,
+    }
+}
+
+/// Returns which tasks of a job have failed, and where the output of their commands is.
+pub fn why_failed(outcome: &RunOutcome) -> String {
+    let tasks = &outcome.summary.failed_tasks;
+    let mut failed: Vec<String> =
+        tasks.iter().take(MOST_NAMED).map(|task| format!("{}/{}", task.phase, task.task)).collect();
+    if let Some(more) = tasks.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+        failed.push(format!("and {}", counted(more as u64, "more task")));
+    }
+    let has_logs = tasks.iter().any(|task| task.stdout_log.is_some() || task.stderr_log.is_some());
+    let logs = if has_logs {
+        format!("the output of its commands is in {}", outcome.folder.join(".hindmost/logs").display())
+    } else {
+        "no output of the failed commands was kept".to_owned()
     };
-    let mut command = format!("hindmost run {}", quoted(&path.to_string_lossy()));
+    let may_repeat = |name: &str| outcome.plan.phases.iter().any(|phase| phase.name == name && phase.idempotent);
+    let once = if tasks.iter().any(|task| !may_repeat(&task.phase)) {
+        "; a failed task with idempotent = false runs again only if `retries` of its phase allows it"
+    } else {
+        ""
+    };
+    format!("{}; {logs}{once}", failed.join(", "))
+}
+
+/// Returns the command that continues a run, quoted for a shell.
+pub fn resume_command(args: &RunJobArgs) -> String {
+    let mut command = "hindmost run".to_owned();
+    for path in &args.jobs {
+        command += &format!(" {}", quoted(&path.to_string_lossy()));
+    }
+    if let Some(socket) = &args.listen {
+        command += &format!(" --listen {}", quoted(&socket.to_string_lossy()));
+    }
     if let Some(out) = &args.out {
         command += &format!(" --out {}", quoted(&out.to_string_lossy()));
     }
@@ -214,7 +233,9 @@ pub fn execute(
     if opening.resume && !engine.given {
         engine.nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(engine.nodes);
     }
-    let mut engine = engine.open(plan, &opened.store, presses, follower)?;
+    let purpose =
+        Purpose { name: plan.name.clone(), wants_gpus: opened.plan.demands_gpus(), is_done: opened.was_done() };
+    let mut engine = engine.open(&purpose, &opened.store, presses, &mut |line| follower.message(line))?;
     let outcome = driver::run(options, opened, engine.engine(), presses, follower);
     if let Some(left) = engine.close() {
         follower.message(&left);
@@ -229,7 +250,8 @@ pub fn chart(outcome: &RunOutcome, until: Option<f64>) -> String {
     gantt(&outcome.timeline, &options)
 }
 
-fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
+/// Returns the options of a run.
+pub fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
     let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
     Ok(RunOptions {
         policy: policy(args.policy.as_deref())?,
@@ -307,11 +329,7 @@ fn check(
     let (policy, knowledge) = driver::chosen(plan, options)?;
     let shell = plan.shells_in_words(&job_file::default_shell());
     if args.json {
-        let mut json = plan.to_json();
-        json["policy"] = policy.to_string().into();
-        json["shell"] = shell.into();
-        json["knowledge"] = knowledge.to_string().into();
-        json["nodes"] = serde_json::to_value(nodes).map_err(Failure::work)?;
+        let mut json = checked(plan, &(policy, knowledge), nodes)?;
         if let Some(resumed) = &resumed {
             json["resume"] = resumed.to_json();
         }
@@ -320,11 +338,7 @@ fn check(
     let mut text = plan.describe();
     text +=
         &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, shell {shell}, on these nodes:\n");
-    for node in nodes {
-        let features =
-            if node.features.is_empty() { String::new() } else { format!(" ({})", node.features.join(", ")) };
-        text += &format!("  {}: {}{features}\n", node.name, node.capacity_in_words());
-    }
+    text += &nodes_in_words(nodes);
     if let Some(resumed) = &resumed {
         text += &format!("\nThe run in {} would continue:\n", out.display());
         for phase in &resumed.phases {
@@ -346,8 +360,33 @@ fn check(
     } else if opening.resume {
         text += &format!("\nThere is no run to resume in {}: a new run would begin.\n", out.display());
     }
+    terminal::print(&described(&text))
+}
+
+/// Returns a checked job as JSON, with what it would run with.
+pub fn checked(plan: &Plan, chosen: &(PolicySpec, Knowledge), nodes: &[NodeOffer]) -> Outcome<Value> {
+    let mut json = plan.to_json();
+    json["policy"] = chosen.0.to_string().into();
+    json["shell"] = plan.shells_in_words(&job_file::default_shell()).into();
+    json["knowledge"] = chosen.1.to_string().into();
+    json["nodes"] = serde_json::to_value(nodes).map_err(Failure::work)?;
+    Ok(json)
+}
+
+/// Returns a line for each node with its capacity.
+pub fn nodes_in_words(nodes: &[NodeOffer]) -> String {
+    let line = |node: &NodeOffer| {
+        let features =
+            if node.features.is_empty() { String::new() } else { format!(" ({})", node.features.join(", ")) };
+        format!("  {}: {}{features}\n", node.name, node.capacity_in_words())
+    };
+    nodes.iter().map(line).collect()
+}
+
+/// Returns the description of plans with its lines wrapped to the terminal.
+pub fn described(text: &str) -> String {
     let width = usize::from(terminal::width());
-    terminal::print(&text.lines().map(|line| fitted(line, width)).collect::<String>())
+    text.lines().map(|line| fitted(line, width)).collect()
 }
 
 /// Width of the labels in the description of a plan, in columns, with the spaces before and after them.
@@ -365,9 +404,9 @@ fn fitted(line: &str, width: usize) -> String {
 }
 
 /// Shows the progress of a run on a board.
-struct Shown<'a> {
-    board: &'a Board,
-    forecast: Forecast,
+pub struct Shown<'a> {
+    pub board: &'a Board,
+    pub forecast: Forecast,
 }
 
 impl Follower for Shown<'_> {
@@ -395,20 +434,4 @@ impl From<RunError> for Failure {
             }
         }
     }
-}
-
-/// Returns the task that a text such as `map/3` names. The error says what to write instead.
-pub fn find_task(text: &str, phases: &[&str], tasks: &[u32]) -> Result<TaskId, String> {
-    let (name, number) = text.rsplit_once('/').ok_or_else(|| {
-        format!("{text:?} does not name a task: write PHASE/NUMBER, such as {}/0", phases.first().unwrap_or(&"map"))
-    })?;
-    let phase = phases.iter().position(|phase| *phase == name).ok_or_else(|| {
-        let near = hindmost_math::suggest::did_you_mean(name, phases.iter().copied());
-        format!("there is no phase {name:?}{near}; the phases are {}", phases.join(", "))
-    })?;
-    let count = tasks.get(phase).copied().unwrap_or(0);
-    let index = number.parse().ok().filter(|index| *index < count);
-    let index = index
-        .ok_or_else(|| format!("phase {name:?} has no task {number:?}; its tasks are 0 to {}", count.max(1) - 1))?;
-    Ok(TaskId { job: hindmost_core::ids::JobId(0), phase: phase as u32, index })
 }

@@ -44,6 +44,13 @@ const NOT_RUN: &[(&str, &str)] = &[
         "hindmost map -k convert {1} -resize {2} {1.}-{2}.png ::: *.jpg ::: 100 200",
         "the folder has no such files, and ImageMagick may be missing",
     ),
+    (
+        "hindmost run --listen jobs.sock --policy fair+pace",
+        "it runs until it is stopped; the tests of several jobs run it",
+    ),
+    ("hindmost submit a.toml --to jobs.sock", "it needs a run that goes on; the tests of several jobs run it"),
+    ("hindmost submit b.toml --to jobs.sock --wait", "it needs a run that goes on; the tests of several jobs run it"),
+    ("hindmost submit --close --to jobs.sock", "it needs a run that goes on; the tests of several jobs run it"),
     ("hindmost reproduce xu2015", "it takes minutes; the tests of hindmost-papers run the experiments"),
     ("hindmost reproduce dollymp2022 --quick", "it takes minutes; the tests of hindmost-papers run the experiments"),
 ];

@@ -186,7 +186,11 @@ impl Slurm {
     /// Reports the nodes that have no allocation yet as lost. Called once, when the engine has been opened.
     pub(super) fn report_missing(&mut self) {
         for (at, place) in self.places.iter().enumerate().filter(|(_, place)| !place.is_up()) {
-            let why = if place.requested.is_some() { "Slurm has not granted it yet" } else { "it can't be used yet" };
+            let why = match (&place.requested, place.job) {
+                (Some(_), _) => "Slurm has not granted it yet",
+                (None, Some(_)) => "it can't be used yet",
+                (None, None) => "it has no allocation yet",
+            };
             self.pending.push(Happened::NodeLost(NodeId(at as u32), why.to_owned()));
         }
     }

@@ -435,8 +435,9 @@ impl Engine for Slurm {
 
     fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
         let suffix = step::run_suffix(run);
-        let kept = kept.iter().chain(self.running.keys()).map(|attempt| step::name_of(run, *attempt));
-        let kept: HashSet<String> = kept.collect();
+        let kept = kept.iter().map(|attempt| step::name_of(run, *attempt));
+        // Attempts of other jobs may have the same numbers.
+        let kept: HashSet<String> = kept.chain(self.running.values().map(|running| running.name.clone())).collect();
         let begin = Instant::now();
         loop {
             let steps = commands::steps().map(|steps| {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::super::clock::RunClock;
-use super::super::{GPUS, RunIdentity};
+use super::super::{GPUS, Purpose, RunIdentity};
 use super::allocation::{self, Answer, Requested, Terms};
 use super::cluster::Cluster;
 use super::commands::SlurmError;
@@ -40,31 +40,30 @@ pub enum OpenError {
 }
 
 impl Slurm {
-    /// Makes the allocations of a run and checks the nodes. `job` is the job's name, `folder` an existing folder below the run's
-    /// folder. `wants_gpus` says whether a task demands GPUs. `say` receives messages for the user.
+    /// Makes the allocations of a run and checks the nodes. `folder` is an existing folder below the run's folder. `say` receives
+    /// messages for the user.
     ///
     /// # Errors
     /// If no node can be used, or the user requests to stop.
     pub fn open(
         cluster: &Cluster,
         run: &RunIdentity,
-        job: &str,
         folder: &Path,
-        wants_gpus: bool,
+        purpose: &Purpose,
         stop_requests: &AtomicU32,
         say: &mut dyn FnMut(&str),
     ) -> Result<Slurm, OpenError> {
         let names: Vec<&str> = cluster.offers.iter().map(|offer| offer.name.as_str()).collect();
         let snapshot = Snapshot::take_within(&names.join(","), PATIENCE)?;
         let folder = own::create(folder)?;
-        let terms =
-            Terms { args: cluster.args.clone(), name: format!("hindmost-{job}"), comment: own::comment(&folder)? };
+        let name = format!("hindmost-{}", purpose.name);
+        let terms = Terms { args: cluster.args.clone(), name, comment: own::comment(&folder)? };
         let places = cluster.offers.iter().map(|offer| {
             let gpus = offer.capacity.get(GPUS).copied().unwrap_or(0.0) as usize;
-            Place::new(offer.name.clone(), if wants_gpus { gpus } else { 0 })
+            Place::new(offer.name.clone(), if purpose.wants_gpus { gpus } else { 0 })
         });
         let mut slurm = Slurm::new(cluster, run, terms, places.collect(), folder, snapshot)?;
-        let opened = slurm.allocate(stop_requests, say).and_then(|()| slurm.check_nodes(say));
+        let opened = slurm.allocate(purpose.is_done, stop_requests, say).and_then(|()| slurm.check_nodes(say));
         opened.inspect_err(|_| {
             if let Some(left) = slurm.give_back() {
                 say(&left);
@@ -80,7 +79,12 @@ impl Slurm {
         Ok(slurm)
     }
 
-    fn allocate(&mut self, stop_requests: &AtomicU32, say: &mut dyn FnMut(&str)) -> Result<(), OpenError> {
+    fn allocate(
+        &mut self,
+        is_done: bool,
+        stop_requests: &AtomicU32,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), OpenError> {
         if let Some(job) = self.enclosing {
             let of_job = super::nodes::of_allocation(job)?;
             for place in &mut self.places {
@@ -96,6 +100,10 @@ impl Slurm {
             };
         }
         self.take_over();
+        if is_done {
+            // If something is to run nevertheless, the loss of these nodes is noticed, and they are requested.
+            return Ok(());
+        }
         let mut refused = Vec::new();
         for place in self.places.iter_mut().filter(|place| place.job.is_none()) {
             match allocation::request(&place.name, place.gpus.len() as u32, &self.terms) {

@@ -23,7 +23,7 @@ use crate::board::Board;
 use crate::cli::MapArgs;
 use crate::engines::{Chosen, temporary_place};
 use crate::failure::{Failure, Outcome, say};
-use crate::{stop, terminal};
+use crate::{live_page, stop, terminal};
 
 use output::{Printer, Style};
 pub use refusals::refusal;
@@ -101,6 +101,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         redo: Vec::new(),
         begun_with: None,
     };
+    let page = live_page::serve(args.serve.as_deref(), &out)?;
     let before = if opening.resume { results_in(&out) } else { HashSet::new() };
     let mut printer = Printer::new(&job.tasks, style, &board, halt, joblog, before);
     let outcome = super::run::execute(&plan, &options, &out, opening, engine, &mut printer);
@@ -109,6 +110,9 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     let outcome = outcome.map_err(as_other_error);
     if let (Ok(outcome), None) = (&outcome, &temporary) {
         super::report::of_run(&options, &out, outcome);
+    }
+    if let Some(page) = page {
+        page.finish();
     }
     if let Some(Err(error)) = temporary.map(tempfile::TempDir::close) {
         say(&format!("the temporary folder could not be removed: {error}"));

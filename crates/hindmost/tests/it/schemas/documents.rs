@@ -9,6 +9,7 @@ use hindmost_core::reproduction::{Ranking, Reproduction};
 use hindmost_core::schema::{DocumentType, of_json_documents};
 use hindmost_core::verify::Verification;
 use hindmost_profiles::ProfilesDocument;
+use hindmost_run::live_view::Snapshot;
 use hindmost_trace::TraceSummary;
 use hindmost_trace::analysis::Findings;
 use schemars::JsonSchema;
@@ -22,7 +23,22 @@ const ABOUT: &str = "The documents that `hindmost COMMAND --json` prints, each u
 const DOCUMENTS: &[(&str, &str, DocumentType)] = &[
     ("demo", "Printed by `hindmost demo --json`.", |types| types.subschema_for::<Demo>()),
     ("run", "Printed by `hindmost run JOB --json`.", |types| types.subschema_for::<RunSummary>()),
+    (
+        "watch",
+        "Printed by `hindmost watch DIR --json`, and served by `hindmost run --serve` at /api/snapshot.json.",
+        |types| types.subschema_for::<Snapshot>(),
+    ),
     ("run-check", "Printed by `hindmost run JOB --check --json`.", |types| types.subschema_for::<CheckedJob>()),
+    ("run-jobs", "Printed by `hindmost run JOB JOB --json`, and by `hindmost run --listen SOCKET --json`.", |types| {
+        types.subschema_for::<JobsOfRun>()
+    }),
+    ("run-jobs-check", "Printed by `hindmost run JOB JOB --check --json`.", |types| {
+        types.subschema_for::<CheckedJobs>()
+    }),
+    ("submit", "Printed by `hindmost submit JOB --to SOCKET --json`.", |types| types.subschema_for::<Submitted>()),
+    ("submit-close", "Printed by `hindmost submit --close --to SOCKET --json`.", |types| {
+        types.subschema_for::<ClosedRun>()
+    }),
     ("simulate", "Printed by `hindmost simulate --json`, and summary.json of `--out`.", |types| {
         types.subschema_for::<Comparison>()
     }),
@@ -153,6 +169,40 @@ documents! {
         tasks: u64,
         /// The phases, parents first.
         phases: Vec<CheckedPhase>,
+    }
+
+    /// How the jobs of a run of several have ended.
+    struct JobsOfRun {
+        /// Absolute path of the folder of the run.
+        folder: String,
+        /// The jobs, in the order in which they ended.
+        jobs: Vec<RunSummary>,
+    }
+
+    /// Job files that were checked together.
+    struct CheckedJobs {
+        /// The jobs, in the order in which they were named.
+        jobs: Vec<CheckedJob>,
+    }
+
+    /// A job that a run has accepted.
+    struct Submitted {
+        /// Name of the job in the run.
+        job: String,
+        /// Absolute path of the folder for its results.
+        folder: String,
+        /// Number of tasks of all phases.
+        tasks: u64,
+        /// What is not done as the job file says, in sentences.
+        notes: Vec<String>,
+        /// How the job has ended; missing without `--wait`.
+        summary: Option<RunSummary>,
+    }
+
+    /// A run that accepts no more jobs.
+    struct ClosedRun {
+        /// Number of its jobs that have not ended.
+        open: u64,
     }
 
     /// A node that a job would run on.

@@ -296,6 +296,8 @@ fn documents_of_live_runs_conform() {
     conforms("run", &failed);
     assert_eq!(failed["failed_tasks"].as_array().map(Vec::len), Some(1), "{failed}");
     conforms("verify", &live(&["verify", "out", "--json"], 0));
+    conforms("run-jobs-check", &live(&["run", "job.toml", "wrong.toml", "--check", "--json"], 0));
+    conforms("run-jobs", &live(&["run", "job.toml", "wrong.toml", "--json", "--out", "both"], 1));
 }
 
 #[test]

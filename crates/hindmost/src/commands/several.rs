@@ -1,0 +1,366 @@
+//! `hindmost run` with several job files, or with jobs that are submitted while it runs (`--listen`).
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use hindmost_core::metrics::{RunState, RunSummary};
+use hindmost_report::jobs::jobs_table;
+use hindmost_report::run::run_table;
+use hindmost_run::driver::{self, RunError, RunJobs, RunOptions, RunOutcome, Submissions};
+use hindmost_run::engine::NodeOffer;
+use hindmost_run::job_file::{self, Plan};
+use hindmost_run::store::{BegunWith, Opened, Opening, Store, begun_with};
+use hindmost_run::submission::{Admission, Desk, JobEntry, JobList, Listener};
+use serde_json::{Value, json};
+
+use crate::board::Board;
+use crate::cli::RunJobArgs;
+use crate::engines::{Chosen, Purpose};
+use crate::failure::{Failure, Outcome, say};
+use crate::forecast::Forecast;
+use crate::{live_page, stop, terminal};
+
+use super::run::{Shown, chart, checked, described, nodes_in_words, opening, options, resume_command, why_failed};
+
+/// Folder of a run of several jobs, if the user names none.
+const FOLDER: &str = "hindmost.out";
+/// The list of the run's jobs in its folder.
+const LIST: &str = ".hindmost/jobs.json";
+/// Largest number of jobs whose tables are printed in full.
+const MOST_IN_FULL: usize = 3;
+
+/// A job of the run, with its file.
+struct Named {
+    file: PathBuf,
+    plan: Plan,
+}
+
+/// True if a folder holds a run of several jobs.
+pub fn holds_several(folder: &Path) -> bool {
+    folder.join(LIST).is_file()
+}
+
+/// Runs several jobs, or checks their files.
+pub fn run(args: &RunJobArgs) -> Outcome {
+    let out = args.out.clone().unwrap_or_else(|| FOLDER.into());
+    if !args.redo.is_empty() {
+        return Err(Failure::input(
+            "--redo is about one job, but this run has several: to run parts of a job again, remove their results from its \
+             folder, and add --resume",
+        ));
+    }
+    if args.jobs.is_empty() && args.resume && !holds_several(&out) && args.listen.is_none() {
+        return Err(Failure::input(format!(
+            "{} holds no run of several jobs: name the job file of the run, or its folder with --out",
+            out.display()
+        )));
+    }
+    let mut options = options(args)?;
+    let mut jobs = args.jobs.iter().map(|file| load(args, file, None)).collect::<Outcome<Vec<Named>>>()?;
+    check_names(&jobs)?;
+    let mut opening = opening(args);
+    let recorded_engine = if opening.resume { begun_with(&out) } else { None };
+    let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), nodes(args, &jobs)?, recorded_engine)?;
+    if args.check {
+        return check(args, &jobs, &options, &engine.nodes);
+    }
+    if !opening.resume {
+        driver::check_together(&plans(&jobs), &options, &engine.nodes)?;
+    }
+    let presses = stop::presses();
+    let (engine_name, slurm_args) = engine.recorded();
+    opening.begun_with = Some(BegunWith {
+        policy: options.policy.as_ref().map(ToString::to_string),
+        knowledge: options.knowledge,
+        nodes: engine.nodes.clone(),
+        engine: engine_name,
+        slurm_args,
+    });
+    // An address that can't be used is found before the folder is made.
+    let page = live_page::serve(args.serve.as_deref(), &out)?;
+    let home = Store::open(&out, &Plan::of_several(&out), &opening).map_err(RunError::from)?;
+    let folder = home.store.folder().to_owned();
+    let mut list = JobList::read(home.store.pages()).map_err(|error| unreadable(&out, &error))?;
+    if opening.resume {
+        if !home.begun {
+            say(&format!("there is no run to resume in {}: a new run begins", out.display()));
+        }
+        if !engine.given {
+            engine.nodes = driver::recorded_nodes(&home.store)?.unwrap_or(engine.nodes);
+        }
+        recorded(args, &list, &mut jobs);
+    }
+    if jobs.is_empty() && args.listen.is_none() {
+        return Err(Failure::input(format!("no job of the run in {} can be read", out.display())));
+    }
+    let (policy, knowledge) = driver::check_together(&plans(&jobs), &options, &engine.nodes)?;
+    if !home.begun {
+        (options.policy, options.knowledge) = (Some(policy), Some(knowledge));
+    }
+    let mut opened = Vec::new();
+    for job in &jobs {
+        opened.push(Store::open(&folder.join(&job.plan.name), &job.plan, &opening).map_err(RunError::from)?);
+        let entry = JobEntry { name: job.plan.name.clone(), file: job.file.clone() };
+        list.add(entry).map_err(|error| unreadable(&out, &error))?;
+    }
+    let names: Vec<String> = jobs.iter().map(|job| job.plan.name.clone()).collect();
+    let board = Board::new(&title(&names), args.json);
+    let purpose = Purpose {
+        name: title(&names),
+        // Jobs that arrive later may demand what none of these does.
+        wants_gpus: args.listen.is_some() || plans(&jobs).into_iter().any(Plan::demands_gpus),
+        is_done: args.listen.is_none() && !opened.is_empty() && opened.iter().all(Opened::was_done),
+    };
+    let nodes = engine.nodes.clone();
+    let mut engine = engine.open(&purpose, &home.store, presses, &mut |line| board.message(line))?;
+    let admission = Admission {
+        folder: folder.clone(),
+        nodes,
+        options: options.clone(),
+        opening: Opening { begun_with: None, ..opening.clone() },
+        keep_going: args.keep_going,
+        allow_failures: args.allow_failures,
+    };
+    let desk = Desk::new(admission, list, &names, args.listen.is_some());
+    let listener = args.listen.as_deref().map(|socket| Listener::start(socket, desk.clone())).transpose();
+    let listener = listener.map_err(Failure::input)?;
+    if let Some(socket) = &args.listen {
+        board.message(&format!(
+            "accepting jobs on {0}: `hindmost submit JOB.toml --to {0}`; Ctrl-C or `hindmost submit --close --to {0}` ends the \
+             run",
+            socket.display()
+        ));
+    }
+    let mut follower = Shown { board: &board, forecast: Forecast::default() };
+    let (sender, reports) = channel::<RunOutcome>();
+    let reporter = {
+        let (folder, options) = (folder.clone(), options.clone());
+        // Reports are written by a thread of their own, because the other jobs go on meanwhile.
+        thread::spawn(move || {
+            for outcome in reports {
+                super::report::of_job(&options, &folder, &outcome);
+            }
+        })
+    };
+    let mut ends = Ends { desk: desk.clone(), board: &board, reports: sender, ended: Vec::new(), charts: args.gantt };
+    let jobs = RunJobs { home: Some(home), jobs: opened, submissions: &mut ends };
+    let result = driver::run_jobs(&options, jobs, engine.engine(), presses, &mut follower);
+    if let Some(left) = engine.close() {
+        board.message(&left);
+    }
+    let Ends { reports, ended, .. } = ends;
+    let left = desk.end();
+    drop(listener);
+    drop(reports);
+    let _ = reporter.join();
+    board.finish();
+    if let Some(page) = page {
+        page.finish();
+    }
+    let hint = format!("`{}` continues the run", resume_command(args));
+    result.map_err(|error| match Failure::from(error) {
+        Failure::Work(error) => Failure::work(format!("{error:#}; after you have corrected this, {hint}")),
+        other => other,
+    })?;
+    let printed = print(args, &folder, &ended, &names);
+    judge(&ended, &left, &hint)?;
+    printed
+}
+
+/// The end of a job, as far as it matters for what is printed.
+struct Ended {
+    summary: RunSummary,
+    folder: PathBuf,
+    chart: Option<String>,
+    failed: Option<String>,
+}
+
+/// Passes jobs from the desk to the driver, and their ends to the desk, the board and the thread that writes reports.
+struct Ends<'a> {
+    desk: Desk,
+    board: &'a Board,
+    reports: Sender<RunOutcome>,
+    ended: Vec<Ended>,
+    charts: bool,
+}
+
+impl Submissions for Ends<'_> {
+    fn are_open(&self) -> bool {
+        self.desk.is_open()
+    }
+
+    fn next(&mut self, _nodes: &[NodeOffer]) -> Option<Opened> {
+        let opened = self.desk.next()?;
+        self.board.message(&format!("job {} has arrived", opened.plan.name));
+        Some(opened)
+    }
+
+    fn refused(&mut self, job: &str, why: &RunError) {
+        self.board.message(&format!("job {job} can't run: {why}"));
+        self.desk.refused(job, why.to_string());
+    }
+
+    fn ended(&mut self, outcome: RunOutcome) {
+        let summary = outcome.summary.clone();
+        self.board.message(&hindmost_report::jobs::end_of_job(&summary));
+        self.desk.ended(&outcome);
+        self.ended.push(Ended {
+            folder: outcome.folder.clone(),
+            chart: self.charts.then(|| chart(&outcome, None)),
+            failed: (summary.state == RunState::Failed).then(|| why_failed(&outcome)),
+            summary,
+        });
+        // The thread ends only after this sender is dropped.
+        let _ = self.reports.send(outcome);
+    }
+}
+
+/// Reads a job file. `name` is the name of the job in the run, if it differs from that in the file.
+fn load(args: &RunJobArgs, file: &Path, name: Option<&str>) -> Outcome<Named> {
+    let mut plan = job_file::load(file).map_err(Failure::input)?;
+    plan.set_failures(args.keep_going, args.allow_failures);
+    if let Some(name) = name {
+        plan.set_name(name).map_err(Failure::input)?;
+    }
+    Ok(Named { file: std::path::absolute(file)?, plan })
+}
+
+fn check_names(jobs: &[Named]) -> Outcome {
+    for (at, job) in jobs.iter().enumerate() {
+        if let Some(other) = jobs[..at].iter().find(|other| other.plan.name == job.plan.name) {
+            return Err(Failure::input(format!(
+                "{} and {} both have the name {:?}, but each job has a folder of its name: give one of them another `name`",
+                other.file.display(),
+                job.file.display(),
+                job.plan.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the nodes that the job files name, which must agree, unless the command line does.
+fn nodes<'a>(args: &RunJobArgs, jobs: &'a [Named]) -> Outcome<Option<&'a str>> {
+    let mut named: Option<(&str, &str)> = None;
+    for job in jobs.iter().filter(|_| args.nodes.is_none()) {
+        match (named, job.plan.nodes.as_deref()) {
+            (Some((first, known)), Some(other)) if known != other => {
+                return Err(Failure::input(format!(
+                    "jobs {first:?} and {:?} name different nodes, but jobs that run together share them: choose them with \
+                     --nodes",
+                    job.plan.name
+                )));
+            }
+            (None, Some(nodes)) => named = Some((&job.plan.name, nodes)),
+            _ => {}
+        }
+    }
+    Ok(named.map(|(_, nodes)| nodes))
+}
+
+/// Adds the jobs of the list that the command line does not name. A job whose file can't be read is left out, with a message.
+fn recorded(args: &RunJobArgs, list: &JobList, jobs: &mut Vec<Named>) {
+    for entry in list.entries() {
+        if jobs.iter().any(|job| job.plan.name == entry.name) {
+            continue;
+        }
+        match load(args, &entry.file, Some(&entry.name)) {
+            Ok(job) => jobs.push(job),
+            Err(Failure::Input(error) | Failure::Work(error)) => {
+                say(&format!("job {} is left out, because its file can't be used: {error:#}", entry.name));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn plans(jobs: &[Named]) -> Vec<&Plan> {
+    jobs.iter().map(|job| &job.plan).collect()
+}
+
+fn unreadable(out: &Path, error: &std::io::Error) -> Failure {
+    Failure::work(format!("{}: {error}", out.join(LIST).display()))
+}
+
+/// Returns the title of the progress display.
+fn title(names: &[String]) -> String {
+    match names {
+        [] => "jobs".to_owned(),
+        [only] => only.clone(),
+        several => format!("{} jobs", several.len()),
+    }
+}
+
+fn check(args: &RunJobArgs, jobs: &[Named], options: &RunOptions, nodes: &[NodeOffer]) -> Outcome {
+    if args.resume {
+        return Err(Failure::input("--check with --resume is about one job: name one job file and its folder"));
+    }
+    let chosen = driver::check_together(&plans(jobs), options, nodes)?;
+    if args.json {
+        let jobs = jobs.iter().map(|job| checked(&job.plan, &chosen, nodes)).collect::<Outcome<Vec<Value>>>()?;
+        return terminal::print_json(&json!({ "jobs": jobs }));
+    }
+    let (policy, knowledge) = chosen;
+    let mut text = String::new();
+    for job in jobs {
+        text += &(job.plan.describe() + "\n");
+    }
+    text += &format!("The jobs would run together with policy {policy}, knowledge {knowledge}, on these nodes:\n");
+    text += &nodes_in_words(nodes);
+    terminal::print(&described(&text))
+}
+
+/// Prints how the jobs have ended. `begun` are the names of the jobs with which the run began; those that were done before have
+/// not ended in this process.
+fn print(args: &RunJobArgs, folder: &Path, ended: &[Ended], begun: &[String]) -> Outcome {
+    if args.json {
+        let earlier = begun.iter().filter(|name| ended.iter().all(|job| job.summary.job != **name));
+        let earlier = earlier.filter_map(|name| {
+            let text = std::fs::read(folder.join(name).join(".hindmost/summary.json")).ok()?;
+            serde_json::from_slice::<Value>(&text).ok()
+        });
+        let jobs: Vec<Value> = earlier.chain(ended.iter().map(|job| json!(job.summary))).collect();
+        return terminal::print_json(&json!({ "folder": folder.display().to_string(), "jobs": jobs }));
+    }
+    if ended.is_empty() {
+        let what = if begun.is_empty() { "no job has been submitted" } else { "every job is done" };
+        return terminal::print(&format!("{what}; results are in {}", folder.display()));
+    }
+    let width = terminal::width();
+    let summaries: Vec<&RunSummary> = ended.iter().map(|job| &job.summary).collect();
+    let mut text = String::new();
+    for job in ended.iter().filter(|_| ended.len() <= MOST_IN_FULL) {
+        text += &(run_table(&job.summary, width) + "\n");
+    }
+    text += &jobs_table(&summaries, width);
+    for chart in ended.iter().filter_map(|job| job.chart.as_ref()) {
+        text += &format!("\n{chart}");
+    }
+    let done = ended.iter().filter(|job| job.summary.state == RunState::Done);
+    let folders: Vec<String> = done.map(|job| job.folder.display().to_string()).collect();
+    match folders.as_slice() {
+        [] => {}
+        [only] => text += &format!("\nresults in {only}\n"),
+        _ => text += &format!("\nresults in {}\n", folder.join("JOB").display()),
+    }
+    terminal::print(&text)
+}
+
+/// Returns the failure of a run in which not all jobs are done.
+fn judge(ended: &[Ended], left: &[String], hint: &str) -> Outcome {
+    if !left.is_empty() || ended.iter().any(|job| job.summary.state == RunState::Interrupted) {
+        if !left.is_empty() {
+            say(&format!("accepted, but not begun: {}", left.join(", ")));
+        }
+        say(hint);
+        return Err(Failure::Interrupted);
+    }
+    let wrong = ended.iter().filter_map(|Ended { summary, failed, .. }| match (summary.state, failed) {
+        (RunState::Failed, Some(why)) => Some(format!("job {} failed: {why}", summary.job)),
+        (RunState::Abandoned, _) => Some(format!("the policy abandoned job {}", summary.job)),
+        _ => None,
+    });
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::work(format!("{}; {hint}", wrong.join("; ")))) }
+}

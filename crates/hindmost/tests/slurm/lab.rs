@@ -1,0 +1,231 @@
+//! The cluster of the tests: brought up by the first test that needs it, stopped when no test needs it any more.
+//!
+//! A guard process stops the daemons as soon as a pipe from this process closes, so none is left even if the tests are killed.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Programs that the tests need.
+const PROGRAMS: [&str; 9] =
+    ["munged", "slurmctld", "slurmd", "srun", "salloc", "scancel", "squeue", "sinfo", "scontrol"];
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/slurm-lab.sh");
+
+static LAB: Mutex<Weak<Lab>> = Mutex::new(Weak::new());
+static TURN: Mutex<()> = Mutex::new(());
+static CONFIGURATION: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// A running cluster.
+pub struct Lab {
+    folder: TempDir,
+    guard: Child,
+}
+
+/// The cluster, for one test at a time.
+pub struct Cluster {
+    pub lab: Arc<Lab>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Lets a command use the cluster.
+pub fn on_cluster(command: &mut Command) {
+    let configuration = CONFIGURATION.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SLURM")) {
+        command.env_remove(name);
+    }
+    command.envs(configuration.iter().map(|file| ("SLURM_CONF", file)));
+}
+
+/// Returns the cluster without running steps and with all nodes idle; `None` if Slurm is not installed.
+pub fn cluster(test: &str) -> Option<Cluster> {
+    let has = |program: &&&str| {
+        let found =
+            Command::new("sh").args(["-c", &format!("PATH=$PATH:/usr/sbin:/sbin command -v {program}")]).output();
+        !found.is_ok_and(|output| output.status.success())
+    };
+    let missing: Vec<&str> = PROGRAMS.iter().filter(has).copied().collect();
+    if !missing.is_empty() {
+        assert!(
+            std::env::var_os("HINDMOST_REQUIRE_SLURM").is_none(),
+            "{test} needs Slurm, and these programs are missing: {missing:?}"
+        );
+        eprintln!("skipped: {test}: Slurm is not installed ({} is missing)", missing.join(", "));
+        return None;
+    }
+    let lab = {
+        let mut shared = LAB.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let lab = Arc::new(Lab::up());
+            *shared = Arc::downgrade(&lab);
+            lab
+        })
+    };
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    *CONFIGURATION.lock().unwrap_or_else(PoisonError::into_inner) = Some(lab.configuration());
+    lab.until_idle();
+    Some(Cluster { lab, _turn: turn })
+}
+
+impl Lab {
+    fn up() -> Lab {
+        let folder = tempfile::Builder::new().prefix("slurm").tempdir().unwrap();
+        let lab = folder.path().join("lab");
+        let script = "trap '' INT TERM HUP; read -r _; exec \"$0\" down \"$1\"";
+        let mut guard = Command::new("sh");
+        guard.args(["-c", script, SCRIPT]).arg(&lab).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        std::os::unix::process::CommandExt::process_group(&mut guard, 0);
+        let lab = Lab { folder, guard: guard.spawn().unwrap() };
+        lab.script("up", &[]);
+        lab
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.folder.path().join("lab")
+    }
+
+    /// Runs the script. Its output goes to a file, because the daemons keep it open.
+    fn script(&self, what: &str, more: &[&str]) {
+        let log = self.folder.path().join("log");
+        let file = File::create(&log).unwrap();
+        let mut command = Command::new(SCRIPT);
+        command.arg(what).arg(self.folder()).args(more).stdin(Stdio::null());
+        command.stdout(file.try_clone().unwrap()).stderr(file);
+        let status = command.status().unwrap();
+        assert!(status.success(), "slurm-lab.sh {what}: {}", fs::read_to_string(log).unwrap());
+    }
+
+    /// Returns the configuration file of the cluster.
+    pub fn configuration(&self) -> PathBuf {
+        self.folder().join("slurm.conf")
+    }
+
+    fn pid(&self, daemon: &str) -> String {
+        let file = self.folder().join(format!("run/{daemon}.pid"));
+        fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).trim().to_owned()
+    }
+
+    fn kill(&self, daemon: &str) {
+        let status = Command::new("kill").args(["-KILL", &self.pid(daemon)]).status().unwrap();
+        assert!(status.success(), "{daemon} does not run");
+    }
+
+    /// Kills the `slurmd` of a node. Its steps continue.
+    pub fn kill_node(&self, node: &str) {
+        self.kill(&format!("slurmd-{node}"));
+    }
+
+    /// Starts the `slurmd` of a node again.
+    pub fn start_node(&self, node: &str) {
+        self.script("node", &[node]);
+    }
+
+    /// Kills `slurmctld`.
+    pub fn kill_controller(&self) {
+        self.kill("slurmctld");
+    }
+
+    /// Ends `slurmctld`, which saves its state first.
+    pub fn end_controller(&self) {
+        let pid = self.pid("slurmctld");
+        Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        let begin = Instant::now();
+        while Path::new("/proc").join(&pid).join("exe").exists() {
+            assert!(begin.elapsed() < Duration::from_mins(1), "slurmctld does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Starts `slurmctld` again.
+    pub fn start_controller(&self) {
+        self.script("ctld", &[]);
+    }
+
+    /// Runs one of Slurm's commands and returns what it prints.
+    pub fn output(&self, program: &str, args: &[&str]) -> String {
+        let output = self.try_output(program, args);
+        assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn try_output(&self, program: &str, args: &[&str]) -> Output {
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null());
+        on_cluster(&mut command);
+        command.env("SLURM_CONF", self.configuration()).output().unwrap()
+    }
+
+    /// Returns the running steps of attempts, as `JOB.STEP`, and their nodes.
+    pub fn attempts(&self) -> Vec<(String, String)> {
+        let text = self.output("squeue", &["--noheader", "--steps", "-o", "%i %N %j"]);
+        let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let of_attempts =
+            words.filter(|words| words.get(2).is_some_and(|name| name.contains('@') && !name.starts_with("check")));
+        of_attempts.map(|words| (words[0].to_owned(), words[1].to_owned())).collect()
+    }
+
+    /// Returns the allocations that run or wait, with their nodes.
+    pub fn allocations(&self) -> Vec<(String, String)> {
+        let text = self.output("squeue", &["--noheader", "--states=RUNNING,PENDING", "-o", "%A %N"]);
+        let pair = |line: &str| line.trim().split_once(' ').map(|(id, node)| (id.to_owned(), node.to_owned()));
+        text.lines().filter_map(pair).collect()
+    }
+
+    /// Waits until nothing is left of any run: no allocation, no step, no process of the program on a node.
+    pub fn until_clean(&self) {
+        let begin = Instant::now();
+        loop {
+            let jobs = self.output("squeue", &["--noheader"]);
+            let steps = self.output("squeue", &["--noheader", "--steps"]);
+            let left = processes_in_steps(&self.folder());
+            if jobs.trim().is_empty() && steps.trim().is_empty() && left.is_empty() {
+                return;
+            }
+            assert!(begin.elapsed() < Duration::from_mins(1), "jobs: {jobs}\nsteps: {steps}\nprocesses: {left:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits until all nodes are idle.
+    pub fn until_idle(&self) {
+        let begin = Instant::now();
+        loop {
+            let states = self.output("sinfo", &["--noheader", "--Node", "-o", "%t"]);
+            if states.lines().all(|state| state.trim() == "idle") {
+                return;
+            }
+            if begin.elapsed() > Duration::from_secs(10) {
+                let _ = self.try_output("scancel", &["--user", &user()]);
+            }
+            assert!(begin.elapsed() < Duration::from_mins(1), "the nodes are not idle: {states}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+fn user() -> String {
+    String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap().trim().to_owned()
+}
+
+/// Returns the processes of the program that run in steps of a cluster.
+fn processes_in_steps(lab: &Path) -> Vec<String> {
+    let wanted = format!("SLURM_CONF={}", lab.join("slurm.conf").display());
+    let lines = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let folder = entry.ok()?.path();
+        let line = String::from_utf8_lossy(&fs::read(folder.join("cmdline")).ok()?).replace('\0', " ");
+        let environment = fs::read(folder.join("environ")).ok()?;
+        let is_here = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+        (is_here && line.contains(" slurm-step ")).then_some(line)
+    });
+    lines.collect()
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        let _ = self.guard.wait();
+    }
+}

@@ -208,13 +208,7 @@ pub fn run_plan(
 }
 
 /// Opens the folder of a checked job that is to run on this engine.
-pub fn open(
-    plan: &Plan,
-    options: &RunOptions,
-    out: &Path,
-    mut opening: Opening,
-    engine: &Chosen,
-) -> Outcome<Opened> {
+pub fn open(plan: &Plan, options: &RunOptions, out: &Path, mut opening: Opening, engine: &Chosen) -> Outcome<Opened> {
     // The job is checked before its folder is created, so that a wrong option leaves no folder.
     if !opening.resume {
         driver::check(plan, options, &engine.nodes)?;

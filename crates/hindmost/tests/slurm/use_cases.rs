@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::hindmost;
 use crate::lab::{cluster, on_cluster};
-use crate::scene::{Scene, files, timeline};
+use crate::scene::{Scene, files, names, timeline};
 
 const SLURM: [&str; 2] = ["--engine", "slurm"];
 
@@ -32,7 +32,7 @@ fn a_job_on_slurm_has_the_same_results_as_on_one_machine() {
     for phase in ["map", "reduce", "merge"] {
         assert_eq!(files(&outs[0].join(phase)), files(&outs[1].join(phase)), "{phase}");
     }
-    assert!(!outs[1].join(".hindmost/slurm").exists());
+    assert_eq!(names(&outs[1].join(".hindmost/slurm")).into_iter().collect::<Vec<_>>(), ["ended", "id"]);
     let verified = hindmost().arg("verify").arg(&outs[1]).status().unwrap();
     assert!(verified.success());
     cluster.lab.until_clean();

@@ -7,8 +7,12 @@ use std::time::{Duration, Instant};
 
 use super::commands::{self, Allocation, one_line, slurm};
 
-/// Time for which giving allocations back is tried while the controller does not answer.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Time within which Slurm must confirm that allocations have ended.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Time after which Slurm is requested again to end an allocation that it still lists.
+const AGAIN: Duration = Duration::from_secs(3);
+/// Shortest and longest time between two looks at what is left.
+const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
 /// A request for an allocation that Slurm has not granted yet.
 #[derive(Debug)]
@@ -105,33 +109,55 @@ fn granted_in(text: &str) -> Option<u32> {
 /// If Slurm does not answer.
 pub fn with_comment(comment: &str) -> Result<Vec<Allocation>, commands::SlurmError> {
     let mut found = commands::allocations()?;
-    found.retain(|one| {
-        one.comment == comment && ["RUNNING", "PENDING", "CONFIGURING", "SUSPENDED"].contains(&&*one.state)
-    });
+    found.retain(|one| one.comment == comment && is_held(one));
     Ok(found)
 }
 
-/// Gives allocations back: those with these ids, and all others with the comment. Tries again while the controller does not
-/// answer. Returns a text about what is left.
+/// True unless an allocation has ended or is ending.
+pub fn is_held(one: &Allocation) -> bool {
+    ["RUNNING", "PENDING", "CONFIGURING", "SUSPENDED"].contains(&&*one.state)
+}
+
+/// Gives allocations back: those with these ids, and all others with the comment. Waits until Slurm confirms that they have
+/// ended, because a controller that is killed forgets what it has not saved. Returns a text about what is left.
 pub fn give_back(ids: &[u32], comment: &str) -> Option<String> {
     let begin = Instant::now();
+    let mut left: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    let (mut cancelled, mut pause) = (None, LOOKS[0]);
     loop {
-        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        let given = commands::cancel(&ids, None).and_then(|()| with_comment(comment)).and_then(|left| {
-            let left: Vec<String> = left.iter().map(|one| one.id.to_string()).collect();
-            commands::cancel(&left, None)
-        });
-        match given {
-            Ok(()) => return None,
-            Err(_) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(500)),
-            Err(error) => {
-                return Some(format!(
-                    "allocations {} could not be given back ({error}): scancel {} does it",
-                    ids.join(", "),
-                    ids.join(" ")
-                ));
+        let mut trouble = None;
+        if cancelled.is_none_or(|at: Instant| at.elapsed() > AGAIN) {
+            match commands::cancel(&left, None) {
+                Ok(()) => cancelled = Some(Instant::now()),
+                Err(error) => trouble = Some(error.to_string()),
             }
         }
+        match with_comment(comment) {
+            Ok(held) if held.is_empty() && trouble.is_none() => return None,
+            Ok(held) => {
+                let held: Vec<String> = held.iter().map(|one| one.id.to_string()).collect();
+                if held.iter().any(|id| !left.contains(id)) {
+                    cancelled = None;
+                }
+                if !held.is_empty() {
+                    left = held;
+                }
+            }
+            Err(error) => {
+                // The controller may have forgotten what it was requested to do.
+                (cancelled, trouble) = (None, Some(error.to_string()));
+            }
+        }
+        if begin.elapsed() > PATIENCE {
+            let ids = (left.join(", "), left.join(" "));
+            let why = trouble.map(|why| format!(" ({why})")).unwrap_or_default();
+            return Some(format!(
+                "Slurm does not confirm that allocations {} have ended{why}: `squeue --me` shows what is left, and `scancel {}` ends it",
+                ids.0, ids.1
+            ));
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LOOKS[1]);
     }
 }
 

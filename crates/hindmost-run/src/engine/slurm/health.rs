@@ -47,8 +47,26 @@ impl Slurm {
         self.take_grants();
     }
 
+    /// Ends allocations of this run that it does not use. A controller that was killed may have forgotten their end, or they were
+    /// granted to an earlier process of the run.
+    fn end_surplus(&mut self) {
+        // One that was granted just now, or after the snapshot, may not be known yet as that of a node.
+        let is_stable = |place: &super::Place| place.requested.is_none() && place.since < self.snapshot.begun;
+        if self.enclosing.is_some() || self.has_given_back || !self.places.iter().all(is_stable) {
+            return;
+        }
+        let is_used = |id: u32| self.places.iter().any(|place| place.job == Some(id));
+        let held = self.snapshot.allocations.iter().filter(|one| one.comment == self.terms.comment);
+        let surplus = held.filter(|one| allocation::is_held(one) && !is_used(one.id));
+        let surplus: Vec<String> = surplus.map(|one| one.id.to_string()).collect();
+        if !surplus.is_empty() {
+            std::thread::spawn(move || commands::cancel(&surplus, None));
+        }
+    }
+
     /// Compares the nodes of the run with the snapshot.
     fn compare(&mut self, happened: &mut Vec<Happened>) {
+        self.end_surplus();
         for at in 0..self.places.len() {
             let place = &self.places[at];
             if self.snapshot.begun < place.since {

@@ -1,8 +1,9 @@
 //! Keepers: one step in each allocation of a run, which gives the allocation back if the run has died.
 //!
 //! While a run lives, it counts up a number in a file of its folder. If Hindmost is killed, its attempts continue, so that a resumed
-//! run can take them over. When the number has not changed for some minutes and no attempt runs in the allocation, or the folder
-//! is gone, the keeper gives the allocation back. So a run that nobody resumes does not hold nodes for ever.
+//! run can take them over. When the number has not changed for some minutes and no attempt runs in the allocation, the keeper gives
+//! the allocation back. So a run that nobody resumes does not hold nodes for ever. It does so soon if a file says that the run has
+//! ended, or if the folder is gone: the run may not have reached Slurm.
 
 use std::fs;
 use std::io;
@@ -11,8 +12,7 @@ use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::commands;
-use super::step;
+use super::{commands, own, step};
 
 /// Name of keepers' steps. It is not that of the run's other steps, so that a resumed run keeps its keepers.
 pub const NAME: &str = "hindmost-keeper";
@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_mins(5);
 const PATIENCE_VARIABLE: &str = "HINDMOST_SLURM_KEEPER_SECONDS";
 /// Time between two looks for a request to stop.
 const TICK: Duration = Duration::from_millis(200);
+/// Time between two looks whether the run has ended.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Shows that the run lives.
 #[derive(Debug)]
@@ -62,14 +64,11 @@ pub fn start(job: u32, node: &str, program: &Path, folder: &Path) -> io::Result<
     command.spawn()
 }
 
-/// Keeps an allocation until the run has died or this process is signalled.
-///
-/// # Errors
-/// If `scancel` fails for long.
-pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) -> io::Result<()> {
+/// Keeps an allocation until the run has died or ended, or this process is signalled.
+pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) {
     let patience = std::env::var(PATIENCE_VARIABLE).ok().and_then(|text| text.parse().ok());
     let patience = patience.map_or(PATIENCE, Duration::from_secs);
-    let look = (patience / 10).clamp(TICK, Duration::from_secs(15));
+    let look = (patience / 10).clamp(TICK, LOOK);
     let read = || fs::read_to_string(folder.join(PULSE)).unwrap_or_default();
     let (mut last, mut changed, mut next) = (read(), Instant::now(), Instant::now() + look);
     while stop_requests.load(Ordering::Relaxed) == 0 {
@@ -82,12 +81,11 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) -> io::Result<(
         if now != last {
             (last, changed) = (now, Instant::now());
         }
-        let is_gone = fs::symlink_metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        if is_gone || changed.elapsed() > patience && is_unused(job) {
-            commands::cancel(&[job.to_owned()], None).map_err(io::Error::other)?;
+        if own::has_ended(folder) || changed.elapsed() > patience && is_unused(job) {
+            // It is tried again at the next look, while this process lives.
+            let _ = commands::cancel(&[job.to_owned()], None);
         }
     }
-    Ok(())
 }
 
 /// True if no attempt runs in an allocation.

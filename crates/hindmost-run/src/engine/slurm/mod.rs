@@ -318,9 +318,10 @@ impl Slurm {
             place.requested = None;
         }
         let ids: Vec<u32> = self.places.iter_mut().filter_map(|place| place.job.take()).collect();
+        own::end(&self.folder);
         let left = allocation::give_back(&ids, &self.terms.comment);
         if left.is_none() {
-            own::remove(&self.folder);
+            own::clear(&self.folder);
         }
         left
     }
@@ -529,7 +530,10 @@ pub fn run_step(words: &[std::ffi::OsString], stop_requests: &std::sync::atomic:
     let [what, folder, nonce] = words else { return Err("this command is for steps of Slurm only".to_owned()) };
     let (folder, nonce) = (Path::new(folder), nonce.to_string_lossy());
     let done = match what.to_str() {
-        Some("keep") => keeper::keep(folder, &nonce, stop_requests),
+        Some("keep") => {
+            keeper::keep(folder, &nonce, stop_requests);
+            Ok(())
+        }
         Some("attempt") => agent::run_attempt(folder, &nonce, stop_requests),
         Some("check") => agent::answer_check(folder, &nonce),
         _ => Err(io::Error::other("this command is for steps of Slurm only")),

@@ -15,6 +15,9 @@ const PROGRAMS: [&str; 9] =
     ["munged", "slurmctld", "slurmd", "srun", "salloc", "scancel", "squeue", "sinfo", "scontrol"];
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/slurm-lab.sh");
 
+/// The nodes of the cluster.
+pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
+
 static LAB: Mutex<Weak<Lab>> = Mutex::new(Weak::new());
 static TURN: Mutex<()> = Mutex::new(());
 static CONFIGURATION: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -40,8 +43,8 @@ pub fn on_cluster(command: &mut Command) {
     command.envs(configuration.iter().map(|file| ("SLURM_CONF", file)));
 }
 
-/// Returns the cluster without running steps and with all nodes idle; `None` if Slurm is not installed.
-pub fn cluster(test: &str) -> Option<Cluster> {
+/// True if Slurm is installed. Prints that the test is skipped otherwise, or fails if it must not be.
+fn is_installed(test: &str) -> bool {
     let has = |program: &&&str| {
         let found =
             Command::new("sh").args(["-c", &format!("PATH=$PATH:/usr/sbin:/sbin command -v {program}")]).output();
@@ -54,6 +57,13 @@ pub fn cluster(test: &str) -> Option<Cluster> {
             "{test} needs Slurm, and these programs are missing: {missing:?}"
         );
         eprintln!("skipped: {test}: Slurm is not installed ({} is missing)", missing.join(", "));
+    }
+    missing.is_empty()
+}
+
+/// Returns the cluster without running steps and with all nodes idle; `None` if Slurm is not installed.
+pub fn cluster(test: &str) -> Option<Cluster> {
+    if !is_installed(test) {
         return None;
     }
     let lab = {
@@ -64,15 +74,40 @@ pub fn cluster(test: &str) -> Option<Cluster> {
             lab
         })
     };
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    *CONFIGURATION.lock().unwrap_or_else(PoisonError::into_inner) = Some(lab.configuration());
-    lab.until_idle();
-    Some(Cluster { lab, _turn: turn })
+    Some(Cluster::of(lab))
+}
+
+/// Returns a cluster that no other test uses.
+pub fn own_cluster(test: &str) -> Option<Cluster> {
+    is_installed(test).then(|| Cluster::of(Arc::new(Lab::up())))
+}
+
+impl Cluster {
+    fn of(lab: Arc<Lab>) -> Cluster {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let cluster = Cluster { lab, _turn: turn };
+        cluster.begin();
+        cluster
+    }
+
+    fn begin(&self) {
+        *CONFIGURATION.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.lab.configuration());
+        self.lab.start_missing();
+        self.lab.until_idle();
+    }
+
+    /// Replaces the daemons after a test has failed.
+    pub fn renew(&mut self) {
+        self.lab = Arc::new(Lab::up());
+        self.begin();
+    }
 }
 
 impl Lab {
     fn up() -> Lab {
         let folder = tempfile::Builder::new().prefix("slurm").tempdir().unwrap();
+        // Other users use the cluster too.
+        fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let lab = folder.path().join("lab");
         let script = "trap '' INT TERM HUP; read -r _; exec \"$0\" down \"$1\"";
         let mut guard = Command::new("sh");
@@ -111,6 +146,23 @@ impl Lab {
     fn kill(&self, daemon: &str) {
         let status = Command::new("kill").args(["-KILL", &self.pid(daemon)]).status().unwrap();
         assert!(status.success(), "{daemon} does not run");
+    }
+
+    fn is_alive(&self, daemon: &str) -> bool {
+        let file = self.folder().join(format!("run/{daemon}.pid"));
+        let pid = fs::read_to_string(file).unwrap_or_default();
+        let line = fs::read(Path::new("/proc").join(pid.trim()).join("cmdline")).unwrap_or_default();
+        !pid.trim().is_empty() && String::from_utf8_lossy(&line).contains(&*self.folder().to_string_lossy())
+    }
+
+    /// Starts the daemons that a failed test has left dead.
+    pub fn start_missing(&self) {
+        if !self.is_alive("slurmctld") {
+            self.start_controller();
+        }
+        for node in NODES.iter().filter(|node| !self.is_alive(&format!("slurmd-{node}"))) {
+            self.start_node(node);
+        }
     }
 
     /// Kills the `slurmd` of a node. Its steps continue.

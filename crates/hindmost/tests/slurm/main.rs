@@ -11,6 +11,7 @@ mod lab;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod scene;
 mod use_cases;
+mod users;
 
 use std::process::{Command, Stdio};
 

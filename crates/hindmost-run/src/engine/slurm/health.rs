@@ -9,6 +9,7 @@ use hindmost_core::ids::NodeId;
 
 use super::super::Happened;
 use super::allocation::{self, Answer, Requested};
+use super::commands::Allocation;
 use super::observer::Seen;
 use super::step::Fault;
 use super::{Slurm, commands, step};
@@ -73,7 +74,7 @@ impl Slurm {
                 continue;
             }
             let node = self.snapshot.nodes.iter().find(|node| node.name == place.name);
-            let allocation = self.snapshot.allocations.iter().find(|one| Some(one.id) == place.job);
+            let allocation = self.allocation_of(place);
             let holds = allocation.is_some_and(|one| one.is_running() && !one.nodes.is_empty());
             let is_up = node.is_some_and(super::nodes::SlurmNode::is_up);
             let is_down = node.is_some_and(super::nodes::SlurmNode::is_down);
@@ -101,6 +102,15 @@ impl Slurm {
         }
     }
 
+    /// Returns the allocation of a node as Slurm knows it. After a controller was killed, it may give the same id to an allocation
+    /// of another node.
+    fn allocation_of(&self, place: &super::Place) -> Option<&Allocation> {
+        let is_its = |one: &&Allocation| {
+            Some(one.id) == place.job && (self.enclosing.is_some() || one.nodes.is_empty() || one.nodes == place.name)
+        };
+        self.snapshot.allocations.iter().find(is_its)
+    }
+
     /// Notes the loss of a node, and fences its attempts.
     fn lose(&mut self, at: usize, why: String, happened: &mut Vec<Happened>) {
         self.places[at].lose();
@@ -112,6 +122,7 @@ impl Slurm {
 
     /// Requests an allocation of a node whose allocation has ended.
     fn request(&mut self, at: usize) {
+        let old = self.allocation_of(&self.places[at]).map(|one| one.id);
         let place = &mut self.places[at];
         if self.enclosing.is_some()
             || self.has_given_back
@@ -121,7 +132,8 @@ impl Slurm {
             return;
         }
         place.next_request = Instant::now() + REQUESTS;
-        if let Some(old) = place.job.take() {
+        place.job = None;
+        if let Some(old) = old {
             std::thread::spawn(move || commands::cancel(&[old.to_string()], None));
         }
         place.requested = allocation::request(&place.name, place.gpus.len() as u32, &self.terms).ok();

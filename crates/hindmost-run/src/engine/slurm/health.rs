@@ -10,6 +10,7 @@ use hindmost_core::ids::NodeId;
 use super::super::Happened;
 use super::allocation::{self, Answer, Requested};
 use super::commands::Allocation;
+use super::commands::Allocation;
 use super::observer::Seen;
 use super::step::Fault;
 use super::{Slurm, commands, step};
@@ -22,6 +23,9 @@ const CHECKS: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(4);
 /// Number of failed checks in a row after which a node is lost.
 const FAILURES: u32 = 2;
+/// Time for which Slurm must not list an allocation before it counts as ended. A controller that was restarted may list none for a
+/// moment; an allocation that has really ended stays listed with its state for some minutes.
+const UNLISTED: Duration = Duration::from_secs(30);
 /// Time between two requests for an allocation of a node.
 const REQUESTS: Duration = Duration::from_secs(10);
 
@@ -51,16 +55,19 @@ impl Slurm {
     /// Ends allocations of this run that it does not use. A controller that was killed may have forgotten their end, or they were
     /// granted to an earlier process of the run.
     fn end_surplus(&mut self) {
+        let held = |one: &&Allocation| one.comment == self.terms.comment && allocation::is_held(one);
+        // The cancel of one whose node was lost may have been forgotten. It would hold the node for ever.
+        let mut surplus: Vec<u32> = self.snapshot.allocations.iter().filter(held).map(|one| one.id).collect();
         // One that was granted just now, or after the snapshot, may not be known yet as that of a node.
         let is_stable = |place: &super::Place| place.requested.is_none() && place.since < self.snapshot.begun;
-        if self.enclosing.is_some() || self.has_given_back || !self.places.iter().all(is_stable) {
+        if self.enclosing.is_some() || self.has_given_back {
             return;
         }
+        let are_stable = self.places.iter().all(is_stable);
         let is_used = |id: u32| self.places.iter().any(|place| place.job == Some(id));
-        let held = self.snapshot.allocations.iter().filter(|one| one.comment == self.terms.comment);
-        let surplus = held.filter(|one| allocation::is_held(one) && !is_used(one.id));
-        let surplus: Vec<String> = surplus.map(|one| one.id.to_string()).collect();
+        surplus.retain(|id| !is_used(*id) && (are_stable || self.given_up.contains(id)));
         if !surplus.is_empty() {
+            let surplus: Vec<String> = surplus.iter().map(u32::to_string).collect();
             std::thread::spawn(move || commands::cancel(&surplus, None));
         }
     }
@@ -69,10 +76,18 @@ impl Slurm {
     fn compare(&mut self, happened: &mut Vec<Happened>) {
         self.end_surplus();
         for at in 0..self.places.len() {
-            let place = &self.places[at];
+            let is_listed = |id: u32| self.snapshot.allocations.iter().any(|one| one.id == id);
+            let is_unlisted = self.places[at].job.is_some_and(|id| !is_listed(id));
+            let place = &mut self.places[at];
             if self.snapshot.begun < place.since {
                 continue;
             }
+            let since = is_unlisted.then(|| place.unlisted_since.unwrap_or_else(Instant::now));
+            place.unlisted_since = since;
+            if since.is_some_and(|since| since.elapsed() < UNLISTED) {
+                continue;
+            }
+            let place = &self.places[at];
             let node = self.snapshot.nodes.iter().find(|node| node.name == place.name);
             let allocation = self.allocation_of(place);
             let holds = allocation.is_some_and(|one| one.is_running() && !one.nodes.is_empty());

@@ -89,6 +89,8 @@ struct Place {
     /// When the last check of the node began.
     checked: Option<Instant>,
     is_being_checked: bool,
+    /// Since when Slurm does not list the allocation; `None` if it does.
+    unlisted_since: Option<Instant>,
     /// The `srun` of the keeper of the allocation.
     keeper: Option<Child>,
     /// Number of checks in a row that have failed.
@@ -109,6 +111,7 @@ impl Place {
             since: now,
             checked: None,
             is_being_checked: false,
+            unlisted_since: None,
             keeper: None,
             failures: 0,
             gpus: vec![false; gpus],
@@ -123,6 +126,7 @@ impl Place {
     fn grant(&mut self, job: u32) {
         self.requested = None;
         self.job = Some(job);
+        self.unlisted_since = None;
         self.is_up = true;
         self.failures = 0;
         self.since = Instant::now();
@@ -192,6 +196,8 @@ pub struct Slurm {
     /// What is to be reported by the next [`Engine::wait`].
     pending: Vec<Happened>,
     has_given_back: bool,
+    /// Allocations of lost nodes, which were cancelled.
+    given_up: Vec<u32>,
 }
 
 impl Slurm {
@@ -223,6 +229,7 @@ impl Slurm {
             checks: channel(),
             pending: Vec::new(),
             has_given_back: false,
+            given_up: Vec::new(),
         })
     }
 

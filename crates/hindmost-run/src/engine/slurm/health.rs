@@ -10,7 +10,6 @@ use hindmost_core::ids::NodeId;
 use super::super::Happened;
 use super::allocation::{self, Answer, Requested};
 use super::commands::Allocation;
-use super::commands::Allocation;
 use super::observer::Seen;
 use super::step::Fault;
 use super::{Slurm, commands, step};

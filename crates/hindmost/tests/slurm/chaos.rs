@@ -196,9 +196,9 @@ echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
             Kind::StopController | Kind::KillController => {
                 repairs.start_controller();
                 if *kind == Kind::StopController {
-                    lab.end_controller()
+                    lab.end_controller();
                 } else {
-                    lab.kill_controller()
+                    lab.kill_controller();
                 }
                 repairs.controller = Some(Instant::now() + draw.milliseconds(0, 3000));
             }

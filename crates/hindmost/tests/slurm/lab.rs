@@ -148,7 +148,7 @@ impl Lab {
         assert!(status.success(), "{daemon} does not run");
     }
 
-    fn is_alive(&self, daemon: &str) -> bool {
+    fn is_running(&self, daemon: &str) -> bool {
         let file = self.folder().join(format!("run/{daemon}.pid"));
         let pid = fs::read_to_string(file).unwrap_or_default();
         let line = fs::read(Path::new("/proc").join(pid.trim()).join("cmdline")).unwrap_or_default();
@@ -157,10 +157,10 @@ impl Lab {
 
     /// Starts the daemons that a failed test has left dead.
     pub fn start_missing(&self) {
-        if !self.is_alive("slurmctld") {
+        if !self.is_running("slurmctld") {
             self.start_controller();
         }
-        for node in NODES.iter().filter(|node| !self.is_alive(&format!("slurmd-{node}"))) {
+        for node in NODES.iter().filter(|node| !self.is_running(&format!("slurmd-{node}"))) {
             self.start_node(node);
         }
     }

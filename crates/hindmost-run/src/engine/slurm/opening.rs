@@ -19,6 +19,8 @@ const OTHERS: Duration = Duration::from_secs(5);
 const QUIET: Duration = Duration::from_secs(3);
 /// Time for which the controller may fail to answer at the start.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Time for which checks are repeated that say nothing about their nodes.
+const UNCLEAR: Duration = Duration::from_secs(10);
 /// Name of the copy of the program in the run's folder.
 const COPY: &str = "hindmost";
 
@@ -63,7 +65,8 @@ impl Slurm {
             Place::new(offer.name.clone(), if purpose.wants_gpus { gpus } else { 0 })
         });
         let mut slurm = Slurm::new(cluster, run, terms, places.collect(), folder, snapshot)?;
-        let opened = slurm.allocate(purpose.is_done, stop_requests, say).and_then(|()| slurm.check_nodes(say));
+        let opened =
+            slurm.allocate(purpose.is_done, stop_requests, say).and_then(|()| slurm.check_nodes(stop_requests, say));
         opened.inspect_err(|_| {
             if let Some(left) = slurm.give_back() {
                 say(&left);
@@ -164,8 +167,23 @@ impl Slurm {
     }
 
     /// Checks all nodes at once. If a node has no such program, all of them get a copy in the run's folder.
-    fn check_nodes(&mut self, say: &mut dyn FnMut(&str)) -> Result<(), OpenError> {
+    fn check_nodes(&mut self, stop_requests: &AtomicU32, say: &mut dyn FnMut(&str)) -> Result<(), OpenError> {
+        let begin = Instant::now();
         let mut failed = self.failed_checks();
+        // A controller that has just been started may refuse steps for a while.
+        while failed.iter().any(|(_, fault)| matches!(fault, Fault::Unclear(_))) && begin.elapsed() < UNCLEAR {
+            if stop_requests.load(Ordering::Relaxed) > 0 {
+                return Err(OpenError::Interrupted);
+            }
+            std::thread::sleep(Duration::from_millis(500));
+            failed = self.failed_checks();
+        }
+        // It may do so for as long as attempts of an earlier process of the run continue, which is no fault of the node.
+        let (unclear, mut failed): (Vec<_>, Vec<_>) =
+            failed.into_iter().partition(|(_, fault)| matches!(fault, Fault::Unclear(_)));
+        for (at, why) in unclear {
+            say(&format!("node {} could not be checked: {why}", self.places[at].name));
+        }
         if failed.iter().any(|(_, fault)| matches!(fault, Fault::NoProgram(_))) {
             let copy = self.copy_program()?;
             self.program = copy;

@@ -59,7 +59,8 @@ pub fn run_attempt(folder: &Path, nonce: &str, stop_requests: &AtomicU32) -> io:
     };
     let mut agent = Agent { folder: folder.to_owned(), handle, beat, parent: parent() };
     agent.beat.write(agent.handle.as_fd())?;
-    if agent.is_stopped() || stop_requests.load(Ordering::Relaxed) > 0 {
+    agent.beat.signalled = stop_requests.load(Ordering::Relaxed) > 0;
+    if agent.beat.signalled || agent.is_stopped() {
         return agent.end(State::Ended);
     }
     agent.work(&description, stop_requests)

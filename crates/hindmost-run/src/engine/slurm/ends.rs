@@ -11,7 +11,7 @@ use super::super::Happened;
 use super::beat::State;
 use super::commands::{self, one_line};
 use super::observer::Snapshot;
-use super::{CALM, LOG, Running, SOON, Slurm};
+use super::{CALM, Health, LOG, Running, SOON, Slurm};
 
 /// Time for which an agent may take to end a killed attempt, before Slurm kills its step.
 const POLITE: Duration = Duration::from_secs(3);
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// Time for which `srun` may go on after the last report of its agent.
 const LINGERS: Duration = Duration::from_secs(1);
 /// Time after which the end of an attempt that was sent a signal is reported, even if Slurm does not say why.
-const UNKNOWN: Duration = Duration::from_secs(30);
+const UNKNOWN: Duration = Duration::from_secs(60);
 /// Largest number of bytes that are read of the messages of `srun`.
 const LONGEST: usize = 4096;
 
@@ -63,8 +63,8 @@ impl Slurm {
                 running.doubt.get_or_insert(running.reported);
             }
             running.next_look = now + if is_calm && !ends { CALM } else { SOON };
-            let is_lost = !self.places[running.place].is_up();
-            if let Some(end) = end_of(attempt, running, &self.snapshot, is_lost, now) {
+            let health = self.places[running.place].health();
+            if let Some(end) = end_of(attempt, running, &self.snapshot, health, now) {
                 if matches!(end, Happened::NotBegun(..)) {
                     suspects.insert(running.place);
                 }
@@ -129,7 +129,13 @@ impl Slurm {
 }
 
 /// Returns the end of an attempt; `None` while it runs or may run.
-fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, is_lost: bool, now: Instant) -> Option<Happened> {
+fn end_of(
+    attempt: AttemptId,
+    running: &Running,
+    snapshot: &Snapshot,
+    health: Health,
+    now: Instant,
+) -> Option<Happened> {
     let killed = running.killed.as_ref().map(|killed| killed.since);
     if let Some(beat) = running.beat.as_ref().filter(|beat| beat.is_last()) {
         // `srun` ends just after its agent; ending it earlier would leave a step behind for a moment.
@@ -137,7 +143,10 @@ fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, is_lost: b
             return None;
         }
         // Who has sent the signal? If the allocation has ended, the node is lost, and the attempt is not to blame.
-        let is_unclear = beat.signalled && killed.is_none() && snapshot.begun <= running.reported;
+        let is_unclear = beat.signalled
+            && killed.is_none()
+            && health != Health::Lost
+            && (snapshot.begun <= running.reported || health == Health::Unlisted);
         if is_unclear && running.reported.elapsed() < UNKNOWN {
             return None;
         }
@@ -147,12 +156,14 @@ fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, is_lost: b
             State::Ended | State::Running => Happened::Ended(attempt),
         });
     }
-    if is_lost {
+    if health == Health::Lost {
         return (killed.or(running.doubt)?.elapsed() > FENCED).then_some(Happened::Ended(attempt));
     }
     let is_listed = snapshot.steps.iter().any(|step| step.name == running.name);
     let since = running.doubt.or(killed.filter(|_| running.srun.is_none()))?;
-    if snapshot.begun > since && !is_listed {
+    // If the allocation has ended too, the node will soon be lost, and the attempt is not to blame.
+    let is_explained = killed.is_some() || health != Health::Unlisted;
+    if snapshot.begun > since && !is_listed && is_explained {
         // The step may have ended between the last look at its report and the snapshot, so the report is read once more.
         let has_begun = running.beat.is_some() || super::Beat::read(running.folder.as_fd(), &running.nonce).is_some();
         return Some(if has_begun || killed.is_some() {
@@ -230,10 +241,12 @@ mod tests {
         running.beat = Some(beat(State::Running));
         running.doubt = Some(now);
         let later = now + Duration::from_millis(1);
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, false), false, now), None, "the snapshot is too old");
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, true), false, now), None, "the step is listed");
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, false), false, now), Some(Happened::Ended(ATTEMPT)));
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, false), true, now), None, "its node is lost");
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, false), Health::Up, now), None, "the snapshot is too old");
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, true), Health::Up, now), None, "the step is listed");
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, false), Health::Up, now), Some(Happened::Ended(ATTEMPT)));
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, false), Health::Lost, now), None, "its node is lost");
+        let unlisted = end_of(ATTEMPT, &running, &snapshot(later, false), Health::Unlisted, now);
+        assert_eq!(unlisted, None, "its allocation may have ended");
     }
 
     #[test]
@@ -242,7 +255,7 @@ mod tests {
         std::fs::write(folder.path().join(LOG), "srun: error: Unable to create step: x\n").unwrap();
         let now = Instant::now();
         running.doubt = Some(now);
-        let end = end_of(ATTEMPT, &running, &snapshot(now + Duration::from_millis(1), false), false, now);
+        let end = end_of(ATTEMPT, &running, &snapshot(now + Duration::from_millis(1), false), Health::Up, now);
         let Some(Happened::NotBegun(ATTEMPT, what)) = end else { panic!("{end:?}") };
         assert_eq!(what, "Slurm did not start its step: Unable to create step: x");
     }
@@ -258,7 +271,7 @@ mod tests {
             (State::Stays("y".to_owned()), Happened::Stays(ATTEMPT, "y".to_owned())),
         ] {
             running.beat = Some(beat(state));
-            assert_eq!(end_of(ATTEMPT, &running, &old, false, now), Some(end));
+            assert_eq!(end_of(ATTEMPT, &running, &old, Health::Up, now), Some(end));
         }
     }
 
@@ -269,10 +282,11 @@ mod tests {
         running.reported = now;
         running.beat = Some(Beat { signalled: true, ..beat(State::Ended) });
         let newer = snapshot(now + Duration::from_millis(1), true);
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), false, now), None);
-        assert_eq!(end_of(ATTEMPT, &running, &newer, false, now), Some(Happened::Ended(ATTEMPT)));
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), Health::Up, now), None);
+        assert_eq!(end_of(ATTEMPT, &running, &newer, Health::Unlisted, now), None);
+        assert_eq!(end_of(ATTEMPT, &running, &newer, Health::Up, now), Some(Happened::Ended(ATTEMPT)));
         running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: false });
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), false, now), Some(Happened::Ended(ATTEMPT)));
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), Health::Up, now), Some(Happened::Ended(ATTEMPT)));
     }
 
     #[test]
@@ -282,8 +296,8 @@ mod tests {
         running.beat = Some(beat(State::Running));
         running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: true });
         let listed = snapshot(now + Duration::from_millis(1), true);
-        assert_eq!(end_of(ATTEMPT, &running, &listed, false, now), None);
-        let late = end_of(ATTEMPT, &running, &listed, false, now + PATIENCE + Duration::from_secs(1));
+        assert_eq!(end_of(ATTEMPT, &running, &listed, Health::Up, now), None);
+        let late = end_of(ATTEMPT, &running, &listed, Health::Up, now + PATIENCE + Duration::from_secs(1));
         assert!(matches!(late, Some(Happened::Stays(ATTEMPT, _))), "{late:?}");
     }
 }

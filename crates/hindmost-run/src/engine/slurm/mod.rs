@@ -99,6 +99,17 @@ struct Place {
     gpus: Vec<bool>,
 }
 
+/// Whether attempts can run on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Health {
+    /// The node is up and so is its allocation.
+    Up,
+    /// The node is up, but Slurm does not list its allocation, which may have ended.
+    Unlisted,
+    /// The node is lost.
+    Lost,
+}
+
 impl Place {
     fn new(name: String, gpus: usize) -> Place {
         let now = Instant::now();
@@ -120,6 +131,14 @@ impl Place {
 
     fn is_up(&self) -> bool {
         self.is_up
+    }
+
+    fn health(&self) -> Health {
+        match (self.is_up, self.unlisted_since) {
+            (false, _) => Health::Lost,
+            (true, Some(_)) => Health::Unlisted,
+            (true, None) => Health::Up,
+        }
     }
 
     /// Notes that Slurm has granted an allocation of the node.

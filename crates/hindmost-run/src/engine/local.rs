@@ -295,7 +295,7 @@ fn happening(attempt: AttemptId, folder: &std::path::Path, wrapped: bool, outcom
 }
 
 /// True if an attempt's end marker is complete.
-fn has_marker(folder: &std::path::Path) -> bool {
+pub(super) fn has_marker(folder: &std::path::Path) -> bool {
     fs::read(folder.join(END_MARKER)).is_ok_and(|text| text.ends_with(b"\n"))
 }
 

@@ -20,6 +20,7 @@ use hindmost_core::ids::NodeId;
 use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
 
+use super::super::local::has_marker;
 use super::super::{Engine, Happened, Launch, Local, NodeOffer, RunIdentity};
 use super::beat::{Beat, STOP, State, shortened};
 use super::launch::Description;
@@ -32,6 +33,9 @@ const LOOKS: Duration = Duration::from_millis(500);
 const TICK: Time = Time(50_000_000);
 /// Time within which a stopped attempt must end.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Longest time between the signals that processes of one step are sent.
+const SIGNALS: Duration = Duration::from_millis(500);
 
 /// Environment variables that list the GPUs of a step.
 const GPU_LISTS: [&str; 5] =
@@ -98,7 +102,10 @@ impl Agent {
         loop {
             local.wait(local.now() + TICK, &mut happened);
             match happened.pop() {
-                Some(Happened::Ended(_)) => return self.end(State::Ended),
+                Some(Happened::Ended(_)) => {
+                    self.notice_signal(stop_requests);
+                    return self.end(State::Ended);
+                }
                 Some(Happened::NotBegun(_, what)) => return self.end(State::NotBegun(shortened(&what))),
                 Some(Happened::Stays(_, what)) => return self.end(State::Stays(shortened(&what))),
                 _ => {}
@@ -125,6 +132,16 @@ impl Agent {
                 return self.end(State::Stays("the attempt does not end after it was killed".to_owned()));
             }
         }
+    }
+
+    /// Notes whether this agent has been sent a signal. Slurm sends it to all processes of the step, one after the other, so an
+    /// attempt that has ended without its marker waits for the agent's own.
+    fn notice_signal(&mut self, stop_requests: &AtomicU32) {
+        let begin = Instant::now();
+        while stop_requests.load(Ordering::Relaxed) == 0 && !has_marker(&self.folder) && begin.elapsed() < SIGNALS {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.beat.signalled |= stop_requests.load(Ordering::Relaxed) > 0;
     }
 
     fn start(&self, local: &mut Local, description: &Description) -> io::Result<()> {

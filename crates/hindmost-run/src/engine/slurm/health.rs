@@ -24,7 +24,7 @@ const AGAIN: Duration = Duration::from_secs(4);
 const FAILURES: u32 = 2;
 /// Time for which Slurm must not list an allocation before it counts as ended. A controller that was restarted may list none for a
 /// moment; an allocation that has really ended stays listed with its state for some minutes.
-const UNLISTED: Duration = Duration::from_secs(30);
+const UNLISTED: Duration = Duration::from_secs(10);
 /// Time between two requests for an allocation of a node.
 const REQUESTS: Duration = Duration::from_secs(10);
 
@@ -57,6 +57,8 @@ impl Slurm {
         let held = |one: &&Allocation| one.comment == self.terms.comment && allocation::is_held(one);
         // The cancel of one whose node was lost may have been forgotten. It would hold the node for ever.
         let mut surplus: Vec<u32> = self.snapshot.allocations.iter().filter(held).map(|one| one.id).collect();
+        // A controller that has forgotten an allocation may give its id to the next one.
+        self.given_up.retain(|id| surplus.contains(id));
         // One that was granted just now, or after the snapshot, may not be known yet as that of a node.
         let is_stable = |place: &super::Place| place.requested.is_none() && place.since < self.snapshot.begun;
         if self.enclosing.is_some() || self.has_given_back {
@@ -148,6 +150,7 @@ impl Slurm {
         place.next_request = Instant::now() + REQUESTS;
         place.job = None;
         if let Some(old) = old {
+            self.given_up.push(old);
             std::thread::spawn(move || commands::cancel(&[old.to_string()], None));
         }
         place.requested = allocation::request(&place.name, place.gpus.len() as u32, &self.terms).ok();

@@ -82,10 +82,20 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) {
             (last, changed) = (now, Instant::now());
         }
         if own::has_ended(folder) || changed.elapsed() > patience && is_unused(job) {
-            // It is tried again at the next look, while this process lives.
+            if has_gone(job) {
+                // A controller that was killed may not know this step, and end it with nothing.
+                return;
+            }
+            // It is tried again at the next look.
             let _ = commands::cancel(&[job.to_owned()], None);
         }
     }
+}
+
+/// True if Slurm says that an allocation has ended, or does not know it.
+fn has_gone(job: &str) -> bool {
+    let is_it = |one: &commands::Allocation| one.id.to_string() == job && super::allocation::is_held(one);
+    commands::allocations().is_ok_and(|allocations| !allocations.iter().any(is_it))
 }
 
 /// True if no attempt runs in an allocation.

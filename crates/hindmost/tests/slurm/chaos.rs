@@ -71,6 +71,7 @@ fn runs_with_random_faults_have_the_same_results_and_leave_nothing() {
     let (begin, mut failed) = (Instant::now(), Vec::new());
     for seed in first..first + runs {
         let faults = plan(&mut Draw(seed));
+        cluster.lab.settle();
         let ran = catch_unwind(AssertUnwindSafe(|| one_run(&cluster.lab, seed)));
         let how = if ran.is_ok() { "ok" } else { "FAILED" };
         eprintln!("seed {seed}: {how}, {faults:?}, {:.0} s in all", begin.elapsed().as_secs_f64());
@@ -127,6 +128,9 @@ impl Repairs<'_> {
             let now = Instant::now();
             if self.controller.is_some_and(|due| due <= now) {
                 self.start_controller();
+            } else if self.controller.is_none() {
+                // Slurm 22.05 may crash when it has been killed and started again; its machine would start it once more.
+                self.lab.restart_crashed_controller();
             }
             for (_, node) in self.nodes.extract_if(.., |(due, _)| *due <= now) {
                 self.lab.start_node(node);
@@ -186,6 +190,10 @@ echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
                 if *kind == Kind::Interrupt {
                     repairs.all();
                 }
+                let mut child = child;
+                while child.try_wait().unwrap().is_none() {
+                    repairs.wait(Duration::from_millis(100));
+                }
                 let ended = scene.end(child);
                 assert_eq!(ended.code, code, "{}", ended.stderr);
                 // Killed at its very begin, there is no run to resume.
@@ -229,7 +237,11 @@ echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
     }
     scene.touch("gate");
     repairs.all();
-    scene.end(process.0.take().unwrap()).with(0);
+    let (mut child, begin) = (process.0.take().unwrap(), Instant::now());
+    while child.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_mins(2) {
+        repairs.wait(Duration::from_millis(100));
+    }
+    scene.end(child).with(0);
     has_results(&scene, TASKS);
     lab.until_clean();
 }

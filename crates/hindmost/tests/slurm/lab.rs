@@ -18,6 +18,9 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/slurm-l
 /// The nodes of the cluster.
 pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 
+/// Time within which the controller saves its state after a change.
+const SAVES: Duration = Duration::from_secs(6);
+
 static LAB: Mutex<Weak<Lab>> = Mutex::new(Weak::new());
 static TURN: Mutex<()> = Mutex::new(());
 static CONFIGURATION: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -165,6 +168,13 @@ impl Lab {
         }
     }
 
+    /// Starts the controller if it runs no more.
+    pub fn restart_crashed_controller(&self) {
+        if !self.is_running("slurmctld") {
+            self.start_controller();
+        }
+    }
+
     /// Kills the `slurmd` of a node. Its steps continue.
     pub fn kill_node(&self, node: &str) {
         self.kill(&format!("slurmd-{node}"));
@@ -237,6 +247,20 @@ impl Lab {
                 return;
             }
             assert!(begin.elapsed() < Duration::from_mins(1), "jobs: {jobs}\nsteps: {steps}\nprocesses: {left:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits until all nodes are idle, and until the controller has saved the end of what ran before: if it is killed earlier,
+    /// it brings back allocations that had ended, and nobody ends them.
+    pub fn settle(&self) {
+        self.until_idle();
+        let (begin, since) = (Instant::now(), std::time::SystemTime::now());
+        let is_saved = || {
+            let saved = fs::metadata(self.folder().join("ctld/job_state")).and_then(|state| state.modified());
+            saved.is_ok_and(|at| at > since)
+        };
+        while !is_saved() && begin.elapsed() < SAVES {
             std::thread::sleep(Duration::from_millis(100));
         }
     }

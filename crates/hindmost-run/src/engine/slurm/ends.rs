@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// Time for which `srun` may go on after the last report of its agent.
 const LINGERS: Duration = Duration::from_secs(1);
 /// Time after which the end of an attempt that was sent a signal is reported, even if Slurm does not say why.
-const UNKNOWN: Duration = Duration::from_secs(60);
+const UNKNOWN: Duration = Duration::from_mins(1);
 /// Largest number of bytes that are read of the messages of `srun`.
 const LONGEST: usize = 4096;
 

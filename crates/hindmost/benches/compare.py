@@ -6,11 +6,13 @@
 
 Programs that are not installed are left out. All programs run in turn in each round, in another order each time, so that
 other work on the machine affects all of them. A figure is the median of the rounds, with the smallest and the largest in
-brackets. Ratios are taken within a round. Times are wall time; CPU times include all processes of a run. Needs only Python 3.9
-or newer.
+brackets. Ratios are taken within a round. Times are wall time; CPU times include all processes of a run. The last two
+parts compare Hindmost with itself without copies: on tasks that take long by nature, and with a slow node. Needs only Python 3.9 or newer.
 """
 
 import argparse
+import concurrent.futures
+import json
 import os
 import platform
 import random
@@ -203,11 +205,19 @@ def tail(count, plain, long):
         return run
 
     retried = {}
-    limit = ["--timeout", "300%", "--retries", "4"]
-    if shutil.which("parallel"):
-        retried["`parallel --timeout 300% --retries 4`"] = values("parallel", "-j8", *limit, "./task {}")
-    if not long:
-        retried["`hindmost map --timeout 300% --retries 4`"] = values(HINDMOST, "map", "-j8", *limit, "./task {}")
+
+    def limited(limit):
+        """Adds a program that stops tasks at a time limit and starts them again."""
+        options = ["-j8", "--timeout", limit, "--retries", "4"]
+        if shutil.which("parallel"):
+            retried[f"`parallel --timeout {limit} --retries 4`"] = values("parallel", *options, "./task {}")
+        # Without `--once` copies would start before the limit.
+        retried[f"`hindmost map --once --timeout {limit} --retries 4`"] = values(
+            HINDMOST, "map", "--once", *options, "./task {}"
+        )
+
+    limited("300%")
+    limited("2000%")
     retried["`hindmost map`"] = values(HINDMOST, "map", "-j8", "./task {}")
     took = rounds(retried, count, choose)
     waiting = {"`xargs`": values("xargs", "-P8", "-n1", "./task"),
@@ -223,6 +233,101 @@ def tail(count, plain, long):
     table(["program", "runs", "time", "exit codes"], rows)
 
 
+def harm(pairs, at_a_time):
+    """Measures what copies cost where they are in vain: each task sleeps for the same time in every attempt."""
+
+    def log_normal(number):
+        draw = random.Random(2000 + number)
+        return [0.6 * draw.lognormvariate(0, 0.8) for _ in range(100)]
+
+    def pareto(number):
+        draw = random.Random(3000 + number)
+        return [min(0.4 * draw.paretovariate(1.3), 8) for _ in range(60)]
+
+    def pair(durations, jobs, number):
+        """Runs one job with copies and without. Returns the ratio of the times, the wasted share, and the copies."""
+        both = {"copies": [], "none": ["--no-copies"]}
+        order = list(both)
+        random.Random(number).shuffle(order)
+        took = {}
+        for name in order:
+            with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+                argv = [HINDMOST, "map", f"-j{jobs}", "--json", *both[name], "sleep {}"]
+                took[name] = measure(argv, folder, [f"{seconds:.3f}" for seconds in durations])
+            if took[name][CODE] != 0:
+                raise RuntimeError(f"hindmost map ended with exit code {took[name][CODE]}")
+        copies = json.loads(took["copies"][OUTPUT])["copies"]
+        print(f"pair {number + 1} of {pairs} done", file=sys.stderr)
+        return took["copies"][WALL] / took["none"][WALL], 100 * copies["wasted_share"], copies["launched"]
+
+    jobs = [
+        ("100 tasks, log-normal (median 0.6 s, σ 0.8), `-j8`", log_normal, 8),
+        ("60 tasks, Pareto (α 1.3, from 0.4 s up to 8 s), `-j4`", pareto, 4),
+    ]
+    rows = []
+    for name, draw, places in jobs:
+        with concurrent.futures.ThreadPoolExecutor(at_a_time) as threads:
+            ran = list(threads.map(lambda number: pair(draw(number), places, number), range(pairs)))
+        times, wasted, launched = zip(*ran)
+        rows.append([name, shown(times), shown(wasted, "%"), shown(launched)])
+    print(f"{pairs} pairs of runs of `hindmost map`, with copies and with `--no-copies`, on the same durations.\n")
+    table(["job", "× the time without copies", "wasted share", "copies"], rows)
+
+
+def slow_node(count, at_a_time):
+    """Measures `hindmost run` on four nodes of four cpus, of which one takes eight times as long, with and without copies."""
+    head = 'f=1; [ "$SLOW" = "$HINDMOST_NODE" ] && f=8; '
+    silent = head + "sleep $f"
+    reports = head + ("for i in 1 2 3 4 5 6 7 8 9; do sleep $(echo $f | awk '{print $1 / 10}'); echo 0.$i >> $HINDMOST_PROGRESS; "
+                      "done; sleep $(echo $f | awk '{print $1 / 10}')")
+
+    def phase(name, tasks, command, after=""):
+        return f"[[phase]]\nname = '{name}'\ntasks = {tasks}\ncommand = '''{command}'''\nshell = ['sh', '-c']\n{after}\n"
+
+    jobs = {
+        "24 tasks of 1 s, with progress": phase("map", 24, reports),
+        "24 tasks of 1 s, without progress": phase("map", 24, silent),
+        "three phases, without progress": phase("one", 12, silent) + phase("two", 12, silent, "after = ['one']")
+        + phase("three", 12, silent, "after = ['two']"),
+    }
+    variants = [(policy, slow) for policy in ("pace", "none") for slow in (True, False)] + [("mantri", True)]
+
+    def one_round(job, number):
+        order = list(variants)
+        random.Random(number).shuffle(order)
+        took = {}
+        for policy, slow in order:
+            with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+                environment = "[environment]\nSLOW = '" + ("n4" if slow else "no node") + "'\n"
+                path = write(folder, "job.toml", environment + jobs[job])
+                took[policy, slow] = measure(
+                    [HINDMOST, "run", path, "--nodes", "n1:4,n2:4,n3:4,n4:4", "--policy", policy, "--json"], folder
+                )
+            if took[policy, slow][CODE] != 0:
+                raise RuntimeError(f"hindmost run ended with exit code {took[policy, slow][CODE]}")
+        print(f"{job}: round {number + 1} of {count} done", file=sys.stderr)
+        return took
+
+    rows, further = [], []
+    for job in jobs:
+        with concurrent.futures.ThreadPoolExecutor(at_a_time) as threads:
+            ran = list(threads.map(lambda number: one_round(job, number), range(count)))
+        copies = lambda run: json.loads(run[OUTPUT])["copies"]
+        row = [shown([took[variant][WALL] for took in ran]) for variant in variants]
+        rows.append([job, *row, shown([100 * copies(took["pace", True])["wasted_share"] for took in ran], "%")])
+        against = lambda one, other: shown([took[one][WALL] / took[other][WALL] for took in ran])
+        further.append([
+            job, against(("pace", True), ("pace", False)), against(("none", True), ("none", False)),
+            against(("mantri", True), ("none", False)), against(("pace", False), ("none", False)),
+            shown([copies(took["pace", False])["launched"] for took in ran]),
+        ])
+    print(f"{count} rounds; times in s.\n")
+    table(["job", "`pace`, slow node", "`pace`, no slow node", "`none`, slow node", "`none`, no slow node",
+           "`mantri`, slow node", "wasted share of `pace`, slow node"], rows)
+    table(["job", "`pace`, slow ÷ not", "`none`, slow ÷ not", "`mantri`, slow ÷ `none`, not", "`pace` ÷ `none`, no slow node",
+           "copies of `pace`, no slow node"], further)
+
+
 def version(argv):
     """Returns the first line that a command prints about its version."""
     return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.splitlines()[0]
@@ -231,9 +336,10 @@ def version(argv):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hindmost", default="target/release/hindmost", help="the program to measure")
-    parser.add_argument("--only", choices=["overhead", "first", "tail"], help="measure one part")
+    parser.add_argument("--only", choices=["overhead", "first", "tail", "harm", "slow-node"], help="measure one part")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of the overhead and of the tail")
     parser.add_argument("--plain", type=int, default=1, help="rounds of the programs that wait for tasks that hang")
+    parser.add_argument("--pairs", type=int, default=20, help="pairs of runs with copies and without")
     parser.add_argument("--tasks", type=int, default=2000, help="tasks of the overhead")
     parser.add_argument("--folder", default="/dev/shm", help="where programs run and write; in memory by default")
     given = parser.parse_args()
@@ -251,6 +357,11 @@ def main():
     if given.only in (None, "tail"):
         for long in (0, 4):
             tail(given.rounds, given.plain, long)
+    if given.only in (None, "harm"):
+        # These tasks only sleep, so two pairs or rounds at a time do not slow each other down.
+        harm(given.pairs, 2)
+    if given.only in (None, "slow-node"):
+        slow_node(given.rounds, 2)
     print(f"load at the end {os.getloadavg()[0]:.1f}")
 
 

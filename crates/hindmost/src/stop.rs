@@ -1,10 +1,12 @@
 //! Ctrl-C, `SIGTERM` and `SIGHUP`: the first signal requests that the running work stops. The second ends the process
-//! at once, unless it has child processes to end first. Signals that were ignored when this process was started, as
-//! with `nohup` or in the background of a script, stay ignored.
+//! at once, unless it has child processes to end first. `SIGUSR1` and `SIGUSR2` request a report of the running work where a
+//! command offers one. Signals that were ignored when this process was started, as with `nohup` or in the background of a
+//! script, stay ignored.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 /// True after the first signal.
@@ -20,8 +22,7 @@ fn listen() {
     if LISTENING.swap(true, Ordering::Relaxed) {
         return;
     }
-    let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored(&status));
-    let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
+    let is_ignored = ignored_now();
     let mut wanted: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
     // While SIGCHLD is ignored, the kernel discards the exit status of children. A handler changes that.
     wanted.extend(Some(SIGCHLD).filter(|signal| is_ignored(*signal)));
@@ -35,6 +36,12 @@ fn listen() {
             }
         }
     });
+}
+
+/// Returns a function that is true for the signals that this process ignores now.
+fn ignored_now() -> impl Fn(i32) -> bool {
+    let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored(&status));
+    move |signal| ignored >> (signal - 1) & 1 == 1
 }
 
 /// Returns the mask of ignored signals from the text of `/proc/PID/status`. Bit 0 stands for signal 1.
@@ -55,6 +62,18 @@ pub fn presses() -> &'static AtomicU32 {
     HAS_PROCESSES.store(true, Ordering::Relaxed);
     listen();
     &PRESSES
+}
+
+/// Returns a flag that `SIGUSR1` and `SIGUSR2` set, which would otherwise end the process. They request a report of the
+/// running work.
+pub fn report_requests() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let is_ignored = ignored_now();
+    for signal in [SIGUSR1, SIGUSR2].into_iter().filter(|signal| !is_ignored(*signal)) {
+        // If no handler can be installed, the signal ends the process, which is its default.
+        let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
+    }
+    flag
 }
 
 #[cfg(test)]

@@ -22,6 +22,15 @@ pub trait Follower {
     /// Receives the number of running attempts on each node.
     fn nodes(&mut self, _running: &[(String, u64)]) {}
 
+    /// True if the follower wants to receive the running attempts ([`Follower::running`]). It is called after
+    /// [`Follower::phases`].
+    fn wants_running(&mut self) -> bool {
+        false
+    }
+
+    /// Receives the running attempts, the oldest first, and the time since each was started.
+    fn running(&mut self, _attempts: &[(AttemptId, Duration)]) {}
+
     /// Receives a line for the user, for example about a lost node.
     fn message(&mut self, line: &str);
 
@@ -156,6 +165,13 @@ impl Driver<'_> {
         self.follower.nodes(&nodes.collect::<Vec<_>>());
         let paused = self.home().map_or(Time::ZERO, |home| home.job().paused_until(now));
         self.follower.phases(&progress, Duration::from_nanos((now - paused).0));
+        if self.follower.wants_running() {
+            let running = self.attempts.iter();
+            let mut running: Vec<_> = running.map(|(attempt, of)| (of.progress.since, attempt)).collect();
+            running.sort_unstable();
+            let age = |since: Time| Duration::from_nanos(now.max(since).0 - since.0);
+            self.follower.running(&running.into_iter().map(|(since, at)| (at, age(since))).collect::<Vec<_>>());
+        }
     }
 
     /// Returns the progress of a job's phases. If the run may have several jobs, the names of phases contain that of the job.

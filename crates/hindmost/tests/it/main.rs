@@ -18,6 +18,7 @@ mod live_page;
 mod map;
 mod policies;
 mod profiles;
+mod quoted_figures;
 mod replay;
 mod reports;
 mod run;

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_run::driver::{EarlierResult, Follower, How, Next, TaskEnd};
 use hindmost_run::job_file::{Plan, TaskCommand};
 use hindmost_run::map::{Counted, Entry, Halt, JobLog, Outlook, When};
 
-use crate::board::Board;
+use crate::board::{Board, clock};
 use crate::forecast::Forecast;
 
 /// Exit code of a task whose command has none, because it was stopped.
@@ -67,6 +70,10 @@ pub struct Printer<'a> {
     error: Option<(String, io::Error)>,
     progress_at: Instant,
     copies: CopyWatch,
+    /// Set by a signal that requests a report.
+    report_requests: Arc<AtomicBool>,
+    /// True if the running attempts are to be reported.
+    wants_running: bool,
 }
 
 /// Watches for a copy that runs for some time.
@@ -91,7 +98,14 @@ impl CopyWatch {
 
 impl<'a> Printer<'a> {
     /// Creates a printer for the tasks of a map, which have the numbers of their run.
-    pub fn new(plan: &Plan, style: Style, board: &'a Board, halt: Halt, joblog: Option<JobLog>) -> Printer<'a> {
+    /// `report_requests` is set whenever the running tasks are to be reported.
+    pub fn new(
+        plan: &Plan,
+        style: Style,
+        board: &'a Board,
+        (halt, joblog): (Halt, Option<JobLog>),
+        report_requests: Arc<AtomicBool>,
+    ) -> Printer<'a> {
         let phase = plan.phases.first();
         let commands = phase.and_then(|phase| phase.commands.as_ref());
         let tasks = commands.map(|commands| commands.tasks.clone()).unwrap_or_default();
@@ -116,6 +130,8 @@ impl<'a> Printer<'a> {
             error: None,
             progress_at,
             copies: CopyWatch { since: Instant::now(), started: 0 },
+            report_requests,
+            wants_running: false,
         }
     }
 
@@ -230,13 +246,28 @@ impl Follower for Printer<'_> {
         }
         let note = self.forecast.observe(phases, elapsed);
         self.board.update(phases, elapsed, note.as_deref());
-        if self.style.eta && !io::stderr().is_terminal() && Instant::now() >= self.progress_at {
+        self.wants_running = self.report_requests.swap(false, Ordering::Relaxed);
+        let is_due = self.style.eta && !io::stderr().is_terminal() && Instant::now() >= self.progress_at;
+        if is_due || self.wants_running {
             self.progress_at = Instant::now() + PROGRESS_EVERY;
             let left = note.map_or_else(String::new, |note| format!(", {note}"));
             self.board.message(&format!(
                 "{} of {} tasks finished, {} running, {} failed{left}",
                 phase.finished, phase.tasks, phase.running, self.counted.failed
             ));
+        }
+    }
+
+    fn wants_running(&mut self) -> bool {
+        self.wants_running
+    }
+
+    fn running(&mut self, attempts: &[(AttemptId, Duration)]) {
+        for (attempt, age) in attempts {
+            let Some(task) = self.tasks.get(attempt.task.index as usize) else { continue };
+            let which = if attempt.copy == 0 { String::new() } else { format!(", attempt {}", attempt.copy) };
+            let command = String::from_utf8_lossy(&shown(&task.command)).into_owned();
+            self.board.message(&format!("task {}{which}, running for {}: {command}", task.number, clock(*age)));
         }
     }
 

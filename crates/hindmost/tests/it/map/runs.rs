@@ -176,6 +176,32 @@ fn ctrl_c_stops_everything() {
 }
 
 #[test]
+fn sigusr1_and_sigusr2_print_the_running_tasks() {
+    let place = Place::new();
+    for signal in ["-USR1", "-USR2"] {
+        // The task ends once the report is there, or after a minute.
+        let script =
+            "touch started; for i in $(seq 600); do grep -q running.for report && break; sleep 0.1; done; echo {}";
+        let mut command = place.command(&["-j2", "--once", script, ":::", "a"]);
+        let report = fs::File::create(place.path("report")).unwrap();
+        let mut child = command.stdout(Stdio::null()).stderr(report).spawn().unwrap();
+        let begun = Instant::now();
+        while !place.path("started").exists() && begun.elapsed() < Duration::from_mins(1) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        let report = place.read("report");
+        let lines: Vec<&str> = report.lines().collect();
+        assert_eq!(lines.len(), 2, "{report}");
+        assert!(lines[0].starts_with("0 of 1 tasks finished, 1 running, 0 failed"), "{report}");
+        assert!(lines[1].starts_with("task 1, running for ") && lines[1].ends_with("; echo a"), "{report}");
+        fs::remove_file(place.path("started")).unwrap();
+    }
+}
+
+#[test]
 fn a_closed_pipe_ends_the_run_quietly() {
     let place = Place::new();
     let mut command = place.command(&["-j1", "-k", "seq 100000; sleep {}", ":::", "0", "0", "600"]);

@@ -241,14 +241,16 @@ fn is_own(client: &UnixStream) -> bool {
 }
 
 /// Reads from a client until a deadline, however slowly the client sends.
-struct Until<'a> {
-    client: &'a UnixStream,
-    deadline: Instant,
+pub(super) struct Until<'a> {
+    pub(super) client: &'a UnixStream,
+    pub(super) deadline: Instant,
 }
 
 impl Read for Until<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let late = || io::Error::new(io::ErrorKind::TimedOut, format!("a request must arrive within {PATIENCE:?}"));
+        let late = || {
+            io::Error::new(io::ErrorKind::TimedOut, format!("a request must arrive within {} s", PATIENCE.as_secs()))
+        };
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(late());

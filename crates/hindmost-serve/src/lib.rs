@@ -11,7 +11,10 @@
 //! - It has one thread, and one more while a document is made. The document is made at most twice a second, for all clients
 //!   together.
 //! - It serves a limited number of connections at a time ([`MOST_CONNECTIONS`]); others wait in the system's queue. A
-//!   connection carries one request and is closed after [`LONGEST`] at the latest, so slow clients take nothing from others.
+//!   connection carries one request, which must arrive within [`LONGEST_REQUEST`], and is closed after [`LONGEST`] at the
+//!   latest, so slow clients take nothing from others.
+//! - A connection that has sent nothing yet does not count. Browsers open such connections in advance. If there are more than
+//!   [`MOST_IDLE`] of them, the oldest one is closed.
 //!
 //! Pages of other sites can send requests to the loopback interface too. They can't read the answers, since no answer allows
 //! it (CORS), and a request under another host name, as after DNS rebinding, is refused. The page's content security policy
@@ -38,24 +41,31 @@ mod document;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::AbortHandle;
 
 use answer::Site;
 use document::Document;
 
 /// Largest number of connections that are served at a time.
 pub const MOST_CONNECTIONS: usize = 8;
+/// Largest number of connections that have sent nothing yet.
+pub const MOST_IDLE: usize = 32;
 /// Time after which a connection is closed, whatever it does.
 pub const LONGEST: Duration = Duration::from_secs(10);
+/// Longest time from the first byte of a request to its last.
+pub const LONGEST_REQUEST: Duration = Duration::from_secs(2);
 /// Time after a request of the document within which somebody is taken to look at the page.
 const WATCHED: Duration = Duration::from_secs(5);
 /// Longest time that [`Server::finish`] waits for a browser to fetch the last document.
@@ -207,29 +217,66 @@ impl Drop for Server {
     }
 }
 
+/// The connections that have sent nothing yet, the oldest first, each with its task.
+#[derive(Default)]
+struct Idle(Mutex<VecDeque<(u64, AbortHandle)>>);
+
+impl Idle {
+    /// Adds a connection. Closes the oldest one if there are too many.
+    fn add(&self, number: u64, task: AbortHandle) {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push_back((number, task));
+        if idle.len() > MOST_IDLE
+            && let Some((_, oldest)) = idle.pop_front()
+        {
+            oldest.abort();
+        }
+    }
+
+    /// Removes a connection.
+    fn remove(&self, number: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| *other != number);
+    }
+}
+
 async fn serve(listener: TcpListener, site: Arc<Site>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    loop {
+    let idle = Arc::new(Idle::default());
+    for number in 0.. {
+        // Idle connections have no place: what they send first makes them wait for one.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        drop(place);
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(BREATH).await;
             continue;
         };
-        let site = Arc::clone(&site);
-        tokio::spawn(async move {
-            let service = service_fn(|request| {
-                let site = Arc::clone(&site);
-                async move { Ok::<_, std::convert::Infallible>(site.answer(&request).await) }
-            });
-            let connection = hyper::server::conn::http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(LONGEST)
-                .max_buf_size(16 << 10)
-                .serve_connection(TokioIo::new(stream), service);
-            // A client that goes away or is too slow is no error of the server.
-            let _ = tokio::time::timeout(LONGEST, connection).await;
-            drop(place);
+        let (site, places, waiting) = (Arc::clone(&site), Arc::clone(&places), Arc::clone(&idle));
+        let task = tokio::spawn(async move {
+            let begun = tokio::time::timeout(LONGEST, stream.readable()).await;
+            waiting.remove(number);
+            if !matches!(begun, Ok(Ok(()))) {
+                return;
+            }
+            let Ok(place) = places.acquire_owned().await else { return };
+            serve_one(stream, &site, place).await;
         });
+        idle.add(number, task.abort_handle());
     }
+}
+
+/// Serves a connection that holds a place until it is closed.
+async fn serve_one(stream: TcpStream, site: &Arc<Site>, place: OwnedSemaphorePermit) {
+    let service = service_fn(|request| {
+        let site = Arc::clone(site);
+        async move { Ok::<_, std::convert::Infallible>(site.answer(&request).await) }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(LONGEST_REQUEST)
+        .max_buf_size(16 << 10)
+        .serve_connection(TokioIo::new(stream), service);
+    // A client that goes away or is too slow is no error of the server.
+    let _ = tokio::time::timeout(LONGEST, connection).await;
+    drop(place);
 }

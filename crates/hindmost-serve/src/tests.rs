@@ -80,6 +80,22 @@ fn malformed_requests_do_not_end_the_server() {
 }
 
 #[test]
+fn idle_clients_do_not_hold_up_others() {
+    let server = server();
+    let mut idle: Vec<TcpStream> =
+        (0..MOST_IDLE + 2 * MOST_CONNECTIONS).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    assert!(get(&server, "/").starts_with("HTTP/1.1 200 "));
+    // The oldest ones are closed, and the newest ones are still served.
+    let mut nothing = Vec::new();
+    assert!(!matches!(idle[0].read_to_end(&mut nothing), Ok(length) if length > 0));
+    let mut last = idle.pop().unwrap();
+    write!(last, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", server.address()).unwrap();
+    let mut answer = String::new();
+    last.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+#[test]
 fn idle_clients_do_not_hold_up_the_end() {
     let server = server();
     let idle: Vec<TcpStream> =

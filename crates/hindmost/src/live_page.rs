@@ -8,6 +8,20 @@ use hindmost_serve::{Page, ServeError, Server};
 
 use crate::failure::{Failure, Outcome, say};
 
+/// Checks the address of `--serve` without using it.
+pub fn check(address: Option<&str>) -> Outcome {
+    address.map_or(Ok(()), |address| hindmost_serve::loopback(address).map(drop).map_err(unusable))
+}
+
+fn unusable(error: ServeError) -> Failure {
+    match error {
+        ServeError::NotAnAddress(_) | ServeError::NotLoopback(_) => Failure::input(format!("--serve {error}")),
+        ServeError::Unusable { .. } => {
+            Failure::input(format!("--serve {error}; choose another port, or port 0 for a free one"))
+        }
+    }
+}
+
 /// Starts the server of the page of the run in a folder, if the user wants one, and says where the page is.
 pub fn serve(address: Option<&str>, out: &Path) -> Outcome<Option<Server>> {
     let Some(address) = address else { return Ok(None) };
@@ -23,12 +37,7 @@ pub fn serve(address: Option<&str>, out: &Path) -> Outcome<Option<Server>> {
         }
         serde_json::to_vec(&snapshot).unwrap_or_default()
     });
-    let server = server.map_err(|error| match error {
-        ServeError::NotAnAddress(_) | ServeError::NotLoopback(_) => Failure::input(format!("--serve {error}")),
-        ServeError::Unusable { .. } => {
-            Failure::input(format!("--serve {error}; choose another port, or port 0 for a free one"))
-        }
-    })?;
+    let server = server.map_err(unusable)?;
     say(&format!("the run can be seen at {}", server.url()));
     Ok(Some(server))
 }

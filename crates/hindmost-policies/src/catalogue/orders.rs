@@ -36,11 +36,14 @@ pub static ORDERS: &[OrderEntry] = &[
         name: "fair",
         about: "the job that holds the fewest resources, relative to its weight",
         does: "Jobs take turns. The next task comes from the job with the fewest running attempts on one-slot \
-            machines, or the smallest dominant share on other nodes, each divided by the job's weight.",
+            machines, or the smallest dominant share on other nodes, each divided by the job's weight. Of jobs that use \
+            as much, the one that arrived first is next.",
         wins: "Several users share a cluster: a small job gets resources soon after its arrival, even if large jobs \
             are running.",
         loses: "The load is heavy and only the mean flowtime counts: all jobs advance together, so all of them end \
-            late. On nodes with several resources it decides as drf does.",
+            late. More jobs run than slots exist: while a job waits with nothing, an earlier job whose attempt has just ended \
+            uses nothing too and is next, so the first jobs keep the slots until they end. On nodes with several resources it \
+            decides as drf does.",
         key: "running attempts (on one-slot machines) or dominant share, divided by weight",
         source: sources::FAIR,
         build: &order_of(|(), _| JobOrder::job_by_job(Fair)),

@@ -300,6 +300,18 @@ pub fn resume_plan(options: &RunOptions, opened: &Opened) -> Result<ResumePlan, 
     Ok(Again::of(plan, store, records, failed, tasks, redo)?.resume_plan())
 }
 
+/// True if nothing of an opened job would run: its results are there and valid, and failed tasks stay failed as their phases
+/// allow. The folder is not changed.
+///
+/// # Errors
+/// If a file can't be read.
+pub fn is_complete(options: &RunOptions, opened: &Opened) -> Result<bool, RunError> {
+    let Opened { store, changed, plan, tasks, redo, .. } = opened;
+    let failed = FailedAgain::of(plan, store, options.retry_failed, changed, (tasks, redo), &[]);
+    let resumed = Again::of(plan, store, None, failed, tasks, redo)?.resume_plan();
+    Ok(resumed.phases.iter().all(|phase| phase.to_run == 0))
+}
+
 /// Returns a job as policies see it, with its tasks that have valid results, and its tasks that stay failed.
 ///
 /// # Errors

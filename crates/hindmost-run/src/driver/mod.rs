@@ -73,7 +73,7 @@ use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
 
 pub use again::{PhaseResumed, ResumePlan, RunsAgain};
-pub use begin::{RunJobs, resume_plan, run, run_jobs, run_under};
+pub use begin::{RunJobs, is_complete, resume_plan, run, run_jobs, run_under};
 pub use error::RunError;
 pub use follow::{Follower, Unfollowed};
 pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, check_together, chosen};

@@ -86,6 +86,7 @@ pub(super) fn begin_again(
                 opened.store.folder().display()
             ));
         } else {
+            forget_end(&opened)?;
             kept.push(opened);
         }
     }
@@ -114,6 +115,12 @@ fn job_begins_again(
         follower.message(&format!("{}: {line}", plan.name));
     }
     recheck::begin_again(&again, plan, store, own.as_deref(), engine, follower)
+}
+
+/// Removes the summary of a job that was done and has to run again, so that nobody takes the job for done meanwhile.
+fn forget_end(opened: &Opened) -> Result<(), RunError> {
+    let folder = opened.store.folder();
+    opened.store.forget_done().map_err(|error| RunError::Io { path: folder.into(), error })
 }
 
 /// Returns the number of the job of this name that arrived last according to a journal.
@@ -158,6 +165,7 @@ impl Driver<'_> {
             job_begins_again(&mut opened, records, self.options, self.engine, self.follower)?;
         }
         let arrival = arrival(&opened.plan, &opened.store)?;
+        forget_end(&opened)?;
         let id = self.jobs.next();
         let job = live_job(id, opened, self.options, self.header.knowledge, &mut self.learner)?;
         self.jobs.add(job);

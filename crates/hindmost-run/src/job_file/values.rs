@@ -25,7 +25,11 @@ pub(super) const OWN: &str = "HINDMOST_";
 /// Checks that a name can be that of a folder and can be printed.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     names::check_name(name).map_err(|error| format!("{} {error}", Quoted(name)))?;
-    let reason = if name.contains('/') {
+    let turns_text =
+        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let reason = if name.contains(turns_text) {
+        "must not contain characters that change the direction of text"
+    } else if name.contains('/') {
         "is a folder's name, so it may not contain /"
     } else if name.starts_with('.') {
         "is a folder's name, so it may not begin with a dot"

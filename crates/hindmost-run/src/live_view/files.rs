@@ -13,9 +13,11 @@ use rustix::io::Errno;
 use serde::Deserialize;
 
 use super::followed::Followed;
+use super::snapshot::{JobState, JobView, PhaseView};
 use crate::store::{
     ATTEMPTS, Folder, INNER, JOB, JOURNAL, JobRecord, LOCK, LONGEST_RECORD, SUMMARY, reported_progress,
 };
+use crate::submission::{JOBS, JobEntry};
 
 /// Name of the report in a run's folder.
 const REPORT: &str = "report.html";
@@ -33,6 +35,24 @@ pub enum LiveError {
     /// The folder holds no run.
     #[error("{}: this folder holds no run of Hindmost; give the output folder of `hindmost run` or `hindmost map`", .0.display())]
     NoRun(PathBuf),
+    /// The folder is that of a job that runs together with others.
+    #[error("{}: this is the folder of job {job:?} of the run in {}, which has the journal: give that folder", folder.display(), run.display())]
+    PartOfRun {
+        /// The folder of the job.
+        folder: PathBuf,
+        /// Name of the job.
+        job: String,
+        /// Folder of the run.
+        run: PathBuf,
+    },
+    /// The journal can't be read from its beginning.
+    #[error("{}: {problem}", path.display())]
+    BadJournal {
+        /// Path of the journal.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A file could not be read.
     #[error("{}: {error}", path.display())]
     Io {
@@ -93,6 +113,18 @@ struct Ended {
     attempts: u64,
     #[serde(default)]
     failed_tasks: Vec<serde::de::IgnoredAny>,
+    #[serde(default)]
+    flowtime: f64,
+    #[serde(default)]
+    phases: Vec<EndedPhase>,
+}
+
+/// The part of a phase's summary that a view needs.
+#[derive(Deserialize)]
+struct EndedPhase {
+    name: String,
+    tasks: u64,
+    finished: u64,
 }
 
 /// How a run ended.
@@ -122,6 +154,35 @@ impl OfFolder {
         self.attempts = inner.sub(ATTEMPTS).ok();
     }
 
+    /// Returns the state of a job of this name that is not in the journal of its run, at the time `now`.
+    fn view(&self, name: &str, now: f64) -> JobView {
+        let phase = |name: &str, tasks: u64, finished: u64| PhaseView {
+            name: name.to_owned(),
+            tasks,
+            finished,
+            progress: if tasks > 0 { (finished as f64 / tasks as f64).min(1.0) } else { 0.0 },
+            ..PhaseView::default()
+        };
+        let (record, end) = (self.job.value.as_ref(), self.summary.value.as_ref());
+        let phases: Vec<PhaseView> = match (end, record) {
+            (Some(end), _) => end.phases.iter().map(|of| phase(&of.name, of.tasks, of.finished)).collect(),
+            (None, Some(record)) => record.tasks.iter().map(|of| phase(&of.name, of.tasks.into(), 0)).collect(),
+            (None, None) => Vec::new(),
+        };
+        JobView {
+            name: name.to_owned(),
+            state: end.map_or(JobState::Waiting, |end| JobState::from(end.state)),
+            arrival: if end.is_some() { 0.0 } else { now },
+            end: end.map(|end| end.flowtime),
+            deadline: None,
+            tasks: phases.iter().map(|phase| phase.tasks).sum(),
+            finished: phases.iter().map(|phase| phase.finished).sum(),
+            failed_tasks: end.map_or(0, |end| end.failed_tasks.len() as u64),
+            report: None,
+            phases,
+        }
+    }
+
     /// Reads the folder of a job of a run of several jobs. What is missing stays unknown.
     fn refresh_job(&mut self, home: &Folder, name: &str) {
         // The name comes from a journal of unknown origin and must not lead out of the folder.
@@ -144,6 +205,8 @@ pub(super) struct Files {
     /// Length of the journal's lines that were read.
     position: u64,
     run: OfFolder,
+    /// The list of the jobs of a run of several jobs. Jobs that were done when the run began again are not in its journal.
+    list: Cached<Vec<JobEntry>>,
     /// The folders of the jobs of a run of several jobs, by name.
     jobs: BTreeMap<String, OfFolder>,
 }
@@ -171,6 +234,9 @@ impl Files {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.begin_again(None, followed);
+                if let Some((job, run)) = part_of_run(folder) {
+                    return Err(LiveError::PartOfRun { folder: folder.to_owned(), job, run });
+                }
                 if matches!(held, Held::No) && self.run.job.value.is_none() {
                     return Err(LiveError::NoRun(folder.to_owned()));
                 }
@@ -179,8 +245,9 @@ impl Files {
         }
         self.run.refresh(&root, &inner);
         if self.has_several_jobs() {
-            for job in &followed.builder.timeline().jobs {
-                let name = &*job.spec.name;
+            self.list.refresh(&inner, JOBS);
+            let arrived = followed.builder.timeline().jobs.iter().map(|job| &*job.spec.name);
+            for name in arrived.chain(self.list.value.iter().flatten().map(|entry| entry.name.as_str())) {
                 match self.jobs.get_mut(name) {
                     Some(of) => of.refresh_job(&root, name),
                     None => self.jobs.entry(name.to_owned()).or_default().refresh_job(&root, name),
@@ -233,6 +300,15 @@ impl Files {
         self.record().is_some_and(|record| record.phases.is_empty())
     }
 
+    /// Returns the jobs of the run's list that are not among those of its journal: jobs that had ended when the run began again,
+    /// and jobs that have not begun.
+    pub(super) fn not_arrived(&self, journal: &[&str], now: f64) -> Vec<JobView> {
+        let entries = self.list.value.iter().flatten().filter(|_| self.has_several_jobs());
+        let entries = entries.filter(|entry| !journal.contains(&entry.name.as_str()));
+        let unknown = OfFolder::default();
+        entries.map(|entry| self.jobs.get(&entry.name).unwrap_or(&unknown).view(&entry.name, now)).collect()
+    }
+
     /// Returns what was read from the folder of a job; `None` if it is unknown which folder this is.
     fn of_job(&self, id: JobId, name: &str) -> Option<&OfFolder> {
         if self.has_several_jobs() { self.jobs.get(name) } else { (id == JobId(0)).then_some(&self.run) }
@@ -245,7 +321,7 @@ impl Files {
 
     /// Returns how a job ended last; `None` if it has not ended yet.
     pub(super) fn summary(&self, id: JobId, name: &str) -> Option<End> {
-        let Ended { state, attempts, failed_tasks } = self.of_job(id, name)?.summary.value.as_ref()?;
+        let Ended { state, attempts, failed_tasks, .. } = self.of_job(id, name)?.summary.value.as_ref()?;
         Some(End { state: *state, attempts: *attempts, failed_tasks: failed_tasks.len() as u64 })
     }
 
@@ -267,6 +343,16 @@ impl Files {
         let name = record.attempt_name(attempt, record.phases.get(attempt.task.phase as usize)?);
         reported_progress(of.attempts.as_ref()?, &name).map(|(share, _)| share)
     }
+}
+
+/// Returns the name of the job and the folder of the run to which a job's folder belongs; `None` if it belongs to none.
+fn part_of_run(folder: &Path) -> Option<(String, PathBuf)> {
+    let path = std::fs::canonicalize(folder).ok()?;
+    let (name, home) = (path.file_name()?.to_str()?, path.parent()?);
+    let mut list = Cached::<Vec<JobEntry>>::default();
+    list.refresh(&Folder::open(home).ok()?.sub(INNER).ok()?, JOBS);
+    let is_listed = list.value?.iter().any(|entry| entry.name == name);
+    is_listed.then(|| (name.to_owned(), home.to_owned()))
 }
 
 /// Finds out whether a process holds the lock of a run's folder: takes the lock together with other readers, and releases it

@@ -27,7 +27,7 @@ pub use snapshot::{
     Snapshot, State,
 };
 
-use crate::store::JobRecord;
+use crate::store::{INNER, JOURNAL, JobRecord};
 use hindmost_core::ids::JobId;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::TimelineJob;
@@ -55,6 +55,9 @@ impl LiveView {
     /// If the folder holds no run, or its files can't be read.
     pub fn refresh(&mut self) -> Result<(), LiveError> {
         let held = self.files.refresh(&self.folder, &mut self.followed)?;
+        if let (None, Some(problem)) = (self.followed.header(), self.followed.problem()) {
+            return Err(LiveError::BadJournal { path: self.folder.join(INNER).join(JOURNAL), problem });
+        }
         self.held = match held {
             Held::Yes => Some(true),
             Held::No => Some(false),
@@ -105,16 +108,35 @@ impl LiveView {
         }
     }
 
-    /// Returns how the run ended: as its job, or as that of its jobs which ended worst. `None` if a job has not ended.
+    /// Returns how the run ended: as its job, or as that of its jobs which ended worst. `None` if a job has not ended. A job
+    /// that has not begun counts as interrupted.
     fn ended(&self) -> Option<State> {
         let jobs = &self.followed.builder.timeline().jobs;
         let finished = |at: usize| jobs.get(at)?.finish.map(|_| State::Done);
         let state = |(at, end): (usize, Option<End>)| end.map(|end| State::from(end.state)).or_else(|| finished(at));
-        let states: Option<Vec<State>> = self.ends(true).into_iter().enumerate().map(state).collect();
-        let states = states.filter(|states| !states.is_empty())?;
+        let several = self.files.has_several_jobs();
+        let last = |at: usize| !several || is_last(jobs, at);
+        let ends = self.ends(true).into_iter().enumerate().filter(|(at, _)| last(*at));
+        let mut states = ends.map(state).collect::<Option<Vec<State>>>()?;
+        let names: Vec<&str> = jobs.iter().map(|job| &*job.spec.name).collect();
+        states.extend(self.files.not_arrived(&names, 0.0).iter().map(|job| match job.state {
+            JobState::Done => State::Done,
+            JobState::Failed => State::Failed,
+            JobState::Abandoned => State::Abandoned,
+            JobState::Waiting | JobState::Running | JobState::Interrupted => State::Interrupted,
+        }));
+        // A run that has accepted jobs and has none is done once its process has ended.
+        if states.is_empty() && !(several && self.followed.header().is_some()) {
+            return None;
+        }
         let bad = [State::Interrupted, State::Failed, State::Abandoned];
         bad.into_iter().find(|state| states.contains(state)).or(Some(State::Done))
     }
+}
+
+/// False if a job of the same name arrived later: the job was submitted again after its end.
+fn is_last(jobs: &[TimelineJob], at: usize) -> bool {
+    jobs.get(at).is_some_and(|job| jobs[at + 1..].iter().all(|later| later.spec.name != job.spec.name))
 }
 
 /// Returns the length of the pauses of a run before a time.

@@ -81,7 +81,8 @@ pub struct Snapshot {
     pub failed_tasks: u64,
     /// Redundant copies.
     pub copies: Copies,
-    /// The jobs, in the order of their arrival.
+    /// The jobs, in the order of their arrival. A job that was submitted again after its end counts once. Jobs that had ended
+    /// when the run began again, and jobs that have not begun, come last.
     pub jobs: Vec<JobView>,
     /// The nodes, in the order in which they joined.
     pub nodes: Vec<NodeView>,
@@ -145,9 +146,10 @@ pub struct JobView {
     pub name: String,
     /// State of the job.
     pub state: JobState,
-    /// Time at which the job arrived.
+    /// Time at which the job arrived; 0 if it had ended when the run began again.
     pub arrival: f64,
-    /// Time at which the job finished or was given up; `null` if it has not ended.
+    /// Time at which the job finished or was given up; `null` if it has not ended. For a job that had ended when the run began
+    /// again, the time that it took.
     pub end: Option<f64>,
     /// Time by which the job should be finished; `null` if it has no deadline.
     pub deadline: Option<f64>,

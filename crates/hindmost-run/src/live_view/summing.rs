@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 
 use super::files::{End, Files};
 use super::followed::Followed;
-use super::paused;
 use super::snapshot::{
     AttemptState, AttemptView, Copies, EndedView, FailureView, JobState, JobView, NodeView, Outcome, PhaseView,
     Snapshot, State,
 };
+use super::{is_last, paused};
 
 /// Largest numbers of running attempts, of ended attempts and of failures in a snapshot.
 const MOST_RUNNING: usize = 1000;
@@ -89,6 +89,15 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, ends: &[Option<End>],
             job_view((followed, files), (JobId(id), job, end), counts, state, now)
         })
         .collect();
+    let of_attempts = |of: fn(&PhaseView) -> u64| jobs.iter().flat_map(|job| &job.phases).map(of).sum::<u64>();
+    let (all_attempts, failed_attempts) = (of_attempts(|phase| phase.attempts), of_attempts(|phase| phase.failed));
+    let copies = Copies {
+        running: of_attempts(|phase| phase.copies.running),
+        launched: of_attempts(|phase| phase.copies.launched),
+        won: of_attempts(|phase| phase.copies.won),
+    };
+    let (jobs, numbers) = current_jobs(jobs, timeline, files, now);
+    let number = |job: u32| numbers.get(job as usize).copied().unwrap_or(job);
     let phases = || jobs.iter().flat_map(|job| &job.phases);
     let sum = |of: fn(&PhaseView) -> u64| phases().map(of).sum::<u64>();
     let is_active = |phase: &&PhaseView| phase.running > 0 && phase.finished < phase.tasks;
@@ -103,23 +112,40 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, ends: &[Option<End>],
         more_phases: !state.is_over() && jobs.iter().any(has_more_phases),
         tasks: sum(|phase| phase.tasks),
         finished: sum(|phase| phase.finished),
-        attempts: sum(|phase| phase.attempts),
-        failed_attempts: sum(|phase| phase.failed),
+        attempts: all_attempts,
+        failed_attempts,
         failed_tasks: jobs.iter().map(|job| job.failed_tasks).sum(),
-        copies: Copies {
-            running: sum(|phase| phase.copies.running),
-            launched: sum(|phase| phase.copies.launched),
-            won: sum(|phase| phase.copies.won),
-        },
+        copies,
         nodes: nodes(followed, &on_nodes),
         running_attempts,
-        running: views,
-        ended: ended.iter().filter_map(|at| ended_view(followed, *at)).collect(),
-        failures: failed.iter().filter_map(|at| failure_view(timeline, &timeline.rows[*at])).collect(),
+        running: views.into_iter().map(|view| AttemptView { job: number(view.job), ..view }).collect(),
+        ended: ended
+            .iter()
+            .filter_map(|at| ended_view(followed, *at))
+            .map(|view| EndedView { job: number(view.job), ..view })
+            .collect(),
+        failures: failed
+            .iter()
+            .filter_map(|at| failure_view(timeline, &timeline.rows[*at]))
+            .map(|view| FailureView { job: number(view.job), ..view })
+            .collect(),
         problem: followed.problem(),
         jobs,
         ..Snapshot::default()
     }
+}
+
+/// Returns the jobs of a run, each once, and for each job of the journal its number among them. A job that was submitted again
+/// counts as it is now. Jobs that are not in the journal come last.
+fn current_jobs(all: Vec<JobView>, timeline: &Timeline, files: &Files, now: Time) -> (Vec<JobView>, Vec<u32>) {
+    let names: Vec<&str> = timeline.jobs.iter().map(|job| &*job.spec.name).collect();
+    let missing = files.not_arrived(&names, now.seconds());
+    let several = files.has_several_jobs();
+    let kept: Vec<usize> = (0..all.len()).filter(|at| !several || is_last(&timeline.jobs, *at)).collect();
+    let number = |at: usize| kept.iter().position(|kept| *kept == at || several && names[*kept] == names[at]);
+    let numbers = (0..all.len()).map(|at| number(at).unwrap_or(at) as u32).collect();
+    let current = all.into_iter().enumerate().filter(|(at, _)| kept.contains(at)).map(|(_, job)| job);
+    (current.chain(missing).collect(), numbers)
 }
 
 /// Returns true if a phase of the job has not begun yet, or waits.

@@ -377,6 +377,19 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Removes the summary of a job that was done.
+    ///
+    /// # Errors
+    /// If it can't be removed.
+    pub(crate) fn forget_done(&self) -> io::Result<()> {
+        if self.inner.read(SUMMARY, LONGEST_RECORD).is_ok_and(|summary| is_done(&summary)) {
+            self.inner.remove_file(SUMMARY)?;
+        }
+        Ok(())
+    }
+}
+
 /// True if a run's summary says that every task has its result.
 fn is_done(summary: &str) -> bool {
     #[derive(Deserialize)]

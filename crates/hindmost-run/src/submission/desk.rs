@@ -1,16 +1,17 @@
 //! The desk between clients and the driver: which jobs there are, which wait to be taken, who waits for the end of which.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::list::{JobEntry, JobList};
 use super::protocol::{Reply, Request};
-use crate::driver::{RunOptions, RunOutcome, check};
+use crate::driver::{RunOptions, RunOutcome, check, is_complete};
 use crate::engine::NodeOffer;
 use crate::job_file::{self, Allowance, Plan};
-use crate::store::{Opened, Opening, Store};
+use crate::store::{Opened, Opening, Store, StoreError};
 
 /// Largest number of jobs of a run that have not ended. Each has its folder open.
 const MOST_OPEN: usize = 200;
@@ -133,6 +134,10 @@ impl Desk {
         if !file.is_absolute() {
             return Err(format!("the path of the job file must be absolute, but it is {}", file.display()));
         }
+        // The end of a pipe might never come.
+        if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
+            return Err(format!("{} is no regular file: submit a job file", file.display()));
+        }
         let mut plan = job_file::load(&file).map_err(|error| error.to_string())?;
         if let Some(name) = name {
             plan.set_name(name)?;
@@ -143,7 +148,17 @@ impl Desk {
         let reserved = Reserved::new(self, &plan.name, resume)?;
         let folder = self.admission.folder.join(&plan.name);
         let opening = Opening { resume, ..self.admission.opening.clone() };
-        let opened = Store::open(&folder, &plan, &opening).map_err(|error| error.to_string())?;
+        let opened = Store::open(&folder, &plan, &opening).map_err(|error| why_refused(&error, &file))?;
+        if is_complete(&self.admission.options, &opened).map_err(|error| error.to_string())? {
+            return Err(format!(
+                "job {:?} is already done: its results are in {}; to run parts of it again, use `hindmost run {} --out {} --redo \
+                 PHASE`",
+                plan.name,
+                opened.store.folder().display(),
+                file.display(),
+                opened.store.folder().display()
+            ));
+        }
         let accepted = Reply::Accepted {
             job: plan.name.clone(),
             folder: opened.store.folder().display().to_string(),
@@ -152,6 +167,36 @@ impl Desk {
         };
         Ok((accepted, reserved.enter(file, opened, wait)?))
     }
+}
+
+/// Returns why the folder of a submitted job can't be used, and what to do, with options that `submit` has.
+fn why_refused(error: &StoreError, file: &Path) -> String {
+    let another = "submit the job under another name with --name";
+    match error {
+        StoreError::Changed { path, phase, .. } => {
+            format!("{}; {another} to run all of it in another folder", changed_command(path, file, phase))
+        }
+        StoreError::HoldsRun { path, job, done: false } => {
+            format!("{} holds a run of job {job:?}: continue it with --resume, or {another}", path.display())
+        }
+        StoreError::HoldsRun { path, job, .. } => {
+            format!("{} holds the finished run of job {job:?}: {another}, or remove the folder", path.display())
+        }
+        StoreError::OtherJob { path, held, .. } => {
+            format!("{} holds a run of another job, {held:?}: {another}, or remove the folder", path.display())
+        }
+        StoreError::NotEmpty(path) => format!("{} is not empty and holds no run: {another}", path.display()),
+        other => other.to_string(),
+    }
+}
+
+/// Returns what to do about a job of a run of several jobs, of which a phase has another command than its results.
+pub fn changed_command(folder: &Path, file: &Path, phase: &str) -> String {
+    let (folder, file) = (folder.display(), file.display());
+    format!(
+        "{folder} holds results of phase {phase:?}, whose command, variables or folder have changed since: `hindmost run {file} \
+         --out {folder} --redo {phase}` runs the phase again, alone; with --resume --keep-results instead of --redo, its results stay"
+    )
 }
 
 /// Removes what a job file says about the run as a whole. Returns notes on it for the user.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::store::Pages;
 
 /// Name of the list.
-const JOBS: &str = "jobs.json";
+pub(crate) const JOBS: &str = "jobs.json";
 
 /// A job of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,14 @@ impl JobList {
     /// True if a job has this name.
     pub fn has(&self, name: &str) -> bool {
         self.entries.iter().any(|entry| entry.name == name)
+    }
+
+    /// Writes the list of a run that has no jobs yet, so that its folder is known as that of a run of several jobs.
+    ///
+    /// # Errors
+    /// If the list can't be written.
+    pub fn begin(&self) -> io::Result<()> {
+        if self.entries.is_empty() { self.pages.write_synced(JOBS, "[]") } else { Ok(()) }
     }
 
     /// Adds a job, or replaces the one of the same name, and writes the list to the disk.

@@ -22,7 +22,8 @@ mod socket;
 mod tests;
 
 pub use client::{Client, ClientError};
-pub use desk::{Admission, Desk};
+pub use desk::{Admission, Desk, changed_command};
+pub(crate) use list::JOBS;
 pub use list::{JobEntry, JobList};
 pub use protocol::{Reply, Request};
 pub use socket::{Listener, SocketError};

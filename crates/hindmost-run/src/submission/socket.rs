@@ -1,14 +1,15 @@
 //! The Unix socket on which a run accepts jobs: only its owner can open it.
 
 use std::fs;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, fchmod};
@@ -42,6 +43,9 @@ pub enum SocketError {
     /// The path is too long for a socket.
     #[error("the path of a socket has at most 107 bytes, but {} is longer: choose a shorter one", .0.display())]
     TooLong(PathBuf),
+    /// The folder of the path does not exist.
+    #[error("can't accept jobs on {}: the folder {} does not exist; create it, or choose another path", .0.display(), folder_of(.0).display())]
+    NoFolder(PathBuf),
     /// The socket can't be created.
     #[error("can't accept jobs on {}: {error}", path.display())]
     Io {
@@ -83,6 +87,8 @@ impl Drop for Served {
 /// A socket on which a run accepts jobs. Dropping it removes the socket.
 pub struct Listener {
     path: PathBuf,
+    /// Device and inode of the socket: another run may have its socket at the path by the end of this one.
+    file: Option<(u64, u64)>,
     desk: Desk,
     ends: Arc<AtomicBool>,
     clients: Arc<Clients>,
@@ -90,21 +96,35 @@ pub struct Listener {
 }
 
 impl Listener {
+    /// Checks that a socket can be created at a path, and creates nothing.
+    ///
+    /// # Errors
+    /// If the path is in use, too long, or in no folder.
+    pub fn check(path: &Path) -> Result<(), SocketError> {
+        SocketAddrUnix::new(path).map_err(|_| SocketError::TooLong(path.to_owned()))?;
+        if !folder_of(path).is_dir() {
+            return Err(SocketError::NoFolder(path.to_owned()));
+        }
+        is_left(path).map(drop)
+    }
+
     /// Creates the socket and accepts jobs for a desk, in a thread. A socket that an ended run has left is replaced.
     ///
     /// # Errors
     /// If the path is in use or the socket can't be created.
     pub fn start(path: &Path, desk: Desk) -> Result<Listener, SocketError> {
         let io = |error: io::Error| SocketError::Io { path: path.to_owned(), error };
+        Listener::check(path)?;
         let address = SocketAddrUnix::new(path).map_err(|_| SocketError::TooLong(path.to_owned()))?;
         remove_left(path)?;
         let listener = private(&address).map_err(io)?;
+        let file = identity(path);
         let (ends, clients) = (Arc::new(AtomicBool::new(false)), Arc::new(Clients::default()));
         let accepting =
             Accepting { listener, desk: desk.clone(), ends: Arc::clone(&ends), clients: Arc::clone(&clients) };
         let thread = thread::Builder::new().name("submissions".to_owned()).spawn(move || accepting.work());
         let thread = Some(thread.map_err(io)?);
-        Ok(Listener { path: path.to_owned(), desk, ends, clients, thread })
+        Ok(Listener { path: path.to_owned(), file, desk, ends, clients, thread })
     }
 }
 
@@ -115,23 +135,44 @@ impl Drop for Listener {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        let _ = fs::remove_file(&self.path);
+        if self.file.is_some() && identity(&self.path) == self.file {
+            let _ = fs::remove_file(&self.path);
+        }
         let count = self.clients.count.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.clients.left.wait_timeout_while(count, LAST_REPLIES, |count| *count > 0));
     }
 }
 
+/// Returns the folder in which a path is.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Returns device and inode of the file at a path; `None` if there is none.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
 /// Removes a socket that nobody listens on any more.
 fn remove_left(path: &Path) -> Result<(), SocketError> {
+    if is_left(path)? {
+        fs::remove_file(path).map_err(|error| SocketError::Io { path: path.to_owned(), error })?;
+    }
+    Ok(())
+}
+
+/// True if a path has a socket that nobody listens on any more; false if nothing is there.
+///
+/// # Errors
+/// If something else has the path.
+fn is_left(path: &Path) -> Result<bool, SocketError> {
     use std::os::unix::fs::FileTypeExt;
-    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(false) };
     if !found.file_type().is_socket() {
         return Err(SocketError::NoSocket(path.to_owned()));
     }
     match UnixStream::connect(path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(|error| SocketError::Io { path: path.to_owned(), error })
-        }
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(true),
         Ok(_) => Err(SocketError::InUse(path.to_owned())),
         Err(error) => Err(SocketError::Io { path: path.to_owned(), error }),
     }
@@ -170,11 +211,13 @@ impl Accepting {
 
     /// Serves a client in a thread. A client that can't be served is sent away, so that it need not wait.
     fn serve(&self, client: UnixStream) {
-        let prepared = client.set_nonblocking(false).and_then(|()| {
-            client.set_read_timeout(Some(PATIENCE))?;
-            client.set_write_timeout(Some(PATIENCE))
-        });
-        if prepared.is_err() || !is_own(&client) {
+        let prepared = client.set_nonblocking(false).and_then(|()| client.set_write_timeout(Some(PATIENCE)));
+        if prepared.is_err() {
+            return;
+        }
+        if !is_own(&client) {
+            let reason = "only the user who has started the run, and root, may submit jobs to it".to_owned();
+            let _ = write_line(&client, &Reply::Refused { reason });
             return;
         }
         let Some(served) = self.clients.enter() else {
@@ -197,9 +240,33 @@ fn is_own(client: &UnixStream) -> bool {
     peer.is_ok_and(|peer| peer.uid == geteuid() || peer.uid.is_root())
 }
 
+/// Reads from a client until a deadline, however slowly the client sends.
+pub(super) struct Until<'a> {
+    pub(super) client: &'a UnixStream,
+    pub(super) deadline: Instant,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let late = || {
+            io::Error::new(io::ErrorKind::TimedOut, format!("a request must arrive within {} s", PATIENCE.as_secs()))
+        };
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(late());
+        }
+        self.client.set_read_timeout(Some(left))?;
+        (&mut &*self.client).read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
+            _ => error,
+        })
+    }
+}
+
 /// Reads the request of a client and replies.
 fn converse(client: &UnixStream, desk: &Desk) -> io::Result<()> {
-    let request = match read_line(BufReader::new(client), LONGEST_REQUEST) {
+    let reader = Until { client, deadline: Instant::now() + PATIENCE };
+    let request = match read_line(BufReader::new(reader), LONGEST_REQUEST) {
         Ok(Some(request)) => request,
         Ok(None) => return Ok(()),
         Err(error) => return write_line(client, &Reply::Refused { reason: error.to_string() }),

@@ -176,3 +176,46 @@ fn a_client_that_waits_learns_that_the_run_has_ended() {
     run.listener = None;
     assert!(matches!(client.end().unwrap(), Reply::Refused { reason } if reason.contains("resume the run")));
 }
+
+#[test]
+fn a_run_removes_only_its_own_socket() {
+    let mut run = Run::new();
+    let path = run.path("socket");
+    fs::remove_file(&path).unwrap();
+    let other = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    run.listener = None;
+    assert!(path.exists(), "the socket of another run is left");
+    drop(other);
+}
+
+#[test]
+fn a_socket_in_no_folder_is_refused_with_advice() {
+    let run = Run::new();
+    let refused = Listener::check(&run.path("missing/socket")).unwrap_err();
+    assert!(refused.to_string().contains("missing does not exist; create it"), "{refused}");
+    assert!(Listener::check(&run.path("other")).is_ok() && !run.path("other").exists());
+}
+
+#[test]
+fn a_request_that_does_not_arrive_is_refused() {
+    let (client, server) = UnixStream::pair().unwrap();
+    let deadline = std::time::Instant::now();
+    let error = std::io::Read::read(&mut super::socket::Until { client: &server, deadline }, &mut [0; 8]).unwrap_err();
+    assert!(error.to_string().contains("a request must arrive within 10 s"), "{error}");
+    let deadline = deadline + std::time::Duration::from_millis(20);
+    let error = std::io::Read::read(&mut super::socket::Until { client: &server, deadline }, &mut [0; 8]).unwrap_err();
+    assert!(error.to_string().contains("a request must arrive within 10 s"), "{error}");
+    drop(client);
+}
+
+#[test]
+fn only_regular_files_are_job_files() {
+    let run = Run::new();
+    let pipe = run.path("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let request = Request::Submit { file: pipe.to_str().unwrap().to_owned(), name: None, resume: false, wait: false };
+    assert!(run.refusal(&request).contains("no regular file"));
+    for name in ["n\u{202e}", "\u{2066}n", "n\u{200f}m"] {
+        assert!(run.refusal(&named(run.job("sort", ""), name, false)).contains("direction of text"), "{name:?}");
+    }
+}

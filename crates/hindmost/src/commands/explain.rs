@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hindmost_core::explain::{Step, explain};
 use hindmost_core::ids::{JobId, TaskId};
+use hindmost_core::journal::Header;
 use hindmost_core::metrics::FailedTask;
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob};
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::cli::ExplainArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, say};
 use crate::terminal;
 
 use super::report::quoted;
@@ -28,15 +29,14 @@ const GAP: &str = "             ";
 
 /// Prints the steps of a task in a recorded run.
 pub fn run(args: &ExplainArgs) -> Outcome {
-    let (header, pauses, records) = with_progress(|progress| {
-        let reader = journal::records(&args.journal, Some(progress))?;
-        let (header, pauses) = (reader.header().clone(), reader.pauses().to_vec());
-        let records = reader.collect::<Result<Vec<Record>, _>>()?;
-        Ok((header, pauses, records))
-    })?;
-    let name = args.journal.display();
-    let mut timeline = Timeline::of(records.iter().cloned());
-    timeline.pauses = pauses;
+    let (mut header, mut records, mut timeline) = read(&args.journal)?;
+    let mut path = args.journal.clone();
+    if let Some(earlier) = journal_of_job(&args.journal, &args.task, &timeline.jobs) {
+        say(&format!("the job had ended when the run began again: its attempts are in {}", earlier.display()));
+        (header, records, timeline) = read(&earlier)?;
+        path = earlier;
+    }
+    let name = path.display();
     if timeline.jobs.is_empty() {
         return Err(Failure::input(format!("{name}: this journal has no job, so there is no task to explain")));
     }
@@ -49,11 +49,11 @@ pub fn run(args: &ExplainArgs) -> Outcome {
         explain(session, records, task).map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
     add_pauses(&mut steps, &timeline);
     let mut outcome = outcome(&timeline, task);
-    let folder = internal_files(&args.journal, &job.spec.name);
+    let folder = internal_files(&path, &job.spec.name);
     let failure = failure_of(folder.as_deref(), &phases, task);
     let key = key_of(folder.as_deref(), task);
     if was_finished(&timeline, task)
-        && let Some(earlier) = earlier_journal(folder.as_deref(), &args.journal, task)
+        && let Some(earlier) = earlier_journal(&path, &job.spec.name, task)
     {
         outcome += &format!(
             " `hindmost explain {} {}` shows its attempts.",
@@ -97,6 +97,19 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     terminal::print(&text)
 }
 
+/// Reads a journal.
+fn read(path: &Path) -> Outcome<(Header, Vec<Record>, Timeline)> {
+    let (header, pauses, records) = with_progress(|progress| {
+        let reader = journal::records(path, Some(progress))?;
+        let (header, pauses) = (reader.header().clone(), reader.pauses().to_vec());
+        let records = reader.collect::<Result<Vec<Record>, _>>()?;
+        Ok((header, pauses, records))
+    })?;
+    let mut timeline = Timeline::of(records.iter().cloned());
+    timeline.pauses = pauses;
+    Ok((header, records, timeline))
+}
+
 /// The part of a run's summary that `explain` reads.
 #[derive(Deserialize)]
 struct Ended {
@@ -109,9 +122,14 @@ struct Recorded {
     tasks: Vec<RecordedPhase>,
 }
 
+/// Returns the folder of the run of a journal.
+fn home_of(journal: &Path) -> Option<PathBuf> {
+    Some(if journal.is_dir() { journal.to_owned() } else { journal.parent()?.parent()?.to_owned() })
+}
+
 /// Returns the folder of the internal files of a job's run: that of the journal, or that of the job if the run has several.
 fn internal_files(journal: &Path, job: &str) -> Option<PathBuf> {
-    let home = if journal.is_dir() { journal.to_owned() } else { journal.parent()?.parent()?.to_owned() };
+    let home = home_of(journal)?;
     let own = home.join(job).join(".hindmost");
     Some(if super::several::holds_several(&home) { own } else { home.join(".hindmost") })
 }
@@ -137,7 +155,9 @@ fn failure_of(folder: Option<&Path>, phases: &[&str], task: TaskId) -> Option<Fa
 /// says what to write instead.
 fn find_task(text: &str, jobs: &[TimelineJob]) -> Result<TaskId, String> {
     let [only] = jobs else { return find_in_several(text, jobs) };
-    find_in_job(text, only, JobId(0))
+    // The journal of a run of several jobs may have only one of them.
+    let own = text.strip_prefix(&*only.spec.name).and_then(|rest| rest.strip_prefix('/'));
+    find_in_job(own.filter(|own| own.contains('/')).unwrap_or(text), only, JobId(0))
 }
 
 fn find_in_several(text: &str, jobs: &[TimelineJob]) -> Result<TaskId, String> {
@@ -210,30 +230,56 @@ fn was_finished(timeline: &Timeline, task: TaskId) -> bool {
     spec.is_some_and(|phase| phase.finished.contains(&task.index))
 }
 
-/// Returns the path of the journal in which the task finished: the last one of those that were put away before `journal`, when
-/// the run began again. `None` if there is none, or if it can't be read.
-fn earlier_journal(folder: Option<&Path>, journal: &Path, task: TaskId) -> Option<PathBuf> {
-    let folder = folder?;
+/// Returns the journals of a run that were put away before `journal`, when the run began again; the last one comes first.
+fn put_away(journal: &Path) -> Vec<PathBuf> {
+    let Some(folder) = home_of(journal).map(|home| home.join(".hindmost")) else { return Vec::new() };
     let number = |name: &str| name.strip_prefix("journal-")?.strip_suffix(".jsonl")?.parse::<u32>().ok();
     let own = journal.file_name().and_then(|name| number(name.to_str()?));
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut numbers: Vec<u32> = entries.filter_map(|entry| number(entry.file_name().to_str()?)).collect();
     numbers.retain(|number| own.is_none_or(|own| *number < own));
     numbers.sort_unstable();
-    let path = |number: u32| folder.join(format!("journal-{number}.jsonl"));
-    numbers.into_iter().rev().map(path).find(|path| {
-        let Ok(mut records) = journal::records(path, None) else { return false };
-        records.any(|record| {
-            let finished = |record: &Record| match &record.change {
-                // In the folder of a job, that job has number 0.
-                Change::Event(Event::AttemptFinished { attempt }) => {
-                    (attempt.task.phase, attempt.task.index) == (task.phase, task.index)
-                }
-                _ => false,
-            };
-            record.as_ref().is_ok_and(finished)
+    numbers.into_iter().rev().map(|number| folder.join(format!("journal-{number}.jsonl"))).collect()
+}
+
+/// Returns the path of the last journal that has the job of a task of a run of several jobs, if the journal of these jobs has
+/// it not: the job had ended when the run began again.
+fn journal_of_job(journal: &Path, text: &str, jobs: &[TimelineJob]) -> Option<PathBuf> {
+    let (name, _) = text.split_once('/').filter(|(_, rest)| rest.contains('/'))?;
+    if jobs.iter().any(|job| *job.spec.name == *name) || !super::several::holds_several(&home_of(journal)?) {
+        return None;
+    }
+    let arrives = |record: &Record| match &record.change {
+        Change::Event(Event::JobArrived { spec, .. }) => *spec.name == *name,
+        _ => false,
+    };
+    put_away(journal).into_iter().find(|path| has_record(path, arrives))
+}
+
+/// Returns the path of the journal in which the task of a job finished: the last one of those that were put away before
+/// `journal`. `None` if there is none, or if it can't be read.
+fn earlier_journal(journal: &Path, job: &str, task: TaskId) -> Option<PathBuf> {
+    put_away(journal).into_iter().find(|path| {
+        let mut ids = Vec::new();
+        has_record(path, |record| match &record.change {
+            // A job may have another number in each journal.
+            Change::Event(Event::JobArrived { job: id, spec }) if *spec.name == *job => {
+                ids.push(*id);
+                false
+            }
+            Change::Event(Event::AttemptFinished { attempt }) => {
+                let found = attempt.task;
+                ids.contains(&found.job) && (found.phase, found.index) == (task.phase, task.index)
+            }
+            _ => false,
         })
     })
+}
+
+/// True if a journal has a record of which `is_it` is true. A journal that can't be read has none.
+fn has_record(path: &Path, mut is_it: impl FnMut(&Record) -> bool) -> bool {
+    let Ok(mut records) = journal::records(path, None) else { return false };
+    records.any(|record| record.as_ref().is_ok_and(&mut is_it))
 }
 
 /// Returns a sentence on how the task ended: its winner and the time of its other attempts.

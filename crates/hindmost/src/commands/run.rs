@@ -74,6 +74,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         )));
     }
     if args.check {
+        live_page::check(args.serve.as_deref())?;
         return check(args, &plan, &options, &engine.nodes, &out, &opening);
     }
     let page = live_page::serve(args.serve.as_deref(), &out)?;

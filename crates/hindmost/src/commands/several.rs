@@ -10,8 +10,8 @@ use hindmost_report::run::run_table;
 use hindmost_run::driver::{self, RunError, RunJobs, RunOptions, RunOutcome, Submissions};
 use hindmost_run::engine::NodeOffer;
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{BegunWith, Opened, Opening, Store, begun_with};
-use hindmost_run::submission::{Admission, Desk, JobEntry, JobList, Listener};
+use hindmost_run::store::{BegunWith, Opened, Opening, Store, StoreError, begun_with};
+use hindmost_run::submission::{Admission, Desk, JobEntry, JobList, Listener, changed_command};
 use serde_json::{Value, json};
 
 use crate::board::Board;
@@ -63,6 +63,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let recorded_engine = if opening.resume { begun_with(&out) } else { None };
     let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), nodes(args, &jobs)?, recorded_engine)?;
     if args.check {
+        live_page::check(args.serve.as_deref())?;
         return check(args, &jobs, &options, &engine.nodes);
     }
     if !opening.resume {
@@ -77,11 +78,14 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         engine: engine_name,
         slurm_args,
     });
-    // An address that can't be used is found before the folder is made.
+    // An address or socket that can't be used is found before the folder is made.
+    args.listen.as_deref().map_or(Ok(()), Listener::check).map_err(Failure::input)?;
     let page = live_page::serve(args.serve.as_deref(), &out)?;
-    let home = Store::open(&out, &Plan::of_several(&out), &opening).map_err(RunError::from)?;
+    let home = Store::open(&out, &Plan::of_several(&out), &opening).map_err(in_use)?;
     let folder = home.store.folder().to_owned();
     let mut list = JobList::read(home.store.pages()).map_err(|error| unreadable(&out, &error))?;
+    list.begin().map_err(|error| unreadable(&out, &error))?;
+    let mut recorded = Recorded::default();
     if opening.resume {
         if !home.begun {
             say(&format!("there is no run to resume in {}: a new run begins", out.display()));
@@ -89,10 +93,19 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         if !engine.given {
             engine.nodes = driver::recorded_nodes(&home.store)?.unwrap_or(engine.nodes);
         }
-        recorded(args, &list, &mut jobs);
+        recorded = Recorded::read(args, &folder, &list, &mut jobs);
     }
+    let hint = format!("`{}` continues the run", resume_command(args));
     if jobs.is_empty() && args.listen.is_none() {
-        return Err(Failure::input(format!("no job of the run in {} can be read", out.display())));
+        if list.entries().is_empty() {
+            return Err(Failure::input(format!(
+                "the run in {} has no job: name job files, or accept jobs with --listen SOCKET",
+                out.display()
+            )));
+        }
+        let printed = print(args, &folder, &[], &recorded);
+        judge(&[], &[], &recorded.left_out, &hint)?;
+        return printed;
     }
     let (policy, knowledge) = driver::check_together(&plans(&jobs), &options, &engine.nodes)?;
     if !home.begun {
@@ -100,7 +113,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     let mut opened = Vec::new();
     for job in &jobs {
-        opened.push(Store::open(&folder.join(&job.plan.name), &job.plan, &opening).map_err(RunError::from)?);
+        let own = folder.join(&job.plan.name);
+        opened.push(Store::open(&own, &job.plan, &opening).map_err(|error| changed(error, &out, job))?);
         let entry = JobEntry { name: job.plan.name.clone(), file: job.file.clone() };
         list.add(entry).map_err(|error| unreadable(&out, &error))?;
     }
@@ -122,6 +136,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         keep_going: args.keep_going,
         allow_failures: args.allow_failures,
     };
+    recorded.known.extend(names.iter().cloned());
     let desk = Desk::new(admission, list, &names, args.listen.is_some());
     let listener = args.listen.as_deref().map(|socket| Listener::start(socket, desk.clone())).transpose();
     let listener = listener.map_err(Failure::input)?;
@@ -158,13 +173,13 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     if let Some(page) = page {
         page.finish();
     }
-    let hint = format!("`{}` continues the run", resume_command(args));
     result.map_err(|error| match Failure::from(error) {
         Failure::Work(error) => Failure::work(format!("{error:#}; after you have corrected this, {hint}")),
         other => other,
     })?;
-    let printed = print(args, &folder, &ended, &names);
-    judge(&ended, &left, &hint)?;
+    recorded.submitted_again(&ended);
+    let printed = print(args, &folder, &ended, &recorded);
+    judge(&ended, &left, &recorded.left_out, &hint)?;
     printed
 }
 
@@ -205,6 +220,8 @@ impl Submissions for Ends<'_> {
         let summary = outcome.summary.clone();
         self.board.message(&hindmost_report::jobs::end_of_job(&summary));
         self.desk.ended(&outcome);
+        // The last end of a job that was submitted again counts.
+        self.ended.retain(|earlier| earlier.summary.job != summary.job);
         self.ended.push(Ended {
             folder: outcome.folder.clone(),
             chart: self.charts.then(|| chart(&outcome, None)),
@@ -259,19 +276,81 @@ fn nodes<'a>(args: &RunJobArgs, jobs: &'a [Named]) -> Outcome<Option<&'a str>> {
     Ok(named.map(|(_, nodes)| nodes))
 }
 
-/// Adds the jobs of the list that the command line does not name. A job whose file can't be read is left out, with a message.
-fn recorded(args: &RunJobArgs, list: &JobList, jobs: &mut Vec<Named>) {
-    for entry in list.entries() {
-        if jobs.iter().any(|job| job.plan.name == entry.name) {
-            continue;
-        }
-        match load(args, &entry.file, Some(&entry.name)) {
-            Ok(job) => jobs.push(job),
-            Err(Failure::Input(error) | Failure::Work(error)) => {
-                say(&format!("job {} is left out, because its file can't be used: {error:#}", entry.name));
+/// The jobs of an earlier process of the run.
+#[derive(Default)]
+struct Recorded {
+    /// The jobs that run or are done.
+    known: Vec<String>,
+    /// The jobs that are not done and can't run, because their files can't be used.
+    left_out: Vec<String>,
+}
+
+impl Recorded {
+    /// Adds the jobs of the list that the command line does not name. A job whose file can't be read is left out, with a
+    /// message.
+    fn read(args: &RunJobArgs, folder: &Path, list: &JobList, jobs: &mut Vec<Named>) -> Recorded {
+        let mut recorded = Recorded::default();
+        for entry in list.entries() {
+            if jobs.iter().any(|job| job.plan.name == entry.name) {
+                continue;
             }
-            Err(_) => {}
+            let error = match load(args, &entry.file, Some(&entry.name)) {
+                Ok(job) => {
+                    jobs.push(job);
+                    continue;
+                }
+                Err(Failure::Input(error) | Failure::Work(error)) => format!("{error:#}"),
+                Err(_) => "it can't be read".to_owned(),
+            };
+            if earlier_end(folder, &entry.name).is_some_and(|end| end["state"] == "done") {
+                recorded.known.push(entry.name.clone());
+                say(&format!(
+                    "job {} is done; its results are not checked, because its file can't be used: {error}",
+                    entry.name
+                ));
+            } else {
+                recorded.left_out.push(entry.name.clone());
+                say(&format!("job {} is left out, because its file can't be used: {error}", entry.name));
+            }
         }
+        recorded
+    }
+
+    /// Notes that jobs that were left out have been submitted again, and have ended.
+    fn submitted_again(&mut self, ended: &[Ended]) {
+        self.left_out.retain(|name| ended.iter().all(|job| job.summary.job != *name));
+    }
+}
+
+/// Returns the summary of a job that ended in an earlier process of the run; `None` if it has none.
+fn earlier_end(folder: &Path, name: &str) -> Option<Value> {
+    let text = std::fs::read(folder.join(name).join(".hindmost/summary.json")).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// Returns the failure of a run's folder that can't be opened.
+fn in_use(error: StoreError) -> Failure {
+    match error {
+        StoreError::HoldsRun { path, .. } => Failure::input(format!(
+            "{} holds a run of several jobs: use --resume to continue it, use --out DIR to run these jobs in another folder, or \
+             remove the folder",
+            path.display()
+        )),
+        StoreError::OtherJob { path, held, .. } => Failure::input(format!(
+            "{} holds a run of one job, {held:?}: use --out DIR to run these jobs in another folder, or remove the folder",
+            path.display()
+        )),
+        other => RunError::from(other).into(),
+    }
+}
+
+/// Returns the failure of a job's folder that can't be opened.
+fn changed(error: StoreError, out: &Path, job: &Named) -> Failure {
+    match error {
+        StoreError::Changed { phase, .. } => {
+            Failure::input(changed_command(&out.join(&job.plan.name), &job.file, &phase))
+        }
+        other => RunError::from(other).into(),
     }
 }
 
@@ -311,20 +390,25 @@ fn check(args: &RunJobArgs, jobs: &[Named], options: &RunOptions, nodes: &[NodeO
     terminal::print(&described(&text))
 }
 
-/// Prints how the jobs have ended. `begun` are the names of the jobs with which the run began; those that were done before have
-/// not ended in this process.
-fn print(args: &RunJobArgs, folder: &Path, ended: &[Ended], begun: &[String]) -> Outcome {
+/// Prints how the jobs have ended. Those of the recorded jobs that were done before have not ended in this process.
+fn print(args: &RunJobArgs, folder: &Path, ended: &[Ended], recorded: &Recorded) -> Outcome {
     if args.json {
-        let earlier = begun.iter().filter(|name| ended.iter().all(|job| job.summary.job != **name));
-        let earlier = earlier.filter_map(|name| {
-            let text = std::fs::read(folder.join(name).join(".hindmost/summary.json")).ok()?;
-            serde_json::from_slice::<Value>(&text).ok()
-        });
+        let earlier = recorded.known.iter().filter(|name| ended.iter().all(|job| job.summary.job != **name));
+        let earlier = earlier.filter_map(|name| earlier_end(folder, name));
         let jobs: Vec<Value> = earlier.chain(ended.iter().map(|job| json!(job.summary))).collect();
-        return terminal::print_json(&json!({ "folder": folder.display().to_string(), "jobs": jobs }));
+        let mut json = json!({ "folder": folder.display().to_string(), "jobs": jobs });
+        if !recorded.left_out.is_empty() {
+            json["left_out"] = json!(recorded.left_out);
+        }
+        return terminal::print_json(&json);
     }
     if ended.is_empty() {
-        let what = if begun.is_empty() { "no job has been submitted" } else { "every job is done" };
+        let what = match (&recorded.known[..], &recorded.left_out[..]) {
+            ([], []) => "no job has been submitted",
+            ([], _) => "no job could be continued",
+            (_, []) => "every job is done",
+            _ => "every other job is done",
+        };
         return terminal::print(&format!("{what}; results are in {}", folder.display()));
     }
     let width = terminal::width();
@@ -348,10 +432,16 @@ fn print(args: &RunJobArgs, folder: &Path, ended: &[Ended], begun: &[String]) ->
 }
 
 /// Returns the failure of a run in which not all jobs are done.
-fn judge(ended: &[Ended], left: &[String], hint: &str) -> Outcome {
+fn judge(ended: &[Ended], left: &[String], left_out: &[String], hint: &str) -> Outcome {
+    let not_done = (!left_out.is_empty()).then(|| {
+        format!("not done, because their files can't be used: {}; restore or correct the files", left_out.join(", "))
+    });
     if !left.is_empty() || ended.iter().any(|job| job.summary.state == RunState::Interrupted) {
         if !left.is_empty() {
             say(&format!("accepted, but not begun: {}", left.join(", ")));
+        }
+        if let Some(not_done) = &not_done {
+            say(not_done);
         }
         say(hint);
         return Err(Failure::Interrupted);
@@ -361,6 +451,6 @@ fn judge(ended: &[Ended], left: &[String], hint: &str) -> Outcome {
         (RunState::Abandoned, _) => Some(format!("the policy abandoned job {}", summary.job)),
         _ => None,
     });
-    let wrong: Vec<String> = wrong.collect();
+    let wrong: Vec<String> = wrong.chain(not_done).collect();
     if wrong.is_empty() { Ok(()) } else { Err(Failure::work(format!("{}; {hint}", wrong.join("; ")))) }
 }

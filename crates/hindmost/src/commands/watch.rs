@@ -73,7 +73,10 @@ fn text(snapshot: &Snapshot, canvas: Canvas, height: usize) -> Vec<String> {
     let elapsed = Duration::try_from_secs_f64(snapshot.elapsed).unwrap_or_default();
     let note = note(snapshot);
     match &snapshot.jobs[..] {
-        [job] => shown.extend(lines(&job.name, &progress(job), elapsed, note.as_deref(), canvas)),
+        // The line of a job says how it has ended, even if the run goes on.
+        [job] if snapshot.state.is_over() || !has_ended(job) => {
+            shown.extend(lines(&job.name, &progress(job), elapsed, note.as_deref(), canvas))
+        }
         jobs => {
             let title = counted(jobs.len() as u64, "job");
             let all: Vec<_> = jobs.iter().flat_map(progress).collect();
@@ -102,6 +105,10 @@ fn text(snapshot: &Snapshot, canvas: Canvas, height: usize) -> Vec<String> {
     }
     shown.truncate(height);
     shown
+}
+
+fn has_ended(job: &JobView) -> bool {
+    !matches!(job.state, JobState::Waiting | JobState::Running)
 }
 
 /// Returns the phases of a job as the progress display of a run shows them.
@@ -178,6 +185,7 @@ fn in_words(snapshot: &Snapshot) -> String {
     let state = match snapshot.state {
         State::Starting => "the run is starting".to_owned(),
         State::Running => format!("running: {}", counted(snapshot.running_attempts, "attempt")),
+        State::Done if snapshot.jobs.is_empty() => "the run has ended without a job".to_owned(),
         State::Done => "the run is done".to_owned(),
         State::Failed => format!("the run has failed: {}", counted(snapshot.failed_tasks, "failed task")),
         State::Abandoned => "the policy has abandoned the job".to_owned(),

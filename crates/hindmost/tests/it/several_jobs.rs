@@ -67,6 +67,20 @@ impl Jobs {
         listening
     }
 
+    fn snapshot(&self, out: &str) -> Value {
+        serde_json::from_str(&self.done(&["watch", out, "--json"]).stdout).unwrap()
+    }
+
+    /// Returns the state of the run and of its jobs, as `watch` shows them.
+    fn watched(&self, out: &str) -> (String, Vec<(String, String)>) {
+        let json = self.snapshot(out);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let jobs = json["jobs"].as_array().unwrap().iter();
+        let mut states: Vec<_> = jobs.map(|job| (text(&job["name"]), text(&job["state"]))).collect();
+        states.sort();
+        (text(&json["state"]), states)
+    }
+
     fn is_clean(&self) {
         let run = run_id(&self.path().join("out")).expect("a run");
         let (left, _) = leftovers(&run);
@@ -197,7 +211,7 @@ fn submitted_jobs_run_beside_others() {
     // A job that is done can't be continued, and the run goes on.
     let done = jobs.run(&["submit", "b.toml", "--to", "socket", "--wait", "--resume"]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
-    assert!(done.stderr.contains("there is nothing to run"), "{}", done.stderr);
+    assert!(done.stderr.contains("job \"b\" is already done"), "{}", done.stderr);
     let failed = jobs.run(&["submit", "c.toml", "--to", "socket", "--wait"]);
     assert_eq!(failed.code, Some(1), "{}", failed.stderr);
     assert!(failed.stderr.contains("job c failed"), "{}", failed.stderr);
@@ -209,8 +223,17 @@ fn submitted_jobs_run_beside_others() {
     let closed = jobs.done(&["submit", "--close", "--to", "socket", "--json"]);
     conforms("submit-close", &serde_json::from_str(&closed.stdout).unwrap());
     let ran = run.end();
-    // The first try of job c has failed.
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    // The last end of job c counts, and the job is there once.
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(
+        jobs.watched("out"),
+        ("done".to_owned(), pairs(&[("a", "done"), ("b", "done"), ("c", "done"), ("d", "done")]))
+    );
+    let json = jobs.snapshot("out");
+    assert_eq!((json["tasks"].as_u64(), json["finished"].as_u64()), (Some(7 + 3 + 1 + 3), Some(7 + 3 + 1 + 3)));
+    // The failure belongs to the job as it is listed.
+    let failed = json["failures"][0]["job"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap();
+    assert_eq!(json["jobs"][failed]["name"], "c");
     assert_eq!((jobs.count("out", "a"), jobs.count("out", "d")), ("6".to_owned(), "2".to_owned()));
     jobs.done(&["verify", "out"]);
     jobs.is_clean();
@@ -255,4 +278,113 @@ fn an_interrupted_run_ends_its_jobs_and_continues() {
     let idle = jobs.listen(&["--resume"]);
     signal(idle.child.id(), "INT");
     assert_eq!(idle.end().code, Some(0));
+}
+
+#[test]
+fn jobs_whose_files_are_gone_are_not_done() {
+    let jobs = Jobs::new(&[
+        ("a.toml", counting("a", 4, "0.3")),
+        ("b.toml", counting("b", 4, "0.3")),
+        ("c.toml", counting("c", 1, "0")),
+    ]);
+    let run = jobs.listen(&["a.toml", "b.toml", "--nodes", "n1:2"]);
+    jobs.done(&["submit", "c.toml", "--to", "socket", "--wait"]);
+    until("an attempt runs", || {
+        fs::read_dir(jobs.path().join("out/a/.hindmost/attempts")).is_ok_and(|found| found.count() > 0)
+    });
+    signal(run.child.id(), "INT");
+    assert_eq!(run.end().code, Some(130));
+    let a = jobs.read("a.toml");
+    for name in ["a.toml", "c.toml"] {
+        fs::remove_file(jobs.path().join(name)).unwrap();
+    }
+    // A job that was done needs no file.
+    let ran = jobs.run(&["run", "--out", "out", "--resume", "--json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert_eq!(states(&ran), pairs(&[("b", "done"), ("c", "done")]));
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json["left_out"], serde_json::json!(["a"]));
+    assert!(ran.stderr.contains("not done, because their files can't be used: a;"), "{}", ran.stderr);
+    let expected = pairs(&[("a", "interrupted"), ("b", "done"), ("c", "done")]);
+    assert_eq!(jobs.watched("out"), ("interrupted".to_owned(), expected.clone()));
+    // Nothing is left to run, and the run still is not done.
+    let ran = jobs.run(&["run", "--out", "out", "--resume"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("every job is done"), "{}", ran.stdout);
+    assert_eq!(jobs.watched("out").1, expected);
+    fs::write(jobs.path().join("a.toml"), a).unwrap();
+    jobs.done(&["run", "--out", "out", "--resume"]);
+    assert_eq!(jobs.watched("out"), ("done".to_owned(), pairs(&[("a", "done"), ("b", "done"), ("c", "done")])));
+}
+
+#[test]
+fn jobs_that_were_done_before_a_resume_stay_visible() {
+    let jobs = Jobs::new(&[("a.toml", counting("a", 3, "0")), ("b.toml", counting("b", 4, "0"))]);
+    jobs.done(&["run", "a.toml", "b.toml", "--nodes", "n1:2", "--out", "out"]);
+    fs::remove_dir_all(jobs.path().join("out/a/map/2")).unwrap();
+    jobs.done(&["run", "--out", "out", "--resume"]);
+    assert_eq!(jobs.watched("out"), ("done".to_owned(), pairs(&[("a", "done"), ("b", "done")])));
+    let (tasks, finished) = (jobs.snapshot("out")["tasks"].as_u64(), jobs.snapshot("out")["finished"].as_u64());
+    assert_eq!((tasks, finished), (Some(9), Some(9)));
+    for task in ["a/map/2", "map/2", "b/map/3"] {
+        let explained = jobs.done(&["explain", "out", task]);
+        assert!(explained.stdout.contains("attempt 0 started on n1"), "{task}: {}", explained.stdout);
+    }
+    let kept = jobs.done(&["explain", "out", "a/map/1"]);
+    assert!(kept.stdout.contains("journal-1.jsonl a/map/1"), "{}", kept.stdout);
+    let part = jobs.run(&["watch", "out/b"]);
+    assert_eq!(part.code, Some(2), "{}", part.stdout);
+    assert!(part.stderr.contains("job \"b\" of the run in"), "{}", part.stderr);
+}
+
+#[test]
+fn advice_about_a_changed_command_can_be_followed() {
+    let broken = "name = \"c\"\n[[phase]]\nname = \"p\"\ntasks = 2\nkeep_going = true\nretries = 0\n\
+        command = \"test $HINDMOST_TASK = 0\"\n";
+    let jobs = Jobs::new(&[("c.toml", broken.to_owned())]);
+    let run = jobs.listen(&["--nodes", "n1:2"]);
+    assert_eq!(jobs.run(&["submit", "c.toml", "--to", "socket", "--wait"]).code, Some(1));
+    let failed = jobs.done(&["watch", "out"]);
+    assert!(failed.stdout.contains("tasks, failed"), "{}", failed.stdout);
+    fs::write(jobs.path().join("c.toml"), broken.replace("test $HINDMOST_TASK = 0", "true")).unwrap();
+    let refused = jobs.run(&["submit", "c.toml", "--to", "socket", "--resume"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("--redo p` runs the phase again") && refused.stderr.contains("--name"),
+        "{}",
+        refused.stderr
+    );
+    jobs.done(&["submit", "--close", "--to", "socket"]);
+    assert_eq!(run.end().code, Some(1));
+    let refused = jobs.run(&["run", "--out", "out", "--resume"]);
+    assert!(refused.stderr.contains("--out out/c --redo p`"), "{}", refused.stderr);
+    jobs.done(&["run", "c.toml", "--out", "out/c", "--redo", "p"]);
+    let again = jobs.done(&["run", "--out", "out", "--resume", "--json"]);
+    assert_eq!(states(&again), pairs(&[("c", "done")]));
+}
+
+#[test]
+fn a_run_that_got_no_job_is_done() {
+    let jobs = Jobs::new(&[("a.toml", counting("a", 1, "0"))]);
+    let run = jobs.listen(&[]);
+    jobs.done(&["submit", "--close", "--to", "socket"]);
+    assert_eq!(run.end().code, Some(0));
+    assert_eq!(jobs.watched("out"), ("done".to_owned(), Vec::new()));
+    let resumed = jobs.run(&["run", "--out", "out", "--resume"]);
+    assert_eq!(resumed.code, Some(2), "{}", resumed.stdout);
+    assert!(resumed.stderr.contains("has no job: name job files"), "{}", resumed.stderr);
+    let taken = jobs.run(&["run", "a.toml", "--listen", "other", "--out", "out"]);
+    assert!(taken.stderr.contains("holds a run of several jobs"), "{}", taken.stderr);
+    // What can't be used is found before a folder is made.
+    for options in [["--listen", "missing/socket"], ["--serve", "0.0.0.0:80"]] {
+        let refused = jobs.run(&["run", "a.toml", "--out", "new", options[0], options[1]]);
+        assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+        assert!(!jobs.path().join("new").exists());
+    }
+    let checked = jobs.run(&["run", "a.toml", "--check", "--serve", "0.0.0.0:80"]);
+    assert_eq!(checked.code, Some(2), "{}", checked.stdout);
+    fs::write(jobs.path().join("out/.hindmost/journal.jsonl"), "garbage\n").unwrap();
+    let damaged = jobs.run(&["watch", "out"]);
+    assert_eq!(damaged.code, Some(2), "{}", damaged.stdout);
+    assert!(damaged.stderr.contains("not a journal"), "{}", damaged.stderr);
 }

@@ -180,6 +180,9 @@ documents! {
         folder: String,
         /// The jobs, in the order in which they ended.
         jobs: Vec<RunSummary>,
+        /// Names of the jobs that are not done and could not run, because their files can't be used; missing if there are none.
+        #[schemars(with = "Vec<String>", skip_serializing_if = "Option::is_none")]
+        left_out: Option<Vec<String>>,
     }
 
     /// Job files that were checked together.

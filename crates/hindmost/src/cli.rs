@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hindmost_profiles::MOST_PROFILES;
 pub use map::MapArgs;
-pub use run::RunJobArgs;
+pub use run::{EngineArgs, EngineName, RunJobArgs};
 pub use theory::{CloneMethod, DurationArgs, HopelessJobs, PocdArgs, PocdFormula, ShedArgs, SigmaRule, TheoryCommand};
 
 /// Returns a parser of whole numbers from `least` to `most`. Its error says which numbers are valid.
@@ -278,6 +278,8 @@ pub struct DemoArgs {
     /// Factor by which tasks take longer on the slow node, from 1 to 1000
     #[arg(long, value_name = "F", default_value_t = 8.0, value_parser = number)]
     pub slow: f64,
+    #[command(flatten)]
+    pub engine: EngineArgs,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,7 @@
 mod board;
 mod cli;
 mod commands;
+mod engines;
 mod failure;
 mod files;
 mod forecast;
@@ -35,6 +36,9 @@ fn arguments(given: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsSt
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = engines::step() {
+        return code;
+    }
     let cli = match cli::Cli::try_parse_from(arguments(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {

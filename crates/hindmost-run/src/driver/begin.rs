@@ -22,6 +22,7 @@ use super::fault_injection::FaultInjection;
 use super::jobs::{Jobs, LiveJob, ONLY};
 use super::journal::{self, LiveJournal};
 use super::learning::Learner;
+use super::node_loss::LostNodes;
 use super::permanent::FailedAgain;
 use super::profiles::RunProfiles;
 use super::recorder::Recorder;
@@ -184,6 +185,7 @@ fn run_with(
         watches: Watches::new(reveal_share),
         learner,
         faults: FaultInjection::new(&options.chaos, names),
+        lost: LostNodes::default(),
         deadlines: Deadlines::default(),
         energy,
         is_stopped: false,

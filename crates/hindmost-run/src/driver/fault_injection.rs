@@ -54,6 +54,11 @@ impl<'a> FaultInjection<'a> {
         self.returns.get(&node).is_none_or(|until| *until <= now).then_some(node)
     }
 
+    /// True if a loss of the node is not over yet.
+    pub(super) fn is_lost(&self, node: NodeId, now: Time) -> bool {
+        self.returns.get(&node).is_some_and(|until| *until > now)
+    }
+
     fn node_of(&self, index: usize) -> Option<(NodeId, Time)> {
         let loss = self.chaos.lose.get(index)?;
         let at = self.nodes.iter().position(|name| *name == loss.node)?;

@@ -88,6 +88,7 @@ impl Driver<'_> {
         });
         let run = job.store.run();
         let handle = job.store.open_attempt(attempt)?;
+        let demand = phase.demand();
         let launch = Launch {
             attempt,
             node,
@@ -99,6 +100,7 @@ impl Driver<'_> {
             directory: &phase.directory,
             environment: &environment,
             input,
+            demand: &demand,
             slowed: self.faults.slowed(node),
             outlives: !phase.idempotent || !self.learner.median(attempt.task).is_some_and(|median| median < SHORT),
         };

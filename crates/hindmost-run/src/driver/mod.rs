@@ -15,6 +15,7 @@
 //! | `watches.rs` | the conditions of which the policy is to be notified |
 //! | `learning/` | how long attempts take, and which nodes are slow |
 //! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |
+//! | `node_loss.rs` | the nodes that the engine has lost |
 //! | `limits.rs` | how long attempts may take |
 //! | `task_ends.rs` | how the last attempt of each failed task ended |
 //! | `shutdown.rs` | whether the run continues |
@@ -40,6 +41,7 @@ mod journal;
 mod launching;
 mod learning;
 mod limits;
+mod node_loss;
 mod options;
 mod permanent;
 mod polling;
@@ -88,6 +90,7 @@ use deadlines::{Deadline, Deadlines};
 use fault_injection::FaultInjection;
 use jobs::Jobs;
 use learning::Learner;
+use node_loss::LostNodes;
 use recorder::Recorder;
 use shutdown::Request;
 use waiting::Waiting;
@@ -136,6 +139,7 @@ struct Driver<'a> {
     watches: Watches,
     learner: Learner,
     faults: FaultInjection<'a>,
+    lost: LostNodes,
     deadlines: Deadlines,
     energy: Option<EnergyMeter>,
     /// True if the user has requested to stop: no more jobs arrive.
@@ -168,7 +172,7 @@ impl Driver<'_> {
                 return Ok(());
             }
             let is_idle = self.attempts.is_empty() && self.waiting.is_empty();
-            if is_idle && !self.is_due && self.deadlines.is_empty() && !self.jobs.is_empty() {
+            if is_idle && !self.is_due && self.deadlines.is_empty() && !self.jobs.is_empty() && !self.lost.any() {
                 return Err(RunError::Stuck);
             }
             let now = self.engine.now();

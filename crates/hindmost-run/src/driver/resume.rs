@@ -82,7 +82,8 @@ pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError>
     for record in records {
         match record.change {
             Change::Event(Event::NodeJoined { name, capacity, .. }) => {
-                nodes.push(NodeOffer { name: name.to_string(), capacity: header.dimensions.by_name(&capacity) });
+                let capacity = header.dimensions.by_name(&capacity);
+                nodes.push(NodeOffer { name: name.to_string(), capacity, features: Vec::new() });
             }
             Change::Event(Event::JobArrived { .. }) => return Ok(Some(nodes)),
             _ => {}

@@ -1,4 +1,4 @@
-//! Kills attempts, injects losses of nodes, and ends a run before its job is done.
+//! Kills attempts, and ends a run before its job is done.
 
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::metrics::RunState;
@@ -6,8 +6,6 @@ use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
 use super::attempts::{Kill, Running};
-use super::deadlines::Deadline;
-use super::progress::FIRST_POLL;
 use super::{Driver, RunError, WAKE_UP, recheck};
 use crate::engine::Happened;
 
@@ -27,7 +25,12 @@ impl Driver<'_> {
         self.kill_matching(why, |attempt, running| attempt.task.job == job && running.kill().is_none());
     }
 
-    fn kill_matching(&mut self, why: Kill, is_wanted: impl Fn(AttemptId, &Running) -> bool) -> Vec<AttemptId> {
+    /// Kills all attempts that fulfil a condition, and returns them.
+    pub(super) fn kill_matching(
+        &mut self,
+        why: Kill,
+        is_wanted: impl Fn(AttemptId, &Running) -> bool,
+    ) -> Vec<AttemptId> {
         let matching = self.attempts.matching(is_wanted);
         for attempt in &matching {
             self.kill(*attempt, why);
@@ -88,9 +91,11 @@ impl Driver<'_> {
         while !self.attempts.is_empty() && self.engine.now() < end {
             self.engine.wait(self.engine.now() + WAKE_UP, &mut happened);
             for happened in happened.drain(..) {
-                let (Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _)) =
-                    happened;
-                self.attempts.remove(attempt);
+                if let Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _) =
+                    happened
+                {
+                    self.attempts.remove(attempt);
+                }
             }
         }
         for store in self.home.iter().chain(self.jobs.iter().map(|job| &job.store)) {
@@ -100,33 +105,5 @@ impl Driver<'_> {
                 let _ = recheck::clear(store, self.follower);
             }
         }
-    }
-
-    /// Begins an injected loss of a node.
-    pub(super) fn lose(&mut self, loss: usize) -> Result<(), RunError> {
-        if !self.is_open() {
-            return Ok(());
-        }
-        let Some((node, back)) = self.faults.lose(loss, self.engine.now()) else { return Ok(()) };
-        self.follower.message(&format!("node {} is lost (fault injection)", self.node_name(node)));
-        self.happen(&Event::NodeLost { node })?;
-        for attempt in self.kill_matching(Kill::NodeLost, |_, running| running.node == node) {
-            self.check_given_up(attempt.task)?;
-        }
-        self.deadlines.push(back, Deadline::Return(loss));
-        Ok(())
-    }
-
-    /// Ends an injected loss of a node, once all attempts that ran there have ended.
-    pub(super) fn bring_back(&mut self, loss: usize) -> Result<(), RunError> {
-        let now = self.engine.now();
-        let Some(node) = self.faults.is_over(loss, now) else { return Ok(()) };
-        if self.attempts.iter().any(|(_, running)| running.node == node) {
-            self.deadlines.push(now + FIRST_POLL, Deadline::Return(loss));
-        } else if self.is_open() {
-            self.follower.message(&format!("node {} has returned (fault injection)", self.node_name(node)));
-            self.happen(&Event::NodeReturned { node })?;
-        }
-        Ok(())
     }
 }

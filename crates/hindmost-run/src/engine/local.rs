@@ -14,6 +14,7 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
+use super::clock::RunClock;
 use super::descriptors::Descriptors;
 use super::process_file::ProcessFile;
 use super::{END_MARKER, Engine, Happened, Launch, Marker, NodeOffer, ROOT_NAME, RunIdentity, key, unwrapped, wrapped};
@@ -76,8 +77,7 @@ const AT_ONCE: Duration = Duration::from_micros(200);
 /// The engine that runs attempts on this machine.
 pub struct Local {
     nodes: Vec<NodeOffer>,
-    began: Instant,
-    offset: Time,
+    clock: RunClock,
     watcher: Watcher,
     running: FxHashMap<u64, Running>,
     tokens: FxHashMap<AttemptId, u64>,
@@ -104,8 +104,7 @@ impl Local {
         let watcher = Watcher::new()?;
         Ok(Local {
             nodes,
-            began: Instant::now(),
-            offset: Time::ZERO,
+            clock: RunClock::new(),
             watcher,
             running: FxHashMap::default(),
             tokens: FxHashMap::default(),
@@ -117,6 +116,17 @@ impl Local {
             left_groups: Vec::new(),
             known_marks: HashSet::new(),
         })
+    }
+
+    /// Creates an engine for one node inside a step of a cluster manager. It creates no control group, because the manager
+    /// finds the processes of the step by the step's own group.
+    ///
+    /// # Errors
+    /// The same as those of [`Local::new`].
+    pub fn in_step(node: NodeOffer) -> io::Result<Local> {
+        let mut local = Local::new(vec![node])?;
+        local.group = OnceCell::from(None);
+        Ok(local)
     }
 
     /// Starts an attempt without a wrapper; `None` if it needs one. Neither a file nor its command line names its process, so
@@ -285,7 +295,7 @@ fn happening(attempt: AttemptId, folder: &std::path::Path, wrapped: bool, outcom
 }
 
 /// True if an attempt's end marker is complete.
-fn has_marker(folder: &std::path::Path) -> bool {
+pub(super) fn has_marker(folder: &std::path::Path) -> bool {
     fs::read(folder.join(END_MARKER)).is_ok_and(|text| text.ends_with(b"\n"))
 }
 
@@ -295,12 +305,11 @@ impl Engine for Local {
     }
 
     fn now(&self) -> Time {
-        self.offset + Time(self.began.elapsed().as_nanos() as u64)
+        self.clock.now()
     }
 
     fn resume_at(&mut self, at: Time) {
-        self.began = Instant::now();
-        self.offset = at;
+        self.clock.resume_at(at);
     }
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {

@@ -3,12 +3,15 @@
 //! An engine does not know jobs, policies or results. It runs a shell that writes the end marker (see [`wrapped`]), or
 //! writes the marker (see [`unwrapped`]). The marker, not the engine, says how an attempt ended.
 
+mod clock;
 mod command;
 mod descriptors;
 mod local;
 mod nodes;
 mod process_file;
 mod simple;
+#[cfg(target_os = "linux")]
+pub mod slurm;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -27,6 +30,9 @@ pub use nodes::{NodesError, parse_nodes};
 
 pub(crate) use crate::process::{KEY_VARIABLE, RUN_VARIABLE};
 
+/// Name of the resource of GPUs.
+pub const GPUS: &str = "gpus";
+
 /// A node that an engine offers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeOffer {
@@ -34,6 +40,9 @@ pub struct NodeOffer {
     pub name: String,
     /// Resources of the node: `cpus`, `memory` in bytes, and others by name.
     pub capacity: DemandByName,
+    /// Features of the node by which the cluster manager distinguishes classes of nodes, such as `ssd`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
 }
 
 impl NodeOffer {
@@ -41,6 +50,17 @@ impl NodeOffer {
     pub fn capacity_in_words(&self) -> String {
         hindmost_core::resources::in_words(&self.capacity)
     }
+}
+
+/// What an engine is opened for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Purpose {
+    /// Name of the run for users.
+    pub name: String,
+    /// True if a task demands GPUs, or one of a job that arrives later may.
+    pub wants_gpus: bool,
+    /// True if probably nothing is left to run: nodes are requested only once an attempt is started.
+    pub is_done: bool,
 }
 
 /// Identifies a run, so that its processes can be found.
@@ -86,6 +106,8 @@ pub struct Launch<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// The task's input file, if it has one.
     pub input: Option<&'a Path>,
+    /// Resources of the node that the attempt uses, by name.
+    pub demand: &'a DemandByName,
     /// Factor by which fault injection makes the attempt take longer; 1 means not at all.
     pub slowed: f64,
     /// True if the attempt must write its end marker even if this process ends before it. False if the engine may write the
@@ -93,7 +115,7 @@ pub struct Launch<'a> {
     pub outlives: bool,
 }
 
-/// What an engine reports about an attempt.
+/// What an engine reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
     /// All processes of the attempt have ended. Its end marker says how its command ended.
@@ -104,6 +126,13 @@ pub enum Happened {
     /// The attempt has ended, but a process that it has started does not end and may still write; holds a message about this
     /// process.
     Stays(AttemptId, String),
+    /// A node is lost, with all attempts that run on it; holds the reason. An end follows for each of these attempts, once it can
+    /// do no harm.
+    NodeLost(NodeId, String),
+    /// A lost node has returned, and attempts can be started on it.
+    NodeReturned(NodeId),
+    /// Something that the user should know, which changes nothing for the run.
+    Notice(String),
 }
 
 /// Starts, slows down and kills attempts.

@@ -200,6 +200,7 @@ mod tests {
             directory: folder.path(),
             environment: &environment,
             input: None,
+            demand: &hindmost_core::workload::DemandByName::new(),
             slowed: 1.0,
             outlives: false,
         };

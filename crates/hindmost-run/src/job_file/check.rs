@@ -26,6 +26,7 @@ use super::values::{
 const TASKS: RangeInclusive<u32> = 1..=10_000_000;
 const RETRIES: RangeInclusive<u32> = 0..=1_000_000;
 const DEFAULT_RETRIES: u32 = 2;
+const GPUS: RangeInclusive<u32> = 0..=10_000;
 
 type Environment = BTreeMap<String, String>;
 
@@ -237,6 +238,7 @@ impl Common<'_> {
             inputs,
             cpus: checked(phase.cpus, cpus)?.unwrap_or(1.0),
             memory: checked(phase.memory, |size| memory(&size))?,
+            gpus: checked(phase.gpus, |gpus| count("gpus", gpus, &GPUS))?.unwrap_or(0),
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
             retry_delay: checked(phase.retry_delay, |span| delay(&span).map_err(|error| about("retry_delay", &error)))?
                 .unwrap_or_default(),

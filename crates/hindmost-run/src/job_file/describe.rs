@@ -77,6 +77,9 @@ impl PlannedPhase {
         if let Some(bytes) = self.memory {
             let _ = write!(text, ", {} of memory", size(bytes));
         }
+        if self.gpus > 0 {
+            let _ = write!(text, ", {} GPU{}", self.gpus, if self.gpus == 1 { "" } else { "s" });
+        }
         let _ = match self.retries {
             0 => write!(text, ", no retries"),
             1 => write!(text, ", 1 retry"),
@@ -138,6 +141,7 @@ impl PlannedPhase {
             "command": self.command,
             "cpus": self.cpus,
             "memory": self.memory,
+            "gpus": self.gpus,
             "retries": self.retries,
             "retry_delay": self.retry_delay.as_secs_f64(),
             "shell": self.shell,

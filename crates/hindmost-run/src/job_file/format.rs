@@ -65,6 +65,9 @@ macro_rules! with_shared_keys {
     /// Memory that one attempt takes, with a unit, such as "256MB" or "2GB". Default: memory is not accounted for.
     #[schemars(with = "Option<String>", regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))]
     pub memory: Option<Spanned<Size>>,
+    /// GPUs that one attempt takes, of nodes that have any: those of engine slurm. Default: none.
+    #[schemars(with = "Option<u32>", range(min = 0, max = 10_000))]
+    pub gpus: Option<Spanned<i64>>,
     /// How often a failed task is tried again before the job fails. Default: 2, or 0 if idempotent is false.
     #[schemars(with = "Option<u32>", range(min = 0, max = 1_000_000))]
     pub retries: Option<Spanned<i64>>,
@@ -168,6 +171,7 @@ impl Phase {
         fill!(
             cpus,
             memory,
+            gpus,
             retries,
             retry_delay,
             shell,

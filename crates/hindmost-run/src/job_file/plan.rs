@@ -13,6 +13,7 @@ use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 use super::allowance::Allowance;
 use super::commands::TaskCommands;
 use super::matrix::Matrix;
+use crate::engine::GPUS;
 
 /// A job file, checked and resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +66,8 @@ pub struct PlannedPhase {
     pub cpus: f64,
     /// Memory of one attempt in bytes; `None` if it is not accounted for.
     pub memory: Option<u64>,
+    /// Number of GPUs of one attempt.
+    pub gpus: u32,
     /// How often a failed task is tried again before the job fails.
     pub retries: u32,
     /// How long a failed task waits for its first retry; zero for no delay.
@@ -113,6 +116,11 @@ impl Plan {
         super::values::check_name(name)?;
         name.clone_into(&mut self.name);
         Ok(())
+    }
+
+    /// True if a task demands GPUs.
+    pub fn demands_gpus(&self) -> bool {
+        self.phases.iter().any(|phase| phase.gpus > 0)
     }
 
     /// Returns the number of tasks of all phases.
@@ -250,9 +258,16 @@ impl PlannedPhase {
         }
     }
 
-    fn spec(&self) -> PhaseSpec {
+    /// Returns the resources that each task demands of its node, by name.
+    pub fn demand(&self) -> DemandByName {
         let mut demand = DemandByName::from([(CPUS.to_owned(), self.cpus)]);
         demand.extend(self.memory.map(|bytes| (MEMORY.to_owned(), bytes as f64)));
+        demand.extend((self.gpus > 0).then(|| (GPUS.to_owned(), f64::from(self.gpus))));
+        demand
+    }
+
+    fn spec(&self) -> PhaseSpec {
+        let demand = self.demand();
         PhaseSpec {
             name: self.name.as_str().into(),
             after: self.after.clone(),

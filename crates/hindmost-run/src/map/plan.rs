@@ -107,6 +107,7 @@ impl MapJob {
             places: None,
             cpus: 1.0,
             memory: None,
+            gpus: 0,
             retries: self.retries,
             retry_delay: Duration::ZERO,
             // The rule of `--halt` ends the run, not its driver.

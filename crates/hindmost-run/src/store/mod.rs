@@ -55,7 +55,7 @@ pub use input::InputState;
 use manifest::Manifest;
 pub(crate) use opening::LONGEST_RECORD;
 pub use opening::{Opened, Opening};
-pub use record::{BegunWith, GivenUp, JobRecord};
+pub use record::{BegunWith, GivenUp, JobRecord, begun_with};
 use recycling::Spares;
 use removal::Removal;
 pub use results::{Commit, ResultState};

@@ -69,6 +69,14 @@ impl Opened {
     pub fn is_new(&self) -> bool {
         self.is_new
     }
+
+    /// True if the run was done when it ended, and the job has not changed since. Nothing is left to run then, unless results
+    /// have been changed or removed.
+    pub fn was_done(&self) -> bool {
+        let is_same = self.changed.is_empty() && self.tasks.is_empty() && self.redo.is_empty();
+        let summary = || self.store.inner.read(SUMMARY, LONGEST_RECORD);
+        self.begun && is_same && summary().is_ok_and(|summary| is_done(&summary))
+    }
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {

@@ -22,6 +22,23 @@ pub struct BegunWith {
     pub knowledge: Option<Knowledge>,
     /// Nodes on which the run was begun.
     pub nodes: Vec<NodeOffer>,
+    /// Engine of the run. Earlier versions had only `local`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// Options of allocations, for engine `slurm`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slurm_args: Vec<String>,
+}
+
+/// Returns the options with which the run in a folder was begun; `None` if it holds no run. The folder is neither checked nor
+/// locked.
+pub fn begun_with(folder: &Path) -> Option<BegunWith> {
+    let record = folder.join(super::INNER).join(super::JOB);
+    if !std::fs::symlink_metadata(&record).ok()?.is_file() {
+        return None;
+    }
+    let record: JobRecord = serde_json::from_slice(&std::fs::read(&record).ok()?).ok()?;
+    record.begun_with
 }
 
 /// A task that had failed permanently, as its phase allows, when the run began again, and that stays so.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hindmost_profiles::MOST_PROFILES;
 
-use super::whole;
+use super::{EngineArgs, whole};
 
 /// What `hindmost map --help` says after the options.
 const AFTER_HELP: &str = "\
@@ -67,9 +67,15 @@ pub struct MapArgs {
     #[arg(short = 'q', long)]
     pub quote: bool,
     /// Number of tasks that run at a time: N, 50% of the cpus, +N or -N relative to them, 0 for as many as possible
-    /// [default: number of cpus]
+    /// [default: number of cpus]. With --engine slurm: on each node
     #[arg(short = 'j', long, short_alias = 'P', aliases = ["max-procs", "maxprocs"], value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<String>,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// With --engine slurm: number of nodes, or a list such as n[1-3] [default: all nodes of the allocation in which this
+    /// command runs, else all idle nodes of the partition]
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<String>,
     /// Print results in the order of the values
     #[arg(short = 'k', long, aliases = ["keeporder", "keep", "kee", "ke", "k"])]
     pub keep_order: bool,

@@ -15,9 +15,8 @@ pub struct RunJobArgs {
     /// folder
     #[arg(value_name = "JOB", required_unless_present_any = ["schema", "listen", "resume"])]
     pub jobs: Vec<PathBuf>,
-    /// Engine that runs the tasks
-    #[arg(long, value_name = "E", default_value = "local")]
-    pub engine: EngineName,
+    #[command(flatten)]
+    pub engine: EngineArgs,
     /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME. `none` runs one copy of each task [default: the policy
     /// of the job file, else pace]
     #[arg(long, value_name = "P")]
@@ -28,7 +27,8 @@ pub struct RunJobArgs {
     #[arg(long, value_name = "K")]
     pub knowledge: Option<String>,
     /// Split this machine into nodes, NAME:CPUS or NAME:CPUS:MEMORY each, such as n1:2,n2:2:4GB [default: those of
-    /// the job file, else one node]
+    /// the job file, else one node]. With --engine slurm: number of nodes, or a list such as n[1-3] [default: all nodes of
+    /// the allocation in which this command runs, else all idle nodes of the partition]
     #[arg(long, value_name = "N[,N…]")]
     pub nodes: Option<String>,
     /// Folder for the results and the journal [default: NAME.out in the job file's folder, or hindmost.out for several jobs]
@@ -99,8 +99,32 @@ pub struct RunJobArgs {
     pub json: bool,
 }
 
+/// Options that choose the engine.
+#[derive(Args, Clone, Debug, Default)]
+pub struct EngineArgs {
+    /// Engine that runs the tasks [default: that of the resumed run, else local]
+    #[arg(long, value_name = "E")]
+    pub engine: Option<EngineName>,
+    /// Options of Slurm's salloc for the allocations of --engine slurm, such as '--partition=main --account=lab --time=2:00:00';
+    /// may be repeated
+    #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
+    pub slurm_args: Vec<String>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineName {
     /// Processes on this machine
     Local,
+    /// Steps of a Slurm cluster: one allocation for each node, one step for each attempt
+    Slurm,
+}
+
+impl EngineName {
+    /// Returns the name as the user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineName::Local => "local",
+            EngineName::Slurm => "slurm",
+        }
+    }
 }

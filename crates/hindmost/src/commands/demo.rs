@@ -18,17 +18,17 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::text::escaped;
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{Follower, RunOptions, RunOutcome, Unfollowed};
-use hindmost_run::engine::parse_nodes;
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::Opening;
 use serde::Serialize;
 
 use super::run::run_plan;
 use crate::cli::DemoArgs;
+use crate::engines::{Chosen, temporary_place};
 use crate::failure::{Failure, Outcome};
 use crate::race::{NodeLoad, Race, Side};
 use crate::{files, stop, terminal};
-use job::{FILES, SLOW};
+use job::{FILES, NODES};
 use text::Language;
 
 /// Largest factor by which a node may be slowed, as in `--chaos`.
@@ -42,8 +42,13 @@ pub fn run(args: &DemoArgs) -> Outcome {
     }
     // From here on Ctrl-C does not end the process at once, so that the folder can be removed.
     let presses = stop::presses();
-    let folder = Folder::new(args.out.as_deref())?;
-    let outcome = demonstrate(args, &folder.path, presses);
+    let mut engine = Chosen::of(&args.engine, None, Some(&job::nodes(&NODES.map(str::to_owned))), None)?;
+    if engine.is_shared() {
+        engine.take(NODES.len())?;
+        engine.set_cpus(1.0);
+    }
+    let folder = Folder::new(args.out.as_deref(), &temporary_place(engine.is_shared()))?;
+    let outcome = demonstrate(args, &engine, &folder.path, presses);
     if args.out.is_some() && matches!(outcome, Err(Failure::Interrupted)) {
         // An interrupted demo leaves no files.
         files::empty(&folder.path);
@@ -51,26 +56,31 @@ pub fn run(args: &DemoArgs) -> Outcome {
     outcome
 }
 
-fn demonstrate(args: &DemoArgs, folder: &Path, presses: &std::sync::atomic::AtomicU32) -> Outcome {
+fn demonstrate(args: &DemoArgs, engine: &Chosen, folder: &Path, presses: &std::sync::atomic::AtomicU32) -> Outcome {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let language = Language::new();
+    let nodes: Vec<String> = engine.nodes.iter().map(|node| node.name.clone()).collect();
+    let slow = nodes.last().cloned().unwrap_or_default();
     let bytes = job::file_size(args.slow, &language, &folder.join("sample"), presses)?;
     if !args.json {
-        terminal::print(&shown::introduction(args.slow, bytes, cores))?;
+        terminal::print(&shown::introduction(args.slow, bytes, (!engine.is_shared()).then_some(cores), &nodes))?;
     }
     let counts = job::write_text(&language, bytes, &folder.join("text"), cores, presses)?;
     let path = folder.join("job.toml");
-    files::write(&path, &job::file(args.slow))?;
+    files::write(&path, &job::file(args.slow, &nodes))?;
     let plan = job_file::load(&path).map_err(Failure::work)?;
 
     let race = (!args.json).then(|| Race::new("without", "with"));
     let lap = |side, name: &str, policy: Option<&str>| {
         let policy: Option<PolicySpec> = policy.map(|name| name.parse().map_err(Failure::work)).transpose()?;
-        let chaos = Chaos { slow: vec![(SLOW.to_owned(), args.slow)], ..Chaos::default() };
+        let chaos = Chaos { slow: vec![(slow.clone(), args.slow)], ..Chaos::default() };
         let options = RunOptions { policy, chaos, ..RunOptions::default() };
         match &race {
-            Some(race) => lap_of(&plan, &options, folder, name, &mut Lap { race, side, slowed: args.slow > 1.0 }),
-            None => lap_of(&plan, &options, folder, name, &mut Unfollowed),
+            Some(race) => {
+                let slow = (args.slow > 1.0).then_some(slow.as_str());
+                lap_of(&plan, &options, engine.clone(), (folder, name), &mut Lap { race, side, slow })
+            }
+            None => lap_of(&plan, &options, engine.clone(), (folder, name), &mut Unfollowed),
         }
     };
     let without = lap(Side::Left, "without", Some("none"))?;
@@ -89,7 +99,7 @@ fn demonstrate(args: &DemoArgs, folder: &Path, presses: &std::sync::atomic::Atom
     // The results decide the exit code, even if stdout is closed.
     let printed = if args.json {
         terminal::print_json(&Document {
-            slowed: Slowed { node: SLOW, factor: args.slow, how: shown::how(args.slow) },
+            slowed: Slowed { node: slow.clone(), factor: args.slow, how: shown::how(args.slow) },
             cores,
             text: Text { files: FILES, bytes_each: bytes, words: counts.words(), different: counts.different() },
             ratio: without.summary.flowtime / with.summary.flowtime,
@@ -125,12 +135,11 @@ fn demonstrate(args: &DemoArgs, folder: &Path, presses: &std::sync::atomic::Atom
 fn lap_of(
     plan: &Plan,
     options: &RunOptions,
-    folder: &Path,
-    name: &str,
+    engine: Chosen,
+    (folder, name): (&Path, &str),
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
-    let nodes = parse_nodes(plan.nodes.as_deref()).map_err(Failure::work)?;
-    let outcome = run_plan(plan, options, &folder.join(name), Opening::default(), nodes, true, follower)?;
+    let outcome = run_plan(plan, options, &folder.join(name), Opening::default(), engine, follower)?;
     match outcome.summary.state {
         RunState::Done => Ok(outcome),
         RunState::Abandoned => Err(Failure::work(format!("the policy abandoned the run {name} Hindmost"))),
@@ -152,7 +161,8 @@ fn lap_of(
 struct Lap<'a> {
     race: &'a Race,
     side: Side,
-    slowed: bool,
+    /// Name of the slow node, if there is one.
+    slow: Option<&'a str>,
 }
 
 impl Follower for Lap<'_> {
@@ -164,7 +174,7 @@ impl Follower for Lap<'_> {
         let load = |(name, running): &(String, u64)| NodeLoad {
             name: name.clone(),
             running: *running,
-            slowed: self.slowed && name == SLOW,
+            slowed: self.slow == Some(name),
         };
         self.race.nodes(&running.iter().map(load).collect::<Vec<_>>());
     }
@@ -181,12 +191,11 @@ struct Folder {
 }
 
 impl Folder {
-    fn new(out: Option<&Path>) -> Outcome<Folder> {
+    fn new(out: Option<&Path>, parent: &Path) -> Outcome<Folder> {
         if let Some(out) = out {
             files::new_folder(out)?;
             return Ok(Folder { path: out.to_owned(), temporary: false });
         }
-        let parent = std::env::temp_dir();
         let mut number = 0_u16;
         loop {
             let path = parent.join(format!("hindmost-demo-{}-{number}", std::process::id()));
@@ -234,7 +243,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct Slowed {
-    node: &'static str,
+    node: String,
     factor: f64,
     how: String,
 }

@@ -15,14 +15,15 @@ use hindmost_report::text::{columns, counted, indented, wrapped};
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::energy;
-use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
+use hindmost_run::engine::NodeOffer;
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{BegunWith, Opened, Opening, Store, StoreError};
+use hindmost_run::store::{BegunWith, Opened, Opening, Store, StoreError, begun_with};
 use hindmost_trace::journal;
 use serde_json::Value;
 
 use crate::board::Board;
 use crate::cli::RunJobArgs;
+use crate::engines::{Chosen, Purpose};
 use crate::failure::{Failure, Outcome};
 use crate::forecast::Forecast;
 use crate::{live_page, stop, terminal};
@@ -55,7 +56,6 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     let mut plan = job_file::load(path).map_err(Failure::input)?;
     plan.set_failures(args.keep_going, args.allow_failures);
-    let nodes = parse_nodes(args.nodes.as_deref().or(plan.nodes.as_deref())).map_err(Failure::input)?;
     let options = options(args)?;
     let unknown = options.history.keys().filter(|name| plan.phases.iter().all(|phase| phase.name != **name));
     for phase in unknown {
@@ -65,6 +65,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
     let opening = opening(args);
+    let recorded = if opening.resume { begun_with(&out) } else { None };
+    let engine = Chosen::of(&args.engine, args.nodes.as_deref(), plan.nodes.as_deref(), recorded)?;
     if !args.redo.is_empty() && !out.join(".hindmost").is_dir() {
         return Err(Failure::input(format!(
             "--redo: {} holds no run, so no part of it can run again; without --redo, all of the job runs",
@@ -72,19 +74,12 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         )));
     }
     if args.check {
-        return check(args, &plan, &options, &nodes, &out, &opening);
+        return check(args, &plan, &options, &engine.nodes, &out, &opening);
     }
     let page = live_page::serve(args.serve.as_deref(), &out)?;
     let board = Board::new(&plan.name, args.json);
-    let outcome = run_plan(
-        &plan,
-        &options,
-        &out,
-        opening,
-        nodes,
-        args.nodes.is_some(),
-        &mut Shown { board: &board, forecast: Forecast::default() },
-    );
+    let outcome =
+        run_plan(&plan, &options, &out, opening, engine, &mut Shown { board: &board, forecast: Forecast::default() });
     board.finish();
     if let Some(page) = page {
         page.finish();
@@ -202,44 +197,40 @@ pub fn run_plan(
     options: &RunOptions,
     out: &Path,
     opening: Opening,
-    nodes: Vec<NodeOffer>,
-    given: bool,
+    engine: Chosen,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
     let resumes = opening.resume;
-    let opened = open(plan, options, out, opening, &nodes)?;
-    let outcome = execute(opened, options, (resumes, given), nodes, follower)?;
+    let opened = open(plan, options, out, opening, &engine)?;
+    let outcome = execute(opened, options, resumes, engine, follower)?;
     super::report::of_run(options, out, &outcome);
     Ok(outcome)
 }
 
-/// Opens the folder of a checked job that is to run on these nodes.
-pub fn open(
-    plan: &Plan,
-    options: &RunOptions,
-    out: &Path,
-    mut opening: Opening,
-    nodes: &[NodeOffer],
-) -> Outcome<Opened> {
+/// Opens the folder of a checked job that is to run on this engine.
+pub fn open(plan: &Plan, options: &RunOptions, out: &Path, mut opening: Opening, engine: &Chosen) -> Outcome<Opened> {
     // The job is checked before its folder is created, so that a wrong option leaves no folder.
     if !opening.resume {
-        driver::check(plan, options, nodes)?;
+        driver::check(plan, options, &engine.nodes)?;
     }
+    let (name, slurm_args) = engine.recorded();
     opening.begun_with = Some(BegunWith {
         policy: options.policy.as_ref().map(ToString::to_string),
         knowledge: options.knowledge,
-        nodes: nodes.to_vec(),
+        nodes: engine.nodes.clone(),
+        engine: name,
+        slurm_args,
     });
     Ok(Store::open(out, plan, &opening).map_err(RunError::from)?)
 }
 
 /// Runs a job in its opened folder. `resumes` says whether the folder's run is to be resumed. It then uses the nodes with which
-/// it began, unless `given`: the user has named nodes.
+/// it began, unless the user has named nodes.
 pub fn execute(
     opened: Opened,
     options: &RunOptions,
-    (resumes, given): (bool, bool),
-    mut nodes: Vec<NodeOffer>,
+    resumes: bool,
+    mut engine: Chosen,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
     let presses = stop::presses();
@@ -247,12 +238,17 @@ pub fn execute(
         let out = opened.store.folder().display();
         follower.message(&format!("there is no run to resume in {out}: a new run begins"));
     }
-    if resumes && !given {
-        nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
+    if resumes && !engine.given {
+        engine.nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(engine.nodes);
     }
-    let mut engine =
-        Local::new(nodes).map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
-    Ok(driver::run(options, opened, &mut engine, presses, follower)?)
+    let purpose =
+        Purpose { name: opened.plan.name.clone(), wants_gpus: opened.plan.demands_gpus(), is_done: opened.was_done() };
+    let mut engine = engine.open(&purpose, &opened.store, presses, &mut |line| follower.message(line))?;
+    let outcome = driver::run(options, opened, engine.engine(), presses, follower);
+    if let Some(left) = engine.close() {
+        follower.message(&left);
+    }
+    Ok(outcome?)
 }
 
 /// Returns the Gantt chart of a run, as wide as the terminal.
@@ -387,7 +383,11 @@ pub fn checked(plan: &Plan, chosen: &(PolicySpec, Knowledge), nodes: &[NodeOffer
 
 /// Returns a line for each node with its capacity.
 pub fn nodes_in_words(nodes: &[NodeOffer]) -> String {
-    let line = |node: &NodeOffer| format!("  {}: {}\n", node.name, node.capacity_in_words());
+    let line = |node: &NodeOffer| {
+        let features =
+            if node.features.is_empty() { String::new() } else { format!(" ({})", node.features.join(", ")) };
+        format!("  {}: {}{features}\n", node.name, node.capacity_in_words())
+    };
     nodes.iter().map(line).collect()
 }
 

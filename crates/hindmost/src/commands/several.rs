@@ -8,14 +8,15 @@ use hindmost_core::metrics::{RunState, RunSummary};
 use hindmost_report::jobs::jobs_table;
 use hindmost_report::run::run_table;
 use hindmost_run::driver::{self, RunError, RunJobs, RunOptions, RunOutcome, Submissions};
-use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
+use hindmost_run::engine::NodeOffer;
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{BegunWith, Opened, Opening, Store};
+use hindmost_run::store::{BegunWith, Opened, Opening, Store, begun_with};
 use hindmost_run::submission::{Admission, Desk, JobEntry, JobList, Listener};
 use serde_json::{Value, json};
 
 use crate::board::Board;
 use crate::cli::RunJobArgs;
+use crate::engines::{Chosen, Purpose};
 use crate::failure::{Failure, Outcome, say};
 use crate::forecast::Forecast;
 use crate::{live_page, stop, terminal};
@@ -58,19 +59,23 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let mut options = options(args)?;
     let mut jobs = args.jobs.iter().map(|file| load(args, file, None)).collect::<Outcome<Vec<Named>>>()?;
     check_names(&jobs)?;
-    let mut nodes = nodes(args, &jobs)?;
-    if args.check {
-        return check(args, &jobs, &options, &nodes);
-    }
     let mut opening = opening(args);
+    let recorded_engine = if opening.resume { begun_with(&out) } else { None };
+    let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), nodes(args, &jobs)?, recorded_engine)?;
+    if args.check {
+        return check(args, &jobs, &options, &engine.nodes);
+    }
     if !opening.resume {
-        driver::check_together(&plans(&jobs), &options, &nodes)?;
+        driver::check_together(&plans(&jobs), &options, &engine.nodes)?;
     }
     let presses = stop::presses();
+    let (engine_name, slurm_args) = engine.recorded();
     opening.begun_with = Some(BegunWith {
         policy: options.policy.as_ref().map(ToString::to_string),
         knowledge: options.knowledge,
-        nodes: nodes.clone(),
+        nodes: engine.nodes.clone(),
+        engine: engine_name,
+        slurm_args,
     });
     // An address that can't be used is found before the folder is made.
     let page = live_page::serve(args.serve.as_deref(), &out)?;
@@ -81,15 +86,15 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         if !home.begun {
             say(&format!("there is no run to resume in {}: a new run begins", out.display()));
         }
-        if args.nodes.is_none() {
-            nodes = driver::recorded_nodes(&home.store)?.unwrap_or(nodes);
+        if !engine.given {
+            engine.nodes = driver::recorded_nodes(&home.store)?.unwrap_or(engine.nodes);
         }
         recorded(args, &list, &mut jobs);
     }
     if jobs.is_empty() && args.listen.is_none() {
         return Err(Failure::input(format!("no job of the run in {} can be read", out.display())));
     }
-    let (policy, knowledge) = driver::check_together(&plans(&jobs), &options, &nodes)?;
+    let (policy, knowledge) = driver::check_together(&plans(&jobs), &options, &engine.nodes)?;
     if !home.begun {
         (options.policy, options.knowledge) = (Some(policy), Some(knowledge));
     }
@@ -99,8 +104,16 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         let entry = JobEntry { name: job.plan.name.clone(), file: job.file.clone() };
         list.add(entry).map_err(|error| unreadable(&out, &error))?;
     }
-    let mut engine = Local::new(nodes.clone())
-        .map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
+    let names: Vec<String> = jobs.iter().map(|job| job.plan.name.clone()).collect();
+    let board = Board::new(&title(&names), args.json);
+    let purpose = Purpose {
+        name: title(&names),
+        // Jobs that arrive later may demand what none of these does.
+        wants_gpus: args.listen.is_some() || plans(&jobs).into_iter().any(Plan::demands_gpus),
+        is_done: args.listen.is_none() && !opened.is_empty() && opened.iter().all(Opened::was_done),
+    };
+    let nodes = engine.nodes.clone();
+    let mut engine = engine.open(&purpose, &home.store, presses, &mut |line| board.message(line))?;
     let admission = Admission {
         folder: folder.clone(),
         nodes,
@@ -109,11 +122,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         keep_going: args.keep_going,
         allow_failures: args.allow_failures,
     };
-    let names: Vec<String> = jobs.iter().map(|job| job.plan.name.clone()).collect();
     let desk = Desk::new(admission, list, &names, args.listen.is_some());
     let listener = args.listen.as_deref().map(|socket| Listener::start(socket, desk.clone())).transpose();
     let listener = listener.map_err(Failure::input)?;
-    let board = Board::new(&title(&names), args.json);
     if let Some(socket) = &args.listen {
         board.message(&format!(
             "accepting jobs on {0}: `hindmost submit JOB.toml --to {0}`; Ctrl-C or `hindmost submit --close --to {0}` ends the \
@@ -134,7 +145,10 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     };
     let mut ends = Ends { desk: desk.clone(), board: &board, reports: sender, ended: Vec::new(), charts: args.gantt };
     let jobs = RunJobs { home: Some(home), jobs: opened, submissions: &mut ends };
-    let result = driver::run_jobs(&options, jobs, &mut engine, presses, &mut follower);
+    let result = driver::run_jobs(&options, jobs, engine.engine(), presses, &mut follower);
+    if let Some(left) = engine.close() {
+        board.message(&left);
+    }
     let Ends { reports, ended, .. } = ends;
     let left = desk.end();
     drop(listener);
@@ -226,8 +240,8 @@ fn check_names(jobs: &[Named]) -> Outcome {
     Ok(())
 }
 
-/// Returns the nodes of a new run: those of the command line, else of the job files, which must agree.
-fn nodes(args: &RunJobArgs, jobs: &[Named]) -> Outcome<Vec<NodeOffer>> {
+/// Returns the nodes that the job files name, which must agree, unless the command line does.
+fn nodes<'a>(args: &RunJobArgs, jobs: &'a [Named]) -> Outcome<Option<&'a str>> {
     let mut named: Option<(&str, &str)> = None;
     for job in jobs.iter().filter(|_| args.nodes.is_none()) {
         match (named, job.plan.nodes.as_deref()) {
@@ -242,7 +256,7 @@ fn nodes(args: &RunJobArgs, jobs: &[Named]) -> Outcome<Vec<NodeOffer>> {
             _ => {}
         }
     }
-    parse_nodes(args.nodes.as_deref().or(named.map(|(_, nodes)| nodes))).map_err(Failure::input)
+    Ok(named.map(|(_, nodes)| nodes))
 }
 
 /// Adds the jobs of the list that the command line does not name. A job whose file can't be read is left out, with a message.

@@ -16,10 +16,8 @@ use crate::files;
 /// Number of text files, one task for each. The three nodes that are not slow finish four tasks while the slow node runs
 /// one, and then they are free for a copy.
 pub const FILES: u64 = 5;
-/// The nodes, of one cpu each.
+/// The nodes of engine `local`, of one cpu each. The last one is slow.
 pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
-/// Name of the slowed node.
-pub const SLOW: &str = NODES[3];
 /// Path of the result within a run's folder.
 pub const RESULT: &str = "reduce/0/result";
 /// Bytes of a megabyte.
@@ -52,12 +50,17 @@ const REDUCE: &str = r#"cat "$HINDMOST_FROM"/map/*/counts |
     awk '{ count[$1] += $2 } END { for (word in count) print word, count[word] }' |
     sort -k2,2nr -k1,1 > "$HINDMOST_OUTPUT/result""#;
 
+/// Returns nodes of one cpu each as engine `local` takes them.
+pub fn nodes(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name}:1")).collect::<Vec<_>>().join(",")
+}
+
 /// Returns the text of the job file.
-pub fn file(slow: f64) -> String {
-    let nodes = NODES.map(|name| format!("{name}:1")).join(",");
+pub fn file(slow: f64, names: &[String]) -> String {
+    let (nodes, slow_node) = (nodes(names), names.last().map_or("", String::as_str));
     format!(
         "# The job of `hindmost demo`. This command runs it again, with the slow node:\n\
-         #     hindmost run job.toml --chaos slow={SLOW}:{slow}\n\
+         #     hindmost run job.toml --chaos slow={slow_node}:{slow}\n\
          name = \"wordcount\"\n\
          nodes = \"{nodes}\"\n\
          # Words are sorted in the same order on every machine.\n\
@@ -179,7 +182,7 @@ mod tests {
         fs::create_dir(folder.path().join("text")).unwrap();
         fs::write(folder.path().join("text/1.txt"), "a b\n").unwrap();
         let path = folder.path().join("job.toml");
-        let plan = hindmost_run::job_file::parse(&file(8.0), &path, folder.path()).unwrap();
+        let plan = hindmost_run::job_file::parse(&file(8.0, &NODES.map(str::to_owned)), &path, folder.path()).unwrap();
         assert_eq!(plan.phases.iter().map(|phase| phase.tasks).collect::<Vec<_>>(), [1, 1]);
         assert_eq!(plan.nodes.as_deref(), Some("n1:1,n2:1,n3:1,n4:1"));
         assert_eq!(plan.phases[0].command.trim(), MAP);

@@ -7,7 +7,7 @@ use hindmost_report::run::side_by_side;
 use hindmost_report::text::{columns, counted, duration, grouped, percent, wrapped};
 use hindmost_run::driver::RunOutcome;
 
-use super::job::{FILES, MEGABYTE, NODES, SLOW};
+use super::job::{FILES, MEGABYTE};
 use super::text::Counts;
 use crate::commands::run::chart;
 use crate::terminal;
@@ -24,22 +24,27 @@ const LEGEND: &str = "Slowest winner: the longest attempt that finished first fo
                       total time of all attempts that was spent on attempts that lost to another copy of their task.";
 
 /// Returns a description of the two runs that follow.
-pub fn introduction(slow: f64, bytes: usize, cores: usize) -> String {
+/// `cores` is the number of cores that the nodes share, if they are parts of this machine.
+pub fn introduction(slow: f64, bytes: usize, cores: Option<usize>, names: &[String]) -> String {
+    let slow_node = names.last().map_or("", String::as_str);
     let slowed = if slow > 1.0 {
-        format!("{SLOW} is slow, on purpose: tasks there take {slow} times as long, because {}.", how(slow))
+        format!("{slow_node} is slow, on purpose: tasks there take {slow} times as long, because {}.", how(slow))
     } else {
         "No node is slowed.".to_owned()
     };
     let nodes = match cores {
-        1 => "the one core".to_owned(),
-        _ => format!("the {}", unbroken(&counted(cores as u64, "core"))),
+        None => "have one cpu each for this job".to_owned(),
+        Some(1) => "have one cpu each and share the one core of this machine".to_owned(),
+        Some(cores) => {
+            format!("have one cpu each and share the {} of this machine", unbroken(&counted(cores as u64, "core")))
+        }
     };
     paragraph(&format!(
         "The job counts the words of {FILES} files of {}\u{a0}MB: one task for each file, then one task that adds up \
-         the counts. The nodes {} have one cpu each and share {nodes} of this machine. {slowed} The job runs twice: \
+         the counts. The nodes {} {nodes}. {slowed} The job runs twice: \
          first without Hindmost, then with it.",
         bytes as f64 / MEGABYTE,
-        NODES.join(", "),
+        names.join(", "),
     ))
 }
 
@@ -173,11 +178,12 @@ mod tests {
 
     #[test]
     fn the_introduction_names_size_cores_and_slow_node() {
-        let text = introduction(8.0, 12_000_000, 2).replace('\n', " ");
+        let nodes = super::super::job::NODES.map(str::to_owned);
+        let text = introduction(8.0, 12_000_000, Some(2), &nodes).replace('\n', " ");
         assert!(text.contains("5 files of 12\u{a0}MB"), "{text}");
         assert!(text.contains("share the 2\u{a0}cores of this machine. n4 is slow, on purpose"), "{text}");
         assert!(text.contains("take 8 times as long") && text.contains("run only 12.5% of the time"), "{text}");
-        let text = introduction(1.0, 500_000, 1).replace('\n', " ");
+        let text = introduction(1.0, 500_000, Some(1), &nodes).replace('\n', " ");
         assert!(text.contains("0.5\u{a0}MB") && text.contains("the one core"), "{text}");
         assert!(text.contains("No node is slowed."), "{text}");
     }

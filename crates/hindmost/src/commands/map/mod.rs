@@ -12,16 +12,16 @@ use std::sync::atomic::Ordering;
 use hindmost_core::metrics::{Copies, RunState, RunSummary};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
-use hindmost_run::engine::parse_nodes;
 use hindmost_run::job_file::TaskCommands;
 use hindmost_run::map::{
     ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, Reading, Splitting, TEMPORARY,
     Template, combined, parallel_tasks, read_sources, remove_left_folders, shell, split_words, timeout,
 };
-use hindmost_run::store::Opening;
+use hindmost_run::store::{Opening, begun_with};
 
 use crate::board::Board;
 use crate::cli::MapArgs;
+use crate::engines::{Chosen, temporary_place};
 use crate::failure::{Failure, Outcome, say};
 use crate::{live_page, stop, terminal};
 
@@ -58,13 +58,22 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     if args.dry_run {
         return dry_run(&job, jobs, args.tag, args.verbose);
     }
-    let nodes = parse_nodes(Some(&format!("local:{jobs}"))).map_err(Failure::input)?;
     let plan = job.plan();
     let joblog = joblog(&args)?;
     if job.commands.tasks.is_empty() {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
     }
-    driver::check(&plan, &options, &nodes)?;
+    let recorded = args.out.as_deref().filter(|_| args.resume).and_then(begun_with);
+    let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded)?;
+    if !engine.is_shared() && args.nodes.is_some() {
+        return Err(Failure::input(
+            "--nodes chooses nodes of a cluster: add --engine slurm, or use -j for this machine",
+        ));
+    }
+    if engine.is_shared() && args.jobs.is_some() {
+        engine.set_cpus(jobs as f64);
+    }
+    driver::check(&plan, &options, &engine.nodes)?;
 
     let board = Board::new(&plan.name, false);
     let style = Style {
@@ -79,7 +88,8 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     };
     // From here on signals end the run in order, so that the temporary folder is removed.
     let presses = stop::presses();
-    let temporary = if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref())?) } else { None };
+    let temporary =
+        if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref(), engine.is_shared())?) } else { None };
     let out =
         args.out.clone().or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned())).unwrap_or_default();
     let opening = Opening {
@@ -92,11 +102,11 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         begun_with: None,
     };
     let resumes = opening.resume;
-    let opened = super::run::open(&plan, &options, &out, opening, &nodes).map_err(as_other_error)?;
+    let opened = super::run::open(&plan, &options, &out, opening, &engine).map_err(as_other_error)?;
     let page = live_page::serve(args.serve.as_deref(), &out)?;
     // Tasks have the numbers with which their run began.
     let mut printer = Printer::new(&opened.plan, style, &board, halt, joblog);
-    let outcome = super::run::execute(opened, &options, (resumes, false), nodes, &mut printer);
+    let outcome = super::run::execute(opened, &options, resumes, engine, &mut printer);
     board.finish();
     let code = printer.finish();
     let outcome = outcome.map_err(as_other_error);
@@ -283,8 +293,8 @@ fn joblog(args: &MapArgs) -> Outcome<Option<JobLog>> {
 }
 
 /// Creates a folder for the run that only this user may open. First removes those that killed runs have left beside it.
-fn temporary_folder(within: Option<&Path>) -> Outcome<tempfile::TempDir> {
-    let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
+fn temporary_folder(within: Option<&Path>, is_shared: bool) -> Outcome<tempfile::TempDir> {
+    let within = within.map_or_else(|| temporary_place(is_shared), Path::to_owned);
     let removed = remove_left_folders(&within);
     if removed > 0 {
         let folders = if removed == 1 { "folder" } else { "folders" };

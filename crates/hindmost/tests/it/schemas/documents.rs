@@ -229,6 +229,8 @@ documents! {
         cpus: f64,
         /// Bytes of memory that an attempt takes; null if memory is not accounted for.
         memory: Option<f64>,
+        /// Number of GPUs that an attempt takes.
+        gpus: u32,
         /// How often a failed task is tried again.
         retries: u32,
         /// Seconds before a failed task is tried again for the first time.

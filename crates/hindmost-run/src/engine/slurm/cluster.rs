@@ -1,0 +1,155 @@
+//! Which nodes a run uses: those of the allocation in which this process runs, or nodes for which it makes allocations.
+
+use super::super::NodeOffer;
+use super::commands::{self, SlurmError};
+use super::nodes::{self, SlurmNode};
+
+/// The nodes of a run, before allocations are made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// The nodes in the order of their ids.
+    pub offers: Vec<NodeOffer>,
+    /// The allocation in which this process runs. The run uses its nodes and does not give it back.
+    pub enclosing: Option<u32>,
+    /// The user's options of `salloc`.
+    pub args: Vec<String>,
+}
+
+/// A choice of nodes that is not possible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClusterError {
+    /// Slurm's commands fail.
+    #[error(transparent)]
+    Slurm(#[from] SlurmError),
+    /// The choice is not valid.
+    #[error("{0}")]
+    Choice(String),
+}
+
+/// Returns the allocation in which this process runs.
+fn enclosing() -> Option<u32> {
+    std::env::var("SLURM_JOB_ID").ok()?.parse().ok()
+}
+
+impl Cluster {
+    /// Chooses the nodes of a new run. `named` is the value of `--nodes`: a number of nodes or a list such as `n[1-3]`. Without it,
+    /// these are all nodes of the enclosing allocation, or all idle nodes of the partition.
+    ///
+    /// # Errors
+    /// If Slurm does not answer, or there are no such nodes.
+    pub fn choose(named: Option<&str>, args: &[String]) -> Result<Cluster, ClusterError> {
+        let job = enclosing();
+        if let Some(job) = job.filter(|_| !args.is_empty()) {
+            return Err(ClusterError::Choice(format!(
+                "--slurm-args are options of a new allocation, but this process runs inside allocation {job} and uses its nodes: \
+                 leave --slurm-args out, or unset SLURM_JOB_ID"
+            )));
+        }
+        let number: Option<usize> = named.and_then(|named| named.trim().parse().ok());
+        if number == Some(0) {
+            return Err(ClusterError::Choice("--nodes 0: a run needs at least one node".to_owned()));
+        }
+        let listed = match named.filter(|_| number.is_none()) {
+            Some(list) => Some(commands::host_names(list)?),
+            None => None,
+        };
+        let mut offers = match job {
+            Some(job) => nodes::of_allocation(job)?,
+            None => candidates(args, listed.as_deref())?.iter().map(SlurmNode::offer).collect(),
+        };
+        if let Some(listed) = &listed {
+            if let Some(missing) = listed.iter().find(|name| offers.iter().all(|offer| offer.name != **name)) {
+                let where_ = job.map_or("the partition".to_owned(), |job| format!("allocation {job}"));
+                return Err(ClusterError::Choice(format!("--nodes: {where_} has no node {missing}")));
+            }
+            offers.retain(|offer| listed.contains(&offer.name));
+        }
+        if let Some(number) = number {
+            if offers.len() < number {
+                let have = offers.len();
+                return Err(ClusterError::Choice(format!(
+                    "--nodes {number}: there are only {have} nodes to choose from"
+                )));
+            }
+            offers.truncate(number);
+        }
+        Ok(Cluster { offers, enclosing: job, args: args.to_vec() })
+    }
+
+    /// Returns the nodes with which a run was begun, for its resumption. `args` are the options of new allocations.
+    pub fn recorded(offers: Vec<NodeOffer>, args: Vec<String>) -> Cluster {
+        Cluster { offers, enclosing: enclosing(), args }
+    }
+}
+
+/// Returns the nodes for which allocations can be requested: idle ones first. If none are `listed`, only idle ones, unless there
+/// are none.
+fn candidates(args: &[String], listed: Option<&[String]>) -> Result<Vec<SlurmNode>, ClusterError> {
+    let all = match listed {
+        Some(names) => nodes::show(Some(&names.join(",")))?,
+        None => nodes::show(None)?,
+    };
+    if listed.is_some() {
+        return Ok(all);
+    }
+    let partition = match value_of(args, "-p", "--partition").or_else(|| std::env::var("SALLOC_PARTITION").ok()) {
+        Some(named) => Some(named),
+        None => nodes::default_partition()?,
+    };
+    let feature = value_of(args, "-C", "--constraint").filter(|name| {
+        // Other constraints are left to Slurm, which refuses nodes that do not meet them.
+        name.chars().all(|letter| letter.is_alphanumeric() || "_-.".contains(letter))
+    });
+    let is_in = |node: &SlurmNode| {
+        partition.as_ref().is_none_or(|one| one.split(',').any(|one| node.partitions.iter().any(|name| name == one)))
+    };
+    let has = |node: &SlurmNode| feature.as_ref().is_none_or(|feature| node.features.contains(feature));
+    let usable: Vec<SlurmNode> = all.into_iter().filter(|node| node.is_usable() && is_in(node) && has(node)).collect();
+    let (idle, busy): (Vec<SlurmNode>, Vec<SlurmNode>) = usable.into_iter().partition(SlurmNode::is_idle);
+    let partition = partition.unwrap_or_else(|| "default".to_owned());
+    match (idle.is_empty(), busy.is_empty()) {
+        (true, true) => Err(ClusterError::Choice(format!(
+            "Slurm's partition {partition} has no usable node{}; `sinfo` shows the nodes, and --slurm-args=--partition=NAME chooses \
+             another partition",
+            feature.map(|feature| format!(" with feature {feature}")).unwrap_or_default()
+        ))),
+        (true, false) => Ok(busy),
+        (false, _) => Ok(idle),
+    }
+}
+
+/// Returns the value of an option in a list of arguments, such as `-p X`, `-pX`, `--partition X` or `--partition=X`. The last one
+/// counts.
+fn value_of(args: &[String], short: &str, long: &str) -> Option<String> {
+    let mut found = None;
+    let mut words = args.iter().peekable();
+    while let Some(word) = words.next() {
+        if word == short || word == long {
+            found = words.peek().map(|value| (*value).clone());
+        } else if let Some(value) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
+            found = Some(value.to_owned());
+        } else if let Some(value) =
+            word.strip_prefix(short).filter(|value| !value.is_empty() && !word.starts_with("--"))
+        {
+            found = Some(value.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_partition_is_found_in_the_arguments() {
+        let of = |text: &str| {
+            let args: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            value_of(&args, "-p", "--partition")
+        };
+        for text in ["-p big", "-pbig", "--partition big", "--partition=big", "-A x --time=1 -p small -p big"] {
+            assert_eq!(of(text).as_deref(), Some("big"), "{text}");
+        }
+        assert_eq!((of("--partitions=x"), of("-A p"), of("-p")), (None, None, None));
+    }
+}

@@ -1,0 +1,303 @@
+//! How attempts end: what the reports of their agents, their `srun` and Slurm's list of steps say together.
+
+use std::collections::BTreeSet;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use hindmost_core::ids::AttemptId;
+use rustix::fs::{Mode, OFlags, openat};
+
+use super::super::Happened;
+use super::beat::State;
+use super::commands::{self, one_line};
+use super::observer::Snapshot;
+use super::{CALM, Health, LOG, Running, SOON, Slurm};
+
+/// Time for which an agent may take to end a killed attempt, before Slurm kills its step.
+const POLITE: Duration = Duration::from_secs(3);
+/// Time after which an attempt on a lost node counts as ended. It can do no harm: it writes only into its own folder, and it stops
+/// when it finds the folder gone.
+const FENCED: Duration = Duration::from_secs(10);
+/// Time after which a killed attempt whose step Slurm still lists is reported.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// Time for which `srun` may go on after the last report of its agent.
+const LINGERS: Duration = Duration::from_secs(1);
+/// Time after which the end of an attempt that was sent a signal is reported, even if Slurm does not say why.
+const UNKNOWN: Duration = Duration::from_mins(1);
+/// Largest number of bytes that are read of the messages of `srun`.
+const LONGEST: usize = 4096;
+
+impl Slurm {
+    /// Handles the end of an `srun`.
+    pub(super) fn srun_ended(&mut self, token: u64, happened: &mut Vec<Happened>) {
+        let Some(attempt) = self.tokens.remove(&token) else { return };
+        let Some(running) = self.running.get_mut(&attempt) else { return };
+        if let Some(mut srun) = running.srun.take() {
+            let _ = srun.wait();
+        }
+        running.token = None;
+        running.read_beat();
+        let now = Instant::now();
+        running.next_look = now;
+        if running.beat.as_ref().is_none_or(|beat| !beat.is_last()) {
+            running.doubt = Some(now);
+            self.observer.look();
+        }
+        self.look(happened);
+    }
+
+    /// Looks at all attempts at which it is time to look.
+    pub(super) fn look(&mut self, happened: &mut Vec<Happened>) {
+        let now = Instant::now();
+        let due: Vec<AttemptId> =
+            self.running.iter().filter(|(_, running)| running.next_look <= now).map(|(attempt, _)| *attempt).collect();
+        let mut signalled = Vec::new();
+        let mut cancelled = Vec::new();
+        let mut suspects = BTreeSet::new();
+        for attempt in due {
+            let Some(running) = self.running.get_mut(&attempt) else { continue };
+            running.read_beat();
+            let is_calm = running.srun.is_some() && running.killed.is_none() && running.doubt.is_none();
+            let ends = running.beat.as_ref().is_some_and(super::beat::Beat::is_last);
+            if ends && running.killed.is_none() && running.beat.as_ref().is_some_and(|beat| beat.signalled) {
+                running.doubt.get_or_insert(running.reported);
+            }
+            running.next_look = now + if is_calm && !ends { CALM } else { SOON };
+            let health = self.places[running.place].health();
+            if let Some(end) = end_of(attempt, running, &self.snapshot, health, now) {
+                if matches!(end, Happened::NotBegun(..)) {
+                    suspects.insert(running.place);
+                }
+                self.finish(attempt);
+                happened.push(end);
+                continue;
+            }
+            if let Some(killed) = &mut running.killed {
+                let (signal, cancel) = (!killed.is_signalled, !killed.is_cancelled && killed.since.elapsed() > POLITE);
+                if signal && running.beat.is_some() {
+                    killed.is_signalled = true;
+                    signalled.extend(running.step(&self.snapshot));
+                }
+                if cancel && let Some(step) = running.step(&self.snapshot) {
+                    if let Some(killed) = &mut running.killed {
+                        killed.is_cancelled = true;
+                    }
+                    cancelled.push(step);
+                } else if cancel && let Some(srun) = &mut running.srun {
+                    // It has not created its step, or nobody knows the step yet.
+                    let _ = srun.kill();
+                }
+                self.observer_is_due(now);
+            } else if running.doubt.is_some() {
+                self.observer_is_due(now);
+            }
+        }
+        cancel_later(signalled, Some("TERM"));
+        cancel_later(cancelled, None);
+        for at in suspects {
+            self.check(at);
+        }
+    }
+
+    /// Requests a new snapshot, unless one was requested or taken just before.
+    fn observer_is_due(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.snapshot.begun) > Duration::from_millis(500)
+            && now.saturating_duration_since(self.looked) > Duration::from_millis(500)
+        {
+            self.looked = now;
+            self.observer.look();
+        }
+    }
+
+    /// Removes an attempt that has ended.
+    pub(super) fn finish(&mut self, attempt: AttemptId) {
+        let Some(mut running) = self.running.remove(&attempt) else { return };
+        if let Some(token) = running.token {
+            self.tokens.remove(&token);
+        }
+        super::end(&mut running.srun);
+        self.free_gpus(running.place, &running.gpus);
+    }
+
+    pub(super) fn free_gpus(&mut self, place: usize, gpus: &[usize]) {
+        for gpu in gpus {
+            if let Some(taken) = self.places[place].gpus.get_mut(*gpu) {
+                *taken = false;
+            }
+        }
+    }
+}
+
+/// Returns the end of an attempt; `None` while it runs or may run.
+fn end_of(
+    attempt: AttemptId,
+    running: &Running,
+    snapshot: &Snapshot,
+    health: Health,
+    now: Instant,
+) -> Option<Happened> {
+    let killed = running.killed.as_ref().map(|killed| killed.since);
+    if let Some(beat) = running.beat.as_ref().filter(|beat| beat.is_last()) {
+        // `srun` ends just after its agent; ending it earlier would leave a step behind for a moment.
+        if running.srun.is_some() && running.reported.elapsed() < LINGERS {
+            return None;
+        }
+        // Who has sent the signal? If the allocation has ended, the node is lost, and the attempt is not to blame.
+        let is_unclear = beat.signalled
+            && killed.is_none()
+            && health != Health::Lost
+            && (snapshot.begun <= running.reported || health == Health::Unlisted);
+        if is_unclear && running.reported.elapsed() < UNKNOWN {
+            return None;
+        }
+        return Some(match &beat.state {
+            State::NotBegun(what) => Happened::NotBegun(attempt, what.clone()),
+            State::Stays(what) => Happened::Stays(attempt, what.clone()),
+            State::Ended | State::Running => Happened::Ended(attempt),
+        });
+    }
+    if health == Health::Lost {
+        return (killed.or(running.doubt)?.elapsed() > FENCED).then_some(Happened::Ended(attempt));
+    }
+    let is_listed = snapshot.steps.iter().any(|step| step.name == running.name);
+    let since = running.doubt.or(killed.filter(|_| running.srun.is_none()))?;
+    // If the allocation has ended too, the node will soon be lost, and the attempt is not to blame.
+    let is_explained = killed.is_some() || health != Health::Unlisted;
+    if snapshot.begun > since && !is_listed && is_explained {
+        // The step may have ended between the last look at its report and the snapshot, so the report is read once more.
+        let has_begun = running.beat.is_some() || super::Beat::read(running.folder.as_fd(), &running.nonce).is_some();
+        return Some(if has_begun || killed.is_some() {
+            Happened::Ended(attempt)
+        } else {
+            Happened::NotBegun(attempt, format!("Slurm did not start its step: {}", messages(running)))
+        });
+    }
+    let is_late = killed.is_some_and(|since| now.saturating_duration_since(since) > PATIENCE);
+    is_late.then(|| Happened::Stays(attempt, format!("Slurm does not end its step {}", running.name)))
+}
+
+/// Returns the messages of an attempt's `srun`.
+fn messages(running: &Running) -> String {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(file) = openat(&running.folder, LOG, flags, Mode::empty()) else { return one_line("") };
+    let mut bytes = vec![0; LONGEST];
+    let length = rustix::io::read(&file, &mut bytes).unwrap_or(0);
+    one_line(&String::from_utf8_lossy(&bytes[..length]))
+}
+
+/// Signals or kills steps in a thread, and tries again for a minute while the controller does not answer.
+fn cancel_later(steps: Vec<String>, signal: Option<&'static str>) {
+    if steps.is_empty() {
+        return;
+    }
+    std::thread::spawn(move || {
+        for _ in 0..60 {
+            if commands::cancel(&steps, signal).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use hindmost_core::ids::{JobId, TaskId};
+
+    use super::super::beat::Beat;
+    use super::super::commands::Step;
+    use super::super::{Killed, Running};
+    use super::*;
+
+    const ATTEMPT: AttemptId = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 1 }, copy: 0 };
+
+    fn running() -> (tempfile::TempDir, Running) {
+        let folder = tempfile::tempdir().unwrap();
+        let handle = File::open(folder.path()).unwrap();
+        let running = Running::new((0, "0.1.0@x".to_owned()), "7".to_owned(), handle.into(), None, Vec::new());
+        (folder, running)
+    }
+
+    fn snapshot(begun: Instant, is_listed: bool) -> Snapshot {
+        let step = Step { job: 1, id: 2, name: "0.1.0@x".to_owned() };
+        Snapshot {
+            begun,
+            steps: if is_listed { vec![step] } else { Vec::new() },
+            allocations: Vec::new(),
+            nodes: Vec::new(),
+        }
+    }
+
+    fn beat(state: State) -> Beat {
+        Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, share: None, signalled: false, state }
+    }
+
+    #[test]
+    fn the_end_of_srun_alone_is_no_end() {
+        let (_folder, mut running) = running();
+        let now = Instant::now();
+        running.beat = Some(beat(State::Running));
+        running.doubt = Some(now);
+        let later = now + Duration::from_millis(1);
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, false), Health::Up, now), None, "the snapshot is too old");
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, true), Health::Up, now), None, "the step is listed");
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, false), Health::Up, now), Some(Happened::Ended(ATTEMPT)));
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, false), Health::Lost, now), None, "its node is lost");
+        let unlisted = end_of(ATTEMPT, &running, &snapshot(later, false), Health::Unlisted, now);
+        assert_eq!(unlisted, None, "its allocation may have ended");
+    }
+
+    #[test]
+    fn a_step_that_slurm_refused_has_not_begun() {
+        let (folder, mut running) = running();
+        std::fs::write(folder.path().join(LOG), "srun: error: Unable to create step: x\n").unwrap();
+        let now = Instant::now();
+        running.doubt = Some(now);
+        let end = end_of(ATTEMPT, &running, &snapshot(now + Duration::from_millis(1), false), Health::Up, now);
+        let Some(Happened::NotBegun(ATTEMPT, what)) = end else { panic!("{end:?}") };
+        assert_eq!(what, "Slurm did not start its step: Unable to create step: x");
+    }
+
+    #[test]
+    fn the_last_report_is_an_end() {
+        let (_folder, mut running) = running();
+        let now = Instant::now();
+        let old = snapshot(now, true);
+        for (state, end) in [
+            (State::Ended, Happened::Ended(ATTEMPT)),
+            (State::NotBegun("x".to_owned()), Happened::NotBegun(ATTEMPT, "x".to_owned())),
+            (State::Stays("y".to_owned()), Happened::Stays(ATTEMPT, "y".to_owned())),
+        ] {
+            running.beat = Some(beat(state));
+            assert_eq!(end_of(ATTEMPT, &running, &old, Health::Up, now), Some(end));
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_signalled_attempt_waits_until_slurm_says_whether_its_allocation_has_ended() {
+        let (_folder, mut running) = running();
+        let now = Instant::now();
+        running.reported = now;
+        running.beat = Some(Beat { signalled: true, ..beat(State::Ended) });
+        let newer = snapshot(now + Duration::from_millis(1), true);
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), Health::Up, now), None);
+        assert_eq!(end_of(ATTEMPT, &running, &newer, Health::Unlisted, now), None);
+        assert_eq!(end_of(ATTEMPT, &running, &newer, Health::Up, now), Some(Happened::Ended(ATTEMPT)));
+        running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: false });
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), Health::Up, now), Some(Happened::Ended(ATTEMPT)));
+    }
+
+    #[test]
+    fn a_killed_attempt_that_does_not_end_is_reported() {
+        let (_folder, mut running) = running();
+        let now = Instant::now();
+        running.beat = Some(beat(State::Running));
+        running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: true });
+        let listed = snapshot(now + Duration::from_millis(1), true);
+        assert_eq!(end_of(ATTEMPT, &running, &listed, Health::Up, now), None);
+        let late = end_of(ATTEMPT, &running, &listed, Health::Up, now + PATIENCE + Duration::from_secs(1));
+        assert!(matches!(late, Some(Happened::Stays(ATTEMPT, _))), "{late:?}");
+    }
+}

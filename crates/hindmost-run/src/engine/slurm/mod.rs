@@ -1,0 +1,568 @@
+//! Engine `slurm` runs attempts as steps of Slurm: one allocation for each node, one step for each attempt.
+//!
+//! ```text
+//! driver ── engine ── srun ── (Slurm) ── agent on the node ── the attempt's processes
+//!    ▲                                     │ every 2 s: beat
+//!    └──────── the attempt's folder ◄──────┘ at the end: end marker, last beat
+//! ```
+//!
+//! The agent (`agent.rs`) runs the attempt on its node as engine `local` does. An attempt has ended once its agent has reported
+//! that everything has ended, or once Slurm no longer lists its step; the end of `srun` alone is no proof. Nodes are lost and
+//! return as Slurm or a check of the node says (`health.rs`).
+//!
+//! Starting an attempt only starts `srun`; everything else that may take long happens in other threads.
+
+pub mod agent;
+mod allocation;
+mod beat;
+mod cluster;
+mod commands;
+mod ends;
+mod health;
+mod keeper;
+mod launch;
+mod nodes;
+mod observer;
+mod opening;
+mod own;
+mod step;
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use hindmost_core::ids::AttemptId;
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
+use rustix::fs::{Mode, OFlags, openat};
+
+pub use cluster::{Cluster, ClusterError};
+pub use commands::SlurmError;
+pub use opening::OpenError;
+pub use step::STEP_COMMAND;
+
+use super::clock::RunClock;
+use super::{Engine, GPUS, Happened, Launch, NodeOffer, RunIdentity};
+use crate::process::{Identity, Watcher};
+use allocation::{Requested, Terms};
+use beat::{Beat, STOP};
+use launch::Description;
+use observer::{Observer, Snapshot};
+
+/// Name of the file in an attempt's folder with the messages of `srun`.
+const LOG: &str = "srun";
+/// Time between two looks at an attempt that runs as it should.
+const CALM: Duration = Duration::from_secs(2);
+/// Time between two looks at an attempt that is about to end, or that has no `srun` whose end would be noticed.
+const SOON: Duration = Duration::from_millis(100);
+/// Time within which steps that are killed at the begin and end of a run must end.
+const STRAYS: Duration = Duration::from_secs(30);
+
+/// Returns a text that no other call returns.
+fn new_nonce() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    // The hasher's seed is random in every process and differs between two hashers of one process.
+    format!("{:016x}", std::collections::hash_map::RandomState::new().build_hasher().finish())
+}
+
+/// The result of a check: the index of the node, and what is wrong with it.
+type Checked = (usize, Result<(), step::Fault>);
+
+/// A node of the run, and the allocation in which its attempts run.
+#[derive(Debug)]
+struct Place {
+    name: String,
+    /// The allocation; `None` while there is none.
+    job: Option<u32>,
+    /// A request for an allocation that Slurm has not granted.
+    requested: Option<Requested>,
+    /// When not to request an allocation before.
+    next_request: Instant,
+    is_up: bool,
+    /// Since when the node is up or lost: older snapshots say nothing about it.
+    since: Instant,
+    /// When the last check of the node began.
+    checked: Option<Instant>,
+    is_being_checked: bool,
+    /// Since when Slurm does not list the allocation; `None` if it does.
+    unlisted_since: Option<Instant>,
+    /// The `srun` of the keeper of the allocation.
+    keeper: Option<Child>,
+    /// Number of checks in a row that have failed.
+    failures: u32,
+    /// Which GPUs of the node are in use.
+    gpus: Vec<bool>,
+}
+
+/// Whether attempts can run on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Health {
+    /// The node is up and so is its allocation.
+    Up,
+    /// The node is up, but Slurm does not list its allocation, which may have ended.
+    Unlisted,
+    /// The node is lost.
+    Lost,
+}
+
+impl Place {
+    fn new(name: String, gpus: usize) -> Place {
+        let now = Instant::now();
+        Place {
+            name,
+            job: None,
+            requested: None,
+            next_request: now,
+            is_up: false,
+            since: now,
+            checked: None,
+            is_being_checked: false,
+            unlisted_since: None,
+            keeper: None,
+            failures: 0,
+            gpus: vec![false; gpus],
+        }
+    }
+
+    fn is_up(&self) -> bool {
+        self.is_up
+    }
+
+    fn health(&self) -> Health {
+        match (self.is_up, self.unlisted_since) {
+            (false, _) => Health::Lost,
+            (true, Some(_)) => Health::Unlisted,
+            (true, None) => Health::Up,
+        }
+    }
+
+    /// Notes that Slurm has granted an allocation of the node.
+    fn grant(&mut self, job: u32) {
+        self.requested = None;
+        self.job = Some(job);
+        self.unlisted_since = None;
+        self.is_up = true;
+        self.failures = 0;
+        self.since = Instant::now();
+    }
+
+    /// Notes that no attempts can be started on the node.
+    fn lose(&mut self) {
+        self.is_up = false;
+        self.since = Instant::now();
+    }
+}
+
+/// An attempt that this engine has started or adopted, and whose end has not been reported.
+#[derive(Debug)]
+struct Running {
+    /// Index of the node.
+    place: usize,
+    name: String,
+    nonce: String,
+    folder: OwnedFd,
+    /// The `srun` that has started the step, until it has ended; `None` if an earlier process has started the step.
+    srun: Option<Child>,
+    token: Option<u64>,
+    beat: Option<Beat>,
+    /// When the last new report was read.
+    reported: Instant,
+    next_look: Instant,
+    /// Since when it is unclear whether the attempt still runs: its `srun` has ended without a last report.
+    doubt: Option<Instant>,
+    killed: Option<Killed>,
+    gpus: Vec<usize>,
+}
+
+/// How far the kill of an attempt has got.
+#[derive(Debug)]
+struct Killed {
+    since: Instant,
+    /// True once the agent has been sent a signal.
+    is_signalled: bool,
+    /// True once Slurm was requested to kill the step.
+    is_cancelled: bool,
+}
+
+/// The engine that runs attempts as steps of Slurm.
+pub struct Slurm {
+    nodes: Vec<NodeOffer>,
+    places: Vec<Place>,
+    /// The allocation in which this process runs, which is not given back.
+    enclosing: Option<u32>,
+    run: RunIdentity,
+    terms: Terms,
+    /// The program that runs in steps: this one, or a copy of it.
+    program: PathBuf,
+    /// The engine's own folder in the run's folder, which must be on a file system that all nodes share.
+    folder: PathBuf,
+    clock: RunClock,
+    watcher: Watcher,
+    running: FxHashMap<AttemptId, Running>,
+    tokens: FxHashMap<u64, AttemptId>,
+    next_token: u64,
+    observer: Observer,
+    snapshot: Snapshot,
+    /// When the last snapshot was requested.
+    looked: Instant,
+    /// Results of checks of nodes.
+    checks: (Sender<Checked>, Receiver<Checked>),
+    /// What is to be reported by the next [`Engine::wait`].
+    pending: Vec<Happened>,
+    has_given_back: bool,
+    /// Allocations of lost nodes, which were cancelled.
+    given_up: Vec<u32>,
+}
+
+impl Slurm {
+    fn new(
+        cluster: &Cluster,
+        run: &RunIdentity,
+        terms: Terms,
+        places: Vec<Place>,
+        folder: PathBuf,
+        snapshot: Snapshot,
+    ) -> io::Result<Slurm> {
+        let names: Vec<&str> = cluster.offers.iter().map(|offer| offer.name.as_str()).collect();
+        Ok(Slurm {
+            observer: Observer::start(names.join(","), folder.clone()),
+            nodes: cluster.offers.clone(),
+            places,
+            enclosing: cluster.enclosing,
+            run: run.clone(),
+            terms,
+            program: std::env::current_exe()?,
+            folder,
+            clock: RunClock::new(),
+            watcher: Watcher::new()?,
+            running: FxHashMap::default(),
+            tokens: FxHashMap::default(),
+            next_token: 0,
+            snapshot,
+            looked: Instant::now(),
+            checks: channel(),
+            pending: Vec::new(),
+            has_given_back: false,
+            given_up: Vec::new(),
+        })
+    }
+
+    fn check_name(&self) -> String {
+        format!("check{}", step::run_suffix(&self.run))
+    }
+
+    /// Starts a keeper in the allocation of a node, unless it has one.
+    fn keep(&mut self, at: usize) {
+        let place = &mut self.places[at];
+        let has_one = |job| self.snapshot.steps.iter().any(|step| step.job == job && step.name == keeper::NAME);
+        if self.enclosing.is_none()
+            && let Some(job) = place.job.filter(|job| !has_one(*job))
+        {
+            end(&mut place.keeper);
+            place.keeper = keeper::start(job, &place.name, &self.program, &self.folder).ok();
+        }
+    }
+
+    /// Takes GPUs of a node for an attempt that demands them. `None` if it demands none.
+    fn take_gpus(&mut self, place: usize, launch: &Launch<'_>) -> Option<Vec<usize>> {
+        let count = launch.demand.get(GPUS).copied().unwrap_or(0.0).ceil() as usize;
+        let free = self.places[place].gpus.iter_mut().enumerate().filter(|(_, taken)| !**taken).take(count);
+        let taken: Vec<usize> = free
+            .map(|(at, taken)| {
+                *taken = true;
+                at
+            })
+            .collect();
+        (count > 0).then_some(taken)
+    }
+
+    fn start_step(
+        &mut self,
+        launch: &Launch<'_>,
+        place: usize,
+        job: u32,
+        gpus: Option<&[usize]>,
+    ) -> io::Result<Running> {
+        let nonce = new_nonce();
+        let description = Description {
+            nonce: nonce.clone(),
+            attempt: launch.attempt,
+            run: launch.run.id.clone(),
+            run_folder: launch.run.folder.clone().into(),
+            node: self.places[place].name.clone(),
+            shell: launch.shell.to_vec(),
+            command: launch.command.to_owned(),
+            directory: launch.directory.into(),
+            environment: launch.environment.to_vec(),
+            input: launch.input.map(Into::into),
+            slowed: launch.slowed,
+            gpus: gpus.map(<[usize]>::to_vec),
+        };
+        description.write(launch.handle)?;
+        Beat::create(launch.handle)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let log: File = openat(launch.handle, LOG, flags, Mode::from_raw_mode(0o644))?.into();
+        let folder = launch.handle.try_clone_to_owned()?;
+        let name = step::name_of(launch.run, launch.attempt);
+        let gpus_of_node = self.places[place].gpus.len() as u32;
+        let mut child = step::start(
+            (job, &self.places[place].name, &name),
+            launch.demand,
+            gpus_of_node,
+            &self.program,
+            launch.folder,
+            &nonce,
+            log,
+        )?;
+        let token = self.next_token;
+        let watched = Identity::of(child.id()).and_then(|identity| self.watcher.watch(&identity, token));
+        if let Err(error) = watched {
+            let _ = child.kill();
+            let _ = child.wait();
+            // A step that was requested nevertheless finds no launch with this number.
+            let _ = rustix::fs::unlinkat(launch.handle, "launch", rustix::fs::AtFlags::empty());
+            return Err(error);
+        }
+        self.next_token += 1;
+        self.tokens.insert(token, launch.attempt);
+        let gpus = gpus.map(<[usize]>::to_vec).unwrap_or_default();
+        Ok(Running::new((place, name), nonce, folder, Some((child, token)), gpus))
+    }
+
+    /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back.
+    pub fn give_back(&mut self) -> Option<String> {
+        if std::mem::replace(&mut self.has_given_back, true) || self.enclosing.is_some() {
+            return None;
+        }
+        // Requests first: what they get later would not be found.
+        for place in &mut self.places {
+            place.requested = None;
+        }
+        let ids: Vec<u32> = self.places.iter_mut().filter_map(|place| place.job.take()).collect();
+        own::end(&self.folder);
+        let left = allocation::give_back(&ids, &self.terms.comment);
+        if left.is_none() {
+            own::clear(&self.folder);
+        }
+        left
+    }
+}
+
+impl Running {
+    fn new(
+        (place, name): (usize, String),
+        nonce: String,
+        folder: OwnedFd,
+        srun: Option<(Child, u64)>,
+        gpus: Vec<usize>,
+    ) -> Running {
+        let now = Instant::now();
+        let (srun, token) = srun.map_or((None, None), |(child, token)| (Some(child), Some(token)));
+        Running {
+            place,
+            name,
+            nonce,
+            folder,
+            next_look: now + if srun.is_some() { CALM } else { SOON },
+            srun,
+            token,
+            beat: None,
+            reported: now,
+            doubt: None,
+            killed: None,
+            gpus,
+        }
+    }
+
+    /// Reads the agent's report.
+    fn read_beat(&mut self) {
+        let Some(beat) = Beat::read(self.folder.as_fd(), &self.nonce) else { return };
+        if self.beat.as_ref() != Some(&beat) {
+            self.reported = Instant::now();
+            self.beat = Some(beat);
+        }
+    }
+
+    /// Returns the step as `JOB.STEP`, from the agent's report or else from a snapshot.
+    fn step(&self, snapshot: &Snapshot) -> Option<String> {
+        let reported = self.beat.as_ref().map(|beat| (beat.job, beat.step));
+        let listed = || snapshot.steps.iter().find(|step| step.name == self.name).map(|step| (step.job, step.id));
+        reported.or_else(listed).map(|(job, step)| format!("{job}.{step}"))
+    }
+
+    /// Requests the agent to stop, by a file.
+    fn request_stop(&self) {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let _ = openat(&self.folder, STOP, flags, Mode::from_raw_mode(0o644));
+    }
+}
+
+impl Engine for Slurm {
+    fn nodes(&self) -> &[NodeOffer] {
+        &self.nodes
+    }
+
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    fn resume_at(&mut self, at: Time) {
+        self.clock.resume_at(at);
+    }
+
+    fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
+        let place = launch.node.0 as usize;
+        let job = self.places.get(place).filter(|place| place.is_up()).and_then(|place| place.job);
+        // The driver tries again, and learns soon that the node is lost.
+        let Some(job) = job else { return Err(rustix::io::Errno::AGAIN.into()) };
+        let gpus = self.take_gpus(place, launch);
+        match self.start_step(launch, place, job, gpus.as_deref()) {
+            Ok(running) => {
+                self.running.insert(launch.attempt, running);
+                Ok(())
+            }
+            Err(error) => {
+                self.free_gpus(place, &gpus.unwrap_or_default());
+                Err(error)
+            }
+        }
+    }
+
+    fn adopt(&mut self, launch: &Launch<'_>) -> bool {
+        let place = launch.node.0 as usize;
+        let name = step::name_of(launch.run, launch.attempt);
+        let Some(step) = self.snapshot.steps.iter().find(|step| step.name == name) else { return false };
+        if self.places.get(place).is_none_or(|place| !place.is_up() || place.job != Some(step.job)) {
+            return false;
+        }
+        let (Ok(description), Ok(folder)) = (Description::read(launch.handle), launch.handle.try_clone_to_owned())
+        else {
+            return false;
+        };
+        let gpus = description.gpus.unwrap_or_default();
+        let mut running = Running::new((place, name), description.nonce, folder, None, gpus);
+        running.read_beat();
+        // Without a report the step has only begun, and starting the attempt again loses nothing.
+        if running.beat.as_ref().is_none_or(Beat::is_last) {
+            return false;
+        }
+        for gpu in &running.gpus {
+            if let Some(taken) = self.places[place].gpus.get_mut(*gpu) {
+                *taken = true;
+            }
+        }
+        self.running.insert(launch.attempt, running);
+        true
+    }
+
+    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
+        let suffix = step::run_suffix(run);
+        let kept = kept.iter().map(|attempt| step::name_of(run, *attempt));
+        // Attempts of other jobs may have the same numbers.
+        let kept: HashSet<String> = kept.chain(self.running.values().map(|running| running.name.clone())).collect();
+        let begin = Instant::now();
+        loop {
+            let steps = commands::steps().map(|steps| {
+                let is_stray = |name: &str| name.ends_with(&suffix) && !kept.contains(name);
+                steps.into_iter().filter(|step| is_stray(&step.name)).collect::<Vec<_>>()
+            });
+            let trouble = match &steps {
+                Ok(strays) if strays.is_empty() => return Vec::new(),
+                Ok(strays) => {
+                    let ids: Vec<String> = strays.iter().map(|step| format!("{}.{}", step.job, step.id)).collect();
+                    let cancelled = commands::cancel(&ids, None);
+                    let names = format!("Slurm's steps {} do not end", ids.join(", "));
+                    cancelled.err().map_or(names, |error| error.to_string())
+                }
+                Err(error) => error.to_string(),
+            };
+            if begin.elapsed() > STRAYS {
+                return vec![trouble];
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn kill(&mut self, attempt: AttemptId) {
+        let Some(running) = self.running.get_mut(&attempt) else { return };
+        if running.killed.is_none() {
+            running.request_stop();
+            let now = Instant::now();
+            running.killed = Some(Killed { since: now, is_signalled: false, is_cancelled: false });
+            running.read_beat();
+            running.next_look = now;
+        }
+    }
+
+    fn is_running(&self, run: &RunIdentity, attempt: AttemptId) -> bool {
+        let name = step::name_of(run, attempt);
+        self.snapshot.steps.iter().any(|step| step.name == name)
+    }
+
+    fn read_share(&self, attempt: AttemptId) -> Option<f64> {
+        self.running.get(&attempt)?.beat.as_ref()?.share
+    }
+
+    fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {
+        let before = happened.len();
+        loop {
+            happened.append(&mut self.pending);
+            self.observe(happened);
+            self.look(happened);
+            let now = Instant::now();
+            let next = self.running.values().map(|running| running.next_look.saturating_duration_since(now)).min();
+            let rest = Duration::from_nanos((until - self.now()).0);
+            let rest = if happened.len() > before { Duration::ZERO } else { rest.min(next.unwrap_or(rest)) };
+            for token in self.watcher.wait(rest) {
+                self.srun_ended(token, happened);
+            }
+            if happened.len() > before || self.now() >= until {
+                return;
+            }
+        }
+    }
+}
+
+/// Ends a child, if there is one.
+fn end(child: &mut Option<Child>) {
+    if let Some(mut child) = child.take() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        let _ = self.give_back();
+        for running in self.running.values_mut() {
+            end(&mut running.srun);
+        }
+        for place in &mut self.places {
+            end(&mut place.keeper);
+        }
+    }
+}
+
+/// Runs what a step of this program has to do: the words after [`STEP_COMMAND`]. `stop_requests` counts the signals to stop.
+///
+/// # Errors
+/// A text for the log of the step.
+pub fn run_step(words: &[std::ffi::OsString], stop_requests: &std::sync::atomic::AtomicU32) -> Result<(), String> {
+    let [what, folder, nonce] = words else { return Err("this command is for steps of Slurm only".to_owned()) };
+    let (folder, nonce) = (Path::new(folder), nonce.to_string_lossy());
+    let done = match what.to_str() {
+        Some("keep") => {
+            keeper::keep(folder, &nonce, stop_requests);
+            Ok(())
+        }
+        Some("attempt") => agent::run_attempt(folder, &nonce, stop_requests),
+        Some("check") => agent::answer_check(folder, &nonce),
+        _ => Err(io::Error::other("this command is for steps of Slurm only")),
+    };
+    done.map_err(|error| error.to_string())
+}

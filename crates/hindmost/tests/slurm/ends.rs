@@ -1,0 +1,139 @@
+//! How attempts and runs end: copies that win, Ctrl-C, crashes, steps that are cancelled.
+
+use std::fs;
+use std::time::Duration;
+
+use hindmost_core::timeline::AttemptEnd;
+
+use crate::lab::cluster;
+use crate::scene::{Live, Scene, names, signal, timeline, until};
+
+const SLURM: [&str; 2] = ["--engine", "slurm"];
+
+/// A job of tasks that take some seconds. Their processes leave others running.
+pub fn job(tasks: u32, seconds: &str) -> String {
+    format!(
+        r#"
+name = "seconds"
+[[phase]]
+name = "a"
+tasks = {tasks}
+command = '''
+sleep 60 &
+sleep {seconds}
+echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
+'''
+"#
+    )
+}
+
+/// Checks the results of such a job.
+pub fn has_results(scene: &Scene, tasks: u32) {
+    for task in 0..tasks {
+        assert_eq!(scene.read(&format!("out/a/{task}/number")), format!("{task}\n"));
+    }
+    assert!(names(&scene.out().join(".hindmost/attempts")).is_empty());
+    scene.is_verified();
+}
+
+/// Returns how many attempts failed.
+pub fn failed(scene: &Scene) -> usize {
+    let rows = timeline(&scene.out()).rows;
+    rows.iter().filter(|row| matches!(row.outcome, AttemptEnd::Failed(_))).count()
+}
+
+#[test]
+fn a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left() {
+    let Some(cluster) = cluster("a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left") else { return };
+    let scene = Scene::new(&job(18, "1.5"));
+    // Without copies, the tasks on n3 take 30 s.
+    scene.run(&["--engine", "slurm", "--chaos", "slow=n3:20"]).with(0);
+    let timeline = timeline(&scene.out());
+    let won = timeline.rows.iter().filter(|row| row.attempt.copy > 0 && row.outcome == AttemptEnd::Won).count();
+    assert!(won >= 2, "{:?}", timeline.rows);
+    let longest = timeline.end.seconds();
+    assert!(longest < 20.0, "{longest} s");
+    has_results(&scene, 18);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn ctrl_c_gives_the_allocations_back_and_resume_continues() {
+    let Some(cluster) = cluster("ctrl_c_gives_the_allocations_back_and_resume_continues") else { return };
+    let scene = Scene::new(&job(20, "2"));
+    let child = scene.spawn(None, &SLURM);
+    until("attempts run", || cluster.lab.attempts().len() > 5);
+    signal(child.id(), "INT");
+    scene.end(child).with(130);
+    assert!(names(&scene.out().join(".hindmost/attempts")).is_empty());
+    cluster.lab.until_clean();
+    scene.run(&["--resume"]).with(0);
+    has_results(&scene, 20);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn a_resumed_run_takes_over_the_attempts_and_allocations_of_a_killed_one() {
+    let Some(cluster) = cluster("a_resumed_run_takes_over_the_attempts_and_allocations_of_a_killed_one") else {
+        return;
+    };
+    let scene = Scene::new(&job(8, "6"));
+    let mut child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
+    // Each agent has reported.
+    until("attempts run", || cluster.lab.attempts().len() == 8);
+    std::thread::sleep(Duration::from_secs(1));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = cluster.lab.allocations();
+    assert_eq!(before.len(), 4);
+    let resumed = scene.spawn(None, &["--resume"]);
+    until("the run is resumed", || scene.read("stderr").is_empty() && cluster.lab.allocations() == before);
+    scene.end(resumed).with(0);
+    has_results(&scene, 8);
+    let timeline = timeline(&scene.out());
+    assert_eq!(timeline.rows.len(), 8, "each attempt was taken over: {:?}", timeline.rows);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back() {
+    let Some(cluster) = cluster("the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back") else { return };
+    let scene = Scene::new(&job(6, "2"));
+    let mut command = crate::hindmost();
+    command.env("HINDMOST_SLURM_KEEPER_SECONDS", "4");
+    let live = Live::start_with(command, scene.folder.path(), "job.toml", "out", &SLURM);
+    until("attempts run", || cluster.lab.attempts().len() == 6);
+    live.kill();
+    cluster.lab.until_clean();
+    scene.run(&["--resume"]).with(0);
+    has_results(&scene, 6);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn a_run_whose_folder_is_removed_leaves_nothing() {
+    let Some(cluster) = cluster("a_run_whose_folder_is_removed_leaves_nothing") else { return };
+    let scene = Scene::new(&job(6, "30"));
+    let mut command = crate::hindmost();
+    command.env("HINDMOST_SLURM_KEEPER_SECONDS", "600");
+    let live = Live::start_with(command, scene.folder.path(), "job.toml", "out", &SLURM);
+    until("attempts run", || cluster.lab.attempts().len() == 6);
+    live.kill();
+    fs::remove_dir_all(scene.out()).unwrap();
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn a_cancelled_step_is_a_failure_and_runs_again() {
+    let Some(cluster) = cluster("a_cancelled_step_is_a_failure_and_runs_again") else { return };
+    let scene = Scene::new(&job(6, "2"));
+    let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
+    until("attempts run", || cluster.lab.attempts().len() == 6);
+    let steps = cluster.lab.attempts();
+    cluster.lab.output("scancel", &[&steps[0].0]);
+    cluster.lab.output("scancel", &["--signal=KILL", &steps[1].0]);
+    scene.end(child).with(0);
+    has_results(&scene, 6);
+    assert_eq!(failed(&scene), 2);
+    cluster.lab.until_clean();
+}

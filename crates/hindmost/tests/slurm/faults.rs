@@ -1,0 +1,90 @@
+//! Nodes that are lost and return, a controller that restarts, allocations that are cancelled, folders that are not shared.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use hindmost_core::timeline::AttemptEnd;
+
+use crate::ends::{failed, has_results, job};
+use crate::lab::{cluster, on_cluster};
+use crate::scene::{Scene, timeline, until};
+
+#[test]
+fn a_node_is_lost_and_returns() {
+    let Some(cluster) = cluster("a_node_is_lost_and_returns") else { return };
+    let scene = Scene::new(&job(150, "2"));
+    let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
+    until("attempts run on n4", || cluster.lab.attempts().iter().any(|(_, node)| node == "n4"));
+    cluster.lab.kill_node("n4");
+    until("the node is lost", || scene.read("stderr").contains("node n4 is lost"));
+    cluster.lab.start_node("n4");
+    until("the node has returned", || scene.read("stderr").contains("node n4 has returned"));
+    scene.end(child).with(0);
+    has_results(&scene, 150);
+    assert_eq!(timeline(&scene.out()).nodes[3].lost_and_returned.len(), 2);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn a_run_survives_a_restart_of_the_controller() {
+    let Some(cluster) = cluster("a_run_survives_a_restart_of_the_controller") else { return };
+    let scene = Scene::new(&job(40, "2"));
+    let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
+    until("attempts run", || cluster.lab.attempts().len() > 10);
+    cluster.lab.kill_controller();
+    // Attempts end meanwhile.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    cluster.lab.start_controller();
+    scene.end(child).with(0);
+    has_results(&scene, 40);
+    assert_eq!(failed(&scene), 0);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn attempts_are_not_to_blame_for_the_end_of_their_allocation() {
+    let Some(cluster) = cluster("attempts_are_not_to_blame_for_the_end_of_their_allocation") else { return };
+    let scene = Scene::new(&job(12, "3").replace("tasks = 12", "tasks = 12\nretries = 0"));
+    let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
+    until("attempts run", || cluster.lab.attempts().len() == 12);
+    let allocations = cluster.lab.allocations();
+    let (id, _) = allocations.iter().find(|(_, node)| node == "n2").unwrap();
+    cluster.lab.output("scancel", &[id]);
+    scene.end(child).with(0);
+    has_results(&scene, 12);
+    assert_eq!(failed(&scene), 0);
+    assert!(timeline(&scene.out()).rows.iter().any(|row| row.outcome == AttemptEnd::NodeLost));
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn a_folder_that_a_node_does_not_share_is_found_at_the_start() {
+    let test = "a_folder_that_a_node_does_not_share_is_found_at_the_start";
+    let Some(cluster) = cluster(test) else { return };
+    let scene = Scene::new(&job(4, "1"));
+    let hidden = scene.path("hidden");
+    fs::create_dir(&hidden).unwrap();
+    cluster.lab.kill_node("n3");
+    // Its `slurmd` sees another folder there.
+    let configuration = cluster.lab.configuration();
+    let script = r#"mount -t tmpfs none "$1" && PATH=$PATH:/usr/sbin exec slurmd -N n3 -f "$2""#;
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script, "sh"]).arg(&hidden).arg(&configuration);
+    on_cluster(&mut command);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if !command.status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: {test}: mounting is not permitted here");
+        cluster.lab.start_node("n3");
+        return;
+    }
+    cluster.lab.until_idle();
+    let mut command = crate::hindmost();
+    command.current_dir(&scene.folder).args(["run", "job.toml", "--engine", "slurm", "--out", "hidden/out"]);
+    let ran = command.output().unwrap();
+    cluster.lab.kill_node("n3");
+    cluster.lab.start_node("n3");
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("node n3 ") && stderr.contains("hidden/out") && stderr.contains("share"), "{stderr}");
+    cluster.lab.until_clean();
+}

@@ -1,0 +1,317 @@
+//! The cluster of the tests: brought up by the first test that needs it, stopped when no test needs it any more.
+//!
+//! A guard process stops the daemons as soon as a pipe from this process closes, so none is left even if the tests are killed.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Programs that the tests need.
+const PROGRAMS: [&str; 9] =
+    ["munged", "slurmctld", "slurmd", "srun", "salloc", "scancel", "squeue", "sinfo", "scontrol"];
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/slurm-lab.sh");
+
+/// The nodes of the cluster.
+pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
+
+/// Time within which the controller saves its state after a change.
+const SAVES: Duration = Duration::from_secs(6);
+
+static LAB: Mutex<Weak<Lab>> = Mutex::new(Weak::new());
+static TURN: Mutex<()> = Mutex::new(());
+static CONFIGURATION: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// A running cluster.
+pub struct Lab {
+    folder: TempDir,
+    guard: Child,
+}
+
+/// The cluster, for one test at a time.
+pub struct Cluster {
+    pub lab: Arc<Lab>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Lets a command use the cluster.
+pub fn on_cluster(command: &mut Command) {
+    let configuration = CONFIGURATION.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SLURM")) {
+        command.env_remove(name);
+    }
+    command.envs(configuration.iter().map(|file| ("SLURM_CONF", file)));
+}
+
+/// True if Slurm is installed. Prints that the test is skipped otherwise, or fails if it must not be.
+fn is_installed(test: &str) -> bool {
+    let has = |program: &&&str| {
+        let found =
+            Command::new("sh").args(["-c", &format!("PATH=$PATH:/usr/sbin:/sbin command -v {program}")]).output();
+        !found.is_ok_and(|output| output.status.success())
+    };
+    let missing: Vec<&str> = PROGRAMS.iter().filter(has).copied().collect();
+    if !missing.is_empty() {
+        assert!(
+            std::env::var_os("HINDMOST_REQUIRE_SLURM").is_none(),
+            "{test} needs Slurm, and these programs are missing: {missing:?}"
+        );
+        eprintln!("skipped: {test}: Slurm is not installed ({} is missing)", missing.join(", "));
+    }
+    missing.is_empty()
+}
+
+/// Returns the cluster without running steps and with all nodes idle; `None` if Slurm is not installed.
+pub fn cluster(test: &str) -> Option<Cluster> {
+    if !is_installed(test) {
+        return None;
+    }
+    let lab = {
+        let mut shared = LAB.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let lab = Arc::new(Lab::up());
+            *shared = Arc::downgrade(&lab);
+            lab
+        })
+    };
+    Some(Cluster::of(lab))
+}
+
+/// Returns a cluster that no other test uses.
+pub fn own_cluster(test: &str) -> Option<Cluster> {
+    is_installed(test).then(|| Cluster::of(Arc::new(Lab::up())))
+}
+
+impl Cluster {
+    fn of(lab: Arc<Lab>) -> Cluster {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let cluster = Cluster { lab, _turn: turn };
+        cluster.begin();
+        cluster
+    }
+
+    fn begin(&self) {
+        *CONFIGURATION.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.lab.configuration());
+        self.lab.start_missing();
+        self.lab.until_idle();
+    }
+
+    /// Replaces the daemons after a test has failed.
+    pub fn renew(&mut self) {
+        self.lab = Arc::new(Lab::up());
+        self.begin();
+    }
+}
+
+impl Lab {
+    fn up() -> Lab {
+        let folder = tempfile::Builder::new().prefix("slurm").tempdir().unwrap();
+        // Other users use the cluster too.
+        fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let lab = folder.path().join("lab");
+        let script = "trap '' INT TERM HUP; read -r _; exec \"$0\" down \"$1\"";
+        let mut guard = Command::new("sh");
+        guard.args(["-c", script, SCRIPT]).arg(&lab).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        std::os::unix::process::CommandExt::process_group(&mut guard, 0);
+        let lab = Lab { folder, guard: guard.spawn().unwrap() };
+        lab.script("up", &[]);
+        lab
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.folder.path().join("lab")
+    }
+
+    /// Runs the script. Its output goes to a file, because the daemons keep it open.
+    fn script(&self, what: &str, more: &[&str]) {
+        let log = self.folder.path().join("log");
+        let file = File::create(&log).unwrap();
+        let mut command = Command::new(SCRIPT);
+        command.arg(what).arg(self.folder()).args(more).stdin(Stdio::null());
+        command.stdout(file.try_clone().unwrap()).stderr(file);
+        let status = command.status().unwrap();
+        assert!(status.success(), "slurm-lab.sh {what}: {}", fs::read_to_string(log).unwrap());
+    }
+
+    /// Returns the configuration file of the cluster.
+    pub fn configuration(&self) -> PathBuf {
+        self.folder().join("slurm.conf")
+    }
+
+    /// Returns the process id of a daemon. One that has just been started may not have written it yet.
+    fn pid(&self, daemon: &str) -> String {
+        let file = self.folder().join(format!("run/{daemon}.pid"));
+        let begin = Instant::now();
+        loop {
+            let pid = fs::read_to_string(&file).unwrap_or_default();
+            if !pid.trim().is_empty() {
+                return pid.trim().to_owned();
+            }
+            assert!(begin.elapsed() < Duration::from_secs(10), "{} holds no process id", file.display());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn kill(&self, daemon: &str) {
+        let status = Command::new("kill").args(["-KILL", &self.pid(daemon)]).status().unwrap();
+        // A controller may have crashed just before.
+        assert!(status.success() || daemon == "slurmctld", "{daemon} does not run");
+    }
+
+    fn is_running(&self, daemon: &str) -> bool {
+        let file = self.folder().join(format!("run/{daemon}.pid"));
+        let pid = fs::read_to_string(file).unwrap_or_default();
+        let line = fs::read(Path::new("/proc").join(pid.trim()).join("cmdline")).unwrap_or_default();
+        !pid.trim().is_empty() && String::from_utf8_lossy(&line).contains(&*self.folder().to_string_lossy())
+    }
+
+    /// Starts the daemons that a failed test has left dead.
+    pub fn start_missing(&self) {
+        if !self.is_running("slurmctld") {
+            self.start_controller();
+        }
+        for node in NODES.iter().filter(|node| !self.is_running(&format!("slurmd-{node}"))) {
+            self.start_node(node);
+        }
+    }
+
+    /// Starts the controller if it runs no more.
+    pub fn restart_crashed_controller(&self) {
+        if !self.is_running("slurmctld") {
+            self.start_controller();
+        }
+    }
+
+    /// Kills the `slurmd` of a node. Its steps continue.
+    pub fn kill_node(&self, node: &str) {
+        self.kill(&format!("slurmd-{node}"));
+    }
+
+    /// Starts the `slurmd` of a node again.
+    pub fn start_node(&self, node: &str) {
+        self.script("node", &[node]);
+    }
+
+    /// Kills `slurmctld`.
+    pub fn kill_controller(&self) {
+        self.kill("slurmctld");
+    }
+
+    /// Ends `slurmctld`, which saves its state first.
+    pub fn end_controller(&self) {
+        let pid = self.pid("slurmctld");
+        Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        let begin = Instant::now();
+        while Path::new("/proc").join(&pid).join("exe").exists() {
+            assert!(begin.elapsed() < Duration::from_mins(1), "slurmctld does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Starts `slurmctld` again.
+    pub fn start_controller(&self) {
+        self.script("ctld", &[]);
+    }
+
+    /// Runs one of Slurm's commands and returns what it prints.
+    pub fn output(&self, program: &str, args: &[&str]) -> String {
+        let output = self.try_output(program, args);
+        assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn try_output(&self, program: &str, args: &[&str]) -> Output {
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null());
+        on_cluster(&mut command);
+        command.env("SLURM_CONF", self.configuration()).output().unwrap()
+    }
+
+    /// Returns the running steps of attempts, as `JOB.STEP`, and their nodes.
+    pub fn attempts(&self) -> Vec<(String, String)> {
+        let text = self.output("squeue", &["--noheader", "--steps", "-o", "%i %N %j"]);
+        let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let of_attempts =
+            words.filter(|words| words.get(2).is_some_and(|name| name.contains('@') && !name.starts_with("check")));
+        of_attempts.map(|words| (words[0].to_owned(), words[1].to_owned())).collect()
+    }
+
+    /// Returns the allocations that run or wait, with their nodes.
+    pub fn allocations(&self) -> Vec<(String, String)> {
+        let text = self.output("squeue", &["--noheader", "--states=RUNNING,PENDING", "-o", "%A %N"]);
+        let pair = |line: &str| line.trim().split_once(' ').map(|(id, node)| (id.to_owned(), node.to_owned()));
+        text.lines().filter_map(pair).collect()
+    }
+
+    /// Waits until nothing is left of any run: no allocation, no step, no process of the program on a node.
+    pub fn until_clean(&self) {
+        let begin = Instant::now();
+        loop {
+            let jobs = self.output("squeue", &["--noheader"]);
+            let steps = self.output("squeue", &["--noheader", "--steps"]);
+            let left = processes_in_steps(&self.folder());
+            if jobs.trim().is_empty() && steps.trim().is_empty() && left.is_empty() {
+                return;
+            }
+            assert!(begin.elapsed() < Duration::from_mins(1), "jobs: {jobs}\nsteps: {steps}\nprocesses: {left:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits until all nodes are idle, and until the controller has saved the end of what ran before: if it is killed earlier,
+    /// it brings back allocations that had ended, and nobody ends them.
+    pub fn settle(&self) {
+        self.until_idle();
+        let (begin, since) = (Instant::now(), std::time::SystemTime::now());
+        let is_saved = || {
+            let saved = fs::metadata(self.folder().join("ctld/job_state")).and_then(|state| state.modified());
+            saved.is_ok_and(|at| at > since)
+        };
+        while !is_saved() && begin.elapsed() < SAVES {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits until all nodes are idle.
+    pub fn until_idle(&self) {
+        let begin = Instant::now();
+        loop {
+            let states = self.output("sinfo", &["--noheader", "--Node", "-o", "%t"]);
+            if states.lines().all(|state| state.trim() == "idle") {
+                return;
+            }
+            if begin.elapsed() > Duration::from_secs(10) {
+                let _ = self.try_output("scancel", &["--user", &user()]);
+            }
+            assert!(begin.elapsed() < Duration::from_mins(1), "the nodes are not idle: {states}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+fn user() -> String {
+    String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap().trim().to_owned()
+}
+
+/// Returns the processes of the program that run in steps of a cluster.
+fn processes_in_steps(lab: &Path) -> Vec<String> {
+    let wanted = format!("SLURM_CONF={}", lab.join("slurm.conf").display());
+    let lines = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let folder = entry.ok()?.path();
+        let line = String::from_utf8_lossy(&fs::read(folder.join("cmdline")).ok()?).replace('\0', " ");
+        let environment = fs::read(folder.join("environ")).ok()?;
+        let is_here = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+        (is_here && line.contains(" slurm-step ")).then_some(line)
+    });
+    lines.collect()
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        let _ = self.guard.wait();
+    }
+}

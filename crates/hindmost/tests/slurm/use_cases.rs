@@ -1,0 +1,164 @@
+//! What users do: run a job, in an allocation or without one, `map`, and mistakes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::hindmost;
+use crate::lab::{cluster, on_cluster};
+use crate::scene::{Scene, files, names, timeline};
+
+const SLURM: [&str; 2] = ["--engine", "slurm"];
+
+const SHORT: &str = r#"
+name = "short"
+[[phase]]
+name = "a"
+tasks = 20
+command = 'echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"'
+"#;
+
+#[test]
+fn a_job_on_slurm_has_the_same_results_as_on_one_machine() {
+    let Some(cluster) = cluster("a_job_on_slurm_has_the_same_results_as_on_one_machine") else { return };
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/wordcount/job.toml");
+    let scene = Scene::new("");
+    let outs = ["local", "slurm"].map(|engine| {
+        let out = scene.path(engine);
+        let ran = hindmost().arg("run").arg(&example).args(["--engine", engine, "--out"]).arg(&out).output().unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+        out
+    });
+    for phase in ["map", "reduce", "merge"] {
+        assert_eq!(files(&outs[0].join(phase)), files(&outs[1].join(phase)), "{phase}");
+    }
+    assert_eq!(names(&outs[1].join(".hindmost/slurm")).into_iter().collect::<Vec<_>>(), ["ended", "id"]);
+    let verified = hindmost().arg("verify").arg(&outs[1]).status().unwrap();
+    assert!(verified.success());
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn inside_an_allocation_its_nodes_are_used_and_it_is_not_given_back() {
+    let Some(cluster) = cluster("inside_an_allocation_its_nodes_are_used_and_it_is_not_given_back") else { return };
+    let scene = Scene::new(SHORT);
+    let script = format!(
+        "{} run job.toml --engine slurm --out out && srun --overlap -n1 echo still-there && squeue --noheader --me -o %N",
+        env!("CARGO_BIN_EXE_hindmost")
+    );
+    let mut command = Command::new("salloc");
+    command.args(["-Q", "--nodes=2", "--nodelist=n1,n4", "--exclusive", "sh", "-c", &script]);
+    on_cluster(&mut command);
+    let ran = command.current_dir(scene.folder.path()).stdin(Stdio::null()).output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{stdout}{stderr}");
+    assert!(stdout.contains("still-there\nn[1,4]\n"), "{stdout}{stderr}");
+    let timeline = timeline(&scene.out());
+    assert_eq!(timeline.nodes.iter().map(|node| node.name.to_string()).collect::<Vec<_>>(), ["n1", "n4"]);
+    scene.is_verified();
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn map_runs_on_slurm() {
+    let Some(cluster) = cluster("map_runs_on_slurm") else { return };
+    let scene = Scene::new("");
+    let mut command = hindmost();
+    command.args([
+        "map",
+        "--engine",
+        "slurm",
+        "--nodes",
+        "n[1-2]",
+        "--keep-order",
+        "echo {}-$SLURMD_NODENAME",
+        ":::",
+        "a",
+        "b",
+        "c",
+    ]);
+    let ran = command.current_dir(scene.folder.path()).output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{stdout}{stderr}");
+    let inputs: Vec<&str> = stdout.lines().filter_map(|line| line.split_once("-n")).map(|(input, _)| input).collect();
+    assert_eq!(inputs, ["a", "b", "c"], "{stdout}{stderr}");
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn gpus_are_given_to_one_attempt_at_a_time() {
+    let Some(cluster) = cluster("gpus_are_given_to_one_attempt_at_a_time") else { return };
+    let scene = Scene::new(
+        r#"
+name = "gpus"
+[[phase]]
+name = "a"
+tasks = 4
+gpus = 1
+command = '''
+begin=$(date +%s%N); sleep 0.3
+echo "$CUDA_VISIBLE_DEVICES $HINDMOST_GPUS $SLURMD_NODENAME $begin $(date +%s%N)" > "$HINDMOST_OUTPUT/gpu"
+'''
+"#,
+    );
+    scene.run(&SLURM).with(0);
+    let mut used: Vec<(String, u64, u64)> = Vec::new();
+    for (name, text) in files(&scene.out().join("a")) {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [visible, own, node, begin, end] = words[..] else { panic!("{name}: {text}") };
+        assert_eq!((visible, node), (own, "n4"), "{text}");
+        used.push((own.to_owned(), begin.parse().unwrap(), end.parse().unwrap()));
+    }
+    assert_eq!(used.len(), 4);
+    for (at, one) in used.iter().enumerate() {
+        for other in &used[at + 1..] {
+            assert!(one.0 != other.0 || one.2 <= other.1 || other.2 <= one.1, "{used:?}");
+        }
+    }
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn mistakes_are_explained_and_leave_nothing() {
+    let Some(cluster) = cluster("mistakes_are_explained_and_leave_nothing") else { return };
+    let scene = Scene::new(SHORT);
+    for (args, expected) in [
+        (&["--engine", "slurm", "--nodes", "9"][..], "there are only 4 nodes"),
+        (&["--engine", "slurm", "--nodes", "zz"], "zz"),
+        (&["--engine", "slurm", "--slurm-args=--partition=none"], "partition none has no usable node"),
+        (&["--slurm-args=--partition=main"], "add --engine slurm"),
+        (&["--engine", "slurm", "--slurm-args=--time=never"], "Invalid --time specification"),
+    ] {
+        let ran = scene.run(args);
+        assert!(
+            matches!(ran.code, Some(1 | 2)) && ran.stderr.contains(expected),
+            "{args:?}: {:?} {}",
+            ran.code,
+            ran.stderr
+        );
+    }
+    let large = SHORT.replace("tasks = 20", "tasks = 20\nmemory = '7GB'");
+    fs::write(scene.path("job.toml"), large).unwrap();
+    let ran = scene.run(&SLURM);
+    assert!(ran.stderr.contains("more than any node has"), "{}", ran.stderr);
+    fs::write(scene.path("job.toml"), SHORT).unwrap();
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn a_run_is_resumed_with_its_engine() {
+    let Some(cluster) = cluster("a_run_is_resumed_with_its_engine") else { return };
+    let scene =
+        Scene::new(&SHORT.replace("tasks = 20", "tasks = 20\nretries = 0").replace("echo", "test -e ../go; echo"));
+    let job = fs::read_to_string(scene.path("job.toml")).unwrap();
+    fs::write(scene.path("job.toml"), job.replace("../go", &scene.path("go").display().to_string())).unwrap();
+    scene.run(&["--engine", "slurm", "--nodes", "n[1-2]"]).with(1);
+    scene.touch("go");
+    let refused = scene.run(&["--resume", "--engine", "local"]);
+    assert!(refused.stderr.contains("this run was begun with engine slurm"), "{}", refused.stderr);
+    scene.run(&["--resume", "--retry-failed"]).with(0);
+    let timeline = timeline(&scene.out());
+    assert_eq!(timeline.nodes.iter().map(|node| node.name.to_string()).collect::<Vec<_>>(), ["n1", "n2"]);
+    scene.is_verified();
+    cluster.lab.until_clean();
+}

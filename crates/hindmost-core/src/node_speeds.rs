@@ -10,6 +10,8 @@
 //! [`relative_paces`]). Simulations use [`NodeSpeeds`]: samples are finished attempts only, and a node is evaluated when an
 //! attempt on it finishes. The tests and limits are the same.
 
+use hindmost_math::statistics::median_of_sorted;
+
 use crate::ids::NodeId;
 use crate::time::Time;
 
@@ -134,12 +136,6 @@ pub fn median_of_others(sorted: &[f64], own: Option<f64>) -> Option<f64> {
     let at = |rank: usize| sorted.get(if rank < left_out { rank } else { rank + 1 }).copied();
     let count = sorted.len().checked_sub(1).filter(|count| *count > 0)?;
     Some(f64::midpoint(at((count - 1) / 2)?, at(count / 2)?))
-}
-
-/// Returns the median of sorted values: the mean of the middle two if their number is even. `None` without values.
-pub fn median_of_sorted(values: &[f64]) -> Option<f64> {
-    let upper = *values.get(values.len() / 2)?;
-    Some(f64::midpoint(values[(values.len() - 1) / 2], upper))
 }
 
 /// An attempt that has finished, as a sample for the speed of its node.

@@ -7,6 +7,30 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// Returns the median of sorted values: the mean of the middle two if their number is even. `None` without values.
+pub fn median_of_sorted(values: &[f64]) -> Option<f64> {
+    let upper = *values.get(values.len() / 2)?;
+    Some(f64::midpoint(values[(values.len() - 1) / 2], upper))
+}
+
+/// Returns the median of values: the mean of the middle two if their number is even. `None` without values. Reorders the
+/// values.
+///
+/// ```
+/// use hindmost_math::statistics::median;
+/// assert_eq!(median(&mut [9.0, 1.0, 2.0]), Some(2.0));
+/// assert_eq!(median(&mut [9.0, 1.0, 2.0, 4.0]), Some(3.0));
+/// ```
+pub fn median(values: &mut [f64]) -> Option<f64> {
+    let count = values.len();
+    if count == 0 {
+        return None;
+    }
+    let (below, upper, _) = values.select_nth_unstable_by(count / 2, f64::total_cmp);
+    let lower = below.iter().copied().max_by(f64::total_cmp).filter(|_| count.is_multiple_of(2));
+    Some(lower.map_or(*upper, |lower| f64::midpoint(lower, *upper)))
+}
+
 /// Returns an empirical quantile: the smallest value with at least this share of the values at or below it. `None` if
 /// there are no values. Reorders the values.
 pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {

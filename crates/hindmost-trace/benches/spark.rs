@@ -4,7 +4,7 @@
 //! For logs that don't fit in memory, and to measure the memory of the process:
 //!
 //! ```text
-//! cargo bench -p hindmost-trace --bench spark -- make plain|gzip|zstd|lz4|snappy MEGABYTES > LOG
+//! cargo bench -p hindmost-trace --bench spark -- make plain|gzip|zstd|lz4|snappy|lzf MEGABYTES > LOG
 //! cargo bench -p hindmost-trace --bench spark -- measure count|findings|replay LOG
 //! ```
 

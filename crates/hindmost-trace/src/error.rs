@@ -54,7 +54,7 @@ pub enum TraceError {
 
     /// The log is compressed or packed in an unsupported way.
     #[error(
-        "the log {name} is compressed in an unsupported way ({kind}; supported are gzip, zstd, LZ4 and Snappy); unpack it first ({how})"
+        "the log {name} is compressed in an unsupported way ({kind}; supported are gzip, zstd, LZ4, Snappy and LZF); unpack it first ({how})"
     )]
     Compressed {
         /// The log's name.

@@ -10,7 +10,7 @@ pub struct RecordedNode {
     /// The most tasks that the node could run at the same time, at least 1.
     pub slots: u32,
     /// Whether `slots` follows from the number of cores in the log. If not, `slots` is the largest number of attempts
-    /// of the log that ran on the node at the same time.
+    /// of the log that ran on the node at the same time: the log does not say the number of cores, or it is too small.
     pub slots_known: bool,
     /// When the node was added, in seconds after the trace's origin (negative: before the origin); `None` if unknown.
     pub added: Option<f64>,

@@ -18,7 +18,7 @@ fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
     let mut lines = vec![
         r#"{"Event":"SparkListenerLogStart","Spark Version":"3.5.0"}"#.to_owned(),
         format!(r#"{{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"{id}","Timestamp":1700000000000{attempt}}}"#),
-        r#"{"Event":"SparkListenerExecutorAdded","Timestamp":1700000000000,"Executor ID":"1","Executor Info":{"Host":"h","Total Cores":2}}"#.to_owned(),
+        r#"{"Event":"SparkListenerExecutorAdded","Timestamp":1700000000000,"Executor ID":"1","Executor Info":{"Host":"h","Total Cores":64}}"#.to_owned(),
         r#"{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":1700000001000,"Stage IDs":[0]}"#.to_owned(),
         r#"{"Event":"SparkListenerEnvironmentUpdate","Spark Properties":{}}"#.to_owned(),
         format!(r#"{{"Event":"SparkListenerStageSubmitted",{info}}}"#),
@@ -72,7 +72,7 @@ fn parts_of_a_rolling_log_are_read_in_numeric_order() {
     assert_eq!((whole.tasks, whole.warnings.len()), (30, 0));
     let parts = parts(&text, 3);
     assert!(parts.len() > 10, "fewer than 11 parts do not show that 10 comes after 9");
-    for codec in [None, Some("zstd"), Some("lz4"), Some("snappy"), Some("gzip")] {
+    for codec in [None, Some("zstd"), Some("lz4"), Some("snappy"), Some("lzf"), Some("gzip")] {
         let folder = rolled(&home.path().join(codec.unwrap_or("plain")), "app-1", &parts, codec, "");
         assert!(is_log_directory(&folder));
         let mut last = (0, None);
@@ -221,4 +221,84 @@ fn a_directory_without_a_log_is_refused() {
     let error = summarize(home.path(), None).unwrap_err();
     assert!(matches!(error, TraceError::Directory { .. }), "{error}");
     assert!(error.to_string().contains("without a run's journal, Spark event log or Hadoop log"), "{error}");
+}
+
+/// Returns the first line of a part that Databricks delivers.
+fn rollover(context: i64, number: usize) -> String {
+    format!(
+        "{{\"Event\":\"DBCEventLoggingListenerMetadata\",\"Spark Version\":\"3.1.2\",\"Timestamp\":1,\"Rollover Number\":{number},\"SparkContext Id\":{context}}}\n"
+    )
+}
+
+/// Writes the parts of a log as Databricks delivers them: the last part is called `eventlog`.
+fn delivered(folder: &Path, context: Option<i64>, first_hour: usize, parts: &[String]) {
+    fs::create_dir_all(folder).unwrap();
+    for (number, part) in parts.iter().enumerate() {
+        let text = context.map_or_else(String::new, |context| rollover(context, number)) + part;
+        if number + 1 == parts.len() {
+            fs::write(folder.join("eventlog"), text).unwrap();
+        } else {
+            let name = format!("eventlog-2022-01-14--{:02}-00.gz", first_hour + number);
+            fs::write(folder.join(name), packed("gzip", text.as_bytes())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn parts_of_databricks_are_one_log() {
+    let home = tempfile::tempdir().unwrap();
+    // Databricks writes no header of its own.
+    let text = log("app-1", None, 30, true).split_once('\n').unwrap().1.to_owned();
+    let whole = summarize_spark(text.as_bytes(), "x", None).unwrap();
+    let parts = parts(&text, 7);
+    for (context, name) in [(Some(i64::MAX), "numbered"), (None, "unnumbered")] {
+        let folder = home.path().join(name);
+        delivered(&folder, context, 1, &parts);
+        assert!(is_log_directory(&folder));
+        assert_eq!(summarize(&folder, None).unwrap(), whole, "{name}");
+        assert_eq!(analyse(&folder, None).unwrap().0, whole, "{name}");
+        let trace = open(&folder, None).unwrap();
+        let version = context.map(|_| "3.1.2".to_owned());
+        assert_eq!((trace.applications().len(), &trace.applications()[0].spark_version), (1, &version));
+    }
+    // In a folder of such folders, each is a log; those of the same application are read once.
+    delivered(&home.path().join("other"), Some(2), 1, &self::parts(&log("app-2", None, 4, true), 7));
+    let both = summarize(home.path(), None).unwrap();
+    assert_eq!((both.spark.unwrap().applications, both.tasks), (2, 34));
+    mentions(&both.warnings, "is a log of the same application");
+    // In one file, the parts follow each other.
+    let joined: String = parts.iter().enumerate().map(|(number, part)| rollover(3, number) + part).collect();
+    assert_eq!(summarize_spark(joined.as_bytes(), "x", None).unwrap(), whole);
+}
+
+#[test]
+fn parts_are_joined_by_their_numbers() {
+    let home = tempfile::tempdir().unwrap();
+    let parts = parts(&log("app-1", None, 30, true), 25);
+    let whole = summarize_spark(parts.concat().as_bytes(), "x", None).unwrap();
+    // The dates do not follow the numbers, because the clock was put back.
+    delivered(home.path(), Some(-5), 10, &parts);
+    fs::rename(home.path().join("eventlog-2022-01-14--10-00.gz"), home.path().join("eventlog-2022-01-14--23-00.gz"))
+        .unwrap();
+    assert_eq!(summarize(home.path(), None).unwrap(), whole);
+    fs::remove_file(home.path().join("eventlog-2022-01-14--11-00.gz")).unwrap();
+    let summary = summarize(home.path(), None).unwrap();
+    mentions(&summary.warnings, "the file numbered 1 is missing");
+    assert!(summary.tasks < whole.tasks && summary.spark.unwrap().applications == 1);
+}
+
+#[test]
+fn parts_of_several_applications_stay_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let (one, two) = (parts(&log("app-1", None, 30, true), 40), parts(&log("app-2", None, 20, true), 30));
+    for (folder, contexts) in [("numbered", [Some(1), Some(2)]), ("unnumbered", [None, None])] {
+        let folder = home.path().join(folder);
+        delivered(&folder, contexts[0], 2, &one);
+        fs::rename(folder.join("eventlog"), folder.join("eventlog-2022-01-14--05-00")).unwrap();
+        delivered(&folder, contexts[1], 10, &two);
+        let summary = summarize(&folder, None).unwrap();
+        assert_eq!((summary.spark.unwrap().applications, summary.tasks, summary.jobs), (2, 50, 2));
+        mentions(&summary.warnings, "The directory holds 2 applications");
+        assert_eq!(summary.warnings.len(), 1, "{:?}", summary.warnings);
+    }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use hindmost_core::workload::Durations;
 use hindmost_trace::Outcome;
-use hindmost_trace::spark::{open, read_spark, summarize};
+use hindmost_trace::spark::{open, read_spark, summarize, summarize_spark};
 use serde_json::{Value, json};
 use support::{CODECS, packed};
 
@@ -135,6 +135,21 @@ fn compressed_and_rolling_logs_give_the_same_counts() {
             assert_eq!(summarize(&file, None).unwrap(), plain, "{} in {codec}", path.display());
             let folder = roll(home.path(), &bytes, codec);
             assert_eq!(summarize(&folder, None).unwrap(), plain, "{} rolled in {codec}", path.display());
+        }
+    }
+}
+
+#[test]
+fn indented_logs_and_arrays_give_the_same_counts() {
+    for path in logs() {
+        let plain = summarize(&path, None).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let indented: Vec<_> = events.iter().map(|event| serde_json::to_string_pretty(event).unwrap()).collect();
+        let array = serde_json::to_string(&events).unwrap();
+        let both = serde_json::to_string_pretty(&events).unwrap();
+        for log in [indented.join("\n"), array, both] {
+            assert_eq!(summarize_spark(log.as_bytes(), "log", None).unwrap(), plain, "{}", path.display());
         }
     }
 }

@@ -168,7 +168,7 @@ pub struct PhaseFinding {
 pub struct Durations {
     /// Arithmetic mean of the durations.
     pub mean: Option<f64>,
-    /// Median: the smallest value with at least half of the values at or below it.
+    /// Median; for an even number of values, the mean of the middle two.
     pub p50: Option<f64>,
     /// 95th percentile of the durations.
     pub p95: Option<f64>,

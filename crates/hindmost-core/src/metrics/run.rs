@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hindmost_math::statistics::median_of_sorted;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -277,7 +278,7 @@ impl RunSummary {
                 copies: counts.copies(),
                 start: counts.start,
                 finish: counts.finish.filter(|_| finished == tasks),
-                p50: counts.quantile(0.5),
+                p50: median_of_sorted(&counts.durations),
                 p95: counts.quantile(0.95),
                 max: counts.durations.last().copied(),
             }

@@ -86,8 +86,21 @@ impl Sketch {
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let count = self.count();
         let exact = share * count as f64;
-        let rank = ((exact - exact.abs() * 1e-12).ceil() as u64).clamp(1, count.max(1));
-        if count == 0 {
+        self.at(((exact - exact.abs() * 1e-12).ceil() as u64).clamp(1, count.max(1)))
+    }
+
+    /// Returns the median: the mean of the middle two values if their number is even. The error is that of
+    /// [`Sketch::quantile`]. `None` if there are no values.
+    pub fn median(&self) -> Option<f64> {
+        let count = self.count();
+        let lower = self.at(count.div_ceil(2))?;
+        self.at(count / 2 + 1).map(|upper| f64::midpoint(lower, upper))
+    }
+
+    /// Returns the value at a rank, from 1 to the number of values; `None` for another rank.
+    fn at(&self, rank: u64) -> Option<f64> {
+        let count = self.count();
+        if rank == 0 || rank > count {
             return None;
         }
         if count - rank < self.largest.len() as u64 {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use hindmost_core::metrics::{PhaseFinding, Skew, Stragglers, Waiting};
-use hindmost_math::statistics::quantile;
+use hindmost_math::statistics::median as median_of;
 
 use super::attempts::Tally;
 use super::nodes::{Blame, Nodes};
@@ -106,7 +106,7 @@ fn classify(phase: &mut Phase, median: Option<f64>, elasticity: Option<f64>) -> 
     let typical = median.max(phase.winners.resolution() / 2.0);
     let (count, known) = phase.winners.longer(STRAGGLER * typical);
     let mut bytes: Vec<f64> = phase.winners.sample().iter().filter_map(log_bytes).collect();
-    let typical_bytes = quantile(&mut bytes, 0.5);
+    let typical_bytes = median_of(&mut bytes);
     stragglers.tasks = count;
     stragglers.unclassified = count - known.len() as u64;
     for winner in &known {

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use hindmost_core::metrics::Durations;
 use hindmost_math::fit::{Fit, Sketch};
 use hindmost_math::random::mix;
-use hindmost_math::statistics::quantile;
+use hindmost_math::statistics::{median, quantile};
 
 use super::ends::Ends;
 
@@ -142,16 +142,11 @@ impl Winners {
         if self.count == 0 {
             return Durations::default();
         }
-        let quantiles = [0.5, 0.95].map(|share| {
-            let of_all = || quantile(&mut self.seconds(), share);
-            self.many.as_ref().map_or_else(of_all, |many| many.sketch.quantile(share))
-        });
-        Durations {
-            mean: Some(self.sum / self.count as f64),
-            p50: quantiles[0],
-            p95: quantiles[1],
-            max: Some(self.max),
-        }
+        let (p50, p95) = match &self.many {
+            Some(many) => (many.sketch.median(), many.sketch.quantile(0.95)),
+            None => (median(&mut self.seconds()), quantile(&mut self.seconds(), 0.95)),
+        };
+        Durations { mean: Some(self.sum / self.count as f64), p50, p95, max: Some(self.max) }
     }
 
     pub(super) fn fit(&self) -> Fit {

@@ -186,7 +186,9 @@ impl Collector {
                 }
             }
             let winner = winner.map(|index| &task.attempts[index]);
-            self.counts.tasks += u64::from(any_ended);
+            let never_started = task.attempts.is_empty();
+            self.counts.tasks += u64::from(any_ended || never_started);
+            self.facts.tasks_without_attempt += u64::from(never_started);
             succeeded += u64::from(winner.is_some());
             if any_ended && winner.is_none() {
                 self.issues.never_succeeded += 1;

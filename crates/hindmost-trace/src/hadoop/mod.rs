@@ -16,7 +16,11 @@
 //! **What counts.** Each attempt of a map or reduce counts once, if it has ended, whatever its outcome. An attempt that
 //! succeeded and was later reported as failed, because its output was lost, counts as failed; its finish time is the
 //! time of its success. Setup and cleanup tasks, which MapReduce had before YARN, belong to no phase and are in no
-//! count except [`HadoopFacts::setup_and_cleanup`].
+//! count except [`HadoopFacts::setup_and_cleanup`]. A task that never had an attempt counts as a task; one whose attempts
+//! have not ended does not.
+//!
+//! **Ends of jobs.** A Rumen trace may name an outcome for a job that had not finished: its finish time is -1, and the job
+//! counts as unfinished.
 //!
 //! **Speculative attempts.** From Hadoop 2.5 on the log says for each attempt whether it is speculative (`avataar`). In
 //! older logs an attempt counts as speculative if it started while another attempt of the same task was running, unless
@@ -67,7 +71,7 @@ use crate::analysis::Findings;
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::{OnProgress, Progress};
-use crate::reading::warnings::some;
+use crate::reading::warnings::{some, warn};
 use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::summary::TraceSummary;
 pub use crate::summary::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
@@ -284,6 +288,14 @@ impl Reading {
                 "{jobs} no end in the log: still running, or the log was cut short; read as far as possible."
             ));
         }
+        let rest = "replays have only the tasks that succeeded.";
+        #[rustfmt::skip]
+        warn(&mut warnings, &[
+            (facts.jobs.failed, "job failed;", "jobs failed;", rest),
+            (facts.jobs.killed, "job was killed;", "jobs were killed;", rest),
+            (facts.tasks_without_attempt, "task never had an attempt:", "tasks never had an attempt:",
+                "their jobs ended before, or had not ended; left out of replays."),
+        ]);
         let others = facts.setup_and_cleanup.attempts;
         if others > 0 {
             let attempts = some(others, "attempt", "attempts");

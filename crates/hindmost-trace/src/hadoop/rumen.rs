@@ -208,6 +208,10 @@ impl Trace<'_> {
             Some("KILLED") => Some(JobEnd::Killed),
             _ => None,
         };
+        // A time of -1 says that the job had not finished when the trace was made. Its outcome is only a default then.
+        if head.finished.whole().is_some_and(|time| time <= 0) {
+            job.end = None;
+        }
         job.total = [head.total_maps.id(), head.total_reduces.id()];
         if job.end == Some(JobEnd::Succeeded) {
             job.succeeded = job.total;

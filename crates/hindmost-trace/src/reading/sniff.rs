@@ -7,8 +7,6 @@ use crate::error::TraceError;
 
 /// Magic bytes of files in unsupported compressions or archives, their names, and how to unpack them.
 const PACKED: &[(&[u8], &str, &str)] = &[
-    (b"ZV\x00", "lzf", "no common tool unpacks it; write logs with spark.eventLog.compression.codec=zstd"),
-    (b"ZV\x01", "lzf", "no common tool unpacks it; write logs with spark.eventLog.compression.codec=zstd"),
     (b"\xfd7zXZ\0", "xz", "xz -d FILE"),
     (b"BZh", "bzip2", "bzip2 -d FILE"),
     (b"PK\x03\x04", "zip", "unzip FILE"),
@@ -128,7 +126,7 @@ mod tests {
         let said = |bytes: &[u8]| refuse(bytes, "x").map_err(|e| e.to_string());
         assert!(said(b"").unwrap_err().contains("is empty"));
         assert!(said(b"\x1f\x8b\x08").unwrap_err().contains("gzip within another compression"));
-        assert!(said(b"ZV\x01").unwrap_err().contains("lzf"));
+        assert!(said(b"ZV\x01").unwrap_err().contains("LZF within another compression"));
         assert!(said(b"PK\x03\x04").unwrap_err().contains("unzip"));
         assert!(said(&[&[b'a'; 257][..], b"ustar\x0000"].concat()).unwrap_err().contains("tar -xf"));
         assert!(said(b"PAR1....").unwrap_err().contains("Parquet"));

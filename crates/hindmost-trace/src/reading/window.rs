@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use super::compression::{Damage, Plain};
+use super::relined::{Layout, Relined};
 
 /// Length of the buffer at first, in bytes. One read fills at most the free part of the buffer.
 pub(crate) const CHUNK: usize = 256 << 10;
@@ -15,11 +16,13 @@ pub(crate) struct Window<'r> {
     /// Whether the end of the log has been reached.
     ended: bool,
     read: u64,
+    /// Rewrites the log as one object a line, if it has another layout.
+    relined: Option<Relined>,
 }
 
 impl<'r> Window<'r> {
     pub(crate) fn new(plain: Plain<'r>) -> Self {
-        Window { plain, buffer: vec![0; CHUNK], start: 0, end: 0, ended: false, read: 0 }
+        Window { plain, buffer: vec![0; CHUNK], start: 0, end: 0, ended: false, read: 0, relined: None }
     }
 
     /// Returns the bytes that have been read but not taken.
@@ -62,6 +65,31 @@ impl<'r> Window<'r> {
         Ok(self.held())
     }
 
+    /// Rewrites the log as one object a line if its objects span several lines or are the elements of an array; see
+    /// [`Layout::of`]. All bytes read so far must be held. Returns whether the log is rewritten.
+    pub(crate) fn one_object_a_line(&mut self) -> bool {
+        if Layout::of(self.held()) == Layout::Lines {
+            return false;
+        }
+        let mut relined = Relined::new();
+        let mut lines = Vec::new();
+        relined.rewrite(self.held(), &mut lines);
+        self.relined = Some(relined);
+        (self.start, self.end) = (0, 0);
+        self.hold_more(&lines);
+        true
+    }
+
+    /// Appends to the bytes held.
+    fn hold_more(&mut self, bytes: &[u8]) {
+        let end = self.end + bytes.len();
+        if self.buffer.len() < end {
+            self.buffer.resize(end, 0);
+        }
+        self.buffer[self.end..end].copy_from_slice(bytes);
+        self.end = end;
+    }
+
     /// Reads one more chunk, after moving the bytes held to the front of the buffer.
     pub(crate) fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 {
@@ -77,9 +105,15 @@ impl<'r> Window<'r> {
             self.buffer.shrink_to_fit();
         }
         let read = self.plain.read(&mut self.buffer[self.end..])?;
-        self.end += read;
         self.read += read as u64;
         self.ended = read == 0;
+        if let Some(relined) = &mut self.relined {
+            let mut lines = Vec::new();
+            relined.rewrite(&self.buffer[self.end..self.end + read], &mut lines);
+            self.hold_more(&lines);
+        } else {
+            self.end += read;
+        }
         Ok(())
     }
 

@@ -280,7 +280,7 @@ impl Application {
         self.saw(info.launch);
         self.saw(info.finish);
         self.census.ran(info.executor.get());
-        let executor = if self.keep.has_executors() { self.executors.ran(info) } else { None };
+        let executor = if self.keep.has_executors() { self.executors.ran(info, lost) } else { None };
         let Some(counted) = counted else {
             self.counts.unidentified += 1;
             return ended;

@@ -9,6 +9,7 @@ use super::fields::{
 };
 use super::reasons::{of_failure, of_kill};
 use super::recorder::Recorder;
+use super::second_ends::{Earlier, HeldEnds};
 use super::tally::Tally;
 use super::task_end::{End, Metrics, TaskEnd, TaskMetrics, Unread};
 use crate::reading::causes::Causes;
@@ -32,6 +33,8 @@ pub(super) struct Collector {
     later_part: bool,
     failures: Causes,
     killed_by: Causes,
+    /// Ends of the open application's attempts that do not count yet, because the attempts may end again.
+    held: HeldEnds,
     feed: Option<Feed>,
 }
 
@@ -58,6 +61,7 @@ impl Collector {
             later_part: false,
             failures: Causes::default(),
             killed_by: Causes::default(),
+            held: HeldEnds::default(),
             feed: keep.feeds().then(|| Feed::new((keep == Keep::Diagnosis).then(Recorder::default))),
         };
         collector.announce_application();
@@ -105,17 +109,7 @@ impl Collector {
         let Collector { open, feed, keep, .. } = self;
         let feed = feed.as_mut();
         match kind {
-            Kind::TaskEnd if keep.feeds() => {
-                match parse::<TaskEnd<'_, Option<TaskMetrics>>>(line) {
-                    Ok(event) => self.task_end(&event),
-                    // Counts must not depend on errors in metrics, which only the analysis reads.
-                    Err(_) => self.task_end(&parse::<TaskEnd<'_, Unread>>(line)?),
-                }
-            }
-            Kind::TaskEnd => {
-                let event: TaskEnd<'_, Unread> = parse(line)?;
-                self.task_end(&event);
-            }
+            Kind::TaskEnd => self.task_end_line(line, true)?,
             Kind::TaskStart => open.task_start(line),
             Kind::SpeculationRequested => open.counts.speculation_requests += 1,
             Kind::StageSubmitted => {
@@ -127,7 +121,10 @@ impl Collector {
             Kind::StageCompleted => {
                 let event: StageEvent<'_> = parse(line)?;
                 if let Some(info) = &event.info {
-                    open.stage_completed(info, feed);
+                    if info.failure.get().is_none() {
+                        self.count_held(info.id.id());
+                    }
+                    self.open.stage_completed(info, self.feed.as_mut());
                 }
             }
             Kind::JobStart => {
@@ -176,6 +173,11 @@ impl Collector {
                 let event: LogStart<'_> = parse(line)?;
                 self.log_start(&event);
             }
+            // Any number of parts may follow each other in one file.
+            Kind::Rollover => {
+                let event: LogStart<'_> = parse(line)?;
+                open.version = open.version.take().or(event.version.get().map(str::to_owned));
+            }
             Kind::ApplicationStart => {
                 let event = parse(line)?;
                 self.application_start(&event);
@@ -212,6 +214,8 @@ impl Collector {
     }
 
     fn close_application(&mut self) {
+        self.count_held(None);
+        self.held = HeldEnds::default();
         let mut closed = std::mem::replace(&mut self.open, Application::new(self.keep));
         if let Some(feed) = &mut self.feed {
             closed.close(feed);
@@ -233,7 +237,58 @@ impl Collector {
         }
     }
 
-    fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>) {
+    /// Counts the ends that were held back for attempts of a stage, or of all stages.
+    fn count_held(&mut self, stage: Option<u32>) {
+        for line in self.held.take(stage) {
+            self.count_line(&line);
+        }
+    }
+
+    /// Counts an end that was held back.
+    fn count_line(&mut self, line: &[u8]) {
+        // The line was parsed before.
+        let _ = self.task_end_line(line, false);
+    }
+
+    /// Applies a task end event, given its line. If it `may_end_again`, its end may be held back.
+    fn task_end_line(&mut self, line: &[u8], may_end_again: bool) -> Result<(), serde_json::Error> {
+        if self.keep.feeds()
+            && let Ok(event) = parse::<TaskEnd<'_, Option<TaskMetrics>>>(line)
+        {
+            self.task_end(&event, may_end_again.then_some(line));
+            return Ok(());
+        }
+        // Counts must not depend on errors in metrics, which only the analysis reads.
+        let event: TaskEnd<'_, Unread> = parse(line)?;
+        self.task_end(&event, may_end_again.then_some(line));
+        Ok(())
+    }
+
+    /// Applies a task end event. Its `line` is given if the event's end may be held back.
+    fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>, line: Option<&[u8]>) {
+        if let (Some(line), Some((id, task))) = (line, event.attempt()) {
+            match (event.is_loss_of_executor(), self.held.earlier(id, task)) {
+                (true, Earlier::None) => {
+                    for free in self.held.hold(id, task, line) {
+                        self.count_line(&free);
+                    }
+                    return;
+                }
+                (true, _) => {
+                    self.open.counts.twice += 1;
+                    return;
+                }
+                (false, Earlier::Held) => {
+                    self.held.forget(id);
+                    self.open.counts.ended_again += 1;
+                }
+                (false, Earlier::Counted) => {
+                    self.open.counts.ended_again += 1;
+                    return;
+                }
+                (false, Earlier::None) => {}
+            }
+        }
         let end = event.end();
         match (self.open.task_end(event, end, self.feed.as_mut()), end) {
             (TaskEnded::Attempt, End::Killed) => self.killed_by.count(of_kill(event.reason.as_ref())),

@@ -8,6 +8,8 @@ use crate::reading::values::Text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     LogStart,
+    /// The first line of a part of a log of Databricks.
+    Rollover,
     ApplicationStart,
     ApplicationEnd,
     EnvironmentUpdate,
@@ -55,6 +57,7 @@ impl Kind {
             Some(b"ApplicationEnd") => Kind::ApplicationEnd,
             Some(b"LogStart") => Kind::LogStart,
             Some(name) => Kind::of_class(name),
+            None if name == b"DBCEventLoggingListenerMetadata" => Kind::Rollover,
             None => match memchr::memmem::rfind(name, b"SparkListener") {
                 Some(at) if name.starts_with(b"org.apache.spark.") => Kind::of_class(&name[at + 13..]),
                 Some(_) => Kind::OtherSpark,

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::{BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded};
+use super::oddities::Oddities;
 use super::task_end::TaskInfo;
 use crate::recorded::RecordedNode;
 use crate::replay::since;
@@ -10,6 +11,16 @@ use crate::replay::since;
 /// The most task intervals that are kept for an executor whose number of cores is unknown. They show how many tasks ran
 /// at the same time.
 const KEPT: usize = 1 << 16;
+/// The most task intervals that are kept for an executor whose number of cores is known.
+const KEPT_IF_KNOWN: usize = 1 << 11;
+
+/// In milliseconds, the shortest attempt that shows how many attempts run at the same time on an executor whose number of
+/// cores is known.
+const SHORTEST: i64 = 200;
+/// In milliseconds, how long before its recorded finish an attempt may have left its slot, but never more than half of
+/// its duration. The driver records the finish when it has fetched and handled the result. By then, the executor may run
+/// the next attempt in the same slot.
+const HANDOVER: i64 = 500;
 
 #[derive(Debug, Default)]
 pub(super) struct Executors {
@@ -28,9 +39,10 @@ struct Executor {
     profile: Option<i64>,
     added: Option<i64>,
     removed: Option<i64>,
-    /// Start and finish times of the executor's tasks, if `cores` is unknown.
+    /// When each of the executor's attempts certainly held a slot. If `cores` is unknown, these are the times from launch
+    /// to finish.
     intervals: Vec<(i64, i64)>,
-    /// The most tasks that ran at the same time, according to `intervals`.
+    /// The most attempts that ran at the same time, according to `intervals`.
     peak: u32,
 }
 
@@ -124,44 +136,52 @@ impl Executors {
         }
     }
 
-    /// Records that a task ended, and returns the index of its executor; `None` if the event does not name the
-    /// executor.
-    pub(super) fn ran(&mut self, task: &TaskInfo<'_>) -> Option<u32> {
+    /// Records an attempt that ended, and returns the index of its executor; `None` if the event does not name the
+    /// executor. The attempt held a slot, unless the event repeats the attempt because its output is `lost`.
+    pub(super) fn ran(&mut self, task: &TaskInfo<'_>, lost: bool) -> Option<u32> {
         let index = self.entry(task.executor.get()?, task.host.get());
         let executor = &mut self.list[index as usize];
-        if executor.cores.is_none()
-            && let (Some(launch), Some(finish)) = (task.launch.instant(), task.finish.instant())
-        {
-            executor.intervals.push((launch, finish));
-            if executor.intervals.len() >= KEPT {
+        if lost {
+            return Some(index);
+        }
+        if let (Some(launch), Some(finish)) = (task.launch.instant(), task.finish.instant()) {
+            let (took, known) = (finish - launch, executor.cores.is_some());
+            match known {
+                true if took < SHORTEST => {}
+                true => executor.intervals.push((launch, finish - HANDOVER.min(took / 2))),
+                false => executor.intervals.push((launch, finish)),
+            }
+            if executor.intervals.len() >= if known { KEPT_IF_KNOWN } else { KEPT } {
                 executor.update_peak();
             }
         }
         Some(index)
     }
 
-    /// Returns the executors as nodes. Times are counted from `origin`; names get the prefix.
-    pub(super) fn into_nodes(self, origin: i64, prefix: &str) -> impl Iterator<Item = RecordedNode> {
+    /// Returns the executors as nodes. Times are counted from `origin`; names get the prefix. An executor has as many
+    /// slots as its cores and other resources allow, but at least as many as attempts ran on it at the same time. Counts
+    /// executors whose slots do not follow from their cores.
+    pub(super) fn into_nodes(self, origin: i64, prefix: &str, oddities: &mut Oddities) -> Vec<RecordedNode> {
         let Executors { list, profiles, task_cpus, .. } = self;
-        let prefix = prefix.to_owned();
-        list.into_iter().map(move |mut executor| {
+        let node = |mut executor: Executor| {
             executor.update_peak();
             let profile = profiles.get(&executor.profile.unwrap_or(0));
             let cpus = profile.and_then(|profile| profile.task_cpus).or(task_cpus).unwrap_or(1.0);
             let others = profile.map_or(f64::INFINITY, |profile| profile.others);
-            let slots = match executor.cores {
-                Some(cores) => (cores / cpus).floor().min(others).max(1.0) as u32,
-                None => executor.peak.max(1),
-            };
+            let allowed = executor.cores.map(|cores| (cores / cpus).floor().min(others).max(1.0) as u32);
+            let slots = allowed.unwrap_or(1).max(executor.peak);
+            oddities.without_cores += u64::from(allowed.is_none());
+            oddities.beyond_slots += u64::from(allowed.is_some_and(|allowed| allowed < slots));
             RecordedNode {
                 name: format!("{prefix}{}", executor.name),
                 host: executor.host.into(),
                 slots,
-                slots_known: executor.cores.is_some(),
+                slots_known: allowed == Some(slots),
                 added: since(origin, executor.added),
                 removed: since(origin, executor.removed),
             }
-        })
+        };
+        list.into_iter().map(node).collect()
     }
 }
 
@@ -194,7 +214,7 @@ mod tests {
         let added =
             format!(r#"{{"Executor ID":"1","Executor Info":{{"Total Cores":{cores},"Resource Profile Id":1}}}}"#);
         executors.added(&parse(added.as_bytes()).unwrap());
-        executors.into_nodes(0, "").next().unwrap().slots
+        executors.into_nodes(0, "", &mut Oddities::default()).remove(0).slots
     }
 
     #[test]
@@ -217,9 +237,31 @@ mod tests {
         for (launch, finish) in [(10, 20), (10, 30), (20, 40), (15, 25), (40, 50)] {
             let info =
                 format!(r#"{{"Executor ID":"driver","Host":"h","Launch Time":{launch},"Finish Time":{finish}}}"#);
-            executors.ran(&parse(info.as_bytes()).unwrap());
+            executors.ran(&parse(info.as_bytes()).unwrap(), false);
         }
-        let node = executors.into_nodes(0, "").next().unwrap();
+        let node = executors.into_nodes(0, "", &mut Oddities::default()).remove(0);
         assert_eq!((node.slots, node.slots_known, node.host.as_str()), (3, false, "h"));
+    }
+
+    #[test]
+    fn slots_are_at_least_the_attempts_that_certainly_overlap() {
+        let slots = |attempts: &[(i64, i64)]| {
+            let mut executors = Executors::default();
+            let added = r#"{"Executor ID":"1","Executor Info":{"Host":"h","Total Cores":1}}"#;
+            executors.added(&parse(added.as_bytes()).unwrap());
+            for (launch, finish) in attempts {
+                let info = format!(r#"{{"Executor ID":"1","Launch Time":{launch},"Finish Time":{finish}}}"#);
+                executors.ran(&parse(info.as_bytes()).unwrap(), false);
+            }
+            let node = executors.into_nodes(0, "", &mut Oddities::default()).remove(0);
+            (node.slots, node.slots_known)
+        };
+        assert_eq!(slots(&[(1000, 1650), (1020, 1640)]), (2, false));
+        // An attempt begins before the finish of the one before it in the same slot is recorded.
+        assert_eq!(slots(&[(1000, 1650), (1600, 2200), (2190, 9000), (8600, 9900)]), (1, true));
+        // Short attempts show nothing, because the driver may record all of their finishes late.
+        assert_eq!(slots(&[(1000, 1190), (1000, 1190), (1000, 1190)]), (1, true));
+        let many: Vec<_> = (0..10_000).map(|at| (1 + at / 3 * 300, 300 + at / 3 * 300)).collect();
+        assert_eq!(slots(&many), (3, false));
     }
 }

@@ -14,6 +14,16 @@ pub(super) struct LogStart<'a> {
     pub version: Text<'a>,
 }
 
+/// The first line of each part of a log of Databricks.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Rollover {
+    #[serde(rename = "Rollover Number")]
+    pub number: Number,
+    #[serde(rename = "SparkContext Id")]
+    pub context: Number,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ApplicationStart<'a> {

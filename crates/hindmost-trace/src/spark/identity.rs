@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::events::{Head, Kind, head, kind_by_parsing, not_needed, parse};
-use super::fields::ApplicationStart;
+use super::fields::{ApplicationStart, Rollover};
 use crate::reading::compression::Plain;
 use crate::reading::lines::{Body, Lines};
 use crate::reading::sniff;
@@ -14,12 +14,16 @@ const LINES: usize = 200;
 /// The most bytes that are searched for the application start event.
 const BYTES: u64 = 8 << 20;
 
-/// The application, as its start event describes it.
+/// The application, as its start event describes it, and the part of its log.
 #[derive(Debug, Default)]
 pub(super) struct Identity {
     id: Option<String>,
     attempt: Option<String>,
     start: Option<i64>,
+    /// Whether the first events have the start of an application.
+    pub started: bool,
+    /// Id of the Spark context and number of the part, if the first line is that of a part of Databricks.
+    pub rollover: Option<(i64, u64)>,
 }
 
 impl Identity {
@@ -38,8 +42,10 @@ pub(super) fn identify(path: &Path) -> Result<Identity, String> {
     let mut lines = Lines::new(plain, not_needed);
     let beginning = lines.window.hold(sniff::LOOKED_AT).map_err(|error| error.to_string())?;
     sniff::refuse(beginning, "").map_err(|error| sniff::in_a_word(&error))?;
+    lines.window.one_object_a_line();
     let mut events = 0;
     let mut first = None;
+    let mut rollover = None;
     for _ in 0..LINES {
         if lines.window.read() > BYTES {
             break;
@@ -64,8 +70,15 @@ pub(super) fn identify(path: &Path) -> Result<Identity, String> {
                         id: event.id.get().map(str::to_owned),
                         attempt: event.attempt.get().map(str::to_owned),
                         start: event.time.instant(),
+                        started: true,
+                        rollover,
                     });
                 }
+            }
+            Some(Kind::Rollover) if whole => {
+                let event: Rollover = parse(bytes).unwrap_or_default();
+                rollover = rollover.or(event.context.whole().zip(event.number.amount()));
+                events += 1;
             }
             None | Some(Kind::Foreign) => {
                 first.get_or_insert_with(|| sniff::describe(bytes));
@@ -76,6 +89,6 @@ pub(super) fn identify(path: &Path) -> Result<Identity, String> {
     match first {
         Some(first) if events == 0 => Err(first),
         None if events == 0 => Err("empty".to_owned()),
-        _ => Ok(Identity::default()),
+        _ => Ok(Identity { rollover, ..Identity::default() }),
     }
 }

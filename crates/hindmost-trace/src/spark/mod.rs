@@ -1,5 +1,6 @@
-//! Reads Spark event logs: JSON lines of Spark 1.4 to 4.x, complete or cut short, plain or compressed, as one file, a
-//! rolling log of several files, or a directory with logs of several applications.
+//! Reads Spark event logs: JSON lines of Spark 1.4 to 4.x (also indented, or as an array), complete or cut short, plain
+//! or compressed, as one file, a rolling log of several files, the parts that Databricks delivers, or a directory with
+//! logs of several applications.
 //!
 //! The log is read through one buffer. Of most events only the name at the beginning of the line is read; of the other
 //! events only the needed fields are parsed. Counts and findings keep one or two bits for each task of the running
@@ -12,7 +13,7 @@
 //! | stage | phase of the first active job that lists the stage when it is submitted |
 //! | parents of a stage | phases that the phase waits for; a skipped parent is replaced by its own parents |
 //! | task | task; its duration is the time from launch to finish of its first success |
-//! | executor | node; its slots are the number of tasks that fit its cores and other resources |
+//! | executor | node; its slots are the number of tasks that fit its cores and other resources, but at least as many as ran on it at the same time |
 //!
 //! In a resubmitted stage, the first success of each task counts, over all submissions: later attempts only ran
 //! because the output was lost. In a barrier stage, where a failed task fails all tasks, the success in the last
@@ -21,7 +22,8 @@
 //! **What counts as an attempt.** Each task end event is an attempt, with two exceptions. First, when an executor is
 //! lost, Spark writes a second end event (`Resubmitted`) for the attempts whose output is lost with it. It counts in
 //! `attempts`, which counts task end events, and in `outputs_lost`, but neither as a failure nor in the attempts of the
-//! findings. Second, an event with the task id and the outcome of an earlier event is a duplicate line and is ignored.
+//! findings. Second, an attempt counts once: an event with the task id and the outcome of an earlier event is a duplicate
+//! line and is ignored, and if an attempt of a lost executor ends again, its last end counts.
 //!
 //! **SQL queries.** With adaptive execution a query runs as several jobs, one for each exchange and one for the result.
 //! Later jobs list the stages of earlier jobs again under other numbers, and skip them. The counts are those of Spark's
@@ -44,6 +46,8 @@ mod reader;
 mod reasons;
 mod recorder;
 mod resubmission;
+mod rollover;
+mod second_ends;
 mod sources;
 mod stage;
 mod stages;

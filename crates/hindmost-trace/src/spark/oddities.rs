@@ -18,6 +18,8 @@ pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<Strin
             "task end events but no task start event in the log:",
             "which attempts were running when the log ends is unknown."),
         (tally.twice, "task end event is", "task end events are", "in the log twice; counted once."),
+        (tally.ended_again, "attempt of a lost executor ended again;", "attempts of lost executors ended again;",
+            "each attempt counts once."),
         (tally.late, "task end event belongs", "task end events belong",
             "to stages that ran long before and are no longer in memory; counted in the number of attempts only."),
         (tally.backwards, "attempt finishes before its launch: its duration is unknown;",
@@ -82,7 +84,8 @@ fn applications(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
     }
 }
 
-/// Counts of jobs and stages that were left out, repaired or joined when the jobs of a replay were built.
+/// Counts of jobs and stages that were left out, repaired or joined when the jobs of a replay were built, and of executors
+/// whose slots were derived from their attempts.
 #[derive(Debug, Default)]
 pub(super) struct Oddities {
     /// Jobs without a stage that ran.
@@ -97,6 +100,10 @@ pub(super) struct Oddities {
     pub joined_jobs: u64,
     /// Jobs of the replay that resulted from joining.
     pub joins: u64,
+    /// Executors whose number of cores the log does not say.
+    pub without_cores: u64,
+    /// Executors on which more attempts ran at the same time than their cores and other resources allow.
+    pub beyond_slots: u64,
 }
 
 impl Oddities {
@@ -116,5 +123,17 @@ impl Oddities {
                 some(self.joins, "job", "jobs"),
             ));
         }
+        if self.without_cores > 0 {
+            warnings.push(format!(
+                "The log does not say how many cores {} had; an executor without this number gets as many slots as the most attempts that ran on it at the same time.",
+                some(self.without_cores, "executor", "executors")
+            ));
+        }
+        #[rustfmt::skip]
+        warn(warnings, &[
+            (self.beyond_slots, "executor ran more attempts at the same time than its cores and other resources allow; it has",
+                "executors ran more attempts at the same time than their cores and other resources allow; they have",
+                "as many slots in replays as attempts ran at the same time."),
+        ]);
     }
 }

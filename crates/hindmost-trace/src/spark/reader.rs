@@ -59,8 +59,9 @@ impl Reading {
         if byte_order_mark {
             lines.window.take(3);
         }
+        let unit = if lines.window.one_object_a_line() { "object" } else { "line" };
         self.collector.begin(stream.later_part);
-        let mut events = Events::default();
+        let mut events = Events { unit, ..Events::default() };
         loop {
             let (position, read) = (lines.window.position(), lines.window.read());
             let Some(line) = lines.next().map_err(failed(position))? else {
@@ -98,23 +99,25 @@ impl Reading {
             });
         }
         if let Some(line) = events.cut {
-            let subject = label.unwrap_or("The log");
-            self.warnings.push(format!("{subject} is cut short in line {line}; everything before that line was read."));
+            let (subject, unit) = (label.unwrap_or("The log"), events.unit);
+            self.warnings
+                .push(format!("{subject} is cut short in {unit} {line}; everything before that {unit} was read."));
         }
         if let Some((line, why)) = &events.unreadable.first {
+            let unit = events.unit;
             self.warnings.push(format!(
-                "{}; the first is line {line}{place}: {why}.",
+                "{}; the first is {unit} {line}{place}: {why}.",
                 some(
                     events.unreadable.count,
-                    "line was skipped, because it can't be read as a Spark event",
-                    "lines were skipped, because they can't be read as Spark events"
+                    &format!("{unit} was skipped, because it can't be read as a Spark event"),
+                    &format!("{unit}s were skipped, because they can't be read as Spark events")
                 ),
             ));
         }
         if events.replaced > 0 {
             self.warnings.push(format!(
                 "{}{place} not valid UTF-8; the invalid bytes were replaced.",
-                some(events.replaced, "line is", "lines are")
+                some(events.replaced, &format!("{} is", events.unit), &format!("{}s are", events.unit))
             ));
         }
     }
@@ -132,6 +135,8 @@ fn capital(text: &str) -> String {
 /// Counts of the lines of a stream.
 #[derive(Default)]
 struct Events {
+    /// What the lines are: lines of the log, or objects that were rewritten as lines.
+    unit: &'static str,
     /// Lines that are complete Spark events.
     count: u64,
     /// Lines that aren't blank.

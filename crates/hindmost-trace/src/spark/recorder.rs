@@ -132,8 +132,10 @@ impl Recorder {
         recording.to = application.to().map(seconds);
         recording.jobs = application.jobs.len();
         recording.phases.retain(|phase| !phase.rows.is_empty());
-        let executors = std::mem::take(&mut application.executors).into_nodes(0, "");
+        let executors =
+            std::mem::take(&mut application.executors).into_nodes(0, "", &mut super::oddities::Oddities::default());
         recording.executors = executors
+            .into_iter()
             .map(|node| Executor {
                 host: if node.host.is_empty() { node.name } else { node.host },
                 slots: node.slots_known.then_some(node.slots),

@@ -1,11 +1,12 @@
-//! Finds the files of the logs at a path: one file, the parts of a rolling log, or a directory of both, such as the
-//! one that Spark's history server reads.
+//! Finds the files of the logs at a path: one file, the parts of a rolling log or of a log of Databricks, or a directory
+//! of these, such as the one that Spark's history server reads.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::identity::{Identity, identify};
+use super::rollover;
 use crate::error::TraceError;
 use crate::reading::warnings::{names, some};
 
@@ -21,14 +22,21 @@ pub(super) struct Sources {
     pub warnings: Vec<String>,
 }
 
-/// A log: one file, or the parts of a rolling log in order.
+/// A log: one file, or the parts of a log in order.
 #[derive(Debug)]
 pub(super) struct Log {
     /// The log's name in warnings: a path within the directory.
     pub label: String,
     pub parts: Vec<Part>,
     /// Whether the log's name says that the application is running. The application may also have been killed.
-    in_progress: bool,
+    pub in_progress: bool,
+}
+
+impl Log {
+    /// Returns the log that a single file holds.
+    pub(super) fn of(part: Part) -> Log {
+        Log { label: part.label.clone(), parts: vec![part], in_progress: false }
+    }
 }
 
 #[derive(Debug)]
@@ -45,6 +53,13 @@ struct Entry {
     path: PathBuf,
     /// Whether the entry is a file or a directory; `None` if it is neither.
     kind: Option<Kind>,
+}
+
+impl Entry {
+    /// Returns whether the entry is named like a part of a log.
+    fn is_part(&self) -> bool {
+        Rolled::of(&self.name).is_some() || rollover::is_part(&self.name)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -74,9 +89,8 @@ pub(super) fn find(path: &Path) -> Result<Sources, TraceError> {
     let about = fs::metadata(path).map_err(failed)?;
     if !about.is_dir() {
         let label = path.display().to_string();
-        let part = Part { path: path.to_owned(), label: label.clone(), size: about.is_file().then_some(about.len()) };
-        let log = Log { label, parts: vec![part], in_progress: false };
-        return Ok(Sources { logs: vec![log], ..Sources::default() });
+        let part = Part { path: path.to_owned(), label, size: about.is_file().then_some(about.len()) };
+        return Ok(Sources { logs: vec![Log::of(part)], ..Sources::default() });
     }
     let mut sources = Sources { directory: true, ..Sources::default() };
     let mut left_out = LeftOut::default();
@@ -124,6 +138,7 @@ fn entries(path: &Path) -> std::io::Result<Vec<Entry>> {
 fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out: &mut LeftOut) {
     let within = !folder.is_empty();
     let mut rolling: BTreeMap<String, Vec<(Rolled, Part)>> = BTreeMap::new();
+    let mut rollovers = Vec::new();
     let status = |entry: &Entry| entry.name.starts_with("appstatus_");
     let finished = entries.iter().any(|entry| status(entry) && !entry.name.ends_with(".inprogress"));
     let unfinished = !finished && entries.iter().any(status);
@@ -134,6 +149,8 @@ fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out
                 let part = Part { path: entry.path, label: label.clone(), size: Some(size) };
                 if let Some((application, rolled)) = Rolled::of(&entry.name) {
                     rolling.entry(application.to_owned()).or_default().push((rolled, part));
+                } else if rollover::is_part(&entry.name) {
+                    rollovers.push(part);
                 } else if !is_marker(&entry.name) {
                     let in_progress = entry.name.ends_with(".inprogress");
                     sources.logs.push(Log { label, parts: vec![part], in_progress });
@@ -141,13 +158,13 @@ fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out
             }
             Some(Kind::Directory) if within => left_out.push(label, "a directory within a directory"),
             Some(Kind::Directory) => match self::entries(&entry.path) {
-                Ok(inner) if inner.iter().any(|entry| Rolled::of(&entry.name).is_some()) => {
+                Ok(inner) if inner.iter().any(Entry::is_part) => {
                     logs_among(inner, &format!("{label}/"), sources, left_out);
                 }
                 Ok(inner) if inner.iter().any(|entry| entry.name.starts_with("appstatus_")) => {
                     left_out.push(label, "a rolling log without event files");
                 }
-                Ok(_) => left_out.push(label, "a directory, but not a rolling log"),
+                Ok(_) => left_out.push(label, "a directory without parts of a log"),
                 Err(error) => left_out.push(label, &error.to_string()),
             },
             None => left_out.push(label, "neither a file nor a directory"),
@@ -155,9 +172,10 @@ fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out
     }
     for (application, parts) in rolling {
         let label = if within { folder.trim_end_matches('/').to_owned() } else { application };
-        let parts = in_sequence(&label, parts, &mut sources.warnings);
+        let parts = in_sequence(&label, 1, parts, &mut sources.warnings);
         sources.logs.push(Log { label, parts, in_progress: unfinished });
     }
+    sources.logs.extend(rollover::join(rollovers, &mut sources.warnings));
 }
 
 /// Returns whether a file is a marker that Spark writes next to its logs and that has no events.
@@ -170,10 +188,10 @@ fn is_marker(name: &str) -> bool {
 
 /// Number and kind of a rolling log's file, from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Rolled {
-    number: u64,
+pub(super) struct Rolled {
+    pub number: u64,
     /// True for a compacted file. It sorts after the plain file with the same number.
-    compact: bool,
+    pub compact: bool,
 }
 
 impl Rolled {
@@ -192,19 +210,24 @@ impl Rolled {
     }
 }
 
-fn without_codec(name: &str) -> &str {
+pub(super) fn without_codec(name: &str) -> &str {
     let codecs = [".zstd", ".zst", ".lz4", ".snappy", ".lzf", ".gz"];
     codecs.iter().find_map(|codec| name.strip_suffix(codec)).unwrap_or(name)
 }
 
-/// Returns the files of a rolling log by number, beginning with the last compacted one, as Spark reads them. Adds
-/// warnings about missing files.
-fn in_sequence(label: &str, mut parts: Vec<(Rolled, Part)>, warnings: &mut Vec<String>) -> Vec<Part> {
+/// Returns the files of a rolling log by number, beginning with the last compacted one, as Spark reads them. `first` is
+/// the number of a complete log's first file. Adds warnings about missing files.
+pub(super) fn in_sequence(
+    label: &str,
+    first: u64,
+    mut parts: Vec<(Rolled, Part)>,
+    warnings: &mut Vec<String>,
+) -> Vec<Part> {
     parts.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.label.cmp(&y.label)));
-    let mut expected = 1;
+    let mut expected = first;
     if let Some(last) = parts.iter().rposition(|(rolled, _)| rolled.compact) {
         parts.drain(..last);
-        expected = parts.first().map_or(1, |(rolled, _)| rolled.number);
+        expected = parts.first().map_or(first, |(rolled, _)| rolled.number);
         warnings.push(format!(
             "{label}: Spark has compacted this rolling log; most events of jobs that had ended are no longer in it."
         ));
@@ -316,7 +339,7 @@ mod tests {
             (rolled, Part { path: PathBuf::new(), label: (*name).to_owned(), size: None })
         };
         let mut warnings = Vec::new();
-        let parts = in_sequence("log", names.iter().map(part).collect(), &mut warnings);
+        let parts = in_sequence("log", 1, names.iter().map(part).collect(), &mut warnings);
         (parts.into_iter().map(|part| part.label).collect(), warnings)
     }
 

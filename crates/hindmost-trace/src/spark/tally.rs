@@ -49,6 +49,8 @@ counts! {
         unannounced,
         /// Task end events that are in the log twice.
         twice,
+        /// Task end events of attempts that also have another end.
+        ended_again,
         /// Task end events of a log without any task start event.
         log_without_starts,
         /// Started attempts without an end.

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::second_ends::TaskOfAttempt;
 use crate::diagnosis::recording::TaskTimes;
 use crate::reading::values::{Flag, Number, Text};
 
@@ -195,6 +196,17 @@ impl<M> TaskEnd<'_, M> {
     /// an attempt.
     pub(super) fn is_loss_of_output(&self) -> bool {
         self.reason.as_ref().and_then(|reason| reason.reason.get()) == Some("Resubmitted")
+    }
+
+    /// Returns whether the event reports that the driver lost the attempt's executor. The attempt may end again.
+    pub(super) fn is_loss_of_executor(&self) -> bool {
+        self.reason.as_ref().and_then(|reason| reason.reason.get()) == Some("ExecutorLostFailure")
+    }
+
+    /// Returns the task id and the task of the attempt; `None` without a task id.
+    pub(super) fn attempt(&self) -> Option<(u32, TaskOfAttempt)> {
+        let info = self.info.as_ref()?;
+        Some((info.id.id()?, (self.stage.id(), self.stage_attempt.id(), info.index.id())))
     }
 
     /// Returns how the attempt ended. The end reasons `Success` and `TaskKilled` decide. Otherwise an attempt whose

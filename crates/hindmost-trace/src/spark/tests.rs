@@ -5,6 +5,7 @@ mod findings;
 mod log;
 mod lost;
 mod oddities;
+mod spread;
 mod sql;
 mod stages;
 

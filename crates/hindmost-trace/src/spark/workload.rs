@@ -13,7 +13,6 @@ use super::queries::{self, Joined};
 use super::stage::Stage;
 use super::stages::Stages;
 use super::task_end::End;
-use crate::reading::warnings::some;
 use crate::recorded::{Outcome, RecordedAttempt, RecordedNode};
 use crate::replay::{self, since};
 
@@ -40,18 +39,11 @@ pub(super) fn assemble(applications: Vec<Application>, warnings: &mut Vec<String
         let first_node = workload.nodes.len() as u32;
         attempts(&application, index as u32, first_node, origin, &mut workload.attempts);
         let executors = std::mem::take(&mut application.executors);
-        workload.nodes.extend(executors.into_nodes(origin, &prefix));
+        workload.nodes.extend(executors.into_nodes(origin, &prefix, &mut oddities));
         jobs(application, &submissions, origin, &prefix, &mut workload.jobs, &mut oddities);
     }
     workload.jobs.sort_by_key(|job| job.spec.arrival);
     oddities.add_warnings(warnings);
-    let guessed = workload.nodes.iter().filter(|node| !node.slots_known).count();
-    if guessed > 0 {
-        warnings.push(format!(
-            "The log does not say how many cores {} had; an executor without this number gets as many slots as the most attempts that ran on it at the same time.",
-            some(guessed as u64, "executor", "executors")
-        ));
-    }
     workload
 }
 

@@ -11,6 +11,9 @@ use serde::Serialize;
 pub struct HadoopFacts {
     /// How the jobs ended.
     pub jobs: JobEnds,
+    /// Tasks that never had an attempt, because their job failed, was killed or had not finished before. The number of
+    /// tasks in the summary includes them.
+    pub tasks_without_attempt: u64,
     /// Tasks with an attempt that succeeded.
     pub winners: u64,
     /// Speculative attempts that won.

@@ -33,6 +33,8 @@ pub struct TraceSummary {
     /// 3.3 and later), otherwise by its index within the stage. A stage that is resubmitted for a few lost partitions
     /// numbers its tasks from 0 again. If the submission has as many tasks as have not succeeded before, the reader
     /// matches its tasks with these, in order of their indices; otherwise the submission's attempts count for no task.
+    ///
+    /// Hadoop: also tasks of the log that never had an attempt.
     pub tasks: u64,
     /// `SparkListenerTaskEnd` events, whatever their outcome. An event that is in the log twice counts once.
     ///

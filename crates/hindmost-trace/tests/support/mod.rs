@@ -1,6 +1,8 @@
 //! Generates logs of any length, in the compressions that Spark offers for them.
 #![allow(dead_code, missing_docs, reason = "each test and benchmark uses a part of the module")]
 
+mod lzf;
+
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 
@@ -221,7 +223,7 @@ impl Read for Maker {
 }
 
 /// The compressions that Spark offers for its logs, and gzip.
-pub const CODECS: [&str; 4] = ["gzip", "zstd", "lz4", "snappy"];
+pub const CODECS: [&str; 5] = ["gzip", "zstd", "lz4", "snappy", "lzf"];
 
 /// Compresses data like Spark's codec `codec`, with the codec's default block size.
 pub fn pack(codec: &str, from: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
@@ -249,6 +251,7 @@ pub fn pack(codec: &str, from: &mut dyn Read, to: &mut dyn Write) -> io::Result<
                 to.write_all(&packed)
             })?;
         }
+        "lzf" => blocks(from, &mut |block| to.write_all(&lzf::chunks(block, 32 << 10, false)))?,
         other => panic!("no codec {other}"),
     }
     Ok(())

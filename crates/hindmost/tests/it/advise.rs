@@ -127,3 +127,17 @@ fn jobs_of_hadoop_wait_for_long_attempts_late_starts_and_retries() {
         assert!(phases(what) > 0, "{last}");
     }
 }
+
+#[test]
+fn the_parts_of_a_log_of_databricks_are_one_application() {
+    let test = "the_parts_of_a_log_of_databricks_are_one_application";
+    let Some(log) = real(test, "more/spark/databricks_example_1") else { return };
+    let advice = advice(&[log.to_str().unwrap()]);
+    assert_eq!(advice["total"]["applications"], 1);
+    let application = &advice["logs"][0]["applications"][0];
+    let time = &application["wall_time"];
+    // 6% of 256 cores were in use, and no job ran for 52% of the time.
+    assert!((time["slots"].as_f64().unwrap() - 256.0).abs() < 2.0, "{time}");
+    assert!((time["used_share"].as_f64().unwrap() - 0.06).abs() < 0.01, "{time}");
+    assert!((part(application, "no_job") / time["seconds"].as_f64().unwrap() - 0.52).abs() < 0.01, "{time}");
+}

@@ -24,8 +24,9 @@ mod tests;
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, median_of_sorted, node_paces, relative_paces};
+use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, node_paces, relative_paces};
 use hindmost_core::record::Event;
+use hindmost_math::statistics::median;
 
 use durations::PhaseSamples;
 
@@ -205,7 +206,5 @@ impl Learner {
 }
 
 fn median_of(values: &[f64]) -> Option<f64> {
-    let mut values = values.to_vec();
-    values.sort_unstable_by(f64::total_cmp);
-    median_of_sorted(&values)
+    median(&mut values.to_vec())
 }

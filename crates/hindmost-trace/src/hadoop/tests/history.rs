@@ -183,7 +183,8 @@ fn failed_and_running_jobs_are_read() {
         let trace = unsuccessful(kind);
         assert_eq!((trace.facts().jobs.failed, trace.facts().jobs.killed), ends);
         assert_eq!(numbers(trace.summary()), (1, 0, 0, 1));
-        assert_eq!((trace.summary().stages, trace.summary().tasks, trace.summary().to), (2, 1, Some(1.7e9 + 3.0)));
+        assert_eq!((trace.summary().stages, trace.summary().tasks, trace.summary().to), (2, 2, Some(1.7e9 + 3.0)));
+        assert_eq!(trace.facts().tasks_without_attempt, 1);
         assert_eq!((trace.workload_jobs().len(), trace.attempts()[0].outcome), (0, Outcome::Killed));
         warning(trace.summary(), "1 task never succeeded");
         warning(trace.summary(), "1 job has no task that succeeded");

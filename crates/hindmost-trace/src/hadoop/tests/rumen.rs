@@ -146,3 +146,36 @@ fn missing_fields_are_tolerated() {
     let error = counted(br#"{"name":"<root>","children":[]}"#).unwrap_err();
     assert!(matches!(error, TraceError::NotHadoop { .. }), "{error}");
 }
+
+#[test]
+fn tasks_without_attempts_and_unsuccessful_jobs_are_counted() {
+    let ended = |outcome: &str, finish: i64| {
+        let mut job = job();
+        job["outcome"] = json!(outcome);
+        job["finishTime"] = json!(finish);
+        let never = |kind, number| json!({"taskID": format!("task_2009_0001_{kind}_{number:06}"), "attempts": []});
+        job["mapTasks"].as_array_mut().unwrap().push(never('m', 7));
+        job["reduceTasks"].as_array_mut().unwrap().push(never('r', 1));
+        trace(pretty(&job).as_bytes())
+    };
+    for (outcome, finish, ends, said) in [
+        ("FAILED", ZERO + 76_000, [0, 1, 0, 0], "1 job failed;"),
+        ("KILLED", ZERO + 76_000, [0, 0, 1, 0], "1 job was killed;"),
+        // Rumen writes -1 for a job that has not finished, and SUCCESS by default.
+        ("SUCCESS", -1, [0, 0, 0, 1], "1 job has no end in the log"),
+    ] {
+        let trace = ended(outcome, finish);
+        let (summary, facts) = (trace.summary(), trace.facts());
+        let jobs = facts.jobs;
+        assert_eq!([jobs.succeeded, jobs.failed, jobs.killed, jobs.unfinished], ends, "{outcome}");
+        assert_eq!((summary.tasks, summary.attempts, facts.tasks_without_attempt, facts.winners), (5, 5, 2, 3));
+        warning(summary, said);
+        warning(
+            summary,
+            "2 tasks never had an attempt: their jobs ended before, or had not ended; left out of replays.",
+        );
+        assert!(!summary.warnings.iter().any(|warning| warning.contains("records are missing")));
+        let tasks: Vec<_> = trace.workload_jobs()[0].spec.phases.iter().map(|phase| phase.tasks).collect();
+        assert_eq!(tasks, [2, 1]);
+    }
+}

@@ -1,4 +1,4 @@
-//! Decompression of logs: gzip, zstd, LZ4 and Snappy, recognised by their first bytes.
+//! Decompression of logs: gzip, zstd, LZ4, Snappy and LZF, recognised by their first bytes.
 //!
 //! | first bytes | format | decoder |
 //! | --- | --- | --- |
@@ -8,8 +8,9 @@
 //! | `ff 06 00 00 sNaPpY` | Snappy's framing format | `snap` |
 //! | `LZ4Block` | LZ4 of Spark's `lz4` codec (`LZ4BlockOutputStream` of lz4-java) | `lz4.rs` |
 //! | `82 SNAPPY 00` | Snappy of Spark's `snappy` codec (`SnappyOutputStream` of snappy-java) | `snappy.rs` |
+//! | `ZV 00`, `ZV 01` | LZF of Spark's `lzf` codec (`LZFOutputStream` of compress-lzf) | `lzf.rs` |
 //!
-//! No library reads the last two formats. [`Plain`] returns the decompressed data of all formats. If the compressed
+//! No library reads the last three formats. [`Plain`] returns the decompressed data of all formats. If the compressed
 //! data end early or are damaged, it returns all data before the damage and then ends; [`Plain::damage`] names the byte
 //! of the file. With gzip and zstd, up to 8 KiB of data directly before damage may be lost, because a failing call of
 //! their libraries returns no data. No data before a file's early end are lost.
@@ -22,6 +23,7 @@ mod damage;
 mod gzip;
 mod input;
 mod lz4;
+mod lzf;
 mod snappy;
 
 #[cfg(test)]
@@ -47,6 +49,8 @@ pub(crate) enum Compression {
     /// Chunks of snappy-java, which Spark writes.
     SnappyChunks,
     SnappyFrames,
+    /// Chunks of compress-lzf, which Spark writes.
+    LzfChunks,
 }
 
 /// First bytes that are needed to recognise the compression.
@@ -64,6 +68,7 @@ impl Compression {
             [0x04, 0x22, 0x4d, 0x18, ..] => Compression::Lz4Frames,
             _ if beginning.starts_with(lz4::MAGIC) => Compression::Lz4Blocks,
             _ if beginning.starts_with(snappy::MAGIC) => Compression::SnappyChunks,
+            [b'Z', b'V', lzf::STORED | lzf::PACKED, ..] => Compression::LzfChunks,
             _ if beginning.starts_with(b"\xff\x06\0\0sNaPpY") => Compression::SnappyFrames,
             _ => Compression::None,
         }
@@ -77,6 +82,7 @@ impl Compression {
             Compression::Zstd => "zstd",
             Compression::Lz4Blocks | Compression::Lz4Frames => "LZ4",
             Compression::SnappyChunks | Compression::SnappyFrames => "Snappy",
+            Compression::LzfChunks => "LZF",
         }
     }
 }
@@ -111,6 +117,7 @@ impl<'r> Plain<'r> {
             Compression::Lz4Frames => Box::new(lz4::Frames::new(input)),
             Compression::SnappyChunks => Box::new(Blockwise::new(snappy::Chunks::new(input, place.clone()))),
             Compression::SnappyFrames => Box::new(snap::read::FrameDecoder::new(input)),
+            Compression::LzfChunks => Box::new(Blockwise::new(lzf::Chunks::new(input, place.clone()))),
         };
         Ok(Plain { decoder, compression, place, ended: false, damage: None, error: None })
     }

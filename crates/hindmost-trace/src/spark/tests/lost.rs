@@ -150,7 +150,7 @@ fn a_lost_output_counts_for_the_attempt_that_made_it() {
     let second = Task { executor: "2", host: "h2", ..task(0, 1, 0, 20_000) };
     let log = Log::new()
         .executor("1", 1)
-        .executor("2", 1)
+        .executor("2", 2)
         .job(0, 0, &[(0, &[])])
         .submitted(0, 0, 2)
         .task(first)
@@ -307,4 +307,72 @@ fn a_copy_of_a_rerun_task_can_lose() {
     let time = findings(&log).machine_time;
     close(time.repeated, 1.0);
     close(time.losers, 1.005);
+}
+
+#[test]
+fn an_attempt_that_outlives_the_loss_of_its_executor_counts_once() {
+    let lost = |task: Task, at: i64| Task { time: (task.time.0, at), reason: "ExecutorLostFailure", ..task };
+    let again = |task: Task, at: i64| Task { attempt: 1, executor: "2", time: (at, task.time.1 + at), ..task };
+    let [zero, one, two, three] = [0, 1, 2, 3].map(|index| task(0, index, 0, 1000 + 100 * index));
+    let log = Log::new()
+        .executor("1", 4)
+        .executor("2", 4)
+        .job(0, 0, &[(0, &[])])
+        .submitted(0, 0, 4)
+        .task_start(zero)
+        .task_start(one)
+        .task_start(two)
+        .task_start(three)
+        // The driver loses the executor of all four, which goes on with the first three.
+        .task_end(lost(zero, 400))
+        .task_end(lost(one, 400))
+        .task_end(lost(two, 400))
+        .task_end(lost(three, 400))
+        .task(again(three, 500))
+        .task_start(again(zero, 500))
+        .task_end(zero)
+        .task_end(again(zero, 500))
+        .task_end(Task { reason: "ExceptionFailure", ..one })
+        .task(again(one, 1200))
+        .task_end(two)
+        .completed(0, 0, 4, "")
+        .job_end(0, 4000)
+        .end(4000);
+    let trace = log.read();
+    let summary = trace.summary();
+    // Of each of the first three, the last end counts; of the fourth, its only end.
+    assert_eq!((summary.attempts, summary.tasks, summary.failed_attempts), (7, 4, 2));
+    assert_eq!(summary.failures.keys().map(String::as_str).collect::<Vec<_>>().len(), 2);
+    assert_eq!(summary.warnings, ["3 attempts of lost executors ended again; each attempt counts once."]);
+    assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [1.0, 1.1, 1.2, 1.3]);
+    let outcomes: Vec<_> = trace.attempts().iter().map(|a| (a.task, a.attempt, a.outcome)).collect();
+    assert_eq!(outcomes, [(1, 0, Outcome::Failed), (3, 0, Outcome::Failed), (0, 1, Outcome::Lost)]);
+    let findings = findings(&log);
+    assert_eq!((findings.attempts.ended, findings.attempts.failed), (7, 2));
+    let time = findings.machine_time;
+    close(time.winners, 1.0 + 1.1 + 1.2 + 1.3);
+    close(time.failed, 1.1 + 0.4);
+    close(time.losers, 1.0);
+    close(time.total, time.winners + time.failed + time.losers);
+}
+
+#[test]
+fn a_loss_of_an_executor_counts_when_no_other_end_follows() {
+    let lost = Task { reason: "ExecutorLostFailure", ..task(0, 0, 0, 50) };
+    let log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 1).task(lost);
+    for log in [
+        log.clone(),
+        // The line is in the log twice; another attempt has the same id; the log goes on with another application.
+        log.clone().task_end(lost),
+        log.clone().task_end(Task { time: (0, 90), ..task(0, 64, 0, 90) }).completed(0, 0, 1, ""),
+        log.clone().application("app-2", 500),
+    ] {
+        let trace = log.read();
+        assert_eq!(trace.summary().failed_attempts, 1, "{:?}", trace.summary());
+        close(findings(&log).machine_time.failed, 0.05);
+    }
+    // An end that follows when the stage is over changes nothing.
+    let late = log.task(task(0, 1, 0, 80)).completed(0, 0, 2, "").task_end(task(0, 0, 0, 90)).end(100);
+    assert_eq!((late.read().summary().attempts, late.read().summary().failed_attempts), (2, 1));
+    close(findings(&late).machine_time.total, 0.05 + 0.08);
 }

@@ -1,6 +1,6 @@
 //! Holds back the ends of attempts whose executor was lost, because such an attempt may end again.
 //!
-//! When the driver no longer hears from an executor, it writes `ExecutorLostFailure` for the executor's running
+//! When the driver receives nothing from an executor any more, it writes `ExecutorLostFailure` for the executor's running
 //! attempts. If the executor was only cut off and comes back, older versions of Spark write a second end when such an
 //! attempt finishes. The attempt counts once, by its last end: it held its slot until then, and a success made its
 //! output. An end that comes after the stage has completed changes nothing.

@@ -283,11 +283,12 @@ fn an_interrupted_run_ends_its_jobs_and_continues() {
 #[test]
 fn jobs_whose_files_are_gone_are_not_done() {
     let jobs = Jobs::new(&[
-        ("a.toml", counting("a", 4, "0.3")),
-        ("b.toml", counting("b", 4, "0.3")),
+        ("a.toml", counting("a", 8, "1")),
+        ("b.toml", counting("b", 8, "1")),
         ("c.toml", counting("c", 1, "0")),
     ]);
-    let run = jobs.listen(&["a.toml", "b.toml", "--nodes", "n1:2"]);
+    // The third slot is for `c`, which ends long before the others.
+    let run = jobs.listen(&["a.toml", "b.toml", "--nodes", "n1:3"]);
     jobs.done(&["submit", "c.toml", "--to", "socket", "--wait"]);
     until("an attempt runs", || {
         fs::read_dir(jobs.path().join("out/a/.hindmost/attempts")).is_ok_and(|found| found.count() > 0)

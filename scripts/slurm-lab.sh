@@ -96,7 +96,7 @@ KillWait=2
 MinJobAge=30
 InactiveLimit=0
 Waittime=0
-UnkillableStepTimeout=10
+UnkillableStepTimeout=60
 MaxArraySize=2001
 GresTypes=gpu
 NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((base + 1)) CPUs=4 RealMemory=4000 Feature=fast,ssd State=UNKNOWN

@@ -62,7 +62,7 @@ use document::Document;
 pub const MOST_CONNECTIONS: usize = 8;
 /// Largest number of connections that have sent nothing yet.
 pub const MOST_IDLE: usize = 32;
-/// Time after which a connection is closed, whatever it does.
+/// Time after which a connection that has sent something is closed, whatever it does.
 pub const LONGEST: Duration = Duration::from_secs(10);
 /// Longest time from the first byte of a request to its last.
 pub const LONGEST_REQUEST: Duration = Duration::from_secs(2);
@@ -253,9 +253,10 @@ async fn serve(listener: TcpListener, site: Arc<Site>) {
         };
         let (site, places, waiting) = (Arc::clone(&site), Arc::clone(&places), Arc::clone(&idle));
         let task = tokio::spawn(async move {
-            let begun = tokio::time::timeout(LONGEST, stream.readable()).await;
+            // Waits for the first byte, as long as there are not too many others. `readable` may return earlier.
+            let begun = stream.peek(&mut [0]).await;
             waiting.remove(number);
-            if !matches!(begun, Ok(Ok(()))) {
+            if !begun.is_ok_and(|bytes| bytes > 0) {
                 return;
             }
             let Ok(place) = places.acquire_owned().await else { return };

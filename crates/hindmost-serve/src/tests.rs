@@ -85,9 +85,17 @@ fn idle_clients_do_not_hold_up_others() {
     let mut idle: Vec<TcpStream> =
         (0..MOST_IDLE + 2 * MOST_CONNECTIONS).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     assert!(get(&server, "/").starts_with("HTTP/1.1 200 "));
-    // The oldest ones are closed, and the newest ones are still served.
-    let mut nothing = Vec::new();
-    assert!(!matches!(idle[0].read_to_end(&mut nothing), Ok(length) if length > 0));
+    // Only the oldest ones are closed, and the newest ones are still served.
+    let is_open = |client: &mut TcpStream| {
+        client.set_nonblocking(true).unwrap();
+        let read = client.read(&mut [0]);
+        client.set_nonblocking(false).unwrap();
+        read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    };
+    let open: Vec<bool> = idle.iter_mut().map(is_open).collect();
+    let closed = open.iter().take_while(|is_open| !**is_open).count();
+    assert!(closed > 0 && open[closed..].iter().all(|is_open| *is_open), "{open:?}");
+    assert!((MOST_IDLE - 1..=MOST_IDLE).contains(&(open.len() - closed)), "{open:?}");
     let mut last = idle.pop().unwrap();
     write!(last, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", server.address()).unwrap();
     let mut answer = String::new();

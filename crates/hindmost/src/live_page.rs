@@ -10,10 +10,10 @@ use crate::failure::{Failure, Outcome, say};
 
 /// Checks the address of `--serve` without using it.
 pub fn check(address: Option<&str>) -> Outcome {
-    address.map_or(Ok(()), |address| hindmost_serve::loopback(address).map(drop).map_err(unusable))
+    address.map_or(Ok(()), |address| hindmost_serve::loopback(address).map(drop).map_err(|error| unusable(&error)))
 }
 
-fn unusable(error: ServeError) -> Failure {
+fn unusable(error: &ServeError) -> Failure {
     match error {
         ServeError::NotAnAddress(_) | ServeError::NotLoopback(_) => Failure::input(format!("--serve {error}")),
         ServeError::Unusable { .. } => {
@@ -37,7 +37,7 @@ pub fn serve(address: Option<&str>, out: &Path) -> Outcome<Option<Server>> {
         }
         serde_json::to_vec(&snapshot).unwrap_or_default()
     });
-    let server = server.map_err(unusable)?;
+    let server = server.map_err(|error| unusable(&error))?;
     say(&format!("the run can be seen at {}", server.url()));
     Ok(Some(server))
 }

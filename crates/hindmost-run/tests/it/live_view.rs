@@ -140,9 +140,12 @@ fn damaged_journals_are_shown_as_far_as_they_go() {
     let snapshot = seen(folder.path());
     assert!(snapshot.problem.as_ref().unwrap().contains("line 21"), "{snapshot:?}");
     assert!(snapshot.tasks == 16 && snapshot.finished < 16, "{snapshot:?}");
+    for (text, expected) in [("{\"hindmost_journal\":99}\n", "format 99"), ("hello\n", "not a journal")] {
+        let folder = folder_with(text.as_bytes());
+        let error = LiveView::new(folder.path()).refresh().unwrap_err();
+        assert!(matches!(error, LiveError::BadJournal { .. }) && error.to_string().contains(expected), "{error}");
+    }
     for (text, expected) in [
-        ("{\"hindmost_journal\":99}\n".to_owned(), "format 99"),
-        ("hello\n".to_owned(), "not a journal"),
         (journal.replacen("\"tasks\":14", "\"tasks\":4000000000", 1), "more than 50000000"),
         (journal.replacen("\"after\":[0]", "\"after\":[1]", 1), "waits for itself"),
     ] {

@@ -75,7 +75,7 @@ fn text(snapshot: &Snapshot, canvas: Canvas, height: usize) -> Vec<String> {
     match &snapshot.jobs[..] {
         // The line of a job says how it has ended, even if the run goes on.
         [job] if snapshot.state.is_over() || !has_ended(job) => {
-            shown.extend(lines(&job.name, &progress(job), elapsed, note.as_deref(), canvas))
+            shown.extend(lines(&job.name, &progress(job), elapsed, note.as_deref(), canvas));
         }
         jobs => {
             let title = counted(jobs.len() as u64, "job");

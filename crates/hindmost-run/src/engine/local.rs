@@ -294,8 +294,16 @@ fn happening(attempt: AttemptId, folder: &std::path::Path, wrapped: bool, outcom
     }
 }
 
+/// True if an attempt's end marker is missing, or says that a signal has killed the command.
+pub(super) fn may_be_signalled(folder: &std::path::Path) -> bool {
+    let text = fs::read_to_string(folder.join(END_MARKER)).unwrap_or_default();
+    let code = text.split_whitespace().nth(1).and_then(|code| code.parse::<i32>().ok());
+    // Shells add 128 to the number of a signal.
+    !text.ends_with('\n') || code.is_none_or(|code| code > 128)
+}
+
 /// True if an attempt's end marker is complete.
-pub(super) fn has_marker(folder: &std::path::Path) -> bool {
+fn has_marker(folder: &std::path::Path) -> bool {
     fs::read(folder.join(END_MARKER)).is_ok_and(|text| text.ends_with(b"\n"))
 }
 

@@ -20,7 +20,7 @@ use hindmost_core::ids::NodeId;
 use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
 
-use super::super::local::has_marker;
+use super::super::local::may_be_signalled;
 use super::super::{Engine, Happened, Launch, Local, NodeOffer, RunIdentity};
 use super::beat::{Beat, STOP, State, shortened};
 use super::launch::Description;
@@ -134,11 +134,11 @@ impl Agent {
         }
     }
 
-    /// Notes whether this agent has been sent a signal. Slurm sends it to all processes of the step, one after the other, so an
-    /// attempt that has ended without its marker waits for the agent's own.
+    /// Notes whether this agent has been sent a signal. Slurm sends it to all processes of the step, one after the other, so the
+    /// end of an attempt that a signal may have killed waits for the agent's own.
     fn notice_signal(&mut self, stop_requests: &AtomicU32) {
         let begin = Instant::now();
-        while stop_requests.load(Ordering::Relaxed) == 0 && !has_marker(&self.folder) && begin.elapsed() < SIGNALS {
+        while stop_requests.load(Ordering::Relaxed) == 0 && may_be_signalled(&self.folder) && begin.elapsed() < SIGNALS {
             std::thread::sleep(Duration::from_millis(10));
         }
         self.beat.signalled |= stop_requests.load(Ordering::Relaxed) > 0;

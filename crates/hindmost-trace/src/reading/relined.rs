@@ -33,19 +33,27 @@ impl Layout {
     }
 }
 
+/// What is before an object on its line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Indent {
+    /// No object has begun.
+    #[default]
+    Unknown,
+    /// This many blanks before each object, and more before its keys.
+    Blanks(usize),
+    /// Something else, so that nested objects may begin in the same way.
+    Other,
+}
+
 /// Rewrites objects, piece by piece. Blanks outside strings are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Relined {
     depth: u32,
     in_string: bool,
     escaped: bool,
-    /// Blanks before the first object on its line; `None` if anything else is before it, or if keys have no further
-    /// blanks before them.
-    indent: Option<usize>,
+    indent: Indent,
     /// Blanks since the last line feed; `None` if other bytes followed it.
     blanks: Option<usize>,
-    /// Whether an object has begun.
-    begun: bool,
     /// Whether a text between objects has begun and its line must be ended.
     text: bool,
 }
@@ -80,12 +88,16 @@ impl Relined {
             (b'\r', _) => blanks,
             _ => None,
         };
-        if self.depth > 0 && byte == b'{' && !self.in_string && blanks.is_some() && blanks == self.indent {
+        if self.depth > 0
+            && byte == b'{'
+            && !self.in_string
+            && blanks.is_some_and(|count| self.indent == Indent::Blanks(count))
+        {
             // An object that begins like the first one, at the beginning of a line: the one before it is incomplete.
             self.end(lines);
         }
-        if byte == b'"' && blanks.is_some() && blanks == self.indent {
-            self.indent = None;
+        if byte == b'"' && blanks.is_some_and(|count| self.indent == Indent::Blanks(count)) {
+            self.indent = Indent::Other;
         }
         match byte {
             b'\n' if self.text => self.end(lines),
@@ -101,8 +113,8 @@ impl Relined {
                 if self.text {
                     self.end(lines);
                 }
-                if !self.begun {
-                    (self.begun, self.indent) = (true, blanks);
+                if self.indent == Indent::Unknown {
+                    self.indent = blanks.map_or(Indent::Other, Indent::Blanks);
                 }
                 self.depth = self.depth.saturating_add(1);
                 lines.push(byte);

@@ -138,7 +138,8 @@ impl Agent {
     /// end of an attempt that a signal may have killed waits for the agent's own.
     fn notice_signal(&mut self, stop_requests: &AtomicU32) {
         let begin = Instant::now();
-        while stop_requests.load(Ordering::Relaxed) == 0 && may_be_signalled(&self.folder) && begin.elapsed() < SIGNALS {
+        while stop_requests.load(Ordering::Relaxed) == 0 && may_be_signalled(&self.folder) && begin.elapsed() < SIGNALS
+        {
             std::thread::sleep(Duration::from_millis(10));
         }
         self.beat.signalled |= stop_requests.load(Ordering::Relaxed) > 0;

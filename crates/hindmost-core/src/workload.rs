@@ -4,6 +4,8 @@
 //! goes into the arrival record and is all that policies and estimators see; the [`Durations`] stay with the simulated
 //! driver.
 
+mod situated;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::NodeId;
 use crate::time::Time;
 use hindmost_math::distribution::Distribution;
+pub use situated::{NodeHistory, Situated, SituatedAttempt, SituatedDraws, SituatedEnd, SituatedTask, Situation};
 
 /// Resources that one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in their own
 /// unit. An empty map means one slot on one-slot machines and one cpu on other machines.
@@ -162,6 +165,8 @@ pub enum Durations {
         /// Durations of the phase to draw from, seconds, ascending. Has at least one entry.
         known: Vec<f64>,
     },
+    /// What a log shows about each attempt and about what it met: see [`Situated`].
+    Situated(Arc<Situated>),
 }
 
 /// What a recorded run shows about the duration of a copy, on a node of speed 1 and from the start of its work.

@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod half_width;
+pub(crate) mod recorded;
 
 use comfy_table::{ContentArrangement, Table};
 use hindmost_core::metrics::{Comparison, PolicyResult, Summary};
@@ -62,7 +63,11 @@ const BUSY: &str = "busy";
 
 /// Returns the comparison as text of at most `width` columns: a table for each point of a sweep, then footnotes.
 pub fn text(compared: &Comparison, width: u16) -> String {
-    let mut text = wrapped(&heading(compared), usize::from(width), 2) + "\n";
+    let mut text = String::new();
+    for sentence in recorded::sentences(compared) {
+        text += &(wrapped(&sentence, usize::from(width), 2) + "\n");
+    }
+    text += &(wrapped(&heading(compared), usize::from(width), 2) + "\n");
     let differ = sizes(compared).len() > 1;
     let mut columns = Headings::default();
     for set in sets(compared) {
@@ -77,6 +82,9 @@ pub fn text(compared: &Comparison, width: u16) -> String {
     }
     if let Some(table) = &compared.by_correlation {
         text += &format!("\n{}\n\n", advice::correlations(table, width));
+        if let Some(about) = recorded::about_shares(compared) {
+            text += &(wrapped(&about, usize::from(width), 0) + "\n\n");
+        }
     }
     text += &footnotes(compared, width, &columns);
     for recommendation in advice::recommendations(compared) {
@@ -410,6 +418,7 @@ mod tests {
             results,
             cautions: Vec::new(),
             notes: Vec::new(),
+            recorded: Vec::new(),
             load: Vec::new(),
             by_correlation: None,
             recommendation: Vec::new(),

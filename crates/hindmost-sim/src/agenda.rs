@@ -25,6 +25,10 @@ pub(crate) enum Due {
     /// A watched condition on this attempt becomes true. If the flag is true, the event reveals the attempt's expected
     /// finish.
     Watch(AttemptId, bool),
+    /// The tasks of a phase can start.
+    Release(JobId, u32),
+    /// A node leaves when no attempt runs there.
+    Leave(NodeId),
     /// The policy is notified, because it requested a wake-up or a reservation ends.
     Wake,
 }
@@ -42,7 +46,9 @@ const REPAIR: u128 = 4;
 const SWITCH: u128 = 5;
 const WATCH: u128 = 6;
 const WATCH_REVEALED: u128 = 7;
-const WAKE: u128 = 8;
+const RELEASE: u128 = 8;
+const LEAVE: u128 = 9;
+const WAKE: u128 = 10;
 
 /// The heap of future events. An entry has the time in ticks and a number that is packed from kind and attempt, because
 /// numbers are fast to compare.
@@ -82,6 +88,8 @@ impl Agenda {
             Due::Switch(node) => SWITCH << 124 | u128::from(node.0),
             Due::Watch(attempt, false) => pack(WATCH, attempt),
             Due::Watch(attempt, true) => pack(WATCH_REVEALED, attempt),
+            Due::Release(job, phase) => pack(RELEASE, AttemptId { task: TaskId { job, phase, index: 0 }, copy: 0 }),
+            Due::Leave(node) => LEAVE << 124 | u128::from(node.0),
             Due::Wake => WAKE << 124,
         };
         self.heap.push(Reverse((at.0, key)));
@@ -115,6 +123,11 @@ impl Agenda {
             SWITCH => Due::Switch(NodeId(key as u32)),
             WATCH => Due::Watch(unpack(key), false),
             WATCH_REVEALED => Due::Watch(unpack(key), true),
+            RELEASE => {
+                let task = unpack(key).task;
+                Due::Release(task.job, task.phase)
+            }
+            LEAVE => Due::Leave(NodeId(key as u32)),
             _ => Due::Wake,
         };
         Some((Time(at), due))
@@ -141,6 +154,8 @@ mod tests {
             (7, Due::Switch(NodeId(2))),
             (7, Due::Watch(attempt(0, 0, 0, 0), false)),
             (7, Due::Watch(attempt(0, 0, 0, 0), true)),
+            (7, Due::Release(JobId(3), 0xf_ffff)),
+            (7, Due::Leave(NodeId(4))),
             (7, Due::Wake),
         ];
         for (at, due) in in_order.iter().rev() {

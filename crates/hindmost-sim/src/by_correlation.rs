@@ -5,6 +5,7 @@
 //! have the same jobs, the same first attempts and the same seeds, so only policies that start copies run again.
 
 use hindmost_core::metrics::{ByCorrelation, CorrelationResult, PolicyResult, VersusFirst};
+use hindmost_core::workload::{Durations, WorkloadJob};
 use hindmost_math::statistics::mean;
 
 use crate::compare::versus;
@@ -33,7 +34,8 @@ impl Plan {
     /// Plans the runs for these values, from the results of a comparison. `None` if there is nothing to compare: no value, a
     /// single policy, jobs with given durations, or no policy that starts copies.
     pub fn of(experiment: &Experiment, results: &Results, values: &[f64]) -> Option<Plan> {
-        if values.is_empty() || results.len() < 2 || matches!(experiment.jobs, Jobs::Given(_)) {
+        let is_given = matches!(&experiment.jobs, Jobs::Given(jobs) if !jobs.iter().any(depends_on_correlation));
+        if values.is_empty() || results.len() < 2 || is_given {
             return None;
         }
         // The first attempts of all tasks are the same, so a policy that starts nothing else gives the same result.
@@ -129,6 +131,11 @@ impl Beside<'_> {
             results: table,
         }
     }
+}
+
+/// Returns whether the durations of copies of a given job depend on the correlation.
+fn depends_on_correlation(job: &WorkloadJob) -> bool {
+    job.durations.iter().any(|durations| matches!(durations, Durations::Situated(_)))
 }
 
 /// Returns whether two policies' runs have the same mean flowtimes and resource usages.

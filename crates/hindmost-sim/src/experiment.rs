@@ -218,6 +218,7 @@ impl Experiment {
             learns_speeds: scenario.cluster.speeds == Speeds::Learned,
             known_profiles: Arc::default(),
             keeps_profiles: false,
+            as_recorded: None,
         };
         Ok(Experiment {
             name: scenario.name.clone(),

@@ -26,6 +26,8 @@ pub enum Outcome {
     Abandoned,
     /// Lost with its node.
     NodeLost,
+    /// Failed, as in the log that is replayed.
+    Failed,
     /// Still running when the run stopped.
     Unfinished,
 }
@@ -39,6 +41,7 @@ impl Outcome {
             Outcome::Replaced => "replaced",
             Outcome::Abandoned => "abandoned",
             Outcome::NodeLost => "node_lost",
+            Outcome::Failed => "failed",
             Outcome::Unfinished => "unfinished",
         }
     }

@@ -12,7 +12,7 @@ use hindmost_core::metrics::{Cdf, PolicyCurves, ShownJob};
 use hindmost_core::reasons::Reasons;
 use hindmost_core::record::Decision;
 use hindmost_core::time::Time;
-use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob, TimelineNode, TimelineRow};
+use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineJob, TimelineNode, TimelineRow};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, Setting};
 use rustc_hash::FxHashMap;
@@ -217,6 +217,7 @@ impl Output for Collector<'_> {
             Outcome::Replaced => AttemptEnd::Replaced,
             Outcome::Abandoned => AttemptEnd::Abandoned,
             Outcome::NodeLost => AttemptEnd::NodeLost,
+            Outcome::Failed => AttemptEnd::Failed(Cause::External(None)),
             Outcome::Unfinished => AttemptEnd::Running,
         };
         timeline.end = timeline.end.max(result.end);

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::random::{Purpose, draw_for_attempt, draw_for_task};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{Durations, ObservedCopy};
+use hindmost_core::workload::{Durations, ObservedCopy, Situated, SituatedDraws, Situation};
 use hindmost_math::distribution::Distribution;
+use rustc_hash::FxHashMap;
 
 use crate::disturbances::Stragglers;
 use crate::driver::error::SimulationError;
@@ -74,6 +75,8 @@ pub(crate) struct Truth {
     first: u32,
     /// The stragglers of the same jobs; empty if no copy straggles.
     stragglers: VecDeque<JobStragglers>,
+    /// When each node first finished an attempt of a phase; kept only for phases whose durations depend on it.
+    first_finishes: FxHashMap<(JobId, u32, NodeId), Time>,
 }
 
 /// The moment at which policies learn the remaining time of an attempt, and what they learn.
@@ -87,7 +90,13 @@ pub(crate) struct Reveal {
 
 impl Truth {
     pub(crate) fn new(model: Model) -> Truth {
-        Truth { model, jobs: VecDeque::new(), first: 0, stragglers: VecDeque::new() }
+        Truth {
+            model,
+            jobs: VecDeque::new(),
+            first: 0,
+            stragglers: VecDeque::new(),
+            first_finishes: FxHashMap::default(),
+        }
     }
 
     /// Adds the durations of a job that arrives; jobs must arrive in order of their ids.
@@ -118,6 +127,9 @@ impl Truth {
             self.stragglers.pop_front();
             self.first += 1;
         }
+        if !self.first_finishes.is_empty() {
+            self.first_finishes.retain(|(other, ..), _| *other != job);
+        }
     }
 
     /// Returns the parameters of a copy's job if the copy straggles.
@@ -135,23 +147,49 @@ impl Truth {
         self.model.stragglers.is_some() && self.straggling(attempt).is_some()
     }
 
+    /// Returns the durations of a phase of a job that has not ended.
+    fn of_phase(&self, task: TaskId) -> Option<&Durations> {
+        let at = task.job.0.checked_sub(self.first)?;
+        self.jobs.get(at as usize)?.as_ref()?.get(task.phase as usize)
+    }
+
+    fn situated(&self, task: TaskId) -> Option<&Situated> {
+        match self.of_phase(task)? {
+            Durations::Situated(situated) => Some(situated),
+            _ => None,
+        }
+    }
+
+    /// Records that a node has finished an attempt.
+    pub(crate) fn finished(&mut self, task: TaskId, node: NodeId, at: Time) {
+        if self.situated(task).is_some() {
+            self.first_finishes.entry((task.job, task.phase, node)).or_insert(at);
+        }
+    }
+
+    /// Returns what an attempt meets that starts on a node at a time.
+    pub(crate) fn situation(&self, task: TaskId, node: NodeId, since: Time) -> Situation {
+        let finished = self.first_finishes.get(&(task.job, task.phase, node));
+        Situation { node, since, first_wave: finished.is_none_or(|finished| since < *finished) }
+    }
+
+    /// Returns whether an attempt fails at its end.
+    pub(crate) fn fails(&self, attempt: AttemptId) -> bool {
+        self.situated(attempt.task).is_some_and(|situated| situated.fails(attempt.task.index, attempt.copy))
+    }
+
     /// Returns how long a copy takes on a node of speed 1, in seconds, without the time for reading its input.
-    pub(crate) fn duration(&self, attempt: AttemptId) -> Result<f64, SimulationError> {
-        let normal = self.normal_duration(attempt)?;
+    pub(crate) fn duration(&self, attempt: AttemptId, situation: &Situation) -> Result<f64, SimulationError> {
+        let normal = self.normal_duration(attempt, situation)?;
         let Some(job) = self.straggling(attempt) else { return Ok(normal) };
         let number = draw_for_attempt(self.model.seed, Purpose::StragglerSlowdown, attempt);
         Ok(normal * job.slowdowns.survival_quantile(number).max(1.0))
     }
 
     /// Returns how long a copy takes on a node of speed 1 if it does not straggle, in seconds.
-    fn normal_duration(&self, attempt: AttemptId) -> Result<f64, SimulationError> {
+    fn normal_duration(&self, attempt: AttemptId, situation: &Situation) -> Result<f64, SimulationError> {
         let task = attempt.task;
-        let durations = task
-            .job
-            .0
-            .checked_sub(self.first)
-            .and_then(|at| self.jobs.get(at as usize)?.as_ref()?.get(task.phase as usize))
-            .ok_or(SimulationError::NoDuration { attempt })?;
+        let durations = self.of_phase(task).ok_or(SimulationError::NoDuration { attempt })?;
         let seed = self.model.seed;
         let own = |purpose| draw_for_attempt(seed, purpose, attempt);
         match durations {
@@ -191,6 +229,12 @@ impl Truth {
                     None => (None, &known[..]),
                 };
                 one_of(candidates, own(Purpose::Duration)).or(at_least).ok_or(SimulationError::NoDuration { attempt })
+            }
+            Durations::Situated(situated) => {
+                let draws = SituatedDraws { own: own(Purpose::CommonDuration), other: own(Purpose::Duration) };
+                situated
+                    .seconds((task.index, attempt.copy), situation, self.model.correlation, draws)
+                    .ok_or(SimulationError::NoDuration { attempt })
             }
         }
     }
@@ -282,9 +326,11 @@ fn scale(span: Time, factor: f64) -> Time {
 
 #[cfg(test)]
 mod tests {
-    use hindmost_core::ids::TaskId;
+    use hindmost_core::ids::{NodeId, TaskId};
 
     use super::*;
+
+    const ANYWHERE: Situation = Situation { node: NodeId(0), since: Time::ZERO, first_wave: false };
 
     fn truth(seed: u64, durations: Durations) -> Truth {
         let model = Model {
@@ -309,7 +355,7 @@ mod tests {
     fn drawn(durations: &Durations, attempt: AttemptId) -> std::collections::BTreeMap<u64, u32> {
         let mut counts = std::collections::BTreeMap::new();
         for seed in 0..3000 {
-            let seconds = truth(seed, durations.clone()).duration(attempt).unwrap();
+            let seconds = truth(seed, durations.clone()).duration(attempt, &ANYWHERE).unwrap();
             *counts.entry(seconds as u64).or_default() += 1;
         }
         counts
@@ -330,8 +376,8 @@ mod tests {
         for share in [0.25, 0.9, 1.0] {
             let truth = correlated(share, CommonPart::FirstAttempt);
             for index in 0..1000 {
-                let own = |copy| independent.duration(attempt(index, copy)).unwrap();
-                let seconds = |copy| truth.duration(attempt(index, copy)).unwrap();
+                let own = |copy| independent.duration(attempt(index, copy), &ANYWHERE).unwrap();
+                let seconds = |copy| truth.duration(attempt(index, copy), &ANYWHERE).unwrap();
                 assert_eq!(seconds(0), own(0));
                 // w·common + (1 − w)·own, where the first attempt's duration is the common part.
                 for copy in 1..4 {
@@ -361,7 +407,7 @@ mod tests {
     fn marginal_distributions_are_those_of_the_definition() {
         let n = 20_000;
         let durations = |truth: &Truth, copy| -> Vec<f64> {
-            (0..n).map(|index| truth.duration(attempt(index, copy)).unwrap()).collect()
+            (0..n).map(|index| truth.duration(attempt(index, copy), &ANYWHERE).unwrap()).collect()
         };
         // The first attempt has the distribution of the scenario for every correlation.
         let pareto = Distribution::pareto(1.5, 1.0).unwrap();
@@ -393,7 +439,7 @@ mod tests {
         let durations = Durations::Observed { tasks, known: vec![1.0, 2.0, 3.0, 4.0] };
         for seed in 0..50 {
             let truth = truth(seed, durations.clone());
-            let seconds = |index, copy| truth.duration(attempt(index, copy)).unwrap();
+            let seconds = |index, copy| truth.duration(attempt(index, copy), &ANYWHERE).unwrap();
             assert_eq!((seconds(0, 1), seconds(1, 0)), (3.0, 1.0));
             // No known duration is longer, so each copy takes as long as it was observed to run.
             assert_eq!((seconds(2, 0), seconds(2, 1)), (9.0, 4.0));
@@ -440,7 +486,7 @@ mod tests {
         let count = |truth: &Truth, copy| {
             let stragglers = (0..5000).map(|index| attempt(index, copy)).filter(|id| {
                 let (normal, straggles) = (if copy == 0 { 2.0 } else { 4.0 }, truth.is_straggler(*id));
-                assert_eq!(truth.duration(*id).unwrap(), if straggles { 3.0 * normal } else { normal });
+                assert_eq!(truth.duration(*id, &ANYWHERE).unwrap(), if straggles { 3.0 * normal } else { normal });
                 straggles
             });
             stragglers.count() as f64 / 5000.0
@@ -492,7 +538,7 @@ mod tests {
     #[test]
     fn a_copy_without_any_known_duration_is_an_error() {
         let durations = Durations::Observed { tasks: Vec::new(), known: Vec::new() };
-        let error = truth(1, durations).duration(attempt(0, 0)).unwrap_err();
+        let error = truth(1, durations).duration(attempt(0, 0), &ANYWHERE).unwrap_err();
         assert!(matches!(error, SimulationError::NoDuration { .. }), "{error}");
     }
 }

@@ -31,6 +31,10 @@ pub struct Comparison {
     /// Notes that are shown with the results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// For each log that is replayed as it ran: how long its jobs took, and how long they take in a replay of the policy that
+    /// ran; left out if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recorded: Vec<RecordedTime>,
     /// The arrival rates of scenarios that give a load, one for each combination of swept values; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub load: Vec<OfferedLoad>,
@@ -41,6 +45,36 @@ pub struct Comparison {
     /// What to use, and how sure that is, one for each combination of swept values; left out with a single policy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recommendation: Vec<Recommendation>,
+}
+
+/// How long the jobs of a log took, and how long they take in a replay of the policy that ran.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RecordedTime {
+    /// The log.
+    pub log: String,
+    /// Number of jobs.
+    pub jobs: u64,
+    /// Mean seconds from a job's submission to its end, as recorded.
+    pub job_time_mean: f64,
+    /// The policy that ran, by the engine's settings.
+    pub policy: String,
+    /// Mean seconds from a job's submission to its end in replays of this policy; `None` if no job finished.
+    pub replayed_job_time_mean: Option<f64>,
+    /// Interval of this mean over seeds (Student's t); `None` for one seed.
+    pub replayed_job_time_ci95: Option<[f64; 2]>,
+    /// Replayed time divided by recorded time.
+    pub ratio: Option<f64>,
+    /// Whether the replayed time differs by at most a tenth from the recorded one. If not, the results of other policies do not
+    /// say what these would have gained.
+    pub calibrated: bool,
+    /// The least and the largest share of the durations, beyond what the input explains, that may belong to the tasks, by the
+    /// copies that ran; from 0 to 1 if none did.
+    pub task_itself: [f64; 2],
+    /// Number of copies that are evidence for this share.
+    pub copies_observed: u64,
+    /// Number of recorded failures that the replay repeats.
+    pub failures: u64,
 }
 
 /// The arrival rate that gives the load of a scenario.

@@ -10,7 +10,7 @@ mod findings;
 mod run;
 
 pub use advice::{ByCorrelation, CorrelationResult, RatioAtCorrelation, Recommendation};
-pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, VersusFirst};
+pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, RecordedTime, VersusFirst};
 pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
 pub use diagnosis::{

@@ -81,6 +81,7 @@ fn compared(results: Vec<PolicyResult>) -> Comparison {
         results,
         cautions: Vec::new(),
         notes: vec!["order fair".to_owned()],
+        recorded: Vec::new(),
         load: Vec::new(),
         by_correlation: None,
         recommendation: Vec::new(),

@@ -93,7 +93,9 @@ impl Driver<'_> {
     pub(super) fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
         let Some(attempt) = self.session.cluster().attempt(id) else { return Ok(None) };
         let pace = self.real_pace(attempt);
-        let works = Time::from_seconds(pace.seconds(self.truth.duration(id).map_err(|error| self.named(error))?));
+        let situation = self.truth.situation(id.task, attempt.node(), attempt.since());
+        let seconds = self.truth.duration(id, &situation).map_err(|error| self.named(error))?;
+        let works = Time::from_seconds(pace.seconds(seconds));
         let finish = attempt.since() + works + self.reading.longer(id);
         let reveal = self.truth.reveal(id, attempt.since(), finish, self.mean_time(id));
         Ok(Some((finish, reveal)))
@@ -178,7 +180,14 @@ impl Driver<'_> {
             rates.end(node, id, at);
         }
         let ended = self.energy_ends(id, at);
+        let node = self.session.cluster().attempt(id).map(Attempt::node);
         let Stepped { applied, retired } = self.step(at, event)?;
+        if let Some(node) = node.filter(|_| is_finish) {
+            self.truth.finished(id.task, node, at);
+        }
+        if applied.phase_finished {
+            self.release_phases(id.task.job, at);
+        }
         self.reading.ended(id, is_finish);
         if applied.won && self.reading.looks_for_seconds() {
             let copies: Vec<AttemptId> = self.session.cluster().copies(id.task).map(Attempt::id).collect();
@@ -207,7 +216,7 @@ impl Driver<'_> {
     }
 
     /// Returns when an attempt finishes, at its present rate if rates change; `None` if it is not running.
-    fn expected_end(&mut self, id: AttemptId) -> Result<Option<Time>, SimulationError> {
+    pub(super) fn expected_end(&mut self, id: AttemptId) -> Result<Option<Time>, SimulationError> {
         if let Some(rates) = &mut self.rates {
             let node = self.session.cluster().attempt(id).map(Attempt::node);
             return Ok(node.and_then(|node| rates.finish(node, id)));

@@ -9,6 +9,7 @@
 //! Without contention and neighbours' load, an attempt's finish is computed once. With them, `rates` keeps the work done
 //! and schedules finishes and notices again after each change.
 
+mod as_recorded;
 mod attempts;
 mod energy;
 pub(crate) mod error;
@@ -35,6 +36,8 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::WorkloadJob;
 use hindmost_math::distribution::Distribution;
 
+pub use as_recorded::AsRecorded;
+use as_recorded::Withheld;
 pub use error::SimulationError;
 use failures::NodeFailures;
 pub use outages::Outage;
@@ -58,6 +61,9 @@ pub struct Control<'a> {
 
 /// The end of simulated time, about 500 years: well before the clock's counter overflows.
 const LAST_INSTANT: Time = Time(16_000_000_000 * hindmost_core::time::TICKS_PER_SECOND);
+
+/// Why an attempt fails that failed in a log.
+const IN_THE_LOG: &str = "it failed in the log";
 
 /// Number of rounds after which [`Control::stop`] is checked and [`Control::progress`] is called.
 const ROUNDS_BETWEEN_CHECKS: u32 = 1024;
@@ -122,6 +128,8 @@ struct Driver<'a> {
     /// Profiles of attempts; `None` if nobody needs them.
     profiles: Option<Box<Profiles>>,
     agenda: Agenda,
+    /// Phases whose tasks can't start yet, as in a log.
+    withheld: Withheld,
     one_slot: bool,
     /// Share of the cluster that an attempt holds in each dimension, if all machines have one slot.
     slot_shares: [f64; MAX_DIMENSIONS],
@@ -178,6 +186,7 @@ pub fn simulate(
         reading: Reading::over(setup.network.clone()),
         begun: None,
         agenda,
+        withheld: Withheld::default(),
         wants_attempts: output.wants_attempts(),
         recorder: Recorder {
             wants_records: output.wants_records(),
@@ -223,10 +232,16 @@ impl Driver<'_> {
             self.step(Time::ZERO, &event)?;
         }
         outages::schedule(&self.setup.outages, &mut self.agenda);
+        if let Some(recorded) = &self.setup.as_recorded {
+            recorded.schedule(&mut self.agenda);
+        }
         let end = self.setup.horizon.filter(|_| !self.setup.drain).unwrap_or(Time::NEVER);
         let mut next_job = jobs.next().transpose()?;
         let mut rounds = 0u32;
-        let goes_on_alone = !self.setup.outages.is_empty() || self.failures.is_some() || self.rates.is_some();
+        let goes_on_alone = !self.setup.outages.is_empty()
+            || self.setup.as_recorded.is_some()
+            || self.failures.is_some()
+            || self.rates.is_some();
         let mut decided = None;
         loop {
             // Outages, failures and outdated finishes after the last job would only lengthen the run.
@@ -397,7 +412,8 @@ impl Driver<'_> {
             }
             other => other.map(|_| ()),
         }?;
-        learned.iter().try_for_each(|event| self.step(at, event).map(drop))
+        learned.iter().try_for_each(|event| self.step(at, event).map(drop))?;
+        self.withhold_phases(id, at)
     }
 
     /// Removes the next event from the agenda and processes it.
@@ -410,6 +426,10 @@ impl Driver<'_> {
                 // It also has the finishes that were expected before rates changed.
                 if self.rates.as_mut().is_some_and(|rates| rates.finish(node, attempt) != Some(at)) {
                     return Ok(());
+                }
+                if self.truth.fails(attempt) {
+                    let event = Event::AttemptFailed { attempt, reason: Some(IN_THE_LOG.into()), external: None };
+                    return self.end(attempt, at, &event, Outcome::Failed);
                 }
                 self.end(attempt, at, &Event::AttemptFinished { attempt }, Outcome::Lost)?;
             }
@@ -434,6 +454,8 @@ impl Driver<'_> {
                     self.settle();
                 }
             }
+            Due::Release(job, phase) => self.release(job, phase, at)?,
+            Due::Leave(node) => self.leave_cluster(node, at)?,
             Due::Wake => {
                 self.step(at, &Event::Woken)?;
             }

@@ -12,6 +12,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::QueueSpec;
 use hindmost_profiles::Known;
 
+use super::as_recorded::AsRecorded;
 use super::outages::Outage;
 use crate::disturbances::{Contention, Failures, Neighbours, Stragglers};
 use crate::energy::RunEnergy;
@@ -89,6 +90,8 @@ pub struct Setup {
     pub known_profiles: Arc<Known>,
     /// Whether the result has the profiles of the run's attempts.
     pub keeps_profiles: bool,
+    /// What a log shows of the run beyond the durations; `None` for other worlds.
+    pub as_recorded: Option<Arc<AsRecorded>>,
 }
 
 /// The measurements of a run. Lists have one entry for each job, in order of ids; the entry is NaN if the job did not

@@ -217,7 +217,7 @@ impl Meter {
     pub(crate) fn add(&mut self, ended: Ended, outcome: Outcome) -> EnergyUse {
         let is_straggler = ended.is_straggler.unwrap_or(outcome == Outcome::Replaced);
         let used_for = match (outcome, ended.is_original, is_straggler) {
-            (Outcome::NodeLost | Outcome::Abandoned | Outcome::Unfinished, ..) => EnergyUse::Lost,
+            (Outcome::NodeLost | Outcome::Failed | Outcome::Abandoned | Outcome::Unfinished, ..) => EnergyUse::Lost,
             (Outcome::Won, true, false) => EnergyUse::NormalSuccessful,
             (Outcome::Won, true, true) => EnergyUse::StragglersSuccessful,
             (Outcome::Won, false, _) => EnergyUse::CopiesSuccessful,

@@ -102,6 +102,7 @@ impl World {
             learns_speeds: false,
             known_profiles: Arc::default(),
             keeps_profiles: false,
+            as_recorded: None,
         };
         World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new(), keep: Keep::None }
     }

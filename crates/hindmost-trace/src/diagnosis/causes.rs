@@ -33,6 +33,11 @@ const FEWEST_ALIKE: usize = 3;
 /// ln of the least slowness of tasks on a busy node.
 const BUSY: f64 = 0.2;
 
+/// Number of tasks that show whether a node was busy at a time.
+const GROUP: usize = 8;
+/// How many times the standard error a busy node must differ.
+const FAR: f64 = 3.0;
+
 /// What is known about the whole application.
 pub struct Context<'a> {
     recording: &'a Recording,
@@ -50,6 +55,8 @@ pub struct Context<'a> {
     inputs: Vec<Option<(f64, f64)>>,
     /// Winners of each machine that are not in first waves, by start: start, end, ln of their slowness.
     beside: FxHashMap<u32, Vec<(f64, f64, f64)>>,
+    /// Standard deviation of ln of their slowness, from the middle of its distribution.
+    spread: f64,
 }
 
 /// An attempt by which nodes are compared.
@@ -83,11 +90,15 @@ impl<'a> Context<'a> {
             slow: BTreeMap::new(),
             inputs: Vec::new(),
             beside: FxHashMap::default(),
+            spread: 0.0,
         };
         context.first_wave = context.slowness_of_first_waves();
         context.inputs = context.inputs();
         let slow = context.slow_nodes();
         context.beside = context.beside();
+        let mut distances: Vec<f64> = context.beside.values().flatten().map(|(.., slowness)| slowness.abs()).collect();
+        // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
+        context.spread = quantile(&mut distances, 0.5).unwrap_or(0.0) / 0.6745;
         (context, slow)
     }
 
@@ -205,6 +216,25 @@ impl<'a> Context<'a> {
         beside
     }
 
+    /// How slow the node of an executor was: how many times as long attempts took there all the time, if it was a slow node, and when
+    /// it was busy, and by how much then. Tasks are looked at in groups of eight that started there one after the other. A group
+    /// shows a busy node if its median is far above what chance gives.
+    pub fn history(&self, executor: u32) -> (Option<f64>, Vec<(f64, f64, f64)>) {
+        let Some(machine) = self.machines.get(executor as usize) else { return (None, Vec::new()) };
+        let slowness = self.slow.get(machine).copied();
+        let Some(rows) = self.beside.get(machine) else { return (slowness, Vec::new()) };
+        let usual = slowness.map_or(0.0, f64::ln);
+        let busy = rows.chunks(GROUP).filter(|group| group.len() == GROUP).filter_map(|group| {
+            let mut own: Vec<f64> = group.iter().map(|(.., slowness)| slowness - usual).collect();
+            let median = quantile(&mut own, 0.5)?;
+            // The standard error of the median of normal values with the spread of all tasks.
+            let by_chance = 1.25 * self.spread / (GROUP as f64).sqrt();
+            let is_busy = median >= FAR * by_chance.max(BUSY / 2.0);
+            is_busy.then(|| (group[0].0, group[GROUP - 1].0, median.exp()))
+        });
+        (slowness, busy.collect())
+    }
+
     /// ln of the slowness of the other tasks that ran on the node of an attempt, mostly at its time; `None` if too few did.
     fn busy(&self, row: &AttemptRow) -> Option<f64> {
         let rows = self.beside.get(&self.machine(row)?)?;
@@ -288,7 +318,7 @@ impl<'a> Context<'a> {
     }
 
     /// ln of how many times as long the first waves of a phase take; `None` if too few tasks show it.
-    fn first_wave_of(&self, at: usize) -> Option<f64> {
+    pub fn first_wave_of(&self, at: usize) -> Option<f64> {
         let (phase, typical) = (&self.recording.phases[at], &self.typical[at]);
         let seconds = typical.seconds.filter(|_| typical.is_later)?;
         let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, first)| row.wins && **first);

@@ -4,19 +4,25 @@
 //! [`Diagnosis`]. A recording holds about 100 bytes for each attempt, and is dropped before the next application is read.
 
 mod causes;
+mod gaps;
 mod last;
+mod own_share;
 pub mod recording;
 #[cfg(test)]
 mod testing;
 mod typical;
 mod variance;
 mod wall_time;
+mod world;
 
 use hindmost_core::metrics::Diagnosis;
 
 use causes::Context;
+pub use own_share::OwnShare;
 pub use recording::Recording;
 use typical::Typical;
+pub use world::{Presence, RecordedJob, RecordedWorld};
+pub(crate) use world::{Source, world};
 
 /// Finds out what an application spent its time on, and why its stragglers were slow.
 pub fn diagnose(recording: &Recording) -> Diagnosis {

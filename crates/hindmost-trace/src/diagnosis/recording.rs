@@ -27,6 +27,8 @@ pub struct Recording {
     /// When jobs began and ended, in any order. A job without an end runs to the end of the application. If it is empty, a job
     /// runs all the time.
     pub active: Vec<(f64, Option<f64>)>,
+    /// Ids of these jobs, in the same order; empty if the log has none.
+    pub active_ids: Vec<u32>,
     /// Executors, or nodes.
     pub executors: Vec<Executor>,
     /// Phases with attempts, in the order of their first attempt to end.

@@ -7,6 +7,7 @@ use super::fields::{
     ApplicationEnd, ApplicationStart, BlockManagerAdded, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart, StageInfo,
 };
 use super::jobs::Jobs;
+use super::recorder::Recorder;
 use super::stage::Counted;
 use super::stages::Stages;
 use super::tables::Winner;
@@ -25,14 +26,23 @@ pub(super) enum Keep {
     Findings,
     /// The same, and everything about each attempt for a diagnosis.
     Diagnosis,
-    /// Data for a replay: 24 bytes for each task, and the attempts that did not win.
+    /// Everything about each attempt, and what else a replay needs.
     Workload,
 }
 
 impl Keep {
     /// Whether an analysis receives attempts as they end.
     pub(super) fn feeds(self) -> bool {
-        matches!(self, Keep::Findings | Keep::Diagnosis)
+        self != Keep::Counts
+    }
+
+    /// What records everything about each attempt; `None` if nothing needs that.
+    pub(super) fn recorder(self) -> Option<Recorder> {
+        match self {
+            Keep::Counts | Keep::Findings => None,
+            Keep::Diagnosis => Some(Recorder::default()),
+            Keep::Workload => Some(Recorder::keeping()),
+        }
     }
 
     /// Whether executors are collected.

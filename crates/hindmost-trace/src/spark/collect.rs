@@ -8,7 +8,6 @@ use super::fields::{
     ApplicationEnd, ApplicationStart, EnvironmentUpdate, Excluded, JobEnd, JobStart, LogStart, SqlEnd, StageEvent,
 };
 use super::reasons::{of_failure, of_kill};
-use super::recorder::Recorder;
 use super::second_ends::{Earlier, HeldEnds};
 use super::tally::Tally;
 use super::task_end::{End, Metrics, TaskEnd, TaskMetrics, Unread};
@@ -62,7 +61,7 @@ impl Collector {
             failures: Causes::default(),
             killed_by: Causes::default(),
             held: HeldEnds::default(),
-            feed: keep.feeds().then(|| Feed::new((keep == Keep::Diagnosis).then(Recorder::default))),
+            feed: keep.feeds().then(|| Feed::new(keep.recorder())),
         };
         collector.announce_application();
         collector

@@ -22,7 +22,7 @@ const SHORTEST: i64 = 200;
 /// the next attempt in the same slot.
 const HANDOVER: i64 = 500;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Executors {
     list: Vec<Executor>,
     by_name: FxHashMap<Box<str>, u32>,
@@ -31,7 +31,7 @@ pub(super) struct Executors {
     task_cpus: Option<f64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Executor {
     name: Box<str>,
     host: Box<str>,
@@ -47,7 +47,7 @@ struct Executor {
 }
 
 /// A Spark resource profile.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Profile {
     task_cpus: Option<f64>,
     /// Number of slots that resources other than cores allow.

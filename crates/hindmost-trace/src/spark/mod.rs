@@ -68,6 +68,7 @@ use hindmost_core::metrics::Diagnosis;
 use hindmost_core::workload::WorkloadJob;
 
 use crate::analysis::Findings;
+use crate::diagnosis::{RecordedWorld, world};
 use crate::error::TraceError;
 use crate::reading::progress::{OnProgress, Progress};
 use crate::recorded::{RecordedAttempt, RecordedNode};
@@ -89,6 +90,7 @@ pub struct SparkTrace {
     jobs: Vec<WorkloadJob>,
     nodes: Vec<RecordedNode>,
     attempts: Vec<RecordedAttempt>,
+    world: Option<RecordedWorld>,
 }
 
 /// An application in a log.
@@ -137,6 +139,11 @@ impl SparkTrace {
     /// not speculative are left out.
     pub fn attempts(&self) -> &[RecordedAttempt] {
         &self.attempts
+    }
+
+    /// Returns how the application ran, if the log has one application.
+    pub fn world(&self) -> Option<&RecordedWorld> {
+        self.world.as_ref()
     }
 
     /// Returns the trace's summary, jobs, nodes and attempts.
@@ -336,7 +343,7 @@ fn with_diagnoses((mut collected, warnings): ReadLogs, directory: bool) -> (Trac
 fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
     let mut summary = summary(&collected, warnings, directory);
     let applications = collected.applications.iter();
-    let applications = applications
+    let applications: Vec<SparkApplication> = applications
         .map(|application| SparkApplication {
             id: application.id.clone(),
             attempt: application.attempt.clone(),
@@ -344,9 +351,17 @@ fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
             spark_version: application.version.clone(),
         })
         .collect();
-    let Workload { origin, jobs, nodes, attempts } = workload::assemble(collected.applications, &mut summary.warnings);
+    let recorder = collected.feed.and_then(|feed| feed.recorder);
+    let recordings = recorder.map(Recorder::into_recordings).unwrap_or_default();
+    let Workload { origin, mut jobs, nodes, attempts, sources } =
+        workload::assemble(collected.applications, &mut summary.warnings);
     let origin = origin as f64 / 1000.0;
-    SparkTrace { summary, applications, origin, jobs, nodes, attempts }
+    let world = match &recordings[..] {
+        [recording] if applications.len() == 1 => Some(world(recording, origin, &mut jobs, &sources)),
+        // Applications that shared a cluster had executors of their own, so their jobs can't be replayed together as they ran.
+        _ => None,
+    };
+    SparkTrace { summary, applications, origin, jobs, nodes, attempts, world }
 }
 
 /// Returns the counts and all warnings.

@@ -37,6 +37,8 @@ pub(super) struct Recorder {
     stages: FxHashMap<u32, usize>,
     /// Positions of the jobs in the recording.
     jobs: FxHashMap<u32, usize>,
+    /// Recordings of the applications; `None` if only their diagnoses are wanted.
+    kept: Option<Vec<Recording>>,
     diagnoses: Vec<Diagnosis>,
 }
 
@@ -49,6 +51,7 @@ impl Recorder {
         if let (Some(id), Some(time)) = (id, time) {
             self.jobs.entry(id).or_insert_with(|| {
                 self.recording.active.push((seconds(time), None));
+                self.recording.active_ids.push(id);
                 self.recording.active.len() - 1
             });
         }
@@ -132,8 +135,13 @@ impl Recorder {
         recording.to = application.to().map(seconds);
         recording.jobs = application.jobs.len();
         recording.phases.retain(|phase| !phase.rows.is_empty());
-        let executors =
-            std::mem::take(&mut application.executors).into_nodes(0, "", &mut super::oddities::Oddities::default());
+        // A replay needs the executors again.
+        let executors = if self.kept.is_some() {
+            application.executors.clone()
+        } else {
+            std::mem::take(&mut application.executors)
+        };
+        let executors = executors.into_nodes(0, "", &mut super::oddities::Oddities::default());
         recording.executors = executors
             .into_iter()
             .map(|node| Executor {
@@ -143,7 +151,20 @@ impl Recorder {
                 removed: node.removed,
             })
             .collect();
-        self.diagnoses.push(diagnose(&recording));
+        match &mut self.kept {
+            Some(kept) => kept.push(recording),
+            None => self.diagnoses.push(diagnose(&recording)),
+        }
+    }
+
+    /// Returns a recorder that keeps the recordings instead of diagnosing them.
+    pub(super) fn keeping() -> Recorder {
+        Recorder { kept: Some(Vec::new()), ..Recorder::default() }
+    }
+
+    /// Returns the recordings of the applications that have any event, with their numbers.
+    pub(super) fn into_recordings(self) -> Vec<Recording> {
+        self.kept.unwrap_or_default()
     }
 
     pub(super) fn into_diagnoses(self) -> Vec<Diagnosis> {

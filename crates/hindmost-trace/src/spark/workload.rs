@@ -13,6 +13,7 @@ use super::queries::{self, Joined};
 use super::stage::Stage;
 use super::stages::Stages;
 use super::task_end::End;
+use crate::diagnosis::Source;
 use crate::recorded::{Outcome, RecordedAttempt, RecordedNode};
 use crate::replay::{self, since};
 
@@ -23,6 +24,8 @@ pub(super) struct Workload {
     pub jobs: Vec<WorkloadJob>,
     pub nodes: Vec<RecordedNode>,
     pub attempts: Vec<RecordedAttempt>,
+    /// Where the jobs come from, in the order of `jobs`.
+    pub sources: Vec<Source>,
 }
 
 /// Builds the workload, and adds warnings about what was left out.
@@ -32,7 +35,9 @@ pub(super) fn assemble(applications: Vec<Application>, warnings: &mut Vec<String
     let submitted = submissions.iter().flat_map(|of_jobs| of_jobs.values().copied()).min();
     let any = || applications.iter().filter_map(Application::from).min();
     let origin = submitted.or_else(any).unwrap_or(0);
-    let mut workload = Workload { origin, jobs: Vec::new(), nodes: Vec::new(), attempts: Vec::new() };
+    let mut workload =
+        Workload { origin, jobs: Vec::new(), nodes: Vec::new(), attempts: Vec::new(), sources: Vec::new() };
+    let mut jobs_and_sources = Vec::new();
     let mut oddities = Oddities::default();
     for (index, (mut application, submissions)) in applications.into_iter().zip(submissions).enumerate() {
         let prefix = application.prefix(index as u32, several);
@@ -40,9 +45,10 @@ pub(super) fn assemble(applications: Vec<Application>, warnings: &mut Vec<String
         attempts(&application, index as u32, first_node, origin, &mut workload.attempts);
         let executors = std::mem::take(&mut application.executors);
         workload.nodes.extend(executors.into_nodes(origin, &prefix, &mut oddities));
-        jobs(application, &submissions, origin, &prefix, &mut workload.jobs, &mut oddities);
+        jobs(application, &submissions, origin, &prefix, &mut jobs_and_sources, &mut oddities);
     }
-    workload.jobs.sort_by_key(|job| job.spec.arrival);
+    jobs_and_sources.sort_by_key(|(job, _): &(WorkloadJob, Source)| job.spec.arrival);
+    (workload.jobs, workload.sources) = jobs_and_sources.into_iter().unzip();
     oddities.add_warnings(warnings);
     workload
 }
@@ -107,7 +113,7 @@ fn jobs(
     submissions: &FxHashMap<u32, i64>,
     origin: i64,
     prefix: &str,
-    all: &mut Vec<WorkloadJob>,
+    all: &mut Vec<(WorkloadJob, Source)>,
     oddities: &mut Oddities,
 ) {
     let Application { stages, jobs, .. } = application;
@@ -147,6 +153,7 @@ fn jobs(
         let numbers: Vec<u32> = members.iter().map(|&member| jobs.list[member as usize].id).collect();
         let name = job_name(&numbers, &job.description);
         let mut found = replay::job(format!("{prefix}{name}"), submitted - origin);
+        let mut source = Source { ids: numbers, phases: Vec::new() };
         for (id, after) in order {
             let Some(stage) = stages.get_mut(&id) else {
                 continue;
@@ -154,9 +161,10 @@ fn jobs(
             let winners = std::mem::take(&mut stage.winners);
             let seconds = winners.in_order().map(|(_, winner)| winner.duration()).collect();
             let name = phase_name(id, stage.name.as_deref());
+            source.phases.push(id);
             replay::add_phase(&mut found, &name, after, DemandByName::new(), seconds);
         }
-        all.push(found);
+        all.push((found, source));
     }
 }
 

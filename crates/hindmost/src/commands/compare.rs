@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::metrics::Comparison;
+use hindmost_core::metrics::{Comparison, RecordedTime};
 use hindmost_core::profiles::Profile;
 use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue;
@@ -135,17 +135,27 @@ fn split_values(list: &str) -> Vec<String> {
     values
 }
 
-/// Runs all points, prints the comparison and writes the files of `--out`. `description` is the text of
-/// `scenario.toml`, if there is one. `what` names the scenario or the logs, as on the command line. `correlations` are the
-/// values of `workload.correlation` whose results stand side by side; with none, only that of the scenario.
+/// What goes with a comparison.
+#[derive(Default)]
+pub struct Comparisons<'a> {
+    /// The text of `scenario.toml`, if there is one.
+    pub description: Option<&'a str>,
+    /// The values of `workload.correlation` whose results stand side by side; with none, only that of the scenario.
+    pub correlations: &'a [f64],
+    /// The recorded times of the jobs of logs, and those of replays of the policies that ran.
+    pub recorded: Vec<RecordedTime>,
+}
+
+/// Runs all points, prints the comparison and writes the files of `--out`. `what` names the scenario or the logs, as on the command
+/// line.
 pub fn run(
     points: &[Point],
     args: &RunArgs,
     mut notes: Vec<String>,
     what: &Subject<'_>,
-    description: Option<&str>,
-    correlations: &[f64],
+    about: &Comparisons<'_>,
 ) -> Outcome {
+    let Comparisons { description, correlations, ref recorded } = *about;
     let Some(first) = points.first() else { return Ok(()) };
     notes.extend(about_seeds(points));
     notes.extend(about_placement(points));
@@ -244,6 +254,7 @@ pub fn run(
         results: rows,
         cautions,
         notes,
+        recorded: recorded.clone(),
         load: points.iter().filter_map(|point| offered_load(&point.experiment, &point.set)).collect(),
         by_correlation,
         recommendation: advice,

@@ -2,6 +2,7 @@
 
 mod about;
 pub mod advise;
+mod as_recorded;
 mod compare;
 mod demo;
 mod explain;

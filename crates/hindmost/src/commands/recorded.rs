@@ -12,10 +12,11 @@ use hindmost_sim::driver::NodeDisturbances;
 use hindmost_sim::experiment::{NodeKind, Racks};
 use hindmost_sim::parameter::Parameter;
 use hindmost_trace::any::{self, LogKind};
-use hindmost_trace::{COPIES_NOTE, RecordedNode, TraceSummary, hadoop, journal, spark};
+use hindmost_trace::{COPIES_NOTE, RecordedNode, SITUATED_NOTE, TraceSummary, hadoop, journal, spark};
 
 use crate::failure::{Failure, Outcome};
 
+use super::as_recorded::World;
 use super::trace::with_progress;
 
 /// Jobs and cluster of a log or journal.
@@ -32,6 +33,8 @@ pub struct Recorded {
     pub about_durations: &'static str,
     /// Notes on the log, in sentences for the user.
     pub notes: Vec<String>,
+    /// How the jobs of a log ran; `None` for journals, and for logs of several applications.
+    pub world: Option<World>,
     /// The header of a journal, which has policy, order and progress model; `None` for logs.
     pub header: Option<Header>,
 }
@@ -102,6 +105,7 @@ fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
         jobs: Arc::new(trace.jobs),
         about_durations: journal::COPIES_NOTE,
         notes,
+        world: None,
         header: Some(trace.header),
         name,
     })
@@ -109,11 +113,13 @@ fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
 
 fn of_spark(path: &Path) -> Outcome<Recorded> {
     let trace = with_progress(|progress| spark::open(path, Some(progress)))?;
+    let version = trace.applications().first().and_then(|application| application.spark_version.clone());
+    let world = trace.world().cloned().map(|world| World::of_spark(world, version.as_deref()));
     let (summary, jobs, mut recorded, _) = trace.into_parts();
     for node in &mut recorded {
         node.name = executor_name(node);
     }
-    of_slots(path, summary, jobs, &recorded)
+    of_slots(path, summary, jobs, &recorded, world)
 }
 
 /// Returns the name of an executor as a node: `executor-4@host`. If the log has several applications, the
@@ -129,7 +135,7 @@ fn of_hadoop(path: &Path) -> Outcome<Recorded> {
     // These logs do not record the nodes' memory, only their slots.
     let trace = with_progress(|progress| hadoop::open(path, Some(progress)))?.without_memory();
     let (summary, jobs, recorded, _) = trace.into_parts();
-    of_slots(path, summary, jobs, &recorded)
+    of_slots(path, summary, jobs, &recorded, None)
 }
 
 /// Returns jobs and nodes of a log that gives the number of slots of each node.
@@ -138,20 +144,25 @@ fn of_slots(
     summary: TraceSummary,
     jobs: Vec<WorkloadJob>,
     recorded: &[RecordedNode],
+    world: Option<World>,
 ) -> Outcome<Recorded> {
     if jobs.is_empty() {
         return Err(Failure::input(format!("{}: {}", path.display(), nothing_to_replay(&summary))));
     }
     let mut notes = summary.warnings;
-    let (nodes, note) = cluster(recorded);
+    let (nodes, note) = match &world {
+        Some(world) => (with_unique_names(recorded.iter().map(of_executor)), world.about()),
+        None => cluster(recorded),
+    };
     notes.extend(note);
     Ok(Recorded {
         // A slot is one cpu.
         dimensions: Dimensions::of([&DemandByName::new()]).unwrap_or_else(|_| Dimensions::one_slot()),
         nodes,
         jobs: Arc::new(jobs),
-        about_durations: COPIES_NOTE,
+        about_durations: if world.is_some() { SITUATED_NOTE } else { COPIES_NOTE },
         notes,
+        world,
         header: None,
         name: path.display().to_string(),
     })
@@ -185,6 +196,13 @@ fn with_unique_names(nodes: impl Iterator<Item = NodeKind>) -> Vec<NodeKind> {
     nodes
 }
 
+/// Returns an executor as a node.
+fn of_executor(found: &RecordedNode) -> NodeKind {
+    let mut capacity = Resources::NONE;
+    capacity.0[0] = u64::from(found.slots.max(1)) * Resources::ONE_SLOT.0[0];
+    node(&found.name, capacity, 1.0)
+}
+
 /// Returns the executors that were present when the log had its largest number of slots, as nodes. All executors of a log
 /// together would be too many, because some replaced others. The note gives the number of executors that are used.
 fn cluster(recorded: &[RecordedNode]) -> (Vec<NodeKind>, Option<String>) {
@@ -201,12 +219,7 @@ fn cluster(recorded: &[RecordedNode]) -> (Vec<NodeKind>, Option<String>) {
             best = (time, slots);
         }
     }
-    let slots = |count: u32| {
-        let mut capacity = Resources::NONE;
-        capacity.0[0] = u64::from(count) * Resources::ONE_SLOT.0[0];
-        capacity
-    };
-    let chosen = with_unique_names(present_at(best.0).map(|found| node(&found.name, slots(found.slots.max(1)), 1.0)));
+    let chosen = with_unique_names(present_at(best.0).map(of_executor));
     let note = (chosen.len() < recorded.len()).then(|| {
         format!(
             "the log has {} executors over time; the replay uses the {} that were present when the number of slots was \

@@ -4,18 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::metrics::RecordedTime;
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
 use hindmost_sim::driver::Setup;
-use hindmost_sim::experiment::{Experiment, Jobs, default_placement};
+use hindmost_sim::experiment::{Execution, Experiment, Jobs, default_placement, run_all};
 use hindmost_sim::scenario::{CommonPart, ReplaySettings, ScenarioError};
 
 use crate::cli::ReplayArgs;
 use crate::failure::{Failure, Outcome};
 
-use super::compare::{self, Point, Settings};
+use crate::stop;
+
+use super::as_recorded::World;
+use super::compare::{self, Comparisons, Point, Settings};
 use super::recorded::{self, Recorded};
 use super::report::Subject;
 
@@ -59,7 +63,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             };
             let by_default = || default_placement(nodes.iter().map(|kind| &kind.speed));
             let placement = settings.placement.unwrap_or_else(by_default);
-            let experiment = Experiment {
+            let mut experiment = Experiment {
                 name: one.name.clone(),
                 dimensions: dimensions.clone(),
                 nodes,
@@ -90,9 +94,13 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                     learns_speeds: false,
                     known_profiles: Arc::default(),
                     keeps_profiles: false,
+                    as_recorded: None,
                     queues: one.header.as_ref().map_or_else(Vec::new, |header| header.queues.clone()),
                 },
             };
+            if let Some(world) = &one.world {
+                world.set_up(&mut experiment.setup, settings.machines.is_none());
+            }
             let mut set = set.clone();
             if all.len() > 1 {
                 set.insert(0, ("log".to_owned(), one.name.clone()));
@@ -106,7 +114,30 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             point.experiment.name = names.join(", ");
         }
     }
-    compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), None, &[])
+    let recorded = replayed_as_recorded(&all, &points)?;
+    let shares = match (&all[..], &points[..]) {
+        ([one], [_]) => one.world.as_ref().map_or_else(Vec::new, World::shares),
+        _ => Vec::new(),
+    };
+    let about = Comparisons { recorded, correlations: &shares, ..Comparisons::default() };
+    compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), &about)
+}
+
+/// Replays the policy that ran in each log, at the first point of a sweep, and compares the recorded times with the replayed ones.
+fn replayed_as_recorded(all: &[Recorded], points: &[Point]) -> Outcome<Vec<RecordedTime>> {
+    let per_log = points.len() / all.len().max(1);
+    let mut recorded = Vec::new();
+    for (one, point) in all.iter().zip(points.iter().step_by(per_log.max(1))) {
+        let Some(world) = &one.world else { continue };
+        let mut experiment = point.experiment.clone();
+        experiment.policies = vec![world.policy.clone()];
+        let execution = Execution { threads: 1, stop: stop::flag(), progress: &|_| {}, output: None };
+        let results = run_all(std::slice::from_ref(&experiment), &execution)?;
+        if let [of_policy] = &results[0][..] {
+            recorded.push(world.against(&one.name, of_policy));
+        }
+    }
+    Ok(recorded)
 }
 
 fn file_name(path: &Path) -> String {

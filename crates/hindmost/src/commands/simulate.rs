@@ -11,7 +11,7 @@ use crate::cli::SimulateArgs;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-use super::compare::{self, Point, Settings};
+use super::compare::{self, Comparisons, Point, Settings};
 use super::report::Subject;
 
 /// A built-in scenario, as `--list --json` prints it.
@@ -51,7 +51,8 @@ pub fn run(args: &SimulateArgs) -> Outcome {
     let summary = describe(&base, &|key| swept.iter().any(|(other, _)| other == key));
     let correlations = correlations(args, &base)?;
     let subject = Subject::Scenario(&args.scenario, args.correlations.as_deref());
-    compare::run(&points, &args.run, vec![summary], &subject, Some(&text), &correlations)
+    let about = Comparisons { description: Some(&text), correlations: &correlations, ..Comparisons::default() };
+    compare::run(&points, &args.run, vec![summary], &subject, &about)
 }
 
 /// Returns the values of `workload.correlation` whose results stand side by side: those of `--correlations`, or the usual

@@ -1,0 +1,233 @@
+//! Durations that depend on the circumstances that a copy meets: its node, the time, and whether the node has done such work
+//! before.
+//!
+//! An attempt that a log shows takes as long as it took there, times what it meets divided by what it met there. The duration
+//! of any other attempt is composed: the typical duration of the phase × the part that the task's input explains × the
+//! circumstances × a residual. The residual is either that of the task itself, or that of another task of the phase, drawn at
+//! random. The share of the durations that belongs to the task is the probability that it is its own; so the residuals of
+//! copies have the distribution of all residuals, and this share is their correlation with those of the first attempts.
+
+use std::sync::Arc;
+
+use crate::ids::NodeId;
+use crate::time::Time;
+
+/// How long the copies of a phase's tasks take, depending on what they meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Situated {
+    /// The tasks, by index.
+    pub tasks: Vec<SituatedTask>,
+    /// Seconds of a task with the typical input, on a normal node that has done such work before.
+    pub typical: f64,
+    /// How many times as long an attempt takes on an executor that has not finished one of the phase's attempts yet; at least 1.
+    pub first_wave: f64,
+    /// Seconds that pass between two attempts on a slot while tasks wait.
+    pub gap: f64,
+    /// The nodes, by id; shared by all phases. Nodes past the end are normal.
+    pub nodes: Arc<Vec<NodeHistory>>,
+}
+
+/// What a log shows of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SituatedTask {
+    /// Its attempts, in the order of their starts.
+    pub attempts: Vec<SituatedAttempt>,
+    /// How many times the typical duration its input explains.
+    pub input: f64,
+    /// How many times as long it took as its input and what it met explain.
+    pub residual: f64,
+}
+
+/// An attempt that a log shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SituatedAttempt {
+    /// How long it ran, seconds.
+    pub seconds: f64,
+    /// How it ended.
+    pub ended: SituatedEnd,
+    /// How many times as long it took because of what it met.
+    pub met: f64,
+}
+
+/// How an attempt ended in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SituatedEnd {
+    /// It finished its work.
+    Finished,
+    /// It was stopped, and would have run longer.
+    Stopped,
+    /// It failed, and does so again.
+    Failed,
+}
+
+/// How slow a node was, and when.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeHistory {
+    /// How many times as long attempts take there all the time, if that is not 1.
+    pub slowness: Option<f64>,
+    /// When it was busy: from, until, and how many times as long attempts took that started then. In order of time, and disjoint.
+    pub busy: Vec<(Time, Time, f64)>,
+}
+
+impl NodeHistory {
+    /// Returns how many times as long an attempt takes that starts at this time.
+    pub fn slowness_at(&self, at: Time) -> f64 {
+        let after = self.busy.partition_point(|(from, ..)| *from <= at);
+        let busy = after.checked_sub(1).and_then(|last| self.busy.get(last)).filter(|(_, until, _)| at < *until);
+        self.slowness.unwrap_or(1.0) * busy.map_or(1.0, |(.., by)| *by)
+    }
+}
+
+/// Where and when an attempt starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Situation {
+    /// Its node.
+    pub node: NodeId,
+    /// When it starts.
+    pub since: Time,
+    /// Whether the node had not yet finished an attempt of the phase then.
+    pub first_wave: bool,
+}
+
+/// Random numbers for a copy, from (0, 1).
+#[derive(Clone, Copy, Debug)]
+pub struct SituatedDraws {
+    /// Decides whether the copy has the residual of its task.
+    pub own: f64,
+    /// Chooses the other task whose residual it has.
+    pub other: f64,
+}
+
+impl Situated {
+    /// Returns how many times as long an attempt takes because of what it meets.
+    pub fn circumstances(&self, situation: &Situation) -> f64 {
+        let node = self.nodes.get(situation.node.0 as usize);
+        let of_node = node.map_or(1.0, |node| node.slowness_at(situation.since));
+        of_node * if situation.first_wave { self.first_wave } else { 1.0 }
+    }
+
+    /// Returns whether an attempt, by its number within its task, fails at its end.
+    pub fn fails(&self, task: u32, attempt: u32) -> bool {
+        self.seen(task, attempt).is_some_and(|seen| seen.ended == SituatedEnd::Failed)
+    }
+
+    fn seen(&self, task: u32, attempt: u32) -> Option<&SituatedAttempt> {
+        self.tasks.get(task as usize)?.attempts.get(attempt as usize)
+    }
+
+    /// Returns how long an attempt takes, seconds, with the gap before it; `None` for an unknown task. `own_share` is the share
+    /// of the durations that belongs to the task, beyond what its input explains.
+    pub fn seconds(
+        &self,
+        (task, attempt): (u32, u32),
+        situation: &Situation,
+        own_share: f64,
+        draws: SituatedDraws,
+    ) -> Option<f64> {
+        let of_task = self.tasks.get(task as usize)?;
+        let circumstances = self.circumstances(situation);
+        let seen = of_task.attempts.get(attempt as usize);
+        let work = match seen {
+            Some(seen) if seen.ended == SituatedEnd::Failed => seen.seconds,
+            Some(seen) if seen.ended == SituatedEnd::Finished => seen.seconds * circumstances / seen.met,
+            // It was stopped, so it would have taken longer than it ran.
+            Some(seen) => {
+                let least = seen.seconds * circumstances / seen.met;
+                least.max(self.composed(task, circumstances, own_share, draws))
+            }
+            None => self.composed(task, circumstances, own_share, draws),
+        };
+        Some(work + self.gap)
+    }
+
+    fn composed(&self, task: u32, circumstances: f64, own_share: f64, draws: SituatedDraws) -> f64 {
+        let of_task = &self.tasks[task as usize];
+        let others = self.tasks.len() - 1;
+        let residual = if draws.own < own_share || others == 0 {
+            of_task.residual
+        } else {
+            let at = ((draws.other * others as f64) as usize).min(others - 1);
+            self.tasks[if at < task as usize { at } else { at + 1 }].residual
+        };
+        self.typical * of_task.input * circumstances * residual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(seconds: f64, met: f64) -> SituatedAttempt {
+        SituatedAttempt { seconds, ended: SituatedEnd::Finished, met }
+    }
+
+    /// Four tasks of 10 s, of which one took 40 s by its own, and one 30 s in a first wave; node 1 is three times as slow.
+    fn phase() -> Situated {
+        let task = |seconds: f64, met: f64| SituatedTask {
+            attempts: vec![finished(seconds, met)],
+            input: 1.0,
+            residual: seconds / met / 10.0,
+        };
+        let slow = NodeHistory { slowness: Some(3.0), busy: Vec::new() };
+        let busy = NodeHistory { slowness: None, busy: vec![(Time::from_seconds(5.0), Time::from_seconds(8.0), 2.0)] };
+        Situated {
+            tasks: vec![task(10.0, 1.0), task(40.0, 1.0), task(30.0, 3.0), task(10.0, 1.0)],
+            typical: 10.0,
+            first_wave: 3.0,
+            gap: 0.5,
+            nodes: Arc::new(vec![NodeHistory::default(), slow, busy]),
+        }
+    }
+
+    fn at(node: u32, seconds: f64, first_wave: bool) -> Situation {
+        Situation { node: NodeId(node), since: Time::from_seconds(seconds), first_wave }
+    }
+
+    const DRAWS: SituatedDraws = SituatedDraws { own: 0.5, other: 0.99 };
+
+    #[test]
+    fn first_attempts_take_what_they_took_times_what_they_meet() {
+        let phase = phase();
+        let seconds = |task, situation| phase.seconds((task, 0), &situation, 0.0, DRAWS).unwrap();
+        assert_eq!(seconds(1, at(0, 0.0, false)), 40.5);
+        assert_eq!(seconds(1, at(0, 0.0, true)), 120.5, "in a first wave now");
+        assert_eq!(seconds(2, at(0, 0.0, true)), 30.5, "in a first wave in both");
+        assert_eq!(seconds(2, at(0, 0.0, false)), 10.5, "no longer in a first wave");
+        assert_eq!(seconds(0, at(1, 0.0, false)), 30.5, "on the slow node");
+        assert_eq!(seconds(0, at(2, 6.0, false)), 20.5, "while the node is busy");
+        assert_eq!((seconds(0, at(2, 4.0, false)), seconds(0, at(2, 8.0, false))), (10.5, 10.5));
+        assert_eq!(phase.seconds((4, 0), &at(0, 0.0, false), 0.0, DRAWS), None);
+    }
+
+    #[test]
+    fn a_copy_has_its_own_residual_with_the_probability_of_the_share() {
+        let phase = phase();
+        let copy = |share, other| {
+            let draws = SituatedDraws { own: 0.5, other };
+            phase.seconds((1, 1), &at(0, 0.0, false), share, draws).unwrap()
+        };
+        assert_eq!((copy(1.0, 0.0), copy(0.51, 0.0)), (40.5, 40.5));
+        // The others are tasks 0, 2 and 3, each of which took 10 s but for the first wave.
+        assert_eq!([0.1, 0.5, 0.9].map(|other| copy(0.5, other)), [10.5; 3]);
+        // The copy of a short task may draw the long one.
+        let draws = SituatedDraws { own: 0.5, other: 0.1 };
+        assert_eq!(phase.seconds((0, 1), &at(1, 0.0, true), 0.0, draws), Some(40.0 * 9.0 + 0.5));
+    }
+
+    #[test]
+    fn failed_attempts_fail_again_and_stopped_ones_take_longer() {
+        let mut phase = phase();
+        let failed = SituatedAttempt { seconds: 4.0, ended: SituatedEnd::Failed, met: 1.0 };
+        phase.tasks[0].attempts.insert(0, failed);
+        let stopped = SituatedAttempt { seconds: 25.0, ended: SituatedEnd::Stopped, met: 1.0 };
+        phase.tasks[3].attempts = vec![stopped, finished(12.0, 1.0)];
+        let seconds = |task, attempt, other| {
+            let draws = SituatedDraws { own: 0.5, other };
+            phase.seconds((task, attempt), &at(0, 0.0, false), 0.0, draws).unwrap()
+        };
+        assert!(phase.fails(0, 0) && !phase.fails(0, 1) && !phase.fails(3, 0) && !phase.fails(9, 0));
+        assert_eq!((seconds(0, 0, 0.1), seconds(0, 1, 0.1)), (4.5, 10.5));
+        assert_eq!((seconds(3, 0, 0.1), seconds(3, 0, 0.5)), (25.5, 40.5), "of another task, if that is longer");
+        assert_eq!(seconds(3, 1, 0.5), 12.5);
+    }
+}

@@ -1,0 +1,55 @@
+//! Recorded against replayed times, in a sentence for each log.
+
+use hindmost_core::metrics::{Comparison, RecordedTime};
+
+use crate::text::{counted, duration, percent};
+
+/// Returns a sentence for each log that is replayed as it ran.
+pub(crate) fn sentences(compared: &Comparison) -> Vec<String> {
+    let several = compared.recorded.len() > 1;
+    compared
+        .recorded
+        .iter()
+        .map(|one| if several { format!("{}: {}", one.log, sentence(one)) } else { sentence(one) })
+        .collect()
+}
+
+fn sentence(one: &RecordedTime) -> String {
+    let jobs = counted(one.jobs, "job");
+    let recorded = format!("Recorded: {} a job on average ({jobs}).", duration(one.job_time_mean));
+    let Some((replayed, ratio)) = one.replayed_job_time_mean.zip(one.ratio) else {
+        return format!("{recorded} No job finishes in a replay of {}, the policy that ran.", one.policy);
+    };
+    let off = (ratio - 1.0).abs();
+    let by = match ratio {
+        _ if off < 0.0005 => "the same".to_owned(),
+        ratio if ratio > 1.0 => format!("{} more", percent(off)),
+        _ => format!("{} less", percent(off)),
+    };
+    let replayed = format!("Replayed under {}, the policy that ran: {}, {by}.", one.policy, duration(replayed));
+    let warning = if one.calibrated {
+        ""
+    } else {
+        " This replay does not give the recorded times, so what policies gain in it is no forecast."
+    };
+    format!("{recorded} {replayed}{warning}")
+}
+
+/// Returns what the range of results for several shares means, if the log leaves the share open.
+pub(crate) fn about_shares(compared: &Comparison) -> Option<String> {
+    let [one] = &compared.recorded[..] else { return None };
+    let table = compared.by_correlation.as_ref()?;
+    let [least, most] = one.task_itself;
+    let why = match one.copies_observed {
+        0 => "no copy ran that would show it".to_owned(),
+        copies => format!("{} that ran show no more", counted(copies, "copy").replace("copys", "copies")),
+    };
+    Some(format!(
+        "The share of durations that belongs to the tasks, beyond what their input explains, may be {} to {}: {why}. The results lie \
+         between those of the table for {} values; the first table is for {}.",
+        percent(least),
+        percent(most),
+        table.correlations.len(),
+        percent(table.used)
+    ))
+}

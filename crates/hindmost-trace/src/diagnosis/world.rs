@@ -1,0 +1,204 @@
+//! Turns a recording into a world in which the same application can run again: durations that depend on what an attempt meets,
+//! when tasks could start, which executors there were, and how long the jobs took.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hindmost_core::time::Time;
+use hindmost_core::workload::{
+    Durations, NodeHistory, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob,
+};
+use hindmost_math::statistics::quantile;
+use rustc_hash::FxHashMap;
+
+use super::causes::Context;
+use super::gaps;
+use super::own_share::{self, OwnShare};
+use super::recording::{AttemptRow, Recording};
+use super::typical::{LEAST, Typical};
+use crate::analysis::Ended;
+
+/// An attempt that failed within this many seconds of the removal of its executor was lost with it.
+const LOST_WITH_EXECUTOR: f64 = 5.0;
+
+/// Where a job of a replay comes from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Source {
+    /// Ids of the engine's jobs that it joins.
+    pub ids: Vec<u32>,
+    /// Numbers of its phases in the recording.
+    pub phases: Vec<u32>,
+}
+
+/// What a log shows of how an application ran, beyond the durations of its tasks. Times are in seconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedWorld {
+    /// The jobs, in the order of their arrivals.
+    pub jobs: Vec<RecordedJob>,
+    /// How each executor came and left, in the order of the nodes.
+    pub executors: Vec<Presence>,
+    /// The share of the durations that belongs to the tasks, beyond what their input explains.
+    pub own_share: OwnShare,
+    /// Settings of the engine that the log states.
+    pub settings: BTreeMap<String, String>,
+    /// Number of attempts that failed and fail again in a replay.
+    pub failures: u64,
+}
+
+/// How a job ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedJob {
+    /// Seconds from its submission to its end.
+    pub seconds: f64,
+    /// Seconds from the end of its last task to its end.
+    pub tail: f64,
+    /// For each phase, the seconds for which its tasks could not start after the phases before it had ended.
+    pub lags: Vec<f64>,
+}
+
+/// When an executor was there, in seconds after the origin of the replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Presence {
+    /// When it was added; `None`: it was there from the beginning.
+    pub added: Option<f64>,
+    /// When it was removed; `None`: it stayed.
+    pub removed: Option<f64>,
+    /// True if attempts were lost with it.
+    pub lost: bool,
+}
+
+/// Builds the world of an application, and gives its jobs the durations that depend on what they meet. `jobs` are in the order of
+/// their arrivals, and `sources` in the same order; `origin` is the time from which they count, on the clock of the log.
+pub(crate) fn world(recording: &Recording, origin: f64, jobs: &mut [WorkloadJob], sources: &[Source]) -> RecordedWorld {
+    let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+    let (context, _) = Context::of(recording, &typical);
+    let nodes = Arc::new(histories(recording, &context, origin));
+    let by_number: FxHashMap<u32, usize> =
+        recording.phases.iter().enumerate().map(|(at, phase)| (phase.phase, at)).collect();
+    let gaps = gaps::gaps(recording, &typical);
+    let busy = gaps::Busy::of(recording);
+    let job_ends: FxHashMap<u32, f64> =
+        recording.active_ids.iter().zip(&recording.active).filter_map(|(id, (_, end))| Some((*id, (*end)?))).collect();
+    let mut world = RecordedWorld {
+        executors: presence(recording, origin),
+        settings: recording.settings.clone(),
+        ..RecordedWorld::default()
+    };
+    let mut pairs = own_share::Pairs::default();
+    for (job, source) in jobs.iter_mut().zip(sources) {
+        let arrival = origin + job.spec.arrival.seconds();
+        let mut ends = Vec::new();
+        let mut found = RecordedJob::default();
+        for (at, number) in source.phases.iter().enumerate() {
+            let parents = job.spec.phases[at].after.iter().filter_map(|parent| ends.get(*parent as usize));
+            let ready = parents.copied().fold(arrival, f64::max);
+            let Some(&index) = by_number.get(number) else {
+                ends.push(ready);
+                found.lags.push(0.0);
+                continue;
+            };
+            let phase = &recording.phases[index];
+            let first = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
+            found.lags.push((busy.could_start(first, phase.submitted.unwrap_or(ready).max(ready)) - ready).max(0.0));
+            ends.push(phase.winners().map(|row| row.end).fold(ready, f64::max));
+            let situated = situated(recording, &context, (index, &typical[index]), gaps[index], &nodes, origin);
+            let tasks = &situated.tasks;
+            if tasks.len() != job.spec.phases[at].tasks as usize {
+                continue;
+            }
+            world.failures += tasks.iter().flat_map(|task| &task.attempts).filter(|one| is_failed(one)).count() as u64;
+            pairs.add(&situated);
+            job.durations[at] = Durations::Situated(Arc::new(situated));
+        }
+        let last = ends.iter().copied().fold(arrival, f64::max);
+        let ended = source.ids.iter().filter_map(|id| job_ends.get(id).copied()).fold(last, f64::max);
+        (found.seconds, found.tail) = (ended - arrival, ended - last);
+        world.jobs.push(found);
+    }
+    world.own_share = pairs.own_share();
+    world
+}
+
+fn is_failed(attempt: &SituatedAttempt) -> bool {
+    attempt.ended == SituatedEnd::Failed
+}
+
+/// Returns when each executor was there. Those that were removed after the last attempt stayed.
+fn presence(recording: &Recording, origin: f64) -> Vec<Presence> {
+    let last = recording.phases.iter().flat_map(|phase| &phase.rows).map(|row| row.end).fold(f64::MIN, f64::max);
+    let lost = |number: usize, removed: f64| {
+        let rows = recording.phases.iter().flat_map(|phase| &phase.rows);
+        rows.into_iter().any(|row| row.executor as usize == number && is_lost(row, removed))
+    };
+    let of = |(number, executor): (usize, &super::recording::Executor)| {
+        let removed = executor.removed.filter(|removed| *removed < last);
+        Presence {
+            added: executor.added.map(|added| added - origin).filter(|added| *added > 0.0),
+            removed: removed.map(|removed| removed - origin),
+            lost: removed.is_some_and(|removed| lost(number, removed)),
+        }
+    };
+    recording.executors.iter().enumerate().map(of).collect()
+}
+
+/// True if an attempt was lost with its executor, which was removed at this time.
+fn is_lost(row: &AttemptRow, removed: f64) -> bool {
+    row.ended == Ended::Failed && (row.end - removed).abs() < LOST_WITH_EXECUTOR
+}
+
+/// Returns how slow each executor was, and when.
+fn histories(recording: &Recording, context: &Context<'_>, origin: f64) -> Vec<NodeHistory> {
+    let of = |number: usize| {
+        let (slowness, busy) = context.history(number as u32);
+        let time = |at: f64| Time::from_seconds((at - origin).max(0.0));
+        NodeHistory { slowness, busy: busy.into_iter().map(|(from, to, by)| (time(from), time(to), by)).collect() }
+    };
+    (0..recording.executors.len()).map(of).collect()
+}
+
+/// Returns the durations of a phase, for the tasks that have a winner, in the order of their numbers.
+fn situated(
+    recording: &Recording,
+    context: &Context<'_>,
+    (at, typical): (usize, &Typical),
+    gap: f64,
+    nodes: &Arc<Vec<NodeHistory>>,
+    origin: f64,
+) -> Situated {
+    let phase = &recording.phases[at];
+    let first_wave = context.first_wave_of(at).unwrap_or(0.0).exp().max(1.0);
+    let met = |row: &AttemptRow, is_first: bool| {
+        let since = Time::from_seconds((row.start - origin).max(0.0));
+        let of_node = nodes.get(row.executor as usize).map_or(1.0, |node| node.slowness_at(since));
+        of_node * if is_first { first_wave } else { 1.0 }
+    };
+    let mut tasks: BTreeMap<u32, SituatedTask> = BTreeMap::new();
+    let mut residuals = Vec::new();
+    for (row, is_first) in phase.rows.iter().zip(&typical.is_first).filter(|(row, _)| row.wins) {
+        let input = context.by_input(at, row).exp();
+        let residual = row.seconds().max(LEAST) / met(row, *is_first) / input;
+        residuals.push(residual);
+        tasks.insert(row.task, SituatedTask { attempts: Vec::new(), input, residual });
+    }
+    let typical_seconds = quantile(&mut residuals, 0.5).unwrap_or(LEAST);
+    for task in tasks.values_mut() {
+        task.residual /= typical_seconds;
+    }
+    let removed = |row: &AttemptRow| recording.executors.get(row.executor as usize).and_then(|one| one.removed);
+    let mut rows: Vec<(&AttemptRow, bool)> = phase.rows.iter().zip(typical.is_first.iter().copied()).collect();
+    rows.sort_by(|a, b| a.0.start.total_cmp(&b.0.start).then(a.0.end.total_cmp(&b.0.end)));
+    for (row, is_first) in rows {
+        let Some(task) = tasks.get_mut(&row.task) else { continue };
+        // What ran again because an output was lost is no part of the phase's first run, and a replay loses nodes itself.
+        if row.repeated || removed(row).is_some_and(|removed| is_lost(row, removed)) {
+            continue;
+        }
+        let ended = match row.ended {
+            Ended::Succeeded => SituatedEnd::Finished,
+            Ended::Killed | Ended::Interrupted => SituatedEnd::Stopped,
+            Ended::Failed => SituatedEnd::Failed,
+        };
+        task.attempts.push(SituatedAttempt { seconds: row.seconds(), ended, met: met(row, is_first) });
+    }
+    Situated { tasks: tasks.into_values().collect(), typical: typical_seconds, first_wave, gap, nodes: nodes.clone() }
+}

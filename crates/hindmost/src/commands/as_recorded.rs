@@ -1,0 +1,177 @@
+//! The world of a recorded application: when executors came and left, when phases could start, the policy that ran, and how well
+//! a replay of the same policy gives the recorded times.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hindmost_core::ids::NodeId;
+use hindmost_core::metrics::RecordedTime;
+use hindmost_core::time::Time;
+use hindmost_math::statistics::{mean, student_interval};
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_sim::driver::{AsRecorded, Outage, RunResult, Setup};
+use hindmost_trace::diagnosis::{Presence, RecordedWorld};
+
+/// A replay is calibrated if its mean job time differs by at most this share from the recorded one.
+const CALIBRATED: f64 = 0.1;
+
+/// The world of a recorded application.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// What the log shows.
+    pub recorded: RecordedWorld,
+    /// The policy that ran.
+    pub policy: PolicySpec,
+}
+
+impl World {
+    /// The world of an application of Spark `version`, if the log has it.
+    pub fn of_spark(recorded: RecordedWorld, version: Option<&str>) -> World {
+        let policy = spark_policy(&recorded.settings, version);
+        World { recorded, policy }
+    }
+
+    /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.
+    pub fn set_up(&self, setup: &mut Setup, are_own_nodes: bool) {
+        let lags = |job: &hindmost_trace::diagnosis::RecordedJob| {
+            job.lags.iter().map(|lag| Time::from_seconds(*lag)).collect()
+        };
+        let mut as_recorded = AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), leaving: Vec::new() };
+        if are_own_nodes {
+            for (node, presence) in (0..).map(NodeId).zip(&self.recorded.executors) {
+                let Presence { added, removed, lost } = *presence;
+                let time = |at: f64| Time::from_seconds(at.max(0.0));
+                if let Some(added) = added {
+                    setup.outages.push(Outage { node, from: Time::ZERO, until: time(added) });
+                }
+                match removed {
+                    Some(removed) if lost => {
+                        setup.outages.push(Outage { node, from: time(removed), until: Time::NEVER });
+                    }
+                    Some(removed) => as_recorded.leaving.push((node, time(removed))),
+                    None => {}
+                }
+            }
+        }
+        setup.as_recorded = Some(Arc::new(as_recorded));
+        setup.correlation = self.middle_share();
+    }
+
+    /// Says when executors came and left, if not all were there all the time.
+    pub fn about(&self) -> Option<String> {
+        let executors = &self.recorded.executors;
+        let (later, left) = (
+            executors.iter().filter(|one| one.added.is_some()).count(),
+            executors.iter().filter(|one| one.removed.is_some()).count(),
+        );
+        (later + left > 0).then(|| {
+            format!(
+                "of the {} executors, {later} are added while jobs run and {left} are removed, at their recorded times",
+                executors.len()
+            )
+        })
+    }
+
+    /// The share of the durations that belongs to the tasks in the middle of what the log allows.
+    pub fn middle_share(&self) -> f64 {
+        f64::midpoint(self.recorded.own_share.least, self.recorded.own_share.most)
+    }
+
+    /// The ends and the middle of the shares that the log allows.
+    pub fn shares(&self) -> Vec<f64> {
+        let own = &self.recorded.own_share;
+        let mut shares = vec![own.least, self.middle_share(), own.most];
+        shares.dedup();
+        shares
+    }
+
+    /// Compares the recorded times of the jobs with those of replays of the policy that ran, one for each seed.
+    pub fn against(&self, log: &str, replays: &[RunResult]) -> RecordedTime {
+        let jobs = &self.recorded.jobs;
+        let recorded = mean(&jobs.iter().map(|job| job.seconds).collect::<Vec<f64>>()).unwrap_or(0.0);
+        let of_seed = |run: &RunResult| {
+            let times = run.flowtime.iter().zip(jobs).map(|(flowtime, job)| flowtime + job.tail);
+            mean(&times.filter(|time| time.is_finite()).collect::<Vec<f64>>())
+        };
+        let replayed: Vec<f64> = replays.iter().filter_map(of_seed).collect();
+        let (middle, interval) = (mean(&replayed), student_interval(&replayed));
+        let ratio = middle.filter(|_| recorded > 0.0).map(|replayed| replayed / recorded);
+        RecordedTime {
+            log: log.to_owned(),
+            jobs: jobs.len() as u64,
+            job_time_mean: recorded,
+            policy: self.policy.to_string(),
+            replayed_job_time_mean: middle,
+            replayed_job_time_ci95: interval,
+            ratio,
+            calibrated: ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= CALIBRATED),
+            task_itself: [self.recorded.own_share.least, self.recorded.own_share.most],
+            copies_observed: self.recorded.own_share.copies,
+            failures: self.recorded.failures,
+        }
+    }
+}
+
+/// Returns Spark's own policy with the settings of an application, or none if speculation was off.
+fn spark_policy(settings: &BTreeMap<String, String>, version: Option<&str>) -> PolicySpec {
+    let value = |name: &str| settings.get(name).map(|value| value.trim());
+    if value("spark.speculation").is_none_or(|on| !on.eq_ignore_ascii_case("true")) {
+        return PolicySpec::of("none");
+    }
+    let number = |name: &str, default: f64| value(name).and_then(|text| text.parse().ok()).unwrap_or(default);
+    // Spark 4.0 changed both defaults.
+    let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+    let (quantile, multiplier) = if major.is_some_and(|major| major >= 4) { (0.9, 3.0) } else { (0.75, 1.5) };
+    let min_runtime = value("spark.speculation.minTaskRuntime").and_then(seconds).unwrap_or(0.1);
+    let text = format!(
+        "spark(quantile={},multiplier={},min_runtime={min_runtime})",
+        number("spark.speculation.quantile", quantile),
+        number("spark.speculation.multiplier", multiplier),
+    );
+    text.parse().unwrap_or_else(|_| PolicySpec::of("spark"))
+}
+
+/// Returns the seconds of a time as Spark's settings write it: a number with a unit, or milliseconds.
+pub fn seconds(text: &str) -> Option<f64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim() {
+        "" | "ms" => 0.001,
+        "us" => 1e-6,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86400.0,
+        _ => return None,
+    };
+    Some(number * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(settings: &[(&str, &str)], version: Option<&str>) -> String {
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        spark_policy(&settings, version).to_string()
+    }
+
+    #[test]
+    fn the_policy_that_ran_follows_from_the_settings() {
+        assert_eq!(policy(&[], Some("3.5.1")), "none");
+        assert_eq!(policy(&[("spark.speculation", "false")], None), "none");
+        let on = ("spark.speculation", "true");
+        assert_eq!(policy(&[on], Some("3.5.1")), "spark(quantile=0.75,multiplier=1.5,min_runtime=0.1)");
+        assert_eq!(policy(&[on], Some("4.0.0")), "spark(quantile=0.9,multiplier=3,min_runtime=0.1)");
+        let settings = [on, ("spark.speculation.multiplier", "2"), ("spark.speculation.minTaskRuntime", "250ms")];
+        assert_eq!(policy(&settings, None), "spark(quantile=0.75,multiplier=2,min_runtime=0.25)");
+    }
+
+    #[test]
+    fn times_of_settings_have_units() {
+        assert_eq!(
+            ["3s", "100ms", "250", "2m", "x", ""].map(seconds),
+            [Some(3.0), Some(0.1), Some(0.25), Some(120.0), None, None]
+        );
+    }
+}

@@ -1,8 +1,9 @@
 //! Durations that depend on the circumstances that a copy meets: its node, the time, and whether the node has done such work
 //! before.
 //!
-//! An attempt that a log shows takes as long as it took there, times what it meets divided by what it met there. The duration
-//! of any other attempt is composed: the typical duration of the phase × the part that the task's input explains × the
+//! An attempt that a log shows takes as long as it took there, times what it meets divided by what it met there, as far as that
+//! lasts: slow nodes and first waves. It keeps what it met by chance, such as a node that was busy. The duration of any other attempt
+//! is composed: the typical duration of the phase × the part that the task's input explains × the
 //! circumstances × a residual. The residual is either that of the task itself, or that of another task of the phase, drawn at
 //! random. The share of the durations that belongs to the task is the probability that it is its own; so the residuals of
 //! copies have the distribution of all residuals, and this share is their correlation with those of the first attempts.
@@ -45,7 +46,7 @@ pub struct SituatedAttempt {
     pub seconds: f64,
     /// How it ended.
     pub ended: SituatedEnd,
-    /// How many times as long it took because of what it met.
+    /// How many times as long it took because its node was slow, and because it was in a first wave.
     pub met: f64,
 }
 
@@ -70,11 +71,11 @@ pub struct NodeHistory {
 }
 
 impl NodeHistory {
-    /// Returns how many times as long an attempt takes that starts at this time.
-    pub fn slowness_at(&self, at: Time) -> f64 {
+    /// Returns how many times as long an attempt takes that starts at this time because the node is busy.
+    pub fn busy_at(&self, at: Time) -> f64 {
         let after = self.busy.partition_point(|(from, ..)| *from <= at);
         let busy = after.checked_sub(1).and_then(|last| self.busy.get(last)).filter(|(_, until, _)| at < *until);
-        self.slowness.unwrap_or(1.0) * busy.map_or(1.0, |(.., by)| *by)
+        busy.map_or(1.0, |(.., by)| *by)
     }
 }
 
@@ -99,11 +100,16 @@ pub struct SituatedDraws {
 }
 
 impl Situated {
-    /// Returns how many times as long an attempt takes because of what it meets.
-    pub fn circumstances(&self, situation: &Situation) -> f64 {
+    /// Returns how many times as long an attempt takes because its node is slow, and because it is in a first wave.
+    pub fn lasting(&self, situation: &Situation) -> f64 {
         let node = self.nodes.get(situation.node.0 as usize);
-        let of_node = node.map_or(1.0, |node| node.slowness_at(situation.since));
+        let of_node = node.and_then(|node| node.slowness).unwrap_or(1.0);
         of_node * if situation.first_wave { self.first_wave } else { 1.0 }
+    }
+
+    /// Returns how many times as long an attempt takes because its node is busy at the time.
+    fn passing(&self, situation: &Situation) -> f64 {
+        self.nodes.get(situation.node.0 as usize).map_or(1.0, |node| node.busy_at(situation.since))
     }
 
     /// Returns whether an attempt, by its number within its task, fails at its end.
@@ -125,19 +131,18 @@ impl Situated {
         draws: SituatedDraws,
     ) -> Option<f64> {
         let of_task = self.tasks.get(task as usize)?;
-        let circumstances = self.circumstances(situation);
+        let lasting = self.lasting(situation);
+        let composed = || self.composed(task, lasting * self.passing(situation), own_share, draws);
         let seen = of_task.attempts.get(attempt as usize);
         let work = match seen {
             Some(seen) if seen.ended == SituatedEnd::Failed => seen.seconds,
-            Some(seen) if seen.ended == SituatedEnd::Finished => seen.seconds * circumstances / seen.met,
+            Some(seen) if seen.ended == SituatedEnd::Finished => seen.seconds * lasting / seen.met,
             // It was stopped, so it would have taken longer than it ran.
-            Some(seen) => {
-                let least = seen.seconds * circumstances / seen.met;
-                least.max(self.composed(task, circumstances, own_share, draws))
-            }
-            None => self.composed(task, circumstances, own_share, draws),
+            Some(seen) => composed().max(seen.seconds * lasting / seen.met),
+            None => composed(),
         };
-        Some(work + self.gap)
+        // In a first wave the slot is free when the phase starts.
+        Some(work + if situation.first_wave { 0.0 } else { self.gap })
     }
 
     fn composed(&self, task: u32, circumstances: f64, own_share: f64, draws: SituatedDraws) -> f64 {
@@ -190,12 +195,11 @@ mod tests {
         let phase = phase();
         let seconds = |task, situation| phase.seconds((task, 0), &situation, 0.0, DRAWS).unwrap();
         assert_eq!(seconds(1, at(0, 0.0, false)), 40.5);
-        assert_eq!(seconds(1, at(0, 0.0, true)), 120.5, "in a first wave now");
-        assert_eq!(seconds(2, at(0, 0.0, true)), 30.5, "in a first wave in both");
+        assert_eq!(seconds(1, at(0, 0.0, true)), 120.0, "in a first wave now");
+        assert_eq!(seconds(2, at(0, 0.0, true)), 30.0, "in a first wave in both");
         assert_eq!(seconds(2, at(0, 0.0, false)), 10.5, "no longer in a first wave");
         assert_eq!(seconds(0, at(1, 0.0, false)), 30.5, "on the slow node");
-        assert_eq!(seconds(0, at(2, 6.0, false)), 20.5, "while the node is busy");
-        assert_eq!((seconds(0, at(2, 4.0, false)), seconds(0, at(2, 8.0, false))), (10.5, 10.5));
+        assert_eq!(seconds(0, at(2, 6.0, false)), 10.5, "what passes is not repeated");
         assert_eq!(phase.seconds((4, 0), &at(0, 0.0, false), 0.0, DRAWS), None);
     }
 
@@ -209,9 +213,12 @@ mod tests {
         assert_eq!((copy(1.0, 0.0), copy(0.51, 0.0)), (40.5, 40.5));
         // The others are tasks 0, 2 and 3, each of which took 10 s but for the first wave.
         assert_eq!([0.1, 0.5, 0.9].map(|other| copy(0.5, other)), [10.5; 3]);
+        // A copy on a node that is busy from 5 to 8 s.
+        let at_times = [4.0, 5.0, 7.9, 8.0].map(|time| phase.seconds((0, 1), &at(2, time, false), 1.0, DRAWS).unwrap());
+        assert_eq!(at_times, [10.5, 20.5, 20.5, 10.5]);
         // The copy of a short task may draw the long one.
         let draws = SituatedDraws { own: 0.5, other: 0.1 };
-        assert_eq!(phase.seconds((0, 1), &at(1, 0.0, true), 0.0, draws), Some(40.0 * 9.0 + 0.5));
+        assert_eq!(phase.seconds((0, 1), &at(1, 0.0, true), 0.0, draws), Some(40.0 * 9.0));
     }
 
     #[test]

@@ -37,6 +37,8 @@ const BUSY: f64 = 0.2;
 const GROUP: usize = 8;
 /// How many times the standard error a busy node must differ.
 const FAR: f64 = 3.0;
+/// The most that a busy node is taken to slow its tasks down. Groups of tasks that differ by more differ in their work.
+const MOST_BUSY: f64 = 4.0;
 
 /// What is known about the whole application.
 pub struct Context<'a> {
@@ -230,7 +232,7 @@ impl<'a> Context<'a> {
             // The standard error of the median of normal values with the spread of all tasks.
             let by_chance = 1.25 * self.spread / (GROUP as f64).sqrt();
             let is_busy = median >= FAR * by_chance.max(BUSY / 2.0);
-            is_busy.then(|| (group[0].0, group[GROUP - 1].0, median.exp()))
+            is_busy.then(|| (group[0].0, group[GROUP - 1].0, median.exp().min(MOST_BUSY)))
         });
         (slowness, busy.collect())
     }

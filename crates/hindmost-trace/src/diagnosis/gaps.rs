@@ -8,37 +8,58 @@ use super::typical::Typical;
 
 /// The longest gap, in seconds, that counts as one: the default time for which an engine waits for a nearer node.
 const LONGEST: f64 = 3.0;
+/// How much later than it uses the slot again an engine may log the end of an attempt, seconds.
+const LATE: f64 = 0.05;
 
 /// Returns for each phase the mean time between an attempt's start and the latest end on its executor before that which no other
 /// start follows. First waves have none. 0 for phases without such a start.
 pub(super) fn gaps(recording: &Recording, typical: &[Typical]) -> Vec<f64> {
-    let mut events: FxHashMap<u32, Vec<Event>> = FxHashMap::default();
+    let mut events: FxHashMap<u32, Vec<(f64, Event)>> = FxHashMap::default();
     for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
         for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
             let of_executor = events.entry(row.executor).or_default();
-            of_executor.push((row.end, 0, None));
-            of_executor.push((row.start, 1, (!is_first).then_some(at)));
+            // Engines log the end of an attempt a little later than they use its slot again.
+            of_executor.push((row.end - (0.1 * row.seconds()).min(LATE), Event::End(row.end)));
+            of_executor.push((row.start, Event::Start((!is_first).then_some(at))));
         }
     }
     let mut found: Vec<Vec<f64>> = vec![Vec::new(); recording.phases.len()];
     for mut of_executor in events.into_values() {
-        of_executor.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        of_executor.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.rank().cmp(&b.1.rank())));
         let mut free: Vec<f64> = Vec::new();
-        for (time, kind, phase) in of_executor {
-            if kind == 0 {
-                free.push(time);
-            } else if let (Some(since), Some(phase)) = (free.pop(), phase)
+        for (time, event) in of_executor {
+            let phase = match event {
+                Event::End(end) => {
+                    free.push(end);
+                    continue;
+                }
+                Event::Start(phase) => phase,
+            };
+            if let (Some(since), Some(phase)) = (free.pop(), phase)
                 && time - since <= LONGEST
             {
-                found[phase].push(time - since);
+                found[phase].push((time - since).max(0.0));
             }
         }
     }
     found.iter().map(|gaps| mean(gaps).unwrap_or(0.0)).collect()
 }
 
-/// A time, whether it is a start, and the phase of a start that is not in a first wave.
-type Event = (f64, u8, Option<usize>);
+/// What happens on an executor.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// An attempt ends, at this time by the log.
+    End(f64),
+    /// An attempt starts; the phase, if it is not in a first wave.
+    Start(Option<usize>),
+}
+
+impl Event {
+    /// Ends count before starts at the same time.
+    fn rank(self) -> u8 {
+        u8::from(matches!(self, Event::Start(_)))
+    }
+}
 
 /// When the slots of an application were all in use.
 pub(super) struct Busy {

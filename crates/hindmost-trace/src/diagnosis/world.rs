@@ -167,16 +167,19 @@ fn situated(
 ) -> Situated {
     let phase = &recording.phases[at];
     let first_wave = context.first_wave_of(at).unwrap_or(0.0).exp().max(1.0);
+    let node = |row: &AttemptRow| nodes.get(row.executor as usize);
     let met = |row: &AttemptRow, is_first: bool| {
-        let since = Time::from_seconds((row.start - origin).max(0.0));
-        let of_node = nodes.get(row.executor as usize).map_or(1.0, |node| node.slowness_at(since));
+        let of_node = node(row).and_then(|node| node.slowness).unwrap_or(1.0);
         of_node * if is_first { first_wave } else { 1.0 }
+    };
+    let busy = |row: &AttemptRow| {
+        node(row).map_or(1.0, |node| node.busy_at(Time::from_seconds((row.start - origin).max(0.0))))
     };
     let mut tasks: BTreeMap<u32, SituatedTask> = BTreeMap::new();
     let mut residuals = Vec::new();
     for (row, is_first) in phase.rows.iter().zip(&typical.is_first).filter(|(row, _)| row.wins) {
         let input = context.by_input(at, row).exp();
-        let residual = row.seconds().max(LEAST) / met(row, *is_first) / input;
+        let residual = row.seconds().max(LEAST) / (met(row, *is_first) * busy(row) * input);
         residuals.push(residual);
         tasks.insert(row.task, SituatedTask { attempts: Vec::new(), input, residual });
     }

@@ -35,13 +35,12 @@ impl Default for OwnShare {
 pub(super) struct Pairs(Vec<(f64, f64)>);
 
 impl Pairs {
-    /// Adds the copies of a phase.
-    pub(super) fn add(&mut self, phase: &Situated) {
-        for (at, task) in phase.tasks.iter().enumerate() {
-            let runs = |one: &&SituatedAttempt| one.ended != SituatedEnd::Failed;
-            let mut ran = task.attempts.iter().filter(runs);
-            let (Some(original), Some(copy)) = (ran.next(), ran.next()) else { continue };
-            let (Some(pair), true) = (pair(phase, at, original, copy), phase.tasks.len() > 1) else { continue };
+    /// Adds the copies of a phase: the places of a task, an original and a copy of it.
+    pub(super) fn add(&mut self, phase: &Situated, copies: &[(usize, usize, usize)]) {
+        for (task, original, copy) in copies {
+            let attempts = &phase.tasks[*task].attempts;
+            let (Some(original), Some(copy)) = (attempts.get(*original), attempts.get(*copy)) else { continue };
+            let (Some(pair), true) = (pair(phase, *task, original, copy), phase.tasks.len() > 1) else { continue };
             self.0.push(pair);
         }
     }

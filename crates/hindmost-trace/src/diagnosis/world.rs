@@ -21,6 +21,9 @@ use crate::analysis::Ended;
 /// An attempt that failed within this many seconds of the removal of its executor was lost with it.
 const LOST_WITH_EXECUTOR: f64 = 5.0;
 
+/// Seconds that an executor may take from its registration to its first attempt.
+const READY: f64 = 0.2;
+
 /// Where a job of a replay comes from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Source {
@@ -80,7 +83,7 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &mut [WorkloadJob]
     let job_ends: FxHashMap<u32, f64> =
         recording.active_ids.iter().zip(&recording.active).filter_map(|(id, (_, end))| Some((*id, (*end)?))).collect();
     let mut world = RecordedWorld {
-        executors: presence(recording, origin),
+        executors: presence(recording, &typical, origin),
         settings: recording.settings.clone(),
         ..RecordedWorld::default()
     };
@@ -101,13 +104,13 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &mut [WorkloadJob]
             let first = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
             found.lags.push((busy.could_start(first, phase.submitted.unwrap_or(ready).max(ready)) - ready).max(0.0));
             ends.push(phase.winners().map(|row| row.end).fold(ready, f64::max));
-            let situated = situated(recording, &context, (index, &typical[index]), gaps[index], &nodes, origin);
+            let (situated, copies) = situated(recording, &context, (index, &typical[index]), gaps[index], &nodes, origin);
             let tasks = &situated.tasks;
             if tasks.len() != job.spec.phases[at].tasks as usize {
                 continue;
             }
             world.failures += tasks.iter().flat_map(|task| &task.attempts).filter(|one| is_failed(one)).count() as u64;
-            pairs.add(&situated);
+            pairs.add(&situated, &copies);
             job.durations[at] = Durations::Situated(Arc::new(situated));
         }
         let last = ends.iter().copied().fold(arrival, f64::max);
@@ -123,8 +126,10 @@ fn is_failed(attempt: &SituatedAttempt) -> bool {
     attempt.ended == SituatedEnd::Failed
 }
 
-/// Returns when each executor was there. Those that were removed after the last attempt stayed.
-fn presence(recording: &Recording, origin: f64) -> Vec<Presence> {
+/// Returns when each executor was there. Those that were removed after the last attempt stayed. An executor that got no attempt
+/// while slots elsewhere were used again could not be used yet.
+fn presence(recording: &Recording, typical: &[Typical], origin: f64) -> Vec<Presence> {
+    let starts = Starts::of(recording, typical);
     let last = recording.phases.iter().flat_map(|phase| &phase.rows).map(|row| row.end).fold(f64::MIN, f64::max);
     let lost = |number: usize, removed: f64| {
         let rows = recording.phases.iter().flat_map(|phase| &phase.rows);
@@ -132,13 +137,47 @@ fn presence(recording: &Recording, origin: f64) -> Vec<Presence> {
     };
     let of = |(number, executor): (usize, &super::recording::Executor)| {
         let removed = executor.removed.filter(|removed| *removed < last);
+        let usable = starts.usable_from(number as u32, executor.added);
         Presence {
-            added: executor.added.map(|added| added - origin).filter(|added| *added > 0.0),
+            added: usable.map(|added| added - origin).filter(|added| *added > 0.0),
             removed: removed.map(|removed| removed - origin),
             lost: removed.is_some_and(|removed| lost(number, removed)),
         }
     };
     recording.executors.iter().enumerate().map(of).collect()
+}
+
+/// When attempts started.
+struct Starts {
+    /// The first start on each executor.
+    first: FxHashMap<u32, f64>,
+    /// Starts of attempts that are in no first wave, ascending: tasks waited for these slots.
+    later: Vec<f64>,
+}
+
+impl Starts {
+    fn of(recording: &Recording, typical: &[Typical]) -> Starts {
+        let mut starts = Starts { first: FxHashMap::default(), later: Vec::new() };
+        for (phase, typical) in recording.phases.iter().zip(typical) {
+            for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
+                let first = starts.first.entry(row.executor).or_insert(row.start);
+                *first = first.min(row.start);
+                if !is_first {
+                    starts.later.push(row.start);
+                }
+            }
+        }
+        starts.later.sort_by(f64::total_cmp);
+        starts
+    }
+
+    /// Returns when an executor could be used that was added at this time; `None` if from the beginning.
+    fn usable_from(&self, executor: u32, added: Option<f64>) -> Option<f64> {
+        let first = self.first.get(&executor).copied().unwrap_or(f64::INFINITY);
+        let from = added.unwrap_or(f64::NEG_INFINITY) + READY;
+        let waited = self.later.get(self.later.partition_point(|start| *start <= from));
+        if waited.is_some_and(|start| *start < first - READY) { Some(first) } else { added }
+    }
 }
 
 /// True if an attempt was lost with its executor, which was removed at this time.
@@ -156,7 +195,8 @@ fn histories(recording: &Recording, context: &Context<'_>, origin: f64) -> Vec<N
     (0..recording.executors.len()).map(of).collect()
 }
 
-/// Returns the durations of a phase, for the tasks that have a winner, in the order of their numbers.
+/// Returns the durations of a phase, for the tasks that have a winner, in the order of their numbers. Also returns the places of a
+/// task, of an original and of a copy that was started while it ran.
 fn situated(
     recording: &Recording,
     context: &Context<'_>,
@@ -164,7 +204,7 @@ fn situated(
     gap: f64,
     nodes: &Arc<Vec<NodeHistory>>,
     origin: f64,
-) -> Situated {
+) -> (Situated, Vec<(usize, usize, usize)>) {
     let phase = &recording.phases[at];
     let first_wave = context.first_wave_of(at).unwrap_or(0.0).exp().max(1.0);
     let node = |row: &AttemptRow| nodes.get(row.executor as usize);
@@ -187,6 +227,7 @@ fn situated(
     for task in tasks.values_mut() {
         task.residual /= typical_seconds;
     }
+    let (mut originals, mut copies) = (FxHashMap::default(), Vec::new());
     let removed = |row: &AttemptRow| recording.executors.get(row.executor as usize).and_then(|one| one.removed);
     let mut rows: Vec<(&AttemptRow, bool)> = phase.rows.iter().zip(typical.is_first.iter().copied()).collect();
     rows.sort_by(|a, b| a.0.start.total_cmp(&b.0.start).then(a.0.end.total_cmp(&b.0.end)));
@@ -198,10 +239,19 @@ fn situated(
         }
         let ended = match row.ended {
             Ended::Succeeded => SituatedEnd::Finished,
-            Ended::Killed | Ended::Interrupted => SituatedEnd::Stopped,
-            Ended::Failed => SituatedEnd::Failed,
+            Ended::Killed => SituatedEnd::Stopped,
+            Ended::Failed | Ended::Interrupted => SituatedEnd::Failed,
         };
+        if row.speculative {
+            // The latest attempt that was not a copy.
+            copies.extend(originals.get(&row.task).map(|original| (row.task, *original, task.attempts.len())));
+        } else if row.ended != Ended::Failed {
+            originals.insert(row.task, task.attempts.len());
+        }
         task.attempts.push(SituatedAttempt { seconds: row.seconds(), ended, met: met(row, is_first) });
     }
-    Situated { tasks: tasks.into_values().collect(), typical: typical_seconds, first_wave, gap, nodes: nodes.clone() }
+    let places: FxHashMap<u32, usize> = tasks.keys().enumerate().map(|(at, task)| (*task, at)).collect();
+    let copies = copies.into_iter().map(|(task, original, copy)| (places[&task], original, copy)).collect();
+    let tasks = tasks.into_values().collect();
+    (Situated { tasks, typical: typical_seconds, first_wave, gap, nodes: nodes.clone() }, copies)
 }

@@ -42,7 +42,8 @@ impl World {
                 let Presence { added, removed, lost } = *presence;
                 let time = |at: f64| Time::from_seconds(at.max(0.0));
                 if let Some(added) = added {
-                    setup.outages.push(Outage { node, from: Time::ZERO, until: time(added) });
+                    let until = if added.is_finite() { time(added) } else { Time::NEVER };
+                    setup.outages.push(Outage { node, from: Time::ZERO, until });
                 }
                 match removed {
                     Some(removed) if lost => {

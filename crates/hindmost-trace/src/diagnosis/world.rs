@@ -46,6 +46,21 @@ pub struct RecordedWorld {
     pub settings: BTreeMap<String, String>,
     /// Number of attempts that failed and fail again in a replay.
     pub failures: u64,
+    /// The durations of the jobs' phases; `None` for a phase about which the log says too little.
+    durations: Vec<Vec<Option<Arc<Situated>>>>,
+}
+
+impl RecordedWorld {
+    /// Gives the jobs of the log the durations that depend on what attempts meet.
+    pub fn give_durations(&self, jobs: &mut [WorkloadJob]) {
+        for (job, phases) in jobs.iter_mut().zip(&self.durations) {
+            for (durations, situated) in job.durations.iter_mut().zip(phases) {
+                if let Some(situated) = situated {
+                    *durations = Durations::Situated(situated.clone());
+                }
+            }
+        }
+    }
 }
 
 /// How a job ran.
@@ -70,9 +85,9 @@ pub struct Presence {
     pub lost: bool,
 }
 
-/// Builds the world of an application, and gives its jobs the durations that depend on what they meet. `jobs` are in the order of
+/// Builds the world of an application. `jobs` are in the order of
 /// their arrivals, and `sources` in the same order; `origin` is the time from which they count, on the clock of the log.
-pub(crate) fn world(recording: &Recording, origin: f64, jobs: &mut [WorkloadJob], sources: &[Source]) -> RecordedWorld {
+pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], sources: &[Source]) -> RecordedWorld {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, _) = Context::of(recording, &typical);
     let nodes = Arc::new(histories(recording, &context, origin));
@@ -88,10 +103,11 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &mut [WorkloadJob]
         ..RecordedWorld::default()
     };
     let mut pairs = own_share::Pairs::default();
-    for (job, source) in jobs.iter_mut().zip(sources) {
+    for (job, source) in jobs.iter().zip(sources) {
         let arrival = origin + job.spec.arrival.seconds();
         let mut ends = Vec::new();
         let mut found = RecordedJob::default();
+        let mut durations = vec![None; job.spec.phases.len()];
         for (at, number) in source.phases.iter().enumerate() {
             let parents = job.spec.phases[at].after.iter().filter_map(|parent| ends.get(*parent as usize));
             let ready = parents.copied().fold(arrival, f64::max);
@@ -111,12 +127,13 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &mut [WorkloadJob]
             }
             world.failures += tasks.iter().flat_map(|task| &task.attempts).filter(|one| is_failed(one)).count() as u64;
             pairs.add(&situated, &copies);
-            job.durations[at] = Durations::Situated(Arc::new(situated));
+            durations[at] = Some(Arc::new(situated));
         }
         let last = ends.iter().copied().fold(arrival, f64::max);
         let ended = source.ids.iter().filter_map(|id| job_ends.get(id).copied()).fold(last, f64::max);
         (found.seconds, found.tail) = (ended - arrival, ended - last);
         world.jobs.push(found);
+        world.durations.push(durations);
     }
     world.own_share = pairs.own_share();
     world

@@ -98,7 +98,9 @@ impl Collector {
             diagnoses.push(diagnose(&recording::of(application, &job, &phases, maps_ended, &self.hosts)));
         }
         if let Some(kept) = &mut self.kept {
-            kept.keep(application, &job, &phases, maps_ended);
+            if kept.keep(application, &job, &phases, maps_ended) {
+                kept.recordings.push(recording::of(application, &job, &phases, maps_ended, &self.hosts));
+            }
         }
     }
 

@@ -4,12 +4,15 @@ use super::hosts::Host;
 use super::job::Job;
 use super::phases::{Phase, duration};
 use crate::analysis::Ended;
+use crate::diagnosis::Recording;
 use crate::recorded::Outcome;
 
 /// All data that a replay needs. Times are in milliseconds since 1970.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub jobs: Vec<KeptJob>,
+    /// How each of these jobs ran.
+    pub recordings: Vec<Recording>,
     /// Attempts that lost, failed or were speculative.
     pub attempts: Vec<KeptAttempt>,
     /// Machine, start, finish, and bytes of the container of each attempt.
@@ -45,8 +48,9 @@ pub(super) struct KeptAttempt {
 }
 
 impl Kept {
-    /// Keeps the data of a job. `maps_ended` is when the job's last map ended.
-    pub(super) fn keep(&mut self, application: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>) {
+    /// Keeps the data of a job. `maps_ended` is when the job's last map ended. Returns false for a job without a task that succeeded,
+    /// which is left out.
+    pub(super) fn keep(&mut self, application: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>) -> bool {
         let mut of_job = KeptJob {
             name: job.called(application),
             submitted: 0,
@@ -99,6 +103,8 @@ impl Kept {
         if let Some(submitted) = job.submitted.or(earliest).filter(|_| earliest.is_some()) {
             of_job.submitted = submitted;
             self.jobs.push(of_job);
+            return true;
         }
+        false
     }
 }

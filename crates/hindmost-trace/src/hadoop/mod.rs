@@ -68,6 +68,7 @@ use hindmost_core::workload::WorkloadJob;
 use hindmost_core::metrics::Diagnosis;
 
 use crate::analysis::Findings;
+use crate::diagnosis::RecordedWorld;
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::{OnProgress, Progress};
@@ -93,6 +94,7 @@ pub struct HadoopTrace {
     nodes: Vec<RecordedNode>,
     memory: Vec<Option<f64>>,
     attempts: Vec<RecordedAttempt>,
+    world: RecordedWorld,
 }
 
 impl HadoopTrace {
@@ -146,6 +148,11 @@ impl HadoopTrace {
     /// 0; its stage is 0 for maps and 1 for reduces.
     pub fn attempts(&self) -> &[RecordedAttempt] {
         &self.attempts
+    }
+
+    /// Returns how the jobs ran.
+    pub fn world(&self) -> &RecordedWorld {
+        &self.world
     }
 
     /// Returns the trace's summary, jobs, nodes and attempts.
@@ -255,7 +262,7 @@ fn with_findings(mut reading: Reading) -> (TraceSummary, Findings) {
 fn for_replay(mut reading: Reading) -> HadoopTrace {
     let mut summary = reading.summary();
     let facts = reading.collector.facts();
-    let Workload { origin, jobs, nodes, memory, attempts } = workload::assemble(&mut reading.collector);
+    let Workload { origin, jobs, nodes, memory, attempts, world } = workload::assemble(&mut reading.collector);
     if !nodes.is_empty() {
         summary.warnings.push(
             "The log does not say how many slots nodes had; each node gets as many slots as the most attempts that ran on it at the same time."
@@ -267,7 +274,7 @@ fn for_replay(mut reading: Reading) -> HadoopTrace {
         let jobs = some(idle, "job has", "jobs have");
         summary.warnings.push(format!("{jobs} no task that succeeded; left out of replays."));
     }
-    HadoopTrace { summary, facts, origin: origin as f64 / 1000.0, jobs, nodes, memory, attempts }
+    HadoopTrace { summary, facts, origin: origin as f64 / 1000.0, jobs, nodes, memory, attempts, world }
 }
 
 /// The result of reading a log.

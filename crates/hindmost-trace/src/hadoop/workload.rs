@@ -8,6 +8,8 @@ use super::collect::Collector;
 use super::hosts::Host;
 use super::kept::{Kept, KeptJob};
 use super::phases::PHASES;
+use crate::diagnosis::recording::{Executor, UNKNOWN};
+use crate::diagnosis::{Recording, RecordedWorld, Source, world};
 use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::replay::{self, since};
 
@@ -20,10 +22,12 @@ pub(super) struct Workload {
     /// The most bytes that the containers on each node used at the same time; `None` if unknown.
     pub memory: Vec<Option<f64>>,
     pub attempts: Vec<RecordedAttempt>,
+    /// How the jobs ran.
+    pub world: RecordedWorld,
 }
 
 pub(super) fn assemble(collector: &mut Collector) -> Workload {
-    let Kept { jobs, attempts, intervals } = collector.take_kept();
+    let Kept { jobs, recordings, attempts, intervals } = collector.take_kept();
     let origin = jobs.iter().map(|job| job.submitted).min().or(collector.counts.from).unwrap_or(0);
 
     let mut busiest = busiest(intervals);
@@ -45,8 +49,12 @@ pub(super) fn assemble(collector: &mut Collector) -> Workload {
         memory.push((bytes > 0.0).then_some(bytes));
     }
 
-    let mut jobs: Vec<WorkloadJob> = jobs.into_iter().map(|job| workload_job(job, origin)).collect();
-    jobs.sort_by_key(|job| job.spec.arrival);
+    let (recording, sources) = merged(recordings, &nodes);
+    let mut jobs: Vec<(WorkloadJob, Source)> =
+        jobs.into_iter().map(|job| workload_job(job, origin)).zip(sources).collect();
+    jobs.sort_by_key(|(job, _)| job.spec.arrival);
+    let (jobs, sources): (Vec<WorkloadJob>, Vec<Source>) = jobs.into_iter().unzip();
+    let world = world(&recording, origin as f64 / 1000.0, &jobs, &sources);
     let mut attempts: Vec<RecordedAttempt> = attempts
         .into_iter()
         .map(|attempt| RecordedAttempt {
@@ -63,7 +71,41 @@ pub(super) fn assemble(collector: &mut Collector) -> Workload {
         })
         .collect();
     replay::sort_by_launch(&mut attempts);
-    Workload { origin, jobs, nodes, memory, attempts }
+    Workload { origin, jobs, nodes, memory, attempts, world }
+}
+
+/// Joins the recordings of jobs, whose executors are the given nodes. Also returns where each job is in it.
+fn merged(recordings: Vec<Recording>, nodes: &[RecordedNode]) -> (Recording, Vec<Source>) {
+    let numbers: FxHashMap<&str, u32> = nodes.iter().map(|node| &*node.name).zip(0..).collect();
+    let executor = |node: &RecordedNode| Executor { host: node.host.clone(), ..Executor::default() };
+    let mut all = Recording { executors: nodes.iter().map(executor).collect(), ..Recording::default() };
+    let mut sources = Vec::with_capacity(recordings.len());
+    for (id, recording) in (0..).zip(recordings) {
+        all.active.push((recording.from.unwrap_or(f64::NAN), recording.to));
+        all.active_ids.push(id);
+        let of_executor: Vec<u32> = recording
+            .executors
+            .iter()
+            .map(|executor| numbers.get(&*executor.host).copied().unwrap_or(UNKNOWN))
+            .collect();
+        let mut source = Source { ids: vec![id], phases: Vec::new() };
+        let mut phases = recording.phases;
+        phases.sort_by_key(|phase| phase.phase);
+        for mut phase in phases {
+            // A replay leaves out phases without a task that succeeded.
+            if phase.winners().next().is_none() {
+                continue;
+            }
+            phase.phase += PHASES.len() as u32 * id;
+            source.phases.push(phase.phase);
+            for row in &mut phase.rows {
+                row.executor = of_executor.get(row.executor as usize).copied().unwrap_or(UNKNOWN);
+            }
+            all.phases.push(phase);
+        }
+        sources.push(source);
+    }
+    (all, sources)
 }
 
 fn workload_job(job: KeptJob, origin: i64) -> WorkloadJob {

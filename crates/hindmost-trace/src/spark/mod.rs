@@ -353,11 +353,11 @@ fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
         .collect();
     let recorder = collected.feed.and_then(|feed| feed.recorder);
     let recordings = recorder.map(Recorder::into_recordings).unwrap_or_default();
-    let Workload { origin, mut jobs, nodes, attempts, sources } =
+    let Workload { origin, jobs, nodes, attempts, sources } =
         workload::assemble(collected.applications, &mut summary.warnings);
     let origin = origin as f64 / 1000.0;
     let world = match &recordings[..] {
-        [recording] if applications.len() == 1 => Some(world(recording, origin, &mut jobs, &sources)),
+        [recording] if applications.len() == 1 => Some(world(recording, origin, &jobs, &sources)),
         // Applications that shared a cluster had executors of their own, so their jobs can't be replayed together as they ran.
         _ => None,
     };

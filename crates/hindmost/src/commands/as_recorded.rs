@@ -31,6 +31,11 @@ impl World {
         World { recorded, policy }
     }
 
+    /// The world of jobs of Hadoop. Its logs don't state the settings, but show whether there were copies.
+    pub fn of_hadoop(recorded: RecordedWorld, had_copies: bool) -> World {
+        World { recorded, policy: PolicySpec::of(if had_copies { "hadoop" } else { "none" }) }
+    }
+
     /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.
     pub fn set_up(&self, setup: &mut Setup, are_own_nodes: bool) {
         let lags = |job: &hindmost_trace::diagnosis::RecordedJob| {

@@ -115,7 +115,10 @@ fn of_spark(path: &Path) -> Outcome<Recorded> {
     let trace = with_progress(|progress| spark::open(path, Some(progress)))?;
     let version = trace.applications().first().and_then(|application| application.spark_version.clone());
     let world = trace.world().cloned().map(|world| World::of_spark(world, version.as_deref()));
-    let (summary, jobs, mut recorded, _) = trace.into_parts();
+    let (summary, mut jobs, mut recorded, _) = trace.into_parts();
+    if let Some(world) = &world {
+        world.recorded.give_durations(&mut jobs);
+    }
     for node in &mut recorded {
         node.name = executor_name(node);
     }
@@ -134,8 +137,10 @@ fn executor_name(node: &RecordedNode) -> String {
 fn of_hadoop(path: &Path) -> Outcome<Recorded> {
     // These logs do not record the nodes' memory, only their slots.
     let trace = with_progress(|progress| hadoop::open(path, Some(progress)))?.without_memory();
-    let (summary, jobs, recorded, _) = trace.into_parts();
-    of_slots(path, summary, jobs, &recorded, None)
+    let world = World::of_hadoop(trace.world().clone(), trace.summary().speculative_attempts > 0);
+    let (summary, mut jobs, recorded, _) = trace.into_parts();
+    world.recorded.give_durations(&mut jobs);
+    of_slots(path, summary, jobs, &recorded, Some(world))
 }
 
 /// Returns jobs and nodes of a log that gives the number of slots of each node.

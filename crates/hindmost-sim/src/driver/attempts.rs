@@ -186,7 +186,7 @@ impl Driver<'_> {
             self.truth.finished(id.task, node, at);
         }
         if applied.phase_finished {
-            self.release_phases(id.task.job, at);
+            self.release_tasks(id.task.job, at);
         }
         self.reading.ended(id, is_finish);
         if applied.won && self.reading.looks_for_seconds() {

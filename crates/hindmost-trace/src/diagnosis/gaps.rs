@@ -7,7 +7,7 @@ use super::recording::{AttemptRow, Recording};
 use super::typical::Typical;
 
 /// The longest gap, in seconds, that counts as one: the default time for which an engine waits for a nearer node.
-const LONGEST: f64 = 3.0;
+const LONGEST: f64 = 60.0;
 /// How much later than it uses the slot again an engine may log the end of an attempt, seconds.
 const LATE: f64 = 0.05;
 

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::causes::Context;
 use super::gaps;
 use super::own_share::{self, OwnShare};
-use super::recording::{AttemptRow, Recording};
+use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
 use crate::analysis::Ended;
 
@@ -71,7 +71,16 @@ pub struct RecordedJob {
     /// Seconds from the end of its last task to its end.
     pub tail: f64,
     /// For each phase, the seconds for which its tasks could not start after the phases before it had ended.
-    pub lags: Vec<f64>,
+    pub lags: Vec<PhaseLag>,
+}
+
+/// How long the tasks of a phase could not start, in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PhaseLag {
+    /// All tasks.
+    Together(f64),
+    /// Each task, because the log does not say how many slots there were. So no task starts earlier than it did.
+    Each(Vec<f64>),
 }
 
 /// When an executor was there, in seconds after the origin of the replay.
@@ -102,6 +111,7 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
         settings: recording.settings.clone(),
         ..RecordedWorld::default()
     };
+    let are_slots_known = recording.executors.iter().any(|executor| executor.slots.is_some());
     let mut pairs = own_share::Pairs::default();
     for (job, source) in jobs.iter().zip(sources) {
         let arrival = origin + job.spec.arrival.seconds();
@@ -113,14 +123,20 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
             let ready = parents.copied().fold(arrival, f64::max);
             let Some(&index) = by_number.get(number) else {
                 ends.push(ready);
-                found.lags.push(0.0);
+                found.lags.push(PhaseLag::Together(0.0));
                 continue;
             };
             let phase = &recording.phases[index];
-            let first = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
-            found.lags.push((busy.could_start(first, phase.submitted.unwrap_or(ready).max(ready)) - ready).max(0.0));
+            found.lags.push(if are_slots_known {
+                let first = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
+                let submitted = phase.submitted.unwrap_or(ready).max(ready);
+                PhaseLag::Together((busy.could_start(first, submitted) - ready).max(0.0))
+            } else {
+                PhaseLag::Each(first_starts(phase).map(|start| (start - ready).max(0.0)).collect())
+            });
             ends.push(phase.winners().map(|row| row.end).fold(ready, f64::max));
-            let (situated, copies) = situated(recording, &context, (index, &typical[index]), gaps[index], &nodes, origin);
+            let (situated, copies) =
+                situated(recording, &context, (index, &typical[index]), gaps[index], &nodes, origin);
             let tasks = &situated.tasks;
             if tasks.len() != job.spec.phases[at].tasks as usize {
                 continue;
@@ -137,6 +153,17 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
     }
     world.own_share = pairs.own_share();
     world
+}
+
+/// Returns when the first attempt of each task started that has a winner, in the order of their numbers.
+fn first_starts(phase: &PhaseRows) -> impl Iterator<Item = f64> + use<> {
+    let mut starts: BTreeMap<u32, (f64, bool)> = BTreeMap::new();
+    for row in &phase.rows {
+        let (start, wins) = starts.entry(row.task).or_insert((row.start, false));
+        *start = start.min(row.start);
+        *wins |= row.wins;
+    }
+    starts.into_values().filter(|(_, wins)| *wins).map(|(start, _)| start)
 }
 
 fn is_failed(attempt: &SituatedAttempt) -> bool {

@@ -9,8 +9,8 @@ use hindmost_core::metrics::RecordedTime;
 use hindmost_core::time::Time;
 use hindmost_math::statistics::{mean, student_interval};
 use hindmost_policies::catalogue::spec::PolicySpec;
-use hindmost_sim::driver::{AsRecorded, Outage, RunResult, Setup};
-use hindmost_trace::diagnosis::{Presence, RecordedWorld};
+use hindmost_sim::driver::{AsRecorded, Lag, Outage, RunResult, Setup};
+use hindmost_trace::diagnosis::{PhaseLag, Presence, RecordedWorld};
 
 /// A replay is calibrated if its mean job time differs by at most this share from the recorded one.
 const CALIBRATED: f64 = 0.1;
@@ -38,9 +38,7 @@ impl World {
 
     /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.
     pub fn set_up(&self, setup: &mut Setup, are_own_nodes: bool) {
-        let lags = |job: &hindmost_trace::diagnosis::RecordedJob| {
-            job.lags.iter().map(|lag| Time::from_seconds(*lag)).collect()
-        };
+        let lags = |job: &hindmost_trace::diagnosis::RecordedJob| job.lags.iter().map(lag).collect();
         let mut as_recorded = AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), leaving: Vec::new() };
         if are_own_nodes {
             for (node, presence) in (0..).map(NodeId).zip(&self.recorded.executors) {
@@ -115,6 +113,13 @@ impl World {
             copies_observed: self.recorded.own_share.copies,
             failures: self.recorded.failures,
         }
+    }
+}
+
+fn lag(recorded: &PhaseLag) -> Lag {
+    match recorded {
+        PhaseLag::Together(lag) => Lag::Together(Time::from_seconds(*lag)),
+        PhaseLag::Each(lags) => Lag::Each(Arc::new(lags.iter().map(|lag| Time::from_seconds(*lag)).collect())),
     }
 }
 

@@ -4,6 +4,7 @@ use hindmost_core::metrics::{
     Cause, Diagnosis, DiagnosisTotal, FinishedLast, Spent, StragglersByCause, TimePart, TotalPart, Variance, WallTime,
 };
 
+use crate::advice;
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, escaped, grouped, name, percent, wrapped};
 
@@ -115,6 +116,9 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     ];
     for sentence in sentences.into_iter().flatten() {
         say(&sentence);
+    }
+    if let Some(advice) = &diagnosis.advice {
+        text += &advice::text(advice, columns);
     }
     text
 }

@@ -20,6 +20,7 @@
 //! assert!(gantt(&timeline, &options).starts_with("node-1 ┤"));
 //! ```
 
+mod advice;
 pub mod comparison;
 pub mod diagnosis;
 pub mod failures;

@@ -354,6 +354,9 @@ pub struct AdviseArgs {
     /// Write one text file for each log, and everything as JSON, to this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replay this many applications, those that took longest, to forecast what would have made them faster
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub forecasts: usize,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -42,5 +42,6 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         slow_nodes: nodes.slow,
         nodes_tested: nodes.tested,
         settings: recording.settings.clone(),
+        advice: None,
     }
 }

@@ -1,5 +1,7 @@
 //! `hindmost advise`: what the jobs of logs spent their time on, and why their stragglers were slow.
 
+mod forecasts;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -52,11 +54,12 @@ pub struct Unread {
 
 /// Runs the command.
 pub fn run(args: &AdviseArgs) -> Outcome {
-    let advice = read(&args.logs);
+    let mut advice = read(&args.logs);
     if advice.logs.is_empty() {
         let why: Vec<String> = advice.unread.iter().map(|unread| unread.error.clone()).collect();
         return Err(Failure::input(why.join("\n")));
     }
+    forecasts::add(&mut advice.logs, args.forecasts)?;
     for unread in &advice.unread {
         eprintln!("left out: {}", escaped(&unread.error));
     }

@@ -15,9 +15,20 @@ use hindmost_trace::diagnosis::{PhaseLag, Presence, RecordedWorld};
 /// A replay is calibrated if its mean job time differs by at most this share from the recorded one.
 const CALIBRATED: f64 = 0.1;
 
+/// What ran an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Apache Spark.
+    Spark,
+    /// Hadoop MapReduce.
+    Hadoop,
+}
+
 /// The world of a recorded application.
 #[derive(Clone, Debug)]
 pub struct World {
+    /// What ran it.
+    pub engine: Engine,
     /// What the log shows.
     pub recorded: RecordedWorld,
     /// The policy that ran.
@@ -28,12 +39,12 @@ impl World {
     /// The world of an application of Spark `version`, if the log has it.
     pub fn of_spark(recorded: RecordedWorld, version: Option<&str>) -> World {
         let policy = spark_policy(&recorded.settings, version);
-        World { recorded, policy }
+        World { engine: Engine::Spark, recorded, policy }
     }
 
     /// The world of jobs of Hadoop. Its logs don't state the settings, but show whether there were copies.
     pub fn of_hadoop(recorded: RecordedWorld, had_copies: bool) -> World {
-        World { recorded, policy: PolicySpec::of(if had_copies { "hadoop" } else { "none" }) }
+        World { engine: Engine::Hadoop, recorded, policy: PolicySpec::of(if had_copies { "hadoop" } else { "none" }) }
     }
 
     /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.

@@ -68,8 +68,10 @@ def slow_executor(application):
 
 
 def skew(application):
-    # Partition 5 of 32 has ten keys, the others have one. More partitions separate these keys.
-    keys = list(range(32)) + [5 + 32 * further for further in range(1, 10)]
+    # One partition of 32 has ten keys, the others have one. More partitions separate these keys. The seed decides which partition it is,
+    # so that its task is not always among the first of its executor.
+    skewed = (8 * application.seed - 3) % 32
+    keys = list(range(32)) + [skewed + 32 * further for further in range(1, 10)]
     for number in range(3):
         application.shuffle(f"job {number}", 24, application.partitions or 32, 0.6, keys=keys)
 
@@ -81,15 +83,15 @@ def hung_attempts(application):
 
 
 def garbage_collection(application):
+    # A row of a heavy task makes 1.2 million strings, which are garbage after the row: a small heap must copy or collect them all.
     session = SparkSession(application.context)
-    tasks = application.partitions or 48
-    heavy = sorted(random.Random(f"heavy/{application.seed}").sample(range(tasks), 4))
+    tasks, rows = application.partitions or 48, 12
     for number in range(3):
+        heavy = sorted(random.Random(f"heavy/{application.seed}/{number}").sample(range(8, tasks), 3))
         application.context.setJobDescription(f"job {number}")
-        rows = session.range(0, tasks, 1, tasks)
-        size = f"IF(id IN ({', '.join(map(str, heavy))}), 700000, 20000)"
-        strings = f"transform(sequence(1, {size}), x -> concat('a string that is kept until the end of the task ', x))"
-        rows.selectExpr(f"size(array_distinct({strings})) AS strings").write.format("noop").mode("overwrite").save()
+        words = f"IF(id DIV {rows} IN ({', '.join(map(str, heavy))}), 1200000, 60000)"
+        strings = session.range(0, tasks * rows, 1, tasks).selectExpr(f"size(split(repeat('word ', {words}), ' ')) AS strings")
+        strings.write.format("noop").mode("overwrite").save()
 
 
 def cold_start(application):

@@ -21,10 +21,9 @@ def free_port():
 class Cluster:
     """Runs while it is open (`with Cluster(...) as cluster`); `url` is the master's."""
 
-    def __init__(self, spark_home, folder, executors, cores, memory_megabytes, worker_environment=None):
+    def __init__(self, spark_home, folder, executors, cores, memory_megabytes):
         self.spark_home, self.folder = Path(spark_home), Path(folder)
         self.executors, self.cores, self.memory_megabytes = executors, cores, memory_megabytes
-        self.worker_environment = worker_environment or {}
         self.processes = []
         self.url = None
 
@@ -58,7 +57,7 @@ class Cluster:
 
     def _start(self, name, arguments):
         # Spark's own start scripts set the version of Scala; without it a worker looks for the folders of a build of Spark.
-        environment = {**os.environ, "SPARK_HOME": str(self.spark_home), "SPARK_SCALA_VERSION": "2.12", **self.worker_environment}
+        environment = {**os.environ, "SPARK_HOME": str(self.spark_home), "SPARK_SCALA_VERSION": "2.12"}
         command = ["java", "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(self.spark_home / "jars" / "*")]
         command += [f"org.apache.spark.deploy.{arguments[0]}", *arguments[1:]]
         with open(self._log(name), "wb") as log:

@@ -27,7 +27,7 @@ TRUE_CAUSES = {
     "slow-executor": "all attempts of one executor take 4 times as long",
     "skew": "one partition of the second stage of each job has 10 times the input and takes 10 times as long",
     "hung-attempts": "the first attempt of 5% of the tasks takes 10 times as long",
-    "garbage-collection": "4 tasks of each stage fill the small heap of their executor; garbage collection takes most of their time",
+    "garbage-collection": "3 tasks of each stage make much garbage in a small heap; collecting it takes most of their time",
     "cold-start": "the first task of each stage in each process of an executor takes 1.5 s longer",
     "few-tasks": "the second stage of each job has one partition, for 8 slots",
     "locality": "nearly all cached partitions are on one executor; other executors wait for spark.locality.wait",
@@ -35,6 +35,9 @@ TRUE_CAUSES = {
     "driver-pauses": "the program waits 4 s after each job",
     "mix": "one executor 2.5 times slower, a partition of 5 times the input, 2% hung first attempts, pauses of 2 s",
 }
+
+JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+"""Little compilation, because several Java machines start on few cores."""
 
 COMMON = {
     "spark.eventLog.enabled": "true",
@@ -46,9 +49,8 @@ COMMON = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "600m",
     "spark.executor.memory": "600m",
-    # Little compilation: several Java machines start on few cores.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData",
-    "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+    "spark.executor.extraJavaOptions": JAVA_OPTIONS,
     "spark.sql.shuffle.partitions": "32",
     "spark.sql.adaptive.enabled": "false",
 }
@@ -61,11 +63,12 @@ SETTINGS = {
         "spark.speculation.quantile": "0.75",
         "spark.speculation.minTaskRuntime": "100ms",
     },
-    "memory": {"spark.executor.memory": "2g"},
+    # A young generation that holds the garbage of several rows; without -Xmn the heap would start small and grow slowly.
+    "memory": {"spark.executor.memory": "2g", "spark.executor.extraJavaOptions": f"{JAVA_OPTIONS} -Xmn1500m"},
     "no-locality-wait": {"spark.locality.wait": "0s"},
 }
 
-PARTITIONS = {"skew": 320, "few-tasks": 8}
+PARTITIONS = {"skew": 82, "few-tasks": 8}
 """The number of partitions that setting `partitions` gives a case."""
 
 CURES = {
@@ -77,8 +80,8 @@ CURES = {
 """What is tried for a case besides speculation, which is tried for all."""
 
 COLUMNS = (
-    "case seed setting repeat application_s first_to_last_job_s jobs_s attempts failed killed copies copies_won task_s collection_share "
-    "load_before load_after executors cores settings true_cause log"
+    "case seed setting repeat application_s first_to_last_job_s jobs_s later_jobs_s attempts failed killed copies copies_won task_s "
+    "collection_share load_before load_after executors cores settings true_cause log"
 ).split()
 
 
@@ -98,7 +101,7 @@ def run(options, cluster, case, seed, setting, repeat):
     name = "-".join(filter(None, [case, str(seed), setting, options.label, f"repeat{repeat}" if repeat > 1 else ""]))
     log_folder = options.out / name
     if log_folder.exists() and not options.again:
-        print(f"{name}: is there already")
+        print(f"{name}: is there already", flush=True)
         return None
     shutil.rmtree(log_folder, ignore_errors=True)
     log_folder.mkdir(parents=True)
@@ -155,7 +158,8 @@ def keep(row, table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "spark-cases", help="folder of the logs and of cases.tsv")
-    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "hindmost-spark-cases", help="folder of the virtual environment")
+    cache = Path.home() / ".cache" / "hindmost-spark-cases"
+    parser.add_argument("--cache", type=Path, default=cache, help="folder of the virtual environment")
     parser.add_argument("--case", nargs="+", choices=[*TRUE_CAUSES, "all"], default=["all"])
     parser.add_argument("--seed", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--repeats", type=int, default=1, help="runs of each seed and setting")
@@ -205,7 +209,12 @@ def run_all(options, runs):
                         print(error, file=sys.stderr)
 
     with ThreadPoolExecutor(options.at_once) as pool:
-        list(pool.map(lane, range(options.at_once)))
+        try:
+            list(pool.map(lane, range(options.at_once)))
+        except KeyboardInterrupt:
+            # Ctrl-C stops the running applications, too; the lanes then stop their clusters.
+            waiting.clear()
+            raise
     return len(failures)
 
 

@@ -6,39 +6,39 @@ use rustc_hash::FxHashMap;
 use super::recording::{AttemptRow, Recording};
 use super::typical::Typical;
 
-/// The longest gap, in seconds, that counts as one: the default time for which an engine waits for a nearer node.
-const LONGEST: f64 = 60.0;
-/// How much later than it uses the slot again an engine may log the end of an attempt, seconds.
-const LATE: f64 = 0.05;
-
-/// Returns for each phase the mean time between an attempt's start and the latest end on its executor before that which no other
-/// start follows. First waves have none. 0 for phases without such a start.
+/// Returns for each phase the mean time for which a slot was free before an attempt started there, although the phase had begun.
+/// First waves have none. 0 for phases without such a start, and on executors whose slots are not known.
+///
+/// Engines log the end of an attempt a little later than they use its slot again. So an attempt may start while all slots are in use; it
+/// has the slot whose end comes next.
 pub(super) fn gaps(recording: &Recording, typical: &[Typical]) -> Vec<f64> {
     let mut events: FxHashMap<u32, Vec<(f64, Event)>> = FxHashMap::default();
+    let mut begins = Vec::with_capacity(recording.phases.len());
     for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
+        begins.push(phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min));
         for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
             let of_executor = events.entry(row.executor).or_default();
-            // Engines log the end of an attempt a little later than they use its slot again.
-            of_executor.push((row.end - (0.1 * row.seconds()).min(LATE), Event::End(row.end)));
+            of_executor.push((row.end, Event::End));
             of_executor.push((row.start, Event::Start((!is_first).then_some(at))));
         }
     }
     let mut found: Vec<Vec<f64>> = vec![Vec::new(); recording.phases.len()];
-    for mut of_executor in events.into_values() {
+    for (executor, mut of_executor) in events {
+        let Some(slots) = recording.executors.get(executor as usize).and_then(|one| one.slots) else { continue };
         of_executor.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.rank().cmp(&b.1.rank())));
-        let mut free: Vec<f64> = Vec::new();
+        // When the free slots became free; and attempts that started before the log says that their slot was free.
+        let (mut free, mut early) = (vec![f64::NEG_INFINITY; slots as usize], 0);
         for (time, event) in of_executor {
-            let phase = match event {
-                Event::End(end) => {
-                    free.push(end);
-                    continue;
+            match event {
+                Event::End if early > 0 => early -= 1,
+                Event::End => free.push(time),
+                Event::Start(phase) => {
+                    let since = free.pop();
+                    early += u32::from(since.is_none());
+                    if let Some(phase) = phase {
+                        found[phase].push(since.map_or(0.0, |since: f64| time - since.max(begins[phase])));
+                    }
                 }
-                Event::Start(phase) => phase,
-            };
-            if let (Some(since), Some(phase)) = (free.pop(), phase)
-                && time - since <= LONGEST
-            {
-                found[phase].push((time - since).max(0.0));
             }
         }
     }
@@ -48,8 +48,8 @@ pub(super) fn gaps(recording: &Recording, typical: &[Typical]) -> Vec<f64> {
 /// What happens on an executor.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// An attempt ends, at this time by the log.
-    End(f64),
+    /// An attempt ends.
+    End,
     /// An attempt starts; the phase, if it is not in a first wave.
     Start(Option<usize>),
 }

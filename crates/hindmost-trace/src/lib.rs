@@ -55,11 +55,16 @@ pub mod diagnosis;
 mod error;
 pub mod hadoop;
 pub mod journal;
+mod nextflow;
+mod parallel;
 mod reading;
 mod recorded;
 mod replay;
+mod slurm;
 pub mod spark;
 mod summary;
+pub mod table;
+pub mod tasks;
 
 pub use error::TraceError;
 pub use reading::progress::OnProgress;

@@ -12,6 +12,8 @@ use hindmost_sim::driver::NodeDisturbances;
 use hindmost_sim::experiment::{NodeKind, Racks};
 use hindmost_sim::parameter::Parameter;
 use hindmost_trace::any::{self, LogKind};
+use hindmost_trace::table::Columns;
+use hindmost_trace::tasks::{self, TaskFormat};
 use hindmost_trace::{COPIES_NOTE, RecordedNode, TraceSummary, hadoop, journal, spark};
 
 use crate::failure::{Failure, Outcome};
@@ -57,10 +59,11 @@ impl Recorded {
 }
 
 /// Reads a log or journal.
-pub fn read(path: &Path) -> Outcome<Recorded> {
-    match any::kind(path).map_err(Failure::input)? {
+pub fn read(path: &Path, columns: &Columns) -> Outcome<Recorded> {
+    match any::kind_with(path, columns).map_err(Failure::input)? {
         LogKind::Journal(found) => of_journal(&found, path.display().to_string()),
         LogKind::Hadoop => of_hadoop(path),
+        LogKind::Tasks(format) => of_tasks(path, format, columns),
         LogKind::Spark => of_spark(path),
     }
 }
@@ -128,6 +131,12 @@ fn executor_name(node: &RecordedNode) -> String {
 fn of_hadoop(path: &Path) -> Outcome<Recorded> {
     // These logs do not record the nodes' memory, only their slots.
     let trace = with_progress(|progress| hadoop::open(path, Some(progress)))?.without_memory();
+    let (summary, jobs, recorded, _) = trace.into_parts();
+    of_slots(path, summary, jobs, &recorded)
+}
+
+fn of_tasks(path: &Path, format: TaskFormat, columns: &Columns) -> Outcome<Recorded> {
+    let trace = with_progress(|progress| tasks::open(path, format, columns, Some(progress)))?;
     let (summary, jobs, recorded, _) = trace.into_parts();
     of_slots(path, summary, jobs, &recorded)
 }

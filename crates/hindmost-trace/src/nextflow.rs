@@ -15,13 +15,13 @@ use crate::tasks::row::{Row, state};
 use crate::tasks::units::{Unit, bytes, duration, number, time};
 use crate::tasks::{Collector, TaskFormat};
 
-/// Fields of which each trace has some that no other log has.
-const TELLING: &[&str] = &["hash", "native_id", "realtime", "%cpu", "workdir", "peak_rss", "error_action"];
+/// Fields of which a trace has at least two, and other logs have none.
+const FIELDS: &[&str] = &["hash", "native_id", "realtime", "%cpu", "workdir", "peak_rss", "error_action"];
 
 fn header(beginning: &[u8]) -> Option<Header> {
     let named = Header::find(beginning, &["name", "status"]).or_else(|| Header::find(beginning, &["process", "status"]));
     let is_trace = |header: &Header| {
-        TELLING.iter().filter(|name| header.place(&[name]).is_some()).count() >= 2
+        FIELDS.iter().filter(|name| header.place(&[name]).is_some()).count() >= 2
             || (header.place(&["realtime"]).is_some() && header.place(&["task_id", "process"]).is_some())
     };
     named.filter(is_trace)

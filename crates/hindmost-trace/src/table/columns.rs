@@ -31,7 +31,7 @@ use Meaning::{
 pub(crate) const MEANINGS: usize = 14;
 
 /// The name of each meaning in `--columns`, and usual names of columns with this meaning: in lower case, without other
-/// signs than letters and digits, the more telling names first.
+/// signs than letters and digits, the clearest names first.
 #[rustfmt::skip]
 const NAMES: [(Meaning, &str, &[&str]); MEANINGS] = [
     (Start, "start", &["start", "starttime", "started", "startedat", "startat", "starttimestamp", "startts", "timestart",
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn more_telling_names_come_first() {
+    fn clearer_names_come_first() {
         let places = find(&["id", "dag_id", "run_id", "task_id", "start_date", "end_date", "try_number", "queued_dttm"], "");
         let found = [Task, Job, Start, End, Attempt, Submitted].map(|meaning| places.of(meaning));
         assert_eq!(found, [Some(3), Some(2), Some(4), Some(5), Some(6), Some(7)]);

@@ -52,7 +52,7 @@ use crate::reading::window::Window;
 use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::summary::TraceSummary;
 use crate::table::{self, Columns};
-use crate::{nextflow, parallel, slurm};
+use crate::{nextflow, parallel, ray, slurm, trino};
 
 pub(crate) use collect::{Collector, Rules};
 
@@ -70,9 +70,23 @@ pub enum TaskFormat {
     Parallel,
     /// A trace of Nextflow.
     Nextflow,
+    /// A timeline of Ray.
+    Ray,
+    /// A query of Trino or Presto.
+    Trino,
 }
 
 impl TaskFormat {
+    /// All formats.
+    pub const ALL: [TaskFormat; 6] = [
+        TaskFormat::Table,
+        TaskFormat::Slurm,
+        TaskFormat::Parallel,
+        TaskFormat::Nextflow,
+        TaskFormat::Ray,
+        TaskFormat::Trino,
+    ];
+
     /// Returns the name of the format, as [`TraceSummary::format`] has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -80,6 +94,8 @@ impl TaskFormat {
             TaskFormat::Slurm => "slurm",
             TaskFormat::Parallel => "parallel",
             TaskFormat::Nextflow => "nextflow",
+            TaskFormat::Ray => "ray",
+            TaskFormat::Trino => "trino",
         }
     }
 }
@@ -133,7 +149,9 @@ pub fn sniff(beginning: &[u8], columns: &Columns) -> Option<TaskFormat> {
     if !columns.is_empty() {
         return Some(TaskFormat::Table);
     }
-    let recognised: [(TaskFormat, fn(&[u8]) -> bool); 4] = [
+    let recognised: [(TaskFormat, fn(&[u8]) -> bool); 6] = [
+        (TaskFormat::Ray, ray::is_one),
+        (TaskFormat::Trino, trino::is_one),
         (TaskFormat::Parallel, parallel::is_one),
         (TaskFormat::Slurm, slurm::is_one),
         (TaskFormat::Nextflow, nextflow::is_one),
@@ -263,6 +281,8 @@ fn read(
         TaskFormat::Slurm => slurm::read(window, name, &mut collector)?,
         TaskFormat::Parallel => parallel::read(window, name, &mut collector)?,
         TaskFormat::Nextflow => nextflow::read(window, name, &mut collector)?,
+        TaskFormat::Ray => ray::read(window, name, &mut collector)?,
+        TaskFormat::Trino => trino::read(window, name, &mut collector)?,
     }
     if !collector.found_any() {
         return Err(TraceError::NoAttempt { name: name.to_owned(), format: format.name(), why: collector.why_none() });

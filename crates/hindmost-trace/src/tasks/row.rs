@@ -54,7 +54,7 @@ pub(crate) fn state(text: &str) -> Option<Option<Ended>> {
         "preempted" | "evicted" | "evict" | "requeued" | "resized" | "interrupted" => Ended::Interrupted,
         "running" | "pending" | "queued" | "waiting" | "submitted" | "scheduled" | "started" | "planned" | "suspended"
         | "configuring" | "completing" | "requeuehold" | "signaling" | "stageout" | "new" | "created" | "deferred"
-        | "skipped" | "blocked" | "ready" | "none" | "null" => return Some(None),
+        | "skipped" | "blocked" | "flushing" | "canceling" | "aborting" | "failing" | "ready" | "none" | "null" => return Some(None),
         number => return number.parse::<i64>().ok().map(exit),
     }))
 }

@@ -19,7 +19,8 @@ use crate::tasks::{Collector, TaskFormat};
 const FIELDS: &[&str] = &["hash", "native_id", "realtime", "%cpu", "workdir", "peak_rss", "error_action"];
 
 fn header(beginning: &[u8]) -> Option<Header> {
-    let named = Header::find(beginning, &["name", "status"]).or_else(|| Header::find(beginning, &["process", "status"]));
+    let named =
+        Header::find(beginning, &["name", "status"]).or_else(|| Header::find(beginning, &["process", "status"]));
     let is_trace = |header: &Header| {
         FIELDS.iter().filter(|name| header.place(&[name]).is_some()).count() >= 2
             || (header.place(&["realtime"]).is_some() && header.place(&["task_id", "process"]).is_some())
@@ -43,10 +44,9 @@ pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) ->
         why: format!(": {why}"),
     };
     let header = header(window.held()).ok_or_else(|| refused("it has no header"))?;
-    let [task_name, process, word, exit, attempt, submit, start, complete, took, ran, cpus] = [
-        "name", "process", "status", "exit", "attempt", "submit", "start", "complete", "duration", "realtime", "cpus",
-    ]
-    .map(|name| header.place(&[name]));
+    let [task_name, process, word, exit, attempt, submit, start, complete, took, ran, cpus] =
+        ["name", "process", "status", "exit", "attempt", "submit", "start", "complete", "duration", "realtime", "cpus"]
+            .map(|name| header.place(&[name]));
     let input = header.place(&["rchar", "read_bytes"]);
     let host = header.place(&["hostname"]);
     let has_end = complete.is_some() || submit.is_some() && took.is_some();
@@ -69,7 +69,7 @@ pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) ->
         let start = at(start);
         let end = at(complete).or_else(|| Some(submitted? + took?)).or_else(|| Some(start? + ran.or(took)?));
         let start = start.or_else(|| Some(end? - ran?)).or(submitted);
-        let ended = state(word).unwrap_or_else(|| {
+        let ended = state(word).unwrap_or_else(|_| {
             collector.issues.unknown_state(line, word);
             Some(Ended::Succeeded)
         });

@@ -32,7 +32,8 @@ pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) ->
         why: ": it has no header".to_owned(),
     })?;
     let [seq, host, start, runtime, send, exit, signal, command] =
-        ["seq", "host", "starttime", "jobruntime", "send", "exitval", "signal", "command"].map(|name| header.place(&[name]));
+        ["seq", "host", "starttime", "jobruntime", "send", "exitval", "signal", "command"]
+            .map(|name| header.place(&[name]));
     let (mut task, mut cause) = (String::new(), String::new());
     header.rows(window, name, collector, |collector, line, fields| {
         let text = |place: Option<usize>| place.map_or("", |at| fields.get(at));

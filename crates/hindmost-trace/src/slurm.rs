@@ -12,6 +12,7 @@
 //! `REQUEUED` and `PREEMPTED` attempts were interrupted, `CANCELLED` ones killed. `TIMEOUT`, `NODE_FAIL`, `OUT_OF_MEMORY`
 //! and the like count as failed, with the state as cause.
 
+use crate::analysis::Ended;
 use crate::error::TraceError;
 use crate::reading::window::Window;
 use crate::tasks::header::Header;
@@ -73,9 +74,9 @@ pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) ->
         let derived = || Some(end? - took?).filter(|_| start_place.is_none());
         let (start, end) = (start.or_else(derived), end.or_else(|| Some(start? + took?)));
         let word = text(word);
-        let ended = state(word).unwrap_or_else(|| {
+        let ended = state(word).unwrap_or_else(|_| {
             collector.issues.unknown_state(line, word);
-            state("COMPLETED").flatten()
+            Some(Ended::Succeeded)
         });
         if id.is_pending || (start.is_none() && ended.is_none()) {
             return collector.issues.left_out(line, "pending jobs");
@@ -142,14 +143,20 @@ fn one_node<'a>(list: &'a str, count: &str) -> &'a str {
         Some(count) => count > 1.0,
         None => list.contains([',', '[']),
     };
-    if is_several || list.eq_ignore_ascii_case("none assigned") || list.eq_ignore_ascii_case("none") { "" } else { list }
+    if is_several || list.eq_ignore_ascii_case("none assigned") || list.eq_ignore_ascii_case("none") {
+        ""
+    } else {
+        list
+    }
 }
 
 /// Returns the state without the user who cancelled the job, and for a failed job with its exit code.
 fn cause(state: &str, exit: &str) -> String {
     let word = state.split(' ').next().unwrap_or_default();
     match exit.split_once(':') {
-        Some((code, signal)) if word == "FAILED" && signal != "0" => format!("FAILED, exit code {code}, signal {signal}"),
+        Some((code, signal)) if word == "FAILED" && signal != "0" => {
+            format!("FAILED, exit code {code}, signal {signal}")
+        }
         Some((code, _)) if word == "FAILED" => format!("FAILED, exit code {code}"),
         _ => word.to_owned(),
     }
@@ -222,8 +229,14 @@ mod tests {
         let rows = "7|a|COMPLETED|0:0|Unknown|2024-03-01T10:00:00|2024-03-01T10:00:10|00:00:10|n1|1\n\
             8|a|COMPLETED|0:0|Unknown|2024-03-01T11:00:00|2024-03-01T11:00:20|00:00:20|n1|1\n";
         let found = found(&format!("{HEADER}{rows}{rows}"), TaskFormat::Slurm);
-        assert_eq!((found.summary.jobs, found.summary.stages, found.summary.tasks, found.summary.attempts), (2, 1, 2, 2));
-        assert_eq!(found.summary.warnings, ["2 rows repeat an attempt with the same task, node and times; each attempt counts once."]);
+        assert_eq!(
+            (found.summary.jobs, found.summary.stages, found.summary.tasks, found.summary.attempts),
+            (2, 1, 2, 2)
+        );
+        assert_eq!(
+            found.summary.warnings,
+            ["2 rows repeat an attempt with the same task, node and times; each attempt counts once."]
+        );
         let arrivals: Vec<f64> = replayed(&found.trace).iter().map(|(_, arrival, _)| *arrival).collect();
         assert_eq!(arrivals, [0.0, 3600.0]);
     }

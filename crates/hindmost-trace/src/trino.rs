@@ -24,13 +24,8 @@ use crate::tasks::row::{Row, state};
 use crate::tasks::units::{Unit, bytes, time};
 
 /// Keys whose values have tasks in them, at some depth.
-const NESTED: &[&str] = &[
-    "stages",
-    "outputStage",
-    "subStages",
-    "latestAttemptExecutionInfo",
-    "previousAttemptsExecutionInfos",
-];
+const NESTED: &[&str] =
+    &["stages", "outputStage", "subStages", "latestAttemptExecutionInfo", "previousAttemptsExecutionInfos"];
 
 /// Returns whether a log with this beginning is a query of Trino or Presto.
 pub(crate) fn is_one(beginning: &[u8]) -> bool {
@@ -263,9 +258,9 @@ fn parts(id: &str, is_presto: bool) -> Option<(&str, &str, u32)> {
     let number = |text: &str| text.parse().ok();
     match (&rest[..], is_presto) {
         ([task], _) => Some((stage, task, 0)),
-        ([task, attempt], false) => Some((stage, task, number(attempt)?)),
-        ([execution, task], true) => Some((stage, task, number(execution)?)),
-        ([_, task, attempt], _) => Some((stage, task, number(attempt)?)),
+        ([task, attempt], false) | ([attempt, task], true) | ([_, task, attempt], _) => {
+            Some((stage, task, number(attempt)?))
+        }
         _ => None,
     }
 }
@@ -277,13 +272,14 @@ fn take(task: &Task, query: &mut Query<'_>) {
         return query.collector.issues.unreadable(line, "the task has no id");
     };
     let at = |text: &Owned| {
-        let millis = text.get().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).map(|_| Unit::Milliseconds);
+        let millis =
+            text.get().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).map(|_| Unit::Milliseconds);
         text.get().and_then(|text| time(text, millis)).filter(|at| *at > 0.0)
     };
     let Stats { created, start, last_end, end, processed, raw, physical } = &task.stats;
     let created = at(created);
     let word = task.status.state.get().unwrap_or_default();
-    let ended = state(word).unwrap_or_else(|| {
+    let ended = state(word).unwrap_or_else(|_| {
         query.collector.issues.unknown_state(line, word);
         None
     });
@@ -398,8 +394,12 @@ mod tests {
 
     #[test]
     fn several_queries_and_cut_ones_are_read() {
-        let several = format!("{}
-{}", nested(), nested().replace("q1", "q2"));
+        let several = format!(
+            "{}
+{}",
+            nested(),
+            nested().replace("q1", "q2")
+        );
         assert_eq!(found(&several, TaskFormat::Trino).summary.jobs, 2);
         let whole = nested();
         let cut = &whole[..whole.rfind("1.1.1").unwrap()];

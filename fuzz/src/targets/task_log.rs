@@ -32,6 +32,9 @@ pub fn check(log: &[u8]) {
     if let Ok(text) = std::str::from_utf8(log)
         && let Ok(columns) = text.lines().next().unwrap_or_default().parse::<Columns>()
     {
-        assert_eq!(sniff(log, &columns) == Some(TaskFormat::Table), !columns.is_empty() || sniff(log, &Columns::default()) == Some(TaskFormat::Table));
+        assert_eq!(
+            sniff(log, &columns) == Some(TaskFormat::Table),
+            !columns.is_empty() || sniff(log, &Columns::default()) == Some(TaskFormat::Table)
+        );
     }
 }

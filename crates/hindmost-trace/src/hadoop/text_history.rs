@@ -251,7 +251,9 @@ mod tests {
 
     #[test]
     fn records_are_recognised() {
-        for line in ["Meta VERSION=\"1\" .", "Job JOBID=\"job_1_1\"", "Task TASKID=\"t\"", "MapAttempt TASK_TYPE=\"MAP\""] {
+        for line in
+            ["Meta VERSION=\"1\" .", "Job JOBID=\"job_1_1\"", "Task TASKID=\"t\"", "MapAttempt TASK_TYPE=\"MAP\""]
+        {
             assert!(begins(line.as_bytes()), "{line}");
         }
         for line in ["", "Jobs JOBID=\"", "Task 5 failed", "\tat Task TASKID=\""] {

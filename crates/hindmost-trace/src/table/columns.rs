@@ -70,8 +70,28 @@ const NAMES: [(Meaning, &str, &[&str]); MEANINGS] = [
 ];
 
 /// Names of units that a column's name may end in.
-const UNITS: &[&str] = &["ms", "millis", "milliseconds", "msec", "s", "sec", "secs", "seconds", "us", "micros", "usec",
-    "microseconds", "ns", "nanos", "nanoseconds", "min", "mins", "minutes", "hours", "hrs"];
+const UNITS: &[&str] = &[
+    "ms",
+    "millis",
+    "milliseconds",
+    "msec",
+    "s",
+    "sec",
+    "secs",
+    "seconds",
+    "us",
+    "micros",
+    "usec",
+    "microseconds",
+    "ns",
+    "nanos",
+    "nanoseconds",
+    "min",
+    "mins",
+    "minutes",
+    "hours",
+    "hrs",
+];
 /// Ends of column names that say nothing about their meaning.
 const IGNORED: &[&str] = &["utc", "unix", "epoch", "dttm", "gmt", "local"];
 
@@ -155,7 +175,7 @@ impl Places {
         for (meaning, name, unit) in &columns.0 {
             let same = |column: &&&str| column.trim() == name;
             let alike = |column: &&&str| column.trim().eq_ignore_ascii_case(name) || plain(column) == plain(name);
-            let at = header.iter().position(|column| same(&column)).or_else(|| header.iter().position(|c| alike(&&c)));
+            let at = header.iter().position(|column| same(&column)).or_else(|| header.iter().position(|c| alike(&c)));
             let Some(at) = at else { return Err(name.clone()) };
             used[at] = true;
             found.places[*meaning as usize] = Some(at);
@@ -184,7 +204,8 @@ impl Places {
 
     /// If there are columns of tasks and of instances, the task is the phase and the instance is the task.
     fn task_of_phase(&mut self, names: &[(String, Option<Unit>)], used: &[bool]) {
-        let instance = |at: &usize| !used[*at] && names[*at].0.starts_with("instance") && !names[*at].0.ends_with("num");
+        let instance =
+            |at: &usize| !used[*at] && names[*at].0.starts_with("instance") && !names[*at].0.ends_with("num");
         if let Some(at) = (0..names.len()).find(instance) {
             self.places[Phase as usize] = self.places[Task as usize].replace(at);
         }
@@ -227,7 +248,9 @@ fn split_unit(name: &str) -> (String, Option<Unit>) {
     if unit.is_none() {
         unit = [("millis", Unit::Milliseconds), ("ms", Unit::Milliseconds)]
             .into_iter()
-            .find(|(end, _)| joined.strip_suffix(end).is_some_and(|rest| rest.ends_with("time") || rest.ends_with("duration")))
+            .find(|(end, _)| {
+                joined.strip_suffix(end).is_some_and(|rest| rest.ends_with("time") || rest.ends_with("duration"))
+            })
             .map(|(_, unit)| unit);
     }
     (joined, unit)
@@ -243,7 +266,8 @@ mod tests {
 
     #[test]
     fn usual_names_are_recognised() {
-        let places = find(&["Job ID", "Stage", "task_id", "Host", "StartTime", "endTimeMillis", "Status", "input (bytes)"], "");
+        let places =
+            find(&["Job ID", "Stage", "task_id", "Host", "StartTime", "endTimeMillis", "Status", "input (bytes)"], "");
         for (at, meaning) in [Job, Phase, Task, Node, Start, End, State].into_iter().enumerate() {
             assert_eq!(places.of(meaning), Some(at), "{meaning:?}");
         }
@@ -253,14 +277,16 @@ mod tests {
 
     #[test]
     fn clearer_names_come_first() {
-        let places = find(&["id", "dag_id", "run_id", "task_id", "start_date", "end_date", "try_number", "queued_dttm"], "");
+        let places =
+            find(&["id", "dag_id", "run_id", "task_id", "start_date", "end_date", "try_number", "queued_dttm"], "");
         let found = [Task, Job, Start, End, Attempt, Submitted].map(|meaning| places.of(meaning));
         assert_eq!(found, [Some(3), Some(2), Some(4), Some(5), Some(6), Some(7)]);
     }
 
     #[test]
     fn instances_are_tasks_of_a_task() {
-        let places = find(&["instance_name", "task_name", "job_name", "status", "start_time", "end_time", "machine_id"], "");
+        let places =
+            find(&["instance_name", "task_name", "job_name", "status", "start_time", "end_time", "machine_id"], "");
         assert_eq!((places.of(Job), places.of(Phase), places.of(Task)), (Some(2), Some(1), Some(0)));
     }
 

@@ -40,7 +40,7 @@ use crate::reading::window::Window;
 use crate::tasks::Collector;
 use crate::tasks::delimited::{Fields, Joined, delimiter};
 use crate::tasks::lines;
-use crate::tasks::row::{Row, state};
+use crate::tasks::row::{Row, UnknownState, state};
 use crate::tasks::units::{bytes, duration, number, time};
 
 /// Rows from which the reader sees whether jobs are tasks.
@@ -216,7 +216,9 @@ fn jobs_are_tasks(places: &mut Places, mut jobs: Vec<String>, collector: &mut Co
     let others = places.of(Meaning::Task).or(places.of(Meaning::Phase));
     if rows >= FEWEST_ROWS && jobs.len() == rows && others.is_none() {
         places.turn(Meaning::Job, Meaning::Task);
-        collector.issues.note("Each row has a job of its own: all rows together were read as one job with a task a row.");
+        collector
+            .issues
+            .note("Each row has a job of its own: all rows together were read as one job with a task a row.");
     }
 }
 
@@ -224,7 +226,8 @@ fn jobs_are_tasks(places: &mut Places, mut jobs: Vec<String>, collector: &mut Co
 fn take<'a>(field: &dyn Fn(usize) -> &'a str, places: &Places, collector: &mut Collector, line: u64) {
     let text = |meaning: Meaning| places.of(meaning).map_or("", field);
     let at = |meaning: Meaning| time(text(meaning), places.unit(meaning)).filter(|at| *at >= 0.0);
-    let seconds = places.of(Meaning::Duration).and_then(|_| duration(text(Meaning::Duration), places.unit(Meaning::Duration)));
+    let seconds =
+        places.of(Meaning::Duration).and_then(|_| duration(text(Meaning::Duration), places.unit(Meaning::Duration)));
     let (mut start, mut end) = (at(Meaning::Start), at(Meaning::End));
     // A time of 0 is how some tools write that there is none, unless the log's clock begins at 0.
     if let (Some(began), Some(0.0)) = (start, end)
@@ -237,8 +240,8 @@ fn take<'a>(field: &dyn Fn(usize) -> &'a str, places: &Places, collector: &mut C
     let word = text(Meaning::State);
     let ended = match state(word) {
         _ if places.of(Meaning::State).is_none() || word.is_empty() => end.map(|_| Ended::Succeeded),
-        Some(ended) => ended,
-        None => {
+        Ok(ended) => ended,
+        Err(UnknownState) => {
             collector.issues.unknown_state(line, word);
             Some(Ended::Succeeded)
         }

@@ -1,7 +1,7 @@
 use crate::recorded::Outcome;
+use crate::table::Columns;
 use crate::tasks::testing::{found, found_with, replayed};
 use crate::tasks::{TaskFormat, sniff};
-use crate::table::Columns;
 
 /// Two jobs on two nodes: `fit` has tasks of 10 and 20 s and a failed attempt of 5 s, `load` one of 30 s.
 const CSV: &str = "\

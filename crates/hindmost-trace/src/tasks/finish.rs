@@ -204,7 +204,10 @@ fn attempts<'a>(rows: &'a [Held], finished: &mut [u32], retried_have_failed: boo
             let siblings = repeated.entry(key).or_insert_with(|| vec![*first]);
             let is_same = |other: &u32| {
                 let other = all[*other as usize].row;
-                row.times().is_some() && row.times() == other.times() && row.node == other.node && row.ended == other.ended
+                row.times().is_some()
+                    && row.times() == other.times()
+                    && row.node == other.node
+                    && row.ended == other.ended
             };
             if siblings.iter().any(is_same) {
                 continue;
@@ -292,7 +295,7 @@ fn keep(kept: &mut Kept, number: u32, application: &Application, title: &str, at
             job.submitted = Some(job.submitted.map_or(began, |at| at.min(began)));
             if job.name.is_empty() {
                 let within = application.jobs.get(row.job);
-                job.name = if within.is_empty() { title } else { within }.to_owned();
+                if within.is_empty() { title } else { within }.clone_into(&mut job.name);
             }
             if attempt.wins {
                 let phase = phase_of(&mut job.phases, row.phase, application);

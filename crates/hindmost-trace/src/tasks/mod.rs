@@ -142,6 +142,9 @@ impl TaskTrace {
     }
 }
 
+/// Returns whether a log with this beginning is of a format.
+type IsOne = fn(&[u8]) -> bool;
+
 /// Returns the format of a log with this decompressed beginning; `None` if it is of none of these formats. A table is
 /// recognised by its columns, or by those of `columns`.
 pub fn sniff(beginning: &[u8], columns: &Columns) -> Option<TaskFormat> {
@@ -149,7 +152,7 @@ pub fn sniff(beginning: &[u8], columns: &Columns) -> Option<TaskFormat> {
     if !columns.is_empty() {
         return Some(TaskFormat::Table);
     }
-    let recognised: [(TaskFormat, fn(&[u8]) -> bool); 6] = [
+    let recognised: [(TaskFormat, IsOne); 6] = [
         (TaskFormat::Ray, ray::is_one),
         (TaskFormat::Trino, trino::is_one),
         (TaskFormat::Parallel, parallel::is_one),

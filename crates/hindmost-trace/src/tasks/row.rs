@@ -37,31 +37,39 @@ pub(crate) struct Row<'a> {
     pub speculative: Option<bool>,
 }
 
-/// Returns how an attempt ended, from the words that tools use. The outer `None` is an unknown word, the inner one an
-/// attempt that has not ended.
-pub(crate) fn state(text: &str) -> Option<Option<Ended>> {
+/// A word for a state that no known tool uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnknownState;
+
+/// Returns how an attempt ended, from the words that tools use and from exit codes; `None` if it has not ended.
+///
+/// # Errors
+/// If the word is not known.
+pub(crate) fn state(text: &str) -> Result<Option<Ended>, UnknownState> {
     let word = text.trim().to_ascii_lowercase();
     let word = word.split([' ', '+', ':']).next().unwrap_or_default().replace(['-', '_'], "");
-    Some(Some(match word.as_str() {
+    Ok(Some(match word.as_str() {
         "" | "success" | "succeeded" | "successful" | "succeed" | "completed" | "complete" | "finished" | "finish"
         | "done" | "ok" | "passed" | "pass" | "won" | "terminated" | "ended" | "true" | "yes" | "exited" => {
             Ended::Succeeded
         }
         "failed" | "fail" | "failure" | "error" | "errored" | "err" | "exception" | "timeout" | "timedout" | "oom"
-        | "outofmemory" | "crashed" | "false" | "no" | "bootfail" | "deadline" | "nodefail" | "lost" | "upstreamfailed"
-        | "broken" => Ended::Failed,
-        "killed" | "cancelled" | "canceled" | "aborted" | "abort" | "revoked" | "stopped" | "discarded" => Ended::Killed,
+        | "outofmemory" | "crashed" | "false" | "no" | "bootfail" | "deadline" | "nodefail" | "lost"
+        | "upstreamfailed" | "broken" => Ended::Failed,
+        "killed" | "cancelled" | "canceled" | "aborted" | "abort" | "revoked" | "stopped" | "discarded" => {
+            Ended::Killed
+        }
         "preempted" | "evicted" | "evict" | "requeued" | "resized" | "interrupted" => Ended::Interrupted,
-        "running" | "pending" | "queued" | "waiting" | "submitted" | "scheduled" | "started" | "planned" | "suspended"
-        | "configuring" | "completing" | "requeuehold" | "signaling" | "stageout" | "new" | "created" | "deferred"
-        | "skipped" | "blocked" | "flushing" | "canceling" | "aborting" | "failing" | "ready" | "none" | "null" => return Some(None),
-        number => return number.parse::<i64>().ok().map(exit),
+        "running" | "pending" | "queued" | "waiting" | "submitted" | "scheduled" | "started" | "planned"
+        | "suspended" | "configuring" | "completing" | "requeuehold" | "signaling" | "stageout" | "new" | "created"
+        | "deferred" | "skipped" | "blocked" | "flushing" | "canceling" | "aborting" | "failing" | "ready" | "none"
+        | "null" => return Ok(None),
+        code => match code.parse::<i64>() {
+            Ok(0) => Ended::Succeeded,
+            Ok(_) => Ended::Failed,
+            Err(_) => return Err(UnknownState),
+        },
     }))
-}
-
-/// Returns how an attempt with an exit code ended.
-pub(crate) fn exit(code: i64) -> Option<Ended> {
-    Some(if code == 0 { Ended::Succeeded } else { Ended::Failed })
 }
 
 #[cfg(test)]
@@ -81,9 +89,9 @@ mod tests {
             ("CANCELLED by 1001", Ended::Killed),
             ("PREEMPTED", Ended::Interrupted),
         ] {
-            assert_eq!(state(word), Some(Some(ended)), "{word}");
+            assert_eq!(state(word), Ok(Some(ended)), "{word}");
         }
-        assert_eq!(state("RUNNING"), Some(None));
-        assert_eq!(state("puzzled"), None);
+        assert_eq!(state("RUNNING"), Ok(None));
+        assert_eq!(state("puzzled"), Err(UnknownState));
     }
 }

@@ -35,8 +35,11 @@ pub(crate) fn found_with(log: &str, format: TaskFormat, columns: &str) -> Result
     Ok(Found { summary, findings, diagnoses, trace })
 }
 
+/// Name of a phase, the phases for which it waits, and the durations of its tasks.
+pub(crate) type ReplayedPhase = (String, Vec<u32>, Vec<f64>);
+
 /// Returns the durations of the tasks of each phase of each job, with job, arrival in seconds and phase.
-pub(crate) fn replayed(trace: &TaskTrace) -> Vec<(String, f64, Vec<(String, Vec<u32>, Vec<f64>)>)> {
+pub(crate) fn replayed(trace: &TaskTrace) -> Vec<(String, f64, Vec<ReplayedPhase>)> {
     let durations = |durations: &hindmost_core::workload::Durations| match durations {
         hindmost_core::workload::Durations::Recorded(seconds) => seconds.clone(),
         other => panic!("{other:?}"),
@@ -46,7 +49,8 @@ pub(crate) fn replayed(trace: &TaskTrace) -> Vec<(String, f64, Vec<(String, Vec<
         .iter()
         .map(|job| {
             let phases = job.spec.phases.iter().zip(&job.durations);
-            let phases = phases.map(|(phase, seconds)| (phase.name.to_string(), phase.after.clone(), durations(seconds)));
+            let phases =
+                phases.map(|(phase, seconds)| (phase.name.to_string(), phase.after.clone(), durations(seconds)));
             (job.spec.name.to_string(), job.spec.arrival.seconds(), phases.collect())
         })
         .collect()

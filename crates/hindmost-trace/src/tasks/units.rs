@@ -250,7 +250,8 @@ mod tests {
         }
         assert_eq!(time("1970-01-02", None), Some(86_400.0));
         assert_eq!(time("1969-12-31T23:59", None), Some(-60.0));
-        for none in ["Unknown", "None", "", "-", "2024-13-01", "2024-02-29T25:00:00", "2024-02-29Tx", "nan", "infinity"] {
+        for none in ["Unknown", "None", "", "-", "2024-13-01", "2024-02-29T25:00:00", "2024-02-29Tx", "nan", "infinity"]
+        {
             assert_eq!(time(none, None), None, "{none}");
         }
     }

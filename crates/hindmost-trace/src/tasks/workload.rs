@@ -30,8 +30,10 @@ pub(super) fn assemble(collector: &mut Collector) -> Workload {
     let (nodes, numbers, unnamed) = nodes(collector, intervals, &demands);
     let earliest = jobs.iter().filter_map(|(_, job)| job.submitted).reduce(f64::min);
     let origin = earliest.unwrap_or(0.0);
-    let mut replayed: Vec<WorkloadJob> =
-        jobs.into_iter().filter_map(|((application, ..), job)| workload_job(application, job, origin, &demands)).collect();
+    let mut replayed: Vec<WorkloadJob> = jobs
+        .into_iter()
+        .filter_map(|((application, ..), job)| workload_job(application, job, origin, &demands))
+        .collect();
     replayed.sort_by_key(|job| job.spec.arrival);
     let mut attempts: Vec<RecordedAttempt> = attempts
         .into_iter()

@@ -135,7 +135,11 @@ fn job_logs_of_parallel_are_read() {
     let header = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
     let log = lines(header, |task| {
         let (number, node) = (task.number, &task.node);
-        format!("{number}\t{node}\t{:.3}\t{:>10.3}\t0\t0\t0\t0\trun {number}", BEGIN + task.start, task.end - task.start)
+        format!(
+            "{number}\t{node}\t{:.3}\t{:>10.3}\t0\t0\t0\t0\trun {number}",
+            BEGIN + task.start,
+            task.end - task.start
+        )
     });
     check("joblog", "parallel", &log, &[]);
 }

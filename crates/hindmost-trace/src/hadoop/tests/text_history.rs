@@ -12,7 +12,9 @@ fn history() -> String {
         )
     };
     let started = |time: u32, host: &str| {
-        format!("START_TIME=\"170000000{time:04}\" TRACKER_NAME=\"tracker_{host}:localhost/127\\.0\\.0\\.1:4\" HTTP_PORT=\"50060\"")
+        format!(
+            "START_TIME=\"170000000{time:04}\" TRACKER_NAME=\"tracker_{host}:localhost/127\\.0\\.0\\.1:4\" HTTP_PORT=\"50060\""
+        )
     };
     let ended = |how: &str, time: u32, host: &str| {
         format!("TASK_STATUS=\"{how}\" FINISH_TIME=\"170000000{time:04}\" HOSTNAME=\"/default-rack/{host}\"")
@@ -32,9 +34,13 @@ fn history() -> String {
     log += &map(0, 0, &format!("{} {read}", ended("SUCCESS", 4000, "n1")));
     log += &map(0, 1, &ended("KILLED", 4500, "n2"));
     log += &map(1, 1, &format!("{} {read}", ended("SUCCESS", 5500, "n1")));
-    let reduce = map(2, 0, &started(5600, "n2")).replace("_m_", "_r_").replace("MAP", "REDUCE").replace("MapA", "ReduceA");
+    let reduce =
+        map(2, 0, &started(5600, "n2")).replace("_m_", "_r_").replace("MAP", "REDUCE").replace("MapA", "ReduceA");
     log += &reduce;
-    log += &map(2, 0, &ended("SUCCESS", 9600, "n2")).replace("_m_", "_r_").replace("MAP", "REDUCE").replace("MapA", "ReduceA");
+    log += &map(2, 0, &ended("SUCCESS", 9600, "n2"))
+        .replace("_m_", "_r_")
+        .replace("MAP", "REDUCE")
+        .replace("MapA", "ReduceA");
     log += "Job JOBID=\"job_201203_0007\" FINISH_TIME=\"1700000009900\" JOB_STATUS=\"SUCCESS\" FINISHED_MAPS=\"2\" FINISHED_REDUCES=\"1\" FAILED_MAPS=\"1\" FAILED_REDUCES=\"0\" COUNTERS=\"\" .\n";
     log
 }

@@ -172,7 +172,7 @@ mod tests {
             ]
         );
         let phases = replayed(&found.trace).remove(0).2;
-        assert_eq!(phases, [("TRIM".to_owned(), vec![], vec![30.0, 60.0])]);
+        assert_eq!(phases, [("TRIM".to_owned(), vec![], vec![60.0, 30.0])]);
     }
 
     #[test]

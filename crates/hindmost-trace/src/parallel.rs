@@ -112,9 +112,9 @@ mod tests {
                 "2 tasks never succeeded; left out of replays.",
             ]
         );
-        // In the order in which they ended: at 1.5 s, 5.5 s and 5.75 s.
+        // In the order in which they started first: at 0.25 s, 0.5 s and 1.5 s.
         let jobs = replayed(&found.trace);
-        assert_eq!(jobs, [("my.log".to_owned(), 0.0, vec![("phase-1".to_owned(), vec![], vec![1.0, 2.5, 4.25])])]);
+        assert_eq!(jobs, [("my.log".to_owned(), 0.0, vec![("phase-1".to_owned(), vec![], vec![2.5, 1.0, 4.25])])]);
         let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
         // At 1 s two commands ran on this machine.
         assert_eq!(nodes, [("localhost", 2), ("user@far", 1)]);

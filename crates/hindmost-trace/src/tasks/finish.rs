@@ -192,13 +192,19 @@ fn attempts<'a>(rows: &'a [Held], finished: &mut [u32], retried_have_failed: boo
     let mut all: Vec<Attempt<'a>> = Vec::with_capacity(rows.len());
     let mut firsts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     firsts.reserve(rows.len());
-    for row in rows {
-        let at = all.len() as u32;
+    // Tasks are numbered in the order in which they started, because a replay starts them in this order.
+    let mut by_start: Vec<&Held> = rows.iter().collect();
+    by_start.sort_by(|a, b| a.start.total_cmp(&b.start));
+    for row in by_start {
         let next = &mut finished[row.phase as usize];
-        let task = *tasks.entry((row.phase, row.task)).or_insert_with(|| {
+        tasks.entry((row.phase, row.task)).or_insert_with(|| {
             *next += 1;
             *next - 1
         });
+    }
+    for row in rows {
+        let at = all.len() as u32;
+        let task = tasks.get(&(row.phase, row.task)).copied().unwrap_or_default();
         let key = (row.phase, task);
         if let Some(first) = firsts.get(&key) {
             let siblings = repeated.entry(key).or_insert_with(|| vec![*first]);
@@ -285,7 +291,9 @@ fn analyse(analysis: &mut Analysis, number: u32, application: &Application, titl
 
 /// Keeps the data of an application for a replay.
 fn keep(kept: &mut Kept, number: u32, application: &Application, title: &str, attempts: &[Attempt<'_>]) {
-    for attempt in attempts {
+    let mut by_task: Vec<&Attempt<'_>> = attempts.iter().collect();
+    by_task.sort_by_key(|attempt| attempt.task);
+    for attempt in by_task {
         let row = attempt.row;
         let node = (row.node != NO_NODE).then_some(row.node);
         if let Some((start, end)) = row.times() {

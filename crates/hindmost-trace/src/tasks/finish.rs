@@ -29,14 +29,17 @@ struct Attempt<'a> {
 
 impl Collector {
     pub(super) fn finish_part(&mut self, number: u32, application: &mut Application) {
-        application.rows.sort_by(|a, b| a.end.total_cmp(&b.end).then(a.start.total_cmp(&b.start)));
         let is_first = application.parts == 0;
         application.parts += 1;
         let jobs_before = if self.rules.jobs_within { 0 } else { u64::from(!is_first) };
         let mut finished = std::mem::take(&mut application.finished);
         finished.resize(application.phases.len(), 0);
         self.counts.phases += finished.iter().filter(|tasks| **tasks == 0).count() as u64;
-        let attempts = attempts(&application.rows, &mut finished, self.rules.retried_have_failed);
+        // Tasks are numbered in the order in which they started, because a replay starts them in this order.
+        application.rows.sort_by(|a, b| a.start.total_cmp(&b.start));
+        let tasks = numbers(&application.rows, &mut finished);
+        application.rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+        let attempts = attempts(&application.rows, &tasks, self.rules.retried_have_failed);
         self.issues.repeated += (application.rows.len() - attempts.len()) as u64;
         application.finished = finished;
 
@@ -182,26 +185,30 @@ fn name_of(application: &Application, phase: u32) -> Option<String> {
     Some(application.phases.get(phase).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Numbers the tasks of rows that are sorted by end, finds each task's winner and copies, and drops rows that repeat an
-/// attempt. `finished` has the number of
-/// tasks of each phase in earlier parts, and receives the new number.
-fn attempts<'a>(rows: &'a [Held], finished: &mut [u32], retried_have_failed: bool) -> Vec<Attempt<'a>> {
-    let mut tasks: FxHashMap<(u32, u64), u32> = FxHashMap::default();
+/// The number of each task within its phase, by phase and task.
+type Numbers = FxHashMap<(u32, u64), u32>;
+
+/// Numbers the tasks of rows, in their order. `finished` has the number of tasks of each phase in earlier parts, and
+/// receives the new number.
+fn numbers(rows: &[Held], finished: &mut [u32]) -> Numbers {
+    let mut tasks = Numbers::default();
     tasks.reserve(rows.len());
-    let mut repeated: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
-    let mut all: Vec<Attempt<'a>> = Vec::with_capacity(rows.len());
-    let mut firsts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    firsts.reserve(rows.len());
-    // Tasks are numbered in the order in which they started, because a replay starts them in this order.
-    let mut by_start: Vec<&Held> = rows.iter().collect();
-    by_start.sort_by(|a, b| a.start.total_cmp(&b.start));
-    for row in by_start {
+    for row in rows {
         let next = &mut finished[row.phase as usize];
         tasks.entry((row.phase, row.task)).or_insert_with(|| {
             *next += 1;
             *next - 1
         });
     }
+    tasks
+}
+
+/// Finds each task's winner and copies among rows that are sorted by end, and drops rows that repeat an attempt.
+fn attempts<'a>(rows: &'a [Held], tasks: &Numbers, retried_have_failed: bool) -> Vec<Attempt<'a>> {
+    let mut repeated: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+    let mut all: Vec<Attempt<'a>> = Vec::with_capacity(rows.len());
+    let mut firsts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    firsts.reserve(rows.len());
     for row in rows {
         let at = all.len() as u32;
         let task = tasks.get(&(row.phase, row.task)).copied().unwrap_or_default();

@@ -25,7 +25,7 @@ pub struct RecordedApplication {
 /// If the log can't be read.
 pub fn read(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
     let application = match any::kind(path)? {
-        LogKind::Journal(_) => None,
+        LogKind::Journal(_) | LogKind::Tasks(_) => None,
         LogKind::Spark => of_spark(path)?,
         LogKind::Hadoop => Some(of_hadoop(path)?),
     };

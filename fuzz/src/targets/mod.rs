@@ -13,6 +13,7 @@ pub mod report_text;
 pub mod rumen_trace;
 pub mod scenario;
 pub mod spark_log;
+pub mod task_log;
 
 /// A fuzz target: a check that runs on arbitrary inputs.
 pub struct Target {
@@ -23,7 +24,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "compressed_log", check: |bytes| with(bytes, compressed_log::check) },
     Target { name: "exact_workload", check: |bytes| with(bytes, exact_workload::check) },
     Target { name: "findings", check: |bytes| with(bytes, findings::check) },
@@ -35,6 +36,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "rumen_trace", check: |bytes| with(bytes, rumen_trace::check) },
     Target { name: "scenario", check: |bytes| with(bytes, scenario::check) },
     Target { name: "spark_log", check: |bytes| with(bytes, spark_log::check) },
+    Target { name: "task_log", check: |bytes| with(bytes, task_log::check) },
 ];
 
 /// Calls a check with an input built from bytes, as libFuzzer does.

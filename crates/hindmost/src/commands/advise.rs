@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
 use hindmost_report::diagnosis as report;
 use hindmost_report::text::{counted, escaped, indented};
+use hindmost_trace::table::Columns;
 use hindmost_trace::{TraceSummary, any};
 use serde::Serialize;
 
@@ -54,7 +55,7 @@ pub struct Unread {
 
 /// Runs the command.
 pub fn run(args: &AdviseArgs) -> Outcome {
-    let mut advice = read(&args.logs);
+    let mut advice = read(&args.logs, &args.columns);
     if advice.logs.is_empty() {
         let why: Vec<String> = advice.unread.iter().map(|unread| unread.error.clone()).collect();
         return Err(Failure::input(why.join("\n")));
@@ -73,7 +74,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
 }
 
 /// Reads all logs, several at a time.
-fn read(logs: &[PathBuf]) -> Advice {
+fn read(logs: &[PathBuf], columns: &Columns) -> Advice {
     let logs = each(logs);
     let bar = Mutex::new(Progress::new(logs.len() as f64, "reading logs"));
     let next = AtomicUsize::new(0);
@@ -85,7 +86,7 @@ fn read(logs: &[PathBuf]) -> Advice {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(log) = logs.get(at) else { return };
-                    let read = read_one(log);
+                    let read = read_one(log, columns);
                     if let Ok(mut found) = found.lock() {
                         found[at] = Some(read);
                     }
@@ -112,9 +113,9 @@ fn read(logs: &[PathBuf]) -> Advice {
     Advice { total, logs: advice, unread }
 }
 
-fn read_one(log: &Path) -> Result<LogAdvice, Unread> {
+fn read_one(log: &Path, columns: &Columns) -> Result<LogAdvice, Unread> {
     let name = log.display().to_string();
-    match any::diagnose(log, None) {
+    match any::diagnose_with(log, columns, None) {
         Ok((summary, _, applications)) => Ok(LogAdvice { log: name, summary, applications }),
         Err(error) => Err(Unread { log: name, error: error.to_string() }),
     }

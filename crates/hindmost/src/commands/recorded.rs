@@ -12,6 +12,8 @@ use hindmost_forecast::world::World;
 use hindmost_sim::experiment::NodeKind;
 use hindmost_trace::any::{self, LogKind};
 use hindmost_trace::{COPIES_NOTE, RecordedNode, SITUATED_NOTE, TraceSummary, hadoop, journal, spark};
+use hindmost_trace::table::Columns;
+use hindmost_trace::tasks::{self, TaskFormat};
 
 use crate::failure::{Failure, Outcome};
 
@@ -58,10 +60,11 @@ impl Recorded {
 }
 
 /// Reads a log or journal.
-pub fn read(path: &Path) -> Outcome<Recorded> {
-    match any::kind(path).map_err(Failure::input)? {
+pub fn read(path: &Path, columns: &Columns) -> Outcome<Recorded> {
+    match any::kind_with(path, columns).map_err(Failure::input)? {
         LogKind::Journal(found) => of_journal(&found, path.display().to_string()),
         LogKind::Hadoop => of_hadoop(path),
+        LogKind::Tasks(format) => of_tasks(path, format, columns),
         LogKind::Spark => of_spark(path),
     }
 }
@@ -139,6 +142,12 @@ fn of_hadoop(path: &Path) -> Outcome<Recorded> {
     let (summary, mut jobs, recorded, _) = trace.into_parts();
     world.recorded.give_durations(&mut jobs);
     of_slots(path, summary, jobs, &recorded, Some(world))
+}
+
+fn of_tasks(path: &Path, format: TaskFormat, columns: &Columns) -> Outcome<Recorded> {
+    let trace = with_progress(|progress| tasks::open(path, format, columns, Some(progress)))?;
+    let (summary, jobs, recorded, _) = trace.into_parts();
+    of_slots(path, summary, jobs, &recorded, None)
 }
 
 /// Returns jobs and nodes of a log that gives the number of slots of each node.

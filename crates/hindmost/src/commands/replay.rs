@@ -42,7 +42,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     for set in &swept {
         settings(args, set)?;
     }
-    let all = args.logs.iter().map(|log| recorded::read(log)).collect::<Outcome<Vec<Recorded>>>()?;
+    let all = args.logs.iter().map(|log| recorded::read(log, &args.columns)).collect::<Outcome<Vec<Recorded>>>()?;
     let mut of_policies = Vec::new();
     let policies = if named.is_empty() { recorded_then_every_system(&all, &mut of_policies) } else { named };
     let mut notes = about_durations(&all);

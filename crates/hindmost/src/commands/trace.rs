@@ -26,10 +26,10 @@ struct LogInfo {
 
 /// Runs a trace command.
 pub fn run(command: TraceCommand) -> Outcome {
-    let TraceCommand::Info { files, json } = command;
+    let TraceCommand::Info { files, columns, json } = command;
     let mut all = Vec::new();
     for file in &files {
-        let (summary, findings) = with_progress(|progress| any::analyse(file, Some(progress)))?;
+        let (summary, findings) = with_progress(|progress| any::analyse_with(file, &columns, Some(progress)))?;
         all.push(LogInfo { summary, findings });
     }
     if json {

@@ -16,6 +16,7 @@ mod help;
 mod journal;
 mod live_page;
 mod map;
+mod more_formats;
 mod policies;
 mod profiles;
 mod quoted_figures;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use hindmost_core::metrics::{Advice, Recommended};
 use hindmost_core::workload::WorkloadJob;
-use hindmost_math::statistics::{mean, student_interval};
+use hindmost_math::statistics::mean;
 use hindmost_sim::driver::{RunResult, SimulationError};
 
 use crate::candidates::{Candidate, Change, candidates, slots, with_more_tasks, without_waits};
@@ -66,12 +66,14 @@ pub fn advice(
     Ok(found)
 }
 
-/// Marks the changes that are recommended: of each kind the one that gains most and does no harm.
+/// Marks the changes that are recommended: those that are worth it and do no harm, and of those about copies the one that gains most. A
+/// policy that the engine does not have is only listed.
 fn recommend(advice: &mut Advice) {
     let mut has_copies = false;
     for one in &mut advice.tried {
         let is_worth = one.gain_share >= WORTH && one.gain_share_range[0] >= HARM;
-        one.recommended = is_worth && !(one.is_about_copies && has_copies);
+        let can_be_set = !one.settings.is_empty() || !one.is_about_copies;
+        one.recommended = is_worth && can_be_set && !(one.is_about_copies && has_copies);
         has_copies |= one.recommended && one.is_about_copies;
     }
 }
@@ -94,25 +96,16 @@ fn of_candidate(
         Change::Executors => (jobs.clone(), application.world.policy.clone(), false),
         Change::NoWaits => (Arc::new(without_waits(jobs)), application.world.policy.clone(), true),
     };
-    let (mut gains, mut costs, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut gains, mut costs) = (Vec::new(), Vec::new());
     for (share, base) in base {
         let replay =
             Replay { application, jobs: changed.clone(), policy: policy.clone(), executors_as_recorded, share: *share };
-        let runs = replay.run(SEEDS, stop)?;
-        let of_seed = |(before, after): (&RunResult, &RunResult)| {
-            time_of_jobs(before, jobs, are_in_turn) - time_of_jobs(after, &changed, are_in_turn)
-        };
-        let of_share: Vec<f64> = base.iter().zip(&runs).map(of_seed).collect();
-        costs.extend(
-            base.iter().zip(&runs).map(|(before, after)| slot_seconds(after, slots) - slot_seconds(before, slots)),
-        );
-        let mean = mean(&of_share).unwrap_or(0.0);
-        ranges.push(student_interval(&of_share).unwrap_or([mean; 2]));
-        gains.push(mean);
+        for (before, after) in base.iter().zip(&replay.run(SEEDS, stop)?) {
+            gains.push(time_of_jobs(before, jobs, are_in_turn) - time_of_jobs(after, &changed, are_in_turn));
+            costs.push(slot_seconds(after, slots) - slot_seconds(before, slots));
+        }
     }
     let (all, [least, most]) = mean_and_range(&gains);
-    let least = ranges.iter().map(|range| range[0]).fold(least, f64::min);
-    let most = ranges.iter().map(|range| range[1]).fold(most, f64::max);
     // The whole gain is what the change gives at best.
     let (gain, least) = if candidate.is_bound { (all / 2.0, least.min(0.0)) } else { (all, least) };
     Ok(Recommended {

@@ -12,29 +12,30 @@ const SMALL: f64 = 0.005;
 
 /// Returns the advice: recommended changes with their settings, then what was tried beside them, then warnings.
 pub(crate) fn text(advice: &Advice, width: usize) -> String {
-    let mut text = String::from("\nWhat would help\n");
-    let mut line = |words: &str, indent: usize| text += &(wrapped(words, width, indent) + "\n");
     let Some(calibration) = &advice.calibration else { return String::new() };
-    line(&recorded::sentence(calibration), 2);
+    let line = |words: &str| wrapped(words, width, 2) + "\n";
+    let mut text = format!("\nWhat would help\n{}", line(&recorded::sentence(calibration)));
     if !calibration.calibrated {
         return text;
     }
     let (recommended, others): (Vec<_>, Vec<_>) = advice.tried.iter().partition(|one| one.recommended);
     if recommended.is_empty() {
-        line(&format!("Nothing that was tried: {}.", in_short(&others)), 2);
+        text += &line(&format!("Nothing that was tried. {}", in_short("Tried", &others)));
+        return text;
     }
     for one in &recommended {
-        line(&sentence(one), 2);
+        text += &line(&sentence(one));
         for setting in &one.settings {
-            line(&format!("    {}", of_setting(setting)), 8);
+            // Ready to paste, so never wrapped.
+            text += &format!("    {}\n", of_setting(setting));
         }
     }
-    if !recommended.is_empty() && !others.is_empty() {
-        line(&format!("Not recommended: {}.", in_short(&others)), 2);
+    if !others.is_empty() {
+        text += &line(&in_short("Tried, too", &others));
     }
-    if recommended.iter().any(|one| one.is_about_copies) || !others.is_empty() && recommended.is_empty() {
-        for warning in advice.warnings.iter().filter(|_| !recommended.is_empty()) {
-            line(&format!("Careful: {warning}"), 2);
+    if recommended.iter().any(|one| one.is_about_copies) {
+        for warning in &advice.warnings {
+            text += &line(&format!("Careful: {warning}"));
         }
     }
     text
@@ -65,23 +66,20 @@ fn cost(hours: f64) -> String {
 
 fn of_setting(setting: &SettingChange) -> String {
     let was = match &setting.recorded {
-        Some(value) => format!("(in the log: {value})"),
-        None => "(the log does not state it)".to_owned(),
+        Some(value) => format!("# in the log: {value}"),
+        None => "# not in the log, so the default".to_owned(),
     };
-    format!("{}={} {was}", setting.name, setting.value)
+    format!("{}={}  {was}", setting.name, setting.value)
 }
 
-/// Names the changes that gain most, with their gains.
-fn in_short(others: &[&Recommended]) -> String {
-    let names: Vec<String> = others
-        .iter()
-        .take(OTHERS)
-        .map(|one| {
-            let [least, most] = one.gain_share_range;
-            format!("{} ({} to {})", one.title, share(least), share(most))
-        })
-        .collect();
-    if names.is_empty() { "there is no setting that could help".to_owned() } else { names.join("; ") }
+/// Names the changes that gain most, with the ranges of their gains.
+fn in_short(beginning: &str, others: &[&Recommended]) -> String {
+    let one = |one: &&Recommended| {
+        let [least, most] = one.gain_share_range;
+        format!("{} ({} to {})", one.title, share(least), share(most))
+    };
+    let names: Vec<String> = others.iter().take(OTHERS).map(one).collect();
+    if names.is_empty() { String::new() } else { format!("{beginning}: {}.", names.join("; ")) }
 }
 
 fn capital(words: &str) -> String {

@@ -90,13 +90,7 @@ pub(crate) struct Reveal {
 
 impl Truth {
     pub(crate) fn new(model: Model) -> Truth {
-        Truth {
-            model,
-            jobs: VecDeque::new(),
-            first: 0,
-            stragglers: VecDeque::new(),
-            first_waves: FxHashMap::default(),
-        }
+        Truth { model, jobs: VecDeque::new(), first: 0, stragglers: VecDeque::new(), first_waves: FxHashMap::default() }
     }
 
     /// Adds the durations of a job that arrives; jobs must arrive in order of their ids.

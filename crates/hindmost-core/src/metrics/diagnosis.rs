@@ -77,7 +77,7 @@ pub struct Recommended {
     pub recommended: bool,
     /// Seconds of wall time that it would have saved; negative if it would have cost time.
     pub gain_seconds: f64,
-    /// The range of this: over seeds (95% intervals) and over everything that the log leaves open.
+    /// The least and the largest gain of all replays: over seeds, and over everything that the log leaves open.
     pub gain_seconds_range: [f64; 2],
     /// `gain_seconds` as a share of the wall time.
     pub gain_share: f64,

@@ -11,9 +11,9 @@ use hindmost_forecast::cluster::{node, of_executor, with_unique_names};
 use hindmost_forecast::world::World;
 use hindmost_sim::experiment::NodeKind;
 use hindmost_trace::any::{self, LogKind};
-use hindmost_trace::{COPIES_NOTE, RecordedNode, SITUATED_NOTE, TraceSummary, hadoop, journal, spark};
 use hindmost_trace::table::Columns;
 use hindmost_trace::tasks::{self, TaskFormat};
+use hindmost_trace::{COPIES_NOTE, RecordedNode, SITUATED_NOTE, TraceSummary, hadoop, journal, spark};
 
 use crate::failure::{Failure, Outcome};
 

@@ -11,6 +11,7 @@ mod documents;
 mod errors;
 mod examples;
 mod files;
+mod forecasts;
 mod guarantees;
 mod help;
 mod journal;

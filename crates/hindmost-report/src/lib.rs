@@ -21,6 +21,7 @@
 //! ```
 
 pub mod comparison;
+pub mod copies;
 pub mod diagnosis;
 pub mod failures;
 pub mod figures;

@@ -22,6 +22,7 @@
 
 mod advice;
 pub mod comparison;
+pub mod copies;
 pub mod diagnosis;
 pub mod failures;
 pub mod figures;

@@ -8,6 +8,7 @@ mod diagnosis;
 mod energy;
 mod findings;
 mod run;
+mod saved;
 
 pub use advice::{ByCorrelation, CorrelationResult, RatioAtCorrelation, Recommendation};
 pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, RecordedTime, VersusFirst};
@@ -23,6 +24,7 @@ pub use findings::{
     Waiting,
 };
 pub use run::{BrokenCopies, FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
+pub use saved::{TimeSaved, measured_finishes};
 
 use hindmost_math::pooled::Pooled;
 use hindmost_math::statistics::{mean, student_interval};

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::findings::SlowNode;
+use super::slot_timeline::SlotTimeline;
 
 /// What an application of a log, a job of a Hadoop log or a recorded run spent its time on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -27,6 +28,8 @@ pub struct Diagnosis {
     pub tasks: u64,
     /// The wall time and what it was spent on; `None` if the log has no times.
     pub wall_time: Option<WallTime>,
+    /// The slots over time; `None` if the log has no times.
+    pub timeline: Option<SlotTimeline>,
     /// Machine time in which attempts ran that did not win, seconds.
     pub lost: LostWork,
     /// What the phases waited for last.

@@ -8,6 +8,7 @@ mod diagnosis;
 mod energy;
 mod findings;
 mod run;
+mod slot_timeline;
 
 pub use advice::{ByCorrelation, CorrelationResult, RatioAtCorrelation, Recommendation};
 pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, RecordedTime, VersusFirst};
@@ -23,6 +24,7 @@ pub use findings::{
     Waiting,
 };
 pub use run::{BrokenCopies, FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
+pub use slot_timeline::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses};
 
 use hindmost_math::pooled::Pooled;
 use hindmost_math::statistics::{mean, student_interval};

@@ -66,9 +66,7 @@ pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSu
     if path == Path::new(STANDARD_INPUT) {
         return analyse_stream(io::stdin().lock(), "standard input", progress);
     }
-    let about = std::fs::metadata(path);
-    if about.is_ok_and(|about| !about.is_file() && !about.is_dir()) {
-        let file = File::open(path).map_err(|source| TraceError::Open { path: path.to_owned(), source })?;
+    if let Some(file) = pipe(path)? {
         return analyse_stream(file, &path.display().to_string(), progress);
     }
     match kind(path)? {
@@ -100,10 +98,33 @@ pub fn diagnose(
     path: &Path,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    if path == Path::new(STANDARD_INPUT) {
+        return diagnose_stream(io::stdin().lock(), "standard input", progress);
+    }
+    if let Some(file) = pipe(path)? {
+        return diagnose_stream(file, &path.display().to_string(), progress);
+    }
     match kind(path)? {
         LogKind::Journal(journal) => journal::diagnose(&journal, progress),
         LogKind::Hadoop => hadoop::diagnose(path, progress),
         LogKind::Spark => spark::diagnose(path, progress),
+    }
+}
+
+/// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
+///
+/// # Errors
+/// If reading fails, and the errors of the format's own reader.
+pub fn diagnose_stream(
+    reader: impl Read,
+    name: &str,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    let (kind, whole) = recognised(reader, name)?;
+    match kind {
+        StreamKind::Journal => journal::diagnose_journal(whole, name),
+        StreamKind::Hadoop => hadoop::diagnose_hadoop(whole, name, progress),
+        StreamKind::Spark => spark::diagnose_spark(whole, name, progress),
     }
 }
 
@@ -112,22 +133,45 @@ pub fn diagnose(
 /// # Errors
 /// If reading fails, and the errors of the format's own reader.
 pub fn analyse_stream(
-    mut reader: impl Read,
+    reader: impl Read,
     name: &str,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings), TraceError> {
+    let (kind, whole) = recognised(reader, name)?;
+    match kind {
+        StreamKind::Journal => journal::analyse_journal(whole, name),
+        StreamKind::Hadoop => hadoop::analyse_hadoop(whole, name, progress),
+        StreamKind::Spark => spark::analyse_spark(whole, name, progress),
+    }
+}
+
+/// The format of a stream.
+enum StreamKind {
+    Journal,
+    Hadoop,
+    Spark,
+}
+
+/// Recognises the format of a stream, and returns the whole stream.
+fn recognised<R: Read>(mut reader: R, name: &str) -> Result<(StreamKind, impl Read + use<R>), TraceError> {
     let mut beginning = Vec::new();
     let read = reader.by_ref().take(LOOKED_AT as u64).read_to_end(&mut beginning);
     read.map_err(|source| TraceError::Read { name: name.to_owned(), position: 0, source })?;
-    let plain = plain(&beginning);
-    let whole = Cursor::new(&beginning).chain(reader);
-    if journal::begins_like_one(&beginning) {
-        journal::analyse_journal(whole, name)
-    } else if hadoop::sniff(&plain).is_some() {
-        hadoop::analyse_hadoop(whole, name, progress)
-    } else {
-        spark::analyse_spark(whole, name, progress)
+    let kind = match () {
+        () if journal::begins_like_one(&beginning) => StreamKind::Journal,
+        () if hadoop::sniff(&plain(&beginning)).is_some() => StreamKind::Hadoop,
+        () => StreamKind::Spark,
+    };
+    Ok((kind, Cursor::new(beginning).chain(reader)))
+}
+
+/// Opens a pipe, or another file that can be read only once; `None` for other paths.
+fn pipe(path: &Path) -> Result<Option<File>, TraceError> {
+    let about = std::fs::metadata(path);
+    if !about.is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return Ok(None);
     }
+    File::open(path).map(Some).map_err(|source| TraceError::Open { path: path.to_owned(), source })
 }
 
 /// Returns the decompressed beginning of a log, as far as the given bytes reach.

@@ -11,7 +11,7 @@ use crate::text::{counted, duration, escaped, grouped, name, percent, wrapped};
 /// Largest number of slow nodes that are named.
 const NODES: usize = 5;
 /// The least share of the wall time for which a cure is named.
-const WORTH: f64 = 0.05;
+pub(crate) const WORTH: f64 = 0.05;
 /// Fewest stragglers whose causes are given as shares.
 const FEWEST: u64 = 5;
 /// Largest width of the name of a phase, in columns.
@@ -33,7 +33,7 @@ pub fn spent(what: Spent) -> &'static str {
 }
 
 /// What would shorten a part of the wall time.
-fn cure(what: Spent) -> Option<&'static str> {
+pub(crate) fn cure(what: Spent) -> Option<&'static str> {
     Some(match what {
         Spent::Work => return None,
         Spent::NoJob => {
@@ -85,7 +85,7 @@ const COLUMNS: &[Column<TimePart>] = &[
     Column { heading: "mostly in", from_width: 80, cell: mostly },
 ];
 
-fn mostly(part: &TimePart) -> String {
+pub(crate) fn mostly(part: &TimePart) -> String {
     let Some(phase) = part.phases.first().filter(|_| part.what != Spent::NoJob) else { return String::new() };
     let label = phase.name.clone().unwrap_or_else(|| format!("phase {}", phase.phase));
     format!("{} ({})", name(&label, PHASE_WIDTH, ELLIPSIS), counted(phase.tasks, "task"))
@@ -146,7 +146,7 @@ const TOTAL_COLUMNS: &[Column<TotalPart>] = &[
     Column { heading: "share", from_width: 0, cell: |part| percent(part.share) },
 ];
 
-fn title(diagnosis: &Diagnosis) -> String {
+pub(crate) fn title(diagnosis: &Diagnosis) -> String {
     match (&diagnosis.id, &diagnosis.name) {
         (Some(id), Some(name)) => format!("{} {}", escaped(id), escaped(name)),
         (Some(one), None) | (None, Some(one)) => escaped(one),
@@ -154,7 +154,7 @@ fn title(diagnosis: &Diagnosis) -> String {
     }
 }
 
-fn whole(diagnosis: &Diagnosis, wall_time: &WallTime) -> String {
+pub(crate) fn whole(diagnosis: &Diagnosis, wall_time: &WallTime) -> String {
     let used = wall_time.used_share.map(|share| format!(", of which {} were used", percent(share))).unwrap_or_default();
     let about = if wall_time.slots_known { "" } else { "about " };
     format!(
@@ -174,7 +174,7 @@ fn parts(wall_time: &WallTime, width: u16) -> String {
     })
 }
 
-fn last(last: &FinishedLast) -> Option<String> {
+pub(crate) fn last(last: &FinishedLast) -> Option<String> {
     if last.all.phases == 0 {
         return None;
     }
@@ -197,7 +197,7 @@ fn last(last: &FinishedLast) -> Option<String> {
     ))
 }
 
-fn stragglers(stragglers: &StragglersByCause) -> String {
+pub(crate) fn stragglers(stragglers: &StragglersByCause) -> String {
     if stragglers.tasks == 0 {
         return "No task took more than 1.5 times as long as is typical of its phase.".to_owned();
     }
@@ -221,7 +221,7 @@ fn stragglers(stragglers: &StragglersByCause) -> String {
     )
 }
 
-fn nodes(diagnosis: &Diagnosis) -> Option<String> {
+pub(crate) fn nodes(diagnosis: &Diagnosis) -> Option<String> {
     let slow: Vec<String> = diagnosis
         .slow_nodes
         .iter()
@@ -238,7 +238,7 @@ fn nodes(diagnosis: &Diagnosis) -> Option<String> {
     }
 }
 
-fn variance(variance: &Variance) -> String {
+pub(crate) fn variance(variance: &Variance) -> String {
     let share = |part: hindmost_core::metrics::VarianceShare| {
         format!("{:.0}% [{:.0}, {:.0}]", part.share * 100.0, part.ci95[0] * 100.0, part.ci95[1] * 100.0)
     };
@@ -257,7 +257,7 @@ fn variance(variance: &Variance) -> String {
     )
 }
 
-fn lost(diagnosis: &Diagnosis, wall_time: &WallTime) -> Option<String> {
+pub(crate) fn lost(diagnosis: &Diagnosis, wall_time: &WallTime) -> Option<String> {
     let lost = diagnosis.lost;
     let all = lost.failed + lost.losers + lost.repeated;
     let parts = [

@@ -164,6 +164,7 @@ pub(crate) fn check(markup: &str) -> Vec<Element> {
             "rect",
             "text",
             "clipPath",
+            "pattern",
         ];
         assert!(known.contains(&element.name.as_str()), "<{}>", element.name);
         for (name, value) in &element.attributes {

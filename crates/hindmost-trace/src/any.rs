@@ -98,9 +98,7 @@ pub fn analyse_with(
     if path == Path::new(STANDARD_INPUT) {
         return analyse_stream_with(io::stdin().lock(), "standard input", columns, progress);
     }
-    let about = std::fs::metadata(path);
-    if about.is_ok_and(|about| !about.is_file() && !about.is_dir()) {
-        let file = File::open(path).map_err(|source| TraceError::Open { path: path.to_owned(), source })?;
+    if let Some(file) = pipe(path)? {
         return analyse_stream_with(file, &path.display().to_string(), columns, progress);
     }
     match kind_with(path, columns)? {
@@ -145,11 +143,48 @@ pub fn diagnose_with(
     columns: &Columns,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    if path == Path::new(STANDARD_INPUT) {
+        return diagnose_stream_with(io::stdin().lock(), "standard input", columns, progress);
+    }
+    if let Some(file) = pipe(path)? {
+        return diagnose_stream_with(file, &path.display().to_string(), columns, progress);
+    }
     match kind_with(path, columns)? {
         LogKind::Journal(journal) => journal::diagnose(&journal, progress),
         LogKind::Hadoop => hadoop::diagnose(path, progress),
         LogKind::Tasks(format) => tasks::diagnose(path, format, columns, progress),
         LogKind::Spark => spark::diagnose(path, progress),
+    }
+}
+
+/// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
+///
+/// # Errors
+/// If reading fails, and the errors of the format's own reader.
+pub fn diagnose_stream(
+    reader: impl Read,
+    name: &str,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    diagnose_stream_with(reader, name, &Columns::default(), progress)
+}
+
+/// Does the same as [`diagnose_stream`]. If `columns` names any column, the log is read as a table.
+///
+/// # Errors
+/// As for [`diagnose_stream`].
+pub fn diagnose_stream_with(
+    reader: impl Read,
+    name: &str,
+    columns: &Columns,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    let (kind, whole) = recognised(reader, name, columns)?;
+    match kind {
+        StreamKind::Journal => journal::diagnose_journal(whole, name),
+        StreamKind::Hadoop => hadoop::diagnose_hadoop(whole, name, progress),
+        StreamKind::Tasks(format) => tasks::diagnose_tasks(whole, name, format, columns, progress),
+        StreamKind::Spark => spark::diagnose_spark(whole, name, progress),
     }
 }
 
@@ -170,25 +205,54 @@ pub fn analyse_stream(
 /// # Errors
 /// As for [`analyse_stream`].
 pub fn analyse_stream_with(
-    mut reader: impl Read,
+    reader: impl Read,
     name: &str,
     columns: &Columns,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings), TraceError> {
+    let (kind, whole) = recognised(reader, name, columns)?;
+    match kind {
+        StreamKind::Journal => journal::analyse_journal(whole, name),
+        StreamKind::Hadoop => hadoop::analyse_hadoop(whole, name, progress),
+        StreamKind::Tasks(format) => tasks::analyse_tasks(whole, name, format, columns, progress),
+        StreamKind::Spark => spark::analyse_spark(whole, name, progress),
+    }
+}
+
+/// The format of a stream.
+enum StreamKind {
+    Journal,
+    Hadoop,
+    Tasks(TaskFormat),
+    Spark,
+}
+
+/// Recognises the format of a stream, and returns the whole stream.
+fn recognised<R: Read>(
+    mut reader: R,
+    name: &str,
+    columns: &Columns,
+) -> Result<(StreamKind, impl Read + use<R>), TraceError> {
     let mut beginning = Vec::new();
     let read = reader.by_ref().take(LOOKED_AT as u64).read_to_end(&mut beginning);
     read.map_err(|source| TraceError::Read { name: name.to_owned(), position: 0, source })?;
     let plain = plain(&beginning);
-    let whole = Cursor::new(&beginning).chain(reader);
-    if columns.is_empty() && journal::begins_like_one(&beginning) {
-        journal::analyse_journal(whole, name)
-    } else if columns.is_empty() && hadoop::sniff(&plain).is_some() {
-        hadoop::analyse_hadoop(whole, name, progress)
-    } else if let Some(format) = tasks::sniff(&plain, columns) {
-        tasks::analyse_tasks(whole, name, format, columns, progress)
-    } else {
-        spark::analyse_spark(whole, name, progress)
+    let kind = match tasks::sniff(&plain, columns) {
+        _ if columns.is_empty() && journal::begins_like_one(&beginning) => StreamKind::Journal,
+        _ if columns.is_empty() && hadoop::sniff(&plain).is_some() => StreamKind::Hadoop,
+        Some(format) => StreamKind::Tasks(format),
+        None => StreamKind::Spark,
+    };
+    Ok((kind, Cursor::new(beginning).chain(reader)))
+}
+
+/// Opens a pipe, or another file that can be read only once; `None` for other paths.
+fn pipe(path: &Path) -> Result<Option<File>, TraceError> {
+    let about = std::fs::metadata(path);
+    if !about.is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return Ok(None);
     }
+    File::open(path).map(Some).map_err(|source| TraceError::Open { path: path.to_owned(), source })
 }
 
 /// Returns the decompressed beginning of a log, as far as the given bytes reach.

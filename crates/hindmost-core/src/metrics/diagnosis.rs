@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::comparison::RecordedTime;
 use super::findings::SlowNode;
+use super::slot_timeline::SlotTimeline;
 
 /// What an application of a log, a job of a Hadoop log or a recorded run spent its time on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -28,6 +29,8 @@ pub struct Diagnosis {
     pub tasks: u64,
     /// The wall time and what it was spent on; `None` if the log has no times.
     pub wall_time: Option<WallTime>,
+    /// The slots over time; `None` if the log has no times.
+    pub timeline: Option<SlotTimeline>,
     /// Machine time in which attempts ran that did not win, seconds.
     pub lost: LostWork,
     /// What the phases waited for last.
@@ -133,39 +136,57 @@ impl DiagnosisTotal {
     /// Adds up applications.
     pub fn of<'a>(applications: impl Iterator<Item = &'a Diagnosis>) -> DiagnosisTotal {
         let mut total = DiagnosisTotal::default();
-        let mut parts: BTreeMap<Spent, f64> = BTreeMap::new();
-        let mut causes: BTreeMap<Cause, StragglerCause> = BTreeMap::new();
         for one in applications {
-            total.applications += 1;
-            if let Some(time) = &one.wall_time {
-                total.seconds += time.seconds;
-                for part in &time.parts {
-                    *parts.entry(part.what).or_default() += part.seconds;
-                }
-            }
-            total.stragglers.tasks += one.stragglers.tasks;
-            total.stragglers.excess_seconds += one.stragglers.excess_seconds;
-            for found in &one.stragglers.causes {
-                let empty = StragglerCause { tasks: 0, excess_seconds: 0.0, ..*found };
-                let sum = causes.entry(found.cause).or_insert(empty);
-                sum.tasks += found.tasks;
-                sum.excess_seconds += found.excess_seconds;
-            }
-            total.finished_last.add(&one.finished_last);
-            total.lost.failed += one.lost.failed;
-            total.lost.losers += one.lost.losers;
-            total.lost.repeated += one.lost.repeated;
+            total.add(&DiagnosisTotal::of_one(one));
         }
-        let share = |seconds: f64| if total.seconds > 0.0 { seconds / total.seconds } else { 0.0 };
-        total.parts =
-            parts.into_iter().map(|(what, seconds)| TotalPart { what, seconds, share: share(seconds) }).collect();
-        total.parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
-        total.stragglers.causes = causes.into_values().collect();
         total
-            .stragglers
-            .causes
-            .sort_by(|a, b| b.excess_seconds.total_cmp(&a.excess_seconds).then(a.cause.cmp(&b.cause)));
-        total
+    }
+
+    /// Returns the sums of one application.
+    pub fn of_one(one: &Diagnosis) -> DiagnosisTotal {
+        let time = one.wall_time.as_ref();
+        let part = |part: &TimePart| TotalPart { what: part.what, seconds: part.seconds, share: part.share };
+        DiagnosisTotal {
+            applications: 1,
+            seconds: time.map_or(0.0, |time| time.seconds),
+            parts: time.map_or_else(Vec::new, |time| time.parts.iter().map(part).collect()),
+            stragglers: one.stragglers.clone(),
+            finished_last: one.finished_last,
+            lost: one.lost,
+        }
+    }
+
+    /// Adds other applications.
+    pub fn add(&mut self, other: &DiagnosisTotal) {
+        self.applications += other.applications;
+        self.seconds += other.seconds;
+        for part in &other.parts {
+            match self.parts.iter_mut().find(|sum| sum.what == part.what) {
+                Some(sum) => sum.seconds += part.seconds,
+                None => self.parts.push(*part),
+            }
+        }
+        for part in &mut self.parts {
+            part.share = if self.seconds > 0.0 { part.seconds / self.seconds } else { 0.0 };
+        }
+        self.parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
+        self.stragglers.tasks += other.stragglers.tasks;
+        self.stragglers.excess_seconds += other.stragglers.excess_seconds;
+        let causes = &mut self.stragglers.causes;
+        for found in &other.stragglers.causes {
+            match causes.iter_mut().find(|sum| sum.cause == found.cause) {
+                Some(sum) => {
+                    sum.tasks += found.tasks;
+                    sum.excess_seconds += found.excess_seconds;
+                }
+                None => causes.push(*found),
+            }
+        }
+        causes.sort_by(|a, b| b.excess_seconds.total_cmp(&a.excess_seconds).then(a.cause.cmp(&b.cause)));
+        self.finished_last.add(&other.finished_last);
+        self.lost.failed += other.lost.failed;
+        self.lost.losers += other.lost.losers;
+        self.lost.repeated += other.lost.repeated;
     }
 }
 

@@ -9,6 +9,7 @@ mod energy;
 mod findings;
 mod run;
 mod saved;
+mod slot_timeline;
 
 pub use advice::{ByCorrelation, CorrelationResult, RatioAtCorrelation, Recommendation};
 pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, RecordedTime, VersusFirst};
@@ -25,6 +26,7 @@ pub use findings::{
 };
 pub use run::{BrokenCopies, FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
 pub use saved::{TimeSaved, measured_finishes};
+pub use slot_timeline::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses};
 
 use hindmost_math::pooled::Pooled;
 use hindmost_math::statistics::{mean, student_interval};

@@ -14,6 +14,7 @@ mod measure;
 mod rows;
 mod scale;
 mod simplify;
+mod slots;
 mod strip;
 mod svg;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use lines::{Kind, LineChart, Point, Series, Stated};
 pub use rows::{Bar, BarChart, Dot, DotChart};
 pub(crate) use scale::raised;
 pub use scale::{Axis, Unit};
+pub use slots::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
 pub use strip::{Strip, StripDot};
 pub use svg::Drawing;
 pub(crate) use svg::STYLE;

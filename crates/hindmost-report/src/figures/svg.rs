@@ -106,6 +106,21 @@ impl Canvas {
         let _ = writeln!(self.0, "<path class=\"{class}\" d=\"{d}\"/>");
     }
 
+    /// Adds a pattern of square tiles with the path `d`. `name` must be unique in the picture.
+    pub(super) fn pattern(&mut self, name: &str, side: f64, class: &str, d: &str) {
+        let side = number(side);
+        let _ = writeln!(
+            self.0,
+            "<pattern id=\"{ID}-{name}\" width=\"{side}\" height=\"{side}\" patternUnits=\"userSpaceOnUse\">\
+             <path class=\"{class}\" d=\"{d}\"/></pattern>"
+        );
+    }
+
+    /// Adds a path that is filled with a pattern of this picture.
+    pub(super) fn patterned(&mut self, pattern: &str, d: &str) {
+        let _ = writeln!(self.0, "<path fill=\"url(#{ID}-{pattern})\" d=\"{d}\"/>");
+    }
+
     /// Adds a rectangle, unless its width or height is 0 or negative.
     pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
         if width <= 0.0 || height <= 0.0 {

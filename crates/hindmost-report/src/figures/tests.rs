@@ -48,7 +48,7 @@ fn area(text: &Element) -> [f64; 4] {
 }
 
 /// Checks a picture as a file and as part of a page, and returns the content of the file.
-fn sound(drawing: &Drawing) -> String {
+pub(super) fn sound(drawing: &Drawing) -> String {
     let alone = drawing.standalone();
     let found = check(&alone);
     for element in &found {

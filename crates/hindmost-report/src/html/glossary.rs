@@ -127,3 +127,29 @@ pub(super) fn run() -> Vec<Entry> {
     let quantile = ["p50, p95, max", "50%, 95% and 100% of the winning attempts of a phase took no longer than this."];
     vec![TASK, STRAGGLER, COPY, NODE, BROKEN, extra, quantile, KNOWLEDGE]
 }
+
+/// Returns the glossary of the pages of `advise`.
+pub(super) fn diagnosis() -> Vec<Entry> {
+    let slot = [
+        "slot",
+        "What runs one attempt at a time. An executor has as many slots as tasks that it can run at the same time.",
+    ];
+    let straggler = [
+        "straggler",
+        "A task whose winning attempt took more than 1.5 times as long as is typical of its phase, which has at least four \
+         tasks.",
+    ];
+    let first_wave = [
+        "first wave",
+        "The attempts that an executor starts before its first one is nearly done. They load classes, are compiled while \
+         they run and meet cold caches.",
+    ];
+    let retry =
+        ["retry", "An attempt that repeats work after an earlier attempt failed, or after its output was lost."];
+    let wall_time = [
+        "wall time",
+        "The time from the begin of an application to its end, divided into disjoint parts: at each instant, one reason \
+         counts.",
+    ];
+    vec![TASK, COPY, wall_time, slot, straggler, first_wave, retry]
+}

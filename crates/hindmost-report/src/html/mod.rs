@@ -5,6 +5,8 @@
 //! own text. Control characters and marks of the writing direction are shown as escape sequences, and long texts are
 //! cut.
 
+mod application;
+mod applications;
 mod comparison;
 mod copies;
 mod energy;
@@ -19,6 +21,8 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use application::{ApplicationPage, application_page};
+pub use applications::{ApplicationRow, ApplicationsPage, UnreadLog, applications_page};
 pub use comparison::{ComparisonPage, comparison_page};
 pub use live::{LivePage, live_page};
 pub use ranking::ranking_page;
@@ -128,6 +132,9 @@ fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Resu
     environment.add_template("reproduction.html", include_str!("templates/reproduction.html"))?;
     environment.add_template("figure.html", include_str!("templates/figure.html"))?;
     environment.add_template("ranking.html", include_str!("templates/ranking.html"))?;
+    environment.add_template("diagnosis.html", include_str!("templates/diagnosis.html"))?;
+    environment.add_template("application.html", include_str!("templates/application.html"))?;
+    environment.add_template("applications.html", include_str!("templates/applications.html"))?;
     environment.add_template("run.html", include_str!("templates/run.html"))?;
     let style = format!("{}{STYLE}", include_str!("templates/page.css"));
     let again: Vec<Step> =

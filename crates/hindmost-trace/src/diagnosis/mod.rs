@@ -10,6 +10,7 @@ mod own_share;
 pub mod recording;
 #[cfg(test)]
 mod testing;
+mod timeline;
 mod typical;
 mod variance;
 mod wall_time;
@@ -28,13 +29,16 @@ pub(crate) use world::{Source, world};
 pub fn diagnose(recording: &Recording) -> Diagnosis {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, nodes) = Context::of(recording, &typical);
+    let is_cold = |phase: usize, row: usize| context.is_cold(phase, row);
+    let (wall_time, timeline) = wall_time::wall_time(recording, &typical, is_cold).unzip();
     Diagnosis {
         application: recording.application,
         id: recording.id.clone(),
         name: recording.name.clone(),
         jobs: recording.jobs,
         tasks: recording.phases.iter().map(|phase| phase.winners().count() as u64).sum(),
-        wall_time: wall_time::wall_time(recording, &typical),
+        wall_time,
+        timeline,
         lost: last::lost_work(recording),
         finished_last: last::finished_last(recording, &typical),
         stragglers: context.stragglers(),

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::{PhaseTime, Spent, TimePart, WallTime};
+use hindmost_core::metrics::{PhaseTime, SlotTimeline, SlotUse, Spent, TimePart, WallTime};
 use rustc_hash::FxHashMap;
 
 use super::recording::{Executor, PhaseRows, Recording};
+use super::timeline::Steps;
 use super::typical::{Typical, retries};
 
 /// The share of the slots from which on all count as used.
@@ -17,39 +18,33 @@ const BRIEF_BEYOND: f64 = 0.1;
 /// The most phases that are listed for a part.
 const LISTED: usize = 5;
 
-/// What changes at an instant.
+/// What changes at an instant. It is small, because there are two or more for each attempt.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     /// Number of active jobs.
-    Jobs(i64),
+    Jobs(i32),
     /// Number of slots.
-    Slots(i64),
+    Slots(i32),
     /// Number of tasks of a phase that wait.
-    Waiting(i64),
-    /// A phase begins (1) or ends (−1).
-    Phase(usize, i64),
-    /// Running attempts of a phase, by how they count.
-    Running(usize, Class, i64),
-}
-
-/// How a running attempt counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
-    Normal,
-    /// It has taken longer than is typical.
-    Late,
-    Retry,
+    Waiting(i32),
+    /// A phase begins (true) or ends.
+    Phase(u32, bool),
+    /// An attempt of a phase starts, and whether its task waited until now.
+    Start(u32, SlotUse, bool),
+    /// An attempt has taken longer than is typical.
+    Late(SlotUse),
+    /// An attempt of a phase ends.
+    End(u32, SlotUse),
 }
 
 /// What is the case between two instants.
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     jobs: i64,
     slots: i64,
     waiting: i64,
-    normal: i64,
-    late: i64,
-    retries: i64,
+    /// Running attempts by how they count.
+    uses: [i64; SlotUse::ALL.len()],
     /// Running attempts of each phase.
     running: Vec<i64>,
     /// Phases that have begun and not ended.
@@ -60,29 +55,44 @@ struct State {
 
 impl State {
     fn used(&self) -> i64 {
-        self.normal + self.late + self.retries
+        self.uses.iter().sum()
+    }
+
+    /// Slots in use, by what ran there.
+    pub(super) fn uses(&self) -> [i64; SlotUse::ALL.len()] {
+        self.uses
+    }
+
+    /// The slots: at least those in use.
+    pub(super) fn all_slots(&self) -> i64 {
+        self.slots.max(self.used())
     }
 
     fn apply(&mut self, change: Change, sizes: &[u64]) {
         match change {
-            Change::Jobs(by) => self.jobs += by,
-            Change::Slots(by) => self.slots += by,
-            Change::Waiting(by) => self.waiting += by,
-            Change::Phase(phase, 1) => {
-                self.phases.push(phase);
-                self.tasks += sizes[phase];
+            Change::Jobs(by) => self.jobs += i64::from(by),
+            Change::Slots(by) => self.slots += i64::from(by),
+            Change::Waiting(by) => self.waiting += i64::from(by),
+            Change::Phase(phase, true) => {
+                self.phases.push(phase as usize);
+                self.tasks += sizes[phase as usize];
             }
-            Change::Phase(phase, _) => {
-                self.phases.retain(|other| *other != phase);
-                self.tasks -= sizes[phase];
+            Change::Phase(phase, false) => {
+                self.phases.retain(|other| *other != phase as usize);
+                self.tasks -= sizes[phase as usize];
             }
-            Change::Running(phase, class, by) => {
-                self.running[phase] += by;
-                *match class {
-                    Class::Normal => &mut self.normal,
-                    Class::Late => &mut self.late,
-                    Class::Retry => &mut self.retries,
-                } += by;
+            Change::Start(phase, what, waited) => {
+                self.running[phase as usize] += 1;
+                self.uses[what as usize] += 1;
+                self.waiting -= i64::from(waited);
+            }
+            Change::Late(what) => {
+                self.uses[what as usize] -= 1;
+                self.uses[SlotUse::Straggler as usize] += 1;
+            }
+            Change::End(phase, what) => {
+                self.running[phase as usize] -= 1;
+                self.uses[what as usize] -= 1;
             }
         }
     }
@@ -90,6 +100,7 @@ impl State {
     /// What time is spent on in this state.
     fn spent(&self) -> Spent {
         let (used, slots) = (self.used() as f64, self.slots as f64);
+        let [late, retries] = [SlotUse::Straggler, SlotUse::Retry].map(|what| self.uses[what as usize]);
         if self.jobs <= 0 && self.used() == 0 {
             Spent::NoJob
         } else if self.slots <= 0 && self.used() == 0 {
@@ -98,9 +109,9 @@ impl State {
             Spent::Work
         } else if self.waiting > 0 || self.used() == 0 {
             Spent::Scheduling
-        } else if self.normal > 0 {
+        } else if self.used() > late + retries {
             if self.tasks < self.slots as u64 { Spent::FewTasks } else { Spent::LastWave }
-        } else if self.late > 0 {
+        } else if late > 0 {
             Spent::Stragglers
         } else {
             Spent::Retries
@@ -123,17 +134,24 @@ struct Sum {
     phases: FxHashMap<usize, f64>,
 }
 
-/// Splits the wall time of an application; `None` if the recording has no times.
-pub fn wall_time(recording: &Recording, typical: &[Typical]) -> Option<WallTime> {
+/// Splits the wall time of an application, and returns its slots over time; `None` if the recording has no times. `is_cold` says
+/// whether an attempt, given by its phase and its number there, is in its executor's first wave.
+pub fn wall_time(
+    recording: &Recording,
+    typical: &[Typical],
+    is_cold: impl Fn(usize, usize) -> bool,
+) -> Option<(WallTime, SlotTimeline)> {
     let rows = || recording.phases.iter().flat_map(|phase| &phase.rows);
     let from = recording.from.or_else(|| rows().map(|row| row.start).min_by(f64::total_cmp))?;
     let last = rows().map(|row| row.end).max_by(f64::total_cmp);
     let to = recording.to.or(last)?.max(last.unwrap_or(from)).max(from);
-    let (mut changes, slots_known) = changes(recording, typical, (from, to));
+    let (mut changes, slots_known) = changes(recording, typical, (from, to), is_cold);
     for (at, _) in &mut changes {
         *at = at.clamp(from, to);
     }
+    // The sort is stable, because the order of the phases at an instant decides ties.
     changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut steps = Steps::new((from, to), changes.iter().map(|(at, _)| *at));
     let sizes: Vec<u64> = recording.phases.iter().map(PhaseRows::size).collect();
     let mut state = State { running: vec![0; sizes.len()], ..State::default() };
     let mut sums: FxHashMap<Spent, Sum> = FxHashMap::default();
@@ -145,10 +163,11 @@ pub fn wall_time(recording: &Recording, typical: &[Typical]) -> Option<WallTime>
         }
         let next = changes.peek().map_or(to, |(at, _)| *at);
         let (spent, seconds) = (state.spent(), next - now);
+        steps.add((now, next), &state, spent);
         let sum = sums.entry(spent).or_default();
         sum.seconds += seconds;
         sum.used += seconds * state.used() as f64;
-        sum.slots += seconds * state.slots.max(state.used()) as f64;
+        sum.slots += seconds * state.all_slots() as f64;
         if let Some(phase) = state.foremost().filter(|_| spent != Spent::NoJob) {
             *sum.phases.entry(phase).or_default() += seconds;
         }
@@ -170,7 +189,9 @@ pub fn wall_time(recording: &Recording, typical: &[Typical]) -> Option<WallTime>
         .collect();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
     let slots_on_average = if seconds > 0.0 { slots / seconds } else { 0.0 };
-    Some(WallTime { from, to, seconds, slots: slots_on_average, slots_known, used_share: share(used, slots), parts })
+    let whole =
+        WallTime { from, to, seconds, slots: slots_on_average, slots_known, used_share: share(used, slots), parts };
+    Some((whole, steps.timeline(recording)))
 }
 
 /// The phases with the most seconds.
@@ -190,8 +211,14 @@ fn foremost(phases: &[PhaseRows], seconds: FxHashMap<usize, f64>) -> Vec<PhaseTi
 }
 
 /// Returns all changes, in any order, and whether the numbers of slots are known.
-fn changes(recording: &Recording, typical: &[Typical], (from, to): (f64, f64)) -> (Vec<(f64, Change)>, bool) {
-    let mut changes = Vec::new();
+fn changes(
+    recording: &Recording,
+    typical: &[Typical],
+    (from, to): (f64, f64),
+    is_cold: impl Fn(usize, usize) -> bool,
+) -> (Vec<(f64, Change)>, bool) {
+    let attempts: usize = recording.phases.iter().map(|phase| phase.rows.len()).sum();
+    let mut changes = Vec::with_capacity(2 * attempts + 3 * recording.phases.len());
     if recording.active.is_empty() {
         changes.push((from, Change::Jobs(1)));
     }
@@ -200,37 +227,59 @@ fn changes(recording: &Recording, typical: &[Typical], (from, to): (f64, f64)) -
         changes.push((end.unwrap_or(to).max(*begin), Change::Jobs(-1)));
     }
     for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
-        of_phase(at, phase, typical, &mut changes);
+        of_phase(at, phase, typical, |row| is_cold(at, row), &mut changes);
     }
     let slots_known = slots(recording, from, &mut changes);
     (changes, slots_known)
 }
 
 /// Adds the changes of a phase.
-fn of_phase(at: usize, phase: &PhaseRows, typical: &Typical, changes: &mut Vec<(f64, Change)>) {
+fn of_phase(
+    at: usize,
+    phase: &PhaseRows,
+    typical: &Typical,
+    is_cold: impl Fn(usize) -> bool,
+    changes: &mut Vec<(f64, Change)>,
+) {
     let limit = typical.limit();
     let mut first_start: FxHashMap<u32, f64> = FxHashMap::default();
-    for (row, is_retry) in phase.rows.iter().zip(retries(phase)) {
+    for row in &phase.rows {
         let start = first_start.entry(row.task).or_insert(row.start);
         *start = start.min(row.start);
-        let mut class = if is_retry { Class::Retry } else { Class::Normal };
-        changes.push((row.start, Change::Running(at, class, 1)));
-        if let Some(late) = limit.map(|limit| row.start + limit).filter(|late| *late < row.end && !is_retry) {
-            changes.push((late, Change::Running(at, class, -1)));
-            class = Class::Late;
-            changes.push((late, Change::Running(at, class, 1)));
-        }
-        changes.push((row.end, Change::Running(at, class, -1)));
     }
+    let tasks = first_start.len() as i32;
     let earliest = first_start.values().copied().min_by(f64::total_cmp);
+    let number = at as u32;
+    for (at, (row, is_retry)) in phase.rows.iter().zip(retries(phase)).enumerate() {
+        let mut what = match () {
+            () if is_retry => SlotUse::Retry,
+            () if !row.wins => SlotUse::Lost,
+            () if is_cold(at) => SlotUse::FirstWave,
+            () => SlotUse::Work,
+        };
+        let waited = first_start.get(&row.task).is_some_and(|start| *start >= row.start);
+        if waited {
+            first_start.remove(&row.task);
+        }
+        changes.push((row.start, Change::Start(number, what, waited)));
+        if let Some(late) = limit.map(|limit| row.start + limit).filter(|late| *late < row.end && !is_retry) {
+            changes.push((late, Change::Late(what)));
+            what = SlotUse::Straggler;
+        }
+        changes.push((row.end, Change::End(number, what)));
+    }
+    let Some((begin, end)) = span(phase, earliest) else { return };
+    changes.push((begin, Change::Phase(number, true)));
+    changes.push((end, Change::Phase(number, false)));
+    changes.push((begin, Change::Waiting(tasks)));
+}
+
+/// Returns when a phase began and ended, given the start of its earliest attempt; `None` if the log does not say.
+pub(super) fn span(phase: &PhaseRows, earliest: Option<f64>) -> Option<(f64, f64)> {
     let latest = phase.rows.iter().map(|row| row.end).max_by(f64::total_cmp);
-    let Some((begin, end)) = phase.submitted.or(earliest).zip(phase.completed.or(latest)) else { return };
+    let (begin, end) = phase.submitted.or(earliest).zip(phase.completed.or(latest))?;
     let begin = earliest.map_or(begin, |earliest| begin.min(earliest));
-    let end = end.max(begin);
-    changes.push((begin, Change::Phase(at, 1)));
-    changes.push((end, Change::Phase(at, -1)));
-    changes.push((begin, Change::Waiting(first_start.len() as i64)));
-    changes.extend(first_start.values().map(|start| (start.max(begin), Change::Waiting(-1))));
+    Some((begin, end.max(begin)))
 }
 
 /// Adds the changes of the number of slots. An executor whose slots are not known has as many as attempts ran there at the same
@@ -246,7 +295,7 @@ fn slots(recording: &Recording, from: f64, changes: &mut Vec<(f64, Change)>) -> 
     let are_counted = recording.executors.iter().any(|executor| executor.slots.is_some());
     if !are_counted || nowhere {
         let all: Vec<(f64, f64)> = intervals.into_iter().flatten().collect();
-        changes.push((from, Change::Slots(most_at_once(&all, BRIEF))));
+        changes.push((from, Change::Slots(whole(most_at_once(&all, BRIEF)))));
         return false;
     }
     let mut all_known = true;
@@ -259,12 +308,18 @@ fn slots(recording: &Recording, from: f64, changes: &mut Vec<(f64, Change)>) -> 
         let last = intervals.iter().map(|(_, end)| *end).max_by(f64::total_cmp);
         let Some(mut added) = executor.added.or(first) else { continue };
         added = first.map_or(added, |first| added.min(first));
+        let slots = whole(slots);
         changes.push((added, Change::Slots(slots)));
         if let Some(removed) = removed {
             changes.push((last.map_or(removed, |last| removed.max(last)), Change::Slots(-slots)));
         }
     }
     all_known
+}
+
+/// A number of slots. Larger ones than any cluster has come from wrong logs.
+fn whole(slots: i64) -> i32 {
+    i32::try_from(slots).unwrap_or(i32::MAX / 1024)
 }
 
 /// Returns when executors were removed. Old versions of Spark do not log the loss of an executor: it counts as removed after its
@@ -314,13 +369,26 @@ mod tests {
 
     fn parts(recording: &Recording) -> Vec<(Spent, f64, f64)> {
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
-        let whole = wall_time(recording, &typical).unwrap();
+        let (whole, timeline) = wall_time(recording, &typical, |_, _| false).unwrap();
+        consistent(&whole, &timeline);
         let sum: f64 = whole.parts.iter().map(|part| part.seconds).sum();
         assert!((sum - whole.seconds).abs() < 1e-9, "the parts add up: {sum} {}", whole.seconds);
         let mut parts: Vec<_> =
             whole.parts.iter().map(|part| (part.what, part.seconds, part.used_share.unwrap_or(0.0))).collect();
         parts.sort_by_key(|(what, ..)| *what);
         parts
+    }
+
+    /// The timeline has the same slots and the same use as the whole.
+    fn consistent(whole: &WallTime, timeline: &SlotTimeline) {
+        let ends = timeline.starts.iter().copied().skip(1).chain([timeline.seconds]);
+        let lengths: Vec<f64> = timeline.starts.iter().zip(ends).map(|(start, end)| end - start).collect();
+        let sum = |values: &[f64]| values.iter().zip(&lengths).map(|(value, length)| value * length).sum::<f64>();
+        assert!((lengths.iter().sum::<f64>() - whole.seconds).abs() < 1e-6, "{lengths:?}");
+        assert!((sum(&timeline.slots) - whole.slots * whole.seconds).abs() < 0.01 * whole.seconds, "{timeline:?}");
+        let used: f64 = timeline.uses.iter().map(|one| sum(&one.slots)).sum();
+        let expected = whole.used_share.unwrap_or(0.0) * whole.slots * whole.seconds;
+        assert!((used - expected).abs() < 0.01 * whole.seconds, "{timeline:?}");
     }
 
     #[test]

@@ -201,6 +201,19 @@ pub fn analyse_hadoop(
     Ok(with_findings(read_stream(reader, name, Collector::new(true, false), progress)?))
 }
 
+/// Does the same as [`analyse_hadoop`], and finds out what each job spent its time on.
+///
+/// # Errors
+///
+/// As for [`summarize_hadoop`].
+pub fn diagnose_hadoop(
+    reader: impl Read,
+    name: &str,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    Ok(with_diagnoses(read_stream(reader, name, Collector::diagnosing(), progress)?))
+}
+
 /// Reads a Hadoop log for a replay. `name` is the log's name in errors.
 ///
 /// # Errors
@@ -238,10 +251,7 @@ pub fn diagnose(
     path: &Path,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    let mut reading = read(path, Collector::diagnosing(), progress)?;
-    let diagnoses = reading.collector.take_diagnoses();
-    let (summary, findings) = with_findings(reading);
-    Ok((summary, findings, diagnoses))
+    Ok(with_diagnoses(read(path, Collector::diagnosing(), progress)?))
 }
 
 /// Reads a Hadoop log, or all logs in a folder together, for a replay.
@@ -258,6 +268,12 @@ fn with_findings(mut reading: Reading) -> (TraceSummary, Findings) {
     let hosts = &reading.collector.hosts;
     let findings = analysis.findings(&|host| hosts.name(host).to_owned());
     (reading.summary(), findings)
+}
+
+fn with_diagnoses(mut reading: Reading) -> (TraceSummary, Findings, Vec<Diagnosis>) {
+    let diagnoses = reading.collector.take_diagnoses();
+    let (summary, findings) = with_findings(reading);
+    (summary, findings, diagnoses)
 }
 
 fn for_replay(mut reading: Reading) -> HadoopTrace {

@@ -167,9 +167,20 @@ pub fn diagnose(
     path: &Path,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    let collected = Collected::from(JournalRecords::open(path, progress)?)?;
+    Collected::from(JournalRecords::open(path, progress)?).map(|collected| with_diagnosis(&collected))
+}
+
+/// Does the same as [`analyse_journal`], and finds out what the run spent its time on.
+///
+/// # Errors
+/// As for [`summarize`].
+pub fn diagnose_journal(reader: impl Read, name: &str) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    Collected::from(JournalRecords::new(reader, name)?).map(|collected| with_diagnosis(&collected))
+}
+
+fn with_diagnosis(collected: &Collected) -> (TraceSummary, Findings, Vec<Diagnosis>) {
     let diagnosis = crate::diagnosis::diagnose(&collected.recording());
-    Ok((collected.summary(), collected.findings(), vec![diagnosis]))
+    (collected.summary(), collected.findings(), vec![diagnosis])
 }
 
 fn for_replay(records: JournalRecords<'_>) -> Result<JournalTrace, TraceError> {

@@ -216,10 +216,30 @@ pub fn diagnose(
     columns: &Columns,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    let mut collector = read_path(path, format, columns, Collector::new(true, true, false), progress)?;
+    Ok(with_diagnoses(read_path(path, format, columns, Collector::new(true, true, false), progress)?, format))
+}
+
+/// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
+///
+/// # Errors
+///
+/// As for [`analyse_tasks`].
+pub fn diagnose_tasks(
+    reader: impl Read,
+    name: &str,
+    format: TaskFormat,
+    columns: &Columns,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    let collector = Collector::new(true, true, false);
+    let mut progress = Progress::new(progress, None);
+    Ok(with_diagnoses(read(progress.watch(reader), name, format, columns, collector)?, format))
+}
+
+fn with_diagnoses(mut collector: Collector, format: TaskFormat) -> (TraceSummary, Findings, Vec<Diagnosis>) {
     let diagnoses = collector.take_diagnoses();
     let (summary, findings) = with_findings(collector, format);
-    Ok((summary, findings, diagnoses))
+    (summary, findings, diagnoses)
 }
 
 /// Reads a log for a replay. `name` is the log's name in errors.

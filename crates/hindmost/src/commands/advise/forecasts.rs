@@ -71,6 +71,10 @@ fn is_worth(one: &Diagnosis) -> bool {
 }
 
 fn of_log(log: &str, seconds: f64) -> Result<Option<Advice>, String> {
+    // The standard input and pipes can be read only once.
+    if !(Path::new(log).is_file() || Path::new(log).is_dir()) {
+        return Ok(None);
+    }
     let Some(application) = recorded::read(Path::new(log)).map_err(|error| error.to_string())? else { return Ok(None) };
     forecast::advice(log, &application, seconds, stop::flag()).map(Some).map_err(|error| error.to_string())
 }

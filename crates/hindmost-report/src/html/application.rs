@@ -1,0 +1,331 @@
+//! The page of one application of a log, which `advise` writes: what its wall time was spent on, its slots over time, and
+//! why its stragglers were slow. The page of a replay has the same section.
+
+use hindmost_core::metrics::{Diagnosis, SlotTimeline, SlotUse, Spent, StragglersByCause, Variance, VarianceShare};
+use serde::Serialize;
+
+use super::{Frame, Picture, Pictures, Table, glossary, name, paragraph, rendered, sentence};
+use crate::diagnosis::{WORTH, cause, cure, last, lost, mostly, nodes, spent, stragglers, title, whole};
+use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
+use crate::text::{counted, duration, grouped, percent};
+
+/// The most lanes of phases, and of jobs, in a picture.
+const LANES: [usize; 2] = [10, 4];
+
+/// The content of the page of an application.
+pub struct ApplicationPage<'a> {
+    /// The application.
+    pub diagnosis: &'a Diagnosis,
+    /// Path of its log.
+    pub log: &'a str,
+    /// Warnings about the log.
+    pub warnings: &'a [String],
+    /// File name of the page of all applications; `None` if there is none.
+    pub index: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Content {
+    index: Option<String>,
+    facts: Vec<[String; 2]>,
+    warnings: Vec<String>,
+    one: Section,
+    settings: Vec<[String; 2]>,
+}
+
+/// What is said about one application.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Section {
+    /// The only sentence if the log has no times; empty otherwise.
+    none: String,
+    whole: String,
+    findings: Vec<String>,
+    timeline: Option<Picture>,
+    timeline_notes: Vec<String>,
+    parts: Table,
+    last: Option<Table>,
+    last_about: String,
+    stragglers_about: String,
+    causes: Option<Table>,
+    nodes: Vec<String>,
+    variance: Option<Table>,
+    variance_about: String,
+}
+
+/// Returns the page of an application.
+///
+/// # Errors
+/// If a template is faulty, which is a defect of this crate.
+pub fn application_page(page: &ApplicationPage<'_>) -> Result<String, minijinja::Error> {
+    let one = page.diagnosis;
+    let heading = name(one.name.as_deref().or(one.id.as_deref()).unwrap_or(&title(one)));
+    let content = Content {
+        index: page.index.map(name),
+        facts: facts(page),
+        warnings: page.warnings.iter().map(|text| paragraph(text)).collect(),
+        one: section(one, &mut Pictures::default()),
+        settings: one.settings.iter().map(|(key, value)| [name(key), sentence(value)]).collect(),
+    };
+    let frame = Frame {
+        title: format!("{heading} – hindmost"),
+        lead: lead(one),
+        heading,
+        glossary: glossary::diagnosis(),
+        again: &[],
+    };
+    rendered("application.html", &frame, &content)
+}
+
+/// Returns what most of the time was spent on, in a sentence.
+fn lead(one: &Diagnosis) -> String {
+    let Some(time) = &one.wall_time else { return "The log does not record when tasks ran.".to_owned() };
+    let most = time.parts.iter().take(2).map(|part| format!("{} ({})", spent(part.what), percent(part.share)));
+    let most: Vec<String> = most.collect();
+    if most.is_empty() {
+        return format!("It took {}.", duration(time.seconds));
+    }
+    format!("It took {}, mostly {}.", duration(time.seconds), most.join(" and "))
+}
+
+fn facts(page: &ApplicationPage<'_>) -> Vec<[String; 2]> {
+    let one = page.diagnosis;
+    let mut facts = vec![["log".to_owned(), sentence(page.log)]];
+    if let Some(id) = &one.id {
+        facts.push(["application".to_owned(), name(id)]);
+    }
+    facts.push(["jobs".to_owned(), grouped(one.jobs)]);
+    facts.push(["tasks".to_owned(), grouped(one.tasks)]);
+    if let Some(time) = &one.wall_time {
+        facts.push(["wall time".to_owned(), duration(time.seconds)]);
+        let about = if time.slots_known { "" } else { "about " };
+        let used = time.used_share.map_or_else(String::new, |share| format!(", {} in use", percent(share)));
+        facts.push(["slots".to_owned(), format!("{about}{:.1} on average{used}", time.slots)]);
+    }
+    facts
+}
+
+/// Returns what is said about an application.
+pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
+    let Some(time) = &one.wall_time else {
+        return Section { none: "The log does not record when tasks ran.".to_owned(), ..Section::default() };
+    };
+    let cures = time.parts.iter().filter(|part| part.share >= WORTH).filter_map(|part| {
+        let cure = cure(part.what)?;
+        Some(paragraph(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share))))
+    });
+    let mut parts =
+        Table::new("The wall time by what it was spent on", &["", "wall time", "share", "slots used", "mostly in:"]);
+    parts.rows = time
+        .parts
+        .iter()
+        .map(|part| {
+            let used = part.used_share.map_or_else(|| "–".to_owned(), percent);
+            vec![spent(part.what).to_owned(), duration(part.seconds), percent(part.share), used, mostly(part)]
+        })
+        .collect();
+    let mut found: Vec<String> = cures.collect();
+    found.extend(lost(one, time).map(|text| paragraph(&text)));
+    Section {
+        none: String::new(),
+        whole: paragraph(&whole(one, time)),
+        findings: found,
+        timeline: one.timeline.as_ref().map(|timeline| picture(timeline, pictures)),
+        timeline_notes: one.timeline.as_ref().map_or_else(Vec::new, left_out),
+        parts,
+        last: last_table(one),
+        last_about: last(&one.finished_last).unwrap_or_default(),
+        stragglers_about: stragglers(&one.stragglers),
+        causes: (!one.stragglers.causes.is_empty()).then(|| causes(&one.stragglers)),
+        nodes: nodes(one).into_iter().map(|text| paragraph(&text)).collect(),
+        variance: one.variance.as_ref().map(variance_table),
+        variance_about: one.variance.as_ref().map_or_else(String::new, variance_about),
+    }
+}
+
+fn last_table(one: &Diagnosis) -> Option<Table> {
+    let last = &one.finished_last;
+    if last.all.phases == 0 {
+        return None;
+    }
+    let mut table = Table::new(
+        "The wait for the last 5% of the tasks, by what finished last",
+        &["", "phases", "waited", "what helps:"],
+    );
+    table.rows = [
+        ("a task that took long", last.long_attempt, "copies, if the cause is not the task itself"),
+        ("a task that started late", last.late_start, "more slots, smaller tasks, or long tasks first"),
+        ("a task that ran again after a failure", last.retry, "fewer failures"),
+    ]
+    .into_iter()
+    .filter(|(_, waited, _)| waited.phases > 0)
+    .map(|(what, waited, cure)| {
+        vec![what.to_owned(), grouped(waited.phases), duration(waited.seconds), cure.to_owned()]
+    })
+    .collect();
+    Some(table)
+}
+
+/// Returns the table of the stragglers by cause.
+pub(super) fn causes(found: &StragglersByCause) -> Table {
+    let mut table = Table::new(
+        "Stragglers by cause; the excess is the time beyond what is typical, summed over tasks",
+        &["cause", "tasks", "excess", "share"],
+    );
+    table.rows = found
+        .causes
+        .iter()
+        .map(|one| {
+            let share = one.excess_seconds / found.excess_seconds.max(f64::MIN_POSITIVE);
+            vec![cause(one.cause).to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share)]
+        })
+        .collect();
+    table
+}
+
+fn variance_about(variance: &Variance) -> String {
+    let [least, most] = variance.task_itself;
+    format!(
+        "Differences between {} of the same phase: variance of the logarithm of the durations. Between {:.0}% and {:.0}% belong \
+         to the tasks themselves, so that copies would have them too.",
+        counted(variance.tasks, "task"),
+        least * 100.0,
+        most * 100.0
+    )
+}
+
+fn variance_table(variance: &Variance) -> Table {
+    let mut table = Table::new("What the durations of tasks depend on", &["", "share", "95% interval"]);
+    let parts: [(&str, Option<VarianceShare>); 5] = [
+        ("first waves", Some(variance.first_wave)),
+        ("input", Some(variance.input)),
+        ("node", variance.node),
+        ("node at the time", variance.node_time),
+        ("the rest: the task itself, or luck", Some(variance.rest)),
+    ];
+    for (what, share) in parts {
+        let [value, interval] = share.map_or_else(
+            || ["–".to_owned(), "–".to_owned()],
+            |share| [percent(share.share), format!("{} to {}", percent(share.ci95[0]), percent(share.ci95[1]))],
+        );
+        table.rows.push(vec![what.to_owned(), value, interval]);
+    }
+    table
+}
+
+/// What a use of slots is called, and how it is drawn.
+fn layer(what: SlotUse) -> (&'static str, SlotLook) {
+    match what {
+        SlotUse::Work => ("ordinary work", SlotLook::Plain),
+        SlotUse::FirstWave => ("first waves", SlotLook::Dotted),
+        SlotUse::Lost => ("attempts that did not win", SlotLook::Light),
+        SlotUse::Straggler => ("longer than 1.5 times typical", SlotLook::Rising),
+        SlotUse::Retry => ("retries", SlotLook::Falling),
+    }
+}
+
+/// The parts of the wall time that have rows in the picture, in the order of the rows.
+const ROWS: [Spent; 7] = [
+    Spent::NoJob,
+    Spent::NoSlots,
+    Spent::Scheduling,
+    Spent::Retries,
+    Spent::Stragglers,
+    Spent::FewTasks,
+    Spent::LastWave,
+];
+
+fn picture(timeline: &SlotTimeline, pictures: &mut Pictures) -> Picture {
+    let caption = "The black line is the number of slots, the grey area below it the slots that were free. The rows below show \
+                   what most of each step was spent on (where no row is marked: ordinary work), and when phases and jobs ran.";
+    let mut chart = SlotChart {
+        title: "Slots over time".to_owned(),
+        about: "The number of slots over time, and for what they were used. The tables below have the sums.".to_owned(),
+        end: timeline.seconds,
+        starts: timeline.starts.clone(),
+        slots: timeline.slots.clone(),
+        layers: timeline
+            .uses
+            .iter()
+            .map(|one| {
+                let (name, look) = layer(one.what);
+                SlotLayer { name: name.to_owned(), look, slots: one.slots.clone() }
+            })
+            .collect(),
+        rows: rows(timeline),
+        wide: false,
+    };
+    let svg = pictures.inline(&chart.draw());
+    chart.wide = true;
+    Picture { svg, wide: pictures.inline(&chart.draw()), caption: caption.to_owned() }
+}
+
+fn rows(timeline: &SlotTimeline) -> Vec<SlotRow> {
+    let mut rows: Vec<SlotRow> = Vec::new();
+    for what in ROWS {
+        let spans = spans(timeline, what);
+        if !spans.is_empty() {
+            rows.push(SlotRow { name: spent(what).to_owned(), spans, lanes: 1 });
+        }
+    }
+    let phases = timeline.phases.iter().map(|phase| {
+        let label = phase.name.clone().unwrap_or_else(|| format!("phase {}", phase.phase));
+        let about = format!("{}, {} of machine time", counted(phase.tasks, "task"), duration(phase.machine_seconds));
+        SlotSpan {
+            from: phase.from,
+            to: phase.to,
+            label: phase.phase.to_string(),
+            tip: format!("{label}: {about}, {} to {}", duration(phase.from), duration(phase.to)),
+        }
+    });
+    let phases: Vec<SlotSpan> = phases.collect();
+    if !phases.is_empty() {
+        rows.push(SlotRow { name: "phases".to_owned(), spans: phases, lanes: LANES[0] });
+    }
+    let jobs = timeline.jobs.iter().map(|job| {
+        let label = job.job.map_or_else(String::new, |job| job.to_string());
+        SlotSpan {
+            from: job.from,
+            to: job.to,
+            tip: format!("job {label}: {} to {}", duration(job.from), duration(job.to)),
+            label,
+        }
+    });
+    let jobs: Vec<SlotSpan> = jobs.collect();
+    if !jobs.is_empty() {
+        rows.push(SlotRow { name: "jobs".to_owned(), spans: jobs, lanes: LANES[1] });
+    }
+    rows
+}
+
+/// Returns the spans of time that were mostly spent on one thing.
+fn spans(timeline: &SlotTimeline, what: Spent) -> Vec<SlotSpan> {
+    let mut spans: Vec<SlotSpan> = Vec::new();
+    for (at, spent) in timeline.spent.iter().enumerate() {
+        let end = timeline.starts.get(at + 1).copied().unwrap_or(timeline.seconds);
+        let Some(start) = timeline.starts.get(at).filter(|_| *spent == what) else { continue };
+        match spans.last_mut() {
+            Some(last) if last.to >= *start => last.to = end,
+            _ => spans.push(SlotSpan { from: *start, to: end, label: String::new(), tip: String::new() }),
+        }
+    }
+    spans
+}
+
+fn left_out(timeline: &SlotTimeline) -> Vec<String> {
+    let mut notes = Vec::new();
+    if timeline.other_phases > 0 {
+        notes.push(format!(
+            "The picture has the {} phases with the most machine time; {} are left out.",
+            timeline.phases.len(),
+            grouped(timeline.other_phases)
+        ));
+    }
+    if timeline.other_jobs > 0 {
+        notes.push(format!(
+            "The picture has the {} longest jobs; {} are left out.",
+            timeline.jobs.len(),
+            grouped(timeline.other_jobs)
+        ));
+    }
+    notes
+}

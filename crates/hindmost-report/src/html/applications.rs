@@ -1,0 +1,209 @@
+//! The page of all applications of some logs, which `advise` writes: sums, what costs most, and a table with links to the pages
+//! of the applications.
+
+use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, LostWork, Spent};
+use serde::Serialize;
+
+use super::application::causes;
+use super::{Column, Frame, Step, Table, glossary, name, paragraph, rendered, sentence};
+use crate::diagnosis::{last, mostly, spent, stragglers, title};
+use crate::text::{counted, duration, grouped, percent};
+
+/// The most parts in the table of what costs most.
+const COSTS: usize = 20;
+/// The most logs that can't be read that are listed.
+const UNREAD: usize = 200;
+/// Parts of one application in the table of what costs most.
+const COSTS_OF_ONE: usize = 2;
+
+/// The content of the page of all applications.
+pub struct ApplicationsPage<'a> {
+    /// All applications together.
+    pub total: &'a DiagnosisTotal,
+    /// The applications, in any order.
+    pub rows: &'a [ApplicationRow],
+    /// Logs that can't be read.
+    pub unread: &'a [UnreadLog],
+    /// Instructions to write the page again.
+    pub again: &'a [Step],
+}
+
+/// A log that can't be read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnreadLog {
+    /// Path of the log.
+    pub log: String,
+    /// Why it can't be read.
+    pub error: String,
+}
+
+/// What the page of all applications says about one of them. It is small, because there may be many thousands.
+#[derive(Clone, Debug)]
+pub struct ApplicationRow {
+    /// File name of the application's page.
+    page: String,
+    name: String,
+    log: String,
+    jobs: u64,
+    tasks: u64,
+    seconds: f64,
+    used_share: Option<f64>,
+    /// What most of the time was spent on, apart from ordinary work and time without jobs: seconds, share and the phase.
+    costs: Vec<(Spent, f64, f64, String)>,
+    /// What most of the time was spent on, and the share.
+    mostly: Option<(Spent, f64)>,
+    straggler_seconds: f64,
+}
+
+impl ApplicationRow {
+    /// Creates the row of an application. `page` is the file name of its page.
+    pub fn of(one: &Diagnosis, log: &str, page: &str) -> ApplicationRow {
+        let time = one.wall_time.as_ref();
+        let parts = || time.iter().flat_map(|time| &time.parts);
+        let costs = parts().filter(|part| !matches!(part.what, Spent::Work | Spent::NoJob)).take(COSTS_OF_ONE);
+        ApplicationRow {
+            page: page.to_owned(),
+            name: name(one.name.as_deref().or(one.id.as_deref()).unwrap_or(&title(one))),
+            log: name(log),
+            jobs: one.jobs,
+            tasks: one.tasks,
+            seconds: time.map_or(0.0, |time| time.seconds),
+            used_share: time.and_then(|time| time.used_share),
+            costs: costs.map(|part| (part.what, part.seconds, part.share, name(&mostly(part)))).collect(),
+            mostly: parts().next().map(|part| (part.what, part.share)),
+            straggler_seconds: one.stragglers.excess_seconds,
+        }
+    }
+}
+
+/// A table whose rows begin with links.
+#[derive(Serialize)]
+struct Linked {
+    caption: String,
+    columns: Vec<Column>,
+    rows: Vec<LinkedRow>,
+}
+
+#[derive(Serialize)]
+struct LinkedRow {
+    link: String,
+    name: String,
+    cells: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Content {
+    parts: Table,
+    findings: Vec<String>,
+    costs: Linked,
+    costs_about: String,
+    causes: Option<Table>,
+    applications: Linked,
+    unread: Vec<String>,
+    unread_about: String,
+}
+
+/// Returns the page of all applications.
+///
+/// # Errors
+/// If a template is faulty, which is a defect of this crate.
+pub fn applications_page(page: &ApplicationsPage<'_>) -> Result<String, minijinja::Error> {
+    let total = page.total;
+    let mut parts = Table::new("The wall time of all applications", &["", "wall time", "share"]);
+    parts.rows = total
+        .parts
+        .iter()
+        .map(|part| vec![spent(part.what).to_owned(), duration(part.seconds), percent(part.share)])
+        .collect();
+    let findings = [last(&total.finished_last), Some(stragglers(&total.stragglers)), lost(&total.lost)];
+    let content = Content {
+        parts,
+        findings: findings.into_iter().flatten().map(|text| paragraph(&text)).collect(),
+        costs: costs(page.rows),
+        costs_about: "The longest parts of single applications, apart from ordinary work and time without a job."
+            .to_owned(),
+        causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers)),
+        applications: applications(page.rows),
+        unread: page.unread.iter().take(UNREAD).map(|one| sentence(&one.error)).collect(),
+        unread_about: unread_about(page.unread.len()),
+    };
+    let heading = format!("Where the time of {} went", counted(total.applications, "application"));
+    let frame = Frame {
+        title: format!("{heading} – hindmost"),
+        heading,
+        lead: lead(total),
+        glossary: glossary::diagnosis(),
+        again: page.again,
+    };
+    rendered("applications.html", &frame, &content)
+}
+
+fn lead(total: &DiagnosisTotal) -> String {
+    let most = total.parts.iter().take(2).map(|part| format!("{} ({})", spent(part.what), percent(part.share)));
+    let most: Vec<String> = most.collect();
+    let mostly = if most.is_empty() { String::new() } else { format!(", mostly {}", most.join(" and ")) };
+    format!("{} of wall time in all{mostly}.", duration(total.seconds))
+}
+
+fn lost(lost: &LostWork) -> Option<String> {
+    let all = lost.failed + lost.losers + lost.repeated;
+    (all > 0.0).then(|| {
+        format!(
+            "Lost machine time: {} of failed attempts, {} of attempts that were killed or too late, {} of outputs that were \
+             made again.",
+            duration(lost.failed),
+            duration(lost.losers),
+            duration(lost.repeated)
+        )
+    })
+}
+
+fn costs(rows: &[ApplicationRow]) -> Linked {
+    let mut all: Vec<(&ApplicationRow, &(Spent, f64, f64, String))> =
+        rows.iter().flat_map(|row| row.costs.iter().map(move |cost| (row, cost))).collect();
+    // The sort is stable, so equal costs keep the order of the logs.
+    all.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
+    let rows = all.into_iter().take(COSTS).map(|(row, (what, seconds, share, phase))| LinkedRow {
+        link: row.page.clone(),
+        name: row.name.clone(),
+        cells: vec![spent(*what).to_owned(), duration(*seconds), percent(*share), phase.clone()],
+    });
+    Linked {
+        caption: "What costs most".to_owned(),
+        columns: Table::new("", &["application", "time spent on:", "wall time", "share of its time", "mostly in:"])
+            .columns,
+        rows: rows.collect(),
+    }
+}
+
+fn applications(rows: &[ApplicationRow]) -> Linked {
+    let mut sorted: Vec<&ApplicationRow> = rows.iter().collect();
+    sorted.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let rows = sorted.into_iter().map(|row| LinkedRow {
+        link: row.page.clone(),
+        name: row.name.clone(),
+        cells: vec![
+            duration(row.seconds),
+            row.used_share.map_or_else(|| "–".to_owned(), percent),
+            row.mostly.map_or_else(|| "–".to_owned(), |(what, share)| format!("{} ({})", spent(what), percent(share))),
+            duration(row.straggler_seconds),
+            grouped(row.jobs),
+            grouped(row.tasks),
+            row.log.clone(),
+        ],
+    });
+    Linked {
+        caption: "All applications, longest first".to_owned(),
+        columns: Table::new(
+            "",
+            &["application", "wall time", "slots used", "mostly:", "excess of stragglers", "jobs", "tasks", "log:"],
+        )
+        .columns,
+        rows: rows.collect(),
+    }
+}
+
+fn unread_about(unread: usize) -> String {
+    let all = counted(unread as u64, "log");
+    if unread > UNREAD { format!("{all}; the first {UNREAD} are listed.") } else { format!("{all}.") }
+}

@@ -229,6 +229,14 @@ fn is_lost(row: &AttemptRow, removed: f64) -> bool {
     row.ended == Ended::Failed && (row.end - removed).abs() < LOST_WITH_EXECUTOR
 }
 
+/// Returns how many times as long an attempt took because of garbage that it made: if collecting it beyond what is usual of the phase
+/// is at least half of what the attempt took beyond the typical time, all of that. A copy makes the garbage, too: real copies of such
+/// tasks rarely won.
+fn by_garbage(row: &AttemptRow, typical: f64, usual: f64) -> f64 {
+    let (excess, collection) = (row.seconds() - typical, f64::from(row.spent.garbage_collection) - usual);
+    if excess > 0.0 && collection >= 0.5 * excess { row.seconds() / typical } else { 1.0 }
+}
+
 /// Returns how slow each executor was, and when.
 fn histories(recording: &Recording, context: &Context<'_>, origin: f64) -> Vec<NodeHistory> {
     let of = |number: usize| {
@@ -259,10 +267,13 @@ fn situated(
     let busy = |row: &AttemptRow| {
         node(row).map_or(1.0, |node| node.busy_at(Time::from_seconds((row.start - origin).max(0.0))))
     };
+    let mut collections: Vec<f64> = phase.winners().map(|row| f64::from(row.spent.garbage_collection)).collect();
+    let usual_collection = quantile(&mut collections, 0.5).unwrap_or(0.0);
     let mut tasks: BTreeMap<u32, SituatedTask> = BTreeMap::new();
     let mut residuals = Vec::new();
     for (row, is_first) in phase.rows.iter().zip(&typical.is_first).filter(|(row, _)| row.wins) {
-        let input = context.by_input(at, row).exp();
+        let input =
+            context.by_input(at, row).exp() * by_garbage(row, typical.seconds.unwrap_or(LEAST), usual_collection);
         let residual = row.seconds().max(LEAST) / (met(row, *is_first) * busy(row) * input);
         residuals.push(residual);
         tasks.insert(row.task, SituatedTask { attempts: Vec::new(), input, residual });

@@ -111,3 +111,46 @@ fn sums(changes: Vec<(f64, i64)>) -> Vec<(f64, i64)> {
     };
     changes.into_iter().map(add).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::recording::Executor;
+    use super::super::testing::{phase, row};
+    use super::*;
+
+    fn recording(rows: Vec<AttemptRow>, slots: Option<u32>) -> Recording {
+        let executor = Executor { host: "a".to_owned(), slots, ..Executor::default() };
+        Recording { executors: vec![executor], phases: vec![phase(rows)], ..Recording::default() }
+    }
+
+    fn gap(rows: Vec<AttemptRow>, slots: Option<u32>) -> f64 {
+        let recording = recording(rows, slots);
+        let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+        gaps(&recording, &typical)[0]
+    }
+
+    #[test]
+    fn a_gap_is_the_time_for_which_a_slot_was_free_while_tasks_waited() {
+        // One slot: attempts of 2 s that start 0.5 s and 1 s after the one before.
+        let rows = vec![row(0, 0, 0.0, 2.0), row(1, 0, 2.5, 4.5), row(2, 0, 5.5, 7.5)];
+        assert!((gap(rows.clone(), Some(1)) - 0.75).abs() < 1e-9);
+        assert_eq!(gap(rows, None), 0.0, "slots that are not known have no gaps");
+        // Two slots, of which the second was not used before 3 s, although the phase had begun at 0: a gap of 3 s, and one of 0.
+        let rows = vec![row(0, 0, 0.0, 2.0), row(1, 0, 2.0, 9.0), row(2, 0, 3.0, 5.0)];
+        assert!((gap(rows, Some(2)) - 1.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_attempt_that_starts_before_the_logged_end_of_another_has_its_slot() {
+        // Each start is 30 ms before the end of the attempt whose slot it uses. A slot is never free.
+        let rows = (0..5).map(|at| row(at, 0, 1.97 * f64::from(at), 1.97 * f64::from(at) + 2.0)).collect();
+        assert_eq!(gap(rows, Some(1)), 0.0);
+    }
+
+    #[test]
+    fn a_phase_that_waits_for_slots_could_start_when_it_was_submitted() {
+        let busy = Busy::of(&recording(vec![row(0, 0, 0.0, 5.0), row(1, 0, 5.0, 8.0)], Some(1)));
+        assert_eq!(busy.could_start(5.0, 1.0), 1.0, "the slot was in use");
+        assert_eq!(busy.could_start(9.5, 9.0), 9.5, "the slot was free: the engine took half a second");
+    }
+}

@@ -113,7 +113,7 @@ fn tasks_long_by_nature_save_nothing() {
 }
 
 #[test]
-fn losses_are_told_with_what_they_held_back() {
+fn losses_are_reported_with_what_they_held_back() {
     // Every tenth task takes long in every attempt.
     let play = |index, _| silently(if index % 10 == 7 { 6.0 } else { 0.5 + 0.05 * draw(1, index, 0) });
     let finished = run("pace", (120, 6), play);

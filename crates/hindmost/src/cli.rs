@@ -257,7 +257,7 @@ pub struct SimulateArgs {
 #[command(mut_arg("out", |arg| arg.help(REPLAY_OUT)))]
 pub struct ReplayArgs {
     /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
-    /// journals or output folders of runs
+    /// journals or output folders of runs; - for the standard input
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
     #[command(flatten)]
@@ -351,7 +351,8 @@ pub struct AdviseArgs {
     /// journals or output folders of runs
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
-    /// Write one text file for each log, and everything as JSON, to this folder
+    /// Write a page of all applications (report.html), a page of each application, a text of each log, and everything as
+    /// JSON (advice.json) to this folder, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document

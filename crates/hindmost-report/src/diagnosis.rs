@@ -126,8 +126,8 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
 /// Returns all applications together as text.
 pub fn total(total: &DiagnosisTotal, width: u16) -> String {
     let columns = usize::from(width);
-    let heading =
-        format!("{}, {} of wall time in all", counted(total.applications, "application"), duration(total.seconds));
+    let heading = format!("{}, {} of wall time", counted(total.applications, "application"), duration(total.seconds));
+    let heading = if total.applications > 1 { heading + " in all" } else { heading };
     let labels: Vec<String> = total.parts.iter().map(|part| spent(part.what).to_owned()).collect();
     let table = narrowed(TOTAL_COLUMNS, width, 20, |columns, name_width| {
         let rows = labels.iter().zip(&total.parts).map(|(label, part)| (name(label, name_width, ELLIPSIS), part));
@@ -136,6 +136,18 @@ pub fn total(total: &DiagnosisTotal, width: u16) -> String {
     let mut text = format!("{}\n\n{table}\n\n", wrapped(&heading, columns, 0));
     for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers))].into_iter().flatten() {
         text += &format!("{}\n", wrapped(&sentence, columns, 0));
+    }
+    text
+}
+
+/// Returns what `trace info` says about the applications of a log: the parts of their wall time, and why stragglers were slow.
+pub(crate) fn brief(applications: &[Diagnosis], width: u16) -> String {
+    let mut text = total(&DiagnosisTotal::of(applications.iter()), width);
+    for one in applications.iter().filter(|one| applications.len() == 1 || !one.slow_nodes.is_empty()).take(NODES) {
+        if let Some(said) = nodes(one) {
+            let of = if applications.len() == 1 { String::new() } else { format!("{}: ", title(one)) };
+            text += &format!("{}\n", wrapped(&format!("{of}{said}"), usize::from(width), 0));
+        }
     }
     text
 }

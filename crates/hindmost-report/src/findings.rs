@@ -1,9 +1,10 @@
 //! Renders the findings about the stragglers in a log as text for the terminal: their cost and causes in words, then
 //! tables.
 
-use hindmost_core::metrics::{Findings, PhaseFinding, SlowNode};
+use hindmost_core::metrics::{Diagnosis, Findings, PhaseFinding, SlowNode};
 use hindmost_math::fit::{Fit, Preferred};
 
+use crate::diagnosis::brief;
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, grouped, name, names, percent, wrapped};
 
@@ -42,6 +43,15 @@ const PHASE_COLUMNS: &[Column<PhaseRow>] = &[
     Column { heading: "max", from_width: 40, cell: |row| time(row.phase.durations.max) },
     Column { heading: "waited", from_width: 0, cell: |row| waited(&row.phase) },
     Column { heading: "strag-\nglers", from_width: 60, cell: |row| grouped(row.phase.stragglers.tasks) },
+    Column { heading: "copies\nwon/lost", from_width: 100, cell: |row| copies(&row.phase) },
+    Column { heading: "tail", from_width: 80, cell: |row| tail(&row.phase.fit) },
+];
+
+/// The position of the columns of causes.
+const CAUSES_AT: usize = 7;
+
+/// The columns of the table of phases with causes, unless a diagnosis has these.
+const CAUSE_COLUMNS: &[Column<PhaseRow>] = &[
     Column {
         heading: "more\ninput",
         from_width: 90,
@@ -52,8 +62,6 @@ const PHASE_COLUMNS: &[Column<PhaseRow>] = &[
         from_width: 95,
         cell: |row| cause(&row.phase, row.nodes_tested, row.phase.stragglers.slow_node),
     },
-    Column { heading: "copies\nwon/lost", from_width: 100, cell: |row| copies(&row.phase) },
-    Column { heading: "tail", from_width: 80, cell: |row| tail(&row.phase.fit) },
 ];
 
 /// The columns of the table of slow nodes after the node's name, from left to right.
@@ -70,19 +78,24 @@ const NODE_COLUMNS: &[Column<SlowNode>] = &[
     Column { heading: "strag-\nglers", from_width: 60, cell: |node| grouped(node.stragglers) },
 ];
 
-/// Returns the findings as text of at most `width` columns; below 40 columns, lines may be longer than that.
-pub fn text(findings: &Findings, width: u16) -> String {
+/// Returns the findings as text of at most `width` columns; below 40 columns, lines may be longer than that. `applications` are
+/// the diagnoses of the same log. If they have times, they say why stragglers were slow; otherwise the findings do.
+pub fn text(findings: &Findings, applications: &[Diagnosis], width: u16) -> String {
     let columns = usize::from(width);
-    let mut text = wrapped(&summary(findings), columns, 0) + "\n";
+    let diagnosed = findings.tasks > 0 && applications.iter().any(|one| one.wall_time.is_some());
+    let mut text = wrapped(&summary(findings, diagnosed), columns, 0) + "\n";
+    if diagnosed {
+        text += &format!("\n{}", brief(applications, width));
+    }
     if !findings.phases.is_empty() {
-        text += &format!("\n{}\n", phases(findings, width));
+        text += &format!("\n{}\n", phases(findings, diagnosed, width));
         let more = (findings.phases.len().saturating_sub(PHASES)) as u64 + findings.left_out;
         if more > 0 {
             text += &(wrapped(&format!("{ELLIPSIS} and {}", counted(more, "more phase")), columns, 0) + "\n");
         }
-        text += &format!("\n{}\n", wrapped(&explanation(findings, width), columns, 0));
+        text += &format!("\n{}\n", wrapped(&explanation(findings, diagnosed, width), columns, 0));
     }
-    if !findings.slow_nodes.is_empty() {
+    if !findings.slow_nodes.is_empty() && !diagnosed {
         let shown = &findings.slow_nodes[..findings.slow_nodes.len().min(NODES)];
         let labels: Vec<&str> = shown.iter().map(|node| node.node.as_str()).collect();
         text += &format!("\n{}\n", table("slow node", &labels, shown, NODE_COLUMNS, width));
@@ -94,7 +107,7 @@ pub fn text(findings: &Findings, width: u16) -> String {
 }
 
 /// Describes in words how much time stragglers cost, what causes them, and what helps against them.
-fn summary(findings: &Findings) -> String {
+fn summary(findings: &Findings, diagnosed: bool) -> String {
     if findings.tasks == 0 {
         return format!(
             "{} ended and none succeeded, so there are no durations to compare.",
@@ -102,8 +115,10 @@ fn summary(findings: &Findings) -> String {
         );
     }
     let mut said = vec![cost(findings)];
-    said.extend(causes(findings));
-    said.push(node_test(findings));
+    if !diagnosed {
+        said.extend(causes(findings));
+        said.push(node_test(findings));
+    }
     said.extend(speculation(findings));
     said.join(" ")
 }
@@ -309,14 +324,18 @@ fn with_probability(p: f64) -> String {
     if text.starts_with('<') { format!("p {text}") } else { format!("p = {text}") }
 }
 
-fn phases(findings: &Findings, width: u16) -> String {
+fn phases(findings: &Findings, diagnosed: bool, width: u16) -> String {
     let shown = &findings.phases[..findings.phases.len().min(PHASES)];
     let several = shown.iter().any(|phase| phase.application != shown[0].application);
     let labels: Vec<String> = shown.iter().map(|phase| label(phase, several)).collect();
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     let nodes_tested = nodes_tested(findings);
     let rows: Vec<PhaseRow> = shown.iter().map(|phase| PhaseRow { phase: phase.clone(), nodes_tested }).collect();
-    table("phase", &labels, &rows, PHASE_COLUMNS, width)
+    let mut columns = PHASE_COLUMNS.to_vec();
+    if !diagnosed {
+        columns.splice(CAUSES_AT..CAUSES_AT, CAUSE_COLUMNS.iter().copied());
+    }
+    table("phase", &labels, &rows, &columns, width)
 }
 
 /// Returns the number and the name of a phase.
@@ -340,13 +359,13 @@ fn table<T>(what: &str, labels: &[&str], rows: &[T], columns: &[Column<T>], widt
 }
 
 /// Explains the columns that the table of phases shows at this width.
-fn explanation(findings: &Findings, width: u16) -> String {
+fn explanation(findings: &Findings, diagnosed: bool, width: u16) -> String {
     let mut notes =
         vec!["waited: time from the end of 95% of a phase's tasks to the end of all, for 20 tasks or more."];
     if findings.phases.len() > 1 {
         notes.push("The phase with the longest wait is first, then the one with the most machine time.");
     }
-    if width >= 90 && findings.phases.iter().any(|phase| phase.stragglers.tasks > 0) {
+    if width >= 90 && !diagnosed && findings.phases.iter().any(|phase| phase.stragglers.tasks > 0) {
         notes.push("more input, slow node: stragglers with this cause; a dash if it could not be tested.");
     }
     if width >= 40 {

@@ -18,6 +18,15 @@ pub(crate) struct Column<T> {
     pub(crate) cell: fn(&T) -> String,
 }
 
+// Derived implementations would need that of `T`.
+impl<T> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Column<T> {}
+
 /// Draws a table in at most `width` columns of text, if possible. `draw` receives the columns to show and the largest
 /// width of names. This width is `name_width` as long as columns can be removed, and shrinks after that.
 pub(crate) fn narrowed<'c, T: 'c>(

@@ -258,7 +258,8 @@ pub struct SimulateArgs {
 #[command(mut_arg("out", |arg| arg.help(REPLAY_OUT)))]
 pub struct ReplayArgs {
     /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
-    /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists
+    /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists; - for the
+    /// standard input
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
     /// Columns of a table: MEANING=NAME, such as start=StartTime,end=EndTime. Meanings: job, phase, task, node, submitted,
@@ -362,7 +363,8 @@ pub struct AdviseArgs {
     /// start=began:ms. Usual names are recognised without it
     #[arg(long, value_name = "COLUMNS", default_value = "", hide_default_value = true)]
     pub columns: Columns,
-    /// Write one text file for each log, and everything as JSON, to this folder
+    /// Write a page of all applications (report.html), a page of each application, a text of each log, and everything as
+    /// JSON (advice.json) to this folder, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replay this many applications, those that took longest, to forecast what would have made them faster

@@ -60,7 +60,7 @@ fn findings() -> Findings {
 
 #[test]
 fn the_text_begins_with_costs_and_causes() {
-    let shown = text(&findings(), 2000);
+    let shown = text(&findings(), &[], 2000);
     let first = "Jobs spent 12.0% of their time (120 s) waiting for the last 5% of tasks. 18 of 400 tasks took more \
                  than 1.5 times as long as the median of their phase; together they took 200 s longer than the median. \
                  11 of the 18 had more input than others: split the input more evenly (repartition, smaller splits, \
@@ -78,7 +78,7 @@ fn the_text_begins_with_costs_and_causes() {
 
 #[test]
 fn tables_show_phases_and_slow_nodes() {
-    let shown = text(&findings(), 120);
+    let shown = text(&findings(), &[], 120);
     let row = shown.lines().find(|line| line.contains("collect at")).unwrap();
     let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
     assert_eq!(
@@ -116,7 +116,7 @@ fn lines_fit_widths_from_40_and_phases_stay_distinct() {
         })
         .collect();
     for width in 40..160 {
-        let shown = text(&findings, width);
+        let shown = text(&findings, &[], width);
         let widest = shown.lines().map(columns).max().unwrap();
         assert!(widest <= usize::from(width), "{widest} of {width}:\n{shown}");
         assert!(shown.contains("1 234 567") && shown.contains("28 more phases"), "{shown}");
@@ -131,7 +131,7 @@ fn control_characters_in_names_are_escaped() {
     findings.phases[0].name = Some("evil\x1b[2J\u{202e}name".to_owned());
     findings.slow_nodes[0].node = "h\x07\n7".to_owned();
     for width in [40, 80, 200] {
-        let shown = text(&findings, width);
+        let shown = text(&findings, &[], width);
         assert!(
             shown.chars().all(|letter| letter == '\n' || !letter.is_control()) && !shown.contains('\u{202e}'),
             "{shown:?}"
@@ -141,7 +141,7 @@ fn control_characters_in_names_are_escaped() {
 
 #[test]
 fn the_text_claims_only_what_the_log_supports() {
-    let flat = |findings: &Findings| text(findings, 80).replace('\n', " ");
+    let flat = |findings: &Findings| text(findings, &[], 80).replace('\n', " ");
     let nothing =
         flat(&Findings { attempts: AttemptCounts { ended: 3, ..AttemptCounts::default() }, ..Findings::default() });
     assert_eq!(nothing, "3 attempts ended and none succeeded, so there are no durations to compare. ");
@@ -173,8 +173,9 @@ fn the_text_claims_only_what_the_log_supports() {
     assert!(flat(&unknown).contains("For 100.0%, a slow node is not the reason."), "{}", flat(&unknown));
     unknown.nodes_tested = 1;
     let row = PhaseRow { phase: unknown.phases[0].clone(), nodes_tested: nodes_tested(&unknown) };
-    let cells: Vec<String> = PHASE_COLUMNS.iter().map(|column| (column.cell)(&row)).collect();
-    assert_eq!(cells[6..9], ["9", "–", "–"]);
+    let cells: Vec<String> = CAUSE_COLUMNS.iter().map(|column| (column.cell)(&row)).collect();
+    assert_eq!(cells, ["–", "–"]);
+    assert_eq!(PHASE_COLUMNS[CAUSES_AT - 1].heading, "strag-\nglers");
 
     let mut healthy = findings();
     healthy.stragglers = Stragglers::default();
@@ -221,4 +222,36 @@ fn tails_show_the_distribution_that_fits_best() {
     assert!(shown.starts_with("Hill α ") || shown == "light", "{shown}");
     assert_eq!(tail(&Fit::of_values(&[1.0], 0.0)), "–");
     assert_eq!([0.5, 0.012, 0.000_5, 1e-9].map(probability), ["0.50", "0.012", "0.0005", "< 0.0001"]);
+}
+
+#[test]
+fn a_diagnosis_says_why_stragglers_were_slow_instead() {
+    use hindmost_core::metrics::{Cause, Diagnosis, Spent, StragglerCause, StragglersByCause, TimePart, WallTime};
+    let part = TimePart { what: Spent::FewTasks, seconds: 60.0, share: 0.6, used_share: Some(0.1), phases: Vec::new() };
+    let diagnosis = Diagnosis {
+        wall_time: Some(WallTime {
+            from: 0.0,
+            to: 100.0,
+            seconds: 100.0,
+            slots: 8.0,
+            slots_known: true,
+            used_share: Some(0.5),
+            parts: vec![part],
+        }),
+        stragglers: StragglersByCause {
+            tasks: 9,
+            excess_seconds: 30.0,
+            causes: vec![StragglerCause { cause: Cause::FirstWave, tasks: 9, excess_seconds: 30.0 }],
+        },
+        nodes_tested: 3,
+        ..Diagnosis::default()
+    };
+    let [without, with] = [&[][..], &[diagnosis][..]].map(|all| text(&findings(), all, 120));
+    for said in ["slow node", "input"] {
+        assert!(without.contains(said) && !with.contains(said), "{said}: {with}");
+    }
+    for said in ["few tasks", "an executor's first wave for 100.0% (9 tasks)", "None of 3 tested nodes"] {
+        let with = with.replace('\n', " ");
+        assert!(!without.contains(said) && with.contains(said), "{said}: {with}");
+    }
 }

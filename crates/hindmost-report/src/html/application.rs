@@ -4,7 +4,7 @@
 use hindmost_core::metrics::{Diagnosis, SlotTimeline, SlotUse, Spent, StragglersByCause, Variance, VarianceShare};
 use serde::Serialize;
 
-use super::{Frame, Picture, Pictures, Table, glossary, name, paragraph, rendered, sentence};
+use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::diagnosis::{WORTH, cause, cure, last, lost, mostly, nodes, spent, stragglers, title, whole};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
 use crate::text::{counted, duration, grouped, percent};
@@ -111,7 +111,7 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
     };
     let cures = time.parts.iter().filter(|part| part.share >= WORTH).filter_map(|part| {
         let cure = cure(part.what)?;
-        Some(paragraph(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share))))
+        Some(full(&format!("{} ({}): {cure}", spent(part.what), percent(part.share))))
     });
     let mut parts =
         Table::new("The wall time by what it was spent on", &["", "wall time", "share", "slots used", "mostly in:"]);
@@ -134,7 +134,7 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
         parts,
         last: last_table(one),
         last_about: last(&one.finished_last).unwrap_or_default(),
-        stragglers_about: stragglers(&one.stragglers),
+        stragglers_about: slow(&one.stragglers),
         causes: (!one.stragglers.causes.is_empty()).then(|| causes(&one.stragglers)),
         nodes: nodes(one).into_iter().map(|text| paragraph(&text)).collect(),
         variance: one.variance.as_ref().map(variance_table),
@@ -165,11 +165,20 @@ fn last_table(one: &Diagnosis) -> Option<Table> {
     Some(table)
 }
 
+/// Returns how many stragglers there were, in a sentence.
+pub(super) fn slow(found: &StragglersByCause) -> String {
+    if found.tasks == 0 {
+        return stragglers(found);
+    }
+    let tasks = counted(found.tasks, "straggler");
+    format!("{tasks} took {} longer than is typical, summed over tasks.", duration(found.excess_seconds))
+}
+
 /// Returns the table of the stragglers by cause.
 pub(super) fn causes(found: &StragglersByCause) -> Table {
     let mut table = Table::new(
         "Stragglers by cause; the excess is the time beyond what is typical, summed over tasks",
-        &["cause", "tasks", "excess", "share"],
+        &["cause:", "tasks", "excess", "share"],
     );
     table.rows = found
         .causes
@@ -235,10 +244,10 @@ const ROWS: [Spent; 7] = [
 ];
 
 fn picture(timeline: &SlotTimeline, pictures: &mut Pictures) -> Picture {
-    let caption = "The black line is the number of slots, the grey area below it the slots that were free. The rows below show \
+    let caption = "The line is the number of slots, the grey area below it the slots that were free. The rows below show \
                    what most of each step was spent on (where no row is marked: ordinary work), and when phases and jobs ran.";
     let mut chart = SlotChart {
-        title: "Slots over time".to_owned(),
+        title: "For what the slots were used".to_owned(),
         about: "The number of slots over time, and for what they were used. The tables below have the sums.".to_owned(),
         end: timeline.seconds,
         starts: timeline.starts.clone(),

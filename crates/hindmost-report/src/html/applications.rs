@@ -4,9 +4,9 @@
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, LostWork, Spent};
 use serde::Serialize;
 
-use super::application::causes;
+use super::application::{causes, slow};
 use super::{Column, Frame, Step, Table, glossary, name, paragraph, rendered, sentence};
-use crate::diagnosis::{last, mostly, spent, stragglers, title};
+use crate::diagnosis::{last, mostly, spent, title};
 use crate::text::{counted, duration, grouped, percent};
 
 /// The most parts in the table of what costs most.
@@ -115,7 +115,7 @@ pub fn applications_page(page: &ApplicationsPage<'_>) -> Result<String, minijinj
         .iter()
         .map(|part| vec![spent(part.what).to_owned(), duration(part.seconds), percent(part.share)])
         .collect();
-    let findings = [last(&total.finished_last), Some(stragglers(&total.stragglers)), lost(&total.lost)];
+    let findings = [last(&total.finished_last), Some(slow(&total.stragglers)), lost(&total.lost)];
     let content = Content {
         parts,
         findings: findings.into_iter().flatten().map(|text| paragraph(&text)).collect(),
@@ -146,16 +146,14 @@ fn lead(total: &DiagnosisTotal) -> String {
 }
 
 fn lost(lost: &LostWork) -> Option<String> {
-    let all = lost.failed + lost.losers + lost.repeated;
-    (all > 0.0).then(|| {
-        format!(
-            "Lost machine time: {} of failed attempts, {} of attempts that were killed or too late, {} of outputs that were \
-             made again.",
-            duration(lost.failed),
-            duration(lost.losers),
-            duration(lost.repeated)
-        )
-    })
+    let parts = [
+        (lost.failed, "failed attempts"),
+        (lost.losers, "attempts that were killed or too late"),
+        (lost.repeated, "outputs that were made again"),
+    ];
+    let said = parts.iter().filter(|(seconds, _)| *seconds > 0.0);
+    let said: Vec<String> = said.map(|(seconds, what)| format!("{what} {}", duration(*seconds))).collect();
+    (!said.is_empty()).then(|| format!("Lost machine time: {}.", said.join(", ")))
 }
 
 fn costs(rows: &[ApplicationRow]) -> Linked {
@@ -170,7 +168,7 @@ fn costs(rows: &[ApplicationRow]) -> Linked {
     });
     Linked {
         caption: "What costs most".to_owned(),
-        columns: Table::new("", &["application", "time spent on:", "wall time", "share of its time", "mostly in:"])
+        columns: Table::new("", &["application:", "time spent on:", "wall time", "share of its time", "mostly in:"])
             .columns,
         rows: rows.collect(),
     }
@@ -196,7 +194,7 @@ fn applications(rows: &[ApplicationRow]) -> Linked {
         caption: "All applications, longest first".to_owned(),
         columns: Table::new(
             "",
-            &["application", "wall time", "slots used", "mostly:", "excess of stragglers", "jobs", "tasks", "log:"],
+            &["application:", "wall time", "slots used", "mostly:", "excess of stragglers", "jobs", "tasks", "log:"],
         )
         .columns,
         rows: rows.collect(),

@@ -1,10 +1,12 @@
 //! The page of a comparison of policies, which `simulate` and `replay` write.
 
 use hindmost_core::metrics::{
-    ByCorrelation, Cdf, Comparison, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob, Summary,
+    ByCorrelation, Cdf, Comparison, Diagnosis, DiagnosisTotal, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob,
+    Summary,
 };
 use serde::Serialize;
 
+use super::application;
 use super::energy;
 use super::jobs::{JobSection, jobs, jobs_about};
 use super::keys::set_text;
@@ -17,6 +19,7 @@ use crate::comparison::{
     abandoned_jobs, deadlines_met, interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets,
     significant, size_text, sizes, sizes_of, undecided_deadlines,
 };
+use crate::diagnosis::{spent, title};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped, percent};
 
@@ -25,6 +28,8 @@ use crate::text::{counted, duration, grouped, percent};
 const MOST_POINTS: usize = 6;
 /// Largest number of policies in a picture.
 const MOST_POLICIES: usize = 16;
+/// Largest number of applications of logs that are described.
+const MOST_APPLICATIONS: usize = 4;
 /// An axis is logarithmic if the largest value exceeds the smallest one by more than this factor.
 const DECADES: f64 = 100.0;
 /// Share of the jobs whose values may be left of a logarithmic axis.
@@ -39,6 +44,8 @@ pub struct ComparisonPage<'a> {
     pub curves: &'a [PolicyCurves],
     /// Single jobs with their attempts, one entry for each job and policy, grouped by job.
     pub jobs: &'a [ShownJob],
+    /// The applications of the logs that were replayed; empty for a scenario.
+    pub applications: &'a [Diagnosis],
     /// Instructions to produce the comparison again.
     pub again: &'a [Step],
 }
@@ -55,6 +62,15 @@ struct Content {
     points: Vec<PointSection>,
     jobs: Vec<JobSection>,
     jobs_about: String,
+    applications: Vec<ApplicationSection>,
+    applications_about: String,
+}
+
+/// What the log of a replay shows about one application.
+#[derive(Serialize)]
+struct ApplicationSection {
+    heading: String,
+    one: application::Section,
 }
 
 #[derive(Serialize)]
@@ -95,6 +111,8 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
         points,
         jobs: jobs(page.jobs, &mut pictures),
         jobs_about: jobs_about(page.jobs, sets.first().filter(|_| sets.len() > 1)),
+        applications: applications(page.applications, &mut pictures),
+        applications_about: applications_about(page.applications),
     };
     let scenario = name(&compared.scenario);
     let what = match policies.as_slice() {
@@ -118,6 +136,34 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
         again: page.again,
     };
     rendered("comparison.html", &frame, &content)
+}
+
+/// Returns what the logs show about their longest applications.
+fn applications(all: &[Diagnosis], pictures: &mut Pictures) -> Vec<ApplicationSection> {
+    let seconds = |one: &Diagnosis| one.wall_time.as_ref().map_or(0.0, |time| time.seconds);
+    let mut longest: Vec<&Diagnosis> = all.iter().collect();
+    longest.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
+    let of =
+        |one: &Diagnosis| ApplicationSection { heading: name(&title(one)), one: application::section(one, pictures) };
+    longest.into_iter().take(MOST_APPLICATIONS).map(of).collect()
+}
+
+fn applications_about(all: &[Diagnosis]) -> String {
+    if all.len() <= 1 {
+        return "What the log shows about the recorded jobs, whatever policy is replayed.".to_owned();
+    }
+    let total = DiagnosisTotal::of(all.iter());
+    let parts = total.parts.iter().map(|part| format!("{} {}", spent(part.what), percent(part.share)));
+    let shown = if all.len() > MOST_APPLICATIONS {
+        format!(" The {MOST_APPLICATIONS} longest ones follow; `hindmost advise` shows all.")
+    } else {
+        String::new()
+    };
+    format!(
+        "What the logs show about {}, whatever policy is replayed. Their wall time: {}.{shown}",
+        counted(all.len() as u64, "recorded application"),
+        parts.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Returns the table of the ratios to the first policy for several correlations of copies.

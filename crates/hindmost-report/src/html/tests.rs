@@ -21,6 +21,7 @@ use crate::figures::HOSTILE;
 use crate::markup::{Element, check};
 use crate::reproduction::tests::hostile as hostile_reproduction;
 
+mod applications;
 mod energies;
 mod intervals;
 mod rankings;
@@ -96,7 +97,7 @@ fn curves(count: usize) -> Vec<PolicyCurves> {
 fn comparison(compared: &Comparison, jobs: &[ShownJob]) -> String {
     let again = vec![Step { text: "So:".to_owned(), code: "hindmost simulate small --out DIR".to_owned() }];
     let curves = curves(compared.results.len());
-    comparison_page(&ComparisonPage { compared, curves: &curves, jobs, again: &again }).unwrap()
+    comparison_page(&ComparisonPage { compared, curves: &curves, jobs, applications: &[], again: &again }).unwrap()
 }
 
 fn seconds(at: f64) -> Time {
@@ -412,8 +413,14 @@ fn pages_of_large_comparisons_stay_small() {
         })
         .collect();
     let jobs = vec![huge; 6];
-    let page =
-        comparison_page(&ComparisonPage { compared: &compared, curves: &curves, jobs: &jobs, again: &[] }).unwrap();
+    let page = comparison_page(&ComparisonPage {
+        compared: &compared,
+        curves: &curves,
+        jobs: &jobs,
+        applications: &[],
+        again: &[],
+    })
+    .unwrap();
     sound(&page);
     assert!(page.len() < 500_000, "{}", page.len());
     let bars = page.matches("finished first").count() + page.matches("for another copy").count();

@@ -1,10 +1,10 @@
 //! The common part of `simulate` and `replay`: reads the options, runs the experiments, prints and writes the results.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::metrics::{Comparison, RecordedTime};
+use hindmost_core::metrics::{Comparison, Diagnosis, RecordedTime};
 use hindmost_core::profiles::Profile;
 use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue;
@@ -20,6 +20,7 @@ use hindmost_sim::pictures::{curves, shown_jobs};
 use hindmost_sim::recommendation::recommendation;
 use hindmost_sim::records;
 use hindmost_sim::world_notes;
+use hindmost_trace::any;
 
 use crate::cli::{RecordsForm, RunArgs};
 use crate::failure::{Failure, Outcome};
@@ -27,6 +28,7 @@ use crate::progress::Progress;
 use crate::{files, stop, terminal};
 
 use super::report::{self, Subject};
+use super::trace::with_progress;
 
 /// Values that `--set` or `--sweep` gives: pairs of key and value.
 pub type Settings = Vec<(String, String)>;
@@ -263,7 +265,14 @@ pub fn run(
         write(folder, &compared, description)?;
         let curves: Vec<_> = results.iter().flat_map(curves).collect();
         let again = report::again(what, args, description);
-        let page = ComparisonPage { compared: &compared, curves: &curves, jobs: &jobs, again: &again };
+        let applications = recorded_applications(what);
+        let page = ComparisonPage {
+            compared: &compared,
+            curves: &curves,
+            jobs: &jobs,
+            applications: &applications,
+            again: &again,
+        };
         files::write(&folder.join("report.html"), &comparison_page(&page).map_err(Failure::work)?)?;
     }
     if args.json {
@@ -271,6 +280,17 @@ pub fn run(
     } else {
         terminal::print(&comparison::text(&compared, terminal::width()))
     }
+}
+
+/// Returns what the applications of the logs of a replay spent their time on. The logs are read again, because a replay keeps only
+/// what it needs.
+fn recorded_applications(what: &Subject<'_>) -> Vec<Diagnosis> {
+    let Subject::Logs(logs) = what else { return Vec::new() };
+    let read = |log: &PathBuf| {
+        // A log that was replayed can be read, unless it has changed since or is a stream.
+        with_progress(|progress| any::diagnose(log, Some(progress))).map_or_else(|_| Vec::new(), |(.., found)| found)
+    };
+    logs.iter().filter(|log| log.is_file() || log.is_dir()).flat_map(read).collect()
 }
 
 /// Runs the policies that start copies for the other correlations.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
 use hindmost_report::findings;
 use hindmost_report::text::{counted, duration, escaped, grouped, indented};
 use hindmost_trace::analysis::Findings;
@@ -22,6 +23,10 @@ struct LogInfo {
     #[serde(flatten)]
     summary: TraceSummary,
     findings: Findings,
+    /// All applications together.
+    diagnosis: DiagnosisTotal,
+    #[serde(skip)]
+    applications: Vec<Diagnosis>,
 }
 
 /// Runs a trace command.
@@ -29,8 +34,9 @@ pub fn run(command: TraceCommand) -> Outcome {
     let TraceCommand::Info { files, columns, json } = command;
     let mut all = Vec::new();
     for file in &files {
-        let (summary, findings) = with_progress(|progress| any::analyse_with(file, &columns, Some(progress)))?;
-        all.push(LogInfo { summary, findings });
+        let (summary, findings, applications) =
+            with_progress(|progress| any::diagnose_with(file, &columns, Some(progress)))?;
+        all.push(LogInfo { summary, findings, diagnosis: DiagnosisTotal::of(applications.iter()), applications });
     }
     if json {
         return match &all[..] {
@@ -101,5 +107,5 @@ fn text(name: &str, info: &LogInfo) -> String {
     for warning in &summary.warnings {
         text += &indented("  warning: ", &escaped(warning), width);
     }
-    text + "\n" + &findings::text(&info.findings, terminal::width())
+    text + "\n" + &findings::text(&info.findings, &info.applications, terminal::width())
 }

@@ -412,6 +412,8 @@ documents! {
         summary: TraceSummary,
         /// What the log shows about its stragglers.
         findings: Findings,
+        /// What all applications of the log together spent their time on, and why their stragglers were slow.
+        diagnosis: DiagnosisTotal,
     }
 
     /// What the jobs of logs spent their time on.

@@ -1,0 +1,219 @@
+//! Reads logs, several at a time. Pages and texts of a log are written as soon as it is read; only sums and what the tables need
+//! stay in memory.
+
+use std::cmp::Ordering;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
+use std::sync::{Mutex, PoisonError};
+
+use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
+use hindmost_report::html::{ApplicationPage, ApplicationRow, UnreadLog, application_page};
+use hindmost_trace::table::Columns;
+use hindmost_trace::{TraceSummary, any};
+use serde::Serialize;
+
+use super::spool::{Kept, Spool};
+use super::{REPORT, SHOWN, of_one};
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+
+/// Width of the texts that are written to files.
+const WIDTH: u16 = 100;
+
+/// What is said about one log.
+#[derive(Serialize)]
+struct LogAdvice<'a> {
+    log: &'a str,
+    summary: &'a TraceSummary,
+    applications: &'a [Diagnosis],
+}
+
+/// An application that is shown.
+pub struct Shown {
+    /// Path of its log.
+    pub log: String,
+    /// Warnings about the log; empty if it has several applications.
+    pub warnings: Vec<String>,
+    /// The application.
+    pub diagnosis: Diagnosis,
+    /// Numbers of the log and of the application.
+    pub place: (usize, usize),
+}
+
+impl Shown {
+    /// Longer applications come first, then those that were named earlier.
+    fn order(&self, other: &Shown) -> Ordering {
+        let wall = |one: &Shown| one.diagnosis.wall_time.as_ref().map_or(0.0, |time| time.seconds);
+        wall(other).total_cmp(&wall(self)).then(self.place.cmp(&other.place))
+    }
+}
+
+/// Everything that was read.
+pub struct Gathered {
+    /// All applications together.
+    pub total: DiagnosisTotal,
+    /// Number of logs that were read.
+    pub logs: usize,
+    /// A row for each application, in the order of the logs.
+    pub rows: Vec<ApplicationRow>,
+    /// The longest applications, longest first.
+    pub longest: Vec<Shown>,
+    /// Logs that can't be read.
+    pub unread: Vec<UnreadLog>,
+    /// What is said about the logs, as JSON.
+    pub spool: Spool,
+    /// Where that is, in the order of the logs, with the number of each log.
+    pub order: Vec<(usize, Kept)>,
+}
+
+/// What stays in memory of a log.
+struct OfLog {
+    rows: Vec<ApplicationRow>,
+    totals: Vec<DiagnosisTotal>,
+    kept: Kept,
+}
+
+/// Reads all logs. Pages and texts are written to the folder.
+pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>) -> Outcome<Gathered> {
+    let spool = Spool::new().map_err(|error| Failure::work(format!("cannot create a temporary file: {error}")))?;
+    let sizes: Vec<u64> = logs.iter().map(|log| size(log).max(1)).collect();
+    let whole: f64 = sizes.iter().map(|size| *size as f64).sum();
+    // The largest logs first, so that no thread is left with a large one at the end.
+    let mut order: Vec<usize> = (0..logs.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(sizes[*at]));
+    let bar = Progress::new(1.0, "reading logs");
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<Option<Outcome<Result<OfLog, UnreadLog>>>>> = Mutex::new(logs.iter().map(|_| None).collect());
+    let longest: Mutex<Vec<Shown>> = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(logs.len().max(1));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(&at) = order.get(next.fetch_add(1, Atomic::Relaxed)) {
+                    let part = sizes[at] as f64 / whole;
+                    let log = read_one((&logs[at], columns), at, folder, &spool, &longest, &|share| {
+                        bar.advance(share * part)
+                    });
+                    found.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(log);
+                }
+            });
+        }
+    });
+    bar.finish(true);
+    let mut gathered = Gathered {
+        total: DiagnosisTotal::default(),
+        logs: 0,
+        rows: Vec::new(),
+        longest: longest.into_inner().unwrap_or_else(PoisonError::into_inner),
+        unread: Vec::new(),
+        spool,
+        order: Vec::new(),
+    };
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (at, log) in found.into_iter().enumerate() {
+        let Some(log) = log else { continue };
+        match log? {
+            Ok(log) => {
+                gathered.logs += 1;
+                gathered.order.push((at, log.kept));
+                gathered.rows.extend(log.rows);
+                for total in &log.totals {
+                    gathered.total.add(total);
+                }
+            }
+            Err(unread) => gathered.unread.push(unread),
+        }
+    }
+    Ok(gathered)
+}
+
+/// Reads one log. `advance` receives the share of the log that was read since it was called last.
+fn read_one(
+    (path, columns): (&Path, &Columns),
+    at: usize,
+    folder: Option<&Path>,
+    spool: &Spool,
+    longest: &Mutex<Vec<Shown>>,
+    advance: &dyn Fn(f64),
+) -> Outcome<Result<OfLog, UnreadLog>> {
+    let log =
+        if path == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() };
+    let mut shown = 0.0;
+    let mut on_progress = |done: u64, total: Option<u64>| {
+        if let Some(total) = total.filter(|total| *total > 0) {
+            let share = (done as f64 / total as f64).min(1.0);
+            advance(share - shown);
+            shown = share;
+        }
+    };
+    let read = any::diagnose_with(path, columns, Some(&mut on_progress));
+    advance(1.0 - shown);
+    let (summary, applications) = match read {
+        Ok((summary, _, applications)) => (summary, applications),
+        Err(error) => return Ok(Err(UnreadLog { log, error: error.to_string() })),
+    };
+    let warnings = if applications.len() == 1 { &summary.warnings[..] } else { &[] };
+    if let Some(folder) = folder {
+        write(folder, (path, &log), at, &applications, warnings)?;
+    }
+    let rows = applications.iter().enumerate().map(|(number, one)| ApplicationRow::of(one, &log, &page(at, number)));
+    let rows: Vec<ApplicationRow> = rows.collect();
+    let totals = applications.iter().map(DiagnosisTotal::of_one).collect();
+    let advice = LogAdvice { log: &log, summary: &summary, applications: &applications };
+    let kept = spool.keep(&serde_json::to_string(&advice).map_err(Failure::work)?)?;
+    let warnings = warnings.to_vec();
+    let mut longest = longest.lock().unwrap_or_else(PoisonError::into_inner);
+    for (number, diagnosis) in applications.into_iter().enumerate() {
+        longest.push(Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, place: (at, number) });
+        if longest.len() > 2 * SHOWN {
+            cut(&mut longest);
+        }
+    }
+    cut(&mut longest);
+    Ok(Ok(OfLog { rows, totals, kept }))
+}
+
+/// Name of the page of an application, by the numbers of its log and within it.
+fn page(at: usize, number: usize) -> String {
+    format!("log-{}-application-{}.html", at + 1, number + 1)
+}
+
+/// Writes a page for each application of a log, and a text.
+pub fn write(
+    folder: &Path,
+    (path, log): (&Path, &str),
+    at: usize,
+    applications: &[Diagnosis],
+    warnings: &[String],
+) -> Outcome {
+    // The folder is new, and there may be thousands of files, so they are not synced one by one.
+    let write = |name: &str, content: &str| {
+        let path = folder.join(name);
+        let failed = |error| Failure::work(format!("cannot write {}: {error}", path.display()));
+        fs::write(&path, content).map_err(failed)
+    };
+    for (number, one) in applications.iter().enumerate() {
+        let content = ApplicationPage { diagnosis: one, log, warnings, index: Some(REPORT) };
+        write(&page(at, number), &application_page(&content).map_err(Failure::work)?)?;
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let texts: Vec<String> = applications.iter().map(|one| of_one(log, one, warnings, WIDTH)).collect();
+    write(&format!("{}-{name}.txt", at + 1), &texts.join("\n"))
+}
+
+/// Keeps only the longest applications, longest first.
+fn cut(longest: &mut Vec<Shown>) {
+    longest.sort_by(Shown::order);
+    longest.truncate(SHOWN);
+}
+
+/// Bytes of a log: of a folder, of all files in it.
+fn size(path: &Path) -> u64 {
+    let Ok(about) = fs::metadata(path) else { return 0 };
+    if !about.is_dir() {
+        return about.len();
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| entry.metadata().map_or(0, |about| about.len())).sum()
+}

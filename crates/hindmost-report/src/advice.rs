@@ -41,7 +41,13 @@ pub(crate) fn text(advice: &Advice, width: usize) -> String {
     text
 }
 
-fn sentence(one: &Recommended) -> String {
+/// Returns the least and the largest gain as shares of the wall time.
+pub(crate) fn range(one: &Recommended) -> [String; 2] {
+    one.gain_share_range.map(share)
+}
+
+/// Returns a change with its gain and its cost.
+pub(crate) fn sentence(one: &Recommended) -> String {
     let [least, most] = one.gain_share_range;
     let gain = if one.is_bound {
         format!("up to {} of the wall time, if the work can be divided like that", share(most))
@@ -52,7 +58,8 @@ fn sentence(one: &Recommended) -> String {
     format!("{}: saves {gain}, {}; {}", capital(&one.title), duration(seconds.max(0.0)), cost(one.extra_core_hours))
 }
 
-fn share(share: f64) -> String {
+/// Returns a share that may be negative.
+pub(crate) fn share(share: f64) -> String {
     if share < 0.0 { format!("−{}", percent(-share)) } else { percent(share) }
 }
 
@@ -64,7 +71,8 @@ fn cost(hours: f64) -> String {
     }
 }
 
-fn of_setting(setting: &SettingChange) -> String {
+/// Returns a setting with its new value, and its value in the log as a comment.
+pub(crate) fn of_setting(setting: &SettingChange) -> String {
     let was = match &setting.recorded {
         Some(value) => format!("# in the log: {value}"),
         None => "# not in the log, so the default".to_owned(),

@@ -258,8 +258,7 @@ pub struct SimulateArgs {
 #[command(mut_arg("out", |arg| arg.help(REPLAY_OUT)))]
 pub struct ReplayArgs {
     /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
-    /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists; - for the
-    /// standard input
+    /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
     /// Columns of a table: MEANING=NAME, such as start=StartTime,end=EndTime. Meanings: job, phase, task, node, submitted,
@@ -355,7 +354,8 @@ pub struct ReproduceArgs {
 #[derive(Args)]
 pub struct AdviseArgs {
     /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
-    /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists
+    /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists; - for the
+    /// standard input
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
     /// Columns of a table: MEANING=NAME, such as start=StartTime,end=EndTime. Meanings: job, phase, task, node, submitted,

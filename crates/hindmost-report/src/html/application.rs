@@ -4,6 +4,7 @@
 use hindmost_core::metrics::{Diagnosis, SlotTimeline, SlotUse, Spent, StragglersByCause, Variance, VarianceShare};
 use serde::Serialize;
 
+use super::advice::AdviceSection;
 use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::diagnosis::{WORTH, cause, cure, last, lost, mostly, nodes, spent, stragglers, title, whole};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
@@ -30,6 +31,7 @@ struct Content {
     facts: Vec<[String; 2]>,
     warnings: Vec<String>,
     one: Section,
+    advice: Option<AdviceSection>,
     settings: Vec<[String; 2]>,
 }
 
@@ -64,6 +66,7 @@ pub fn application_page(page: &ApplicationPage<'_>) -> Result<String, minijinja:
         facts: facts(page),
         warnings: page.warnings.iter().map(|text| paragraph(text)).collect(),
         one: section(one, &mut Pictures::default()),
+        advice: one.advice.as_ref().and_then(super::advice::section),
         settings: one.settings.iter().map(|(key, value)| [name(key), sentence(value)]).collect(),
     };
     let frame = Frame {

@@ -69,6 +69,7 @@ pub fn cause(cause: Cause) -> &'static str {
         Cause::SlowNode => "a slow node",
         Cause::BusyNode => "a node that was busy at the time",
         Cause::Locality => "input farther away",
+        Cause::Isolated => "chance or a hang that the log does not explain",
         Cause::Unexplained => "none that the log shows",
     }
 }

@@ -48,6 +48,8 @@ struct Node {
     excess: f64,
     /// Sum over phases of the variance of the weighted rank sum.
     variance: f64,
+    /// What `excess` would be if each of the node's tasks had taken longer than all tasks of other nodes.
+    most: f64,
     /// Sum over phases of n·m/(n + m); see [`LEAST_EFFECTIVE`].
     effective: f64,
     /// Histogram of the residuals ln(duration / median duration of the other nodes' tasks of the phase).
@@ -62,6 +64,11 @@ impl Node {
     /// Returns the one-sided p-value, which is small if the node's tasks took longer than those of other nodes.
     fn p(&self) -> f64 {
         normal_survival(self.excess / self.variance.sqrt())
+    }
+
+    /// Returns the least p-value that the node could have.
+    fn least_p(&self) -> f64 {
+        if self.variance > 0.0 { normal_survival(self.most / self.variance.sqrt()) } else { 1.0 }
     }
 
     /// Returns a quantile of the residuals, which are assumed to be evenly spread within a bin. A quantile between two
@@ -179,6 +186,7 @@ impl Nodes {
             known.phases += 1;
             known.excess += weight * (sum - n * (all + 1.0) / 2.0);
             known.variance += weight * weight * n * m * (all + 1.0 - ties / (all * (all - 1.0))) / 12.0;
+            known.most += weight * n * m / 2.0;
             known.effective += n * m / all;
             let others = count - own.len();
             let other = |rank: usize| observed[without(own, rank)].0;
@@ -202,13 +210,24 @@ impl Nodes {
 
     /// Returns the slow nodes with their numbers, the slowest first.
     pub(crate) fn slow(&self) -> Vec<(u32, SlowNode)> {
-        self.slow_at(LEVEL)
+        self.slow_of(LEVEL, &Node::is_tested)
     }
 
-    /// Does the same as [`Nodes::slow`] at another significance level.
-    pub(crate) fn slow_at(&self, level: f64) -> Vec<(u32, SlowNode)> {
+    /// Does the same as [`Nodes::slow`] at another significance level, for all nodes that could be proven slow at this level.
+    /// Returns their number, too. No fixed number of tasks is required, because a slow node runs fewer tasks than others.
+    pub(crate) fn provably_slow(&self, level: f64) -> (Vec<(u32, SlowNode)>, u64) {
+        // Only tests that could succeed count as tests: R. E. Tarone, "A modified Bonferroni method for discrete data", 1990.
+        let mut least: Vec<f64> = self.nodes.values().map(Node::least_p).collect();
+        least.sort_by(f64::total_cmp);
+        let within = |count: usize| least.partition_point(|p| p * count as f64 <= level);
+        let count = (1..=least.len()).find(|count| within(*count) <= *count).unwrap_or(1);
+        let slow = self.slow_of(level, &|node| node.least_p() * count as f64 <= level);
+        (slow, within(count) as u64)
+    }
+
+    fn slow_of(&self, level: f64, is_tested: &dyn Fn(&Node) -> bool) -> Vec<(u32, SlowNode)> {
         let mut tested: Vec<(f64, u32, &Node)> =
-            self.nodes.iter().filter(|(_, node)| node.is_tested()).map(|(id, node)| (node.p(), *id, node)).collect();
+            self.nodes.iter().filter(|(_, node)| is_tested(node)).map(|(id, node)| (node.p(), *id, node)).collect();
         tested.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let count = tested.len();
         // Holm's correction: the smallest p-value is multiplied by the number of nodes, the next by one less, and no
@@ -309,6 +328,25 @@ mod tests {
     fn equal_values_share_their_mean_rank() {
         let sorted = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0].map(|value| (value, 0));
         assert_eq!(ranks(&sorted), (vec![1.0, 2.5, 2.5, 5.0, 5.0, 5.0], 6.0 + 24.0));
+    }
+
+    #[test]
+    fn a_few_tasks_prove_a_slow_node_if_all_others_were_faster() {
+        // In each phase 2 of 24 tasks on node 0, the longest ones, and 11 on each of two other nodes.
+        let with = |phases: u32| {
+            let mut nodes = Nodes::default();
+            for phase in 0..phases {
+                let log = |at: u32| (f64::from(at), if at >= 22 { 0 } else { 1 + at % 2 });
+                nodes.phase(PhaseKey { application: 0, phase }, (0..24).map(log).collect());
+            }
+            (nodes.tested(), nodes.provably_slow(0.001))
+        };
+        // z = 22/√(2·22·25/12) = 2.298 for one phase, times √4 for four.
+        let (by_number, (slow, tested)) = with(4);
+        assert_eq!((by_number, tested, slow.len()), (2, 3, 1), "8 tasks are too few for the other rule");
+        assert!((slow[0].1.p / normal_survival(2.0 * 22.0 / (1100.0_f64 / 12.0).sqrt()) - 1.0).abs() < 1e-9);
+        let (_, (slow, tested)) = with(1);
+        assert_eq!((slow.len(), tested), (0, 2), "two tasks can't prove it, eleven could");
     }
 
     #[test]

@@ -1,37 +1,21 @@
-//! Why stragglers were slow. First waves are set aside before nodes and inputs are tested: they hold few of the tasks and most
-//! of the stragglers of real Spark logs, and would accuse whichever node or input they meet.
+//! What is known about a whole application that explains durations: first waves, inputs, slow nodes, and nodes that were busy for a
+//! time. First waves are kept apart wherever nodes and inputs are compared: they hold few of the tasks and most of the stragglers of
+//! real Spark logs, and would accuse whichever node or input they meet.
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::{Cause, SlowNode, StragglerCause, StragglersByCause};
 use hindmost_math::statistics::quantile;
 use rustc_hash::FxHashMap;
 
-use super::recording::{AttemptRow, PhaseRows, Recording, TaskTimes};
+use super::inputs::{ByInput, inputs};
+use super::recording::{AttemptRow, PhaseRows, Recording};
+use super::slow_nodes::{SlowNodes, slow_nodes};
 use super::typical::{Typical, first_ends};
-use crate::analysis::PhaseKey;
-use crate::analysis::nodes::Nodes;
-use crate::analysis::regression::Regression;
 
-/// Significance level of the test for slow nodes, over all nodes of an application together. It is low because tasks on one
-/// node at one time have more in common than the test assumes.
-const LEVEL: f64 = 0.001;
-/// A slow node must be this slow in both halves of the time.
-const BOTH_HALVES: f64 = 1.15;
-/// Fewest tasks of a node in each half.
-const FEWEST_IN_HALF: u64 = 3;
-/// Level of the tests of whether durations depend on the input, over all phases of an application together.
-const INPUT_LEVEL: f64 = 0.01;
-/// The least share of the variance that the input must explain.
-const INPUT_SHARE: f64 = 0.25;
-/// The least power of the input with which durations must grow.
-const INPUT_POWER: f64 = 0.1;
-/// Fewest other tasks on a node at the time of a straggler that can show that the node was busy.
-const FEWEST_BESIDE: usize = 3;
 /// Fewest winners of a first wave, or at a distance from their input, that show what is typical of them.
-const FEWEST_ALIKE: usize = 3;
+pub const FEWEST_ALIKE: usize = 3;
 /// ln of the least slowness of tasks on a busy node.
-const BUSY: f64 = 0.2;
+pub const BUSY: f64 = 0.2;
 
 /// Number of tasks that show whether a node was busy at a time.
 const GROUP: usize = 8;
@@ -40,41 +24,51 @@ const FAR: f64 = 3.0;
 /// The most that a busy node is taken to slow its tasks down. Groups of tasks that differ by more differ in their work.
 const MOST_BUSY: f64 = 4.0;
 
+/// The wave of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wave {
+    /// A later one.
+    Later,
+    /// The first of its executor in its phase, which has later ones.
+    FirstOfPhase,
+    /// The first of its executor in the application.
+    FirstOfExecutor,
+}
+
+impl Wave {
+    /// Number of waves.
+    pub const COUNT: u32 = 3;
+
+    /// Number of the wave.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+}
+
 /// What is known about the whole application.
 pub struct Context<'a> {
-    recording: &'a Recording,
-    typical: &'a [Typical],
+    /// The application.
+    pub recording: &'a Recording,
+    /// What is typical of its phases.
+    pub typical: &'a [Typical],
     /// Numbers of the machines, by executor.
     machines: Vec<u32>,
-    names: Vec<&'a str>,
+    /// Names of the machines.
+    pub names: Vec<&'a str>,
     /// When the first attempt on each executor ended.
     warm_from: FxHashMap<u32, f64>,
     /// ln of how many times as long attempts in first waves take, in the middle; 0 if the log does not show it.
-    first_wave: f64,
+    pub first_wave: f64,
     /// Slow machines and their slowness.
     slow: BTreeMap<u32, f64>,
-    /// For each phase, by how much durations grow with the input: ln of the typical input, and the power.
-    inputs: Vec<Option<(f64, f64)>>,
+    /// For each phase, how durations grow with the input.
+    inputs: Vec<Option<ByInput>>,
+    /// For each phase, whether it has winners after first waves.
+    has_later: Vec<bool>,
     /// Winners of each machine that are not in first waves, by start: start, end, ln of their slowness.
-    beside: FxHashMap<u32, Vec<(f64, f64, f64)>>,
+    pub beside: FxHashMap<u32, Vec<(f64, f64, f64)>>,
     /// Standard deviation of ln of their slowness, from the middle of its distribution.
     spread: f64,
-}
-
-/// An attempt by which nodes are compared.
-struct Observed {
-    /// ln of its duration, without the part that its input explains.
-    log: f64,
-    machine: u32,
-    start: f64,
-}
-
-/// Slow nodes of an application.
-pub struct SlowNodes {
-    /// Slow nodes, slowest first.
-    pub slow: Vec<SlowNode>,
-    /// Number of nodes that were tested.
-    pub tested: u64,
 }
 
 impl<'a> Context<'a> {
@@ -90,13 +84,20 @@ impl<'a> Context<'a> {
             warm_from,
             first_wave: 0.0,
             slow: BTreeMap::new(),
-            inputs: Vec::new(),
+            inputs: vec![None; recording.phases.len()],
+            has_later: recording.phases.iter().zip(typical).map(has_later).collect(),
             beside: FxHashMap::default(),
             spread: 0.0,
         };
         context.first_wave = context.slowness_of_first_waves();
-        context.inputs = context.inputs();
-        let slow = context.slow_nodes();
+        context.inputs = inputs(&context);
+        let mut slow;
+        (slow, context.slow) = slow_nodes(&context);
+        if !context.slow.is_empty() {
+            // Without what slow nodes explain, inputs can be seen better, and then nodes.
+            context.inputs = inputs(&context);
+            (slow, context.slow) = slow_nodes(&context);
+        }
         context.beside = context.beside();
         let mut distances: Vec<f64> = context.beside.values().flatten().map(|(.., slowness)| slowness.abs()).collect();
         // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
@@ -110,15 +111,32 @@ impl<'a> Context<'a> {
         if typical.is_later { typical.is_first[row] } else { self.warm_from[&found.executor] > found.start }
     }
 
+    /// The wave of an attempt.
+    pub fn wave(&self, phase: usize, row: usize) -> Wave {
+        let found = &self.recording.phases[phase].rows[row];
+        if self.warm_from[&found.executor] > found.start {
+            Wave::FirstOfExecutor
+        } else if self.typical[phase].is_first[row] && self.has_later[phase] {
+            Wave::FirstOfPhase
+        } else {
+            Wave::Later
+        }
+    }
+
     /// The machine of an attempt; `None` if unknown.
     pub fn machine(&self, row: &AttemptRow) -> Option<u32> {
         self.machines.get(row.executor as usize).copied()
     }
 
+    /// How many times as long attempts take on the node of an attempt, if it was slow all the time.
+    pub fn slowness_of_node(&self, row: &AttemptRow) -> Option<f64> {
+        self.slow.get(&self.machine(row)?).copied()
+    }
+
     /// ln of the part of an attempt's slowness that its input explains.
     pub fn by_input(&self, phase: usize, row: &AttemptRow) -> f64 {
         match (self.inputs[phase], log_bytes(row)) {
-            (Some((typical, power)), Some(bytes)) => power * (bytes - typical),
+            (Some(found), Some(bytes)) => found.power * (bytes - found.typical),
             _ => 0.0,
         }
     }
@@ -138,71 +156,6 @@ impl<'a> Context<'a> {
             .filter(|(phase, number, ..)| self.typical[*phase].is_later && self.typical[*phase].is_first[*number]);
         let mut all: Vec<f64> = first.map(|(.., slowness)| slowness).collect();
         if all.len() < FEWEST_ALIKE { 0.0 } else { quantile(&mut all, 0.5).unwrap_or(0.0).max(0.0) }
-    }
-
-    fn inputs(&self) -> Vec<Option<(f64, f64)>> {
-        let fit = |(at, phase): (usize, &PhaseRows)| {
-            let mut regression = Regression::default();
-            let mut bytes = Vec::new();
-            for (number, row) in phase.rows.iter().enumerate().filter(|(_, row)| row.wins) {
-                let Some(log) = log_bytes(row).filter(|_| !self.is_cold(at, number)) else { continue };
-                regression.push(log, row.seconds().max(super::typical::LEAST).ln());
-                bytes.push(log);
-            }
-            let median = quantile(&mut bytes, 0.5)?;
-            Some((regression.skew()?, median))
-        };
-        let fits: Vec<_> = self.recording.phases.iter().enumerate().map(fit).collect();
-        let tested = fits.iter().flatten().count() as f64;
-        let depends = |(skew, median): (hindmost_core::metrics::Skew, f64)| {
-            let is_proven = skew.p * tested < INPUT_LEVEL && skew.r_squared >= INPUT_SHARE;
-            (is_proven && skew.elasticity >= INPUT_POWER).then_some((median, skew.elasticity))
-        };
-        fits.into_iter().map(|fit| fit.and_then(depends)).collect()
-    }
-
-    /// Finds the nodes that were slow in both halves of the time for which the log shows them.
-    fn slow_nodes(&mut self) -> SlowNodes {
-        let observed: Vec<Vec<Observed>> = (0..self.recording.phases.len()).map(|at| self.observed(at)).collect();
-        let nodes = |keep: &dyn Fn(&Observed) -> bool| {
-            let mut nodes = Nodes::default();
-            for (at, observed) in observed.iter().enumerate() {
-                let key = PhaseKey { application: self.recording.application, phase: at as u32 };
-                let kept = observed.iter().filter(|one| keep(one));
-                nodes.phase(key, kept.map(|one| (one.log, one.machine)).collect());
-            }
-            nodes
-        };
-        let all = nodes(&|_| true);
-        let mut slow = all.slow_at(LEVEL);
-        slow.retain(|(node, _)| {
-            let mut starts: Vec<f64> =
-                observed.iter().flatten().filter(|one| one.machine == *node).map(|one| one.start).collect();
-            let Some(middle) = quantile(&mut starts, 0.5) else { return false };
-            let is_slow_in = |is_early: bool| {
-                let half = nodes(&|one| one.machine != *node || (one.start < middle) == is_early);
-                half.ratio_of(*node, FEWEST_IN_HALF).is_some_and(|by| by >= BOTH_HALVES)
-            };
-            is_slow_in(true) && is_slow_in(false)
-        });
-        for (node, found) in &mut slow {
-            self.names[*node as usize].clone_into(&mut found.node);
-            self.slow.insert(*node, found.ratio);
-        }
-        SlowNodes { slow: slow.into_iter().map(|(_, found)| found).collect(), tested: all.tested() }
-    }
-
-    /// The attempts of a phase by which nodes are compared.
-    fn observed(&self, at: usize) -> Vec<Observed> {
-        let phase = &self.recording.phases[at];
-        let rows = phase.rows.iter().enumerate();
-        // A loser that a copy has overtaken took at least as long as it ran.
-        rows.filter(|(number, row)| (row.wins || is_overtaken(phase, row)) && !self.is_cold(at, *number))
-            .filter_map(|(_, row)| {
-                let log = row.seconds().max(super::typical::LEAST).ln() - self.by_input(at, row);
-                Some(Observed { log, machine: self.machine(row)?, start: row.start })
-            })
-            .collect()
     }
 
     fn beside(&self) -> FxHashMap<u32, Vec<(f64, f64, f64)>> {
@@ -237,88 +190,6 @@ impl<'a> Context<'a> {
         (slowness, busy.collect())
     }
 
-    /// ln of the slowness of the other tasks that ran on the node of an attempt, mostly at its time; `None` if too few did.
-    fn busy(&self, row: &AttemptRow) -> Option<f64> {
-        let rows = self.beside.get(&self.machine(row)?)?;
-        let until = rows.partition_point(|(start, ..)| *start < row.end);
-        let mut at_its_time: Vec<f64> = rows[..until]
-            .iter()
-            .filter(|(start, end, _)| (*start, *end) != (row.start, row.end))
-            .filter(|(start, end, _)| end.min(row.end) - start.max(row.start) > 0.5 * (end - start))
-            .map(|(.., slowness)| *slowness)
-            .collect();
-        (at_its_time.len() >= FEWEST_BESIDE).then(|| quantile(&mut at_its_time, 0.5))?
-    }
-
-    /// Returns the stragglers by cause.
-    pub fn stragglers(&self) -> StragglersByCause {
-        let mut sum = StragglersByCause::default();
-        let mut causes: BTreeMap<Cause, (u64, f64)> = BTreeMap::new();
-        for (at, (phase, typical)) in self.recording.phases.iter().zip(self.typical).enumerate() {
-            let Some(seconds) = typical.seconds else { continue };
-            let stragglers = stragglers(phase, typical);
-            if stragglers.is_empty() {
-                continue;
-            }
-            let usual = Usual::of(phase);
-            for (number, took) in stragglers {
-                let excess = took - seconds;
-                let (tasks, all) = causes.entry(self.cause(at, number, (took, seconds), &usual)).or_default();
-                (*tasks, *all) = (*tasks + 1, *all + excess);
-                sum.tasks += 1;
-                sum.excess_seconds += excess;
-            }
-        }
-        sum.causes = causes
-            .into_iter()
-            .map(|(cause, (tasks, excess_seconds))| StragglerCause { cause, tasks, excess_seconds })
-            .collect();
-        sum.causes.sort_by(|a, b| b.excess_seconds.total_cmp(&a.excess_seconds).then(a.cause.cmp(&b.cause)));
-        sum
-    }
-
-    fn cause(&self, at: usize, number: usize, (took, typical): (f64, f64), usual: &Usual) -> Cause {
-        let row = &self.recording.phases[at].rows[number];
-        let (excess, log) = (took - typical, slowness(took, typical));
-        let half = |seconds: f32, usual: f32| f64::from(seconds - usual) >= excess / 2.0;
-        let explains = |log_part: f64| log_part >= log / 2.0;
-        if self.is_cold(at, number) && explains(self.first_wave_of(at).unwrap_or(self.first_wave)) {
-            return Cause::FirstWave;
-        }
-        let (own, usual_times) = (&row.spent, &usual.times);
-        if half(own.garbage_collection, usual_times.garbage_collection) {
-            return Cause::GarbageCollection;
-        }
-        if half(own.fetch_wait, usual_times.fetch_wait) {
-            return Cause::FetchWait;
-        }
-        if half(own.deserialization, usual_times.deserialization) {
-            // Loading classes is part of it.
-            return if self.is_cold(at, number) { Cause::FirstWave } else { Cause::Deserialization };
-        }
-        if half(own.delay, usual_times.delay) {
-            return Cause::Delay;
-        }
-        let by_input = self.by_input(at, row).max(0.0);
-        if explains(by_input) {
-            return Cause::Input;
-        }
-        if own.spilled > 0.0 && own.spilled > 2.0 * usual_times.spilled {
-            return Cause::Spill;
-        }
-        let machine = self.machine(row);
-        if machine.and_then(|machine| self.slow.get(&machine)).is_some_and(|ratio| explains(by_input + ratio.ln())) {
-            return Cause::SlowNode;
-        }
-        if self.busy(row).is_some_and(|busy| busy >= BUSY && explains(by_input + busy)) {
-            return Cause::BusyNode;
-        }
-        if usual.by_distance(own.distance).is_some_and(explains) {
-            return Cause::Locality;
-        }
-        Cause::Unexplained
-    }
-
     /// ln of how many times as long the first waves of a phase take; `None` if too few tasks show it.
     pub fn first_wave_of(&self, at: usize) -> Option<f64> {
         let (phase, typical) = (&self.recording.phases[at], &self.typical[at]);
@@ -329,34 +200,13 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Returns the stragglers of a phase: the number of the attempt that was slow, and how long the task took. If a copy has won, that
-/// is the time from the start of the original, which is the slow one.
-fn stragglers(phase: &PhaseRows, typical: &Typical) -> Vec<(usize, f64)> {
-    let Some(limit) = typical.limit() else { return Vec::new() };
-    let overtaken: FxHashMap<u32, usize> = phase
-        .rows
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| !row.wins && !row.speculative && row.ended != crate::analysis::Ended::Failed)
-        .map(|(at, row)| (row.task, at))
-        .collect();
-    let of = |(at, row): (usize, &AttemptRow)| match overtaken.get(&row.task).filter(|_| row.speculative) {
-        Some(original) if phase.rows[*original].start <= row.start => {
-            (*original, row.end - phase.rows[*original].start)
-        }
-        _ => (at, row.seconds()),
-    };
-    let winners = phase.rows.iter().enumerate().filter(|(_, row)| row.wins);
-    winners.map(of).filter(|(_, took)| *took > limit).collect()
+/// True if a phase has winners after first waves.
+fn has_later((phase, typical): (&PhaseRows, &Typical)) -> bool {
+    phase.rows.iter().zip(&typical.is_first).any(|(row, is_first)| row.wins && !is_first)
 }
 
-/// True if a copy has overtaken an attempt, which was killed then.
-fn is_overtaken(phase: &PhaseRows, row: &AttemptRow) -> bool {
-    let by = |other: &AttemptRow| other.wins && other.task == row.task && other.speculative && other.start > row.start;
-    !row.wins && !row.speculative && row.ended != crate::analysis::Ended::Failed && phase.rows.iter().any(by)
-}
-
-fn slowness(seconds: f64, typical: f64) -> f64 {
+/// ln of how many times as long as is typical an attempt took.
+pub fn slowness(seconds: f64, typical: f64) -> f64 {
     (seconds.max(super::typical::LEAST) / typical).ln()
 }
 
@@ -375,43 +225,4 @@ fn machines(recording: &Recording) -> (Vec<u32>, Vec<&str>) {
         })
     });
     (of.collect(), names)
-}
-
-/// What is usual of the winners of a phase.
-struct Usual {
-    times: TaskTimes,
-    /// Number of winners at each distance from their input, and ln of their median duration.
-    distances: [(usize, f64); 4],
-}
-
-impl Usual {
-    fn of(phase: &PhaseRows) -> Usual {
-        let median = |of: &dyn Fn(&TaskTimes) -> f32| {
-            let mut all: Vec<f64> = phase.winners().map(|row| f64::from(of(&row.spent))).collect();
-            quantile(&mut all, 0.5).unwrap_or(0.0) as f32
-        };
-        let at = |distance: u8| {
-            let of = phase.winners().filter(|row| row.spent.distance == distance);
-            let mut all: Vec<f64> = of.map(|row| row.seconds().max(super::typical::LEAST).ln()).collect();
-            (all.len(), quantile(&mut all, 0.5).unwrap_or(0.0))
-        };
-        Usual {
-            times: TaskTimes {
-                garbage_collection: median(&|times| times.garbage_collection),
-                deserialization: median(&|times| times.deserialization),
-                fetch_wait: median(&|times| times.fetch_wait),
-                delay: median(&|times| times.delay),
-                spilled: median(&|times| times.spilled),
-                distance: 0,
-            },
-            distances: [at(0), at(1), at(2), at(3)],
-        }
-    }
-
-    /// ln of how many times as long tasks at this distance from their input take as nearer ones; `None` if too few are known.
-    fn by_distance(&self, distance: u8) -> Option<f64> {
-        let (count, here) = *self.distances.get(usize::from(distance))?;
-        let nearer = self.distances[..usize::from(distance)].iter().rev().find(|(count, _)| *count >= FEWEST_ALIKE)?;
-        (count >= FEWEST_ALIKE).then_some(here - nearer.1)
-    }
 }

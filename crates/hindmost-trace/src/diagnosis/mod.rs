@@ -5,9 +5,12 @@
 
 mod causes;
 mod gaps;
+mod inputs;
 mod last;
 mod own_share;
 pub mod recording;
+mod slow_nodes;
+mod stragglers;
 #[cfg(test)]
 mod testing;
 mod timeline;
@@ -41,7 +44,7 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         timeline,
         lost: last::lost_work(recording),
         finished_last: last::finished_last(recording, &typical),
-        stragglers: context.stragglers(),
+        stragglers: stragglers::stragglers(&context),
         variance: variance::variance(recording, &typical, &context),
         slow_nodes: nodes.slow,
         nodes_tested: nodes.tested,

@@ -1,0 +1,298 @@
+//! The cause of each straggler.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hindmost_core::metrics::{Cause, StragglerCause, StragglersByCause};
+use hindmost_math::statistics::quantile;
+use rustc_hash::FxHashMap;
+
+use super::causes::{BUSY, Context, FEWEST_ALIKE, log_bytes, slowness};
+use super::inputs::shape;
+use super::recording::{AttemptRow, PhaseRows, TaskTimes};
+use super::typical::{LEAST, STRAGGLER, Typical};
+use crate::analysis::Ended;
+
+/// Fewest other tasks on a node at the time of a straggler that can show that the node was busy.
+const FEWEST_BESIDE: usize = 3;
+/// Fewest tasks on a node around the time of a straggler that can show that it was not busy.
+const FEWEST_NEIGHBOURS: usize = 2;
+/// Input of more than this many times the median is no usual input.
+const MORE_INPUT: f64 = 1.5;
+
+/// A straggler.
+struct Straggler<'a> {
+    /// Its phase.
+    at: usize,
+    /// The attempt that was slow.
+    number: usize,
+    row: &'a AttemptRow,
+    /// How long the task took.
+    took: f64,
+    /// The typical duration of the phase.
+    typical: f64,
+    /// ln of how many times as long it took.
+    log: f64,
+}
+
+/// Tasks that are stragglers in the phases of a shape: the number of phases, and in how many of them each task was one.
+#[derive(Default)]
+struct Repeated<'a> {
+    shapes: BTreeMap<(&'a str, u64), (u64, FxHashMap<u32, u64>)>,
+}
+
+/// Returns the stragglers of an application by cause.
+pub fn stragglers(context: &Context<'_>) -> StragglersByCause {
+    let mut sum = StragglersByCause::default();
+    let mut causes: BTreeMap<Cause, (u64, f64)> = BTreeMap::new();
+    let repeated = Repeated::of(context);
+    for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
+        let Some(seconds) = typical.seconds else { continue };
+        let found = of_phase(phase, typical);
+        if found.is_empty() {
+            continue;
+        }
+        let usual = Usual::of(phase);
+        for (number, took) in found {
+            let row = &phase.rows[number];
+            let straggler = Straggler { at, number, row, took, typical: seconds, log: slowness(took, seconds) };
+            let excess = took - seconds;
+            let (tasks, all) = causes.entry(cause(context, &straggler, &usual, &repeated)).or_default();
+            (*tasks, *all) = (*tasks + 1, *all + excess);
+            sum.tasks += 1;
+            sum.excess_seconds += excess;
+        }
+    }
+    sum.causes = causes
+        .into_iter()
+        .map(|(cause, (tasks, excess_seconds))| StragglerCause { cause, tasks, excess_seconds })
+        .collect();
+    sum.causes.sort_by(|a, b| b.excess_seconds.total_cmp(&a.excess_seconds).then(a.cause.cmp(&b.cause)));
+    sum
+}
+
+/// Returns the stragglers of a phase: the number of the attempt that was slow, and how long the task took. If a copy has won, that
+/// is the time from the start of the original, which is the slow one.
+fn of_phase(phase: &PhaseRows, typical: &Typical) -> Vec<(usize, f64)> {
+    let Some(limit) = typical.limit() else { return Vec::new() };
+    let overtaken: FxHashMap<u32, usize> = phase
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| !row.wins && !row.speculative && row.ended != Ended::Failed)
+        .map(|(at, row)| (row.task, at))
+        .collect();
+    let of = |(at, row): (usize, &AttemptRow)| match overtaken.get(&row.task).filter(|_| row.speculative) {
+        Some(original) if phase.rows[*original].start <= row.start => {
+            (*original, row.end - phase.rows[*original].start)
+        }
+        _ => (at, row.seconds()),
+    };
+    let winners = phase.rows.iter().enumerate().filter(|(_, row)| row.wins);
+    winners.map(of).filter(|(_, took)| *took > limit).collect()
+}
+
+fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeated: &Repeated<'_>) -> Cause {
+    let Straggler { at, number, row, log, .. } = *straggler;
+    let is_cold = context.is_cold(at, number);
+    let first = if is_cold { context.first_wave_of(at).unwrap_or(context.first_wave).max(0.0) } else { 0.0 };
+    let is_slow_enough = |by: f64, of: f64| by > 0.0 && by >= of / 2.0;
+    let of_node = context.slowness_of_node(row).map_or(0.0, f64::ln);
+    let by_input = context.by_input(at, row).max(0.0);
+    if is_slow_enough(of_node, log) && of_node >= first.max(by_input) {
+        return Cause::SlowNode;
+    }
+    // What other first attempts do not explain.
+    let is_beyond = is_cold && is_beyond_first_wave(context, straggler, first + of_node);
+    let is_first = is_cold && first >= log / 2.0;
+    if is_first && !is_beyond {
+        return Cause::FirstWave;
+    }
+    let (left, excess) = if is_beyond {
+        ((log - first).max(0.0), straggler.took - straggler.typical * first.exp())
+    } else {
+        (log, straggler.took - straggler.typical)
+    };
+    let explains = |by: f64| is_slow_enough(by, left);
+    let half = |seconds: f32, usual: f32| f64::from(seconds - usual) >= excess / 2.0;
+    let (own, usual_times) = (&row.spent, &usual.times);
+    if half(own.garbage_collection, usual_times.garbage_collection) {
+        return Cause::GarbageCollection;
+    }
+    if half(own.fetch_wait, usual_times.fetch_wait) {
+        return Cause::FetchWait;
+    }
+    if half(own.deserialization, usual_times.deserialization) {
+        // Loading classes is part of it.
+        return if is_cold { Cause::FirstWave } else { Cause::Deserialization };
+    }
+    if half(own.delay, usual_times.delay) {
+        return Cause::Delay;
+    }
+    if explains(by_input) {
+        return Cause::Input;
+    }
+    if own.spilled > 0.0 && own.spilled > 2.0 * usual_times.spilled {
+        return Cause::Spill;
+    }
+    if of_node > 0.0 && explains(by_input + of_node) {
+        return Cause::SlowNode;
+    }
+    if busy(context, row).is_some_and(|busy| busy >= BUSY && explains(by_input + busy)) {
+        return Cause::BusyNode;
+    }
+    if usual.by_distance(own.distance).is_some_and(explains) {
+        return Cause::Locality;
+    }
+    let is_isolated = (!is_cold || is_beyond) && is_isolated(context, straggler, (of_node, excess), usual, repeated);
+    match (is_isolated, is_first) {
+        (true, _) => Cause::Isolated,
+        (false, true) => Cause::FirstWave,
+        (false, false) => Cause::Unexplained,
+    }
+}
+
+/// True if a first attempt took more than 1.5 times as long as the other first attempts of its phase, although the other first
+/// attempts on its executor did not.
+fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<'_>, first: f64) -> bool {
+    let Straggler { at, number, row, typical, log, .. } = *straggler;
+    let phase = &context.recording.phases[at];
+    let wave = context.wave(at, number);
+    let others = phase.rows.iter().enumerate().filter(|(other, one)| {
+        one.wins && *other != number && one.task != row.task && context.wave(at, *other) == wave
+    });
+    let mut elsewhere: Vec<f64> = others.clone().map(|(_, one)| slowness(one.seconds(), typical)).collect();
+    let here = others.filter(|(_, one)| one.executor == row.executor);
+    let mut here: Vec<f64> = here.map(|(_, one)| slowness(one.seconds(), typical)).collect();
+    if elsewhere.len() < FEWEST_ALIKE {
+        return false;
+    }
+    let limit = quantile(&mut elsewhere, 0.5).unwrap_or(log).max(first) + STRAGGLER.ln();
+    log > limit && quantile(&mut here, 0.5).is_none_or(|here| here <= limit)
+}
+
+/// ln of the slowness of the other tasks that ran on the node of an attempt, mostly at its time; `None` if too few did.
+fn busy(context: &Context<'_>, row: &AttemptRow) -> Option<f64> {
+    let mut beside = beside(context, row, (row.start, row.end));
+    (beside.len() >= FEWEST_BESIDE).then(|| quantile(&mut beside, 0.5))?
+}
+
+/// ln of the slowness of the other tasks that ran on the node of an attempt, mostly within a time.
+fn beside(context: &Context<'_>, row: &AttemptRow, (from, to): (f64, f64)) -> Vec<f64> {
+    let Some(rows) = context.machine(row).and_then(|machine| context.beside.get(&machine)) else { return Vec::new() };
+    let until = rows.partition_point(|(start, ..)| *start < to);
+    rows[..until]
+        .iter()
+        .filter(|(start, end, _)| (*start, *end) != (row.start, row.end))
+        .filter(|(start, end, _)| end.min(to) - start.max(from) > 0.5 * (end - start))
+        .map(|(.., slowness)| *slowness)
+        .collect()
+}
+
+/// True if everything that could have made an attempt slow is known to be as usual: the tasks around it on its node, its input, and
+/// the seconds that the log accounts for. So it hung, or was slow by chance.
+fn is_isolated(
+    context: &Context<'_>,
+    straggler: &Straggler<'_>,
+    (of_node, excess): (f64, f64),
+    usual: &Usual,
+    repeated: &Repeated<'_>,
+) -> bool {
+    let Straggler { at, row, took, .. } = *straggler;
+    let mut around = beside(context, row, (row.start, row.end));
+    if around.len() < FEWEST_NEIGHBOURS {
+        around = beside(context, row, (row.start - took, row.start + 2.0 * took));
+    }
+    let is_calm = around.len() >= FEWEST_NEIGHBOURS
+        && quantile(&mut around, 0.5).is_some_and(|slowness| slowness < BUSY + of_node);
+    let (own, times) = (&row.spent, &usual.times);
+    let known = [
+        own.garbage_collection - times.garbage_collection,
+        own.fetch_wait - times.fetch_wait,
+        own.deserialization - times.deserialization,
+        own.delay - times.delay,
+    ];
+    let accounted: f64 = known.into_iter().map(|seconds| f64::from(seconds.max(0.0))).sum();
+    let is_input_usual = match (row.bytes_read, usual.bytes) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(_), Some(median)) => log_bytes(row).is_none_or(|log| log <= median + MORE_INPUT.ln()),
+    };
+    let is_distance_usual = own.distance == 0 || usual.by_distance(own.distance).is_some() || usual.is_nearest(own.distance);
+    is_calm
+        && accounted < excess / 2.0
+        && is_input_usual
+        && is_distance_usual
+        && !repeated.is_repeated(&context.recording.phases[at], row.task)
+}
+
+impl<'a> Repeated<'a> {
+    fn of(context: &Context<'a>) -> Repeated<'a> {
+        let mut repeated = Repeated::default();
+        for (phase, typical) in context.recording.phases.iter().zip(context.typical) {
+            let Some(name) = shape(phase) else { continue };
+            let (phases, tasks) = repeated.shapes.entry((name, phase.size())).or_default();
+            *phases += 1;
+            let late: BTreeSet<u32> = of_phase(phase, typical).iter().map(|(number, _)| phase.rows[*number].task).collect();
+            for task in late {
+                *tasks.entry(task).or_default() += 1;
+            }
+        }
+        repeated
+    }
+
+    /// True if a task that is a straggler in this phase also is one in most other phases of the shape, so that it is the task.
+    fn is_repeated(&self, phase: &PhaseRows, task: u32) -> bool {
+        let Some((phases, tasks)) = shape(phase).and_then(|name| self.shapes.get(&(name, phase.size()))) else {
+            return false;
+        };
+        let others = tasks.get(&task).map_or(0, |count| count - 1);
+        2 * others > phases - 1
+    }
+}
+
+/// What is usual of the winners of a phase.
+struct Usual {
+    times: TaskTimes,
+    /// ln of the median bytes of those that read any.
+    bytes: Option<f64>,
+    /// Number of winners at each distance from their input, and ln of their median duration.
+    distances: [(usize, f64); 4],
+}
+
+impl Usual {
+    fn of(phase: &PhaseRows) -> Usual {
+        let median = |of: &dyn Fn(&TaskTimes) -> f32| {
+            let mut all: Vec<f64> = phase.winners().map(|row| f64::from(of(&row.spent))).collect();
+            quantile(&mut all, 0.5).unwrap_or(0.0) as f32
+        };
+        let at = |distance: u8| {
+            let of = phase.winners().filter(|row| row.spent.distance == distance);
+            let mut all: Vec<f64> = of.map(|row| row.seconds().max(LEAST).ln()).collect();
+            (all.len(), quantile(&mut all, 0.5).unwrap_or(0.0))
+        };
+        Usual {
+            times: TaskTimes {
+                garbage_collection: median(&|times| times.garbage_collection),
+                deserialization: median(&|times| times.deserialization),
+                fetch_wait: median(&|times| times.fetch_wait),
+                delay: median(&|times| times.delay),
+                spilled: median(&|times| times.spilled),
+                distance: 0,
+            },
+            bytes: quantile(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>(), 0.5),
+            distances: [at(0), at(1), at(2), at(3)],
+        }
+    }
+
+    /// ln of how many times as long tasks at this distance from their input take as nearer ones; `None` if too few are known.
+    fn by_distance(&self, distance: u8) -> Option<f64> {
+        let (count, here) = *self.distances.get(usize::from(distance))?;
+        let nearer = self.distances[..usize::from(distance)].iter().rev().find(|(count, _)| *count >= FEWEST_ALIKE)?;
+        (count >= FEWEST_ALIKE).then_some(here - nearer.1)
+    }
+
+    /// True if no winner was nearer to its input.
+    fn is_nearest(&self, distance: u8) -> bool {
+        self.distances[..usize::from(distance).min(self.distances.len())].iter().all(|(count, _)| *count == 0)
+    }
+}

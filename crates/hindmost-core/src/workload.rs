@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::ids::NodeId;
 use crate::time::Time;
 use hindmost_math::distribution::Distribution;
-pub use situated::{NodeHistory, Situated, SituatedAttempt, SituatedDraws, SituatedEnd, SituatedTask, Situation};
+pub use situated::{
+    NodeHistory, Situated, SituatedAttempt, SituatedDraws, SituatedEnd, SituatedTask, Situation, lasting,
+};
 
 /// Resources that one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in their own
 /// unit. An empty map means one slot on one-slot machines and one cpu on other machines.

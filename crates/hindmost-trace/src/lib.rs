@@ -83,7 +83,7 @@ pub use summary::{SparkCounts, TraceSummary};
 pub const COPIES_NOTE: &str = "Durations of copies that never ran are drawn from the recorded tasks of the same stage.";
 
 /// The same for a log whose replay knows what each attempt met.
-pub const SITUATED_NOTE: &str = "Attempts that the log shows take as long as they took, times what they meet (first waves, slow and busy nodes) divided by what they met. Copies that never ran take as long as their own task or as another task of the same stage, with the input of their own and with what they meet.";
+pub const SITUATED_NOTE: &str = "Attempts that the log shows take as long as they took. Copies that never ran take as long as their own task or as another task of the same stage, with the input of their own and with what they meet (first waves, slow and busy nodes).";
 
 /// Path of the journal within the output folder of a run.
 const JOURNAL_IN_FOLDER: &str = ".hindmost/journal.jsonl";

@@ -1,9 +1,8 @@
 //! Durations that depend on the circumstances that a copy meets: its node, the time, and whether the node has done such work
 //! before.
 //!
-//! An attempt that a log shows takes as long as it took there, times what it meets divided by what it met there, as far as that
-//! lasts: slow nodes and first waves. It keeps what it met by chance, such as a node that was busy. The duration of any other attempt
-//! is composed: the typical duration of the phase × the part that the task's input explains × the
+//! An attempt that a log shows takes as long as it took there, wherever it runs in a replay: so as many attempts take long because of
+//! slow nodes and first waves as in the log. The duration of any other attempt is composed: the typical duration of the phase × the part that the task's input explains × the
 //! circumstances × a residual. The residual is either that of the task itself, or that of another task of the phase, drawn at
 //! random. The share of the durations that belongs to the task is the probability that it is its own; so the residuals of
 //! copies have the distribution of all residuals, and this share is their correlation with those of the first attempts.
@@ -79,6 +78,12 @@ impl NodeHistory {
     }
 }
 
+/// Returns how many times as long an attempt takes because its node is slow, and because it is in a first wave. What a first wave takes in
+/// addition (the start of a process, loading) is not multiplied by the slowness of the node.
+pub fn lasting(node: Option<&NodeHistory>, first_wave: Option<f64>) -> f64 {
+    node.and_then(|node| node.slowness).unwrap_or(1.0) + first_wave.map_or(0.0, |times| times - 1.0)
+}
+
 /// Where and when an attempt starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Situation {
@@ -102,9 +107,7 @@ pub struct SituatedDraws {
 impl Situated {
     /// Returns how many times as long an attempt takes because its node is slow, and because it is in a first wave.
     pub fn lasting(&self, situation: &Situation) -> f64 {
-        let node = self.nodes.get(situation.node.0 as usize);
-        let of_node = node.and_then(|node| node.slowness).unwrap_or(1.0);
-        of_node * if situation.first_wave { self.first_wave } else { 1.0 }
+        lasting(self.nodes.get(situation.node.0 as usize), situation.first_wave.then_some(self.first_wave))
     }
 
     /// Returns how many times as long an attempt takes because its node is busy at the time.
@@ -131,14 +134,12 @@ impl Situated {
         draws: SituatedDraws,
     ) -> Option<f64> {
         let of_task = self.tasks.get(task as usize)?;
-        let lasting = self.lasting(situation);
-        let composed = || self.composed(task, lasting * self.passing(situation), own_share, draws);
-        let seen = of_task.attempts.get(attempt as usize);
-        let work = match seen {
-            Some(seen) if seen.ended == SituatedEnd::Failed => seen.seconds,
-            Some(seen) if seen.ended == SituatedEnd::Finished => seen.seconds * lasting / seen.met,
+        let circumstances = self.lasting(situation) * self.passing(situation);
+        let composed = || self.composed(task, circumstances, own_share, draws);
+        let work = match of_task.attempts.get(attempt as usize) {
             // It was stopped, so it would have taken longer than it ran.
-            Some(seen) => composed().max(seen.seconds * lasting / seen.met),
+            Some(seen) if seen.ended == SituatedEnd::Stopped => composed().max(seen.seconds),
+            Some(seen) => seen.seconds,
             None => composed(),
         };
         // In a first wave the slot is free when the phase starts.
@@ -191,16 +192,21 @@ mod tests {
     const DRAWS: SituatedDraws = SituatedDraws { own: 0.5, other: 0.99 };
 
     #[test]
-    fn first_attempts_take_what_they_took_times_what_they_meet() {
+    fn first_attempts_take_what_they_took_wherever_they_run() {
         let phase = phase();
         let seconds = |task, situation| phase.seconds((task, 0), &situation, 0.0, DRAWS).unwrap();
-        assert_eq!(seconds(1, at(0, 0.0, false)), 40.5);
-        assert_eq!(seconds(1, at(0, 0.0, true)), 120.0, "in a first wave now");
-        assert_eq!(seconds(2, at(0, 0.0, true)), 30.0, "in a first wave in both");
-        assert_eq!(seconds(2, at(0, 0.0, false)), 10.5, "no longer in a first wave");
-        assert_eq!(seconds(0, at(1, 0.0, false)), 30.5, "on the slow node");
-        assert_eq!(seconds(0, at(2, 6.0, false)), 10.5, "what passes is not repeated");
+        assert_eq!((seconds(1, at(0, 0.0, false)), seconds(1, at(1, 0.0, false))), (40.5, 40.5));
+        assert_eq!(seconds(2, at(0, 0.0, true)), 30.0, "no gap in a first wave");
         assert_eq!(phase.seconds((4, 0), &at(0, 0.0, false), 0.0, DRAWS), None);
+    }
+
+    #[test]
+    fn what_a_copy_meets_adds_up() {
+        let phase = phase();
+        assert_eq!(phase.lasting(&at(0, 0.0, true)), 3.0);
+        assert_eq!(phase.lasting(&at(1, 0.0, false)), 3.0);
+        // A slow node does not slow down what a first wave takes in addition.
+        assert_eq!(phase.lasting(&at(1, 0.0, true)), 5.0);
     }
 
     #[test]
@@ -218,7 +224,7 @@ mod tests {
         assert_eq!(at_times, [10.5, 20.5, 20.5, 10.5]);
         // The copy of a short task may draw the long one.
         let draws = SituatedDraws { own: 0.5, other: 0.1 };
-        assert_eq!(phase.seconds((0, 1), &at(1, 0.0, true), 0.0, draws), Some(40.0 * 9.0));
+        assert_eq!(phase.seconds((0, 1), &at(1, 0.0, true), 0.0, draws), Some(40.0 * 5.0));
     }
 
     #[test]

@@ -75,8 +75,12 @@ pub fn inputs(context: &Context<'_>) -> Vec<Option<ByInput>> {
     let tests = (lines.iter().flatten().count() + shapes.len()) as f64;
     let beside = Beside::of(&points);
     let is_proven = |points: &[Point], line: &Line| is_proven(points, line, tests, &beside);
-    let mut powers: Vec<Option<f64>> =
-        points.iter().zip(&lines).map(|(points, line)| line.filter(|line| is_proven(points, line))).map(power).collect();
+    let mut powers: Vec<Option<f64>> = points
+        .iter()
+        .zip(&lines)
+        .map(|(points, line)| line.filter(|line| is_proven(points, line)))
+        .map(power)
+        .collect();
     for phases in shapes.values() {
         let together: Vec<Point> = phases.iter().flat_map(|at| points[*at].iter().copied()).collect();
         let Some(all) = line(&together, None).filter(|all| is_proven(&together, all)) else { continue };
@@ -140,8 +144,7 @@ fn line(points: &[Point], except: Option<usize>) -> Option<Line> {
         return None;
     }
     let kept = centred.iter().enumerate().filter(|(at, _)| Some(*at) != except).map(|(_, point)| point);
-    let (xx, xy, yy) =
-        kept.fold((0.0, 0.0, 0.0), |(xx, xy, yy), (x, y)| (xx + x * x, xy + x * y, yy + y * y));
+    let (xx, xy, yy) = kept.fold((0.0, 0.0, 0.0), |(xx, xy, yy), (x, y)| (xx + x * x, xy + x * y, yy + y * y));
     if (xx / count as f64).sqrt() < LEAST_SPREAD || yy <= 1e-18 * count as f64 {
         return None;
     }

@@ -217,7 +217,8 @@ fn is_isolated(
         (Some(_), None) => true,
         (Some(_), Some(median)) => log_bytes(row).is_none_or(|log| log <= median + MORE_INPUT.ln()),
     };
-    let is_distance_usual = own.distance == 0 || usual.by_distance(own.distance).is_some() || usual.is_nearest(own.distance);
+    let is_distance_usual =
+        own.distance == 0 || usual.by_distance(own.distance).is_some() || usual.is_nearest(own.distance);
     is_calm
         && accounted < excess / 2.0
         && is_input_usual
@@ -232,7 +233,8 @@ impl<'a> Repeated<'a> {
             let Some(name) = shape(phase) else { continue };
             let (phases, tasks) = repeated.shapes.entry((name, phase.size())).or_default();
             *phases += 1;
-            let late: BTreeSet<u32> = of_phase(phase, typical).iter().map(|(number, _)| phase.rows[*number].task).collect();
+            let late: BTreeSet<u32> =
+                of_phase(phase, typical).iter().map(|(number, _)| phase.rows[*number].task).collect();
             for task in late {
                 *tasks.entry(task).or_default() += 1;
             }

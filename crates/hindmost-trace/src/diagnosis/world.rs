@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hindmost_core::time::Time;
 use hindmost_core::workload::{
-    Durations, NodeHistory, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob,
+    Durations, NodeHistory, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob, lasting,
 };
 use hindmost_math::statistics::quantile;
 use rustc_hash::FxHashMap;
@@ -260,10 +260,7 @@ fn situated(
     let phase = &recording.phases[at];
     let first_wave = context.first_wave_of(at).unwrap_or(0.0).exp().max(1.0);
     let node = |row: &AttemptRow| nodes.get(row.executor as usize);
-    let met = |row: &AttemptRow, is_first: bool| {
-        let of_node = node(row).and_then(|node| node.slowness).unwrap_or(1.0);
-        of_node * if is_first { first_wave } else { 1.0 }
-    };
+    let met = |row: &AttemptRow, is_first: bool| lasting(node(row), is_first.then_some(first_wave));
     let busy = |row: &AttemptRow| {
         node(row).map_or(1.0, |node| node.busy_at(Time::from_seconds((row.start - origin).max(0.0))))
     };

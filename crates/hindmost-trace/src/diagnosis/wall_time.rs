@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::{PhaseTime, Spent, TimePart, WallTime};
+use hindmost_core::metrics::{NoJobTime, PhaseTime, Spent, TimePart, WallTime};
 use rustc_hash::FxHashMap;
 
 use super::recording::{Executor, PhaseRows, Recording};
@@ -30,6 +30,8 @@ enum Change {
     Phase(usize, i64),
     /// Running attempts of a phase, by how they count.
     Running(usize, Class, i64),
+    /// The part of a running attempt of a first wave that is longer than is typical.
+    Cold(f64),
 }
 
 /// How a running attempt counts.
@@ -50,6 +52,8 @@ struct State {
     normal: i64,
     late: i64,
     retries: i64,
+    /// Sum of the parts of running attempts of first waves that are longer than is typical.
+    cold: f64,
     /// Running attempts of each phase.
     running: Vec<i64>,
     /// Phases that have begun and not ended.
@@ -68,6 +72,7 @@ impl State {
             Change::Jobs(by) => self.jobs += by,
             Change::Slots(by) => self.slots += by,
             Change::Waiting(by) => self.waiting += by,
+            Change::Cold(by) => self.cold += by,
             Change::Phase(phase, 1) => {
                 self.phases.push(phase);
                 self.tasks += sizes[phase];
@@ -120,6 +125,8 @@ struct Sum {
     seconds: f64,
     used: f64,
     slots: f64,
+    /// Slot-seconds of first waves beyond the typical durations.
+    cold: f64,
     phases: FxHashMap<usize, f64>,
 }
 
@@ -130,6 +137,10 @@ pub fn wall_time(recording: &Recording, typical: &[Typical]) -> Option<WallTime>
     let last = rows().map(|row| row.end).max_by(f64::total_cmp);
     let to = recording.to.or(last)?.max(last.unwrap_or(from)).max(from);
     let (mut changes, slots_known) = changes(recording, typical, (from, to));
+    let jobs = recording.active.iter();
+    let first_job = jobs.clone().map(|(begin, _)| *begin).fold(f64::INFINITY, f64::min);
+    let last_job = jobs.map(|(_, end)| end.unwrap_or(to)).fold(f64::NEG_INFINITY, f64::max);
+    let mut no_job = NoJobTime::default();
     for (at, _) in &mut changes {
         *at = at.clamp(from, to);
     }
@@ -148,9 +159,19 @@ pub fn wall_time(recording: &Recording, typical: &[Typical]) -> Option<WallTime>
         let sum = sums.entry(spent).or_default();
         sum.seconds += seconds;
         sum.used += seconds * state.used() as f64;
+        sum.cold += seconds * state.cold.max(0.0);
         sum.slots += seconds * state.slots.max(state.used()) as f64;
         if let Some(phase) = state.foremost().filter(|_| spent != Spent::NoJob) {
             *sum.phases.entry(phase).or_default() += seconds;
+        }
+        if spent == Spent::NoJob {
+            *if next <= first_job {
+                &mut no_job.before_first
+            } else if now >= last_job {
+                &mut no_job.after_last
+            } else {
+                &mut no_job.between
+            } += seconds;
         }
         now = next;
     }
@@ -165,12 +186,22 @@ pub fn wall_time(recording: &Recording, typical: &[Typical]) -> Option<WallTime>
             seconds: sum.seconds,
             share: sum.seconds / seconds,
             used_share: share(sum.used, sum.slots),
+            first_wave_share: share(sum.cold.min(sum.used), sum.used),
             phases: foremost(&recording.phases, sum.phases),
         })
         .collect();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
     let slots_on_average = if seconds > 0.0 { slots / seconds } else { 0.0 };
-    Some(WallTime { from, to, seconds, slots: slots_on_average, slots_known, used_share: share(used, slots), parts })
+    Some(WallTime {
+        from,
+        to,
+        seconds,
+        slots: slots_on_average,
+        slots_known,
+        used_share: share(used, slots),
+        parts,
+        no_job,
+    })
 }
 
 /// The phases with the most seconds.
@@ -208,6 +239,13 @@ fn changes(recording: &Recording, typical: &[Typical], (from, to): (f64, f64)) -
 
 /// Adds the changes of a phase.
 fn of_phase(at: usize, phase: &PhaseRows, typical: &Typical, changes: &mut Vec<(f64, Change)>) {
+    for (row, is_first) in phase.rows.iter().zip(&typical.is_first).filter(|_| typical.is_later) {
+        let seconds = row.seconds();
+        if let Some(usual) = typical.seconds.filter(|usual| *is_first && *usual < seconds) {
+            let beyond = (seconds - usual) / seconds;
+            changes.extend([(row.start, Change::Cold(beyond)), (row.end, Change::Cold(-beyond))]);
+        }
+    }
     let limit = typical.limit();
     let mut first_start: FxHashMap<u32, f64> = FxHashMap::default();
     for (row, is_retry) in phase.rows.iter().zip(retries(phase)) {
@@ -344,6 +382,23 @@ mod tests {
                 (Spent::LastWave, 3.0, 5.0 / 12.0),
             ]
         );
+    }
+
+    #[test]
+    fn time_without_jobs_and_excess_of_first_waves_are_named() {
+        // Two slots. A job from 2 to 11: two cold tasks of 5 s, then eight of 1 s; another one from 14 to 15, and an end at 19.
+        let mut rows = vec![row(0, 0, 2.0, 7.0), row(1, 0, 2.0, 7.0)];
+        rows.extend((0..8).map(|at| row(2 + at, 0, f64::from(7 + at / 2), f64::from(8 + at / 2))));
+        let mut one = recording(vec![phase(rows), phase(vec![row(0, 0, 14.0, 15.0)])], vec![executor("h", 2)]);
+        one.executors[0].added = Some(0.0);
+        one.active = vec![(2.0, Some(11.0)), (14.0, Some(15.0))];
+        (one.from, one.to) = (Some(0.0), Some(19.0));
+        let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
+        let whole = wall_time(&one, &typical).unwrap();
+        assert_eq!(whole.no_job, NoJobTime { before_first: 2.0, between: 3.0, after_last: 4.0 });
+        let work = whole.parts.iter().find(|part| part.what == Spent::Work).unwrap();
+        let share = work.first_wave_share.unwrap();
+        assert!((share - 8.0 / 18.0).abs() < 1e-9, "2 · 4 of 18 slot-seconds: {share}");
     }
 
     #[test]

@@ -169,3 +169,18 @@ fn a_task_with_more_input_in_each_job_is_found_wherever_it_runs() {
         assert!(share >= 0.9, "{skew} times, {jobs} jobs, {hangs}: {share}");
     }
 }
+
+#[test]
+fn tasks_far_from_their_input_do_not_accuse_their_node() {
+    let world = World { slow: 2.0, jobs: 6, ..CALM };
+    let mut recording = world.recording();
+    let slow = |recording: &Recording| {
+        let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+        Context::of(recording, &typical).1.slow.len()
+    };
+    assert_eq!(slow(&recording), 1);
+    for one in recording.phases.iter_mut().flat_map(|phase| &mut phase.rows).filter(|one| one.executor == 1) {
+        one.spent.distance = 3;
+    }
+    assert_eq!(slow(&recording), 0, "no other node read from so far away");
+}

@@ -309,3 +309,67 @@ fn median_times<'a>(rows: impl Iterator<Item = &'a AttemptRow> + Clone) -> TaskT
         distance: 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{executor, phase, recording, row};
+    use super::*;
+
+    /// Four executors of two slots: first waves of 3 s each, then six waves of 1 s. The change may make attempts longer, whose slot then
+    /// runs nothing else.
+    fn causes(change: impl Fn(&mut Vec<AttemptRow>)) -> Vec<(Cause, u64)> {
+        let at = |task: u32| {
+            let (wave, number) = (task / 8, task % 4);
+            let start = if wave == 0 { 0.0 } else { 2.0 + f64::from(wave) };
+            AttemptRow { bytes_read: Some(0), ..row(task, number, start, f64::from(wave) + 3.0) }
+        };
+        let mut rows: Vec<AttemptRow> = (0..56).map(at).collect();
+        change(&mut rows);
+        let recording = recording(vec![phase(rows)], (0..4).map(|number| executor(&format!("h{number}"), 2)).collect());
+        let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+        let (context, _) = Context::of(&recording, &typical);
+        let mut causes: Vec<_> = stragglers(&context).causes.iter().map(|found| (found.cause, found.tasks)).collect();
+        causes.sort();
+        causes
+    }
+
+    #[test]
+    fn an_attempt_that_hangs_among_usual_ones_is_isolated() {
+        assert_eq!(causes(|_| ()), [(Cause::FirstWave, 8)]);
+        let hangs = |rows: &mut Vec<AttemptRow>| rows[17].end += 4.0;
+        assert_eq!(causes(hangs), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+    }
+
+    #[test]
+    fn a_straggler_of_which_anything_is_unusual_or_unknown_is_not_isolated() {
+        let unexplained = [(Cause::FirstWave, 8), (Cause::Unexplained, 1)];
+        let with = |change: &dyn Fn(&mut AttemptRow)| {
+            causes(|rows| {
+                rows[17].end += 4.0;
+                change(&mut rows[17]);
+            })
+        };
+        assert_eq!(with(&|row| row.bytes_read = None), unexplained, "its input is not known");
+        assert_eq!(with(&|row| row.spent.garbage_collection = 1.5), unexplained, "the log accounts for a part of it");
+        let more_input = causes(|rows| {
+            rows.iter_mut().for_each(|row| row.bytes_read = Some(1000));
+            (rows[17].end, rows[17].bytes_read) = (rows[17].end + 4.0, Some(3000));
+        });
+        assert_eq!(
+            more_input, unexplained,
+            "one task with more input does not prove that it matters, nor the contrary"
+        );
+    }
+
+    #[test]
+    fn a_first_attempt_that_takes_far_longer_than_other_first_ones_has_a_cause_of_its_own() {
+        assert_eq!(causes(|rows| rows[2].end += 6.0), [(Cause::FirstWave, 7), (Cause::Isolated, 1)]);
+        assert_eq!(causes(|rows| rows[2].end += 1.0), [(Cause::FirstWave, 8)], "4 s among 3 s are no more than cold");
+        // Both first attempts of executor 2: it took longer to warm up.
+        let both = causes(|rows| {
+            rows.retain(|row| row.executor != 2 || row.start == 0.0);
+            rows.iter_mut().filter(|row| row.executor == 2).for_each(|row| row.end += 5.0);
+        });
+        assert_eq!(both, [(Cause::FirstWave, 8)]);
+    }
+}

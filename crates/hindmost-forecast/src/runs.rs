@@ -66,7 +66,7 @@ impl Replay<'_> {
             jobs: Jobs::Given(self.jobs.clone()),
             policies: vec![self.policy.clone()],
             seeds: (1..=seeds).collect(),
-            // Spark and Hadoop run the jobs of an application first in, first out, unless they are told otherwise.
+            // Spark and Hadoop run the jobs of an application first in, first out, unless a setting changes that.
             order: "fifo".to_owned(),
             setup,
         };

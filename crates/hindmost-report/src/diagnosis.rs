@@ -1,7 +1,8 @@
 //! Renders where the time of applications went, and why their stragglers were slow, as text for the terminal.
 
 use hindmost_core::metrics::{
-    Cause, Diagnosis, DiagnosisTotal, FinishedLast, Spent, StragglersByCause, TimePart, TotalPart, Variance, WallTime,
+    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglersByCause, TimePart,
+    TotalPart, Variance, WallTime,
 };
 
 use crate::advice;
@@ -14,6 +15,10 @@ const NODES: usize = 5;
 pub(crate) const WORTH: f64 = 0.05;
 /// Fewest stragglers whose causes are given as shares.
 const FEWEST: u64 = 5;
+/// Most reasons of failures that are listed.
+const REASONS: usize = 5;
+/// The least time that is listed, seconds.
+const LEAST: f64 = 0.001;
 /// Largest width of the name of a phase, in columns.
 const PHASE_WIDTH: usize = 40;
 const ELLIPSIS: &str = "…";
@@ -107,13 +112,16 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         if let Some(cure) = cure(part.what) {
             say(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share)));
         }
+        say_detail(part, wall_time).into_iter().for_each(|detail| say(&detail));
     }
     let sentences = [
         last(&diagnosis.finished_last),
         Some(stragglers(&diagnosis.stragglers)),
+        isolated(&diagnosis.stragglers),
         nodes(diagnosis),
         diagnosis.variance.as_ref().map(variance),
         lost(diagnosis, wall_time),
+        failures(&diagnosis.failures, wall_time),
     ];
     for sentence in sentences.into_iter().flatten() {
         say(&sentence);
@@ -122,6 +130,29 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         text += &advice::text(advice, columns);
     }
     text
+}
+
+/// What else is known about a part of the wall time.
+fn say_detail(part: &TimePart, wall_time: &WallTime) -> Option<String> {
+    match part.what {
+        Spent::NoJob => {
+            let NoJobTime { before_first, between, after_last } = wall_time.no_job;
+            let times = [(before_first, "before the first job"), (between, "between jobs"), (after_last, "after the last")];
+            let said: Vec<String> = times
+                .into_iter()
+                .filter(|(seconds, _)| *seconds >= LEAST)
+                .map(|(seconds, when)| format!("{} {when}", duration(seconds)))
+                .collect();
+            (!said.is_empty()).then(|| format!("No job was running for {}.", said.join(", ")))
+        }
+        Spent::Work => part.first_wave_share.filter(|share| *share >= WORTH).map(|share| {
+            format!(
+                "Of the slot time in ordinary work, {} was the excess of first waves: executors that are kept, or fewer of them, have fewer.",
+                percent(share)
+            )
+        }),
+        _ => None,
+    }
 }
 
 /// Returns all applications together as text.
@@ -232,6 +263,40 @@ pub(crate) fn stragglers(stragglers: &StragglersByCause) -> String {
         duration(stragglers.excess_seconds),
         said.join(", ")
     )
+}
+
+/// What copies are for.
+fn isolated(stragglers: &StragglersByCause) -> Option<String> {
+    let found = stragglers.causes.iter().find(|found| found.cause == Cause::Isolated)?;
+    let share = found.excess_seconds / stragglers.excess_seconds.max(f64::MIN_POSITIVE);
+    (share >= WORTH).then(|| {
+        "Where tasks were slow by chance or hung, the tasks around them on the node, their input and all that the log accounts for were as usual: this is what copies are most likely to cure."
+            .to_owned()
+    })
+}
+
+/// What failures cost.
+fn failures(failures: &[FailureCost], wall_time: &WallTime) -> Option<String> {
+    let attempts: u64 = failures.iter().map(|cost| cost.attempts).sum();
+    let seconds: f64 = failures.iter().map(|cost| cost.seconds).sum();
+    let wall = wall_time.parts.iter().find(|part| part.what == Spent::Retries).map_or(0.0, |part| part.seconds);
+    let mut said: Vec<String> = failures
+        .iter()
+        .take(REASONS)
+        .map(|cost| format!("{} ({}, {})", escaped(&cost.reason), grouped(cost.attempts), duration(cost.seconds)))
+        .collect();
+    if failures.len() > REASONS {
+        said.push(format!("{} more", counted((failures.len() - REASONS) as u64, "reason")));
+    }
+    (attempts > 0).then(|| {
+        format!(
+            "{} failed: {}. They cost {} of machine time, and for {} of the wall time only repeated work ran.",
+            counted(attempts, "attempt"),
+            said.join(", "),
+            duration(seconds),
+            duration(wall)
+        )
+    })
 }
 
 pub(crate) fn nodes(diagnosis: &Diagnosis) -> Option<String> {

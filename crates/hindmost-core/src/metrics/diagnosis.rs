@@ -33,6 +33,8 @@ pub struct Diagnosis {
     pub timeline: Option<SlotTimeline>,
     /// Machine time in which attempts ran that did not win, seconds.
     pub lost: LostWork,
+    /// Failed attempts by reason, most seconds first.
+    pub failures: Vec<FailureCost>,
     /// What the phases waited for last.
     pub finished_last: FinishedLast,
     /// The stragglers by cause.
@@ -218,6 +220,20 @@ pub struct WallTime {
     pub used_share: Option<f64>,
     /// The parts, longest first. Their seconds add up to the whole.
     pub parts: Vec<TimePart>,
+    /// When no job was running.
+    pub no_job: NoJobTime,
+}
+
+/// The time without a running job, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoJobTime {
+    /// Before the first job.
+    pub before_first: f64,
+    /// Between jobs.
+    pub between: f64,
+    /// After the last job.
+    pub after_last: f64,
 }
 
 /// A part of the wall time.
@@ -232,6 +248,9 @@ pub struct TimePart {
     pub share: f64,
     /// The share of the slots that was in use in this part; `None` if there was no slot.
     pub used_share: Option<f64>,
+    /// The share of the used slot time of this part that was the excess of first waves over the typical duration; `None` if no
+    /// slot was in use.
+    pub first_wave_share: Option<f64>,
     /// The phases that had most of this part, longest first, at most 5.
     pub phases: Vec<PhaseTime>,
 }
@@ -286,6 +305,18 @@ pub struct LostWork {
     pub losers: f64,
     /// Of attempts that ran because the output of a successful attempt was lost.
     pub repeated: f64,
+}
+
+/// What the failed attempts with one reason cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FailureCost {
+    /// The reason, as in the `failures` of `trace info`.
+    pub reason: String,
+    /// Number of failed attempts whose times the log has.
+    pub attempts: u64,
+    /// Machine time that they took.
+    pub seconds: f64,
 }
 
 /// The time from the end of 95 % of a phase's tasks to the end of the last one, summed over phases of at least 20 tasks, by

@@ -16,8 +16,9 @@ pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult
 pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
 pub use diagnosis::{
-    Advice, Cause, Diagnosis, DiagnosisTotal, FinishedLast, LostWork, PhaseTime, Recommended, SettingChange, Spent,
-    StragglerCause, StragglersByCause, TimePart, TotalPart, Variance, VarianceShare, Waited, WallTime,
+    Advice, Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, LostWork, NoJobTime, PhaseTime, Recommended,
+    SettingChange, Spent, StragglerCause, StragglersByCause, TimePart, TotalPart, Variance, VarianceShare, Waited,
+    WallTime,
 };
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_math::fit::student_two_sided;
-use hindmost_math::statistics::quantile;
+use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
 use super::causes::{Context, log_bytes};
@@ -33,7 +33,7 @@ const LEAST_SPREAD: f64 = 0.01;
 /// How durations grow with the input in a phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ByInput {
-    /// ln of the median bytes.
+    /// ln of the median bytes of the tasks that show the typical duration.
     pub typical: f64,
     /// The power of the bytes with which durations grow.
     pub power: f64,
@@ -90,13 +90,20 @@ pub fn inputs(context: &Context<'_>) -> Vec<Option<ByInput>> {
             powers[*at] = powers[*at].or(agrees.then_some(all.power));
         }
     }
-    let median = |points: &[Point]| quantile(&mut points.iter().map(|point| point.x).collect::<Vec<f64>>(), 0.5);
-    let with = |(points, power): (&Vec<Point>, Option<f64>)| Some(ByInput { typical: median(points)?, power: power? });
-    points.iter().zip(powers).map(with).collect()
+    let with =
+        |(at, power): (usize, Option<f64>)| Some(ByInput { power: power?, typical: typical_input(context, at)? });
+    powers.into_iter().enumerate().map(with).collect()
 }
 
 fn power(line: Option<Line>) -> Option<f64> {
     line.map(|line| line.power)
+}
+
+fn typical_input(context: &Context<'_>, at: usize) -> Option<f64> {
+    let typical = &context.typical[at];
+    let rows = context.recording.phases[at].rows.iter().zip(&typical.is_first);
+    let shown = rows.filter(|(row, is_first)| row.wins && !(typical.is_later && **is_first));
+    median(&mut shown.filter_map(|(row, _)| log_bytes(row)).collect::<Vec<f64>>())
 }
 
 /// What phases of the same work have in common in several jobs: the name without the number of the stage.
@@ -184,8 +191,8 @@ impl Beside {
         }
         let mut beside = Beside { count: 0, longer: Vec::new() };
         for points in strata.values() {
-            let median = |of: &dyn Fn(&Point) -> f64| quantile(&mut points.iter().map(of).collect::<Vec<f64>>(), 0.5);
-            let Some((x, y)) = median(&|point| point.x).zip(median(&|point| point.y)) else { continue };
+            let middle = |of: &dyn Fn(&Point) -> f64| median(&mut points.iter().map(of).collect::<Vec<f64>>());
+            let Some((x, y)) = middle(&|point| point.x).zip(middle(&|point| point.y)) else { continue };
             beside.count += points.len();
             beside.longer.extend(points.iter().map(|point| (point.x - x, point.y - y)).filter(|(_, y)| *y > 0.0));
         }

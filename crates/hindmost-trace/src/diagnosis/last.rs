@@ -1,6 +1,6 @@
 //! What the phases of an application waited for last, and work that was lost.
 
-use hindmost_core::metrics::{FinishedLast, LostWork, Waited};
+use hindmost_core::metrics::{FailureCost, FinishedLast, LostWork, Waited};
 
 use super::recording::{PhaseRows, Recording};
 use super::typical::{Typical, retries};
@@ -69,6 +69,18 @@ pub fn lost_work(recording: &Recording) -> LostWork {
         } += row.seconds();
     }
     lost
+}
+
+/// Returns what failed attempts cost, by reason.
+pub fn failures(recording: &Recording) -> Vec<FailureCost> {
+    let cost = |(reason, (attempts, seconds)): (&String, &(u64, f64))| FailureCost {
+        reason: reason.clone(),
+        attempts: *attempts,
+        seconds: *seconds,
+    };
+    let mut all: Vec<FailureCost> = recording.failures.iter().map(cost).collect();
+    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    all
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! A reader fills a [`Recording`] with everything that happened in one application. [`diagnose`] returns the
 //! [`Diagnosis`]. A recording holds about 100 bytes for each attempt, and is dropped before the next application is read.
 
+#[cfg(test)]
+mod accusations;
 mod causes;
 mod gaps;
 mod inputs;
@@ -43,6 +45,7 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         wall_time,
         timeline,
         lost: last::lost_work(recording),
+        failures: last::failures(recording),
         finished_last: last::finished_last(recording, &typical),
         stragglers: stragglers::stragglers(&context),
         variance: variance::variance(recording, &typical, &context),

@@ -33,6 +33,8 @@ pub struct Recording {
     pub executors: Vec<Executor>,
     /// Phases with attempts, in the order of their first attempt to end.
     pub phases: Vec<PhaseRows>,
+    /// Failed attempts and their seconds, by reason.
+    pub failures: BTreeMap<String, (u64, f64)>,
 }
 
 /// An executor or node.
@@ -130,6 +132,15 @@ impl PhaseRows {
 }
 
 impl Recording {
+    /// Adds a failed attempt.
+    pub fn failed(&mut self, reason: &str, seconds: f64) {
+        let (attempts, sum) = match self.failures.get_mut(reason) {
+            Some(found) => found,
+            None => self.failures.entry(reason.to_owned()).or_default(),
+        };
+        (*attempts, *sum) = (*attempts + 1, *sum + seconds);
+    }
+
     /// Name of the machine of an attempt; `None` if its executor is not known.
     pub fn host(&self, row: &AttemptRow) -> Option<&str> {
         self.executors.get(row.executor as usize).map(|executor| &*executor.host)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::metrics::{Cause, StragglerCause, StragglersByCause};
-use hindmost_math::statistics::quantile;
+use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
 use super::causes::{BUSY, Context, FEWEST_ALIKE, log_bytes, slowness};
@@ -51,7 +51,7 @@ pub fn stragglers(context: &Context<'_>) -> StragglersByCause {
         if found.is_empty() {
             continue;
         }
-        let usual = Usual::of(phase);
+        let usual = Usual::of(phase, typical);
         for (number, took) in found {
             let row = &phase.rows[number];
             let straggler = Straggler { at, number, row, took, typical: seconds, log: slowness(took, seconds) };
@@ -114,7 +114,7 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     };
     let explains = |by: f64| is_slow_enough(by, left);
     let half = |seconds: f32, usual: f32| f64::from(seconds - usual) >= excess / 2.0;
-    let (own, usual_times) = (&row.spent, &usual.times);
+    let (own, usual_times) = (&row.spent, if is_beyond { &usual.first_times } else { &usual.times });
     if half(own.garbage_collection, usual_times.garbage_collection) {
         return Cause::GarbageCollection;
     }
@@ -143,7 +143,8 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     if usual.by_distance(own.distance).is_some_and(explains) {
         return Cause::Locality;
     }
-    let is_isolated = (!is_cold || is_beyond) && is_isolated(context, straggler, (of_node, excess), usual, repeated);
+    let is_isolated =
+        (!is_cold || is_beyond) && is_isolated(context, straggler, (of_node, excess), (usual, usual_times), repeated);
     match (is_isolated, is_first) {
         (true, _) => Cause::Isolated,
         (false, true) => Cause::FirstWave,
@@ -166,14 +167,14 @@ fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<'_>, first:
     if elsewhere.len() < FEWEST_ALIKE {
         return false;
     }
-    let limit = quantile(&mut elsewhere, 0.5).unwrap_or(log).max(first) + STRAGGLER.ln();
-    log > limit && quantile(&mut here, 0.5).is_none_or(|here| here <= limit)
+    let limit = median(&mut elsewhere).unwrap_or(log).max(first) + STRAGGLER.ln();
+    log > limit && median(&mut here).is_none_or(|here| here <= limit)
 }
 
 /// ln of the slowness of the other tasks that ran on the node of an attempt, mostly at its time; `None` if too few did.
 fn busy(context: &Context<'_>, row: &AttemptRow) -> Option<f64> {
     let mut beside = beside(context, row, (row.start, row.end));
-    (beside.len() >= FEWEST_BESIDE).then(|| quantile(&mut beside, 0.5))?
+    (beside.len() >= FEWEST_BESIDE).then(|| median(&mut beside))?
 }
 
 /// ln of the slowness of the other tasks that ran on the node of an attempt, mostly within a time.
@@ -194,7 +195,7 @@ fn is_isolated(
     context: &Context<'_>,
     straggler: &Straggler<'_>,
     (of_node, excess): (f64, f64),
-    usual: &Usual,
+    (usual, times): (&Usual, &TaskTimes),
     repeated: &Repeated<'_>,
 ) -> bool {
     let Straggler { at, row, took, .. } = *straggler;
@@ -202,9 +203,9 @@ fn is_isolated(
     if around.len() < FEWEST_NEIGHBOURS {
         around = beside(context, row, (row.start - took, row.start + 2.0 * took));
     }
-    let is_calm = around.len() >= FEWEST_NEIGHBOURS
-        && quantile(&mut around, 0.5).is_some_and(|slowness| slowness < BUSY + of_node);
-    let (own, times) = (&row.spent, &usual.times);
+    let is_calm =
+        around.len() >= FEWEST_NEIGHBOURS && median(&mut around).is_some_and(|slowness| slowness < BUSY + of_node);
+    let own = &row.spent;
     let known = [
         own.garbage_collection - times.garbage_collection,
         own.fetch_wait - times.fetch_wait,
@@ -220,7 +221,7 @@ fn is_isolated(
     let is_distance_usual =
         own.distance == 0 || usual.by_distance(own.distance).is_some() || usual.is_nearest(own.distance);
     is_calm
-        && accounted < excess / 2.0
+        && accounted < excess / 4.0
         && is_input_usual
         && is_distance_usual
         && !repeated.is_repeated(&context.recording.phases[at], row.task)
@@ -229,12 +230,13 @@ fn is_isolated(
 impl<'a> Repeated<'a> {
     fn of(context: &Context<'a>) -> Repeated<'a> {
         let mut repeated = Repeated::default();
-        for (phase, typical) in context.recording.phases.iter().zip(context.typical) {
+        for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
             let Some(name) = shape(phase) else { continue };
             let (phases, tasks) = repeated.shapes.entry((name, phase.size())).or_default();
             *phases += 1;
-            let late: BTreeSet<u32> =
-                of_phase(phase, typical).iter().map(|(number, _)| phase.rows[*number].task).collect();
+            // The same tasks are in first waves again and again.
+            let late = of_phase(phase, typical).into_iter().filter(|(number, _)| !context.is_cold(at, *number));
+            let late: BTreeSet<u32> = late.map(|(number, _)| phase.rows[number].task).collect();
             for task in late {
                 *tasks.entry(task).or_default() += 1;
             }
@@ -247,7 +249,7 @@ impl<'a> Repeated<'a> {
         let Some((phases, tasks)) = shape(phase).and_then(|name| self.shapes.get(&(name, phase.size()))) else {
             return false;
         };
-        let others = tasks.get(&task).map_or(0, |count| count - 1);
+        let others = tasks.get(&task).map_or(0, |count| count.saturating_sub(1));
         2 * others > phases - 1
     }
 }
@@ -255,6 +257,8 @@ impl<'a> Repeated<'a> {
 /// What is usual of the winners of a phase.
 struct Usual {
     times: TaskTimes,
+    /// The same of those in first waves.
+    first_times: TaskTimes,
     /// ln of the median bytes of those that read any.
     bytes: Option<f64>,
     /// Number of winners at each distance from their input, and ln of their median duration.
@@ -262,26 +266,17 @@ struct Usual {
 }
 
 impl Usual {
-    fn of(phase: &PhaseRows) -> Usual {
-        let median = |of: &dyn Fn(&TaskTimes) -> f32| {
-            let mut all: Vec<f64> = phase.winners().map(|row| f64::from(of(&row.spent))).collect();
-            quantile(&mut all, 0.5).unwrap_or(0.0) as f32
-        };
+    fn of(phase: &PhaseRows, typical: &Typical) -> Usual {
+        let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, is_first)| row.wins && **is_first);
         let at = |distance: u8| {
             let of = phase.winners().filter(|row| row.spent.distance == distance);
             let mut all: Vec<f64> = of.map(|row| row.seconds().max(LEAST).ln()).collect();
-            (all.len(), quantile(&mut all, 0.5).unwrap_or(0.0))
+            (all.len(), median(&mut all).unwrap_or(0.0))
         };
         Usual {
-            times: TaskTimes {
-                garbage_collection: median(&|times| times.garbage_collection),
-                deserialization: median(&|times| times.deserialization),
-                fetch_wait: median(&|times| times.fetch_wait),
-                delay: median(&|times| times.delay),
-                spilled: median(&|times| times.spilled),
-                distance: 0,
-            },
-            bytes: quantile(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>(), 0.5),
+            times: median_times(phase.rows.iter().filter(|row| row.wins)),
+            first_times: median_times(first.map(|(row, _)| row)),
+            bytes: median(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>()),
             distances: [at(0), at(1), at(2), at(3)],
         }
     }
@@ -296,5 +291,85 @@ impl Usual {
     /// True if no winner was nearer to its input.
     fn is_nearest(&self, distance: u8) -> bool {
         self.distances[..usize::from(distance).min(self.distances.len())].iter().all(|(count, _)| *count == 0)
+    }
+}
+
+/// The median of each time.
+fn median_times<'a>(rows: impl Iterator<Item = &'a AttemptRow> + Clone) -> TaskTimes {
+    let middle = |of: &dyn Fn(&TaskTimes) -> f32| {
+        let mut all: Vec<f64> = rows.clone().map(|row| f64::from(of(&row.spent))).collect();
+        median(&mut all).unwrap_or(0.0) as f32
+    };
+    TaskTimes {
+        garbage_collection: middle(&|times| times.garbage_collection),
+        deserialization: middle(&|times| times.deserialization),
+        fetch_wait: middle(&|times| times.fetch_wait),
+        delay: middle(&|times| times.delay),
+        spilled: middle(&|times| times.spilled),
+        distance: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{executor, phase, recording, row};
+    use super::*;
+
+    /// Four executors of two slots: first waves of 3 s each, then six waves of 1 s. The change may make attempts longer, whose slot then
+    /// runs nothing else.
+    fn causes(change: impl Fn(&mut Vec<AttemptRow>)) -> Vec<(Cause, u64)> {
+        let at = |task: u32| {
+            let (wave, number) = (task / 8, task % 4);
+            let start = if wave == 0 { 0.0 } else { 2.0 + f64::from(wave) };
+            AttemptRow { bytes_read: Some(0), ..row(task, number, start, f64::from(wave) + 3.0) }
+        };
+        let mut rows: Vec<AttemptRow> = (0..56).map(at).collect();
+        change(&mut rows);
+        let recording = recording(vec![phase(rows)], (0..4).map(|number| executor(&format!("h{number}"), 2)).collect());
+        let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+        let (context, _) = Context::of(&recording, &typical);
+        let mut causes: Vec<_> = stragglers(&context).causes.iter().map(|found| (found.cause, found.tasks)).collect();
+        causes.sort();
+        causes
+    }
+
+    #[test]
+    fn an_attempt_that_hangs_among_usual_ones_is_isolated() {
+        assert_eq!(causes(|_| ()), [(Cause::FirstWave, 8)]);
+        let hangs = |rows: &mut Vec<AttemptRow>| rows[17].end += 4.0;
+        assert_eq!(causes(hangs), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+    }
+
+    #[test]
+    fn a_straggler_of_which_anything_is_unusual_or_unknown_is_not_isolated() {
+        let unexplained = [(Cause::FirstWave, 8), (Cause::Unexplained, 1)];
+        let with = |change: &dyn Fn(&mut AttemptRow)| {
+            causes(|rows| {
+                rows[17].end += 4.0;
+                change(&mut rows[17]);
+            })
+        };
+        assert_eq!(with(&|row| row.bytes_read = None), unexplained, "its input is not known");
+        assert_eq!(with(&|row| row.spent.garbage_collection = 1.5), unexplained, "the log accounts for a part of it");
+        let more_input = causes(|rows| {
+            rows.iter_mut().for_each(|row| row.bytes_read = Some(1000));
+            (rows[17].end, rows[17].bytes_read) = (rows[17].end + 4.0, Some(3000));
+        });
+        assert_eq!(
+            more_input, unexplained,
+            "one task with more input does not prove that it matters, nor the contrary"
+        );
+    }
+
+    #[test]
+    fn a_first_attempt_that_takes_far_longer_than_other_first_ones_has_a_cause_of_its_own() {
+        assert_eq!(causes(|rows| rows[2].end += 6.0), [(Cause::FirstWave, 7), (Cause::Isolated, 1)]);
+        assert_eq!(causes(|rows| rows[2].end += 1.0), [(Cause::FirstWave, 8)], "4 s among 3 s are no more than cold");
+        // Both first attempts of executor 2: it took longer to warm up.
+        let both = causes(|rows| {
+            rows.retain(|row| row.executor != 2 || row.start == 0.0);
+            rows.iter_mut().filter(|row| row.executor == 2).for_each(|row| row.end += 5.0);
+        });
+        assert_eq!(both, [(Cause::FirstWave, 8)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::{PhaseTime, SlotTimeline, SlotUse, Spent, TimePart, WallTime};
+use hindmost_core::metrics::{NoJobTime, PhaseTime, SlotTimeline, SlotUse, Spent, TimePart, WallTime};
 use rustc_hash::FxHashMap;
 
 use super::recording::{Executor, PhaseRows, Recording};
@@ -35,6 +35,8 @@ enum Change {
     Late(SlotUse),
     /// An attempt of a phase ends.
     End(u32, SlotUse),
+    /// The part of a running attempt of a first wave that is longer than is typical.
+    Cold(f32),
 }
 
 /// What is the case between two instants.
@@ -45,6 +47,8 @@ pub(super) struct State {
     waiting: i64,
     /// Running attempts by how they count.
     uses: [i64; SlotUse::ALL.len()],
+    /// Sum of the parts of running attempts of first waves that are longer than is typical.
+    cold: f64,
     /// Running attempts of each phase.
     running: Vec<i64>,
     /// Phases that have begun and not ended.
@@ -73,6 +77,7 @@ impl State {
             Change::Jobs(by) => self.jobs += i64::from(by),
             Change::Slots(by) => self.slots += i64::from(by),
             Change::Waiting(by) => self.waiting += i64::from(by),
+            Change::Cold(by) => self.cold += f64::from(by),
             Change::Phase(phase, true) => {
                 self.phases.push(phase as usize);
                 self.tasks += sizes[phase as usize];
@@ -131,6 +136,8 @@ struct Sum {
     seconds: f64,
     used: f64,
     slots: f64,
+    /// Slot-seconds of first waves beyond the typical durations.
+    cold: f64,
     phases: FxHashMap<usize, f64>,
 }
 
@@ -146,6 +153,10 @@ pub fn wall_time(
     let last = rows().map(|row| row.end).max_by(f64::total_cmp);
     let to = recording.to.or(last)?.max(last.unwrap_or(from)).max(from);
     let (mut changes, slots_known) = changes(recording, typical, (from, to), is_cold);
+    let jobs = recording.active.iter();
+    let first_job = jobs.clone().map(|(begin, _)| *begin).fold(f64::INFINITY, f64::min);
+    let last_job = jobs.map(|(_, end)| end.unwrap_or(to)).fold(f64::NEG_INFINITY, f64::max);
+    let mut no_job = NoJobTime::default();
     for (at, _) in &mut changes {
         *at = at.clamp(from, to);
     }
@@ -167,9 +178,19 @@ pub fn wall_time(
         let sum = sums.entry(spent).or_default();
         sum.seconds += seconds;
         sum.used += seconds * state.used() as f64;
+        sum.cold += seconds * state.cold.max(0.0);
         sum.slots += seconds * state.all_slots() as f64;
         if let Some(phase) = state.foremost().filter(|_| spent != Spent::NoJob) {
             *sum.phases.entry(phase).or_default() += seconds;
+        }
+        if spent == Spent::NoJob {
+            *if next <= first_job {
+                &mut no_job.before_first
+            } else if now >= last_job {
+                &mut no_job.after_last
+            } else {
+                &mut no_job.between
+            } += seconds;
         }
         now = next;
     }
@@ -184,13 +205,22 @@ pub fn wall_time(
             seconds: sum.seconds,
             share: sum.seconds / seconds,
             used_share: share(sum.used, sum.slots),
+            first_wave_share: share(sum.cold.min(sum.used), sum.used),
             phases: foremost(&recording.phases, sum.phases),
         })
         .collect();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
     let slots_on_average = if seconds > 0.0 { slots / seconds } else { 0.0 };
-    let whole =
-        WallTime { from, to, seconds, slots: slots_on_average, slots_known, used_share: share(used, slots), parts };
+    let whole = WallTime {
+        from,
+        to,
+        seconds,
+        slots: slots_on_average,
+        slots_known,
+        used_share: share(used, slots),
+        parts,
+        no_job,
+    };
     Some((whole, steps.timeline(recording)))
 }
 
@@ -228,6 +258,13 @@ fn changes(
     }
     for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
         of_phase(at, phase, typical, |row| is_cold(at, row), &mut changes);
+        for (row, is_first) in phase.rows.iter().zip(&typical.is_first).filter(|_| typical.is_later) {
+            let seconds = row.seconds();
+            if let Some(usual) = typical.seconds.filter(|usual| *is_first && *usual < seconds) {
+                let beyond = ((seconds - usual) / seconds) as f32;
+                changes.extend([(row.start, Change::Cold(beyond)), (row.end, Change::Cold(-beyond))]);
+            }
+        }
     }
     let slots_known = slots(recording, from, &mut changes);
     (changes, slots_known)
@@ -412,6 +449,23 @@ mod tests {
                 (Spent::LastWave, 3.0, 5.0 / 12.0),
             ]
         );
+    }
+
+    #[test]
+    fn time_without_jobs_and_excess_of_first_waves_are_named() {
+        // Two slots. A job from 2 to 11: two cold tasks of 5 s, then eight of 1 s; another one from 14 to 15, and an end at 19.
+        let mut rows = vec![row(0, 0, 2.0, 7.0), row(1, 0, 2.0, 7.0)];
+        rows.extend((0..8).map(|at| row(2 + at, 0, f64::from(7 + at / 2), f64::from(8 + at / 2))));
+        let mut one = recording(vec![phase(rows), phase(vec![row(0, 0, 14.0, 15.0)])], vec![executor("h", 2)]);
+        one.executors[0].added = Some(0.0);
+        one.active = vec![(2.0, Some(11.0)), (14.0, Some(15.0))];
+        (one.from, one.to) = (Some(0.0), Some(19.0));
+        let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
+        let whole = wall_time(&one, &typical).unwrap();
+        assert_eq!(whole.no_job, NoJobTime { before_first: 2.0, between: 3.0, after_last: 4.0 });
+        let work = whole.parts.iter().find(|part| part.what == Spent::Work).unwrap();
+        let share = work.first_wave_share.unwrap();
+        assert!((share - 8.0 / 18.0).abs() < 1e-9, "2 · 4 of 18 slot-seconds: {share}");
     }
 
     #[test]

@@ -5,8 +5,9 @@ use rustc_hash::FxHashMap;
 use super::hosts::{Host, Hosts};
 use super::job::{Attempt, Job, Place, Task, work_began};
 use super::phases::{PHASES, Phase};
-
+use crate::analysis::Ended;
 use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
+use crate::reading::causes::NOT_SAID;
 
 /// Returns a job as a recording. Its executors are the hosts on which its attempts ran; how many slots they had is not known.
 pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>, hosts: &Hosts) -> Recording {
@@ -37,6 +38,9 @@ pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option
                 let times = attempt.start.zip(attempt.finish).filter(|(start, finish)| finish >= start);
                 let (Some((start, finish)), Some(ended)) = (times, attempt.ended) else { continue };
                 let start = if is_reduce { work_began(start, finish, maps_ended) } else { start };
+                if ended == Ended::Failed {
+                    recording.failed(attempt.cause.as_deref().unwrap_or(NOT_SAID), seconds(finish) - seconds(start));
+                }
                 rows.rows.push(AttemptRow {
                     task: *index,
                     executor: attempt.host.map_or(UNKNOWN, |host| executors.number(host, hosts)),

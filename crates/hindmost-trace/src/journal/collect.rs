@@ -238,6 +238,9 @@ impl Collected {
         for row in rows {
             let task = row.attempt.task;
             let Some(place) = places.get(&(task.job.0, task.phase)) else { continue };
+            if let Some((reason, true)) = self.cause(row) {
+                recording.failed(&reason, (row.end - row.start).seconds());
+            }
             recording.phases[*place].rows.push(AttemptRow {
                 task: task.index,
                 executor: row.node.0,

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::StageInfo;
+use super::reasons::of_failure;
 use super::recorder::Recorder;
 use super::stage::{Found, Stage};
 use super::task_end::{End, Metrics, TaskEnd, TaskInfo};
@@ -105,6 +106,9 @@ impl Feed {
         self.reported.push(Reported::Ended(self.key(stage), attempt));
         if let Some(recorder) = &mut self.recorder {
             recorder.ended(stage, &attempt, executor, event.metrics.times(info), found.wins);
+            if attempt.ended == Ended::Failed {
+                recorder.failed(&of_failure(event.reason.as_ref()), &attempt);
+            }
         }
         self.analysis.ended_as(self.key(stage), &attempt, Some(found.wins));
     }

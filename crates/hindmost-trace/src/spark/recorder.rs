@@ -123,6 +123,13 @@ impl Recorder {
         });
     }
 
+    /// Adds a failed attempt, if the log has its times.
+    pub(super) fn failed(&mut self, reason: &str, attempt: &EndedAttempt) {
+        if let Some((start, end)) = attempt.start.zip(attempt.end).filter(|(start, end)| end >= start) {
+            self.recording.failed(reason, end - start);
+        }
+    }
+
     /// Finishes an application, of which the log has any event.
     pub(super) fn close(&mut self, number: u32, application: &mut Application) {
         let mut recording = std::mem::take(&mut self.recording);

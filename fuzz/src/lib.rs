@@ -195,6 +195,14 @@ pub fn check_durations(jobs: &[WorkloadJob]) {
                     assert_eq!(recorded.len(), tasks);
                     assert!(recorded.iter().all(|took| is_span(*took)));
                 }
+                Durations::Situated(situated) => {
+                    assert_eq!(situated.tasks.len(), tasks);
+                    assert!(is_span(situated.typical) && is_span(situated.gap) && situated.first_wave >= 1.0);
+                    for task in &situated.tasks {
+                        assert!(is_span(task.residual) && task.input > 0.0, "{task:?}");
+                        assert!(task.attempts.iter().all(|one| is_span(one.seconds) && one.met > 0.0), "{task:?}");
+                    }
+                }
                 Durations::Observed { tasks: observed, known } => {
                     assert!(observed.len() <= tasks);
                     assert!(

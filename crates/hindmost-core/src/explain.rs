@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cluster::{Applied, Attempt, Cluster, RecordError, Task};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, NodeId, TaskId};
+use crate::policy::{HeldBackBy, Learned, NoCopy};
 use crate::record::{Change, Decision, Event, Record, StopReason};
 use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
@@ -44,6 +45,10 @@ pub struct Step {
     pub because: Option<String>,
     /// The task's copies that were running before a decision; empty for events.
     pub knew: Vec<Known>,
+    /// What the policy had learned from the copies of the task's phase at a decision about a copy, and where it held a copy
+    /// back; missing at other steps, and if it had learned nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Learned>,
     /// True for an update of an estimate that a later update replaced before the policy decided about a copy, or after
     /// which it decided nothing. Texts for people leave such steps out.
     #[serde(skip)]
@@ -83,6 +88,7 @@ pub fn explain(
     task: TaskId,
 ) -> Result<Vec<Step>, Difference> {
     session.keep_reasons();
+    session.keep_learned();
     let mut history = History::of(task);
     for Record { at, change } in records {
         let Change::Event(event) = change else { continue };
@@ -106,12 +112,14 @@ struct History {
     broken: Option<(u32, &'static str)>,
     /// The last update of each kind since the last decision, with the index of its step.
     updates: Vec<(Update, usize)>,
+    /// The copy that was last held back, and why; `None` if something was decided about the task since.
+    held_back: Option<(u32, HeldBackBy)>,
 }
 
 impl History {
     fn of(task: TaskId) -> History {
         let (steps, before, after) = (Vec::new(), Vec::new(), Vec::new());
-        History { task, steps, before, after, stopping: Vec::new(), broken: None, updates: Vec::new() }
+        History { task, steps, before, after, stopping: Vec::new(), broken: None, updates: Vec::new(), held_back: None }
     }
 
     /// Adds the step of an event.
@@ -122,7 +130,7 @@ impl History {
             self.updates.push((update, self.steps.len()));
         }
         let (at, superseded) = (at.seconds(), update.is_some());
-        self.steps.push(Step { at, copy, what, because: None, knew: Vec::new(), superseded });
+        self.steps.push(Step { at, copy, what, because: None, knew: Vec::new(), learned: None, superseded });
     }
 
     /// Returns how an event ended a copy of the task if neither the copy's success nor the policy ended it.
@@ -142,6 +150,33 @@ impl History {
     /// and the task has no result.
     fn stopped_with_run(&self, copy: u32, cluster: &Cluster) -> bool {
         !self.stopping.contains(&copy) && cluster.task(self.task).is_some_and(|task| !task.is_finished())
+    }
+
+    /// Adds a step for each reason for which a copy of the task was held back, unless the last step about it says so.
+    fn push_held_back(&mut self, at: Time, notes: Vec<NoCopy>, learned: Option<Learned>) {
+        for NoCopy { attempt, by, why } in notes {
+            if attempt.task != self.task || self.held_back == Some((attempt.copy, by)) {
+                continue;
+            }
+            self.held_back = Some((attempt.copy, by));
+            self.show_updates();
+            self.steps.push(Step {
+                at: at.seconds(),
+                copy: Some(attempt.copy),
+                what: "gets no copy now".to_owned(),
+                because: Some(why),
+                knew: self.after.clone(),
+                learned,
+                superseded: false,
+            });
+        }
+    }
+
+    /// Marks the last updates as those on which a decision was based.
+    fn show_updates(&mut self) {
+        for (_, step) in self.updates.drain(..) {
+            self.steps[step].superseded = false;
+        }
     }
 
     fn known(&self, session: &Session, at: Time) -> Vec<Known> {
@@ -167,7 +202,8 @@ impl Sink for History {
         Ok(())
     }
 
-    fn decided(&mut self, decided: Decided<'_>) -> Result<(), RecordError> {
+    fn decided(&mut self, mut decided: Decided<'_>) -> Result<(), RecordError> {
+        let notes = std::mem::take(&mut decided.no_copies);
         for (number, decision) in decided.decisions.iter().enumerate() {
             let Some((copy, mut what)) = decision_on(decision, decided.cluster, self.task) else { continue };
             match decision {
@@ -180,14 +216,23 @@ impl Sink for History {
             }
             // The reason for stopping a copy whose sibling has won has nothing to do with estimates.
             if !matches!(decision, Decision::Stop { reason: StopReason::Lost, .. }) {
-                for (_, step) in self.updates.drain(..) {
-                    self.steps[step].superseded = false;
-                }
+                self.show_updates();
             }
+            self.held_back = None;
+            // What copies have shown matters only where the task has several, or one of them is stopped for another.
+            let about_copies = match decision {
+                Decision::Start { .. } => !self.after.is_empty(),
+                Decision::Stop { reason, .. } => *reason == StopReason::Overtaken,
+                _ => false,
+            };
+            let learned = decided.learned(self.task).filter(|_| about_copies);
             let because = decided.reasons.iter().find(|(of, _)| *of == number).map(|(_, why)| why.clone());
             let at = decided.at.seconds();
             let knew = self.after.clone();
-            self.steps.push(Step { at, copy, what, because, knew, superseded: false });
+            self.steps.push(Step { at, copy, what, because, knew, learned, superseded: false });
+        }
+        if notes.iter().any(|note| note.attempt.task == self.task) {
+            self.push_held_back(decided.at, notes, decided.learned(self.task));
         }
         Ok(())
     }
@@ -334,8 +379,20 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Job;
+    use crate::estimator::{Knowledge, estimator};
     use crate::ids::JobId;
+    use crate::policy::{Policy, order::Order};
     use crate::resources::Dimensions;
+
+    /// Sorts jobs by id.
+    struct ById;
+
+    impl Order for ById {
+        fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
+            f64::from(job.id().0)
+        }
+    }
 
     #[test]
     fn a_failure_is_shown_with_its_cause() {
@@ -357,7 +414,10 @@ mod tests {
 
     fn decide(history: &mut History, cluster: &Cluster, mut decisions: Vec<Decision>) {
         let (reasons, refused, decisions) = (Vec::new(), Vec::new(), &mut decisions);
-        history.decided(Decided { at: Time::ZERO, decisions, reasons, refused, cluster }).unwrap();
+        let policy = &Policy::new(Box::new(ById), Vec::new());
+        let (no_copies, estimator) = (Vec::new(), &*estimator(Knowledge::Age));
+        let at = Time::ZERO;
+        history.decided(Decided { at, decisions, reasons, refused, no_copies, cluster, policy, estimator }).unwrap();
     }
 
     #[test]

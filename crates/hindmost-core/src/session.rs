@@ -8,11 +8,13 @@
 //! events come from and in what their [`Sink`] does with the decisions. When the sink receives decisions, these have
 //! already taken effect on the cluster; carrying them out leads to the next events.
 
+use std::collections::BTreeMap;
+
 use crate::cluster::{Applied, Attempt, Cluster, Job, RecordError};
 use crate::estimator::Estimator;
 use crate::estimator::Knowledge;
 use crate::ids::{AttemptId, JobId, TaskId};
-use crate::policy::{Counts, Policy, Refused};
+use crate::policy::{Counts, Learned, NoCopy, Policy, Refused};
 use crate::profiles::{Collector, FinishedProfile};
 use crate::record::{Decision, Event};
 use crate::time::Time;
@@ -55,6 +57,8 @@ pub struct Session {
     decisions: Vec<Decision>,
     /// Makes profiles of finished attempts; `None` if nobody needs them.
     collector: Option<Box<Collector>>,
+    /// What the policy had learned from the copies of each phase of a job when the job finished; `None` if nobody needs it.
+    learned: Option<BTreeMap<JobId, Vec<Option<Learned>>>>,
 }
 
 /// The effects of a step.
@@ -80,11 +84,22 @@ pub struct Decided<'a> {
     /// Decisions that the state does not allow. They changed nothing and are not in `decisions`. A replay drops them as
     /// the recorded run did.
     pub refused: Vec<Refused>,
+    /// The attempts that got no copy because of what the policy has learned. Empty unless [`Session::keep_learned`] was
+    /// called.
+    pub no_copies: Vec<NoCopy>,
     /// The state after the decisions.
     pub cluster: &'a Cluster,
+    /// The policy after the decisions.
+    pub(crate) policy: &'a Policy,
+    pub(crate) estimator: &'a dyn Estimator,
 }
 
 impl Decided<'_> {
+    /// Returns what the policy has learned from the copies of a task's phase; `None` if that is nothing.
+    pub fn learned(&self, task: TaskId) -> Option<Learned> {
+        self.policy.learned(task.job, task.phase, self.cluster, self.estimator)
+    }
+
     /// Returns each decision that has a reason, the attempt that the decision starts if it is a [`Decision::Replace`],
     /// and the reason.
     pub fn reasoned(&self) -> impl Iterator<Item = (&Decision, Option<AttemptId>, &str)> {
@@ -147,7 +162,7 @@ impl Session {
     /// applied.
     pub fn new(cluster: Cluster, policy: Policy, estimator: Box<dyn Estimator>) -> Session {
         let collector = matches!(estimator.knowledge(), Knowledge::Profiles(_)).then(Box::default);
-        Session { cluster, policy, estimator, decisions: Vec::new(), collector }
+        Session { cluster, policy, estimator, decisions: Vec::new(), collector, learned: None }
     }
 
     /// Makes profiles of finished attempts from now on, for [`Session::take_profiles`]. Under the progress model
@@ -178,7 +193,7 @@ impl Session {
             collector.keep(finished);
         }
         sink.applied(at, event, applied, self)?;
-        let Session { cluster, policy, estimator, decisions, collector } = self;
+        let Session { cluster, policy, estimator, decisions, collector, learned } = self;
         if *event == Event::Round {
             policy.decide(cluster, &**estimator, decisions);
         } else {
@@ -189,8 +204,16 @@ impl Session {
         if let Some(collector) = collector {
             collector.decided(decisions, cluster);
         }
-        let (reasons, refused) = (policy.take_reasons(), policy.take_refused());
-        let answered = sink.decided(Decided { at, decisions, reasons, refused, cluster });
+        let (reasons, refused, no_copies) = (policy.take_reasons(), policy.take_refused(), policy.take_no_copies());
+        let estimator = &**estimator;
+        if let Some(learned) = learned
+            && applied.job_finished
+            && let Some(job) = job_of_end(event)
+        {
+            learned.insert(job, learned_of(job, policy, cluster, estimator));
+            policy.forget_held_back(job);
+        }
+        let answered = sink.decided(Decided { at, decisions, reasons, refused, no_copies, cluster, policy, estimator });
         decisions.clear();
         answered?;
         let retired = match event {
@@ -240,10 +263,38 @@ impl Session {
         self.policy.refuse_all(refuses);
     }
 
+    /// Keeps from now on what the policy learns from copies, for [`Session::learned`] and [`Decided::no_copies`].
+    pub fn keep_learned(&mut self) {
+        self.learned.get_or_insert_default();
+        self.policy.count_held_back();
+    }
+
+    /// Returns what the policy has learned from the copies of each phase of a job, or had learned when the job finished; an
+    /// entry is `None` if that is nothing. Empty unless [`Session::keep_learned`] was called.
+    pub fn learned(&self, job: JobId) -> Vec<Option<Learned>> {
+        let Some(finished) = &self.learned else { return Vec::new() };
+        finished.get(&job).cloned().unwrap_or_else(|| learned_of(job, &self.policy, &self.cluster, self.estimator()))
+    }
+
     /// Makes the policy keep its reasons from now on, for [`Decided::reasons`].
     pub fn keep_reasons(&mut self) {
         self.policy.keep_reasons();
     }
+}
+
+/// Returns the job that an event may have finished.
+fn job_of_end(event: &Event) -> Option<JobId> {
+    match event {
+        Event::AttemptFinished { attempt } => Some(attempt.task.job),
+        Event::TaskGivenUp { task } => Some(task.job),
+        _ => None,
+    }
+}
+
+/// Returns what a policy has learned from the copies of each phase of a job.
+fn learned_of(job: JobId, policy: &Policy, cluster: &Cluster, estimator: &dyn Estimator) -> Vec<Option<Learned>> {
+    let phases = cluster.job(job).map_or(0, |job| job.phases().len() as u32);
+    (0..phases).map(|phase| policy.learned(job, phase, cluster, estimator)).collect()
 }
 
 /// Returns the jobs that decisions abandon, in the order of their ids.

@@ -44,3 +44,4 @@ pub mod random;
 pub mod shapes;
 pub mod statistics;
 pub mod suggest;
+pub mod survival;

@@ -4,6 +4,7 @@ use hindmost_core::metrics::{
     Cause, Diagnosis, DiagnosisTotal, FinishedLast, Spent, StragglersByCause, TimePart, TotalPart, Variance, WallTime,
 };
 
+use crate::advice;
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, escaped, grouped, name, percent, wrapped};
 
@@ -116,14 +117,16 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     for sentence in sentences.into_iter().flatten() {
         say(&sentence);
     }
+    if let Some(advice) = &diagnosis.advice {
+        text += &advice::text(advice, columns);
+    }
     text
 }
 
 /// Returns all applications together as text.
 pub fn total(total: &DiagnosisTotal, width: u16) -> String {
     let columns = usize::from(width);
-    let heading =
-        format!("{}, {} of wall time", counted(total.applications, "application"), duration(total.seconds));
+    let heading = format!("{}, {} of wall time", counted(total.applications, "application"), duration(total.seconds));
     let heading = if total.applications > 1 { heading + " in all" } else { heading };
     let labels: Vec<String> = total.parts.iter().map(|part| spent(part.what).to_owned()).collect();
     let table = narrowed(TOTAL_COLUMNS, width, 20, |columns, name_width| {

@@ -20,7 +20,9 @@
 //! assert!(gantt(&timeline, &options).starts_with("node-1 ┤"));
 //! ```
 
+mod advice;
 pub mod comparison;
+pub mod copies;
 pub mod diagnosis;
 pub mod failures;
 pub mod figures;

@@ -3,6 +3,7 @@
 use hindmost_core::metrics::{EnergySource, LiveEnergy, PhaseSummary, RunState, RunSummary};
 
 use crate::comparison::significant;
+use crate::copies::{gain, lessons};
 use crate::failures::failed_tasks;
 use crate::table::{Column, draw, named, narrowed, widest};
 use crate::text::{duration, escaped, grouped, name, names, percent, wrapped};
@@ -43,7 +44,12 @@ pub fn run_table(summary: &RunSummary, width: u16) -> String {
     let energy = summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy)));
     let shell = summary.shell.as_ref().map(|shell| format!("Shell of the commands: {}.", escaped(shell)));
     let withdrawn = withdrawn(summary);
-    let notes = std::iter::once(extra_work(summary)).chain(gain(summary)).chain(withdrawn).chain(energy).chain(shell);
+    let notes = std::iter::once(extra_work(summary))
+        .chain(gain(summary))
+        .chain(lessons(summary))
+        .chain(withdrawn)
+        .chain(energy)
+        .chain(shell);
     for note in notes.chain(explanation(summary, width)).chain(unsynced) {
         text += &(wrapped(&note, columns, 0) + "\n");
     }
@@ -115,6 +121,7 @@ fn total(summary: &RunSummary) -> Option<PhaseSummary> {
         p50: None,
         p95: None,
         max: summary.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp),
+        learned: None,
     })
 }
 
@@ -148,47 +155,6 @@ fn extra_work(summary: &RunSummary) -> String {
         )
     };
     if summary.phases.iter().any(|phase| phase.broken > 0) { format!("{text} {BROKEN_NOT_COUNTED}") } else { text }
-}
-
-/// Returns what the copies of a run were good for, how this is known, and what to set if they were not worth it. `None`
-/// without copies.
-fn gain(summary: &RunSummary) -> Option<String> {
-    let (launched, won) = (summary.copies.launched, summary.copies.won);
-    if launched == 0 {
-        return None;
-    }
-    let tasks = |count: u64| if count == 1 { "1 task".to_owned() } else { format!("{} tasks", grouped(count)) };
-    let lost = summary.copies.wasted_share;
-    let broken = "failed, lost their node or were stopped with the run";
-    Some(match (won, summary.broken_copies) {
-        (0, None) => format!(
-            "Gain: none. No copy finished before its original, and the copies cost {} more work. If these tasks take \
-             long by nature, --policy none saves that work.",
-            percent(lost)
-        ),
-        // Their time is not counted as extra work, but the copies took it.
-        (0, Some(copies)) => format!(
-            "Gain: none. No copy finished before its original, and the copies took {} of the total time of all attempts; {} of \
-             them {broken}. If these tasks take long by nature, --policy none saves that time.",
-            percent(lost + copies.share),
-            grouped(copies.count)
-        ),
-        (_, copies) => {
-            let others = launched.saturating_sub(won);
-            let lost = if others == 0 { String::new() } else { format!(" {} won nothing.", grouped(others)) };
-            let broken = copies.map_or_else(String::new, |copies| {
-                let number =
-                    if copies.count == 1 { "1 copy".to_owned() } else { format!("{} copies", grouped(copies.count)) };
-                let time = percent(copies.share);
-                format!(" {number} {broken}; this took {time} of the total time of all attempts.")
-            });
-            format!(
-                "Gain: {} ended sooner, because a copy finished while an earlier attempt was still running; how much longer \
-                 that attempt would have taken is not known.{lost}{broken}",
-                tasks(won)
-            )
-        }
-    })
 }
 
 /// Says how many tasks are left out of the counts; `None` if none are.

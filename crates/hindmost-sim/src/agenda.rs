@@ -25,8 +25,8 @@ pub(crate) enum Due {
     /// A watched condition on this attempt becomes true. If the flag is true, the event reveals the attempt's expected
     /// finish.
     Watch(AttemptId, bool),
-    /// The tasks of a phase can start.
-    Release(JobId, u32),
+    /// A task can start.
+    Release(TaskId),
     /// A node leaves when no attempt runs there.
     Leave(NodeId),
     /// The policy is notified, because it requested a wake-up or a reservation ends.
@@ -88,7 +88,7 @@ impl Agenda {
             Due::Switch(node) => SWITCH << 124 | u128::from(node.0),
             Due::Watch(attempt, false) => pack(WATCH, attempt),
             Due::Watch(attempt, true) => pack(WATCH_REVEALED, attempt),
-            Due::Release(job, phase) => pack(RELEASE, AttemptId { task: TaskId { job, phase, index: 0 }, copy: 0 }),
+            Due::Release(task) => pack(RELEASE, AttemptId { task, copy: 0 }),
             Due::Leave(node) => LEAVE << 124 | u128::from(node.0),
             Due::Wake => WAKE << 124,
         };
@@ -123,10 +123,7 @@ impl Agenda {
             SWITCH => Due::Switch(NodeId(key as u32)),
             WATCH => Due::Watch(unpack(key), false),
             WATCH_REVEALED => Due::Watch(unpack(key), true),
-            RELEASE => {
-                let task = unpack(key).task;
-                Due::Release(task.job, task.phase)
-            }
+            RELEASE => Due::Release(unpack(key).task),
             LEAVE => Due::Leave(NodeId(key as u32)),
             _ => Due::Wake,
         };
@@ -154,7 +151,7 @@ mod tests {
             (7, Due::Switch(NodeId(2))),
             (7, Due::Watch(attempt(0, 0, 0, 0), false)),
             (7, Due::Watch(attempt(0, 0, 0, 0), true)),
-            (7, Due::Release(JobId(3), 0xf_ffff)),
+            (7, Due::Release(TaskId { job: JobId(3), phase: 0xf_ffff, index: 9 })),
             (7, Due::Leave(NodeId(4))),
             (7, Due::Wake),
         ];

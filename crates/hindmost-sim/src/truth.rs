@@ -75,8 +75,8 @@ pub(crate) struct Truth {
     first: u32,
     /// The stragglers of the same jobs; empty if no copy straggles.
     stragglers: VecDeque<JobStragglers>,
-    /// When each node first finished an attempt of a phase; kept only for phases whose durations depend on it.
-    first_finishes: FxHashMap<(JobId, u32, NodeId), Time>,
+    /// When the first wave of each node ends in a phase; kept only for phases whose durations depend on it.
+    first_waves: FxHashMap<(JobId, u32, NodeId), Time>,
 }
 
 /// The moment at which policies learn the remaining time of an attempt, and what they learn.
@@ -90,13 +90,7 @@ pub(crate) struct Reveal {
 
 impl Truth {
     pub(crate) fn new(model: Model) -> Truth {
-        Truth {
-            model,
-            jobs: VecDeque::new(),
-            first: 0,
-            stragglers: VecDeque::new(),
-            first_finishes: FxHashMap::default(),
-        }
+        Truth { model, jobs: VecDeque::new(), first: 0, stragglers: VecDeque::new(), first_waves: FxHashMap::default() }
     }
 
     /// Adds the durations of a job that arrives; jobs must arrive in order of their ids.
@@ -127,8 +121,8 @@ impl Truth {
             self.stragglers.pop_front();
             self.first += 1;
         }
-        if !self.first_finishes.is_empty() {
-            self.first_finishes.retain(|(other, ..), _| *other != job);
+        if !self.first_waves.is_empty() {
+            self.first_waves.retain(|(other, ..), _| *other != job);
         }
     }
 
@@ -160,17 +154,20 @@ impl Truth {
         }
     }
 
-    /// Records that a node has finished an attempt.
-    pub(crate) fn finished(&mut self, task: TaskId, node: NodeId, at: Time) {
+    /// Records that an attempt has begun. The first wave of its node lasts until the first of them has done nine tenths of its time, as
+    /// in logs: engines log the end of an attempt a little later than they use its slot again.
+    pub(crate) fn began(&mut self, task: TaskId, node: NodeId, since: Time, finish: Time) {
         if self.situated(task).is_some() {
-            self.first_finishes.entry((task.job, task.phase, node)).or_insert(at);
+            let until = since + scale(finish - since, 0.9);
+            let first = self.first_waves.entry((task.job, task.phase, node)).or_insert(until);
+            *first = until.min(*first);
         }
     }
 
-    /// Returns what an attempt meets that starts on a node at a time.
+    /// Returns what an attempt meets that starts on a node at a time. It does not depend on attempts that begin later.
     pub(crate) fn situation(&self, task: TaskId, node: NodeId, since: Time) -> Situation {
-        let finished = self.first_finishes.get(&(task.job, task.phase, node));
-        Situation { node, since, first_wave: finished.is_none_or(|finished| since < *finished) }
+        let until = self.first_waves.get(&(task.job, task.phase, node));
+        Situation { node, since, first_wave: until.is_none_or(|until| since < *until) }
     }
 
     /// Returns whether an attempt fails at its end.

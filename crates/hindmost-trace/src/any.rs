@@ -11,6 +11,8 @@ use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::OnProgress;
 use crate::summary::TraceSummary;
+use crate::table::Columns;
+use crate::tasks::{self, TaskFormat};
 use crate::{hadoop, journal, spark};
 
 /// The path that stands for the standard input.
@@ -26,6 +28,8 @@ pub enum LogKind {
     Journal(PathBuf),
     /// A Hadoop job history, a Rumen trace, or a folder of them.
     Hadoop,
+    /// A log of which each row is an attempt.
+    Tasks(TaskFormat),
     /// A Spark event log, or a folder of them. Also any file whose format is not recognised; the Spark reader returns
     /// the error that describes it.
     Spark,
@@ -38,6 +42,14 @@ pub enum LogKind {
 /// # Errors
 /// If the path can't be read, or is a folder without any log.
 pub fn kind(path: &Path) -> Result<LogKind, TraceError> {
+    kind_with(path, &Columns::default())
+}
+
+/// Does the same as [`kind`]. If `columns` names any column, a file is read as a table.
+///
+/// # Errors
+/// As for [`kind`].
+pub fn kind_with(path: &Path, columns: &Columns) -> Result<LogKind, TraceError> {
     let failed = |source| TraceError::Open { path: path.to_owned(), source };
     if path.is_dir() {
         if let Some(journal) = journal::of_folder(path) {
@@ -49,12 +61,20 @@ pub fn kind(path: &Path) -> Result<LogKind, TraceError> {
         let hadoop = hadoop::find(path).map_err(failed)?;
         return if hadoop { Ok(LogKind::Hadoop) } else { Err(TraceError::Directory { path: path.to_owned() }) };
     }
+    if !columns.is_empty() {
+        return Ok(LogKind::Tasks(TaskFormat::Table));
+    }
     if let Some(journal) = journal::find(path)? {
         return Ok(LogKind::Journal(journal));
     }
     // A pipe can be read only once, so this function must not read its first bytes. It counts every pipe as Spark.
-    let is_hadoop = path.is_file() && hadoop::find(path).map_err(failed)?;
-    Ok(if is_hadoop { LogKind::Hadoop } else { LogKind::Spark })
+    if !path.is_file() {
+        return Ok(LogKind::Spark);
+    }
+    if hadoop::find(path).map_err(failed)? {
+        return Ok(LogKind::Hadoop);
+    }
+    Ok(tasks::find(path, columns).map_err(failed)?.map_or(LogKind::Spark, LogKind::Tasks))
 }
 
 /// Counts what a log holds and finds what stragglers cost in it, and why. The path `-` is the standard input. The
@@ -63,15 +83,28 @@ pub fn kind(path: &Path) -> Result<LogKind, TraceError> {
 /// # Errors
 /// As for [`kind`], and the errors of the format's own reader.
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
+    analyse_with(path, &Columns::default(), progress)
+}
+
+/// Does the same as [`analyse`]. If `columns` names any column, a file is read as a table.
+///
+/// # Errors
+/// As for [`analyse`].
+pub fn analyse_with(
+    path: &Path,
+    columns: &Columns,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings), TraceError> {
     if path == Path::new(STANDARD_INPUT) {
-        return analyse_stream(io::stdin().lock(), "standard input", progress);
+        return analyse_stream_with(io::stdin().lock(), "standard input", columns, progress);
     }
     if let Some(file) = pipe(path)? {
-        return analyse_stream(file, &path.display().to_string(), progress);
+        return analyse_stream_with(file, &path.display().to_string(), columns, progress);
     }
-    match kind(path)? {
+    match kind_with(path, columns)? {
         LogKind::Journal(journal) => journal::analyse(&journal, progress),
         LogKind::Hadoop => hadoop::analyse(path, progress),
+        LogKind::Tasks(format) => tasks::analyse(path, format, columns, progress),
         LogKind::Spark => spark::analyse(path, progress),
     }
 }
@@ -98,15 +131,28 @@ pub fn diagnose(
     path: &Path,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    diagnose_with(path, &Columns::default(), progress)
+}
+
+/// Does the same as [`diagnose`]. If `columns` names any column, a file is read as a table.
+///
+/// # Errors
+/// As for [`diagnose`].
+pub fn diagnose_with(
+    path: &Path,
+    columns: &Columns,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
     if path == Path::new(STANDARD_INPUT) {
-        return diagnose_stream(io::stdin().lock(), "standard input", progress);
+        return diagnose_stream_with(io::stdin().lock(), "standard input", columns, progress);
     }
     if let Some(file) = pipe(path)? {
-        return diagnose_stream(file, &path.display().to_string(), progress);
+        return diagnose_stream_with(file, &path.display().to_string(), columns, progress);
     }
-    match kind(path)? {
+    match kind_with(path, columns)? {
         LogKind::Journal(journal) => journal::diagnose(&journal, progress),
         LogKind::Hadoop => hadoop::diagnose(path, progress),
+        LogKind::Tasks(format) => tasks::diagnose(path, format, columns, progress),
         LogKind::Spark => spark::diagnose(path, progress),
     }
 }
@@ -120,10 +166,24 @@ pub fn diagnose_stream(
     name: &str,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    let (kind, whole) = recognised(reader, name)?;
+    diagnose_stream_with(reader, name, &Columns::default(), progress)
+}
+
+/// Does the same as [`diagnose_stream`]. If `columns` names any column, the log is read as a table.
+///
+/// # Errors
+/// As for [`diagnose_stream`].
+pub fn diagnose_stream_with(
+    reader: impl Read,
+    name: &str,
+    columns: &Columns,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    let (kind, whole) = recognised(reader, name, columns)?;
     match kind {
         StreamKind::Journal => journal::diagnose_journal(whole, name),
         StreamKind::Hadoop => hadoop::diagnose_hadoop(whole, name, progress),
+        StreamKind::Tasks(format) => tasks::diagnose_tasks(whole, name, format, columns, progress),
         StreamKind::Spark => spark::diagnose_spark(whole, name, progress),
     }
 }
@@ -137,10 +197,24 @@ pub fn analyse_stream(
     name: &str,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings), TraceError> {
-    let (kind, whole) = recognised(reader, name)?;
+    analyse_stream_with(reader, name, &Columns::default(), progress)
+}
+
+/// Does the same as [`analyse_stream`]. If `columns` names any column, the log is read as a table.
+///
+/// # Errors
+/// As for [`analyse_stream`].
+pub fn analyse_stream_with(
+    reader: impl Read,
+    name: &str,
+    columns: &Columns,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings), TraceError> {
+    let (kind, whole) = recognised(reader, name, columns)?;
     match kind {
         StreamKind::Journal => journal::analyse_journal(whole, name),
         StreamKind::Hadoop => hadoop::analyse_hadoop(whole, name, progress),
+        StreamKind::Tasks(format) => tasks::analyse_tasks(whole, name, format, columns, progress),
         StreamKind::Spark => spark::analyse_spark(whole, name, progress),
     }
 }
@@ -149,18 +223,25 @@ pub fn analyse_stream(
 enum StreamKind {
     Journal,
     Hadoop,
+    Tasks(TaskFormat),
     Spark,
 }
 
 /// Recognises the format of a stream, and returns the whole stream.
-fn recognised<R: Read>(mut reader: R, name: &str) -> Result<(StreamKind, impl Read + use<R>), TraceError> {
+fn recognised<R: Read>(
+    mut reader: R,
+    name: &str,
+    columns: &Columns,
+) -> Result<(StreamKind, impl Read + use<R>), TraceError> {
     let mut beginning = Vec::new();
     let read = reader.by_ref().take(LOOKED_AT as u64).read_to_end(&mut beginning);
     read.map_err(|source| TraceError::Read { name: name.to_owned(), position: 0, source })?;
-    let kind = match () {
-        () if journal::begins_like_one(&beginning) => StreamKind::Journal,
-        () if hadoop::sniff(&plain(&beginning)).is_some() => StreamKind::Hadoop,
-        () => StreamKind::Spark,
+    let plain = plain(&beginning);
+    let kind = match tasks::sniff(&plain, columns) {
+        _ if columns.is_empty() && journal::begins_like_one(&beginning) => StreamKind::Journal,
+        _ if columns.is_empty() && hadoop::sniff(&plain).is_some() => StreamKind::Hadoop,
+        Some(format) => StreamKind::Tasks(format),
+        None => StreamKind::Spark,
     };
     Ok((kind, Cursor::new(beginning).chain(reader)))
 }

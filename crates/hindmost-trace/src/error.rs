@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::JOURNAL_IN_FOLDER;
 
 /// The formats that the readers accept, for error messages.
-const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), or the journal of a run";
+const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), the journal of a run, or a table with a header line and columns for the start and end of each task (see docs/logs.md)";
 
 /// Why a log could not be read at all. Problems that a reader can work around become warnings instead, in
 /// [`TraceSummary::warnings`](crate::TraceSummary::warnings).
@@ -114,6 +114,30 @@ pub enum TraceError {
         name: String,
         /// Description of what the file is instead.
         found: String,
+    },
+
+    /// The log holds no attempt.
+    #[error("the log {name} was read as format {format}, but it holds no attempt{why}")]
+    NoAttempt {
+        /// The log's name.
+        name: String,
+        /// The name of the format.
+        format: &'static str,
+        /// Why not, if that is known, after a colon.
+        why: String,
+    },
+
+    /// The table lacks a column that is needed.
+    #[error(
+        "the table {name} has no column for {missing}; its columns are {columns}; name the column with --columns, such as --columns start=StartTime,end=EndTime"
+    )]
+    NoColumn {
+        /// The log's name.
+        name: String,
+        /// What is missing.
+        missing: String,
+        /// The columns that it has.
+        columns: String,
     },
 
     /// The folder holds no Hadoop log.

@@ -1,4 +1,5 @@
-//! Readers of cluster logs (Spark, Hadoop) and of Hindmost journals, and an analysis of what stragglers cost in them.
+//! Readers of cluster logs (Spark, Hadoop, tables of tasks and others) and of Hindmost journals, and an analysis of what
+//! stragglers cost in them.
 //!
 //! Three concepts:
 //!
@@ -30,10 +31,15 @@
 //! | --- | --- |
 //! | [`any`] | any format, recognised by its first bytes |
 //! | [`spark`] | Spark event logs |
-//! | [`hadoop`] | MapReduce job histories (`.jhist`) and Rumen traces |
+//! | [`hadoop`] | MapReduce job histories (`.jhist`, and text of Hadoop 0.16 to 1.x) and Rumen traces |
+//! | [`table`] | tables of tasks: CSV, TSV, JSON lines |
+//! | [`tasks`] | all logs of which each row is an attempt: tables, Slurm, GNU parallel, Nextflow, Ray, Trino |
 //! | [`journal`] | journals of Hindmost's own runs |
 //!
 //! # How to add a format
+//!
+//! If each row of the log is an attempt, write a module next to `slurm.rs` that turns rows into `tasks::row::Row`, and add
+//! a variant to [`tasks::TaskFormat`]. Otherwise:
 //!
 //! 1. Add a folder next to `spark/`. Use `reading/` for everything that is not particular to the format: `Plain` reads
 //!    a file of any compression, `Window` and `Lines` hold a bounded part of it, fields of type `Number`, `Text` and
@@ -55,11 +61,18 @@ pub mod diagnosis;
 mod error;
 pub mod hadoop;
 pub mod journal;
+mod nextflow;
+mod parallel;
+mod ray;
 mod reading;
 mod recorded;
 mod replay;
+mod slurm;
 pub mod spark;
 mod summary;
+pub mod table;
+pub mod tasks;
+mod trino;
 
 pub use error::TraceError;
 pub use reading::progress::OnProgress;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hindmost_profiles::MOST_PROFILES;
+use hindmost_trace::table::Columns;
 pub use map::MapArgs;
 pub use run::{EngineArgs, EngineName, RunJobArgs};
 pub use theory::{CloneMethod, DurationArgs, HopelessJobs, PocdArgs, PocdFormula, ShedArgs, SigmaRule, TheoryCommand};
@@ -85,7 +86,7 @@ pub enum Command {
     /// Solve the optimisation problems of published papers, without a simulation
     #[command(subcommand)]
     Theory(TheoryCommand),
-    /// Read logs of Spark and Hadoop, and journals of runs
+    /// Read logs of Spark, Hadoop and other tools, tables of tasks, and journals of runs
     #[command(subcommand)]
     Trace(TraceCommand),
     /// List all policies and orders of jobs with their parameters and papers, or show one
@@ -257,9 +258,15 @@ pub struct SimulateArgs {
 #[command(mut_arg("out", |arg| arg.help(REPLAY_OUT)))]
 pub struct ReplayArgs {
     /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
-    /// journals or output folders of runs; - for the standard input
+    /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists; - for the
+    /// standard input
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
+    /// Columns of a table: MEANING=NAME, such as start=StartTime,end=EndTime. Meanings: job, phase, task, node, submitted,
+    /// start, end, duration, state, input, attempt, slots, speculative, cause; a unit of time may follow, such as
+    /// start=began:ms. Usual names are recognised without it
+    #[arg(long, value_name = "COLUMNS", default_value = "", hide_default_value = true)]
+    pub columns: Columns,
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -348,13 +355,21 @@ pub struct ReproduceArgs {
 #[derive(Args)]
 pub struct AdviseArgs {
     /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
-    /// journals or output folders of runs
+    /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
+    /// Columns of a table: MEANING=NAME, such as start=StartTime,end=EndTime. Meanings: job, phase, task, node, submitted,
+    /// start, end, duration, state, input, attempt, slots, speculative, cause; a unit of time may follow, such as
+    /// start=began:ms. Usual names are recognised without it
+    #[arg(long, value_name = "COLUMNS", default_value = "", hide_default_value = true)]
+    pub columns: Columns,
     /// Write a page of all applications (report.html), a page of each application, a text of each log, and everything as
     /// JSON (advice.json) to this folder, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replay this many applications, those that took longest, to forecast what would have made them faster
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub forecasts: usize,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -365,9 +380,15 @@ pub enum TraceCommand {
     /// Count the jobs, tasks and attempts of logs, and show what stragglers cost and why
     Info {
         /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
-        /// journals or output folders of runs; - for the standard input
+        /// journals or output folders of runs; tables of tasks and the logs of other tools that docs/logs.md lists; - for
+        /// the standard input
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// Columns of a table: MEANING=NAME, such as start=StartTime,end=EndTime. Meanings: job, phase, task, node, submitted,
+        /// start, end, duration, state, input, attempt, slots, speculative, cause; a unit of time may follow, such as
+        /// start=began:ms. Usual names are recognised without it
+        #[arg(long, value_name = "COLUMNS", default_value = "", hide_default_value = true)]
+        columns: Columns,
         /// Print one JSON document: an object for one file, a list for several
         #[arg(long)]
         json: bool,

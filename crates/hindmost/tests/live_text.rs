@@ -39,6 +39,7 @@ fn phase(name: &str, tasks: u64, p50: f64) -> PhaseSummary {
         p50: Some(p50),
         p95: Some(p50 * 1.7),
         max: Some(p50 * 2.9),
+        learned: None,
     }
 }
 
@@ -51,6 +52,7 @@ fn done() -> RunSummary {
         attempts: 1230,
         copies: Copies { launched: 16, won: 10, wasted_share: 0.0277 },
         broken_copies: None,
+        saved: None,
         flowtime: 23.44,
         phases: vec![phase("count words of every page", 1200, 1.08), phase("sum", 12, 0.35)],
         failed_tasks: Vec::new(),

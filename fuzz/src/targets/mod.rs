@@ -14,6 +14,7 @@ pub mod report_text;
 pub mod rumen_trace;
 pub mod scenario;
 pub mod spark_log;
+pub mod task_log;
 
 /// A fuzz target: a check that runs on arbitrary inputs.
 pub struct Target {
@@ -37,6 +38,7 @@ pub const TARGETS: [Target; 12] = [
     Target { name: "rumen_trace", check: |bytes| with(bytes, rumen_trace::check) },
     Target { name: "scenario", check: |bytes| with(bytes, scenario::check) },
     Target { name: "spark_log", check: |bytes| with(bytes, spark_log::check) },
+    Target { name: "task_log", check: |bytes| with(bytes, task_log::check) },
 ];
 
 /// Calls a check with an input built from bytes, as libFuzzer does.

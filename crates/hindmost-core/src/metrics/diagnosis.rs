@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::comparison::RecordedTime;
 use super::findings::SlowNode;
 use super::slot_timeline::SlotTimeline;
 
@@ -44,6 +45,61 @@ pub struct Diagnosis {
     pub nodes_tested: u64,
     /// The engine's settings that matter for stragglers, with their values in the log.
     pub settings: BTreeMap<String, String>,
+    /// What would have made the application faster, by replays of the log; left out if nothing was replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
+}
+
+/// What would have made an application faster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Advice {
+    /// Recorded against replayed times. Nothing is tried unless they agree.
+    pub calibration: Option<RecordedTime>,
+    /// The changes that were tried, the largest gain first.
+    pub tried: Vec<Recommended>,
+    /// What speaks against copies, and what the log can't say.
+    pub warnings: Vec<String>,
+}
+
+/// A change that was tried in a replay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Recommended {
+    /// The change in words.
+    pub title: String,
+    /// The settings that make it; empty for policies that the engine does not have.
+    pub settings: Vec<SettingChange>,
+    /// The policy that was replayed; `None` for other changes.
+    pub policy: Option<String>,
+    /// Whether the change is about copies of tasks.
+    pub is_about_copies: bool,
+    /// True if the change may do less than the replay assumes, so that the gain is anything up to the upper end of the range.
+    pub is_bound: bool,
+    /// Whether the change is recommended: its gain is worth it, and it does no harm in the whole range.
+    pub recommended: bool,
+    /// Seconds of wall time that it would have saved; negative if it would have cost time.
+    pub gain_seconds: f64,
+    /// The least and the largest gain of all replays: over seeds, and over everything that the log leaves open.
+    pub gain_seconds_range: [f64; 2],
+    /// `gain_seconds` as a share of the wall time.
+    pub gain_share: f64,
+    /// The range of this share.
+    pub gain_share_range: [f64; 2],
+    /// Slot-hours that it would have used in addition; negative if it would have used less.
+    pub extra_core_hours: f64,
+}
+
+/// A setting of the engine and the value to give it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SettingChange {
+    /// Name of the setting.
+    pub name: String,
+    /// Its value in the log; `None` if the log does not state it.
+    pub recorded: Option<String>,
+    /// The value to give it.
+    pub value: String,
 }
 
 /// All applications of some logs together.

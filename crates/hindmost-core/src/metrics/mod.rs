@@ -8,6 +8,7 @@ mod diagnosis;
 mod energy;
 mod findings;
 mod run;
+mod saved;
 mod slot_timeline;
 
 pub use advice::{ByCorrelation, CorrelationResult, RatioAtCorrelation, Recommendation};
@@ -15,8 +16,8 @@ pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult
 pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
 pub use diagnosis::{
-    Cause, Diagnosis, DiagnosisTotal, FinishedLast, LostWork, PhaseTime, Spent, StragglerCause, StragglersByCause,
-    TimePart, TotalPart, Variance, VarianceShare, Waited, WallTime,
+    Advice, Cause, Diagnosis, DiagnosisTotal, FinishedLast, LostWork, PhaseTime, Recommended, SettingChange, Spent,
+    StragglerCause, StragglersByCause, TimePart, TotalPart, Variance, VarianceShare, Waited, WallTime,
 };
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{
@@ -24,6 +25,7 @@ pub use findings::{
     Waiting,
 };
 pub use run::{BrokenCopies, FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
+pub use saved::{TimeSaved, measured_finishes};
 pub use slot_timeline::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses};
 
 use hindmost_math::pooled::Pooled;

@@ -7,10 +7,11 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{JobId, TaskId};
+use crate::policy::Learned;
 use crate::time::Time;
 use crate::timeline::{AttemptEnd, Timeline, TimelineRow};
 
-use super::{Copies, LiveEnergy};
+use super::{Copies, LiveEnergy, TimeSaved};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +102,9 @@ pub struct PhaseSummary {
     pub p95: Option<f64>,
     /// Longest duration of a winner, seconds; `None` if there are no winners.
     pub max: Option<f64>,
+    /// What the policy learned from the copies of the phase; missing if that is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Learned>,
 }
 
 /// Redundant copies that failed, lost their node, or were stopped because the job was abandoned or the run ended.
@@ -140,6 +144,9 @@ pub struct RunSummary {
     /// are not part of `wasted_share`. Missing if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken_copies: Option<BrokenCopies>,
+    /// By how much the job ended sooner because of its copies; missing without copies, and where it can't be estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved: Option<TimeSaved>,
     /// Flowtime (job completion time, JCT): seconds from the start of the run to the last task's finish, or to the end
     /// of the run. The live driver leaves out the pauses of a resumed run.
     pub flowtime: f64,
@@ -281,6 +288,7 @@ impl RunSummary {
                 p50: median_of_sorted(&counts.durations),
                 p95: counts.quantile(0.95),
                 max: counts.durations.last().copied(),
+                learned: None,
             }
         });
         let phases: Vec<PhaseSummary> = phases.collect();
@@ -293,6 +301,7 @@ impl RunSummary {
             attempts: all.attempts,
             copies: all.copies(),
             broken_copies: all.broken_copies(),
+            saved: None,
             flowtime: (finish - job.arrival).seconds(),
             phases,
             failed_tasks,

@@ -6,6 +6,7 @@
 //! scanning the cluster. In a round, the passes decide one after another (`decide`).
 
 pub mod job_queue;
+mod learned;
 pub mod losing_copies;
 pub mod order;
 pub mod queue_place;
@@ -16,11 +17,13 @@ use std::collections::BTreeMap;
 
 use crate::cluster::{Applied, Cluster, RecordError};
 use crate::estimator::Estimator;
-use crate::ids::{AttemptId, TaskId};
+use crate::ids::{AttemptId, JobId, TaskId};
 use crate::record::{Condition, Decision, Event, StopReason};
 use crate::time::Time;
 
 pub use job_queue::JobQueue;
+use learned::HeldBackCounts;
+pub use learned::{Effect, HeldBack, HeldBackBy, Learned, NoCopy};
 pub use round::Round;
 
 /// A record as passes observe it, after it was applied.
@@ -92,6 +95,12 @@ pub trait Pass: Send {
 
     /// Adds what the pass has counted so far, such as how many slots it could choose from.
     fn counts(&self, _counts: &mut Counts) {}
+
+    /// Returns what the pass has learned from the copies of a phase; `None` if it does not learn from them. Attempts that
+    /// were held back need not be counted.
+    fn learned(&self, _job: JobId, _phase: u32, _cluster: &Cluster, _estimator: &dyn Estimator) -> Option<Learned> {
+        None
+    }
 }
 
 /// Numbers that the passes of a policy have counted, by name.
@@ -137,6 +146,8 @@ pub struct Policy {
     passes: Vec<Box<dyn Pass>>,
     reasons: Reasons,
     refused: Vec<Refused>,
+    /// The attempts that were held back; `None` if they are not counted.
+    held_back: Option<HeldBackCounts>,
     /// Decisions that passes make while they observe decisions; empty between rounds. The vector is kept to reuse its
     /// memory.
     reactions: Vec<Decision>,
@@ -154,6 +165,7 @@ impl Policy {
             passes,
             reasons: Reasons::default(),
             refused: Vec::new(),
+            held_back: None,
             reactions: Vec::new(),
             #[cfg(any(test, feature = "testing"))]
             refuses_all: false,
@@ -167,6 +179,36 @@ impl Policy {
             pass.counts(&mut counts);
         }
         counts
+    }
+
+    /// Counts the attempts that are held back from now on, for [`Policy::learned`] and [`Policy::take_no_copies`].
+    pub(crate) fn count_held_back(&mut self) {
+        self.held_back.get_or_insert_default();
+    }
+
+    /// Returns why attempts got no copy since the last call.
+    pub(crate) fn take_no_copies(&mut self) -> Vec<NoCopy> {
+        self.held_back.as_mut().map(HeldBackCounts::take_notes).unwrap_or_default()
+    }
+
+    /// Returns what the policy has learned from the copies of a phase; `None` if that is nothing.
+    pub(crate) fn learned(
+        &self,
+        job: JobId,
+        phase: u32,
+        cluster: &Cluster,
+        estimator: &dyn Estimator,
+    ) -> Option<Learned> {
+        let learned = self.passes.iter().find_map(|pass| pass.learned(job, phase, cluster, estimator))?;
+        let held_back = self.held_back.as_ref().map(|counts| counts.of(job, phase, cluster.now())).unwrap_or_default();
+        Some(Learned { held_back, ..learned }).filter(|learned| !learned.is_nothing())
+    }
+
+    /// Forgets the held-back attempts of a job.
+    pub(crate) fn forget_held_back(&mut self, job: JobId) {
+        if let Some(counts) = &mut self.held_back {
+            counts.forget(job);
+        }
     }
 
     /// Returns false if the order of jobs does not let the task have a copy now. If the cluster is idle, the task can
@@ -233,6 +275,9 @@ impl Policy {
             Event::JobGivenUp { job } => self.queue.abandoned(*job, cluster),
             _ => self.queue.observe(event, applied, cluster),
         }
+        if let Some(counts) = &mut self.held_back {
+            counts.event(event, cluster.now());
+        }
         let seen = abandoned.as_ref().map_or(Seen::Event(event, applied), Seen::Decision);
         let first = decisions.len();
         let mut view = View { cluster, estimator, reactions: decisions, reasons: &mut self.reasons };
@@ -249,6 +294,7 @@ impl Policy {
             let mut observed = decisions.len();
             let mut round =
                 Round::new(cluster, estimator, &mut self.queue, decisions, &mut self.refused, &mut self.reasons);
+            round.held_back = self.held_back.as_mut();
             #[cfg(any(test, feature = "testing"))]
             round.refuse_all(self.refuses_all);
             self.passes[at].decide(&mut round);

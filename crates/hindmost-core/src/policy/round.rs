@@ -8,6 +8,7 @@ use crate::resources::Resources;
 use crate::time::Time;
 
 use super::job_queue::JobQueue;
+use super::learned::{HeldBackBy, HeldBackCounts, NoCopy};
 use super::queue_place::{Place, Which};
 use super::runnable_by_demand::Stuck;
 use super::{Reasons, Refused};
@@ -26,6 +27,8 @@ pub struct Round<'a> {
     /// True if the last decision of the pass was refused. [`Round::because`] has no effect in that case.
     refused_last: bool,
     reasons: &'a mut Reasons,
+    /// Counts the attempts that are held back; `None` if nobody needs the counts.
+    pub(super) held_back: Option<&'a mut HeldBackCounts>,
     /// If true, every decision is refused.
     #[cfg(any(test, feature = "testing"))]
     refuses_all: bool,
@@ -69,6 +72,7 @@ impl<'a> Round<'a> {
             refused,
             refused_last: false,
             reasons,
+            held_back: None,
             #[cfg(any(test, feature = "testing"))]
             refuses_all: false,
         }
@@ -239,6 +243,9 @@ impl<'a> Round<'a> {
                     Decision::Abandon { job } => self.queue.abandoned(*job, self.cluster),
                     _ => {}
                 }
+                if let Some(counts) = &mut self.held_back {
+                    counts.decision(&decision, self.cluster.now());
+                }
                 self.decisions.push(decision);
                 self.refused_last = false;
                 true
@@ -259,6 +266,20 @@ impl<'a> Round<'a> {
         if !self.refused_last {
             self.reasons.add(self.decisions.len(), why);
         }
+    }
+
+    /// Notes that an attempt gets no copy now because of what the policy has learned. `since` is the time from which on it
+    /// usually gets one, which may lie ahead. This is no decision and is not recorded: a replay notes the same. `why` is
+    /// called only if somebody needs the notes.
+    pub fn hold_back(&mut self, attempt: AttemptId, by: HeldBackBy, since: Time, why: impl FnOnce() -> String) {
+        if let Some(counts) = &mut self.held_back {
+            counts.add(NoCopy { attempt, by, why: why() }, since);
+        }
+    }
+
+    /// Returns true if somebody needs the notes of [`Round::hold_back`].
+    pub fn notes_held_back(&self) -> bool {
+        self.held_back.is_some()
     }
 
     /// Starts up to `copies` copies of a task on different nodes, each as near to the task's input as possible, while

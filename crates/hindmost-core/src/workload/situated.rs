@@ -33,7 +33,7 @@ pub struct Situated {
 pub struct SituatedTask {
     /// Its attempts, in the order of their starts.
     pub attempts: Vec<SituatedAttempt>,
-    /// How many times the typical duration its input explains.
+    /// How many times the typical duration its input explains, and the garbage that it makes: what every copy of it has.
     pub input: f64,
     /// How many times as long it took as its input and what it met explain.
     pub residual: f64,

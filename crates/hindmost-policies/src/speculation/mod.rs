@@ -32,8 +32,9 @@ mod straggler_test;
 pub mod window;
 
 use hindmost_core::cluster::{Attempt, Cluster, Phase};
-use hindmost_core::ids::AttemptId;
-use hindmost_core::policy::{Pass, Round, Seen, View};
+use hindmost_core::estimator::Estimator;
+use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::policy::{Learned, Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event};
 
 /// The reason why a running attempt may need a new watch.
@@ -63,6 +64,11 @@ pub trait Rule: Send {
     /// Observes a record, so that the rule can keep its own counts. The rule may add attempts to the candidates that met
     /// no watched condition.
     fn observe(&mut self, _seen: Seen<'_>, _view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {}
+
+    /// Returns what the rule has learned from the copies of a phase; `None` if it does not learn from them.
+    fn learned(&self, _job: JobId, _phase: u32, _cluster: &Cluster, _estimator: &dyn Estimator) -> Option<Learned> {
+        None
+    }
 
     /// Starts backups for the candidates: the attempts that met their condition. The rule removes the candidates that it
     /// needs no more; the next round passes it the remaining ones again.
@@ -138,6 +144,10 @@ impl<R: Rule> Pass for Speculation<R> {
 
     fn decide(&mut self, round: &mut Round<'_>) {
         self.rule.serve(&mut self.candidates, round);
+    }
+
+    fn learned(&self, job: JobId, phase: u32, cluster: &Cluster, estimator: &dyn Estimator) -> Option<Learned> {
+        self.rule.learned(job, phase, cluster, estimator)
     }
 }
 

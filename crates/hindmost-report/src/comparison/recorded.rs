@@ -14,7 +14,7 @@ pub(crate) fn sentences(compared: &Comparison) -> Vec<String> {
         .collect()
 }
 
-fn sentence(one: &RecordedTime) -> String {
+pub(crate) fn sentence(one: &RecordedTime) -> String {
     let jobs = counted(one.jobs, "job");
     let recorded = format!("Recorded: {} a job on average ({jobs}).", duration(one.job_time_mean));
     let Some((replayed, ratio)) = one.replayed_job_time_mean.zip(one.ratio) else {

@@ -189,7 +189,8 @@ impl SlotChart {
     fn merged(&self, layers: &[&SlotLayer], frame: &Frame) -> (Vec<f64>, Vec<Step>) {
         let mut edges: Vec<f64> = Vec::new();
         let mut merged: Vec<Step> = Vec::new();
-        let value = |values: &[f64], at: usize| values.get(at).copied().filter(|value| value.is_finite()).unwrap_or(0.0);
+        let value =
+            |values: &[f64], at: usize| values.get(at).copied().filter(|value| value.is_finite()).unwrap_or(0.0);
         for (at, start) in self.starts.iter().enumerate() {
             let (begin, end) = (*start, self.starts.get(at + 1).copied().unwrap_or(self.end));
             let seconds = (end - begin).max(0.0);

@@ -113,7 +113,8 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
         let cure = cure(part.what)?;
         Some(full(&format!("{} ({}): {cure}", spent(part.what), percent(part.share))))
     });
-    let mut parts = Table::new("The wall time by what it was spent on", &["", "wall time", "share", "slots used", "mostly in:"]);
+    let mut parts =
+        Table::new("The wall time by what it was spent on", &["", "wall time", "share", "slots used", "mostly in:"]);
     parts.rows = time
         .parts
         .iter()
@@ -146,7 +147,10 @@ fn last_table(one: &Diagnosis) -> Option<Table> {
     if last.all.phases == 0 {
         return None;
     }
-    let mut table = Table::new("The wait for the last 5% of the tasks, by what finished last", &["", "phases", "waited", "what helps:"]);
+    let mut table = Table::new(
+        "The wait for the last 5% of the tasks, by what finished last",
+        &["", "phases", "waited", "what helps:"],
+    );
     table.rows = [
         ("a task that took long", last.long_attempt, "copies, if the cause is not the task itself"),
         ("a task that started late", last.late_start, "more slots, smaller tasks, or long tasks first"),

@@ -120,7 +120,8 @@ pub fn applications_page(page: &ApplicationsPage<'_>) -> Result<String, minijinj
         parts,
         findings: findings.into_iter().flatten().map(|text| paragraph(&text)).collect(),
         costs: costs(page.rows),
-        costs_about: "The longest parts of single applications, apart from ordinary work and time without a job.".to_owned(),
+        costs_about: "The longest parts of single applications, apart from ordinary work and time without a job."
+            .to_owned(),
         causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers)),
         applications: applications(page.rows),
         unread: page.unread.iter().take(UNREAD).map(|one| sentence(&one.error)).collect(),
@@ -167,7 +168,8 @@ fn costs(rows: &[ApplicationRow]) -> Linked {
     });
     Linked {
         caption: "What costs most".to_owned(),
-        columns: Table::new("", &["application:", "time spent on:", "wall time", "share of its time", "mostly in:"]).columns,
+        columns: Table::new("", &["application:", "time spent on:", "wall time", "share of its time", "mostly in:"])
+            .columns,
         rows: rows.collect(),
     }
 }

@@ -1,7 +1,8 @@
 //! The page of a comparison of policies, which `simulate` and `replay` write.
 
 use hindmost_core::metrics::{
-    ByCorrelation, Cdf, Comparison, Diagnosis, DiagnosisTotal, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob, Summary,
+    ByCorrelation, Cdf, Comparison, Diagnosis, DiagnosisTotal, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob,
+    Summary,
 };
 use serde::Serialize;
 
@@ -142,10 +143,8 @@ fn applications(all: &[Diagnosis], pictures: &mut Pictures) -> Vec<ApplicationSe
     let seconds = |one: &Diagnosis| one.wall_time.as_ref().map_or(0.0, |time| time.seconds);
     let mut longest: Vec<&Diagnosis> = all.iter().collect();
     longest.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
-    let of = |one: &Diagnosis| ApplicationSection {
-        heading: name(&title(one)),
-        one: application::section(one, pictures),
-    };
+    let of =
+        |one: &Diagnosis| ApplicationSection { heading: name(&title(one)), one: application::section(one, pictures) };
     longest.into_iter().take(MOST_APPLICATIONS).map(of).collect()
 }
 

@@ -144,7 +144,8 @@ pub(super) fn diagnosis() -> Vec<Entry> {
         "The attempts that an executor starts before its first one is nearly done. They load classes, are compiled while \
          they run and meet cold caches.",
     ];
-    let retry = ["retry", "An attempt that repeats work after an earlier attempt failed, or after its output was lost."];
+    let retry =
+        ["retry", "An attempt that repeats work after an earlier attempt failed, or after its output was lost."];
     let wall_time = [
         "wall time",
         "The time from the begin of an application to its end, divided into disjoint parts: at each instant, one reason \

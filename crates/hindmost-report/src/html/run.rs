@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::copies::{AttemptList, attempt_list, copy_entries};
 use super::{Frame, Picture, Pictures, Step, Table, glossary, knowledge_text, long, name, rendered, sentence};
+use crate::copies::{gain, lessons};
 use crate::failures::values;
 use crate::figures::gantt::{Fate, GanttChart, Panel, by_node};
 use crate::run::{BROKEN_NOT_COUNTED, in_words};
@@ -340,8 +341,9 @@ fn copies_about(summary: &RunSummary, listed: usize) -> String {
         (1, _) => "it finished first".to_owned(),
         (_, won) => format!("{} of them finished first", grouped(won)),
     };
+    let gained = gain(summary).into_iter().chain(lessons(summary)).map(|text| text + " ").collect::<String>();
     format!(
-        "{copies} started while another attempt of the same task was running, and {won}. The policy gives these \
+        "{copies} started while another attempt of the same task was running, and {won}. {gained}The policy gives these \
          reasons in a replay of the run's journal.{which}"
     )
 }

@@ -413,8 +413,14 @@ fn pages_of_large_comparisons_stay_small() {
         })
         .collect();
     let jobs = vec![huge; 6];
-    let page =
-        comparison_page(&ComparisonPage { compared: &compared, curves: &curves, jobs: &jobs, applications: &[], again: &[] }).unwrap();
+    let page = comparison_page(&ComparisonPage {
+        compared: &compared,
+        curves: &curves,
+        jobs: &jobs,
+        applications: &[],
+        again: &[],
+    })
+    .unwrap();
     sound(&page);
     assert!(page.len() < 500_000, "{}", page.len());
     let bars = page.matches("finished first").count() + page.matches("for another copy").count();

@@ -194,6 +194,7 @@ fn run_with(
         followed_at: Time::ZERO,
         ended: Vec::new(),
     };
+    driver.session.keep_learned();
     if options.profiles.is_some() {
         driver.session.collect_profiles();
     }

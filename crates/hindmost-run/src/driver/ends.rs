@@ -1,7 +1,7 @@
 //! Ends jobs: writes their summaries and tables of results, and passes their outcomes on.
 
 use hindmost_core::ids::{JobId, TaskId};
-use hindmost_core::metrics::{RunState, RunSummary};
+use hindmost_core::metrics::{RunState, RunSummary, TimeSaved, measured_finishes};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
 
@@ -14,6 +14,7 @@ impl Driver<'_> {
     /// Ends a job of which nothing runs: writes its summary and its table of results, and passes its outcome on.
     pub(super) fn end_job(&mut self, id: JobId, state: RunState) -> Result<(), RunError> {
         self.follow();
+        let learned = self.session.learned(id);
         if state != RunState::Done {
             self.leave_to_others(id)?;
             self.settle()?;
@@ -32,17 +33,23 @@ impl Driver<'_> {
         let energy = self.energy.take();
         let energy =
             energy.and_then(|energy| energy.finish(&records, &self.header.dimensions, |at| clock.paused_until(at)));
+        let finishes = measured_finishes(&records);
         let mut timeline = Timeline::of(records);
+        timeline.pauses = clock.pauses;
+        let saved = TimeSaved::of(&timeline, &self.header.dimensions, &finishes).filter(|_| state == RunState::Done);
         if self.home.is_some() {
             timeline = timeline.of_job(id);
         }
-        timeline.pauses = clock.pauses;
         timeline.withdrawn = plan.withdrawn();
         let (policy, knowledge) = (self.header.policy.clone(), self.header.knowledge.to_string());
         let mut summary = RunSummary::of(&timeline, state, failures.into_given_up(), policy, knowledge)
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
         summary.synced = store.is_synced();
         summary.energy = energy;
+        summary.saved = saved;
+        for (phase, learned) in summary.phases.iter_mut().zip(learned) {
+            phase.learned = learned;
+        }
         summary.shell = Some(plan.shells_in_words(&store.job().shell()));
         summary.utilization = utilization(&timeline, &self.header.dimensions);
         let (begin, end) = timeline

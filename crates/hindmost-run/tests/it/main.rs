@@ -9,6 +9,7 @@ mod energy;
 mod failures;
 mod fake_engine;
 mod journal_cuts;
+mod learned;
 mod live_view;
 mod long_tasks;
 mod nodes;

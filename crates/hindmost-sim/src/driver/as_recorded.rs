@@ -4,7 +4,9 @@
 //! between phases. A node that leaves finishes its attempts first, because a cluster gives back idle nodes; nodes that are
 //! lost with their attempts are [`Outage`](super::Outage)s.
 
-use hindmost_core::cluster::{Attempt, Phase};
+use std::sync::Arc;
+
+use hindmost_core::cluster::Attempt;
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
@@ -16,16 +18,34 @@ use crate::agenda::{Agenda, Due};
 /// What a log shows of a run beyond the durations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AsRecorded {
-    /// How long each phase's tasks can't start after the phases that it waits for have finished, or after the job has arrived: jobs in the
-    /// order of their arrivals, phases in the order of the job. Jobs and phases past the ends of the lists do not wait.
-    pub lags: Vec<Vec<Time>>,
+    /// When the tasks of each phase can start: jobs in the order of their arrivals, phases in the order of the job. The tasks of jobs and
+    /// phases past the ends of the lists can start at once.
+    pub lags: Vec<Vec<Lag>>,
     /// Nodes that leave, and when.
     pub leaving: Vec<(NodeId, Time)>,
 }
 
-/// Phases whose tasks are withheld until their parents have finished.
+/// When the tasks of a phase can start, after the phases that it waits for have finished, or after the job has arrived.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lag {
+    /// All after this time.
+    Together(Time),
+    /// Each task after a time of its own; tasks past the end of the list at once.
+    Each(Arc<Vec<Time>>),
+}
+
+impl Lag {
+    fn of(&self, task: u32) -> Time {
+        match self {
+            Lag::Together(lag) => *lag,
+            Lag::Each(lags) => lags.get(task as usize).copied().unwrap_or(Time::ZERO),
+        }
+    }
+}
+
+/// Phases whose tasks are withheld until their parents have finished: jobs, and the phases of each.
 #[derive(Debug, Default)]
-pub(super) struct Withheld(FxHashMap<JobId, Vec<(u32, Time)>>);
+pub(super) struct Withheld(FxHashMap<JobId, Vec<u32>>);
 
 impl AsRecorded {
     /// Schedules the nodes that leave.
@@ -34,55 +54,62 @@ impl AsRecorded {
             agenda.push(*at, Due::Leave(*node));
         }
     }
+
+    fn lag(&self, job: JobId, phase: u32) -> Option<&Lag> {
+        self.lags.get(job.0 as usize)?.get(phase as usize)
+    }
 }
 
 impl Driver<'_> {
-    /// Withholds the tasks of phases that cannot start as soon as the job has arrived, or their parents have finished.
-    pub(super) fn withhold_phases(&mut self, job: JobId, at: Time) -> Result<(), SimulationError> {
+    /// Withholds the tasks that cannot start as soon as the job has arrived, or the parents of their phase have finished.
+    pub(super) fn withhold_tasks(&mut self, job: JobId, at: Time) -> Result<(), SimulationError> {
         let Some(recorded) = self.setup.as_recorded.as_deref() else { return Ok(()) };
-        let Some(lags) = recorded.lags.get(job.0 as usize) else { return Ok(()) };
-        let tasks = |phase: u32| {
-            let found = self.session.cluster().phase(TaskId { job, phase, index: 0 });
-            found.map_or(0, |found| found.tasks().len() as u32)
-        };
-        let phases: Vec<(u32, Time, u32)> = (0..)
-            .zip(lags)
-            .filter(|(_, lag)| **lag > Time::ZERO)
-            .map(|(phase, lag)| (phase, *lag, tasks(phase)))
-            .collect();
-        for (phase, lag, tasks) in phases {
-            for index in 0..tasks {
-                self.step(at, &Event::TaskWithheld { task: TaskId { job, phase, index }, until: None })?;
+        let phases = recorded.lags.get(job.0 as usize).map_or(0, Vec::len) as u32;
+        for phase in 0..phases {
+            let tasks: Vec<TaskId> = self.lagging(job, phase).map(|(task, _)| task).collect();
+            for task in &tasks {
+                self.step(at, &Event::TaskWithheld { task: *task, until: None })?;
             }
-            self.withheld.0.entry(job).or_default().push((phase, lag));
+            if !tasks.is_empty() {
+                self.withheld.0.entry(job).or_default().push(phase);
+            }
         }
-        self.release_phases(job, at);
+        self.release_tasks(job, at);
         Ok(())
     }
 
-    /// Schedules the release of phases that wait for nothing any more.
-    pub(super) fn release_phases(&mut self, job: JobId, at: Time) {
-        let Some(withheld) = self.withheld.0.get_mut(&job) else { return };
-        let cluster = self.session.cluster();
-        withheld.retain(|(phase, lag)| {
-            let found = cluster.phase(TaskId { job, phase: *phase, index: 0 });
-            let is_open = found.is_some_and(Phase::is_open);
-            if is_open {
-                self.agenda.push(at + *lag, Due::Release(job, *phase));
-            }
-            !is_open && found.is_some()
-        });
-        if withheld.is_empty() {
-            self.withheld.0.remove(&job);
-        }
-    }
-
-    /// Lets the tasks of a phase start.
-    pub(super) fn release(&mut self, job: JobId, phase: u32, at: Time) -> Result<(), SimulationError> {
+    /// The tasks of a phase that cannot start at once, and after which time they can.
+    fn lagging(&self, job: JobId, phase: u32) -> impl Iterator<Item = (TaskId, Time)> + use<> {
+        let lag = self.setup.as_recorded.as_deref().and_then(|recorded| recorded.lag(job, phase)).cloned();
         let found = self.session.cluster().phase(TaskId { job, phase, index: 0 });
         let tasks = found.map_or(0, |found| found.tasks().len() as u32);
-        (0..tasks)
-            .try_for_each(|index| self.step(at, &Event::TaskReturned { task: TaskId { job, phase, index } }).map(drop))
+        let of = move |index| {
+            let lag = lag.as_ref().map_or(Time::ZERO, |lag| lag.of(index));
+            (lag > Time::ZERO).then_some((TaskId { job, phase, index }, lag))
+        };
+        (0..tasks).filter_map(of)
+    }
+
+    /// Schedules the releases of the tasks of phases that wait for no other phase any more.
+    pub(super) fn release_tasks(&mut self, job: JobId, at: Time) {
+        let Some(phases) = self.withheld.0.remove(&job) else { return };
+        let (mut open, mut closed) = (Vec::new(), Vec::new());
+        for phase in phases {
+            match self.session.cluster().phase(TaskId { job, phase, index: 0 }) {
+                Some(found) if found.is_open() => open.push(phase),
+                Some(_) => closed.push(phase),
+                // The job has ended.
+                None => {}
+            }
+        }
+        if !closed.is_empty() {
+            self.withheld.0.insert(job, closed);
+        }
+        for phase in open {
+            for (task, lag) in self.lagging(job, phase) {
+                self.agenda.push(at + lag, Due::Release(task));
+            }
+        }
     }
 
     /// Removes a node, or does so when its attempts have finished. The last node stays.

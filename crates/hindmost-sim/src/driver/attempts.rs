@@ -22,6 +22,9 @@ impl Driver<'_> {
         }
         self.reading.begin(self.session.cluster(), attempt);
         let Some((finish, reveal)) = self.timing(attempt)? else { return Ok(()) };
+        if let Some(begun) = self.session.cluster().attempt(attempt) {
+            self.truth.began(attempt.task, begun.node(), begun.since(), finish);
+        }
         self.begun = Some((attempt, finish, reveal));
         self.result.stragglers += u64::from(self.truth.is_straggler(attempt));
         if self.rates.is_some() {
@@ -180,13 +183,9 @@ impl Driver<'_> {
             rates.end(node, id, at);
         }
         let ended = self.energy_ends(id, at);
-        let node = self.session.cluster().attempt(id).map(Attempt::node);
         let Stepped { applied, retired } = self.step(at, event)?;
-        if let Some(node) = node.filter(|_| is_finish) {
-            self.truth.finished(id.task, node, at);
-        }
         if applied.phase_finished {
-            self.release_phases(id.task.job, at);
+            self.release_tasks(id.task.job, at);
         }
         self.reading.ended(id, is_finish);
         if applied.won && self.reading.looks_for_seconds() {

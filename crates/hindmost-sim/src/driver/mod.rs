@@ -36,8 +36,8 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::WorkloadJob;
 use hindmost_math::distribution::Distribution;
 
-pub use as_recorded::AsRecorded;
 use as_recorded::Withheld;
+pub use as_recorded::{AsRecorded, Lag};
 pub use error::SimulationError;
 use failures::NodeFailures;
 pub use outages::Outage;
@@ -413,7 +413,7 @@ impl Driver<'_> {
             other => other.map(|_| ()),
         }?;
         learned.iter().try_for_each(|event| self.step(at, event).map(drop))?;
-        self.withhold_phases(id, at)
+        self.withhold_tasks(id, at)
     }
 
     /// Removes the next event from the agenda and processes it.
@@ -454,7 +454,9 @@ impl Driver<'_> {
                     self.settle();
                 }
             }
-            Due::Release(job, phase) => self.release(job, phase, at)?,
+            Due::Release(task) => {
+                self.step(at, &Event::TaskReturned { task })?;
+            }
             Due::Leave(node) => self.leave_cluster(node, at)?,
             Due::Wake => {
                 self.step(at, &Event::Woken)?;

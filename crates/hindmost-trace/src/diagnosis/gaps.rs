@@ -6,39 +6,39 @@ use rustc_hash::FxHashMap;
 use super::recording::{AttemptRow, Recording};
 use super::typical::Typical;
 
-/// The longest gap, in seconds, that counts as one: the default time for which an engine waits for a nearer node.
-const LONGEST: f64 = 3.0;
-/// How much later than it uses the slot again an engine may log the end of an attempt, seconds.
-const LATE: f64 = 0.05;
-
-/// Returns for each phase the mean time between an attempt's start and the latest end on its executor before that which no other
-/// start follows. First waves have none. 0 for phases without such a start.
+/// Returns for each phase the mean time for which a slot was free before an attempt started there, although the phase had begun.
+/// First waves have none. 0 for phases without such a start, and on executors whose slots are not known.
+///
+/// Engines log the end of an attempt a little later than they use its slot again. So an attempt may start while all slots are in use; it
+/// has the slot whose end comes next.
 pub(super) fn gaps(recording: &Recording, typical: &[Typical]) -> Vec<f64> {
     let mut events: FxHashMap<u32, Vec<(f64, Event)>> = FxHashMap::default();
+    let mut begins = Vec::with_capacity(recording.phases.len());
     for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
+        begins.push(phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min));
         for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
             let of_executor = events.entry(row.executor).or_default();
-            // Engines log the end of an attempt a little later than they use its slot again.
-            of_executor.push((row.end - (0.1 * row.seconds()).min(LATE), Event::End(row.end)));
+            of_executor.push((row.end, Event::End));
             of_executor.push((row.start, Event::Start((!is_first).then_some(at))));
         }
     }
     let mut found: Vec<Vec<f64>> = vec![Vec::new(); recording.phases.len()];
-    for mut of_executor in events.into_values() {
+    for (executor, mut of_executor) in events {
+        let Some(slots) = recording.executors.get(executor as usize).and_then(|one| one.slots) else { continue };
         of_executor.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.rank().cmp(&b.1.rank())));
-        let mut free: Vec<f64> = Vec::new();
+        // When the free slots became free; and attempts that started before the log says that their slot was free.
+        let (mut free, mut early) = (vec![f64::NEG_INFINITY; slots as usize], 0);
         for (time, event) in of_executor {
-            let phase = match event {
-                Event::End(end) => {
-                    free.push(end);
-                    continue;
+            match event {
+                Event::End if early > 0 => early -= 1,
+                Event::End => free.push(time),
+                Event::Start(phase) => {
+                    let since = free.pop();
+                    early += u32::from(since.is_none());
+                    if let Some(phase) = phase {
+                        found[phase].push(since.map_or(0.0, |since: f64| time - since.max(begins[phase])));
+                    }
                 }
-                Event::Start(phase) => phase,
-            };
-            if let (Some(since), Some(phase)) = (free.pop(), phase)
-                && time - since <= LONGEST
-            {
-                found[phase].push((time - since).max(0.0));
             }
         }
     }
@@ -48,8 +48,8 @@ pub(super) fn gaps(recording: &Recording, typical: &[Typical]) -> Vec<f64> {
 /// What happens on an executor.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// An attempt ends, at this time by the log.
-    End(f64),
+    /// An attempt ends.
+    End,
     /// An attempt starts; the phase, if it is not in a first wave.
     Start(Option<usize>),
 }
@@ -110,4 +110,47 @@ fn sums(changes: Vec<(f64, i64)>) -> Vec<(f64, i64)> {
         (time, now)
     };
     changes.into_iter().map(add).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recording::Executor;
+    use super::super::testing::{phase, row};
+    use super::*;
+
+    fn recording(rows: Vec<AttemptRow>, slots: Option<u32>) -> Recording {
+        let executor = Executor { host: "a".to_owned(), slots, ..Executor::default() };
+        Recording { executors: vec![executor], phases: vec![phase(rows)], ..Recording::default() }
+    }
+
+    fn gap(rows: Vec<AttemptRow>, slots: Option<u32>) -> f64 {
+        let recording = recording(rows, slots);
+        let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+        gaps(&recording, &typical)[0]
+    }
+
+    #[test]
+    fn a_gap_is_the_time_for_which_a_slot_was_free_while_tasks_waited() {
+        // One slot: attempts of 2 s that start 0.5 s and 1 s after the one before.
+        let rows = vec![row(0, 0, 0.0, 2.0), row(1, 0, 2.5, 4.5), row(2, 0, 5.5, 7.5)];
+        assert!((gap(rows.clone(), Some(1)) - 0.75).abs() < 1e-9);
+        assert_eq!(gap(rows, None), 0.0, "slots that are not known have no gaps");
+        // Two slots, of which the second was not used before 3 s, although the phase had begun at 0: a gap of 3 s, and one of 0.
+        let rows = vec![row(0, 0, 0.0, 2.0), row(1, 0, 2.0, 9.0), row(2, 0, 3.0, 5.0)];
+        assert!((gap(rows, Some(2)) - 1.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_attempt_that_starts_before_the_logged_end_of_another_has_its_slot() {
+        // Each start is 30 ms before the end of the attempt whose slot it uses. A slot is never free.
+        let rows = (0..5).map(|at| row(at, 0, 1.97 * f64::from(at), 1.97 * f64::from(at) + 2.0)).collect();
+        assert_eq!(gap(rows, Some(1)), 0.0);
+    }
+
+    #[test]
+    fn a_phase_that_waits_for_slots_could_start_when_it_was_submitted() {
+        let busy = Busy::of(&recording(vec![row(0, 0, 0.0, 5.0), row(1, 0, 5.0, 8.0)], Some(1)));
+        assert_eq!(busy.could_start(5.0, 1.0), 1.0, "the slot was in use");
+        assert_eq!(busy.could_start(9.5, 9.0), 9.5, "the slot was free: the engine took half a second");
+    }
 }

@@ -22,7 +22,7 @@ use causes::Context;
 pub use own_share::OwnShare;
 pub use recording::Recording;
 use typical::Typical;
-pub use world::{Presence, RecordedJob, RecordedWorld};
+pub use world::{PhaseLag, Presence, RecordedJob, RecordedWorld};
 pub(crate) use world::{Source, world};
 
 /// Finds out what an application spent its time on, and why its stragglers were slow.
@@ -46,5 +46,6 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         slow_nodes: nodes.slow,
         nodes_tested: nodes.tested,
         settings: recording.settings.clone(),
+        advice: None,
     }
 }

@@ -94,3 +94,61 @@ fn pair(phase: &Situated, task: usize, original: &SituatedAttempt, copy: &Situat
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use hindmost_core::workload::SituatedTask;
+
+    use super::*;
+
+    fn attempt(seconds: f64, ended: SituatedEnd) -> SituatedAttempt {
+        SituatedAttempt { seconds, ended, met: 1.0 }
+    }
+
+    /// A task of 30 s with the given attempts among `others` tasks of 1 s.
+    fn phase(others: usize, attempts: Vec<SituatedAttempt>) -> Situated {
+        let one = |attempts, residual| SituatedTask { attempts, input: 1.0, residual };
+        let mut tasks = vec![one(attempts, 30.0)];
+        tasks.extend((0..others).map(|_| one(vec![attempt(1.0, SituatedEnd::Finished)], 1.0)));
+        Situated { tasks, typical: 1.0, first_wave: 1.0, gap: 0.0, nodes: Arc::default() }
+    }
+
+    fn share(phase: &Situated, pairs: usize) -> OwnShare {
+        let mut all = Pairs::default();
+        (0..pairs).for_each(|_| all.add(phase, &[(0, 0, 1)]));
+        all.own_share()
+    }
+
+    #[test]
+    fn without_copies_the_share_is_open() {
+        assert_eq!(Pairs::default().own_share(), OwnShare { least: 0.0, most: 1.0, copies: 0 });
+    }
+
+    #[test]
+    fn copies_that_win_show_that_durations_are_not_the_tasks_own() {
+        // The original is stopped after 30 s, when its copy has taken 1 s, as other tasks do. ln L at the share w is 5·ln(0.02·w +
+        // (1 − w)·(99.5/100)), and is 1.92 below its maximum at w = 0.32.
+        let phase = phase(99, vec![attempt(30.0, SituatedEnd::Stopped), attempt(1.0, SituatedEnd::Finished)]);
+        let found = share(&phase, 5);
+        assert_eq!((found.least, found.copies), (0.0, 5));
+        assert!((found.most - 0.3).abs() < 0.051, "{found:?}");
+    }
+
+    #[test]
+    fn copies_that_lose_after_long_show_that_durations_are_the_tasks_own() {
+        // The copy has run for 20 s when the original ends after 30 s; no other task takes 20 s.
+        let phase = phase(99, vec![attempt(30.0, SituatedEnd::Finished), attempt(20.0, SituatedEnd::Stopped)]);
+        let found = share(&phase, 5);
+        assert_eq!((found.most, found.copies), (1.0, 5));
+        assert!((found.least - 0.7).abs() < 0.051, "{found:?}");
+        // A copy that was stopped at once shows nothing.
+        let short = phase_of_short_copy();
+        assert_eq!(share(&short, 5), OwnShare { least: 0.0, most: 1.0, copies: 5 });
+    }
+
+    fn phase_of_short_copy() -> Situated {
+        phase(99, vec![attempt(30.0, SituatedEnd::Finished), attempt(0.1, SituatedEnd::Stopped)])
+    }
+}

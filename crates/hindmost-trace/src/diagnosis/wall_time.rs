@@ -189,7 +189,8 @@ pub fn wall_time(
         .collect();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
     let slots_on_average = if seconds > 0.0 { slots / seconds } else { 0.0 };
-    let whole = WallTime { from, to, seconds, slots: slots_on_average, slots_known, used_share: share(used, slots), parts };
+    let whole =
+        WallTime { from, to, seconds, slots: slots_on_average, slots_known, used_share: share(used, slots), parts };
     Some((whole, steps.timeline(recording)))
 }
 

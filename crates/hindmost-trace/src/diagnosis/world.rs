@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::causes::Context;
 use super::gaps;
 use super::own_share::{self, OwnShare};
-use super::recording::{AttemptRow, Recording};
+use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
 use crate::analysis::Ended;
 
@@ -71,7 +71,16 @@ pub struct RecordedJob {
     /// Seconds from the end of its last task to its end.
     pub tail: f64,
     /// For each phase, the seconds for which its tasks could not start after the phases before it had ended.
-    pub lags: Vec<f64>,
+    pub lags: Vec<PhaseLag>,
+}
+
+/// How long the tasks of a phase could not start, in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PhaseLag {
+    /// All tasks.
+    Together(f64),
+    /// Each task, because the log does not say how many slots there were. So no task starts earlier than it did.
+    Each(Vec<f64>),
 }
 
 /// When an executor was there, in seconds after the origin of the replay.
@@ -102,6 +111,7 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
         settings: recording.settings.clone(),
         ..RecordedWorld::default()
     };
+    let are_slots_known = recording.executors.iter().any(|executor| executor.slots.is_some());
     let mut pairs = own_share::Pairs::default();
     for (job, source) in jobs.iter().zip(sources) {
         let arrival = origin + job.spec.arrival.seconds();
@@ -113,14 +123,20 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
             let ready = parents.copied().fold(arrival, f64::max);
             let Some(&index) = by_number.get(number) else {
                 ends.push(ready);
-                found.lags.push(0.0);
+                found.lags.push(PhaseLag::Together(0.0));
                 continue;
             };
             let phase = &recording.phases[index];
-            let first = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
-            found.lags.push((busy.could_start(first, phase.submitted.unwrap_or(ready).max(ready)) - ready).max(0.0));
+            found.lags.push(if are_slots_known {
+                let first = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
+                let submitted = phase.submitted.unwrap_or(ready).max(ready);
+                PhaseLag::Together((busy.could_start(first, submitted) - ready).max(0.0))
+            } else {
+                PhaseLag::Each(first_starts(phase).map(|start| (start - ready).max(0.0)).collect())
+            });
             ends.push(phase.winners().map(|row| row.end).fold(ready, f64::max));
-            let (situated, copies) = situated(recording, &context, (index, &typical[index]), gaps[index], &nodes, origin);
+            let (situated, copies) =
+                situated(recording, &context, (index, &typical[index]), gaps[index], &nodes, origin);
             let tasks = &situated.tasks;
             if tasks.len() != job.spec.phases[at].tasks as usize {
                 continue;
@@ -137,6 +153,17 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
     }
     world.own_share = pairs.own_share();
     world
+}
+
+/// Returns when the first attempt of each task started that has a winner, in the order of their numbers.
+fn first_starts(phase: &PhaseRows) -> impl Iterator<Item = f64> + use<> {
+    let mut starts: BTreeMap<u32, (f64, bool)> = BTreeMap::new();
+    for row in &phase.rows {
+        let (start, wins) = starts.entry(row.task).or_insert((row.start, false));
+        *start = start.min(row.start);
+        *wins |= row.wins;
+    }
+    starts.into_values().filter(|(_, wins)| *wins).map(|(start, _)| start)
 }
 
 fn is_failed(attempt: &SituatedAttempt) -> bool {
@@ -202,6 +229,14 @@ fn is_lost(row: &AttemptRow, removed: f64) -> bool {
     row.ended == Ended::Failed && (row.end - removed).abs() < LOST_WITH_EXECUTOR
 }
 
+/// Returns how many times as long an attempt took because of garbage that it made: if collecting it beyond what is usual of the phase
+/// is at least half of what the attempt took beyond the typical time, all of that. A copy makes the garbage, too: real copies of such
+/// tasks rarely won.
+fn by_garbage(row: &AttemptRow, typical: f64, usual: f64) -> f64 {
+    let (excess, collection) = (row.seconds() - typical, f64::from(row.spent.garbage_collection) - usual);
+    if excess > 0.0 && collection >= 0.5 * excess { row.seconds() / typical } else { 1.0 }
+}
+
 /// Returns how slow each executor was, and when.
 fn histories(recording: &Recording, context: &Context<'_>, origin: f64) -> Vec<NodeHistory> {
     let of = |number: usize| {
@@ -232,10 +267,13 @@ fn situated(
     let busy = |row: &AttemptRow| {
         node(row).map_or(1.0, |node| node.busy_at(Time::from_seconds((row.start - origin).max(0.0))))
     };
+    let mut collections: Vec<f64> = phase.winners().map(|row| f64::from(row.spent.garbage_collection)).collect();
+    let usual_collection = quantile(&mut collections, 0.5).unwrap_or(0.0);
     let mut tasks: BTreeMap<u32, SituatedTask> = BTreeMap::new();
     let mut residuals = Vec::new();
     for (row, is_first) in phase.rows.iter().zip(&typical.is_first).filter(|(row, _)| row.wins) {
-        let input = context.by_input(at, row).exp();
+        let input =
+            context.by_input(at, row).exp() * by_garbage(row, typical.seconds.unwrap_or(LEAST), usual_collection);
         let residual = row.seconds().max(LEAST) / (met(row, *is_first) * busy(row) * input);
         residuals.push(residual);
         tasks.insert(row.task, SituatedTask { attempts: Vec::new(), input, residual });

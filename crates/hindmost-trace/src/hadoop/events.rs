@@ -3,6 +3,7 @@
 //! Hadoop versions differ in which fields events have, and in which fields are unions. Therefore all events are
 //! parsed into the same optional fields.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use rustc_hash::FxHashMap;
@@ -194,6 +195,46 @@ impl OpenJobs {
             about_job(job, kind, fields);
         }
         Taken::Event
+    }
+}
+
+impl<'a> Event<'a> {
+    /// Returns an event with the fields of a text history, by their names there. The counters are those of an attempt, or
+    /// of a job.
+    pub(super) fn of(
+        kind: &'static str,
+        field: &dyn Fn(&str) -> Option<Cow<'a, str>>,
+        counters: Option<Counters>,
+    ) -> Event<'a> {
+        let text = |name: &str| Text(field(name));
+        let number = |name: &str| field(name).map_or(Number::Absent, |text| Number::of(&text));
+        let of_job = kind.starts_with("JOB_");
+        let (counters, total_counters) = if of_job { (None, counters) } else { (counters, None) };
+        let fields = Fields {
+            job: text("JOBID"),
+            job_name: text("JOBNAME"),
+            submitted: number("SUBMIT_TIME"),
+            launched: number("LAUNCH_TIME"),
+            start: number("START_TIME"),
+            finish: number("FINISH_TIME"),
+            total_maps: number("TOTAL_MAPS"),
+            total_reduces: number("TOTAL_REDUCES"),
+            finished_maps: number("FINISHED_MAPS"),
+            finished_reduces: number("FINISHED_REDUCES"),
+            task: text("TASKID"),
+            task_type: text("TASK_TYPE"),
+            attempt: if kind.starts_with("TASK_") { Text(None) } else { text("TASK_ATTEMPT_ID") },
+            splits: text("SPLITS"),
+            tracker: text("TRACKER_NAME"),
+            host: text("HOSTNAME"),
+            error: text("ERROR"),
+            locality: text("LOCALITY"),
+            avataar: text("AVATAAR"),
+            counters,
+            total_counters,
+            ..Fields::default()
+        };
+        Event { kind: Text(Some(kind.into())), payload: Union(Some(fields)), fields: None }
     }
 }
 

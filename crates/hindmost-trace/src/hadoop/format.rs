@@ -1,5 +1,6 @@
 //! Recognises the format of a Hadoop log from its first kilobytes.
 
+use super::text_history;
 use crate::reading::json::Keys;
 use crate::reading::sniff::quoted;
 
@@ -13,6 +14,8 @@ pub enum HadoopFormat {
     HistoryJson,
     /// A job history in Avro's binary encoding: its first line is `Avro-Binary`.
     HistoryBinary,
+    /// A job history of Hadoop 0.16 to 1.x: records such as `Job JOBID="…" .`
+    HistoryText,
     /// A Rumen trace: jobs as JSON objects one after the other.
     Rumen,
 }
@@ -30,6 +33,7 @@ pub fn sniff(beginning: &[u8]) -> Option<HadoopFormat> {
         match line.trim_ascii() {
             b"Avro-Json" => return Some(HadoopFormat::HistoryJson),
             b"Avro-Binary" => return Some(HadoopFormat::HistoryBinary),
+            line if text_history::begins(line) => return Some(HadoopFormat::HistoryText),
             line if line.starts_with(b"{") || line.contains(&0) => return None,
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! Reads Hadoop logs: job history files (`.jhist`) of MapReduce 0.23 to 3.x in Avro's JSON or binary encoding, and
-//! Rumen traces; plain or compressed; as one file or a folder of files.
+//! Reads Hadoop logs: job history files (`.jhist`) of MapReduce 0.23 to 3.x in Avro's JSON or binary encoding, job
+//! histories of Hadoop 0.16 to 1.x (text), and Rumen traces; plain or compressed; as one file or a folder of files.
 //!
 //! The log is read through one buffer. The reader keeps the tasks and attempts of a job until the job ends; a history
 //! holds one job. The text of a Rumen trace is read task by task. Once a job has finished, summary and analysis keep
@@ -54,6 +54,7 @@ mod phases;
 mod recording;
 mod rumen;
 mod shape;
+mod text_history;
 mod workload;
 
 #[cfg(test)]
@@ -418,6 +419,10 @@ fn read_from(reader: impl Read, source: Source, collector: &mut Collector) -> Re
         HadoopFormat::HistoryJson | HadoopFormat::HistoryBinary => {
             jhist::read(objects, &source, collector)?;
             Ok("hadoop-jhist")
+        }
+        HadoopFormat::HistoryText => {
+            text_history::read(objects, &source, collector)?;
+            Ok("hadoop-history")
         }
         HadoopFormat::Rumen => {
             objects.set_shape(Shape::Jobs);

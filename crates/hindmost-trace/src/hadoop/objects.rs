@@ -113,6 +113,11 @@ impl<'r> Objects<'r> {
         self.window.into_rest()
     }
 
+    /// Returns the window, if nothing has been taken yet.
+    pub(super) fn into_window(self) -> Window<'r> {
+        self.window
+    }
+
     /// Returns the next item, and the line on which it began, from 1.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, Item<'_>)>> {
         let found = self.find()?;

@@ -9,7 +9,7 @@ use super::hosts::Host;
 use super::kept::{Kept, KeptJob};
 use super::phases::PHASES;
 use crate::diagnosis::recording::{Executor, UNKNOWN};
-use crate::diagnosis::{Recording, RecordedWorld, Source, world};
+use crate::diagnosis::{RecordedWorld, Recording, Source, world};
 use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::replay::{self, since};
 

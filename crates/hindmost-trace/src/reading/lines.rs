@@ -48,6 +48,8 @@ pub(crate) struct Lines<'r, K> {
     /// The first bytes of a line that is being skipped.
     beginning: Vec<u8>,
     number: u64,
+    /// Whether blanks at the beginning and end of lines are kept.
+    with_blanks: bool,
 }
 
 enum Found<K> {
@@ -57,7 +59,17 @@ enum Found<K> {
 
 impl<'r, K> Lines<'r, K> {
     pub(crate) fn new(plain: Plain<'r>, not_needed: NotNeeded<K>) -> Self {
-        Lines { window: Window::new(plain), not_needed, scanned: 0, beginning: Vec::new(), number: 0 }
+        Lines::over(Window::new(plain), not_needed)
+    }
+
+    /// Returns the lines of the rest of a window.
+    pub(crate) fn over(window: Window<'r>, not_needed: NotNeeded<K>) -> Self {
+        Lines { window, not_needed, scanned: 0, beginning: Vec::new(), number: 0, with_blanks: false }
+    }
+
+    /// Keeps blanks at the beginning and end of lines, because they separate fields.
+    pub(crate) fn with_blanks(self) -> Self {
+        Lines { with_blanks: true, ..self }
     }
 
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_, K>>> {
@@ -69,7 +81,8 @@ impl<'r, K> Lines<'r, K> {
         let (body, terminated) = match found {
             Found::Whole { length, terminated } => {
                 let line = self.window.take(length + usize::from(terminated));
-                (Body::Whole(line[..length].trim_ascii()), terminated)
+                let line = &line[..length];
+                (Body::Whole(if self.with_blanks { line } else { line.trim_ascii() }), terminated)
             }
             Found::Skipped { kind, last, terminated } => {
                 (Body::Skipped { kind, beginning: &self.beginning, last }, terminated)

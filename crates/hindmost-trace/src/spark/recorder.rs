@@ -12,7 +12,7 @@ use crate::diagnosis::diagnose;
 use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
 
 /// Beginnings of the names of settings that matter for stragglers.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 17] = [
     "spark.master",
     "spark.speculation",
     "spark.task.",
@@ -27,6 +27,9 @@ const SETTINGS: [&str; 14] = [
     "spark.sql.files.maxPartitionBytes",
     "spark.stage.",
     "spark.excludeOnFailure.",
+    "spark.hadoop.mapreduce.fileoutputcommitter.",
+    "spark.sql.sources.commitProtocolClass",
+    "spark.shuffle.reduceLocality.enabled",
 ];
 
 /// Records applications one after the other.

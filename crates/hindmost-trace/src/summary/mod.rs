@@ -16,7 +16,8 @@ pub use hadoop_facts::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceSummary {
-    /// The log's format: `spark`, `hadoop-jhist`, `rumen` or `journal`.
+    /// The log's format: `spark`, `hadoop-jhist`, `hadoop-history`, `rumen`, `journal`, `table`, `slurm`,
+    /// `parallel`, `nextflow`, `ray` or `trino`.
     pub format: &'static str,
     /// Spark jobs that were submitted: distinct job ids among `SparkListenerJobStart` events.
     ///

@@ -1,5 +1,6 @@
 //! `hindmost advise`: what the jobs of logs spent their time on, and why their stragglers were slow.
 
+mod forecasts;
 mod gathering;
 mod spool;
 
@@ -34,7 +35,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
     if let Some(folder) = &args.out {
         files::new_folder(folder)?;
     }
-    let gathered = gathering::read(&logs, args.out.as_deref())?;
+    let mut gathered = gathering::read(&logs, &args.columns, args.out.as_deref())?;
     if gathered.logs == 0 {
         if let Some(folder) = &args.out {
             // It is empty.
@@ -43,6 +44,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
         let why: Vec<String> = gathered.unread.iter().map(|unread| unread.error.clone()).collect();
         return Err(Failure::input(why.join("\n")));
     }
+    forecasts::add(&mut gathered, args.out.as_deref(), args.forecasts)?;
     for unread in gathered.unread.iter().take(NAMED) {
         eprintln!("left out: {}", escaped(&unread.error));
     }
@@ -104,7 +106,7 @@ fn document(gathered: &Gathered, out: &mut impl Write) -> Outcome {
     let total = serde_json::to_string(&gathered.total).map_err(Failure::work)?;
     let unread = serde_json::to_string(&gathered.unread).map_err(Failure::work)?;
     write!(out, "{{\n\"total\": {total},\n\"logs\": [")?;
-    gathered.spool.copy(&gathered.order, out)?;
+    gathered.spool.copy(gathered.order.iter().map(|(_, kept)| *kept), out)?;
     write!(out, "\n],\n\"unread\": {unread}\n}}\n")?;
     Ok(())
 }

@@ -10,6 +10,7 @@ use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
+use hindmost_report::copies::learned_in_words;
 use hindmost_report::failures::failed_task;
 use hindmost_report::text::{counted, indented};
 use hindmost_run::job_file::RecordedPhase;
@@ -197,7 +198,10 @@ fn add_pauses(steps: &mut Vec<Step>, timeline: &Timeline) {
         let place = steps.partition_point(|step| step.at < at);
         if place > 0 && place < steps.len() {
             let what = format!("the run was resumed after a pause of {:.2} s", (*end - *begin).seconds());
-            steps.insert(place, Step { at, copy: None, what, because: None, knew: Vec::new(), superseded: false });
+            steps.insert(
+                place,
+                Step { at, copy: None, what, because: None, knew: Vec::new(), learned: None, superseded: false },
+            );
         }
     }
 }
@@ -218,6 +222,10 @@ fn step_text(step: &Step, width: usize) -> String {
                 "known: attempt {} on {} had run for {:.2} s; {remaining}",
                 known.copy, known.node, known.elapsed
             );
+            text += &indented(GAP, &line, width);
+        }
+        if let Some(learned) = &step.learned {
+            let line = format!("learned from copies of the phase: {}", learned_in_words(learned));
             text += &indented(GAP, &line, width);
         }
     }

@@ -2,7 +2,6 @@
 
 mod about;
 pub mod advise;
-mod as_recorded;
 mod compare;
 mod demo;
 mod explain;

@@ -1,6 +1,5 @@
 //! Reads logs of Spark and Hadoop, and journals of runs, as jobs and nodes for `replay`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,15 +7,16 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::journal::Header;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::workload::{DemandByName, WorkloadJob};
-use hindmost_sim::driver::NodeDisturbances;
-use hindmost_sim::experiment::{NodeKind, Racks};
-use hindmost_sim::parameter::Parameter;
+use hindmost_forecast::cluster::{node, of_executor, with_unique_names};
+use hindmost_forecast::world::World;
+use hindmost_sim::experiment::NodeKind;
 use hindmost_trace::any::{self, LogKind};
+use hindmost_trace::table::Columns;
+use hindmost_trace::tasks::{self, TaskFormat};
 use hindmost_trace::{COPIES_NOTE, RecordedNode, SITUATED_NOTE, TraceSummary, hadoop, journal, spark};
 
 use crate::failure::{Failure, Outcome};
 
-use super::as_recorded::World;
 use super::trace::with_progress;
 
 /// Jobs and cluster of a log or journal.
@@ -60,10 +60,11 @@ impl Recorded {
 }
 
 /// Reads a log or journal.
-pub fn read(path: &Path) -> Outcome<Recorded> {
-    match any::kind(path).map_err(Failure::input)? {
+pub fn read(path: &Path, columns: &Columns) -> Outcome<Recorded> {
+    match any::kind_with(path, columns).map_err(Failure::input)? {
         LogKind::Journal(found) => of_journal(&found, path.display().to_string()),
         LogKind::Hadoop => of_hadoop(path),
+        LogKind::Tasks(format) => of_tasks(path, format, columns),
         LogKind::Spark => of_spark(path),
     }
 }
@@ -143,6 +144,12 @@ fn of_hadoop(path: &Path) -> Outcome<Recorded> {
     of_slots(path, summary, jobs, &recorded, Some(world))
 }
 
+fn of_tasks(path: &Path, format: TaskFormat, columns: &Columns) -> Outcome<Recorded> {
+    let trace = with_progress(|progress| tasks::open(path, format, columns, Some(progress)))?;
+    let (summary, jobs, recorded, _) = trace.into_parts();
+    of_slots(path, summary, jobs, &recorded, None)
+}
+
 /// Returns jobs and nodes of a log that gives the number of slots of each node.
 fn of_slots(
     path: &Path,
@@ -171,41 +178,6 @@ fn of_slots(
         header: None,
         name: path.display().to_string(),
     })
-}
-
-/// Returns a node with this name, capacity and speed factor.
-fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
-    NodeKind {
-        count: 1,
-        name: name.to_owned(),
-        numbered: false,
-        capacity,
-        speed: Parameter::Number(speed),
-        measured_speed: None,
-        racks: Racks::None,
-        disturbances: NodeDisturbances::default(),
-        power: None,
-    }
-}
-
-/// Numbers the nodes that have the same name, so that all names differ.
-fn with_unique_names(nodes: impl Iterator<Item = NodeKind>) -> Vec<NodeKind> {
-    let mut nodes: Vec<NodeKind> = nodes.collect();
-    let mut names = BTreeMap::<String, u32>::new();
-    for node in &nodes {
-        *names.entry(node.name.clone()).or_default() += 1;
-    }
-    for node in &mut nodes {
-        node.numbered = names[&node.name] > 1;
-    }
-    nodes
-}
-
-/// Returns an executor as a node.
-fn of_executor(found: &RecordedNode) -> NodeKind {
-    let mut capacity = Resources::NONE;
-    capacity.0[0] = u64::from(found.slots.max(1)) * Resources::ONE_SLOT.0[0];
-    node(&found.name, capacity, 1.0)
 }
 
 /// Returns the executors that were present when the log had its largest number of slots, as nodes. All executors of a log

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::RecordedTime;
 use hindmost_core::time::Time;
+use hindmost_forecast::world::World;
 use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
@@ -18,7 +19,6 @@ use crate::failure::{Failure, Outcome};
 
 use crate::stop;
 
-use super::as_recorded::World;
 use super::compare::{self, Comparisons, Point, Settings};
 use super::recorded::{self, Recorded};
 use super::report::Subject;
@@ -42,7 +42,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     for set in &swept {
         settings(args, set)?;
     }
-    let all = args.logs.iter().map(|log| recorded::read(log)).collect::<Outcome<Vec<Recorded>>>()?;
+    let all = args.logs.iter().map(|log| recorded::read(log, &args.columns)).collect::<Outcome<Vec<Recorded>>>()?;
     let mut of_policies = Vec::new();
     let policies = if named.is_empty() { recorded_then_every_system(&all, &mut of_policies) } else { named };
     let mut notes = about_durations(&all);

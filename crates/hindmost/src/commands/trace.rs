@@ -31,10 +31,11 @@ struct LogInfo {
 
 /// Runs a trace command.
 pub fn run(command: TraceCommand) -> Outcome {
-    let TraceCommand::Info { files, json } = command;
+    let TraceCommand::Info { files, columns, json } = command;
     let mut all = Vec::new();
     for file in &files {
-        let (summary, findings, applications) = with_progress(|progress| any::diagnose(file, Some(progress)))?;
+        let (summary, findings, applications) =
+            with_progress(|progress| any::diagnose_with(file, &columns, Some(progress)))?;
         all.push(LogInfo { summary, findings, diagnosis: DiagnosisTotal::of(applications.iter()), applications });
     }
     if json {

@@ -36,6 +36,8 @@ pub(super) struct Outcomes {
     pub(super) won: u32,
     /// Sum of the weights of copies that were slower than an older one.
     pub(super) lost: f64,
+    /// Number of these copies.
+    pub(super) losers: u32,
     /// Number of running copies whose outcome is open.
     pub(super) open: u32,
     /// Number of copies of this task that were stopped because they took long as well.
@@ -105,6 +107,8 @@ pub(super) struct Evidence {
     stopped: FxHashMap<TaskId, u32>,
     recent: FxHashMap<u64, Recent>,
     task_share: TaskShare,
+    /// The job that finished with the last event: its outcomes are kept until the next record, for the summary.
+    finished_job: Option<JobId>,
 }
 
 impl Evidence {
@@ -145,15 +149,16 @@ impl Evidence {
     pub(super) fn late(&mut self, copy: AttemptId, cluster: &Cluster) {
         if self.close(copy) {
             *self.late.entry(copy.task).or_default() += 1;
-            self.count(copy.task, (0, 1.0), cluster);
+            self.count(copy.task, (0, 1.0, 1), cluster);
         }
     }
 
-    /// Counts copies that won, and the weights of those that lost.
-    fn count(&mut self, task: TaskId, (won, lost): (u32, f64), cluster: &Cluster) {
+    /// Counts copies that won, and the weights and the number of those that lost.
+    fn count(&mut self, task: TaskId, (won, lost, losers): (u32, f64, u32), cluster: &Cluster) {
         let outcomes = self.outcomes.entry((task.job, task.phase)).or_default();
         outcomes.won += won;
         outcomes.lost += lost;
+        outcomes.losers += losers;
         if let Some(kind) = kind(task.job, task.phase, cluster) {
             self.recent.entry(kind).or_default().add(won, lost);
         }
@@ -173,6 +178,9 @@ impl Evidence {
 
     /// Observes a record. Returns the phase whose factor has changed.
     pub(super) fn observe(&mut self, seen: Seen<'_>, cluster: &Cluster) -> Option<(JobId, u32)> {
+        if let Some(job) = self.finished_job.take() {
+            self.forget_job(job);
+        }
         match seen {
             Seen::Event(Event::AttemptFinished { attempt }, applied) => {
                 let before = self.of(attempt.task).factor();
@@ -183,7 +191,7 @@ impl Evidence {
                     self.task_share.end(attempt.task);
                 }
                 if applied.job_finished {
-                    self.forget_job(attempt.task.job);
+                    self.finished_job = Some(attempt.task.job);
                     return None;
                 }
                 self.changed(attempt.task, before)
@@ -247,18 +255,21 @@ impl Evidence {
     fn finished(&mut self, task: TaskId, since: Time, cluster: &Cluster) {
         // Copies that are being stopped were counted when that was decided.
         let others = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
-        let (mut has_older, mut lost) = (false, 0.0);
+        let (mut has_older, mut lost, mut losers) = (false, 0.0, 0);
         let others: Vec<&Attempt> = others.collect();
         for other in others {
             has_older |= other.since() < since;
             let took = (cluster.now() - since).seconds();
             let is_open = self.close(other.id());
-            lost += if is_open && other.since() > since { weight(other, took, cluster) } else { 0.0 };
+            if is_open && other.since() > since {
+                lost += weight(other, took, cluster);
+                losers += 1;
+            }
         }
         self.stopped.remove(&task);
         self.late.remove(&task);
         if has_older || lost > 0.0 {
-            self.count(task, (u32::from(has_older), lost), cluster);
+            self.count(task, (u32::from(has_older), lost, losers), cluster);
         }
     }
 
@@ -279,7 +290,7 @@ impl Evidence {
         let older = cluster.copies(stopped.task).filter(|other| other.since() < copy.since());
         let takes = older.map(|other| measured(other).unwrap_or(f64::INFINITY)).reduce(f64::min);
         self.close(stopped);
-        let counted = takes.map_or((1, 0.0), |takes| (0, weight(copy, takes, cluster)));
+        let counted = takes.map_or((1, 0.0, 0), |takes| (0, weight(copy, takes, cluster), 1));
         self.count(stopped.task, counted, cluster);
     }
 }

@@ -13,9 +13,10 @@ use hindmost_core::policy::{Round, View};
 use hindmost_core::record::{Condition, Decision, StopReason};
 use hindmost_core::time::Time;
 
+use super::PaceRule;
 use super::evidence::Outcomes;
 use super::lateness::PENDING;
-use super::{PaceRule, fresh, price};
+use super::worth::{fresh, price};
 
 /// The largest number of copies of a task that run at a time.
 const MOST_RUNNING: usize = 4;

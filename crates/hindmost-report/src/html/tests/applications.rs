@@ -129,11 +129,13 @@ fn the_page_of_all_applications_sorts_by_wall_time_and_links_every_page() {
     for (one, seconds) in all.iter_mut().zip([50.0, 200.0, 100.0]) {
         one.wall_time.as_mut().unwrap().seconds = seconds;
     }
-    let of = |(at, one): (usize, &Diagnosis)| ApplicationRow::of(one, "logs/day", &format!("log-1-application-{at}.html"));
+    let of =
+        |(at, one): (usize, &Diagnosis)| ApplicationRow::of(one, "logs/day", &format!("log-1-application-{at}.html"));
     let rows: Vec<ApplicationRow> = all.iter().enumerate().map(of).collect();
     let total = DiagnosisTotal::of(all.iter());
     let unread = [UnreadLog { log: "notes.txt".to_owned(), error: "notes.txt is no log".to_owned() }];
-    let text = applications_page(&ApplicationsPage { total: &total, rows: &rows, unread: &unread, again: &[] }).unwrap();
+    let text =
+        applications_page(&ApplicationsPage { total: &total, rows: &rows, unread: &unread, again: &[] }).unwrap();
     let found = sound(&text);
     let links: Vec<&str> =
         found.iter().filter(|element| element.name == "a").filter_map(|element| element.get("href")).collect();
@@ -153,8 +155,9 @@ fn the_page_of_all_applications_sorts_by_wall_time_and_links_every_page() {
 #[test]
 fn pages_of_all_applications_are_sound_for_any_names_and_grow_slowly() {
     let all: Vec<Diagnosis> = HOSTILE.iter().map(|name| diagnosis(name, 2)).collect();
-    let rows: Vec<ApplicationRow> =
-        (0..1000).map(|at| ApplicationRow::of(&all[at % all.len()], HOSTILE[at % 11], "log-1-application-1.html")).collect();
+    let rows: Vec<ApplicationRow> = (0..1000)
+        .map(|at| ApplicationRow::of(&all[at % all.len()], HOSTILE[at % 11], "log-1-application-1.html"))
+        .collect();
     let total = DiagnosisTotal::of(all.iter());
     let text = applications_page(&ApplicationsPage { total: &total, rows: &rows, unread: &[], again: &[] }).unwrap();
     sound(&text);
@@ -165,7 +168,8 @@ fn pages_of_all_applications_are_sound_for_any_names_and_grow_slowly() {
 fn the_page_of_a_replay_shows_what_really_happened() {
     let compared = compared(vec![result("none", &[], 1.0)]);
     let with = |applications: &[Diagnosis]| {
-        comparison_page(&ComparisonPage { compared: &compared, curves: &[], jobs: &[], applications, again: &[] }).unwrap()
+        comparison_page(&ComparisonPage { compared: &compared, curves: &[], jobs: &[], applications, again: &[] })
+            .unwrap()
     };
     assert!(!with(&[]).contains("What really happened"));
     let several: Vec<Diagnosis> = (0..6).map(|at| diagnosis(&format!("app-{at}"), 5)).collect();

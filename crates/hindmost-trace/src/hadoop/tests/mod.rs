@@ -8,6 +8,7 @@ mod history;
 mod objects;
 mod real;
 mod rumen;
+mod text_history;
 
 use std::io::Write as _;
 use std::path::Path;

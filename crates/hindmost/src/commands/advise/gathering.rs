@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
 use hindmost_report::html::{ApplicationPage, ApplicationRow, UnreadLog, application_page};
+use hindmost_trace::table::Columns;
 use hindmost_trace::{TraceSummary, any};
 use serde::Serialize;
 
@@ -37,7 +38,7 @@ pub struct Shown {
     /// The application.
     pub diagnosis: Diagnosis,
     /// Numbers of the log and of the application.
-    place: (usize, usize),
+    pub place: (usize, usize),
 }
 
 impl Shown {
@@ -62,8 +63,8 @@ pub struct Gathered {
     pub unread: Vec<UnreadLog>,
     /// What is said about the logs, as JSON.
     pub spool: Spool,
-    /// Where that is, in the order of the logs.
-    pub order: Vec<Kept>,
+    /// Where that is, in the order of the logs, with the number of each log.
+    pub order: Vec<(usize, Kept)>,
 }
 
 /// What stays in memory of a log.
@@ -74,7 +75,7 @@ struct OfLog {
 }
 
 /// Reads all logs. Pages and texts are written to the folder.
-pub fn read(logs: &[PathBuf], folder: Option<&Path>) -> Outcome<Gathered> {
+pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>) -> Outcome<Gathered> {
     let spool = Spool::new().map_err(|error| Failure::work(format!("cannot create a temporary file: {error}")))?;
     let sizes: Vec<u64> = logs.iter().map(|log| size(log).max(1)).collect();
     let whole: f64 = sizes.iter().map(|size| *size as f64).sum();
@@ -91,7 +92,9 @@ pub fn read(logs: &[PathBuf], folder: Option<&Path>) -> Outcome<Gathered> {
             scope.spawn(|| {
                 while let Some(&at) = order.get(next.fetch_add(1, Atomic::Relaxed)) {
                     let part = sizes[at] as f64 / whole;
-                    let log = read_one(&logs[at], at, folder, &spool, &longest, &|share| bar.advance(share * part));
+                    let log = read_one((&logs[at], columns), at, folder, &spool, &longest, &|share| {
+                        bar.advance(share * part)
+                    });
                     found.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(log);
                 }
             });
@@ -107,11 +110,13 @@ pub fn read(logs: &[PathBuf], folder: Option<&Path>) -> Outcome<Gathered> {
         spool,
         order: Vec::new(),
     };
-    for log in found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten() {
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (at, log) in found.into_iter().enumerate() {
+        let Some(log) = log else { continue };
         match log? {
             Ok(log) => {
                 gathered.logs += 1;
-                gathered.order.push(log.kept);
+                gathered.order.push((at, log.kept));
                 gathered.rows.extend(log.rows);
                 for total in &log.totals {
                     gathered.total.add(total);
@@ -125,18 +130,15 @@ pub fn read(logs: &[PathBuf], folder: Option<&Path>) -> Outcome<Gathered> {
 
 /// Reads one log. `advance` receives the share of the log that was read since it was called last.
 fn read_one(
-    path: &Path,
+    (path, columns): (&Path, &Columns),
     at: usize,
     folder: Option<&Path>,
     spool: &Spool,
     longest: &Mutex<Vec<Shown>>,
     advance: &dyn Fn(f64),
 ) -> Outcome<Result<OfLog, UnreadLog>> {
-    let log = if path == Path::new(any::STANDARD_INPUT) {
-        "standard input".to_owned()
-    } else {
-        path.display().to_string()
-    };
+    let log =
+        if path == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() };
     let mut shown = 0.0;
     let mut on_progress = |done: u64, total: Option<u64>| {
         if let Some(total) = total.filter(|total| *total > 0) {
@@ -145,30 +147,17 @@ fn read_one(
             shown = share;
         }
     };
-    let read = any::diagnose(path, Some(&mut on_progress));
+    let read = any::diagnose_with(path, columns, Some(&mut on_progress));
     advance(1.0 - shown);
     let (summary, applications) = match read {
         Ok((summary, _, applications)) => (summary, applications),
         Err(error) => return Ok(Err(UnreadLog { log, error: error.to_string() })),
     };
     let warnings = if applications.len() == 1 { &summary.warnings[..] } else { &[] };
-    let page = |number: usize| format!("log-{}-application-{}.html", at + 1, number + 1);
     if let Some(folder) = folder {
-        // The folder is new, and there may be thousands of files, so they are not synced one by one.
-        let write = |name: &str, content: &str| {
-            let path = folder.join(name);
-            let failed = |error| Failure::work(format!("cannot write {}: {error}", path.display()));
-            fs::write(&path, content).map_err(failed)
-        };
-        for (number, one) in applications.iter().enumerate() {
-            let content = ApplicationPage { diagnosis: one, log: &log, warnings, index: Some(REPORT) };
-            write(&page(number), &application_page(&content).map_err(Failure::work)?)?;
-        }
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let texts: Vec<String> = applications.iter().map(|one| of_one(&log, one, warnings, WIDTH)).collect();
-        write(&format!("{}-{name}.txt", at + 1), &texts.join("\n"))?;
+        write(folder, (path, &log), at, &applications, warnings)?;
     }
-    let rows = applications.iter().enumerate().map(|(number, one)| ApplicationRow::of(one, &log, &page(number)));
+    let rows = applications.iter().enumerate().map(|(number, one)| ApplicationRow::of(one, &log, &page(at, number)));
     let rows: Vec<ApplicationRow> = rows.collect();
     let totals = applications.iter().map(DiagnosisTotal::of_one).collect();
     let advice = LogAdvice { log: &log, summary: &summary, applications: &applications };
@@ -183,6 +172,34 @@ fn read_one(
     }
     cut(&mut longest);
     Ok(Ok(OfLog { rows, totals, kept }))
+}
+
+/// Name of the page of an application, by the numbers of its log and within it.
+fn page(at: usize, number: usize) -> String {
+    format!("log-{}-application-{}.html", at + 1, number + 1)
+}
+
+/// Writes a page for each application of a log, and a text.
+pub fn write(
+    folder: &Path,
+    (path, log): (&Path, &str),
+    at: usize,
+    applications: &[Diagnosis],
+    warnings: &[String],
+) -> Outcome {
+    // The folder is new, and there may be thousands of files, so they are not synced one by one.
+    let write = |name: &str, content: &str| {
+        let path = folder.join(name);
+        let failed = |error| Failure::work(format!("cannot write {}: {error}", path.display()));
+        fs::write(&path, content).map_err(failed)
+    };
+    for (number, one) in applications.iter().enumerate() {
+        let content = ApplicationPage { diagnosis: one, log, warnings, index: Some(REPORT) };
+        write(&page(at, number), &application_page(&content).map_err(Failure::work)?)?;
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let texts: Vec<String> = applications.iter().map(|one| of_one(log, one, warnings, WIDTH)).collect();
+    write(&format!("{}-{name}.txt", at + 1), &texts.join("\n"))
 }
 
 /// Keeps only the longest applications, longest first.

@@ -30,10 +30,21 @@ impl Spool {
         Ok(kept)
     }
 
-    /// Writes texts, each on a line and with commas between them.
-    pub fn copy(&self, order: &[Kept], out: &mut impl Write) -> io::Result<()> {
+    /// Returns a text.
+    pub fn text(&self, kept: Kept) -> io::Result<String> {
         let mut spool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, kept) in order.iter().enumerate() {
+        let mut text = String::new();
+        spool.0.seek(SeekFrom::Start(kept.at))?;
+        Read::by_ref(&mut spool.0).take(kept.length).read_to_string(&mut text)?;
+        let end = spool.1;
+        spool.0.seek(SeekFrom::Start(end))?;
+        Ok(text)
+    }
+
+    /// Writes texts, each on a line and with commas between them.
+    pub fn copy(&self, order: impl IntoIterator<Item = Kept>, out: &mut impl Write) -> io::Result<()> {
+        let mut spool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, kept) in order.into_iter().enumerate() {
             out.write_all(if number == 0 { b"\n" } else { b",\n" })?;
             spool.0.seek(SeekFrom::Start(kept.at))?;
             io::copy(&mut Read::by_ref(&mut spool.0).take(kept.length), out)?;
@@ -52,9 +63,10 @@ mod tests {
         let spool = Spool::new().unwrap();
         let [one, two] = ["one", "two2"].map(|text| spool.keep(text).unwrap());
         let mut out = Vec::new();
-        spool.copy(&[two, one], &mut out).unwrap();
+        spool.copy([two, one], &mut out).unwrap();
         let three = spool.keep("3").unwrap();
-        spool.copy(&[three, one], &mut out).unwrap();
+        assert_eq!(spool.text(one).unwrap(), "one");
+        spool.copy([three, one], &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "\ntwo2,\none\n3,\none");
     }
 }

@@ -339,6 +339,7 @@ fn nothing(name: &str, options: &RunOptions) -> RunSummary {
         attempts: 0,
         copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
         broken_copies: None,
+        saved: None,
         flowtime: 0.0,
         phases: Vec::new(),
         failed_tasks: Vec::new(),

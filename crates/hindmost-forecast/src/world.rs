@@ -9,15 +9,26 @@ use hindmost_core::metrics::RecordedTime;
 use hindmost_core::time::Time;
 use hindmost_math::statistics::{mean, student_interval};
 use hindmost_policies::catalogue::spec::PolicySpec;
-use hindmost_sim::driver::{AsRecorded, Outage, RunResult, Setup};
-use hindmost_trace::diagnosis::{Presence, RecordedWorld};
+use hindmost_sim::driver::{AsRecorded, Lag, Outage, RunResult, Setup};
+use hindmost_trace::diagnosis::{PhaseLag, Presence, RecordedWorld};
 
 /// A replay is calibrated if its mean job time differs by at most this share from the recorded one.
 const CALIBRATED: f64 = 0.1;
 
+/// What ran an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Apache Spark.
+    Spark,
+    /// Hadoop MapReduce.
+    Hadoop,
+}
+
 /// The world of a recorded application.
 #[derive(Clone, Debug)]
 pub struct World {
+    /// What ran it.
+    pub engine: Engine,
     /// What the log shows.
     pub recorded: RecordedWorld,
     /// The policy that ran.
@@ -28,19 +39,17 @@ impl World {
     /// The world of an application of Spark `version`, if the log has it.
     pub fn of_spark(recorded: RecordedWorld, version: Option<&str>) -> World {
         let policy = spark_policy(&recorded.settings, version);
-        World { recorded, policy }
+        World { engine: Engine::Spark, recorded, policy }
     }
 
     /// The world of jobs of Hadoop. Its logs don't state the settings, but show whether there were copies.
     pub fn of_hadoop(recorded: RecordedWorld, had_copies: bool) -> World {
-        World { recorded, policy: PolicySpec::of(if had_copies { "hadoop" } else { "none" }) }
+        World { engine: Engine::Hadoop, recorded, policy: PolicySpec::of(if had_copies { "hadoop" } else { "none" }) }
     }
 
     /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.
     pub fn set_up(&self, setup: &mut Setup, are_own_nodes: bool) {
-        let lags = |job: &hindmost_trace::diagnosis::RecordedJob| {
-            job.lags.iter().map(|lag| Time::from_seconds(*lag)).collect()
-        };
+        let lags = |job: &hindmost_trace::diagnosis::RecordedJob| job.lags.iter().map(lag).collect();
         let mut as_recorded = AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), leaving: Vec::new() };
         if are_own_nodes {
             for (node, presence) in (0..).map(NodeId).zip(&self.recorded.executors) {
@@ -115,6 +124,13 @@ impl World {
             copies_observed: self.recorded.own_share.copies,
             failures: self.recorded.failures,
         }
+    }
+}
+
+fn lag(recorded: &PhaseLag) -> Lag {
+    match recorded {
+        PhaseLag::Together(lag) => Lag::Together(Time::from_seconds(*lag)),
+        PhaseLag::Each(lags) => Lag::Each(Arc::new(lags.iter().map(|lag| Time::from_seconds(*lag)).collect())),
     }
 }
 

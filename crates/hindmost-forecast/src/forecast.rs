@@ -1,0 +1,136 @@
+//! Forecasts of what changes would have gained, over several seeds and over what the log leaves open.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use hindmost_core::metrics::{Advice, Recommended};
+use hindmost_core::workload::WorkloadJob;
+use hindmost_math::statistics::mean;
+use hindmost_sim::driver::{RunResult, SimulationError};
+
+use crate::candidates::{Candidate, Change, candidates, slots, with_more_tasks, without_waits};
+use crate::recorded::RecordedApplication;
+use crate::runs::{Replay, mean_and_range, slot_seconds, time_of_jobs};
+use crate::warnings::{copies_nothing, warnings};
+
+/// Seeds of each replay.
+const SEEDS: u64 = 5;
+/// The least gain, as a share of the wall time, for which a change is recommended.
+const WORTH: f64 = 0.02;
+/// A change whose gain may be less than this share of the wall time is not recommended.
+const HARM: f64 = -0.01;
+/// Seconds that a task costs in addition, if the log does not show it.
+const OVERHEAD: f64 = 0.1;
+
+/// Forecasts what changes would have gained in an application that took `wall_time` seconds.
+///
+/// # Errors
+/// If a replay is stopped, or cannot be run.
+pub fn advice(
+    log: &str,
+    application: &RecordedApplication,
+    wall_time: f64,
+    stop: &AtomicBool,
+) -> Result<Advice, SimulationError> {
+    let jobs = Arc::new(application.jobs.clone());
+    let as_it_ran = |share| Replay {
+        application,
+        jobs: jobs.clone(),
+        policy: application.world.policy.clone(),
+        executors_as_recorded: true,
+        share,
+    };
+    let calibration = application.world.against(log, &as_it_ran(application.world.middle_share()).run(SEEDS, stop)?);
+    let mut found = Advice { warnings: warnings(application), ..Advice::default() };
+    if !calibration.calibrated || wall_time <= 0.0 {
+        found.calibration = Some(calibration);
+        return Ok(found);
+    }
+    let base: Vec<(f64, Vec<RunResult>)> = application
+        .world
+        .shares()
+        .into_iter()
+        .map(|share| Ok((share, as_it_ran(share).run(SEEDS, stop)?)))
+        .collect::<Result<_, SimulationError>>()?;
+    for candidate in candidates(application) {
+        let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();
+        if is_copies && copies_nothing(application) {
+            continue;
+        }
+        let forecast = of_candidate(application, &jobs, &candidate, &base, (wall_time, stop))?;
+        found.tried.push(forecast);
+    }
+    found.tried.sort_by(|a, b| b.gain_share.total_cmp(&a.gain_share));
+    found.calibration = Some(calibration);
+    recommend(&mut found);
+    Ok(found)
+}
+
+/// Marks the changes that are recommended: those that are worth it and do no harm, and of those about copies the one that gains most. A
+/// policy that the engine does not have is only listed.
+fn recommend(advice: &mut Advice) {
+    let mut has_copies = false;
+    for one in &mut advice.tried {
+        let is_worth = one.gain_share >= WORTH && one.gain_share_range[0] >= HARM;
+        let can_be_set = !one.settings.is_empty() || !one.is_about_copies;
+        one.recommended = is_worth && can_be_set && !(one.is_about_copies && has_copies);
+        has_copies |= one.recommended && one.is_about_copies;
+    }
+}
+
+fn of_candidate(
+    application: &RecordedApplication,
+    jobs: &Arc<Vec<WorkloadJob>>,
+    candidate: &Candidate,
+    base: &[(f64, Vec<RunResult>)],
+    (wall_time, stop): (f64, &AtomicBool),
+) -> Result<Recommended, SimulationError> {
+    let are_in_turn = are_in_turn(application);
+    let slots = slots(application);
+    let (changed, policy, executors_as_recorded) = match &candidate.change {
+        Change::Policy(policy) => (jobs.clone(), policy.clone(), true),
+        Change::MoreTasks => {
+            let jobs = with_more_tasks(jobs, slots as usize, OVERHEAD);
+            (Arc::new(jobs), application.world.policy.clone(), true)
+        }
+        Change::Executors => (jobs.clone(), application.world.policy.clone(), false),
+        Change::NoWaits => (Arc::new(without_waits(jobs)), application.world.policy.clone(), true),
+    };
+    let (mut gains, mut costs) = (Vec::new(), Vec::new());
+    for (share, base) in base {
+        let replay =
+            Replay { application, jobs: changed.clone(), policy: policy.clone(), executors_as_recorded, share: *share };
+        for (before, after) in base.iter().zip(&replay.run(SEEDS, stop)?) {
+            gains.push(time_of_jobs(before, jobs, are_in_turn) - time_of_jobs(after, &changed, are_in_turn));
+            costs.push(slot_seconds(after, slots) - slot_seconds(before, slots));
+        }
+    }
+    let (all, [least, most]) = mean_and_range(&gains);
+    // The whole gain is what the change gives at best.
+    let (gain, least) = if candidate.is_bound { (all / 2.0, least.min(0.0)) } else { (all, least) };
+    Ok(Recommended {
+        title: candidate.title.clone(),
+        settings: candidate.settings.clone(),
+        policy: matches!(candidate.change, Change::Policy(_)).then(|| policy.to_string()),
+        is_about_copies: matches!(candidate.change, Change::Policy(_)),
+        is_bound: candidate.is_bound,
+        recommended: false,
+        gain_seconds: gain,
+        gain_seconds_range: [least, most],
+        gain_share: gain / wall_time,
+        gain_share_range: [least / wall_time, most / wall_time],
+        extra_core_hours: mean(&costs).unwrap_or(0.0) / 3600.0,
+    })
+}
+
+/// True if no job of the log was submitted before the one before it had ended.
+fn are_in_turn(application: &RecordedApplication) -> bool {
+    let recorded = &application.world.recorded.jobs;
+    let times = application.jobs.iter().zip(recorded).map(|(job, recorded)| {
+        let arrival = job.spec.arrival.seconds();
+        (arrival, arrival + recorded.seconds)
+    });
+    let times: Vec<(f64, f64)> = times.collect();
+    // A millisecond is the resolution of logs.
+    times.windows(2).all(|two| two[1].0 >= two[0].1 - 0.002)
+}

@@ -1,0 +1,105 @@
+//! Replays of one application, and what they took.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::resources::Dimensions;
+use hindmost_core::time::Time;
+use hindmost_core::workload::{DemandByName, WorkloadJob};
+use hindmost_math::statistics::mean;
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_sim::driver::{RunResult, Setup, SimulationError};
+use hindmost_sim::experiment::{Execution, Experiment, Jobs, default_placement, run_all};
+use hindmost_sim::scenario::CommonPart;
+
+use crate::cluster::{of_executor, with_unique_names};
+use crate::recorded::RecordedApplication;
+
+/// What a change of a replay concerns.
+pub(crate) struct Replay<'a> {
+    pub(crate) application: &'a RecordedApplication,
+    pub(crate) jobs: Arc<Vec<WorkloadJob>>,
+    pub(crate) policy: PolicySpec,
+    /// Whether executors come and leave at their recorded times.
+    pub(crate) executors_as_recorded: bool,
+    /// The share of the durations that belongs to the tasks.
+    pub(crate) share: f64,
+}
+
+impl Replay<'_> {
+    /// Runs the replay once for each seed.
+    pub(crate) fn run(&self, seeds: u64, stop: &AtomicBool) -> Result<Vec<RunResult>, SimulationError> {
+        let nodes = with_unique_names(self.application.executors.iter().map(of_executor));
+        let dimensions = Dimensions::of([&DemandByName::new()]).unwrap_or_else(|_| Dimensions::one_slot());
+        let mut setup = Setup {
+            dimensions: dimensions.clone(),
+            nodes: Vec::new(),
+            slot: Time::ZERO,
+            horizon: None,
+            drain: true,
+            // Spark's rule and Hadoop's see no more in most logs.
+            knowledge: Knowledge::Age,
+            placement: default_placement(nodes.iter().map(|kind| &kind.speed)),
+            noise: 0.0,
+            correlation: self.share,
+            common_part: CommonPart::FirstAttempt,
+            slow_from: 0.0,
+            seed: 0,
+            gamma: 1.0,
+            network: None,
+            outages: Vec::new(),
+            disturbances: Vec::new(),
+            stragglers: None,
+            learns_speeds: false,
+            known_profiles: Arc::default(),
+            keeps_profiles: false,
+            as_recorded: None,
+            queues: Vec::new(),
+        };
+        self.application.world.set_up(&mut setup, self.executors_as_recorded);
+        setup.correlation = self.share;
+        let experiment = Experiment {
+            name: String::new(),
+            dimensions,
+            nodes,
+            jobs: Jobs::Given(self.jobs.clone()),
+            policies: vec![self.policy.clone()],
+            seeds: (1..=seeds).collect(),
+            // Spark and Hadoop run the jobs of an application first in, first out, unless they are told otherwise.
+            order: "fifo".to_owned(),
+            setup,
+        };
+        let execution = Execution { threads: 1, stop, progress: &|_| {}, output: None };
+        let mut results = run_all(std::slice::from_ref(&experiment), &execution)?;
+        Ok(results.pop().and_then(|mut one| one.pop()).unwrap_or_default())
+    }
+}
+
+/// Returns the time for which jobs ran, in seconds: the length of the union of the jobs' times. If jobs that followed one another in
+/// the log overlap in a replay, their overlap counts twice, because the later one would have waited.
+pub(crate) fn time_of_jobs(run: &RunResult, jobs: &[WorkloadJob], are_in_turn: bool) -> f64 {
+    let times = jobs.iter().zip(&run.flowtime).filter(|(_, flowtime)| flowtime.is_finite());
+    if are_in_turn {
+        return times.map(|(_, flowtime)| flowtime).sum();
+    }
+    let (mut until, mut union) = (f64::NEG_INFINITY, 0.0);
+    for (job, flowtime) in times {
+        let (from, to) = (job.spec.arrival.seconds(), job.spec.arrival.seconds() + flowtime);
+        union += (to - from.max(until)).max(0.0);
+        until = until.max(to);
+    }
+    union
+}
+
+/// Returns the slot-seconds of all attempts.
+pub(crate) fn slot_seconds(run: &RunResult, slots: u64) -> f64 {
+    run.resource.iter().filter(|seconds| seconds.is_finite()).sum::<f64>() * slots as f64
+}
+
+/// The mean, and the least and the largest value.
+pub(crate) fn mean_and_range(values: &[f64]) -> (f64, [f64; 2]) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (mean(values).unwrap_or(0.0), [least, most])
+}

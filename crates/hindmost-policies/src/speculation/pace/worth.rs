@@ -1,0 +1,110 @@
+//! Whether a backup is worth its resources: how long an attempt still takes, whether it is old enough, and whether the budget
+//! of its job pays for a copy.
+
+use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
+use hindmost_core::estimator::Pace;
+use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::policy::Round;
+
+use super::PaceRule;
+use super::evidence::Outcomes;
+use super::lateness::{IDLE, PENDING};
+
+/// While tasks are pending, a backup must be expected to save this share of the time that it uses. If durations were only due to
+/// luck and nodes, [`SAVING`] would demand more.
+const SHARE_WHILE_PENDING: f64 = 0.5;
+
+impl PaceRule {
+    /// Returns the remaining time of a lagging attempt in seconds, extrapolated from its progress. If that is impossible, it
+    /// is infinite for an attempt that is too old for its phase's durations; for others it is the longer of two times: the
+    /// time that the attempt has run, and the rest of the median duration on its node.
+    pub(super) fn remaining(&self, attempt: &Attempt, round: &Round<'_>) -> f64 {
+        let cluster = round.cluster();
+        let now = cluster.now();
+        let age = (now - attempt.since()).seconds();
+        if let Some(finish) = attempt.expected_finish().filter(|finish| *finish > now) {
+            return (finish - now).seconds();
+        }
+        let Some(phase) = cluster.phase(attempt.id().task) else { return age };
+        let outcomes = self.evidence.of(attempt.id().task);
+        // On a slow node every attempt takes longer.
+        let speed = PaceRule::node_speed(cluster, attempt).min(1.0);
+        if self.lateness(round.estimator, phase).is_some_and(|ages| age * speed > ages.hung(outcomes)) {
+            return f64::INFINITY;
+        }
+        (fresh(cluster, attempt.node(), phase) - age).max(age)
+    }
+
+    /// Returns true if a copy on a node is worth its resources although it takes as long as the attempt with the probability
+    /// that copies of its phase have shown. `remaining` is the attempt's remaining time in seconds.
+    ///
+    /// With the probability w a copy takes as long as the attempt (L seconds on this node), otherwise as long as the median copy
+    /// (m seconds). Before the attempt ends with R remaining seconds, it gains (1 − w)·(R − m) + w·(R − L), where a negative
+    /// difference counts as 0, and it uses (1 − w)·min(m, R) + w·min(L, R). The gain must exceed a share of the use:
+    /// `margin` − 1, or [`SHARE_WHILE_PENDING`].
+    pub(super) fn is_worth(
+        &self,
+        id: AttemptId,
+        node: NodeId,
+        (remaining, pending): (f64, bool),
+        cluster: &Cluster,
+    ) -> bool {
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return true };
+        let w = self.evidence.task_share(id.task, cluster);
+        if w <= 0.0 || !remaining.is_finite() {
+            return true;
+        }
+        let median = fresh(cluster, node, phase);
+        let age = (cluster.now() - attempt.since()).seconds();
+        let work = (age + remaining) * PaceRule::node_speed(cluster, attempt);
+        let long = (work / cluster.node(node).map_or(1.0, Node::speed)).max(median);
+        let gain = (1.0 - w) * (remaining - median).max(0.0) + w * (remaining - long).max(0.0);
+        let used = (1.0 - w) * median.min(remaining) + w * long.min(remaining);
+        gain > used * if pending { SHARE_WHILE_PENDING } else { self.parameters.margin - 1.0 }
+    }
+
+    /// Returns the time that a backup of an attempt of which only the age is known may run while tasks are pending, in
+    /// seconds: infinite if it need not pay from the budget. `None` if the budget does not pay for it, or if a copy of the
+    /// task has shown that the task takes long. `late` are old attempts without copies.
+    pub(super) fn allowed(
+        &self,
+        id: AttemptId,
+        node: NodeId,
+        (late, pending): (&[AttemptId], bool),
+        cluster: &Cluster,
+    ) -> Option<f64> {
+        let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
+        let known = self.evidence.known_of(id.task, cluster);
+        let is_free = known.promises() || PaceRule::node_speed(cluster, attempt) < self.parameters.slow;
+        if is_free || (!pending && known.stopped == 0) {
+            return Some(f64::INFINITY);
+        }
+        if pending && known.stopped > 0 {
+            return None;
+        }
+        let (left, _) = self.budget.left(id.task.job, pending, late, cluster);
+        if left < price(cluster, node, phase) {
+            return None;
+        }
+        Some(if pending { left.min(self.ages(phase).limit(PENDING, Outcomes::default())) } else { f64::INFINITY })
+    }
+
+    /// Returns true if a lagging attempt is old enough for a backup. If its progress is known, any age is.
+    pub(super) fn is_old_enough(&self, id: AttemptId, pending: bool, round: &Round<'_>) -> bool {
+        let cluster = round.cluster();
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
+        let Some(ages) = self.lateness(round.estimator, phase) else { return true };
+        let age = (cluster.now() - attempt.since()).seconds();
+        age > ages.limit(if pending { PENDING } else { IDLE }, self.evidence.of(id.task))
+    }
+}
+
+/// Returns the duration of the median copy of a phase on a node, in seconds.
+pub(super) fn fresh(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
+    Pace::new(cluster.node(node).map_or(1.0, Node::speed), 0.0).seconds(phase.median())
+}
+
+/// Returns the duration of a long copy of a phase on a node, in seconds: the 90th percentile.
+pub(super) fn price(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
+    Pace::new(cluster.node(node).map_or(1.0, Node::speed), 0.0).seconds(phase.p90().max(phase.median()))
+}

@@ -1,0 +1,266 @@
+//! Reads what Slurm's `sacct --parsable2` (or `--parsable`) prints, with its header.
+//!
+//! | Slurm | here |
+//! | --- | --- |
+//! | all of the output | one application |
+//! | job array | job, and a phase whose tasks are the elements of the array |
+//! | any other job | job with one task; jobs with the same name are compared as one phase |
+//! | row of a job | attempt; with `--duplicates` a requeued job has several |
+//! | step (`12.batch`, `12.extern`, `12.0`) | left out: it is part of its job |
+//! | node | node; a job on several nodes has none |
+//!
+//! `REQUEUED` and `PREEMPTED` attempts were interrupted, `CANCELLED` ones killed. `TIMEOUT`, `NODE_FAIL`, `OUT_OF_MEMORY`
+//! and the like count as failed, with the state as cause.
+
+use crate::analysis::Ended;
+use crate::error::TraceError;
+use crate::reading::window::Window;
+use crate::tasks::header::Header;
+use crate::tasks::row::{Row, state};
+use crate::tasks::units::{duration, number, time};
+use crate::tasks::{Collector, Rules, TaskFormat};
+
+/// How to get output that can be read.
+const CURE: &str = "run sacct --parsable2 --duplicates --format=JobID,JobName,State,ExitCode,Submit,Start,End,Elapsed,NodeList,AllocNodes,AllocCPUS";
+
+/// Returns the header if a log with this beginning is output of `sacct`.
+fn header(beginning: &[u8]) -> Option<Header> {
+    let of_slurm = ["elapsed", "elapsedraw", "nodelist", "alloccpus", "exitcode", "partition", "submit", "jobname"];
+    Header::find(beginning, &["jobid"])
+        .or_else(|| Header::find(beginning, &["jobidraw"]))
+        .filter(|header| header.place(&["state"]).is_some() || header.place(&["start"]).is_some())
+        .filter(|header| header.place(&of_slurm).is_some())
+}
+
+/// Returns whether a log with this beginning is output of `sacct`.
+pub(crate) fn is_one(beginning: &[u8]) -> bool {
+    header(beginning).is_some()
+}
+
+/// Reads the output of `sacct`.
+///
+/// # Errors
+/// If reading fails, or there are no times.
+pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
+    let refused = |why: &str| TraceError::NoAttempt {
+        name: name.to_owned(),
+        format: TaskFormat::Slurm.name(),
+        why: format!(": {why}; {CURE}"),
+    };
+    let header = header(window.held()).ok_or_else(|| refused("it has no header with JobID"))?;
+    let [id, raw_id] = [&["jobid", "jobidraw"][..], &["jobidraw"]].map(|names| header.place(names));
+    let [start_place, end_place] = ["start", "end"].map(|name| header.place(&[name]));
+    let elapsed = header.place(&["elapsed", "elapsedraw"]);
+    if [start_place, end_place, elapsed].iter().flatten().count() < 2 {
+        return Err(refused("it has no columns Start and End"));
+    }
+    let [job_name, word, exit] = ["jobname", "state", "exitcode"].map(|name| header.place(&[name]));
+    let [submit, nodes, node_count, cpus] =
+        [&["submit", "eligible"][..], &["nodelist"], &["allocnodes", "nnodes"], &["alloccpus", "ncpus", "reqcpus"]]
+            .map(|names| header.place(names));
+    collector.rules = Rules { jobs_within: true, ..Rules::default() };
+    let (mut phase, mut job) = (String::new(), String::new());
+    header.rows(window, name, collector, |collector, line, fields| {
+        let text = |place: Option<usize>| place.map_or("", |at| fields.get(at));
+        let id = JobId::of(text(id)).or_else(|| JobId::of(text(raw_id)));
+        let Some(id) = id else { return collector.issues.unreadable(line, "its JobID is no job") };
+        if id.is_step {
+            return collector.issues.left_out(line, "steps of jobs");
+        }
+        let seconds = |place| time(text(place), None).filter(|at| *at > 0.0);
+        let took = duration(text(elapsed), None);
+        let (start, end) = (seconds(start_place), seconds(end_place));
+        // A start that is not known means that the job never started.
+        let derived = || Some(end? - took?).filter(|_| start_place.is_none());
+        let (start, end) = (start.or_else(derived), end.or_else(|| Some(start? + took?)));
+        let word = text(word);
+        let ended = state(word).unwrap_or_else(|_| {
+            collector.issues.unknown_state(line, word);
+            Some(Ended::Succeeded)
+        });
+        if id.is_pending || (start.is_none() && ended.is_none()) {
+            return collector.issues.left_out(line, "pending jobs");
+        }
+        if start.is_none() {
+            return collector.issues.left_out(line, "jobs that ended before they started");
+        }
+        let name = text(job_name);
+        phase.clear();
+        job.clear();
+        job.push_str(id.job);
+        if !name.is_empty() {
+            job.push(' ');
+            job.push_str(name);
+        }
+        // An array is a phase of its own; other jobs with the same name are compared with each other.
+        phase.push_str(if id.index.is_some() { &job } else { name });
+        collector.add(
+            line,
+            &Row {
+                job: &job,
+                phase: &phase,
+                task: id.index.unwrap_or(id.job),
+                node: one_node(text(nodes), text(node_count)),
+                submitted: seconds(submit),
+                start,
+                end,
+                state: ended,
+                cause: &cause(word, text(exit)),
+                slots: number(text(cpus)),
+                ..Row::default()
+            },
+        );
+    })
+}
+
+/// The parts of a job's id.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct JobId<'a> {
+    job: &'a str,
+    /// Index within the array; `None` if the job is no element of an array.
+    index: Option<&'a str>,
+    is_step: bool,
+    /// Whether this is the part of an array that has not started.
+    is_pending: bool,
+}
+
+impl<'a> JobId<'a> {
+    /// Parses `12`, `12_3`, `12_[4-9%2]`, `12+1` or either of these with a step, such as `12_3.batch`.
+    fn of(text: &'a str) -> Option<JobId<'a>> {
+        let (whole, step) = text.split_once('.').map_or((text, None), |(whole, step)| (whole, Some(step)));
+        let (job, index) = whole.split_once('_').map_or((whole, None), |(job, index)| (job, Some(index)));
+        if !job.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let is_pending = index.is_some_and(|index| index.starts_with('['));
+        Some(JobId { job, index, is_step: step.is_some(), is_pending })
+    }
+}
+
+/// Returns the node of a job that ran on one node; empty for several nodes and for none.
+fn one_node<'a>(list: &'a str, count: &str) -> &'a str {
+    let is_several = match number(count) {
+        Some(count) => count > 1.0,
+        None => list.contains([',', '[']),
+    };
+    if is_several || list.eq_ignore_ascii_case("none assigned") || list.eq_ignore_ascii_case("none") {
+        ""
+    } else {
+        list
+    }
+}
+
+/// Returns the state without the user who cancelled the job, and for a failed job with its exit code.
+fn cause(state: &str, exit: &str) -> String {
+    let word = state.split(' ').next().unwrap_or_default();
+    match exit.split_once(':') {
+        Some((code, signal)) if word == "FAILED" && signal != "0" => {
+            format!("FAILED, exit code {code}, signal {signal}")
+        }
+        Some((code, _)) if word == "FAILED" => format!("FAILED, exit code {code}"),
+        _ => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tasks::testing::{found, found_with, replayed};
+
+    const HEADER: &str = "JobID|JobName|State|ExitCode|Submit|Start|End|Elapsed|NodeList|AllocCPUS\n";
+
+    /// An array of four elements, one of which was requeued after its node failed, a job on two nodes, and a job that
+    /// was cancelled before it started.
+    fn log() -> String {
+        let day = "2024-03-01T";
+        let mut log = HEADER.to_owned();
+        for row in [
+            "100_1|fit|COMPLETED|0:0|@10:00:00|@10:00:10|@10:01:10|00:01:00|n1|2",
+            "100_1.batch|batch|COMPLETED|0:0|@10:00:10|@10:00:10|@10:01:10|00:01:00|n1|2",
+            "100_1.extern|extern|COMPLETED|0:0|@10:00:10|@10:00:10|@10:01:10|00:01:00|n1|2",
+            "100_2|fit|NODE_FAIL|0:0|@10:00:00|@10:00:10|@10:00:40|00:00:30|n2|2",
+            "100_2|fit|COMPLETED|0:0|@10:00:40|@10:01:10|@10:02:30|00:01:20|n1|2",
+            "100_3|fit|CANCELLED by 1001|0:0|@10:00:00|@10:00:10|@10:00:20|00:00:10|n3|2",
+            "100_[4-9%2]|fit|PENDING|0:0|@10:00:00|Unknown|Unknown|00:00:00|None assigned|2",
+            "101|mpi|FAILED|1:0|@10:00:30|@10:01:00|@10:03:00|00:02:00|n[4-5]|64",
+            "102|late|CANCELLED by 1001|0:0|@10:00:30|None|@10:00:50|00:00:00|None assigned|0",
+            "103|now|RUNNING|0:0|@10:00:30|@10:02:00|Unknown|00:00:40|n3|1",
+        ] {
+            log += &row.replace('@', day);
+            log += "\n";
+        }
+        log
+    }
+
+    #[test]
+    fn arrays_are_phases_and_requeues_are_attempts() {
+        let found = found(&log(), TaskFormat::Slurm);
+        let summary = &found.summary;
+        assert_eq!((summary.format, summary.jobs, summary.stages, summary.tasks), ("slurm", 2, 2, 4));
+        assert_eq!((summary.attempts, summary.failed_attempts, summary.killed_attempts), (5, 2, 1));
+        assert_eq!(summary.failures["NODE_FAIL"], 1);
+        assert_eq!(summary.failures["FAILED, exit code 1"], 1);
+        assert_eq!(summary.killed_by["CANCELLED"], 1);
+        assert_eq!(found.findings.machine_time.winners, 140.0);
+        assert_eq!(found.findings.machine_time.failed, 150.0);
+        // `date -u -d 2024-03-01T10:00:00 +%s` is 1709287200; the last job ended at 10:03:00.
+        assert_eq!((summary.from, summary.to), (Some(1_709_287_200.0), Some(1_709_287_380.0)));
+        assert_eq!(
+            summary.warnings,
+            [
+                "1 row was left out (jobs that ended before they started); the first is line 10.",
+                "1 row was left out (pending jobs); the first is line 8.",
+                "2 rows were left out (steps of jobs); the first is line 3.",
+                "1 attempt has not ended; not counted; the first is line 11.",
+                "2 tasks never succeeded; left out of replays.",
+            ]
+        );
+        assert_eq!(found.diagnoses.len(), 1);
+        let wall = found.diagnoses[0].wall_time.as_ref().unwrap();
+        assert_eq!(wall.seconds, 180.0);
+        let array = ("100 fit".to_owned(), 0.0, vec![("100 fit".to_owned(), vec![], vec![60.0, 80.0])]);
+        assert_eq!(replayed(&found.trace), [array]);
+        let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
+        assert_eq!(nodes[..3], [("n1", 2), ("n2", 2), ("n3", 2)]);
+    }
+
+    #[test]
+    fn jobs_with_one_name_are_one_phase() {
+        let rows = "7|a|COMPLETED|0:0|Unknown|2024-03-01T10:00:00|2024-03-01T10:00:10|00:00:10|n1|1\n\
+            8|a|COMPLETED|0:0|Unknown|2024-03-01T11:00:00|2024-03-01T11:00:20|00:00:20|n1|1\n";
+        let found = found(&format!("{HEADER}{rows}{rows}"), TaskFormat::Slurm);
+        assert_eq!(
+            (found.summary.jobs, found.summary.stages, found.summary.tasks, found.summary.attempts),
+            (2, 1, 2, 2)
+        );
+        assert_eq!(
+            found.summary.warnings,
+            ["2 rows repeat an attempt with the same task, node and times; each attempt counts once."]
+        );
+        let arrivals: Vec<f64> = replayed(&found.trace).iter().map(|(_, arrival, _)| *arrival).collect();
+        assert_eq!(arrivals, [0.0, 3600.0]);
+    }
+
+    #[test]
+    fn a_trailing_delimiter_and_few_columns_are_read() {
+        let found = found("JobID|State|End|Elapsed|\n5|COMPLETED|2024-03-01T10:00:10|1-00:00:00|\n", TaskFormat::Slurm);
+        assert_eq!(found.findings.machine_time.winners, 86_400.0);
+    }
+
+    #[test]
+    fn output_without_times_is_refused_with_the_cure() {
+        let log = "JobID|JobName|State|Elapsed\n5|a|COMPLETED|00:00:10\n";
+        let said = found_with(log, TaskFormat::Slurm, "").err().unwrap().to_string();
+        assert!(said.contains("it has no columns Start and End; run sacct --parsable2"), "{said}");
+    }
+
+    #[test]
+    fn job_ids_are_parsed() {
+        let plain = JobId { job: "12", index: None, is_step: false, is_pending: false };
+        assert_eq!(JobId::of("12"), Some(plain));
+        assert_eq!(JobId::of("12_3.0"), Some(JobId { index: Some("3"), is_step: true, ..plain }));
+        assert_eq!(JobId::of("12_[4-9%2]").map(|id| id.is_pending), Some(true));
+        assert_eq!(JobId::of("12+1").map(|id| id.job), Some("12+1"));
+        assert_eq!(JobId::of("batch"), None);
+    }
+}

@@ -1,0 +1,291 @@
+//! Reads tables of tasks: CSV, TSV, fields separated by bars or semicolons, and JSON lines.
+//!
+//! A row is an attempt. The columns are those that [`Columns`] names, or those with usual names. Only start and end of an
+//! attempt, or one of them and its duration, are needed.
+//!
+//! | column | if it is missing |
+//! | --- | --- |
+//! | job | all rows are of one job |
+//! | phase | all tasks of a job are compared with each other |
+//! | task | each row is a task of its own |
+//! | node | the test for slow nodes is left out |
+//! | start, end, duration | one of them follows from the others |
+//! | submitted | attempts could start when they did |
+//! | state | attempts with an end succeeded |
+//! | input, attempt, slots, speculative, cause | not known; one slot |
+//!
+//! If a table has jobs but neither phases nor tasks, and each of its first rows has a job of its own, then a row's job is
+//! its task: all rows are of one job.
+//!
+//! **Times** are numbers or dates as in ISO 8601. The unit of a number follows from the column's name (`start_ms`), or
+//! from `--columns start=NAME:ms`, or else from its size: below 10¹¹ seconds, below 10¹⁴ milliseconds, below 10¹⁷
+//! microseconds, and otherwise nanoseconds. Durations without a unit are in seconds; `1:02:03` and `1h 2m 3s` are read,
+//! too. A date without a zone counts as UTC.
+
+mod columns;
+mod json;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+pub use columns::Columns;
+pub(crate) use columns::{Meaning, Places};
+
+use crate::analysis::Ended;
+use crate::error::TraceError;
+use crate::reading::warnings::names;
+use crate::reading::window::Window;
+use crate::tasks::Collector;
+use crate::tasks::delimited::{Fields, Joined, delimiter};
+use crate::tasks::lines;
+use crate::tasks::row::{Row, UnknownState, state};
+use crate::tasks::units::{bytes, duration, number, time};
+
+/// Rows from which the reader sees whether jobs are tasks.
+const LOOKED_AT_ROWS: usize = 200;
+/// Fewer rows with jobs of their own do not make jobs tasks.
+const FEWEST_ROWS: usize = 3;
+/// The most columns that an error names.
+const MOST_NAMED: usize = 20;
+
+/// Returns whether a log with this beginning is a table with the columns that are needed.
+pub(crate) fn is_one(beginning: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(beginning);
+    let trimmed = text.trim_start();
+    if trimmed.starts_with(['{', '[']) {
+        return first_object(trimmed).is_some_and(|keys| has_needed(&keys, &Columns::default()));
+    }
+    let Some((header, delimiter)) = header_of(trimmed) else { return false };
+    let mut fields = Fields::default();
+    fields.split(header, delimiter);
+    let columns: Vec<String> = (0..fields.len()).map(|at| fields.get(at).to_owned()).collect();
+    has_needed(&columns, &Columns::default())
+}
+
+fn has_needed(header: &[String], columns: &Columns) -> bool {
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    Places::find(&header, columns).is_ok_and(|places| places.missing().is_none())
+}
+
+/// Returns the first line that is neither blank nor a comment, and its delimiter.
+fn header_of(text: &str) -> Option<(&str, char)> {
+    let line = text.lines().find(|line| !is_comment(line))?;
+    let line = line.trim_start_matches('#');
+    Some((line, delimiter(line)?))
+}
+
+fn is_comment(line: &str) -> bool {
+    let text = line.trim();
+    // A header may begin with this sign, too.
+    text.is_empty() || text.starts_with('#') && delimiter(text).is_none()
+}
+
+/// Returns the keys of the first object of a text, with those of the objects that follow it on its first lines.
+fn first_object(text: &str) -> Option<Vec<String>> {
+    let mut window = Window::new(crate::reading::compression::Plain::new(text.as_bytes()).ok()?);
+    window.hold(text.len()).ok()?;
+    window.one_object_a_line();
+    first_keys(window.held())
+}
+
+fn first_keys(held: &[u8]) -> Option<Vec<String>> {
+    let mut all: Vec<String> = Vec::new();
+    let objects = held.split(|byte| *byte == b'\n').filter(|line| line.trim_ascii_start().starts_with(b"{"));
+    for keys in objects.take(LOOKED_AT_ROWS).filter_map(json::keys) {
+        // Later rows may have keys that the first one lacks.
+        all.extend(keys.into_iter().filter(|key| !all.contains(key)).collect::<Vec<_>>());
+    }
+    let other = |key: &String| matches!(key.as_str(), "Event" | "hindmost_journal" | "traceEvents");
+    (!all.is_empty() && !all.iter().any(other)).then_some(all)
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// If reading fails, or a column that is needed is missing.
+pub(crate) fn read(
+    mut window: Window<'_>,
+    name: &str,
+    columns: &Columns,
+    collector: &mut Collector,
+) -> Result<(), TraceError> {
+    let failed = |source: io::Error| TraceError::Read { name: name.to_owned(), position: 0, source };
+    if window.hold(1).map_err(failed)?.trim_ascii_start().starts_with(b"{")
+        || window.held().trim_ascii_start().starts_with(b"[")
+    {
+        return read_objects(window, name, columns, collector);
+    }
+    let beginning = String::from_utf8_lossy(window.held()).into_owned();
+    let Some((header, delimiter)) = header_of(&beginning) else {
+        return Err(no_column(name, "the start of an attempt", &[]));
+    };
+    let mut fields = Fields::default();
+    fields.split(header, delimiter);
+    let header_row = header.to_owned();
+    let header: Vec<String> = (0..fields.len()).map(|at| fields.get(at).to_owned()).collect();
+    let mut places = places(name, &header, columns)?;
+    let rows = beginning.lines().filter(|line| !is_comment(line)).skip(1).take(LOOKED_AT_ROWS);
+    let mut jobs = Vec::new();
+    for row in rows {
+        fields.split(row, delimiter);
+        jobs.extend(places.of(Meaning::Job).map(|at| fields.get(at).to_owned()));
+    }
+    jobs.pop();
+    jobs_are_tasks(&mut places, jobs, collector);
+
+    let mut joined = Joined::default();
+    let mut begun = false;
+    let width = header.len();
+    lines::each(window, name, collector, |collector, line, text, terminated| {
+        if !begun && is_comment(text) {
+            return Ok(());
+        }
+        let Some(row) = joined.add(text, delimiter) else { return Ok(()) };
+        if row.trim_start_matches('#') == header_row {
+            if begun {
+                collector.issues.left_out(line, "repeated headers");
+            }
+            begun = true;
+            return Ok(());
+        }
+        fields.split(row, delimiter);
+        if fields.len() < width && !terminated {
+            collector.issues.cut(format!("in line {line}"));
+        } else {
+            take(&|at| fields.get(at), &places, collector, line);
+        }
+        Ok(())
+    })?;
+    if joined.is_open() {
+        collector.issues.cut("within quotes that are not closed".to_owned());
+    }
+    Ok(())
+}
+
+fn read_objects(
+    mut window: Window<'_>,
+    name: &str,
+    columns: &Columns,
+    collector: &mut Collector,
+) -> Result<(), TraceError> {
+    window.one_object_a_line();
+    let header = first_keys(window.held()).unwrap_or_default();
+    let mut places = places(name, &header, columns)?;
+    let mut objects = json::Objects::new(&header);
+    let mut jobs = Vec::new();
+    for row in String::from_utf8_lossy(window.held()).lines().take(LOOKED_AT_ROWS) {
+        if let Ok(values) = objects.read(row) {
+            jobs.extend(places.of(Meaning::Job).map(|at| values[at].clone()));
+        }
+    }
+    jobs_are_tasks(&mut places, jobs, collector);
+    lines::each(window, name, collector, |collector, line, text, terminated| {
+        match objects.read(text.trim().trim_end_matches(',')) {
+            Ok(values) => take(&|at| &values[at], &places, collector, line),
+            // The brackets of an array.
+            Err(_) if matches!(text.trim(), "[" | "]" | "[]") => {}
+            Err(_) if !terminated => collector.issues.cut(format!("in line {line}")),
+            Err(why) => collector.issues.unreadable(line, &why),
+        }
+        Ok(())
+    })
+}
+
+fn places(name: &str, header: &[String], columns: &Columns) -> Result<Places, TraceError> {
+    let texts: Vec<&str> = header.iter().map(String::as_str).collect();
+    let places = Places::find(&texts, columns).map_err(|missing| no_column(name, &format!("{missing:?}"), header))?;
+    match places.missing() {
+        Some(missing) => Err(no_column(name, missing, header)),
+        None => Ok(places),
+    }
+}
+
+fn no_column(name: &str, missing: &str, header: &[String]) -> TraceError {
+    let named: Vec<String> = header.iter().take(MOST_NAMED).map(|column| format!("{column:?}")).collect();
+    let columns = if named.is_empty() { "not known".to_owned() } else { names(&named, header.len() as u64) };
+    TraceError::NoColumn { name: name.to_owned(), missing: missing.to_owned(), columns }
+}
+
+/// Makes the column of jobs one of tasks if each row has a job of its own and there are neither phases nor tasks.
+fn jobs_are_tasks(places: &mut Places, mut jobs: Vec<String>, collector: &mut Collector) {
+    let rows = jobs.len();
+    jobs.sort_unstable();
+    jobs.dedup();
+    let others = places.of(Meaning::Task).or(places.of(Meaning::Phase));
+    if rows >= FEWEST_ROWS && jobs.len() == rows && others.is_none() {
+        places.turn(Meaning::Job, Meaning::Task);
+        collector
+            .issues
+            .note("Each row has a job of its own: all rows together were read as one job with a task a row.");
+    }
+}
+
+/// Takes an attempt from the fields of a row.
+fn take<'a>(field: &dyn Fn(usize) -> &'a str, places: &Places, collector: &mut Collector, line: u64) {
+    let text = |meaning: Meaning| places.of(meaning).map_or("", field);
+    let at = |meaning: Meaning| time(text(meaning), places.unit(meaning)).filter(|at| *at >= 0.0);
+    let seconds =
+        places.of(Meaning::Duration).and_then(|_| duration(text(Meaning::Duration), places.unit(Meaning::Duration)));
+    let (mut start, mut end) = (at(Meaning::Start), at(Meaning::End));
+    // A time of 0 is how some tools write that there is none, unless the log's clock begins at 0.
+    if let (Some(began), Some(0.0)) = (start, end)
+        && began > 0.0
+    {
+        end = None;
+    }
+    start = start.or_else(|| Some(end? - seconds?));
+    end = end.or_else(|| Some(start? + seconds?));
+    let word = text(Meaning::State);
+    let ended = match state(word) {
+        _ if places.of(Meaning::State).is_none() || word.is_empty() => end.map(|_| Ended::Succeeded),
+        Ok(ended) => ended,
+        Err(UnknownState) => {
+            collector.issues.unknown_state(line, word);
+            Some(Ended::Succeeded)
+        }
+    };
+    if start.is_none() && end.is_none() {
+        return match ended {
+            None => collector.issues.left_out(line, "tasks that never started"),
+            Some(_) => collector.issues.unreadable(line, &no_time(text(Meaning::Start))),
+        };
+    }
+    let cause = text(Meaning::Cause);
+    collector.add(
+        line,
+        &Row {
+            application: text(Meaning::Job),
+            job: "",
+            phase: text(Meaning::Phase),
+            task: text(Meaning::Task),
+            node: text(Meaning::Node),
+            submitted: at(Meaning::Submitted),
+            start,
+            end,
+            state: ended,
+            cause: if cause.is_empty() { word } else { cause },
+            bytes: bytes(text(Meaning::Input)),
+            attempt: number(text(Meaning::Attempt)).filter(|n| (0.0..1e9).contains(n)).map(|n| n as u32),
+            slots: number(text(Meaning::Slots)),
+            speculative: is_true(text(Meaning::Speculative)),
+        },
+    );
+}
+
+fn no_time(text: &str) -> String {
+    if text.is_empty() {
+        "it has no time".to_owned()
+    } else {
+        format!("{:?} is no time", crate::reading::causes::shortened(text, 40))
+    }
+}
+
+fn is_true(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "t" | "y" => Some(true),
+        "false" | "0" | "no" | "f" | "n" => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,147 @@
+use crate::recorded::Outcome;
+use crate::table::Columns;
+use crate::tasks::testing::{found, found_with, replayed};
+use crate::tasks::{TaskFormat, sniff};
+
+/// Two jobs on two nodes: `fit` has tasks of 10 and 20 s and a failed attempt of 5 s, `load` one of 30 s.
+const CSV: &str = "\
+job,phase,task,node,start,end,state,input,cores
+fit,map,0,n1,1700000000,1700000010,done,100,1
+fit,map,1,n2,1700000000,1700000005,failed,200,1
+fit,map,1,n1,1700000010,1700000030,done,200,1
+load,,a,n2,1700000005,1700000035,ok,,2
+";
+
+fn check(found: &crate::tasks::testing::Found) {
+    let summary = &found.summary;
+    assert_eq!((summary.format, summary.jobs, summary.stages, summary.tasks), ("table", 2, 2, 3));
+    assert_eq!((summary.attempts, summary.failed_attempts, summary.killed_attempts, summary.nodes), (4, 1, 0, 2));
+    assert_eq!((summary.from, summary.to), (Some(1.7e9), Some(1_700_000_035.0)));
+    assert_eq!(summary.failures["failed"], 1);
+    assert_eq!(found.findings.machine_time.winners, 60.0);
+    assert_eq!(found.findings.machine_time.failed, 5.0);
+    let walls: Vec<f64> = found.diagnoses.iter().map(|one| one.wall_time.as_ref().unwrap().seconds).collect();
+    assert_eq!(walls, [30.0, 30.0]);
+}
+
+#[test]
+fn a_table_is_counted_diagnosed_and_replayed() {
+    let found = found(CSV, TaskFormat::Table);
+    check(&found);
+    assert!(found.summary.warnings.is_empty(), "{:?}", found.summary.warnings);
+    assert_eq!(
+        replayed(&found.trace),
+        [
+            ("fit".to_owned(), 0.0, vec![("map".to_owned(), vec![], vec![10.0, 20.0])]),
+            ("load".to_owned(), 5.0, vec![("phase-1".to_owned(), vec![], vec![30.0])]),
+        ]
+    );
+    let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (node.name.as_str(), node.slots)).collect();
+    // The task of `load` uses both slots of n2 from second 5 on, when the failed attempt has ended.
+    assert_eq!(nodes, [("n1", 1), ("n2", 2)]);
+    let failed = &found.trace.attempts()[0];
+    assert_eq!((failed.outcome, failed.launch, failed.finish), (Outcome::Failed, Some(0.0), Some(5.0)));
+}
+
+#[test]
+fn delimiters_and_json_lines_give_the_same() {
+    check(&found(&CSV.replace(',', "\t"), TaskFormat::Table));
+    check(&found(&CSV.replace(',', ";"), TaskFormat::Table));
+    let mut lines = Vec::new();
+    for row in CSV.lines().skip(1) {
+        let keys = CSV.lines().next().unwrap().split(',');
+        let fields = keys.zip(row.split(',')).map(|(key, value)| match value.parse::<i64>() {
+            Ok(number) => format!("\"{key}\":{number}"),
+            Err(_) => format!("\"{key}\":\"{value}\""),
+        });
+        lines.push(format!("{{{}}}", fields.collect::<Vec<_>>().join(",")));
+    }
+    check(&found(&lines.join("\n"), TaskFormat::Table));
+    check(&found(&format!("[{}]", lines.join(",\n ")), TaskFormat::Table));
+}
+
+#[test]
+fn start_and_duration_are_enough() {
+    let found = found("name,start_ms,elapsed\nx,5000,1.5s\ny,6000,00:00:02\n", TaskFormat::Table);
+    assert_eq!((found.summary.from, found.summary.to), (Some(5.0), Some(8.0)));
+    assert_eq!(found.findings.machine_time.winners, 3.5);
+    let named = found_with("a,b\n7,2\n", TaskFormat::Table, "end=a,duration=b").unwrap();
+    assert_eq!((named.summary.from, named.summary.to), (Some(5.0), Some(7.0)));
+}
+
+#[test]
+fn odd_rows_are_counted_with_their_line() {
+    let log = "\
+# exported on Monday
+task,start,end,state
+
+a,2024-01-01T00:00:00,2024-01-01T00:00:10,COMPLETED
+task,start,end,state
+b,yesterday,,COMPLETED
+c,2024-01-01T00:00:00,,RUNNING
+d,,,PENDING
+e,2024-01-01T00:00:10,2024-01-01T00:00:05,COMPLETED
+f,2024-01-01T00:00:00,2024-01-01T00:00:05,puzzled
+\"g, or
+h\",2024-01-01T00:00:00,2024-01-01T00:00:05,COMPLETED
+i,2024-01-0";
+    let found = found(log, TaskFormat::Table);
+    let summary = &found.summary;
+    assert_eq!((summary.attempts, summary.tasks), (4, 4));
+    assert_eq!(
+        summary.warnings,
+        [
+            "The log is cut short in line 13; everything before that was read.",
+            "1 row was skipped as unreadable; the first is line 6: \"yesterday\" is no time.",
+            "1 row was left out (repeated headers); the first is line 5.",
+            "1 row was left out (tasks that never started); the first is line 8.",
+            "1 row has an unknown state, which is taken for success; the first is line 10: \"puzzled\".",
+            "1 attempt has not ended; not counted; the first is line 7.",
+            "1 attempt ends before the start; counted, but without a duration; the first is line 9.",
+        ]
+    );
+}
+
+#[test]
+fn a_second_running_attempt_is_a_copy() {
+    let log = "task,node,start,end,state\n0,a,0,100,killed\n0,b,50,90,done\n1,a,0,10,done\n";
+    let found = found(log, TaskFormat::Table);
+    assert_eq!((found.summary.speculative_attempts, found.summary.killed_attempts), (1, 1));
+    let speculation = found.findings.speculation;
+    assert_eq!((speculation.started, speculation.won, speculation.won_seconds), (1, 1, 40.0));
+    assert_eq!(found.findings.machine_time.losers, 100.0);
+    assert_eq!(found.trace.attempts()[0].outcome, Outcome::Lost);
+}
+
+#[test]
+fn jobs_of_single_rows_are_tasks() {
+    let found = found("job_id,start,end\n1,0,5\n2,0,5\n3,5,9\n4,5,8\n", TaskFormat::Table);
+    assert_eq!((found.summary.jobs, found.summary.tasks), (1, 4));
+    assert!(found.summary.warnings[0].starts_with("Each row has a job of its own"));
+    let slots: Vec<u32> = found.trace.cluster_nodes().iter().map(|node| node.slots).collect();
+    assert_eq!(slots, [1, 1]);
+}
+
+#[test]
+fn missing_columns_are_named_with_the_cure() {
+    let error = |log: &str, columns: &str| found_with(log, TaskFormat::Table, columns).err().unwrap().to_string();
+    let said = error("task,start\n1,2\n", "");
+    assert!(said.contains("no column for the end or the duration of an attempt"), "{said}");
+    assert!(said.contains("its columns are \"task\", \"start\"; name the column with --columns"), "{said}");
+    assert!(error("a,b\n1,2\n", "start=a,end=c").contains("no column for \"c\""));
+    assert!(error("task,start,end\n", "").contains("holds no attempt"));
+}
+
+#[test]
+fn other_files_are_no_tables() {
+    for other in [
+        "",
+        "{\"Event\":\"SparkListenerLogStart\",\"start\":1,\"end\":2}",
+        "{\"hindmost_journal\":1,\"start\":1,\"end\":2}",
+        "start\n1\n",
+        "a,b,c\n1,2,3\n",
+        "INFO, started the server, end\n",
+    ] {
+        assert_eq!(sniff(other.as_bytes(), &Columns::default()), None, "{other}");
+    }
+}

@@ -1,0 +1,303 @@
+//! Collects the rows of a log by application, and finishes applications when they hold too many rows or the log ends.
+//!
+//! At most [`MOST_HELD`] rows are held at a time. If there are more, the applications that have had no row for longest
+//! are finished: counted, analysed, diagnosed and dropped. So memory does not grow with the log if its rows are sorted by
+//! application or by time. An application with more rows is counted and analysed in parts, each as if it were complete;
+//! attempts of a task in different parts count as tasks of their own. Its diagnosis covers the first part.
+
+use hindmost_core::metrics::Diagnosis;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::Hasher;
+
+use super::issues::Issues;
+use super::kept::Kept;
+use super::row::Row;
+use crate::analysis::{Analysis, Ended};
+use crate::reading::causes::{Causes, shortened};
+
+/// The most rows that are held, of all applications together.
+const MOST_HELD: usize = 1 << 19;
+/// The most nodes that are distinguished.
+const MOST_NODES: usize = 1 << 18;
+/// The most phases of an application, and the most jobs of one that is held, that are distinguished.
+const MOST_NAMES: usize = 1 << 18;
+/// The longest name that is kept, in characters.
+const LONGEST_NAME: usize = 200;
+/// The longest cause that is kept, in characters.
+const LONGEST_CAUSE: usize = 80;
+/// The most distinct causes that are remembered by number.
+const MOST_CAUSES: usize = 1000;
+
+/// The number of a node that is not known.
+pub(super) const NO_NODE: u32 = u32::MAX;
+/// The number of bytes that is not known.
+const NO_BYTES: u64 = u64::MAX;
+/// The number of a cause that is not known.
+const NO_CAUSE: u16 = u16::MAX;
+
+/// Texts and their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    numbers: FxHashMap<Box<str>, u32>,
+    list: Vec<Box<str>>,
+}
+
+impl Names {
+    /// Returns the number of a name. Beyond `most` names, returns the last number.
+    fn number(&mut self, name: &str, most: usize) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        if self.list.len() >= most {
+            return most as u32 - 1;
+        }
+        let number = self.list.len() as u32;
+        self.numbers.insert(name.into(), number);
+        self.list.push(shortened(name, LONGEST_NAME).into());
+        number
+    }
+
+    pub(super) fn get(&self, number: u32) -> &str {
+        self.list.get(number as usize).map_or("", |name| name)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+}
+
+/// A row that is held. Times are in seconds; one that is not known is NaN.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// Hash of the task's name; different for rows without one.
+    pub task: u64,
+    pub submitted: f64,
+    pub start: f64,
+    pub end: f64,
+    bytes: u64,
+    pub phase: u32,
+    pub job: u32,
+    pub node: u32,
+    pub slots: f32,
+    /// Number of the attempt, from 1 on; 0 if unknown.
+    pub attempt: u16,
+    cause: u16,
+    pub ended: Ended,
+    pub speculative: Option<bool>,
+}
+
+impl Held {
+    pub(super) fn bytes(&self) -> Option<u64> {
+        (self.bytes != NO_BYTES).then_some(self.bytes)
+    }
+
+    /// Returns start and end, if both are known.
+    pub(super) fn times(&self) -> Option<(f64, f64)> {
+        (self.start <= self.end).then_some((self.start, self.end))
+    }
+}
+
+/// An application while its rows are read.
+#[derive(Debug, Default)]
+pub(super) struct Application {
+    pub name: Box<str>,
+    pub phases: Names,
+    pub jobs: Names,
+    pub rows: Vec<Held>,
+    /// Number of tasks of each phase in the parts that are finished.
+    pub finished: Vec<u32>,
+    /// The last row that was added, counted over all applications.
+    last: u64,
+    /// Number of parts that are finished.
+    pub parts: u32,
+}
+
+/// How a format's attempts are to be understood.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules {
+    /// Whether an attempt that was followed by one with a higher number failed, whatever its row says.
+    pub retried_have_failed: bool,
+    /// Whether the jobs of an application are those of [`Row::job`]; otherwise an application is one job.
+    pub jobs_within: bool,
+}
+
+/// Collects rows.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    pub issues: Issues,
+    pub rules: Rules,
+    /// Name of the log, for applications without one.
+    pub name: String,
+    pub(super) counts: Counts,
+    pub(super) failures: Causes,
+    pub(super) kills: Causes,
+    pub(super) nodes: Names,
+    /// The number of each application, by a hash of its name.
+    numbers: FxHashMap<u64, u32>,
+    open: FxHashMap<u32, Application>,
+    /// Rows that are held.
+    held: usize,
+    /// Rows that were added.
+    rows: u64,
+    causes: Names,
+    pub(super) analysis: Option<Analysis>,
+    pub(super) diagnoses: Option<Vec<Diagnosis>>,
+    pub(super) kept: Option<Kept>,
+}
+
+/// Counts over all applications.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub jobs: u64,
+    pub phases: u64,
+    pub tasks: u64,
+    pub attempts: u64,
+    pub speculative: u64,
+    pub failed: u64,
+    pub killed: u64,
+    pub from: Option<f64>,
+    pub to: Option<f64>,
+}
+
+impl Collector {
+    /// Returns a collector that counts, and if requested also analyses, diagnoses or keeps data for a replay.
+    pub(crate) fn new(analyse: bool, diagnose: bool, keep: bool) -> Collector {
+        Collector {
+            analysis: analyse.then(Analysis::new),
+            diagnoses: diagnose.then(Vec::new),
+            kept: keep.then(Kept::default),
+            ..Collector::default()
+        }
+    }
+
+    /// Returns whether any attempt was found that has ended.
+    pub(crate) fn found_any(&self) -> bool {
+        self.rows > 0
+    }
+
+    /// Returns why no attempt was found, for an error.
+    pub(crate) fn why_none(&self) -> String {
+        let mut warnings = Vec::new();
+        self.issues.add_warnings(&mut warnings);
+        if warnings.is_empty() { String::new() } else { format!(": {}", warnings.join(" ").trim_end_matches('.')) }
+    }
+
+    /// Adds a row of the log.
+    pub(crate) fn add(&mut self, line: u64, row: &Row<'_>) {
+        let Some(ended) = row.state else {
+            self.issues.unended.add(|| line);
+            return;
+        };
+        match (row.start, row.end) {
+            (Some(start), Some(end)) if end < start => self.issues.reversed.add(|| line),
+            (Some(_), Some(_)) => {}
+            _ => self.issues.untimed.add(|| line),
+        }
+        self.rows += 1;
+        let number = self.application(row.application);
+        let node = if row.node.is_empty() || self.nodes.len() >= MOST_NODES {
+            self.nodes.numbers.get(row.node).copied().unwrap_or(NO_NODE)
+        } else {
+            self.nodes.number(row.node, MOST_NODES)
+        };
+        let cause = if ended == Ended::Succeeded || row.cause.is_empty() {
+            NO_CAUSE
+        } else {
+            self.causes.number(&shortened(row.cause, LONGEST_CAUSE), MOST_CAUSES) as u16
+        };
+        let rows = self.rows;
+        let Some(application) = self.open.get_mut(&number) else { return };
+        application.last = rows;
+        let phase = application.phases.number(row.phase, MOST_NAMES);
+        let job = if row.job.is_empty() { 0 } else { application.jobs.number(row.job, MOST_NAMES) };
+        application.rows.push(Held {
+            task: if row.task.is_empty() { rows } else { hash(&[row.phase, row.job, row.task]) },
+            submitted: row.submitted.unwrap_or(f64::NAN),
+            start: row.start.unwrap_or(f64::NAN),
+            end: row.end.unwrap_or(f64::NAN),
+            bytes: row.bytes.unwrap_or(NO_BYTES),
+            phase,
+            job,
+            node,
+            slots: row.slots.filter(|slots| *slots > 1.0 && *slots < 1e6).unwrap_or(1.0) as f32,
+            attempt: row.attempt.map_or(0, |attempt| attempt.saturating_add(1).min(u32::from(u16::MAX)) as u16),
+            cause,
+            ended,
+            speculative: row.speculative,
+        });
+        self.held += 1;
+        if self.held >= MOST_HELD {
+            self.finish_the_idlest();
+        }
+    }
+
+    /// Returns the number of an application, and opens it.
+    fn application(&mut self, name: &str) -> u32 {
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(hash(&[name])).or_insert(next);
+        self.open
+            .entry(number)
+            .or_insert_with(|| Application { name: shortened(name, LONGEST_NAME).into(), ..Application::default() });
+        number
+    }
+
+    /// Gives nodes other names, such as when the log names them after their attempts.
+    pub(crate) fn rename_nodes(&mut self, names: &FxHashMap<String, String>) {
+        for name in &mut self.nodes.list {
+            if let Some(new) = names.get(&**name) {
+                *name = new.as_str().into();
+            }
+        }
+    }
+
+    /// Finishes the applications that have had no row for longest, until half of the rows are left.
+    fn finish_the_idlest(&mut self) {
+        let mut idlest: Vec<(u64, u32)> = self.open.iter().map(|(number, one)| (one.last, *number)).collect();
+        idlest.sort_unstable();
+        for (_, number) in idlest {
+            if self.held <= MOST_HELD / 2 {
+                break;
+            }
+            let Some(mut application) = self.open.remove(&number) else { continue };
+            self.finish(number, &mut application);
+            // Late rows continue the phases.
+            application.rows = Vec::new();
+            application.jobs = Names::default();
+            let is_small = application.phases.len() < 100;
+            if is_small && self.open.len() < 10_000 {
+                self.open.insert(number, application);
+            }
+        }
+    }
+
+    /// Finishes all applications.
+    pub(crate) fn end(&mut self) {
+        let mut all: Vec<u32> = self.open.keys().copied().collect();
+        all.sort_unstable();
+        for number in all {
+            if let Some(mut application) = self.open.remove(&number) {
+                self.finish(number, &mut application);
+            }
+        }
+    }
+
+    fn finish(&mut self, number: u32, application: &mut Application) {
+        if !application.rows.is_empty() {
+            self.held -= application.rows.len();
+            self.finish_part(number, application);
+        }
+    }
+
+    pub(super) fn cause(&self, row: &Held) -> &str {
+        if row.cause == NO_CAUSE { crate::reading::causes::NOT_SAID } else { self.causes.get(u32::from(row.cause)) }
+    }
+}
+
+fn hash(texts: &[&str]) -> u64 {
+    let mut hasher = FxHasher::default();
+    for text in texts {
+        hasher.write(text.as_bytes());
+        hasher.write_u8(0xff);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,354 @@
+//! Counts, analyses, diagnoses and keeps the rows of an application once they are complete.
+
+use rustc_hash::FxHashMap;
+
+use hindmost_core::metrics::Diagnosis;
+
+use super::collect::{Application, Collector, Held, NO_NODE};
+use super::kept::{Interval, Kept, KeptAttempt, KeptPhase};
+use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
+use crate::diagnosis::diagnose;
+use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
+use crate::recorded::Outcome;
+
+/// The most diagnoses that are kept.
+const MOST_DIAGNOSES: usize = 5000;
+
+/// A row with what follows from the other rows of its task.
+struct Attempt<'a> {
+    row: &'a Held,
+    task: u32,
+    /// Position among the attempts of its task, by start.
+    number: u32,
+    ended: Ended,
+    wins: bool,
+    speculative: bool,
+    /// When the winner of its task ended, if there is one.
+    won_at: Option<f64>,
+}
+
+impl Collector {
+    pub(super) fn finish_part(&mut self, number: u32, application: &mut Application) {
+        let is_first = application.parts == 0;
+        application.parts += 1;
+        let jobs_before = if self.rules.jobs_within { 0 } else { u64::from(!is_first) };
+        let mut finished = std::mem::take(&mut application.finished);
+        finished.resize(application.phases.len(), 0);
+        self.counts.phases += finished.iter().filter(|tasks| **tasks == 0).count() as u64;
+        // Tasks are numbered in the order in which they started, because a replay starts them in this order.
+        application.rows.sort_by(|a, b| a.start.total_cmp(&b.start));
+        let tasks = numbers(&application.rows, &mut finished);
+        application.rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+        let attempts = attempts(&application.rows, &tasks, self.rules.retried_have_failed);
+        self.issues.repeated += (application.rows.len() - attempts.len()) as u64;
+        application.finished = finished;
+
+        self.counts.jobs += (application.jobs.len() as u64).max(1).saturating_sub(jobs_before);
+        self.count(&attempts);
+        let title = if application.name.is_empty() { self.name.as_str() } else { &*application.name }.to_owned();
+        if let Some(analysis) = &mut self.analysis {
+            analyse(analysis, number, application, &title, &attempts);
+        }
+        if self.diagnoses.is_some() {
+            if is_first {
+                let found = diagnose(&self.recording(number, application, &title, &attempts));
+                self.keep_diagnosis(found);
+            } else if application.parts == 2 {
+                self.issues.partly_diagnosed.add(|| title.clone());
+            }
+        }
+        if let Some(kept) = &mut self.kept {
+            keep(kept, number, application, &title, &attempts);
+        }
+    }
+
+    fn count(&mut self, attempts: &[Attempt<'_>]) {
+        let mut tasks: FxHashMap<(u32, u32), bool> = FxHashMap::default();
+        for attempt in attempts {
+            let counts = &mut self.counts;
+            counts.attempts += 1;
+            counts.speculative += u64::from(attempt.speculative);
+            let row = attempt.row;
+            let began = [row.submitted, row.start].into_iter().find(|at| !at.is_nan());
+            counts.from = [counts.from, began].into_iter().flatten().reduce(f64::min);
+            let end = Some(row.end).filter(|end| !end.is_nan());
+            counts.to = [counts.to, end].into_iter().flatten().reduce(f64::max);
+            *tasks.entry((row.phase, attempt.task)).or_default() |= attempt.wins;
+            match attempt.ended {
+                Ended::Succeeded => {}
+                Ended::Failed => {
+                    self.counts.failed += 1;
+                    let cause = self.cause(row).to_owned();
+                    self.failures.count(&cause);
+                }
+                Ended::Killed | Ended::Interrupted => {
+                    self.counts.killed += 1;
+                    let cause = self.cause(row).to_owned();
+                    self.kills.count(&cause);
+                }
+            }
+        }
+        self.counts.tasks += tasks.len() as u64;
+        self.issues.never_succeeded += tasks.values().filter(|won| !**won).count() as u64;
+    }
+
+    /// Returns the rows as a recording for a diagnosis.
+    fn recording(&self, number: u32, application: &Application, title: &str, attempts: &[Attempt<'_>]) -> Recording {
+        let mut executors: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut recording =
+            Recording { application: number, name: Some(title.to_owned()), jobs: 1, ..Recording::default() };
+        let mut jobs: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
+        let mut phases: Vec<PhaseRows> = (0..application.phases.len() as u32)
+            .map(|phase| PhaseRows {
+                phase,
+                name: name_of(application, phase),
+                job: Some(title.to_owned()),
+                ..PhaseRows::default()
+            })
+            .collect();
+        let mut order = Vec::new();
+        for attempt in attempts {
+            let row = attempt.row;
+            let Some((start, end)) = row.times() else { continue };
+            let executor = if row.node == NO_NODE {
+                UNKNOWN
+            } else {
+                *executors.entry(row.node).or_insert_with(|| {
+                    let host = self.nodes.get(row.node).to_owned();
+                    recording.executors.push(Executor { host, ..Executor::default() });
+                    recording.executors.len() as u32 - 1
+                })
+            };
+            let submitted = Some(row.submitted).filter(|at| *at <= start);
+            let began = submitted.unwrap_or(start);
+            recording.from = Some(recording.from.map_or(began, |from: f64| from.min(began)));
+            recording.to = Some(recording.to.map_or(end, |to: f64| to.max(end)));
+            let job = jobs.entry(row.job).or_insert((began, end));
+            *job = (job.0.min(began), job.1.max(end));
+            let phase = &mut phases[row.phase as usize];
+            if phase.rows.is_empty() {
+                order.push(row.phase);
+            }
+            phase.submitted = [phase.submitted, submitted].into_iter().flatten().reduce(f64::min);
+            phase.rows.push(AttemptRow {
+                task: attempt.task,
+                executor,
+                start,
+                end,
+                bytes_read: row.bytes(),
+                spent: TaskTimes::default(),
+                ended: attempt.ended,
+                wins: attempt.wins,
+                speculative: attempt.speculative,
+                repeated: false,
+            });
+        }
+        recording.phases = order.into_iter().map(|phase| std::mem::take(&mut phases[phase as usize])).collect();
+        if self.rules.jobs_within {
+            recording.jobs = jobs.len() as u64;
+            let mut active: Vec<(f64, Option<f64>)> = jobs.into_values().map(|(from, to)| (from, Some(to))).collect();
+            active.sort_by(|a, b| a.0.total_cmp(&b.0));
+            recording.active = active;
+        }
+        recording
+    }
+
+    fn keep_diagnosis(&mut self, found: Diagnosis) {
+        let Some(diagnoses) = &mut self.diagnoses else { return };
+        diagnoses.push(found);
+        if diagnoses.len() >= 2 * MOST_DIAGNOSES {
+            self.issues.undiagnosed += shorten(diagnoses);
+        }
+    }
+
+    /// Returns the diagnoses, in the order of the applications.
+    pub(super) fn take_diagnoses(&mut self) -> Vec<Diagnosis> {
+        let mut diagnoses = self.diagnoses.take().unwrap_or_default();
+        self.issues.undiagnosed += shorten(&mut diagnoses);
+        diagnoses.sort_by_key(|one| one.application);
+        diagnoses
+    }
+}
+
+/// Keeps the longest diagnoses; returns how many were dropped.
+fn shorten(diagnoses: &mut Vec<Diagnosis>) -> u64 {
+    let wall = |one: &Diagnosis| one.wall_time.as_ref().map_or(0.0, |time| time.seconds);
+    let before = diagnoses.len();
+    if before > MOST_DIAGNOSES {
+        diagnoses.sort_by(|a, b| wall(b).total_cmp(&wall(a)).then(a.application.cmp(&b.application)));
+        diagnoses.truncate(MOST_DIAGNOSES);
+    }
+    (before - diagnoses.len()) as u64
+}
+
+fn name_of(application: &Application, phase: u32) -> Option<String> {
+    Some(application.phases.get(phase).to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The number of each task within its phase, by phase and task.
+type Numbers = FxHashMap<(u32, u64), u32>;
+
+/// Numbers the tasks of rows, in their order. `finished` has the number of tasks of each phase in earlier parts, and
+/// receives the new number.
+fn numbers(rows: &[Held], finished: &mut [u32]) -> Numbers {
+    let mut tasks = Numbers::default();
+    tasks.reserve(rows.len());
+    for row in rows {
+        let next = &mut finished[row.phase as usize];
+        tasks.entry((row.phase, row.task)).or_insert_with(|| {
+            *next += 1;
+            *next - 1
+        });
+    }
+    tasks
+}
+
+/// Finds each task's winner and copies among rows that are sorted by end, and drops rows that repeat an attempt.
+fn attempts<'a>(rows: &'a [Held], tasks: &Numbers, retried_have_failed: bool) -> Vec<Attempt<'a>> {
+    let mut repeated: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+    let mut all: Vec<Attempt<'a>> = Vec::with_capacity(rows.len());
+    let mut firsts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    firsts.reserve(rows.len());
+    for row in rows {
+        let at = all.len() as u32;
+        let task = tasks.get(&(row.phase, row.task)).copied().unwrap_or_default();
+        let key = (row.phase, task);
+        if let Some(first) = firsts.get(&key) {
+            let siblings = repeated.entry(key).or_insert_with(|| vec![*first]);
+            let is_same = |other: &u32| {
+                let other = all[*other as usize].row;
+                row.times().is_some()
+                    && row.times() == other.times()
+                    && row.node == other.node
+                    && row.ended == other.ended
+            };
+            if siblings.iter().any(is_same) {
+                continue;
+            }
+            siblings.push(at);
+        } else {
+            firsts.insert(key, at);
+        }
+        let won_at = (row.ended == Ended::Succeeded).then_some(row.end);
+        all.push(Attempt {
+            row,
+            task,
+            number: 0,
+            ended: row.ended,
+            wins: row.ended == Ended::Succeeded,
+            speculative: row.speculative == Some(true),
+            won_at,
+        });
+    }
+    for siblings in repeated.into_values() {
+        settle(&mut all, siblings, retried_have_failed);
+    }
+    all
+}
+
+/// Finds the winner and the copies among the attempts of a task; `siblings` are their positions, by end.
+fn settle(all: &mut [Attempt<'_>], mut siblings: Vec<u32>, retried_have_failed: bool) {
+    if retried_have_failed {
+        let last = siblings.iter().map(|at| all[*at as usize].row.attempt).max().unwrap_or(0);
+        for at in &siblings {
+            let one = &mut all[*at as usize];
+            if one.row.attempt < last && one.ended == Ended::Succeeded {
+                one.ended = Ended::Failed;
+            }
+        }
+    }
+    let winner = siblings.iter().copied().find(|at| all[*at as usize].ended == Ended::Succeeded);
+    let won_at = winner.map(|at| all[at as usize].row.end);
+    siblings.sort_by(|a, b| all[*a as usize].row.start.total_cmp(&all[*b as usize].row.start));
+    let mut busy_until = f64::NEG_INFINITY;
+    for (number, at) in (0u32..).zip(siblings) {
+        let one = &mut all[at as usize];
+        one.number = number;
+        one.wins = winner == Some(at);
+        one.won_at = won_at;
+        one.speculative = one.row.speculative.unwrap_or(one.row.start < busy_until);
+        busy_until = busy_until.max(one.row.end);
+    }
+}
+
+fn analyse(analysis: &mut Analysis, number: u32, application: &Application, title: &str, attempts: &[Attempt<'_>]) {
+    let known = |time: f64| Some(time).filter(|time| !time.is_nan());
+    for phase in 0..application.phases.len() as u32 {
+        let facts = PhaseFacts { name: name_of(application, phase), job: Some(title.to_owned()), tasks: None };
+        analysis.phase(PhaseKey { application: number, phase }, facts);
+    }
+    for attempt in attempts {
+        let row = attempt.row;
+        let ended = EndedAttempt {
+            task: attempt.task,
+            node: (row.node != NO_NODE).then_some(row.node),
+            start: known(row.start),
+            end: known(row.end),
+            bytes_read: row.bytes(),
+            speculative: attempt.speculative,
+            repeated: false,
+            ended: attempt.ended,
+        };
+        analysis.ended_as(PhaseKey { application: number, phase: row.phase }, &ended, Some(attempt.wins));
+    }
+    for phase in 0..application.phases.len() as u32 {
+        analysis.closed(PhaseKey { application: number, phase });
+    }
+}
+
+/// Keeps the data of an application for a replay.
+fn keep(kept: &mut Kept, number: u32, application: &Application, title: &str, attempts: &[Attempt<'_>]) {
+    let mut by_task: Vec<&Attempt<'_>> = attempts.iter().collect();
+    by_task.sort_by_key(|attempt| attempt.task);
+    for attempt in by_task {
+        let row = attempt.row;
+        let node = (row.node != NO_NODE).then_some(row.node);
+        if let Some((start, end)) = row.times() {
+            kept.intervals.push(Interval { node: row.node, start, end, application: number, phase: row.phase });
+            let job = kept.jobs.entry((number, application.parts, row.job)).or_default();
+            let began = if row.submitted <= start { row.submitted } else { start };
+            job.submitted = Some(job.submitted.map_or(began, |at| at.min(began)));
+            if job.name.is_empty() {
+                let within = application.jobs.get(row.job);
+                if within.is_empty() { title } else { within }.clone_into(&mut job.name);
+            }
+            if attempt.wins {
+                let phase = phase_of(&mut job.phases, row.phase, application);
+                phase.seconds.push(end - start);
+                phase.slots.push(row.slots);
+                phase.span = (phase.span.0.min(start), phase.span.1.max(end));
+            }
+        }
+        if attempt.wins && !attempt.speculative {
+            continue;
+        }
+        let outcome = match attempt.ended {
+            Ended::Succeeded if attempt.wins => Outcome::Won,
+            Ended::Succeeded if attempt.won_at.is_some_and(|at| row.start >= at) => Outcome::Repeated,
+            Ended::Failed => Outcome::Failed,
+            Ended::Killed | Ended::Interrupted if attempt.won_at.is_none() => Outcome::Killed,
+            _ => Outcome::Lost,
+        };
+        kept.attempts.push(KeptAttempt {
+            application: number,
+            phase: row.phase,
+            task: attempt.task,
+            number: attempt.number,
+            node,
+            start: Some(row.start).filter(|at| !at.is_nan()),
+            end: Some(row.end).filter(|at| !at.is_nan()),
+            speculative: attempt.speculative,
+            outcome,
+        });
+    }
+}
+
+fn phase_of<'a>(phases: &'a mut Vec<KeptPhase>, number: u32, application: &Application) -> &'a mut KeptPhase {
+    let at = phases.iter().rposition(|phase| phase.number == number).unwrap_or_else(|| {
+        let name = name_of(application, number).unwrap_or_else(|| format!("phase-{}", number + 1));
+        let span = (f64::INFINITY, f64::NEG_INFINITY);
+        phases.push(KeptPhase { number, name, span, ..KeptPhase::default() });
+        phases.len() - 1
+    });
+    &mut phases[at]
+}

@@ -1,0 +1,57 @@
+use super::testing::{found, found_with, replayed};
+use super::*;
+
+/// Returns a table of one job with this number of rows; row `n` runs from `n` to `n + 10` seconds.
+fn rows(count: usize) -> String {
+    let mut log = "task,start,end\n".to_owned();
+    for n in 0..count {
+        log += &format!("{n},{n},{}\n", n + 10);
+    }
+    log
+}
+
+#[test]
+fn a_cut_log_is_read_up_to_the_cut() {
+    let whole = rows(5);
+    for cut in 16..whole.len() {
+        let log = &whole[..cut];
+        let complete = log.matches('\n').count() - 1;
+        let found = found_with(log, TaskFormat::Table, "");
+        let Ok(found) = found else {
+            assert_eq!(complete, 0, "{log}");
+            continue;
+        };
+        assert!(found.summary.attempts as usize >= complete, "{log}");
+        assert!(found.summary.attempts as usize <= complete + 1, "{log}");
+    }
+}
+
+#[test]
+fn a_job_with_many_rows_is_counted_in_parts() {
+    // 2¹⁹ rows are held at a time.
+    let found = found(&rows((1 << 19) + 1000), TaskFormat::Table);
+    assert_eq!((found.summary.jobs, found.summary.stages), (1, 1));
+    assert_eq!(found.summary.tasks, (1 << 19) + 1000);
+    assert_eq!(found.findings.tasks, (1 << 19) + 1000);
+    assert_eq!(found.diagnoses.len(), 1);
+    assert!(found.summary.warnings.iter().any(|warning| warning.contains("1 job has more attempts")));
+}
+
+#[test]
+fn compressed_logs_are_read() {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(rows(3).as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let (summary, _) = analyse_tasks(&packed[..], "x", TaskFormat::Table, &Columns::default(), None).unwrap();
+    assert_eq!(summary.attempts, 3);
+}
+
+#[test]
+fn phases_wait_for_those_that_had_ended() {
+    let log = "phase,start,end\na,0,10\na,0,20\nb,20,25\nc,21,30\nd,30,31\n";
+    let found = found(log, TaskFormat::Table);
+    let phases = replayed(&found.trace).remove(0).2;
+    let after: Vec<_> = phases.iter().map(|(name, after, _)| (name.as_str(), after.clone())).collect();
+    assert_eq!(after, [("a", vec![]), ("b", vec![0]), ("c", vec![0]), ("d", vec![1, 2])]);
+}

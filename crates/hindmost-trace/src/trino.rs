@@ -1,0 +1,417 @@
+//! Reads queries of Trino (`/v1/query/ID`, the JSON that its web interface offers) and Presto.
+//!
+//! A query is one application, a stage a phase, and a task of a stage on a node a task. With retries of tasks (Trino's
+//! fault-tolerant execution), a task has several attempts. The stages are in `stages`, or in older versions nested as
+//! `outputStage` and `subStages`; Presto has `latestAttemptExecutionInfo` within each. A query that is cut short is read
+//! up to the cut.
+//!
+//! Tasks of all stages of a query usually run at the same time, each with many splits, so a task's duration includes
+//! waiting for other stages.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{BufReader, Cursor, Read};
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::error::TraceError;
+use crate::reading::json::Keys;
+use crate::reading::values::Text;
+use crate::reading::window::Window;
+use crate::tasks::Collector;
+use crate::tasks::row::{Row, state};
+use crate::tasks::units::{Unit, bytes, time};
+
+/// Keys whose values have tasks in them, at some depth.
+const NESTED: &[&str] =
+    &["stages", "outputStage", "subStages", "latestAttemptExecutionInfo", "previousAttemptsExecutionInfos"];
+
+/// Returns whether a log with this beginning is a query of Trino or Presto.
+pub(crate) fn is_one(beginning: &[u8]) -> bool {
+    let text = beginning.trim_ascii_start();
+    let text = text.strip_prefix(b"[").unwrap_or(text);
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return false;
+    }
+    let has = |name: &str| Keys::of(text).any(|key| key == name.as_bytes());
+    has("queryId") && ["session", "queryStats", "outputStage", "stages", "self", "state"].into_iter().any(has)
+}
+
+/// Reads queries.
+///
+/// # Errors
+/// If reading fails.
+pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
+    let (held, plain) = window.into_rest();
+    let stream = BufReader::with_capacity(1 << 16, Cursor::new(held).chain(plain));
+    let mut json = serde_json::Deserializer::from_reader(stream);
+    let mut query = Query { collector, id: String::new(), is_presto: false, tasks: 0 };
+    loop {
+        match Walk(&mut query).deserialize(&mut json) {
+            Ok(()) if json.end().is_ok() => return Ok(()),
+            // Another query follows.
+            Ok(()) => {}
+            Err(error) if error.is_io() => {
+                return Err(TraceError::Read { name: name.to_owned(), position: 0, source: error.into() });
+            }
+            Err(error) => {
+                let (line, why) = (error.line() as u64, error.to_string());
+                let why = why.split(" at line ").next().unwrap_or(&why);
+                if error.is_eof() {
+                    query.collector.issues.cut(format!("in line {line}"));
+                } else {
+                    query.collector.issues.unreadable(line, why);
+                }
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The query that is being read.
+struct Query<'c> {
+    collector: &'c mut Collector,
+    id: String,
+    /// Whether the log has Presto's stage executions, so that ids of tasks have one part more.
+    is_presto: bool,
+    /// Number of tasks so far.
+    tasks: u64,
+}
+
+/// Walks through a value and takes the tasks in it.
+struct Walk<'q, 'c>(&'q mut Query<'c>);
+
+impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a query")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(Walk(self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            self.0.is_presto |= key == "latestAttemptExecutionInfo";
+            match key.as_str() {
+                "queryId" => self.0.id = map.next_value::<Owned>()?.0.unwrap_or_default(),
+                "tasks" => map.next_value_seed(Tasks(self.0))?,
+                key if NESTED.contains(&key) => map.next_value_seed(Walk(self.0))?,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A list of tasks, which are taken one by one.
+struct Tasks<'q, 'c>(&'q mut Query<'c>);
+
+impl<'de> DeserializeSeed<'de> for Tasks<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tasks<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tasks")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut tasks: A) -> Result<(), A::Error> {
+        while let Some(task) = tasks.next_element::<Task>()? {
+            self.0.tasks += 1;
+            take(&task, self.0);
+        }
+        Ok(())
+    }
+}
+
+/// A text from a field, or nothing. It is owned, because the reader does not hold the whole log.
+#[derive(Debug, Default)]
+struct Owned(Option<String>);
+
+impl Owned {
+    fn get(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    fn filled(&self) -> Option<&str> {
+        self.get().filter(|text| !text.is_empty())
+    }
+}
+
+impl<'de> Deserialize<'de> for Owned {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Owned(Text::<'de>::deserialize(deserializer)?.0.map(Cow::into_owned)))
+    }
+}
+
+/// What is read of a task.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Task {
+    #[serde(rename = "taskId")]
+    id: Owned,
+    #[serde(rename = "nodeId")]
+    node: Owned,
+    #[serde(rename = "taskStatus")]
+    status: Status,
+    stats: Stats,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    #[serde(rename = "taskId")]
+    id: Owned,
+    state: Owned,
+    #[serde(rename = "self")]
+    location: Owned,
+    #[serde(rename = "nodeId")]
+    node: Owned,
+    failures: Vec<Failure>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Failure {
+    #[serde(rename = "type")]
+    kind: Owned,
+    #[serde(rename = "errorCode")]
+    code: Code,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Code {
+    name: Owned,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Stats {
+    #[serde(rename = "createTime", alias = "createTimeInMillis")]
+    created: Owned,
+    #[serde(rename = "firstStartTime", alias = "firstStartTimeInMillis")]
+    start: Owned,
+    #[serde(rename = "lastEndTime", alias = "lastEndTimeInMillis")]
+    last_end: Owned,
+    #[serde(rename = "endTime", alias = "endTimeInMillis")]
+    end: Owned,
+    #[serde(rename = "processedInputDataSize", alias = "processedInputDataSizeInBytes")]
+    processed: Owned,
+    #[serde(rename = "rawInputDataSize", alias = "rawInputDataSizeInBytes")]
+    raw: Owned,
+    #[serde(rename = "physicalInputDataSize", alias = "physicalInputDataSizeInBytes")]
+    physical: Owned,
+}
+
+/// The parts of a task's id: `QUERY.STAGE.TASK` with `.ATTEMPT` behind it, and in Presto the stage's execution before the
+/// task.
+fn parts(id: &str, is_presto: bool) -> Option<(&str, &str, u32)> {
+    let mut parts = id.split('.');
+    let (_query, stage) = (parts.next()?, parts.next()?);
+    let rest: Vec<&str> = parts.collect();
+    let number = |text: &str| text.parse().ok();
+    match (&rest[..], is_presto) {
+        ([task], _) => Some((stage, task, 0)),
+        ([task, attempt], false) | ([attempt, task], true) | ([_, task, attempt], _) => {
+            Some((stage, task, number(attempt)?))
+        }
+        _ => None,
+    }
+}
+
+fn take(task: &Task, query: &mut Query<'_>) {
+    let line = query.tasks;
+    let id = task.status.id.filled().or(task.id.filled()).unwrap_or_default();
+    let Some((stage, number, attempt)) = parts(id, query.is_presto) else {
+        return query.collector.issues.unreadable(line, "the task has no id");
+    };
+    let at = |text: &Owned| {
+        let millis =
+            text.get().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).map(|_| Unit::Milliseconds);
+        text.get().and_then(|text| time(text, millis)).filter(|at| *at > 0.0)
+    };
+    let Stats { created, start, last_end, end, processed, raw, physical } = &task.stats;
+    let created = at(created);
+    let word = task.status.state.get().unwrap_or_default();
+    let ended = state(word).unwrap_or_else(|_| {
+        query.collector.issues.unknown_state(line, word);
+        None
+    });
+    let read = [processed, raw, physical].into_iter().filter_map(|text| bytes(text.get()?));
+    let failure = task.status.failures.first();
+    let cause = failure.and_then(|failure| failure.code.name.filled().or(failure.kind.filled()));
+    query.collector.add(
+        line,
+        &Row {
+            application: &query.id,
+            phase: &format!("stage {stage}"),
+            task: number,
+            node: host(task.status.location.get().unwrap_or_default())
+                .or(task.status.node.filled())
+                .or(task.node.filled())
+                .unwrap_or_default(),
+            submitted: created,
+            start: at(start).or(created),
+            end: at(end).or(at(last_end)),
+            state: ended,
+            cause: cause.unwrap_or(word),
+            bytes: read.max(),
+            attempt: Some(attempt),
+            ..Row::default()
+        },
+    );
+}
+
+/// Returns the machine in the address of a task, without the ports that servers usually have.
+fn host(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://")?;
+    let authority = rest.split('/').next().filter(|authority| !authority.is_empty())?;
+    let usual = [":8080", ":8443", ":443", ":80"].into_iter().find_map(|port| authority.strip_suffix(port));
+    Some(usual.unwrap_or(authority))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tasks::TaskFormat;
+    use crate::tasks::testing::{found, found_with};
+
+    fn task(id: &str, state: &str, host: &str, from: u32, to: u32, more: &str) -> String {
+        format!(
+            r#"{{"taskStatus":{{"taskId":"q1.{id}","state":"{state}","self":"http://{host}:8080/v1/task/q1.{id}","nodeId":"node-{host}","failures":[{more}]}},
+            "outputBuffers":{{"state":"FINISHED","buffers":[{{"tasks":1}}]}},
+            "stats":{{"createTime":"2024-05-01T10:00:00.000Z","firstStartTime":"2024-05-01T10:00:{from:02}.000Z","lastEndTime":"2024-05-01T10:00:{to:02}.500Z","endTime":"2024-05-01T10:00:{to:02}.500Z","elapsedTime":"1.00s","processedInputDataSize":"2kB","rawInputDataSize":"0B","pipelines":[]}}}}"#
+        )
+    }
+
+    /// Stage 1 has two tasks, of which the second failed once and was run again; stage 0 has one.
+    fn stages() -> [String; 2] {
+        let failure = r#"{"type":"java.io.IOException","errorCode":{"code":1,"name":"REMOTE_TASK_ERROR"}}"#;
+        [
+            task("0.0.0", "FINISHED", "a", 5, 9, ""),
+            [
+                task("1.0.0", "FINISHED", "a", 1, 4, ""),
+                task("1.1.0", "FAILED", "b", 1, 2, failure),
+                task("1.1.1", "FINISHED", "b", 3, 6, ""),
+            ]
+            .join(","),
+        ]
+    }
+
+    fn nested() -> String {
+        let [output, source] = stages();
+        format!(
+            r#"{{"queryId":"q1","session":{{"user":"u"}},"state":"FINISHED","query":"select 1","outputStage":{{"stageId":"q1.0","state":"FINISHED","plan":{{"id":"0","tasks":"text"}},"tasks":[{output}],"subStages":[{{"stageId":"q1.1","tasks":[{source}],"subStages":[]}}]}}}}"#
+        )
+    }
+
+    fn check(log: &str) {
+        let found = found(log, TaskFormat::Trino);
+        let summary = &found.summary;
+        assert_eq!((summary.format, summary.jobs, summary.stages, summary.tasks), ("trino", 1, 2, 3));
+        assert_eq!((summary.attempts, summary.failed_attempts, summary.nodes), (4, 1, 2));
+        assert_eq!(summary.failures["REMOTE_TASK_ERROR"], 1);
+        // `date -u -d 2024-05-01T10:00:00 +%s` is 1714557600.
+        assert_eq!((summary.from, summary.to), (Some(1_714_557_600.0), Some(1_714_557_609.5)));
+        assert_eq!(found.findings.machine_time.winners, 4.5 + 3.5 + 3.5);
+        assert_eq!(found.findings.machine_time.failed, 1.5);
+        assert_eq!(found.diagnoses[0].name.as_deref(), Some("q1"));
+        let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
+        assert_eq!(nodes, [("a", 1), ("b", 1)]);
+    }
+
+    #[test]
+    fn nested_and_listed_stages_are_read() {
+        check(&nested());
+        let [output, source] = stages();
+        check(&format!(
+            r#"{{"queryId":"q1","state":"FINISHED","self":"http://c/v1/query/q1","stages":{{"outputStageId":"q1.0","stages":[{{"stageId":"q1.0","tasks":[{output}],"subStages":["q1.1"]}},{{"stageId":"q1.1","tasks":[{source}],"subStages":[]}}]}}}}"#
+        ));
+    }
+
+    #[test]
+    fn queries_of_presto_are_read() {
+        let of = |task: u32, millis: u32| {
+            format!(
+                r#"{{"taskId":"p.3.0.{task}.0","nodeId":"w","taskStatus":{{"state":"FINISHED"}},"stats":{{"createTimeInMillis":1700000000000,"firstStartTimeInMillis":1700000001000,"endTimeInMillis":170000000{millis},"rawInputDataSizeInBytes":100}}}}"#
+            )
+        };
+        let log = format!(
+            r#"{{"queryId":"p","session":{{}},"outputStage":{{"stageId":"p.3","latestAttemptExecutionInfo":{{"tasks":[{},{}]}},"subStages":[]}}}}"#,
+            of(0, 2000),
+            of(1, 3000)
+        );
+        let found = found(&log, TaskFormat::Trino);
+        assert_eq!((found.summary.tasks, found.summary.attempts, found.summary.nodes), (2, 2, 1));
+        assert_eq!(found.findings.machine_time.winners, 3.0);
+    }
+
+    #[test]
+    fn several_queries_and_cut_ones_are_read() {
+        let several = format!(
+            "{}
+{}",
+            nested(),
+            nested().replace("q1", "q2")
+        );
+        assert_eq!(found(&several, TaskFormat::Trino).summary.jobs, 2);
+        let whole = nested();
+        let cut = &whole[..whole.rfind("1.1.1").unwrap()];
+        let found = found_with(cut, TaskFormat::Trino, "").unwrap();
+        assert_eq!((found.summary.attempts, found.summary.failed_attempts), (3, 1));
+        assert!(found.summary.warnings[0].contains("cut short in line"), "{:?}", found.summary.warnings);
+    }
+
+    #[test]
+    fn hosts_are_named_without_usual_ports() {
+        assert_eq!(host("http://10.0.0.1:8080/v1/task/x"), Some("10.0.0.1"));
+        assert_eq!(host("https://w:9999/v1"), Some("w:9999"));
+        assert_eq!(host("nothing"), None);
+    }
+}

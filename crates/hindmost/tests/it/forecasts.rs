@@ -1,0 +1,252 @@
+//! Tests of replays of logs as they ran, and of forecasts: synthetic logs whose schedules are known in closed form, and real logs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::json as printed;
+
+/// An executor of two slots on a host of its own, added at a time in seconds.
+#[derive(Clone, Copy)]
+struct Executor {
+    added: f64,
+    slots: u32,
+}
+
+/// An attempt: its task, executor, start and end in seconds, and whether it succeeded.
+type Attempt = (u32, u32, f64, f64, bool);
+
+/// A log of one job with one stage.
+struct Log {
+    executors: Vec<Executor>,
+    attempts: Vec<Attempt>,
+    end: f64,
+    settings: Vec<(&'static str, &'static str)>,
+}
+
+impl Log {
+    /// Runs tasks of the given durations in their order on the slots that are free first, without copies.
+    fn scheduled(executors: &[Executor], seconds: impl IntoIterator<Item = f64>) -> Log {
+        let mut free: Vec<(f64, u32)> = Vec::new();
+        for (number, executor) in (0..).zip(executors) {
+            free.extend((0..executor.slots).map(|_| (executor.added, number)));
+        }
+        let mut attempts = Vec::new();
+        for (task, seconds) in (0..).zip(seconds) {
+            free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let (start, executor) = free[0];
+            free[0].0 = start + seconds;
+            attempts.push((task, executor, start, start + seconds, true));
+        }
+        let end = attempts.iter().map(|attempt| attempt.3).fold(0.0, f64::max);
+        Log { executors: executors.to_vec(), attempts, end, settings: Vec::new() }
+    }
+
+    fn write(&self, path: &Path) {
+        let at = |seconds: f64| (1_000_000.0 + seconds * 1000.0).round() as i64;
+        let mut lines: Vec<(i64, u8, Value)> = Vec::new();
+        for (number, executor) in self.executors.iter().enumerate() {
+            lines.push((
+                at(executor.added),
+                1,
+                json!({"Event": "SparkListenerExecutorAdded", "Timestamp": at(executor.added), "Executor ID": number.to_string(),
+                    "Executor Info": {"Host": format!("host-{number}"), "Total Cores": executor.slots}}),
+            ));
+        }
+        let tasks = self.attempts.iter().map(|attempt| attempt.0).max().unwrap_or(0) + 1;
+        let stage = json!({"Stage ID": 0, "Stage Attempt ID": 0, "Stage Name": "count", "Number of Tasks": tasks,
+            "RDD Info": [], "Parent IDs": [], "Submission Time": at(0.0), "Completion Time": at(self.end)});
+        lines.push((
+            at(0.0),
+            2,
+            json!({"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": at(0.0), "Stage Infos": [stage], "Stage IDs": [0]}),
+        ));
+        lines.push((at(0.0), 3, json!({"Event": "SparkListenerStageSubmitted", "Stage Info": stage})));
+        let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
+        for (id, (task, executor, start, end, succeeds)) in self.attempts.iter().enumerate() {
+            let number = numbers.entry(*task).or_default();
+            let info = json!({"Task ID": id, "Index": task, "Attempt": *number, "Partition ID": task, "Launch Time": at(*start),
+                "Finish Time": at(*end), "Executor ID": executor.to_string(), "Host": format!("host-{executor}"),
+                "Locality": "PROCESS_LOCAL", "Speculative": false, "Failed": !succeeds, "Killed": false});
+            *number += 1;
+            let reason = if *succeeds {
+                json!({"Reason": "Success"})
+            } else {
+                json!({"Reason": "ExceptionFailure", "Class Name": "java.io.IOException", "Description": "disk"})
+            };
+            lines.push((
+                at(*end),
+                4,
+                json!({"Event": "SparkListenerTaskEnd", "Stage ID": 0, "Stage Attempt ID": 0, "Task Type": "ResultTask",
+                    "Task End Reason": reason, "Task Info": info}),
+            ));
+        }
+        lines.push((at(self.end), 5, json!({"Event": "SparkListenerStageCompleted", "Stage Info": stage})));
+        let done = json!({"Event": "SparkListenerJobEnd", "Job ID": 0, "Completion Time": at(self.end), "Job Result": {"Result": "JobSucceeded"}});
+        lines.push((at(self.end), 6, done));
+        lines.push((at(self.end), 7, json!({"Event": "SparkListenerApplicationEnd", "Timestamp": at(self.end)})));
+        lines.sort_by_key(|line| (line.0, line.1));
+        let settings: BTreeMap<&str, &str> = self.settings.iter().copied().collect();
+        let mut text = String::new();
+        for first in [
+            json!({"Event": "SparkListenerLogStart", "Spark Version": "3.5.1"}),
+            json!({"Event": "SparkListenerApplicationStart", "App Name": "synthetic", "App ID": "app-1", "Timestamp": at(0.0)}),
+            json!({"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": settings}),
+        ]
+        .iter()
+        .chain(lines.iter().map(|line| &line.2))
+        {
+            let _ = writeln!(text, "{first}");
+        }
+        fs::write(path, text).unwrap();
+    }
+
+    /// What a replay of the log and its advice are.
+    fn tried(&self) -> (Value, Value) {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("log");
+        self.write(&path);
+        let path = path.to_str().unwrap();
+        let replayed = printed(&["replay", path, "--policy", "none", "--json"]);
+        let advised = printed(&["advise", path, "--json"]);
+        (replayed["recorded"][0].clone(), advised["logs"][0]["applications"][0].clone())
+    }
+}
+
+const FOUR: [Executor; 4] = [Executor { added: 0.0, slots: 2 }; 4];
+
+fn ratio(recorded: &Value) -> f64 {
+    recorded["ratio"].as_f64().unwrap()
+}
+
+/// The range of the gain, in seconds, of the first change whose title begins like this.
+fn gain(application: &Value, title: &str) -> [f64; 2] {
+    let tried = application["advice"]["tried"].as_array().unwrap();
+    let one = tried.iter().find(|one| one["title"].as_str().unwrap().starts_with(title)).unwrap();
+    [0, 1].map(|at| one["gain_seconds_range"][at].as_f64().unwrap())
+}
+
+/// Durations near 1 s that differ by a few percent, in a fixed order.
+fn alike(count: u32) -> impl Iterator<Item = f64> {
+    (0..count).map(|task| 1.0 + 0.04 * f64::from(task * 7 % 11) / 10.0)
+}
+
+#[test]
+fn a_replay_of_equal_tasks_takes_the_recorded_time_and_nothing_would_help() {
+    let log = Log::scheduled(&FOUR, alike(80));
+    let (recorded, application) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.005, "{recorded}");
+    assert_eq!((recorded["policy"].as_str(), recorded["calibrated"].as_bool()), (Some("none"), Some(true)));
+    assert_eq!(recorded["task_itself"], json!([0.0, 1.0]));
+    let tried = application["advice"]["tried"].as_array();
+    assert!(tried.is_none_or(|tried| tried.iter().all(|one| one["recommended"] == false)), "{application}");
+}
+
+#[test]
+fn a_hung_task_is_cured_by_copies_as_far_as_its_duration_is_not_its_own() {
+    // Of 40 tasks of about 1 s on 8 slots, one hangs for 21 s from 1 s on.
+    let hung = 12;
+    let log =
+        Log::scheduled(&FOUR, alike(40).enumerate().map(|(task, seconds)| if task == hung { 21.0 } else { seconds }));
+    assert!((log.end - 22.0).abs() < 0.1, "{}", log.end);
+    let (recorded, application) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.005, "{recorded}");
+    let [least, most] = gain(&application, "speculation for tasks that take 1.5 times");
+    // If the duration is the task's own, a copy never wins. If not, the task is copied after three quarters of the tasks have ended, and
+    // the copy takes about a second: the job ends when the other 31 tasks have ended, in five rounds on seven slots, at 6.1 s.
+    assert!(least.abs() < 0.1, "{least}");
+    assert!((most - (22.0 - 6.1)).abs() < 0.2, "{most}");
+    let advice = &application["advice"];
+    let first = &advice["tried"].as_array().unwrap().iter().find(|one| one["recommended"] == true).unwrap();
+    assert_eq!(first["settings"][0]["name"], "spark.speculation");
+    assert_eq!((&first["settings"][0]["recorded"], &first["settings"][0]["value"]), (&Value::Null, &json!("true")));
+}
+
+#[test]
+fn executors_join_when_they_joined() {
+    // Two executors from the beginning and two from 6 s on: 12 tasks a 3 s, then 8 at once.
+    let late = Executor { added: 6.0, slots: 2 };
+    let executors = [FOUR[0], FOUR[1], late, late];
+    let log = Log::scheduled(&executors, alike(60));
+    let (recorded, _) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.01, "{recorded} {}", log.end);
+    let always = Log::scheduled(&FOUR, alike(60));
+    assert!(always.end < 0.85 * log.end, "the case would show nothing");
+}
+
+#[test]
+fn attempts_that_failed_fail_again() {
+    let mut log = Log::scheduled(&FOUR, alike(16));
+    // Task 15 fails at its end, and again, and then succeeds.
+    let (task, executor, _, end, _) = log.attempts[15];
+    log.attempts[15].4 = false;
+    log.attempts.push((task, executor, end, end + 2.0, false));
+    log.attempts.push((task, executor, end + 2.0, end + 5.0, true));
+    log.end = end + 5.0;
+    let (recorded, _) = log.tried();
+    assert_eq!(recorded["failures"], 2);
+    assert!((ratio(&recorded) - 1.0).abs() < 0.01, "{recorded} {}", log.end);
+}
+
+#[test]
+fn a_stage_of_one_task_gains_what_more_tasks_would_save() {
+    let log = Log::scheduled(&FOUR, [40.0]);
+    let (recorded, application) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.005, "{recorded}");
+    // Eight parts of 5 s, each with a tenth of a second in addition.
+    let [least, most] = gain(&application, "as many tasks as slots");
+    assert!((most - 34.9).abs() < 0.1 && least <= 0.0, "{least} {most}");
+    assert!(gain(&application, "speculation for tasks that take 1.5").iter().all(|gain| gain.abs() < 1e-6));
+}
+
+#[test]
+fn cold_executors_stay_cold_for_copies() {
+    // Each executor's first two tasks take 5 s, the others 1 s: a copy of a cold task on an executor that is warm would take 1 s, but all
+    // executors are warm at the same time, so no copy is of use.
+    let log = Log::scheduled(
+        &FOUR,
+        alike(64).enumerate().map(|(task, seconds)| if task < 8 { 5.0 * seconds } else { seconds }),
+    );
+    let (recorded, application) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.01, "{recorded}");
+    if application["advice"].is_object() {
+        let [least, most] = gain(&application, "speculation for tasks that take 1.5");
+        assert!(least.abs() < 0.3 && most.abs() < 0.3, "{least} {most}");
+    }
+}
+
+#[test]
+fn real_logs_are_replayed_within_a_tenth() {
+    let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
+        eprintln!("skipped: real_logs_are_replayed_within_a_tenth: HINDMOST_DATA is not set");
+        return;
+    };
+    let folder = Path::new(&folder);
+    let logs = [
+        "spark/application_1506645932520_24630151",
+        "spark/application_1628109047826_1317105",
+        "spark/eventlog_4nodes_8cores_dynamic_alloc",
+        "spark/join_agg_yarn_emr_attempt_1_eventlog",
+        "spark/rp_sql_eventlog",
+        "spark/sparklint-1.5-event_log_1",
+        "spark/straggler-app-20261121002735-0000",
+        "spark/straggler-app-20261121002855-0002",
+        "more/spark/sparklint_event_log_example",
+        "more/spark/delight_event_log.txt",
+        "more/spark/databricks_example_1",
+        "more/spark/nds_q72_dataproc_2_2.zstd",
+        "more/spark/rp_nosql_eventlog",
+        "more/hadoop/input-trace.json",
+        "hadoop/folder-input-trace.json.gz",
+    ];
+    for log in logs {
+        let path = folder.join(log);
+        let replayed = printed(&["replay", path.to_str().unwrap(), "--policy", "none", "--json"]);
+        let recorded = &replayed["recorded"][0];
+        assert!((ratio(recorded) - 1.0).abs() < 0.1, "{log}: {recorded}");
+    }
+}

@@ -3,6 +3,7 @@
 use arbitrary::{Arbitrary, Unstructured};
 
 pub mod compressed_log;
+pub mod diagnosis;
 pub mod exact_workload;
 pub mod findings;
 pub mod hadoop_log;
@@ -26,6 +27,7 @@ pub struct Target {
 /// All targets.
 pub const TARGETS: [Target; 12] = [
     Target { name: "compressed_log", check: |bytes| with(bytes, compressed_log::check) },
+    Target { name: "diagnosis", check: |bytes| with(bytes, diagnosis::check) },
     Target { name: "exact_workload", check: |bytes| with(bytes, exact_workload::check) },
     Target { name: "findings", check: |bytes| with(bytes, findings::check) },
     Target { name: "hadoop_log", check: |bytes| with(bytes, hadoop_log::check) },

@@ -461,7 +461,7 @@ mod tests {
         one.active = vec![(2.0, Some(11.0)), (14.0, Some(15.0))];
         (one.from, one.to) = (Some(0.0), Some(19.0));
         let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
-        let whole = wall_time(&one, &typical).unwrap();
+        let (whole, _) = wall_time(&one, &typical, |_, _| false).unwrap();
         assert_eq!(whole.no_job, NoJobTime { before_first: 2.0, between: 3.0, after_last: 4.0 });
         let work = whole.parts.iter().find(|part| part.what == Spent::Work).unwrap();
         let share = work.first_wave_share.unwrap();

@@ -68,7 +68,7 @@ fn logs_that_cannot_be_read_are_named_and_the_others_are_read() {
     let printed: Value = serde_json::from_str(&both.stdout).unwrap();
     assert_eq!(written, printed);
     assert_eq!((printed["logs"].as_array().unwrap().len(), printed["unread"].as_array().unwrap().len()), (1, 1));
-    assert!(folder.path().join("advice/1-daily-report.txt").exists());
+    assert!(folder.path().join("advice/2-daily-report.txt").exists());
     let none = run_in(folder.path(), &["advise", "notes.txt"]);
     assert_eq!(none.code, Some(2));
     assert!(none.stdout.is_empty());

@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "compressed_log", check: |bytes| with(bytes, compressed_log::check) },
     Target { name: "diagnosis", check: |bytes| with(bytes, diagnosis::check) },
     Target { name: "exact_workload", check: |bytes| with(bytes, exact_workload::check) },

@@ -25,7 +25,9 @@ pub(super) fn add(gathered: &mut Gathered, folder: Option<&Path>, most: usize) -
         .filter(|at| {
             let one = &gathered.longest[*at];
             // The standard input and pipes can be read only once.
-            (Path::new(&one.log).is_file() || Path::new(&one.log).is_dir()) && is_worth(&one.diagnosis)
+            (Path::new(&one.log).is_file() || Path::new(&one.log).is_dir())
+                && is_worth(&one.diagnosis)
+                && is_alone(gathered, one.place.0)
         })
         .collect();
     let bar = Progress::new(chosen.len() as f64, "replaying");
@@ -68,6 +70,14 @@ pub(super) fn add(gathered: &mut Gathered, folder: Option<&Path>, most: usize) -
         }
     }
     Ok(())
+}
+
+/// True if a log has a single application: those of a log with several can't be replayed one by one.
+fn is_alone(gathered: &Gathered, log: usize) -> bool {
+    let kept = gathered.order.iter().find(|(number, _)| *number == log).map(|(_, kept)| *kept);
+    let text = kept.and_then(|kept| gathered.spool.text(kept).ok());
+    let document = text.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    document.is_some_and(|document| document["applications"].as_array().is_some_and(|all| all.len() == 1))
 }
 
 fn is_worth(one: &Diagnosis) -> bool {

@@ -198,7 +198,7 @@ pub fn without_waits(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
 pub fn with_more_tasks(jobs: &[WorkloadJob], slots: usize, overhead: f64) -> Vec<WorkloadJob> {
     let divided = |phase: &Situated| {
         let count = phase.tasks.len();
-        let parts = if count == 0 { 1 } else { (slots / count).min(MOST_PARTS) };
+        let parts = slots.checked_div(count).map_or(1, |parts| parts.min(MOST_PARTS));
         if parts < 2 || phase.typical < LONG {
             return None;
         }

@@ -183,10 +183,10 @@ mod tests {
         assert_eq!(policy(&[], Some("3.5.1")), "none");
         assert_eq!(policy(&[("spark.speculation", "false")], None), "none");
         let on = ("spark.speculation", "true");
-        assert_eq!(policy(&[on], Some("3.5.1")), "spark(quantile=0.75,multiplier=1.5,min_runtime=0.1)");
-        assert_eq!(policy(&[on], Some("4.0.0")), "spark(quantile=0.9,multiplier=3,min_runtime=0.1)");
+        assert_eq!(policy(&[on], Some("3.5.1")), "spark(min_runtime=0.1,multiplier=1.5,quantile=0.75)");
+        assert_eq!(policy(&[on], Some("4.0.0")), "spark(min_runtime=0.1,multiplier=3,quantile=0.9)");
         let settings = [on, ("spark.speculation.multiplier", "2"), ("spark.speculation.minTaskRuntime", "250ms")];
-        assert_eq!(policy(&settings, None), "spark(quantile=0.75,multiplier=2,min_runtime=0.25)");
+        assert_eq!(policy(&settings, None), "spark(min_runtime=0.25,multiplier=2,quantile=0.75)");
     }
 
     #[test]

@@ -112,7 +112,9 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         if let Some(cure) = cure(part.what) {
             say(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share)));
         }
-        say_detail(part, wall_time).into_iter().for_each(|detail| say(&detail));
+        if let Some(detail) = say_detail(part, wall_time) {
+            say(&detail);
+        }
     }
     let sentences = [
         last(&diagnosis.finished_last),

@@ -226,8 +226,17 @@ fn tails_show_the_distribution_that_fits_best() {
 
 #[test]
 fn a_diagnosis_says_why_stragglers_were_slow_instead() {
-    use hindmost_core::metrics::{Cause, Diagnosis, Spent, StragglerCause, StragglersByCause, TimePart, WallTime};
-    let part = TimePart { what: Spent::FewTasks, seconds: 60.0, share: 0.6, used_share: Some(0.1), phases: Vec::new() };
+    use hindmost_core::metrics::{
+        Cause, Diagnosis, NoJobTime, Spent, StragglerCause, StragglersByCause, TimePart, WallTime,
+    };
+    let part = TimePart {
+        what: Spent::FewTasks,
+        seconds: 60.0,
+        share: 0.6,
+        used_share: Some(0.1),
+        first_wave_share: None,
+        phases: Vec::new(),
+    };
     let diagnosis = Diagnosis {
         wall_time: Some(WallTime {
             from: 0.0,
@@ -237,6 +246,7 @@ fn a_diagnosis_says_why_stragglers_were_slow_instead() {
             slots_known: true,
             used_share: Some(0.5),
             parts: vec![part],
+            no_job: NoJobTime::default(),
         }),
         stragglers: StragglersByCause {
             tasks: 9,

@@ -1,7 +1,7 @@
 //! The page of all applications of some logs, which `advise` writes: sums, what costs most, and a table with links to the pages
 //! of the applications.
 
-use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, LostWork, Spent};
+use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, LostWork, Spent, TimePart};
 use serde::Serialize;
 
 use super::application::{causes, slow};
@@ -48,11 +48,27 @@ pub struct ApplicationRow {
     tasks: u64,
     seconds: f64,
     used_share: Option<f64>,
-    /// What most of the time was spent on, apart from ordinary work and time without jobs: seconds, share and the phase.
-    costs: Vec<(Spent, f64, f64, String)>,
+    /// What most of the time was spent on, apart from ordinary work and time without jobs.
+    costs: Vec<Cost>,
     /// What most of the time was spent on, and the share.
     mostly: Option<(Spent, f64)>,
     straggler_seconds: f64,
+}
+
+/// A part of an application's time.
+#[derive(Clone, Debug)]
+struct Cost {
+    what: Spent,
+    seconds: f64,
+    share: f64,
+    /// Name of the phase that had most of it.
+    phase: String,
+}
+
+impl Cost {
+    fn of(part: &TimePart) -> Cost {
+        Cost { what: part.what, seconds: part.seconds, share: part.share, phase: name(&mostly(part)) }
+    }
 }
 
 impl ApplicationRow {
@@ -69,7 +85,7 @@ impl ApplicationRow {
             tasks: one.tasks,
             seconds: time.map_or(0.0, |time| time.seconds),
             used_share: time.and_then(|time| time.used_share),
-            costs: costs.map(|part| (part.what, part.seconds, part.share, name(&mostly(part)))).collect(),
+            costs: costs.map(Cost::of).collect(),
             mostly: parts().next().map(|part| (part.what, part.share)),
             straggler_seconds: one.stragglers.excess_seconds,
         }
@@ -157,14 +173,14 @@ fn lost(lost: &LostWork) -> Option<String> {
 }
 
 fn costs(rows: &[ApplicationRow]) -> Linked {
-    let mut all: Vec<(&ApplicationRow, &(Spent, f64, f64, String))> =
+    let mut all: Vec<(&ApplicationRow, &Cost)> =
         rows.iter().flat_map(|row| row.costs.iter().map(move |cost| (row, cost))).collect();
     // The sort is stable, so equal costs keep the order of the logs.
-    all.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
-    let rows = all.into_iter().take(COSTS).map(|(row, (what, seconds, share, phase))| LinkedRow {
+    all.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
+    let rows = all.into_iter().take(COSTS).map(|(row, cost)| LinkedRow {
         link: row.page.clone(),
         name: row.name.clone(),
-        cells: vec![spent(*what).to_owned(), duration(*seconds), percent(*share), phase.clone()],
+        cells: vec![spent(cost.what).to_owned(), duration(cost.seconds), percent(cost.share), cost.phase.clone()],
     });
     Linked {
         caption: "What costs most".to_owned(),

@@ -95,15 +95,11 @@ impl World {
             }
             began = rows.iter().map(|row| row.end).fold(began, f64::max);
             rows.sort_by(|a, b| a.end.total_cmp(&b.end));
-            phases.push(PhaseRows {
-                phase: job,
-                name: Some(format!("stage {job}: count")),
-                rows,
-                ..PhaseRows::default()
-            });
+            let name = Some(format!("stage {job}: count"));
+            phases.push(PhaseRows { phase: job, name, rows, ..PhaseRows::default() });
         }
         let executors = (0..self.executors).map(|number| executor(&format!("h{number}"), self.slots(number))).collect();
-        Recording { phases, executors, ..Recording::default() }
+        Recording { executors, phases, ..Recording::default() }
     }
 
     /// Returns the slow nodes that are named, and whether stragglers are said to have more input.

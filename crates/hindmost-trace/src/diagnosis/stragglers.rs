@@ -34,10 +34,19 @@ struct Straggler<'a> {
     log: f64,
 }
 
-/// Tasks that are stragglers in the phases of a shape: the number of phases, and in how many of them each task was one.
+/// Tasks that are stragglers again and again, by the name and the number of tasks of their phases.
 #[derive(Default)]
 struct Repeated<'a> {
-    shapes: BTreeMap<(&'a str, u64), (u64, FxHashMap<u32, u64>)>,
+    shapes: BTreeMap<(&'a str, u64), StragglersOfShape>,
+}
+
+/// The stragglers of phases with the same name and number of tasks.
+#[derive(Default)]
+struct StragglersOfShape {
+    /// The number of phases.
+    phases: u64,
+    /// In how many of them each task was a straggler.
+    tasks: FxHashMap<u32, u64>,
 }
 
 /// Returns the stragglers of an application by cause.
@@ -232,13 +241,13 @@ impl<'a> Repeated<'a> {
         let mut repeated = Repeated::default();
         for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
             let Some(name) = shape(phase) else { continue };
-            let (phases, tasks) = repeated.shapes.entry((name, phase.size())).or_default();
-            *phases += 1;
+            let of_shape = repeated.shapes.entry((name, phase.size())).or_default();
+            of_shape.phases += 1;
             // The same tasks are in first waves again and again.
             let late = of_phase(phase, typical).into_iter().filter(|(number, _)| !context.is_cold(at, *number));
             let late: BTreeSet<u32> = late.map(|(number, _)| phase.rows[number].task).collect();
             for task in late {
-                *tasks.entry(task).or_default() += 1;
+                *of_shape.tasks.entry(task).or_default() += 1;
             }
         }
         repeated
@@ -246,11 +255,11 @@ impl<'a> Repeated<'a> {
 
     /// True if a task that is a straggler in this phase also is one in most other phases of the shape, so that it is the task.
     fn is_repeated(&self, phase: &PhaseRows, task: u32) -> bool {
-        let Some((phases, tasks)) = shape(phase).and_then(|name| self.shapes.get(&(name, phase.size()))) else {
+        let Some(of_shape) = shape(phase).and_then(|name| self.shapes.get(&(name, phase.size()))) else {
             return false;
         };
-        let others = tasks.get(&task).map_or(0, |count| count.saturating_sub(1));
-        2 * others > phases - 1
+        let others = of_shape.tasks.get(&task).map_or(0, |count| count.saturating_sub(1));
+        2 * others > of_shape.phases - 1
     }
 }
 
@@ -274,8 +283,8 @@ impl Usual {
             (all.len(), median(&mut all).unwrap_or(0.0))
         };
         Usual {
-            times: median_times(phase.rows.iter().filter(|row| row.wins)),
-            first_times: median_times(first.map(|(row, _)| row)),
+            times: median_times(&phase.rows.iter().filter(|row| row.wins)),
+            first_times: median_times(&first.map(|(row, _)| row)),
             bytes: median(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>()),
             distances: [at(0), at(1), at(2), at(3)],
         }
@@ -295,7 +304,7 @@ impl Usual {
 }
 
 /// The median of each time.
-fn median_times<'a>(rows: impl Iterator<Item = &'a AttemptRow> + Clone) -> TaskTimes {
+fn median_times<'a>(rows: &(impl Iterator<Item = &'a AttemptRow> + Clone)) -> TaskTimes {
     let middle = |of: &dyn Fn(&TaskTimes) -> f32| {
         let mut all: Vec<f64> = rows.clone().map(|row| f64::from(of(&row.spent))).collect();
         median(&mut all).unwrap_or(0.0) as f32
@@ -352,7 +361,9 @@ mod tests {
         assert_eq!(with(&|row| row.bytes_read = None), unexplained, "its input is not known");
         assert_eq!(with(&|row| row.spent.garbage_collection = 1.5), unexplained, "the log accounts for a part of it");
         let more_input = causes(|rows| {
-            rows.iter_mut().for_each(|row| row.bytes_read = Some(1000));
+            for row in rows.iter_mut() {
+                row.bytes_read = Some(1000);
+            }
             (rows[17].end, rows[17].bytes_read) = (rows[17].end + 4.0, Some(3000));
         });
         assert_eq!(

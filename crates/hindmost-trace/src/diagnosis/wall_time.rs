@@ -465,7 +465,7 @@ mod tests {
         assert_eq!(whole.no_job, NoJobTime { before_first: 2.0, between: 3.0, after_last: 4.0 });
         let work = whole.parts.iter().find(|part| part.what == Spent::Work).unwrap();
         let share = work.first_wave_share.unwrap();
-        assert!((share - 8.0 / 18.0).abs() < 1e-9, "2 · 4 of 18 slot-seconds: {share}");
+        assert!((share - 8.0 / 18.0).abs() < 1e-8, "2 · 4 of 18 slot-seconds: {share}");
     }
 
     #[test]

@@ -97,10 +97,10 @@ impl Collector {
         if let Some(diagnoses) = &mut self.diagnoses {
             diagnoses.push(diagnose(&recording::of(application, &job, &phases, maps_ended, &self.hosts)));
         }
-        if let Some(kept) = &mut self.kept {
-            if kept.keep(application, &job, &phases, maps_ended) {
-                kept.recordings.push(recording::of(application, &job, &phases, maps_ended, &self.hosts));
-            }
+        if let Some(kept) = &mut self.kept
+            && kept.keep(application, &job, &phases, maps_ended)
+        {
+            kept.recordings.push(recording::of(application, &job, &phases, maps_ended, &self.hosts));
         }
     }
 

@@ -118,26 +118,25 @@ fn write(folder: &Path, gathered: &Gathered, args: &AdviseArgs) -> Outcome {
     let mut file = io::BufWriter::new(fs::File::create(&json).map_err(failed)?);
     document(gathered, &mut file)?;
     file.flush().map_err(failed)?;
-    let page = match (&gathered.rows[..], gathered.longest.first()) {
-        ([_], Some(one)) => application_page(&ApplicationPage {
+    let page = if let ([_], Some(one)) = (&gathered.rows[..], gathered.longest.first()) {
+        application_page(&ApplicationPage {
             diagnosis: &one.diagnosis,
             log: &one.log,
             warnings: &one.warnings,
             index: None,
-        }),
-        _ => {
-            let logs = args.logs.iter().map(|log| escaped(&log.display().to_string()));
-            let again = Step {
-                text: "Read the same logs again:".to_owned(),
-                code: format!("hindmost advise {} --out DIR", logs.collect::<Vec<_>>().join(" ")),
-            };
-            applications_page(&ApplicationsPage {
-                total: &gathered.total,
-                rows: &gathered.rows,
-                unread: &gathered.unread,
-                again: &[again],
-            })
-        }
+        })
+    } else {
+        let logs = args.logs.iter().map(|log| escaped(&log.display().to_string()));
+        let again = Step {
+            text: "Read the same logs again:".to_owned(),
+            code: format!("hindmost advise {} --out DIR", logs.collect::<Vec<_>>().join(" ")),
+        };
+        applications_page(&ApplicationsPage {
+            total: &gathered.total,
+            rows: &gathered.rows,
+            unread: &gathered.unread,
+            again: &[again],
+        })
     };
     files::write(&folder.join(REPORT), &page.map_err(Failure::work)?)
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use hindmost_core::metrics::{
-    Diagnosis, DiagnosisTotal, FinishedLast, JobSpan, LostWork, PhaseSpan, PhaseTime, SlotTimeline, SlotUse, SlotUses,
-    Spent, StragglerCause, StragglersByCause, TimePart, Variance, VarianceShare, Waited, WallTime,
+    Advice, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, JobSpan, LostWork, NoJobTime, PhaseSpan, PhaseTime,
+    Recommended, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause, StragglersByCause, TimePart,
+    Variance, VarianceShare, Waited, WallTime,
 };
 
 use super::*;
@@ -19,6 +20,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         seconds: 40.0 - 10.0 * at as f64,
         share: 0.4 - 0.1 * at as f64,
         used_share: (at < 3).then_some(0.25),
+        first_wave_share: (at < 2).then_some(0.125),
         phases: vec![phase.clone()],
     };
     let share = VarianceShare { share: 0.2, ci95: [0.1, 0.3] };
@@ -37,6 +39,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
             slots_known: false,
             used_share: Some(0.5),
             parts: parts.map(part).collect(),
+            no_job: NoJobTime { before_first: 1.0, between: 2.0, after_last: 3.0 },
         }),
         timeline: Some(SlotTimeline {
             seconds: 100.0,
@@ -59,6 +62,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
             other_jobs: 0,
         }),
         lost: LostWork { failed: 3.0, losers: 2.0, repeated: 0.0 },
+        failures: vec![FailureCost { reason: name.to_owned(), attempts: 2, seconds: 3.0 }],
         finished_last: FinishedLast { all: waited, long_attempt: waited, ..FinishedLast::default() },
         stragglers: StragglersByCause {
             tasks: 12,
@@ -82,6 +86,25 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         slow_nodes: Vec::new(),
         nodes_tested: 4,
         settings: BTreeMap::from([("spark.speculation".to_owned(), name.to_owned())]),
+        advice: Some(Advice {
+            calibration: None,
+            tried: vec![Recommended {
+                title: name.to_owned(),
+                settings: vec![SettingChange {
+                    name: name.to_owned(),
+                    recorded: Some(name.to_owned()),
+                    value: name.to_owned(),
+                }],
+                recommended: true,
+                gain_seconds: 20.0,
+                gain_seconds_range: [15.0, 25.0],
+                gain_share: 0.2,
+                gain_share_range: [0.15, 0.25],
+                extra_core_hours: 0.01,
+                ..Recommended::default()
+            }],
+            warnings: vec![name.to_owned()],
+        }),
     }
 }
 

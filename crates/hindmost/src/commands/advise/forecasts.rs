@@ -19,20 +19,21 @@ const WORTH: f64 = 0.02;
 /// Applications with more tasks than this are not replayed.
 const MOST_TASKS: u64 = 200_000;
 
+/// Advice for an application, `None` if it isn't replayed, or why that failed.
+type Forecast = Result<Option<Advice>, String>;
+
 /// Adds advice to the applications that took longest, at most `most`: to what is shown, to the document, and to the pages in the folder.
 pub(super) fn add(gathered: &mut Gathered, folder: Option<&Path>, most: usize) -> Outcome {
     let chosen: Vec<usize> = (0..gathered.longest.len().min(most))
         .filter(|at| {
             let one = &gathered.longest[*at];
             // The standard input and pipes can be read only once.
-            (Path::new(&one.log).is_file() || Path::new(&one.log).is_dir())
-                && is_worth(&one.diagnosis)
-                && is_alone(gathered, one.place.0)
+            (Path::new(&one.log).is_file() || Path::new(&one.log).is_dir()) && is_worth(&one.diagnosis) && one.is_alone
         })
         .collect();
     let bar = Progress::new(chosen.len() as f64, "replaying");
     let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<(usize, Result<Option<Advice>, String>)>> = Mutex::new(Vec::new());
+    let found: Mutex<Vec<(usize, Forecast)>> = Mutex::new(Vec::new());
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(chosen.len().max(1));
     let longest = &gathered.longest;
     std::thread::scope(|scope| {
@@ -72,14 +73,6 @@ pub(super) fn add(gathered: &mut Gathered, folder: Option<&Path>, most: usize) -
     Ok(())
 }
 
-/// True if a log has a single application: those of a log with several can't be replayed one by one.
-fn is_alone(gathered: &Gathered, log: usize) -> bool {
-    let kept = gathered.order.iter().find(|(number, _)| *number == log).map(|(_, kept)| *kept);
-    let text = kept.and_then(|kept| gathered.spool.text(kept).ok());
-    let document = text.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    document.is_some_and(|document| document["applications"].as_array().is_some_and(|all| all.len() == 1))
-}
-
 fn is_worth(one: &Diagnosis) -> bool {
     let Some(time) = &one.wall_time else { return false };
     let can_be_shorter = time.parts.iter().filter(|part| !matches!(part.what, Spent::Work | Spent::NoJob));
@@ -87,7 +80,7 @@ fn is_worth(one: &Diagnosis) -> bool {
 }
 
 /// Returns the advice for the only application of a log; `None` for logs of several applications, and for those that aren't replayed.
-fn of_log(log: &str, seconds: f64) -> Result<Option<Advice>, String> {
+fn of_log(log: &str, seconds: f64) -> Forecast {
     let Some(application) = recorded::read(Path::new(log)).map_err(|error| error.to_string())? else { return Ok(None) };
     forecast::advice(log, &application, seconds, stop::flag()).map(Some).map_err(|error| error.to_string())
 }

@@ -37,6 +37,8 @@ pub struct Shown {
     pub warnings: Vec<String>,
     /// The application.
     pub diagnosis: Diagnosis,
+    /// True if it is the only application of its log.
+    pub is_alone: bool,
     /// Numbers of the log and of the application.
     pub place: (usize, usize),
 }
@@ -74,6 +76,9 @@ struct OfLog {
     kept: Kept,
 }
 
+/// A log that was read, or why it could not be.
+type Read = Result<OfLog, UnreadLog>;
+
 /// Reads all logs. Pages and texts are written to the folder.
 pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>) -> Outcome<Gathered> {
     let spool = Spool::new().map_err(|error| Failure::work(format!("cannot create a temporary file: {error}")))?;
@@ -84,7 +89,7 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>) -> Outco
     order.sort_by_key(|at| std::cmp::Reverse(sizes[*at]));
     let bar = Progress::new(1.0, "reading logs");
     let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<Option<Outcome<Result<OfLog, UnreadLog>>>>> = Mutex::new(logs.iter().map(|_| None).collect());
+    let found: Mutex<Vec<Option<Outcome<Read>>>> = Mutex::new(logs.iter().map(|_| None).collect());
     let longest: Mutex<Vec<Shown>> = Mutex::new(Vec::new());
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(logs.len().max(1));
     std::thread::scope(|scope| {
@@ -93,7 +98,7 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>) -> Outco
                 while let Some(&at) = order.get(next.fetch_add(1, Atomic::Relaxed)) {
                     let part = sizes[at] as f64 / whole;
                     let log = read_one((&logs[at], columns), at, folder, &spool, &longest, &|share| {
-                        bar.advance(share * part)
+                        bar.advance(share * part);
                     });
                     found.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(log);
                 }
@@ -136,7 +141,7 @@ fn read_one(
     spool: &Spool,
     longest: &Mutex<Vec<Shown>>,
     advance: &dyn Fn(f64),
-) -> Outcome<Result<OfLog, UnreadLog>> {
+) -> Outcome<Read> {
     let log =
         if path == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() };
     let mut shown = 0.0;
@@ -162,10 +167,10 @@ fn read_one(
     let totals = applications.iter().map(DiagnosisTotal::of_one).collect();
     let advice = LogAdvice { log: &log, summary: &summary, applications: &applications };
     let kept = spool.keep(&serde_json::to_string(&advice).map_err(Failure::work)?)?;
-    let warnings = warnings.to_vec();
+    let (warnings, is_alone) = (warnings.to_vec(), applications.len() == 1);
     let mut longest = longest.lock().unwrap_or_else(PoisonError::into_inner);
     for (number, diagnosis) in applications.into_iter().enumerate() {
-        longest.push(Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, place: (at, number) });
+        longest.push(Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, is_alone, place: (at, number) });
         if longest.len() > 2 * SHOWN {
             cut(&mut longest);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hindmost_core::metrics::SettingChange;
 use hindmost_core::workload::{Durations, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob};
 use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_trace::tasks::TaskFormat;
 
 use crate::recorded::RecordedApplication;
 use crate::world::{Engine, World};
@@ -43,13 +44,18 @@ pub struct Candidate {
 /// Returns the changes that can be tried for an application.
 pub fn candidates(application: &RecordedApplication) -> Vec<Candidate> {
     let world = &application.world;
-    let mut all = speculation(world);
-    all.push(Candidate {
-        title: "copies by Hindmost's policy pace".to_owned(),
-        change: Change::Policy(PolicySpec::of("pace")),
-        settings: Vec::new(),
-        is_bound: false,
-    });
+    let mut all = match world.engine {
+        Engine::Spark | Engine::Hadoop => {
+            let mut all = speculation(world);
+            all.push(pace("copies by Hindmost's policy pace", Vec::new()));
+            all
+        }
+        Engine::Hindmost => policies(world),
+        Engine::Other(format) => in_its_place(format).into_iter().collect(),
+    };
+    if world.engine == Engine::Hindmost && has_few_tasks(application) && are_slots_known(application) {
+        all.push(more_tasks(world));
+    }
     if world.engine == Engine::Spark {
         if has_few_tasks(application) {
             all.push(more_tasks(world));
@@ -72,6 +78,49 @@ fn is_on(world: &World, name: &str) -> bool {
 fn setting(world: &World, name: &str, value: &str) -> SettingChange {
     let recorded = world.recorded.settings.get(name).cloned();
     SettingChange { name: name.to_owned(), recorded, value: value.to_owned() }
+}
+
+fn pace(title: &str, settings: Vec<SettingChange>) -> Candidate {
+    let change = Change::Policy(PolicySpec::of("pace"));
+    Candidate { title: title.to_owned(), change, settings, is_bound: false }
+}
+
+/// Other policies for a run of Hindmost.
+fn policies(world: &World) -> Vec<Candidate> {
+    let ran = world.policy.to_string();
+    let of = |name: &&str| Candidate {
+        title: if *name == "none" { "no copies (policy none)".to_owned() } else { format!("policy {name}") },
+        change: Change::Policy(PolicySpec::of(name)),
+        settings: vec![SettingChange {
+            name: "policy".to_owned(),
+            recorded: Some(ran.clone()),
+            value: (*name).to_owned(),
+        }],
+        is_bound: false,
+    };
+    let others = ["pace", "none", "spark", "mantri", "late"];
+    others.iter().filter(|name| PolicySpec::of(name) != world.policy).map(of).collect()
+}
+
+/// Hindmost in the place of what wrote a log. `None` for engines whose tasks are parts of one pipeline, where a copy of one task alone
+/// is of no use.
+fn in_its_place(format: TaskFormat) -> Option<Candidate> {
+    let program = |recorded: &str, value: &str| {
+        let settings = vec![SettingChange {
+            name: "program".to_owned(),
+            recorded: Some(recorded.to_owned()),
+            value: value.to_owned(),
+        }];
+        pace(&format!("copies by policy pace: {value} in place of {recorded}"), settings)
+    };
+    match format {
+        TaskFormat::Parallel => Some(program("parallel", "hindmost map")),
+        TaskFormat::Slurm => Some(program("sbatch", "hindmost run --engine slurm")),
+        TaskFormat::Table | TaskFormat::Nextflow | TaskFormat::Ray => {
+            Some(pace("copies by Hindmost's policy pace", Vec::new()))
+        }
+        TaskFormat::Trino => None,
+    }
 }
 
 /// The engine's own copies, with several settings if they were off, and without copies if they were on.
@@ -124,13 +173,18 @@ fn speculation(world: &World) -> Vec<Candidate> {
         (Engine::Hadoop, false) => {
             vec![off(&[("mapreduce.map.speculative", "false"), ("mapreduce.reduce.speculative", "false")])]
         }
+        (Engine::Hindmost | Engine::Other(_), _) => Vec::new(),
     }
 }
 
 fn more_tasks(world: &World) -> Candidate {
     Candidate {
-        title: "as many tasks as slots in phases with fewer (repartition before them, or smaller splits of files)"
-            .to_owned(),
+        title: if world.engine == Engine::Spark {
+            "as many tasks as slots in phases with fewer (repartition before them, or smaller splits of files)"
+        } else {
+            "as many tasks as slots in phases with fewer (smaller inputs)"
+        }
+        .to_owned(),
         change: Change::MoreTasks,
         settings: ["spark.sql.files.maxPartitionBytes", "spark.sql.shuffle.partitions", "spark.default.parallelism"]
             .into_iter()
@@ -176,6 +230,11 @@ fn situated(job: &WorkloadJob) -> impl Iterator<Item = &Situated> {
         Durations::Situated(situated) => Some(&**situated),
         _ => None,
     })
+}
+
+/// True if the log says how many slots each node had.
+fn are_slots_known(application: &RecordedApplication) -> bool {
+    application.executors.iter().all(|one| one.slots_known)
 }
 
 fn has_few_tasks(application: &RecordedApplication) -> bool {

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use hindmost_core::workload::WorkloadJob;
 use hindmost_trace::any::{self, LogKind};
-use hindmost_trace::{RecordedNode, TraceError, hadoop, spark};
+use hindmost_trace::diagnosis::RecordedWorkload;
+use hindmost_trace::table::Columns;
+use hindmost_trace::tasks::{self, TaskFormat};
+use hindmost_trace::{RecordedNode, TraceError, hadoop, journal, spark};
 
 use crate::world::World;
 
@@ -19,17 +22,41 @@ pub struct RecordedApplication {
     pub world: World,
 }
 
-/// Reads a log. `None` for journals, for logs of several applications of Spark, and for logs without a job that can be replayed.
+/// Reads a log. `columns` are those of a table. `None` for logs of several applications of Spark or of tables, and for logs without a
+/// job that can be replayed.
 ///
 /// # Errors
 /// If the log can't be read.
-pub fn read(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
-    let application = match any::kind(path)? {
-        LogKind::Journal(_) | LogKind::Tasks(_) => None,
+pub fn read(path: &Path, columns: &Columns) -> Result<Option<RecordedApplication>, TraceError> {
+    let application = match any::kind_with(path, columns)? {
+        LogKind::Journal(journal) => of_journal(&journal)?,
+        LogKind::Tasks(format) => of_tasks(path, format, columns)?,
         LogKind::Spark => of_spark(path)?,
         LogKind::Hadoop => Some(of_hadoop(path)?),
     };
     Ok(application.filter(|one| !one.jobs.is_empty()))
+}
+
+fn of_journal(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
+    let (header, found) = journal::as_recorded(path, None)?;
+    Ok(found.and_then(|found| {
+        let world = World::of_journal(found.world.clone(), &header)?;
+        Some(as_it_ran(found, world))
+    }))
+}
+
+fn of_tasks(path: &Path, format: TaskFormat, columns: &Columns) -> Result<Option<RecordedApplication>, TraceError> {
+    let found = tasks::as_recorded(path, format, columns, None)?;
+    Ok(found.map(|found| {
+        let world = World::of_tasks(found.world.clone(), format);
+        as_it_ran(found, world)
+    }))
+}
+
+fn as_it_ran(found: RecordedWorkload, world: World) -> RecordedApplication {
+    let RecordedWorkload { mut jobs, nodes, .. } = found;
+    world.recorded.give_durations(&mut jobs);
+    RecordedApplication { jobs, executors: nodes, world }
 }
 
 fn of_spark(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {

@@ -66,8 +66,7 @@ impl Replay<'_> {
             jobs: Jobs::Given(self.jobs.clone()),
             policies: vec![self.policy.clone()],
             seeds: (1..=seeds).collect(),
-            // Spark and Hadoop run the jobs of an application first in, first out, unless a setting changes that.
-            order: "fifo".to_owned(),
+            order: self.application.world.order.clone(),
             setup,
         };
         let execution = Execution { threads: 1, stop, progress: &|_| {}, output: None };

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hindmost_core::ids::NodeId;
+use hindmost_core::journal::Header;
 use hindmost_core::metrics::RecordedTime;
 use hindmost_core::time::Time;
 use hindmost_math::statistics::{mean, student_interval};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::{AsRecorded, Lag, Outage, RunResult, Setup};
 use hindmost_trace::diagnosis::{PhaseLag, Presence, RecordedWorld};
+use hindmost_trace::tasks::TaskFormat;
 
 /// A replay is calibrated if its mean job time differs by at most this share from the recorded one.
 const CALIBRATED: f64 = 0.1;
@@ -22,6 +24,10 @@ pub enum Engine {
     Spark,
     /// Hadoop MapReduce.
     Hadoop,
+    /// Hindmost's own runs.
+    Hindmost,
+    /// What wrote a log of which each row is an attempt.
+    Other(TaskFormat),
 }
 
 /// The world of a recorded application.
@@ -33,18 +39,36 @@ pub struct World {
     pub recorded: RecordedWorld,
     /// The policy that ran.
     pub policy: PolicySpec,
+    /// The order of jobs, for policies without an order of their own.
+    pub order: String,
 }
+
+/// Spark and Hadoop run jobs first in, first out, unless a setting changes that.
+const FIRST_IN_FIRST_OUT: &str = "fifo";
 
 impl World {
     /// The world of an application of Spark `version`, if the log has it.
     pub fn of_spark(recorded: RecordedWorld, version: Option<&str>) -> World {
         let policy = spark_policy(&recorded.settings, version);
-        World { engine: Engine::Spark, recorded, policy }
+        World { engine: Engine::Spark, recorded, policy, order: FIRST_IN_FIRST_OUT.to_owned() }
     }
 
     /// The world of jobs of Hadoop. Its logs don't state the settings, but show whether there were copies.
     pub fn of_hadoop(recorded: RecordedWorld, had_copies: bool) -> World {
-        World { engine: Engine::Hadoop, recorded, policy: PolicySpec::of(if had_copies { "hadoop" } else { "none" }) }
+        let policy = PolicySpec::of(if had_copies { "hadoop" } else { "none" });
+        World { engine: Engine::Hadoop, recorded, policy, order: FIRST_IN_FIRST_OUT.to_owned() }
+    }
+
+    /// The world of a run of Hindmost. `None` if this program does not know the policy.
+    pub fn of_journal(recorded: RecordedWorld, header: &Header) -> Option<World> {
+        let policy = header.policy.parse().ok()?;
+        Some(World { engine: Engine::Hindmost, recorded, policy, order: header.order.clone() })
+    }
+
+    /// The world of a log of which each row is an attempt. Such logs don't say that anything started copies.
+    pub fn of_tasks(recorded: RecordedWorld, format: TaskFormat) -> World {
+        let (policy, order) = (PolicySpec::of("none"), FIRST_IN_FIRST_OUT.to_owned());
+        World { engine: Engine::Other(format), recorded, policy, order }
     }
 
     /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.

@@ -34,6 +34,16 @@ pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, dema
     job.durations.push(Durations::Recorded(seconds));
 }
 
+/// Returns the phases that had ended when a phase began, without those before which another one of them begins: the
+/// phase waits for these. `earlier` has the begin and end of the phases before it, in the order of their begins.
+pub(crate) fn phases_before(earlier: &[(f64, f64)], start: f64) -> Vec<u32> {
+    let ended = |span: &&(f64, f64)| span.1 <= start;
+    // A phase that ended before the last of them began is waited for through that one.
+    let last_start = earlier.iter().filter(ended).map(|span| span.0).fold(f64::NEG_INFINITY, f64::max);
+    let phases = (0u32..).zip(earlier);
+    phases.filter(|(_, span)| ended(span) && span.1 > last_start).map(|(at, _)| at).collect()
+}
+
 /// Returns the mean and the standard deviation of the population. The deviation is `None` for fewer than two values;
 /// the mean of no values is NaN.
 pub(crate) fn mean_and_sd(seconds: &[f64]) -> (f64, Option<f64>) {

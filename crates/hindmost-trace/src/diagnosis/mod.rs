@@ -19,6 +19,7 @@ mod timeline;
 mod typical;
 mod variance;
 mod wall_time;
+mod workload;
 mod world;
 
 use hindmost_core::metrics::Diagnosis;
@@ -27,6 +28,8 @@ use causes::Context;
 pub use own_share::OwnShare;
 pub use recording::Recording;
 use typical::Typical;
+pub use workload::RecordedWorkload;
+pub(crate) use workload::workload;
 pub use world::{PhaseLag, Presence, RecordedJob, RecordedWorld};
 pub(crate) use world::{Source, world};
 

@@ -59,6 +59,8 @@ pub struct PhaseRows {
     pub name: Option<String>,
     /// Job to which the phase belongs.
     pub job: Option<String>,
+    /// Number of this job, where jobs are recorded together that may have the same name; otherwise 0.
+    pub of_job: u32,
     /// Number of tasks that the log states.
     pub tasks: Option<u32>,
     /// When its tasks could start; `None` if the log does not say.

@@ -7,6 +7,7 @@ use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::journal::Header;
 use hindmost_core::power::PowerModel;
 use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
 use rustc_hash::FxHashSet;
@@ -215,7 +216,11 @@ impl Collected {
                 .timeline
                 .nodes
                 .iter()
-                .map(|node| Executor { host: node.name.to_string(), ..Executor::default() })
+                .map(|node| Executor {
+                    host: node.name.to_string(),
+                    slots: self.slots(&node.capacity),
+                    ..Executor::default()
+                })
                 .collect(),
             ..Recording::default()
         };
@@ -227,6 +232,7 @@ impl Collected {
                     phase: phase as u32,
                     name: Some(spec.name.to_string()),
                     job: Some(job.spec.name.to_string()),
+                    of_job: at as u32,
                     tasks: Some(spec.tasks_to_do()),
                     ..PhaseRows::default()
                 });
@@ -256,6 +262,15 @@ impl Collected {
         }
         recording.phases.retain(|phase| !phase.rows.is_empty());
         recording
+    }
+
+    /// Returns how many tasks a node of this capacity runs at the same time; `None` if tasks demand different amounts or nothing.
+    fn slots(&self, capacity: &Resources) -> Option<u32> {
+        let phases = self.timeline.jobs.iter().flat_map(|job| &job.spec.phases).filter(|spec| spec.tasks_to_do() > 0);
+        let mut demands = phases.map(|spec| self.header.dimensions.demand(&spec.demand).ok());
+        let first = demands.next()??;
+        let is_same = demands.all(|demand| demand == Some(first));
+        (is_same && !first.is_none()).then(|| u32::try_from(capacity.times(&first)).unwrap_or(u32::MAX))
     }
 
     /// Returns how an attempt ended.

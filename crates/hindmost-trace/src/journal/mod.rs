@@ -49,6 +49,7 @@ use hindmost_core::workload::WorkloadJob;
 
 use crate::JOURNAL_IN_FOLDER;
 use crate::analysis::Findings;
+use crate::diagnosis::RecordedWorkload;
 use crate::error::TraceError;
 use crate::reading::progress::OnProgress;
 use crate::summary::TraceSummary;
@@ -176,6 +177,20 @@ pub fn diagnose(
 /// As for [`summarize`].
 pub fn diagnose_journal(reader: impl Read, name: &str) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
     Collected::from(JournalRecords::new(reader, name)?).map(|collected| with_diagnosis(&collected))
+}
+
+/// Reads a recorded run as it ran: its header, and jobs, nodes and world. `None` instead of these if no task has finished.
+///
+/// # Errors
+/// As for [`summarize`].
+pub fn as_recorded(
+    path: &Path,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(Header, Option<RecordedWorkload>), TraceError> {
+    let collected = Collected::from(JournalRecords::open(path, progress)?)?;
+    let mut recording = collected.recording();
+    recording.active_ids = (0..recording.active.len() as u32).collect();
+    Ok((collected.header, crate::diagnosis::workload(recording)))
 }
 
 fn with_diagnosis(collected: &Collected) -> (TraceSummary, Findings, Vec<Diagnosis>) {

@@ -13,6 +13,7 @@ use super::issues::Issues;
 use super::kept::Kept;
 use super::row::Row;
 use crate::analysis::{Analysis, Ended};
+use crate::diagnosis::Recording;
 use crate::reading::causes::{Causes, shortened};
 
 /// The most rows that are held, of all applications together.
@@ -143,6 +144,21 @@ pub(crate) struct Collector {
     pub(super) analysis: Option<Analysis>,
     pub(super) diagnoses: Option<Vec<Diagnosis>>,
     pub(super) kept: Option<Kept>,
+    pub(super) only: OnlyRecording,
+}
+
+/// The recording of a log's only application.
+#[derive(Debug, Default)]
+pub(super) enum OnlyRecording {
+    /// It is not kept.
+    #[default]
+    NotKept,
+    /// No application has ended yet.
+    Awaited,
+    /// The only application so far.
+    One(Box<Recording>),
+    /// The log has several applications, or one that is too large to be held.
+    Several,
 }
 
 /// Counts over all applications.
@@ -168,6 +184,11 @@ impl Collector {
             kept: keep.then(Kept::default),
             ..Collector::default()
         }
+    }
+
+    /// Returns a collector that counts, and keeps the recording of the log's only application.
+    pub(crate) fn of_recording() -> Collector {
+        Collector { only: OnlyRecording::Awaited, ..Collector::default() }
     }
 
     /// Returns whether any attempt was found that has ended.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use hindmost_core::metrics::Diagnosis;
 
-use super::collect::{Application, Collector, Held, NO_NODE};
+use super::collect::{Application, Collector, Held, NO_NODE, OnlyRecording};
 use super::kept::{Interval, Kept, KeptAttempt, KeptPhase};
 use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
 use crate::diagnosis::diagnose;
@@ -57,6 +57,13 @@ impl Collector {
                 self.issues.partly_diagnosed.add(|| title.clone());
             }
         }
+        self.only = match std::mem::take(&mut self.only) {
+            OnlyRecording::NotKept => OnlyRecording::NotKept,
+            OnlyRecording::Awaited if is_first => {
+                OnlyRecording::One(Box::new(self.recording(number, application, &title, &attempts)))
+            }
+            _ => OnlyRecording::Several,
+        };
         if let Some(kept) = &mut self.kept {
             keep(kept, number, application, &title, &attempts);
         }

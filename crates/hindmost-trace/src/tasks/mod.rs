@@ -44,6 +44,7 @@ use hindmost_core::metrics::Diagnosis;
 use hindmost_core::workload::WorkloadJob;
 
 use crate::analysis::Findings;
+use crate::diagnosis::{RecordedWorkload, workload as workload_of};
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::{OnProgress, Progress};
@@ -54,6 +55,7 @@ use crate::summary::TraceSummary;
 use crate::table::{self, Columns};
 use crate::{nextflow, parallel, ray, slurm, trino};
 
+use collect::OnlyRecording;
 pub(crate) use collect::{Collector, Rules};
 
 /// Decompressed bytes of a log that are looked at to recognise its format.
@@ -268,6 +270,25 @@ pub fn open(
     progress: Option<OnProgress<'_>>,
 ) -> Result<TaskTrace, TraceError> {
     Ok(for_replay(read_path(path, format, columns, Collector::new(false, false, true), progress)?, format))
+}
+
+/// Reads the log at a path as it ran: jobs, nodes and the world of its only application. `None` if it has several, or no task that
+/// succeeded.
+///
+/// # Errors
+///
+/// As for [`analyse`].
+pub fn as_recorded(
+    path: &Path,
+    format: TaskFormat,
+    columns: &Columns,
+    progress: Option<OnProgress<'_>>,
+) -> Result<Option<RecordedWorkload>, TraceError> {
+    let collector = read_path(path, format, columns, Collector::of_recording(), progress)?;
+    Ok(match collector.only {
+        OnlyRecording::One(recording) => workload_of(*recording),
+        _ => None,
+    })
 }
 
 fn read_path(

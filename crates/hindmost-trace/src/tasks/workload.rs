@@ -136,9 +136,9 @@ fn workload_job(application: u32, job: KeptJob, origin: f64, demands: &Demands) 
     }
     phases.sort_by(|a, b| a.span.0.total_cmp(&b.span.0).then(a.span.1.total_cmp(&b.span.1)));
     let mut found = replay::job(job.name, arrival);
-    for at in 0..phases.len() {
-        let after = before(&phases[..at], phases[at].span.0);
-        let phase = &mut phases[at];
+    let spans: Vec<(f64, f64)> = phases.iter().map(|phase| phase.span).collect();
+    for (at, phase) in phases.iter_mut().enumerate() {
+        let after = replay::phases_before(&spans[..at], spans[at].0);
         let slots = demands.get(&(application, phase.number)).copied().unwrap_or(1);
         let demand = DemandByName::from([("cpus".to_owned(), f64::from(slots))]);
         let seconds = std::mem::take(&mut phase.seconds);
@@ -146,14 +146,4 @@ fn workload_job(application: u32, job: KeptJob, origin: f64, demands: &Demands) 
         replay::add_phase(&mut found, &name, after, demand, seconds);
     }
     Some(found)
-}
-
-/// Returns the phases that had ended when a phase began, without those before which another one of them begins: the
-/// phase waits for these.
-fn before(earlier: &[KeptPhase], start: f64) -> Vec<u32> {
-    let ended = |phase: &&KeptPhase| phase.span.1 <= start;
-    // A phase that ended before the last of them began is waited for through that one.
-    let last_start = earlier.iter().filter(ended).map(|phase| phase.span.0).fold(f64::NEG_INFINITY, f64::max);
-    let phases = (0u32..).zip(earlier);
-    phases.filter(|(_, phase)| ended(phase) && phase.span.1 > last_start).map(|(at, _)| at).collect()
 }

@@ -35,7 +35,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
     if let Some(folder) = &args.out {
         files::new_folder(folder)?;
     }
-    let mut gathered = gathering::read(&logs, &args.columns, args.out.as_deref())?;
+    let mut gathered = gathering::read(&logs, &args.columns, args.out.as_deref(), SHOWN.max(args.forecasts))?;
     if gathered.logs == 0 {
         if let Some(folder) = &args.out {
             // It is empty.
@@ -44,7 +44,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
         let why: Vec<String> = gathered.unread.iter().map(|unread| unread.error.clone()).collect();
         return Err(Failure::input(why.join("\n")));
     }
-    forecasts::add(&mut gathered, args.out.as_deref(), args.forecasts)?;
+    forecasts::add(&mut gathered, &args.columns, args.out.as_deref(), args.forecasts)?;
     for unread in gathered.unread.iter().take(NAMED) {
         eprintln!("left out: {}", escaped(&unread.error));
     }
@@ -86,7 +86,7 @@ fn text(gathered: &Gathered, width: u16) -> String {
         text += "\n";
     }
     let shown: Vec<String> =
-        gathered.longest.iter().map(|one| of_one(&one.log, &one.diagnosis, &one.warnings, width)).collect();
+        gathered.longest.iter().take(SHOWN).map(|one| of_one(&one.log, &one.diagnosis, &one.warnings, width)).collect();
     text += &shown.join("\n");
     if let Some(more) = gathered.rows.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         text += &format!("\n… and {}: --json and --out DIR have all\n", counted(more as u64, "more application"));

@@ -220,6 +220,62 @@ fn cold_executors_stay_cold_for_copies() {
 }
 
 #[test]
+fn a_job_log_of_parallel_gains_what_copies_would_have_saved() {
+    // Of 24 commands of 1 s on 4 slots, the sixth hangs for 31 s from 1 s on. Copies end it when the others have ended at the
+    // latest: 23 of them take 6 s on 4 slots. No command starts earlier than it did, because the log does not say how many slots there were.
+    let folder = TempDir::new().unwrap();
+    let log = folder.path().join("joblog");
+    let mut text = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n".to_owned();
+    let (mut free, mut number) = ([1000.0; 4], 0);
+    while number < 24 {
+        let slot = (0..4).min_by(|a, b| f64::total_cmp(&free[*a], &free[*b])).unwrap();
+        let seconds = if number == 5 { 31.0 } else { 1.0 };
+        number += 1;
+        let _ = writeln!(text, "{number}\t:\t{:.3}\t{seconds:.3}\t0\t0\t0\t0\twork {number}", free[slot]);
+        free[slot] += seconds;
+    }
+    fs::write(&log, text).unwrap();
+    let advised = printed(&["advise", log.to_str().unwrap(), "--json"]);
+    let advice = &advised["logs"][0]["applications"][0]["advice"];
+    assert_eq!(advice["calibration"]["calibrated"], true, "{advice}");
+    assert!((ratio(&advice["calibration"]) - 1.0).abs() < 0.005, "{advice}");
+    let tried = advice["tried"].as_array().unwrap();
+    let [one] = &tried[..] else { panic!("{advice}") };
+    assert_eq!(
+        one["settings"],
+        json!([{"name": "program", "recorded": "parallel", "value": "hindmost map"}]),
+        "{advice}"
+    );
+    // The recorded time is 32 s, and the last of the others ends at 8 s: from 1 s on, 22 of them have three slots.
+    let [least, most] = [0, 1].map(|at| one["gain_seconds_range"][at].as_f64().unwrap());
+    assert!(least.abs() < 0.5 && (most - 24.0).abs() < 1.0, "{least} {most}");
+}
+
+#[test]
+fn the_journal_of_a_run_is_replayed_as_it_ran_and_other_policies_are_forecast() {
+    // The first attempt of one task of 24 hangs for 6 s. The others take 0.2 s.
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("out");
+    let command = "if [ {} = 7 ] && [ \"$HINDMOST_ATTEMPT\" = 0 ]; then sleep 6; else sleep 0.2; fi";
+    let values: Vec<String> = (0..24).map(|value| value.to_string()).collect();
+    let mut args = vec!["map", "-j", "4", "--no-copies", "--out", out.to_str().unwrap(), command, ":::"];
+    args.extend(values.iter().map(String::as_str));
+    let ran = crate::run(&args);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let advised = printed(&["advise", out.to_str().unwrap(), "--json"]);
+    let application = &advised["logs"][0]["applications"][0];
+    assert_eq!((&application["wall_time"]["slots_known"], &application["tasks"]), (&json!(true), &json!(24)));
+    let advice = &application["advice"];
+    assert_eq!(advice["calibration"]["calibrated"], true, "{advice}");
+    assert_eq!(advice["calibration"]["policy"], "none");
+    let [_, most] = gain(application, "policy pace");
+    assert!(most > 2.0, "{advice}");
+    let tried = advice["tried"].as_array().unwrap();
+    let changed: Vec<&Value> = tried.iter().filter_map(|one| one["settings"].get(0)).collect();
+    assert!(changed.iter().all(|one| one["name"] == "policy" && one["recorded"] == "none"), "{advice}");
+}
+
+#[test]
 fn real_logs_are_replayed_within_a_tenth() {
     let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
         eprintln!("skipped: real_logs_are_replayed_within_a_tenth: HINDMOST_DATA is not set");

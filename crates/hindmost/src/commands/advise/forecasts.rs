@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use hindmost_core::metrics::{Advice, Diagnosis, Spent};
 use hindmost_forecast::{forecast, recorded};
 use hindmost_sim::driver::SimulationError;
+use hindmost_trace::table::Columns;
 use serde_json::Value;
 
 use super::gathering::{self, Gathered};
@@ -23,7 +24,7 @@ const MOST_TASKS: u64 = 200_000;
 type Forecast = Result<Option<Advice>, String>;
 
 /// Adds advice to the applications that took longest, at most `most`: to what is shown, to the document, and to the pages in the folder.
-pub(super) fn add(gathered: &mut Gathered, folder: Option<&Path>, most: usize) -> Outcome {
+pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Path>, most: usize) -> Outcome {
     let chosen: Vec<usize> = (0..gathered.longest.len().min(most))
         .filter(|at| {
             let one = &gathered.longest[*at];
@@ -42,7 +43,7 @@ pub(super) fn add(gathered: &mut Gathered, folder: Option<&Path>, most: usize) -
                 while let Some(at) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let one = &longest[*at];
                     let seconds = one.diagnosis.wall_time.as_ref().map_or(0.0, |time| time.seconds);
-                    let advice = of_log(&one.log, seconds);
+                    let advice = of_log(&one.log, columns, seconds);
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((*at, advice));
                     bar.advance(1.0);
                 }
@@ -80,7 +81,7 @@ fn is_worth(one: &Diagnosis) -> bool {
 }
 
 /// Returns the advice for the only application of a log; `None` for logs of several applications, and for those that aren't replayed.
-fn of_log(log: &str, seconds: f64) -> Forecast {
-    let Some(application) = recorded::read(Path::new(log)).map_err(|error| error.to_string())? else { return Ok(None) };
+fn of_log(log: &str, columns: &Columns, seconds: f64) -> Forecast {
+    let Some(application) = recorded::read(Path::new(log), columns).map_err(|error| error.to_string())? else { return Ok(None) };
     forecast::advice(log, &application, seconds, stop::flag()).map(Some).map_err(|error| error.to_string())
 }

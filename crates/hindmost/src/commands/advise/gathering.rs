@@ -14,7 +14,7 @@ use hindmost_trace::{TraceSummary, any};
 use serde::Serialize;
 
 use super::spool::{Kept, Spool};
-use super::{REPORT, SHOWN, of_one};
+use super::{REPORT, of_one};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 
@@ -51,6 +51,30 @@ impl Shown {
     }
 }
 
+/// The longest applications of all that have been read, longest first.
+struct Longest {
+    /// How many are kept.
+    most: usize,
+    applications: Mutex<Vec<Shown>>,
+}
+
+impl Longest {
+    fn add(&self, more: impl Iterator<Item = Shown>) {
+        let mut all = self.applications.lock().unwrap_or_else(PoisonError::into_inner);
+        let cut = |all: &mut Vec<Shown>| {
+            all.sort_by(Shown::order);
+            all.truncate(self.most);
+        };
+        for one in more {
+            all.push(one);
+            if all.len() > 2 * self.most {
+                cut(&mut all);
+            }
+        }
+        cut(&mut all);
+    }
+}
+
 /// Everything that was read.
 pub struct Gathered {
     /// All applications together.
@@ -79,8 +103,8 @@ struct OfLog {
 /// A log that was read, or why it could not be.
 type Read = Result<OfLog, UnreadLog>;
 
-/// Reads all logs. Pages and texts are written to the folder.
-pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>) -> Outcome<Gathered> {
+/// Reads all logs. Pages and texts are written to the folder. At most `most` of the longest applications stay in memory.
+pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: usize) -> Outcome<Gathered> {
     let spool = Spool::new().map_err(|error| Failure::work(format!("cannot create a temporary file: {error}")))?;
     let sizes: Vec<u64> = logs.iter().map(|log| size(log).max(1)).collect();
     let whole: f64 = sizes.iter().map(|size| *size as f64).sum();
@@ -90,7 +114,7 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>) -> Outco
     let bar = Progress::new(1.0, "reading logs");
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<Option<Outcome<Read>>>> = Mutex::new(logs.iter().map(|_| None).collect());
-    let longest: Mutex<Vec<Shown>> = Mutex::new(Vec::new());
+    let longest = Longest { most, applications: Mutex::new(Vec::new()) };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(logs.len().max(1));
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -110,7 +134,7 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>) -> Outco
         total: DiagnosisTotal::default(),
         logs: 0,
         rows: Vec::new(),
-        longest: longest.into_inner().unwrap_or_else(PoisonError::into_inner),
+        longest: longest.applications.into_inner().unwrap_or_else(PoisonError::into_inner),
         unread: Vec::new(),
         spool,
         order: Vec::new(),
@@ -139,7 +163,7 @@ fn read_one(
     at: usize,
     folder: Option<&Path>,
     spool: &Spool,
-    longest: &Mutex<Vec<Shown>>,
+    longest: &Longest,
     advance: &dyn Fn(f64),
 ) -> Outcome<Read> {
     let log =
@@ -168,14 +192,14 @@ fn read_one(
     let advice = LogAdvice { log: &log, summary: &summary, applications: &applications };
     let kept = spool.keep(&serde_json::to_string(&advice).map_err(Failure::work)?)?;
     let (warnings, is_alone) = (warnings.to_vec(), applications.len() == 1);
-    let mut longest = longest.lock().unwrap_or_else(PoisonError::into_inner);
-    for (number, diagnosis) in applications.into_iter().enumerate() {
-        longest.push(Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, is_alone, place: (at, number) });
-        if longest.len() > 2 * SHOWN {
-            cut(&mut longest);
-        }
-    }
-    cut(&mut longest);
+    let shown = |(number, diagnosis)| Shown {
+        log: log.clone(),
+        warnings: warnings.clone(),
+        diagnosis,
+        is_alone,
+        place: (at, number),
+    };
+    longest.add(applications.into_iter().enumerate().map(shown));
     Ok(Ok(OfLog { rows, totals, kept }))
 }
 
@@ -205,12 +229,6 @@ pub fn write(
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let texts: Vec<String> = applications.iter().map(|one| of_one(log, one, warnings, WIDTH)).collect();
     write(&format!("{}-{name}.txt", at + 1), &texts.join("\n"))
-}
-
-/// Keeps only the longest applications, longest first.
-fn cut(longest: &mut Vec<Shown>) {
-    longest.sort_by(Shown::order);
-    longest.truncate(SHOWN);
 }
 
 /// Bytes of a log: of a folder, of all files in it.

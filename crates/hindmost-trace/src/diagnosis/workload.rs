@@ -1,0 +1,165 @@
+//! Turns a recording into jobs and nodes that can run again, for formats that don't say what tasks waited for: journals, and
+//! logs of which each row is an attempt.
+
+use std::collections::BTreeMap;
+
+use hindmost_core::workload::{DemandByName, WorkloadJob};
+
+use super::recording::{Executor, PhaseRows, Recording, UNKNOWN};
+use super::world::{RecordedWorld, Source, world};
+use crate::recorded::RecordedNode;
+use crate::replay;
+
+/// Name of the machine on which attempts ran whose node the log does not name.
+const UNNAMED: &str = "machine";
+
+/// Jobs, nodes and world of a recording.
+#[derive(Clone, Debug)]
+pub struct RecordedWorkload {
+    /// The jobs, in the order of their arrivals. A task uses one slot.
+    pub jobs: Vec<WorkloadJob>,
+    /// The nodes. Those whose slots the log does not state have as many as attempts used at the same time.
+    pub nodes: Vec<RecordedNode>,
+    /// How the jobs ran.
+    pub world: RecordedWorld,
+}
+
+/// Returns the jobs of a recording, each with those of its phases that have a task that succeeded. A phase waits for the phases of
+/// its job that had ended when it began. `None` if no task succeeded.
+pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
+    for (number, phase) in (0..).zip(&mut recording.phases) {
+        phase.phase = number;
+    }
+    let mut phases_of: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (at, phase) in recording.phases.iter().enumerate() {
+        if phase.winners().next().is_some() {
+            phases_of.entry(phase.of_job).or_default().push(at);
+        }
+    }
+    let arrivals: Vec<f64> = phases_of.iter().map(|(job, phases)| arrival(&recording, *job, phases)).collect();
+    let origin = arrivals.iter().copied().reduce(f64::min)?;
+    let mut jobs: Vec<(WorkloadJob, Source)> = phases_of
+        .iter()
+        .zip(&arrivals)
+        .map(|((job, phases), arrival)| of_job(&recording, (*job, phases), arrival - origin))
+        .collect();
+    // The sort is stable, so jobs that arrive together keep their order.
+    jobs.sort_by_key(|(job, _)| job.spec.arrival);
+    let (jobs, sources): (Vec<WorkloadJob>, Vec<Source>) = jobs.into_iter().unzip();
+    let world = world(&recording, origin, &jobs, &sources);
+    Some(RecordedWorkload { nodes: nodes(&recording), jobs, world })
+}
+
+/// Returns when a job arrived: its recorded arrival, or when its first task was submitted or started.
+fn arrival(recording: &Recording, job: u32, phases: &[usize]) -> f64 {
+    let times = |phase: &PhaseRows| {
+        phase.rows.iter().map(|row| row.start).chain(phase.submitted).fold(f64::INFINITY, f64::min)
+    };
+    let first = phases.iter().map(|at| times(&recording.phases[*at])).fold(f64::INFINITY, f64::min);
+    let known = recording.active_ids.iter().position(|id| *id == job).and_then(|at| recording.active.get(at));
+    known.map_or(first, |(begin, _)| begin.min(first))
+}
+
+fn of_job(recording: &Recording, (number, phases): (u32, &[usize]), arrival: f64) -> (WorkloadJob, Source) {
+    let mut phases: Vec<&PhaseRows> = phases.iter().map(|at| &recording.phases[*at]).collect();
+    let span = |phase: &PhaseRows| {
+        let start = phase.winners().map(|row| row.start).fold(f64::INFINITY, f64::min);
+        (start, phase.winners().map(|row| row.end).fold(f64::NEG_INFINITY, f64::max))
+    };
+    phases.sort_by(|a, b| {
+        let (a, b) = (span(a), span(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    let spans: Vec<(f64, f64)> = phases.iter().map(|phase| span(phase)).collect();
+    let name = phases[0].job.clone().or_else(|| recording.name.clone()).unwrap_or_default();
+    let mut job = replay::job(name, (arrival * 1000.0).floor() as i64);
+    for (at, phase) in phases.iter().enumerate() {
+        let after = replay::phases_before(&spans[..at], spans[at].0);
+        let seconds: BTreeMap<u32, f64> = phase.winners().map(|row| (row.task, row.seconds())).collect();
+        let name = phase.name.clone().unwrap_or_else(|| format!("phase-{}", phase.phase + 1));
+        let demand = DemandByName::from([("cpus".to_owned(), 1.0)]);
+        replay::add_phase(&mut job, &name, after, demand, seconds.into_values().collect());
+    }
+    (job, Source { ids: vec![number], phases: phases.iter().map(|phase| phase.phase).collect() })
+}
+
+/// Returns the executors as nodes, and a node for attempts whose executor is not known.
+fn nodes(recording: &Recording) -> Vec<RecordedNode> {
+    let node = |(number, executor): (usize, &Executor)| {
+        let used = most_at_once(recording, number as u32);
+        RecordedNode {
+            name: executor.host.clone(),
+            host: executor.host.clone(),
+            slots: executor.slots.unwrap_or(0).max(used).max(1),
+            slots_known: executor.slots.is_some(),
+            added: None,
+            removed: None,
+        }
+    };
+    let mut nodes: Vec<RecordedNode> = recording.executors.iter().enumerate().map(node).collect();
+    let unknown = most_at_once(recording, UNKNOWN);
+    if unknown > 0 {
+        nodes.push(RecordedNode {
+            name: UNNAMED.to_owned(),
+            host: String::new(),
+            slots: unknown,
+            slots_known: false,
+            added: None,
+            removed: None,
+        });
+    }
+    nodes
+}
+
+/// Returns the most attempts that ran on an executor at the same time.
+fn most_at_once(recording: &Recording, executor: u32) -> u32 {
+    let rows = recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| row.executor == executor);
+    let mut changes: Vec<(f64, i32)> = rows.flat_map(|row| [(row.start, 1), (row.end, -1)]).collect();
+    // At the same instant, ends count before starts.
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (mut running, mut most) = (0, 0);
+    for (_, change) in changes {
+        running += change;
+        most = most.max(running);
+    }
+    most.unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{executor, phase, recording, row};
+    use super::*;
+
+    #[test]
+    fn phases_wait_for_those_that_had_ended() {
+        let first = phase(vec![row(0, 0, 10.0, 12.0), row(1, 0, 10.0, 14.0)]);
+        let second = phase(vec![row(0, 0, 14.5, 16.0)]);
+        let found = workload(recording(vec![second, first], vec![executor("h", 2)])).unwrap();
+        let [job] = &found.jobs[..] else { panic!("{} jobs", found.jobs.len()) };
+        let shapes: Vec<(u32, &[u32], f64)> =
+            job.spec.phases.iter().map(|phase| (phase.tasks, &phase.after[..], phase.mean)).collect();
+        assert_eq!(shapes, [(2, &[][..], 3.0), (1, &[0][..], 1.5)]);
+        assert_eq!((found.world.jobs[0].seconds, found.world.jobs[0].tail), (6.0, 0.0));
+        assert_eq!((&*found.nodes[0].name, found.nodes[0].slots, found.nodes[0].slots_known), ("h", 2, true));
+    }
+
+    #[test]
+    fn attempts_without_a_node_run_on_a_machine_of_their_own() {
+        let rows = (0..4).map(|task| row(task, UNKNOWN, f64::from(task / 3), 2.0)).collect();
+        let found = workload(recording(vec![phase(rows)], Vec::new())).unwrap();
+        assert_eq!((found.nodes.len(), found.nodes[0].slots, found.nodes[0].slots_known), (1, 4, false));
+        assert!(workload(recording(Vec::new(), Vec::new())).is_none());
+    }
+
+    #[test]
+    fn jobs_have_their_own_phases_and_arrivals() {
+        let of_job = |job: u32, start: f64| PhaseRows { of_job: job, ..phase(vec![row(0, 0, start, start + 1.0)]) };
+        let mut recording = recording(vec![of_job(1, 5.0), of_job(0, 2.0)], vec![executor("h", 1)]);
+        (recording.active, recording.active_ids) = (vec![(1.0, Some(3.5)), (4.0, Some(6.0))], vec![0, 1]);
+        let found = workload(recording).unwrap();
+        let arrivals: Vec<f64> = found.jobs.iter().map(|job| job.spec.arrival.seconds()).collect();
+        assert_eq!(arrivals, [0.0, 3.0]);
+        let times: Vec<(f64, f64)> = found.world.jobs.iter().map(|job| (job.seconds, job.tail)).collect();
+        assert_eq!(times, [(2.5, 0.5), (2.0, 0.0)]);
+    }
+}

@@ -1,19 +1,15 @@
 //! The changes that a forecast tries: settings of the engine, other policies, more tasks, executors that are there earlier.
 
-use std::sync::Arc;
-
 use hindmost_core::metrics::SettingChange;
-use hindmost_core::workload::{Durations, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_trace::tasks::TaskFormat;
 
+use crate::changes::{are_inputs_uneven, are_slots_known, fullest, most_slots, phase_with_few_tasks, slots_of, waits};
 use crate::recorded::RecordedApplication;
-use crate::world::{Engine, World};
+use crate::world::{Engine, World, seconds};
 
-/// The most parts into which a task is divided.
-const MOST_PARTS: usize = 32;
-/// A phase must have a task that took this many seconds to be divided.
-const LONG: f64 = 1.0;
+/// Spark's default of `spark.dynamicAllocation.executorIdleTimeout`, seconds.
+const IDLE_TIMEOUT: f64 = 60.0;
 
 /// What changes in a replay.
 #[derive(Clone, Debug)]
@@ -22,10 +18,12 @@ pub enum Change {
     Policy(PolicySpec),
     /// Phases with fewer tasks than slots get as many tasks as there are slots; with the seconds that a part costs in addition.
     MoreTasks,
-    /// All executors are there from the beginning, and stay.
+    /// As many executors as there were at most at the same time are there from the beginning, and stay.
     Executors,
     /// Tasks do not wait while slots are free.
     NoWaits,
+    /// All tasks of a phase get the same input.
+    EvenInputs,
 }
 
 /// A change and how to make it.
@@ -37,8 +35,8 @@ pub struct Candidate {
     pub change: Change,
     /// The settings that make the change; empty for other policies.
     pub settings: Vec<SettingChange>,
-    /// True if the change may not do all that the replay assumes, so that its gain is anything up to the forecast one.
-    pub is_bound: bool,
+    /// If the change may not do all that the replay assumes, so that its gain is anything up to the forecast one: on what that depends.
+    pub condition: Option<&'static str>,
 }
 
 /// Returns the changes that can be tried for an application.
@@ -53,19 +51,21 @@ pub fn candidates(application: &RecordedApplication) -> Vec<Candidate> {
         Engine::Hindmost => policies(world),
         Engine::Other(format) => in_its_place(format).into_iter().collect(),
     };
-    if world.engine == Engine::Hindmost && has_few_tasks(application) && are_slots_known(application) {
-        all.push(more_tasks(world));
+    let can_be_divided =
+        world.engine == Engine::Spark || world.engine == Engine::Hindmost && are_slots_known(application);
+    if let Some(phase) = phase_with_few_tasks(application).filter(|_| can_be_divided) {
+        all.push(more_tasks(application, phase));
     }
     if world.engine == Engine::Spark {
-        if has_few_tasks(application) {
-            all.push(more_tasks(world));
-        }
         let late = world.recorded.executors.iter().any(|one| one.added.is_some() || one.removed.is_some());
         if late && is_on(world, "spark.dynamicAllocation.enabled") {
             all.push(kept_executors(application));
         }
         if waits(application) {
             all.push(no_locality_wait(world));
+        }
+        if are_inputs_uneven(application) {
+            all.push(even_inputs(world));
         }
     }
     all
@@ -82,7 +82,7 @@ fn setting(world: &World, name: &str, value: &str) -> SettingChange {
 
 fn pace(title: &str, settings: Vec<SettingChange>) -> Candidate {
     let change = Change::Policy(PolicySpec::of("pace"));
-    Candidate { title: title.to_owned(), change, settings, is_bound: false }
+    Candidate { title: title.to_owned(), change, settings, condition: None }
 }
 
 /// Other policies for a run of Hindmost.
@@ -96,7 +96,7 @@ fn policies(world: &World) -> Vec<Candidate> {
             recorded: Some(ran.clone()),
             value: (*name).to_owned(),
         }],
-        is_bound: false,
+        condition: None,
     };
     let others = ["pace", "none", "spark", "mantri", "late"];
     others.iter().filter(|name| PolicySpec::of(name) != world.policy).map(of).collect()
@@ -140,13 +140,13 @@ fn speculation(world: &World) -> Vec<Candidate> {
             setting(world, "spark.speculation.quantile", &quantile.to_string()),
             setting(world, "spark.speculation.multiplier", &multiplier.to_string()),
         ],
-        is_bound: false,
+        condition: None,
     };
     let off = |settings: &[(&str, &str)]| Candidate {
         title: "no speculation".to_owned(),
         change: Change::Policy(PolicySpec::of("none")),
         settings: settings.iter().map(|(name, value)| setting(world, name, value)).collect(),
-        is_bound: false,
+        condition: None,
     };
     let is_off = world.policy == PolicySpec::of("none");
     match (world.engine, is_off) {
@@ -168,7 +168,7 @@ fn speculation(world: &World) -> Vec<Candidate> {
                 setting(world, "mapreduce.map.speculative", "true"),
                 setting(world, "mapreduce.reduce.speculative", "true"),
             ],
-            is_bound: false,
+            condition: None,
         }],
         (Engine::Hadoop, false) => {
             vec![off(&[("mapreduce.map.speculative", "false"), ("mapreduce.reduce.speculative", "false")])]
@@ -177,37 +177,49 @@ fn speculation(world: &World) -> Vec<Candidate> {
     }
 }
 
-fn more_tasks(world: &World) -> Candidate {
+/// Settings are named only if the log has them with fewer tasks than there are slots.
+fn more_tasks(application: &RecordedApplication, phase: &str) -> Candidate {
+    let world = &application.world;
+    let slots = most_slots(application);
+    let is_spark = world.engine == Engine::Spark;
+    let how = if is_spark { "repartition before it, or smaller splits of files" } else { "smaller inputs" };
+    let is_less = |name: &&str| {
+        let recorded = world.recorded.settings.get(*name).and_then(|value| value.trim().parse::<u64>().ok());
+        is_spark && recorded.is_some_and(|recorded| recorded < slots)
+    };
+    let names = ["spark.sql.shuffle.partitions", "spark.default.parallelism"];
     Candidate {
-        title: if world.engine == Engine::Spark {
-            "as many tasks as slots in phases with fewer (repartition before them, or smaller splits of files)"
-        } else {
-            "as many tasks as slots in phases with fewer (smaller inputs)"
-        }
-        .to_owned(),
+        title: format!("as many tasks as slots in phases with fewer, such as {phase} ({how})"),
         change: Change::MoreTasks,
-        settings: ["spark.sql.files.maxPartitionBytes", "spark.sql.shuffle.partitions", "spark.default.parallelism"]
-            .into_iter()
-            .filter(|name| world.recorded.settings.contains_key(*name))
-            .map(|name| {
-                setting(world, name, if name.ends_with("Bytes") { "smaller" } else { "at least the number of slots" })
-            })
+        settings: names
+            .iter()
+            .filter(|name| is_less(name))
+            .map(|name| setting(world, name, &slots.to_string()))
             .collect(),
-        is_bound: true,
+        condition: Some("if the work can be divided like that"),
     }
 }
 
 fn kept_executors(application: &RecordedApplication) -> Candidate {
     let world = &application.world;
-    let most = application.executors.len().to_string();
+    let present = fullest(&world.recorded.executors, &slots_of(application));
+    let most = present.iter().filter(|is_there| **is_there).count().to_string();
+    let mut settings = vec![
+        setting(world, "spark.dynamicAllocation.initialExecutors", &most),
+        setting(world, "spark.dynamicAllocation.minExecutors", &most),
+    ];
+    let timeout = "spark.dynamicAllocation.executorIdleTimeout";
+    // A number without a unit is in seconds here.
+    let recorded = world.recorded.settings.get(timeout).map(|value| value.trim());
+    let recorded = recorded.and_then(|value| value.parse::<f64>().ok().or_else(|| seconds(value)));
+    if recorded.is_some_and(|recorded| recorded < IDLE_TIMEOUT) {
+        settings.push(setting(world, timeout, &format!("{IDLE_TIMEOUT}s")));
+    }
     Candidate {
-        title: "all executors from the beginning to the end".to_owned(),
+        title: format!("{most} executors from the beginning to the end"),
         change: Change::Executors,
-        settings: vec![
-            setting(world, "spark.dynamicAllocation.initialExecutors", &most),
-            setting(world, "spark.dynamicAllocation.minExecutors", &most),
-        ],
-        is_bound: true,
+        settings,
+        condition: Some("if that many can be had at once"),
     }
 }
 
@@ -216,78 +228,18 @@ fn no_locality_wait(world: &World) -> Candidate {
         title: "no wait for nearer slots".to_owned(),
         change: Change::NoWaits,
         settings: vec![setting(world, "spark.locality.wait", "0s")],
-        is_bound: true,
+        condition: Some("if that is why slots were free and tasks are not slower there"),
     }
 }
 
-/// Number of slots of all executors.
-pub fn slots(application: &RecordedApplication) -> u64 {
-    application.executors.iter().map(|one| u64::from(one.slots.max(1))).sum()
-}
-
-fn situated(job: &WorkloadJob) -> impl Iterator<Item = &Situated> {
-    job.durations.iter().filter_map(|durations| match durations {
-        Durations::Situated(situated) => Some(&**situated),
-        _ => None,
-    })
-}
-
-/// True if the log says how many slots each node had.
-fn are_slots_known(application: &RecordedApplication) -> bool {
-    application.executors.iter().all(|one| one.slots_known)
-}
-
-fn has_few_tasks(application: &RecordedApplication) -> bool {
-    let slots = slots(application) as usize;
-    application.jobs.iter().flat_map(situated).any(|phase| phase.tasks.len() < slots && phase.typical >= LONG)
-}
-
-/// True if slots were free for a while between tasks.
-fn waits(application: &RecordedApplication) -> bool {
-    application.jobs.iter().flat_map(situated).any(|phase| phase.gap >= 0.1 * phase.typical && phase.gap >= 0.05)
-}
-
-/// Returns the jobs without gaps between the tasks on a slot.
-pub fn without_waits(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
-    changed(jobs, |phase| Some(Situated { gap: 0.0, ..phase.clone() }))
-}
-
-/// Returns the jobs with the tasks of phases that have fewer tasks than there are slots divided into as many parts as there are slots
-/// for. Each part takes its share of the time, and `overhead` seconds.
-pub fn with_more_tasks(jobs: &[WorkloadJob], slots: usize, overhead: f64) -> Vec<WorkloadJob> {
-    let divided = |phase: &Situated| {
-        let count = phase.tasks.len();
-        let parts = slots.checked_div(count).map_or(1, |parts| parts.min(MOST_PARTS));
-        if parts < 2 || phase.typical < LONG {
-            return None;
-        }
-        let part = |task: &SituatedTask| {
-            let seconds = |attempt: &SituatedAttempt| SituatedAttempt {
-                seconds: attempt.seconds / parts as f64
-                    + if attempt.ended == SituatedEnd::Finished { overhead } else { 0.0 },
-                ..*attempt
-            };
-            let one = SituatedTask { attempts: task.attempts.iter().map(seconds).collect(), ..task.clone() };
-            std::iter::repeat_n(one, parts)
-        };
-        let tasks = phase.tasks.iter().flat_map(part).collect();
-        Some(Situated { tasks, typical: phase.typical / parts as f64 + overhead, ..phase.clone() })
-    };
-    changed(jobs, divided)
-}
-
-/// Returns jobs with changed phases; a phase for which `change` returns `None` stays as it is.
-fn changed(jobs: &[WorkloadJob], change: impl Fn(&Situated) -> Option<Situated>) -> Vec<WorkloadJob> {
-    let mut jobs = jobs.to_vec();
-    for job in &mut jobs {
-        for (spec, durations) in job.spec.phases.iter_mut().zip(&mut job.durations) {
-            let Durations::Situated(situated) = durations else { continue };
-            let Some(changed) = change(situated) else { continue };
-            let scale = f64::from(spec.tasks) / changed.tasks.len().max(1) as f64;
-            spec.tasks = changed.tasks.len() as u32;
-            (spec.mean, spec.sd) = (spec.mean * scale, spec.sd.map(|sd| sd * scale));
-            *durations = Durations::Situated(Arc::new(changed));
-        }
+fn even_inputs(world: &World) -> Candidate {
+    Candidate {
+        title: "the same input for all tasks of a stage (skewed joins split, keys salted, other partitions)".to_owned(),
+        change: Change::EvenInputs,
+        settings: vec![
+            setting(world, "spark.sql.adaptive.enabled", "true"),
+            setting(world, "spark.sql.adaptive.skewJoin.enabled", "true"),
+        ],
+        condition: Some("if the large inputs can be divided: these settings do it for joins only"),
     }
-    jobs
 }

@@ -8,9 +8,12 @@ use hindmost_core::workload::WorkloadJob;
 use hindmost_math::statistics::mean;
 use hindmost_sim::driver::{RunResult, SimulationError};
 
-use crate::candidates::{Candidate, Change, candidates, slots, with_more_tasks, without_waits};
+use crate::candidates::{Candidate, Change, candidates};
+use crate::changes::{
+    all_slots, kept, most_slots, slots_of, used_at_once, with_even_inputs, with_more_tasks, without_waits,
+};
 use crate::recorded::RecordedApplication;
-use crate::runs::{Replay, mean_and_range, slot_seconds, time_of_jobs};
+use crate::runs::{Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
 use crate::warnings::{copies_nothing, warnings};
 
 /// Seeds of each replay.
@@ -37,7 +40,7 @@ pub fn advice(
         application,
         jobs: jobs.clone(),
         policy: application.world.policy.clone(),
-        executors_as_recorded: true,
+        executors: &application.world.recorded.executors,
         share,
     };
     let calibration = application.world.against(log, &as_it_ran(application.world.middle_share()).run(SEEDS, stop)?);
@@ -86,34 +89,44 @@ fn of_candidate(
     (wall_time, stop): (f64, &AtomicBool),
 ) -> Result<Recommended, SimulationError> {
     let are_in_turn = are_in_turn(application);
-    let slots = slots(application);
-    let (changed, policy, executors_as_recorded) = match &candidate.change {
-        Change::Policy(policy) => (jobs.clone(), policy.clone(), true),
-        Change::MoreTasks => {
-            let jobs = with_more_tasks(jobs, slots as usize, OVERHEAD);
-            (Arc::new(jobs), application.world.policy.clone(), true)
+    let (slots, each) = (all_slots(application), slots_of(application));
+    let recorded = &application.world.recorded.executors;
+    let (mut changed, mut policy, mut executors) = (jobs.clone(), application.world.policy.clone(), recorded.clone());
+    match &candidate.change {
+        Change::Policy(other) => policy = other.clone(),
+        Change::MoreTasks => changed = Arc::new(with_more_tasks(jobs, most_slots(application) as usize, OVERHEAD)),
+        Change::EvenInputs => changed = Arc::new(with_even_inputs(jobs)),
+        Change::Executors => executors = kept(recorded, &each),
+        Change::NoWaits => {
+            changed = Arc::new(without_waits(jobs));
+            executors = used_at_once(recorded);
         }
-        Change::Executors => (jobs.clone(), application.world.policy.clone(), false),
-        Change::NoWaits => (Arc::new(without_waits(jobs)), application.world.policy.clone(), true),
-    };
+    }
+    let is_about_executors = matches!(candidate.change, Change::Executors);
     let (mut gains, mut costs) = (Vec::new(), Vec::new());
     for (share, base) in base {
         let replay =
-            Replay { application, jobs: changed.clone(), policy: policy.clone(), executors_as_recorded, share: *share };
+            Replay { application, jobs: changed.clone(), policy: policy.clone(), executors: &executors, share: *share };
         for (before, after) in base.iter().zip(&replay.run(SEEDS, stop)?) {
             gains.push(time_of_jobs(before, jobs, are_in_turn) - time_of_jobs(after, &changed, are_in_turn));
-            costs.push(slot_seconds(after, slots) - slot_seconds(before, slots));
+            costs.push(if is_about_executors {
+                held_seconds(after, &changed, &each, &executors) - held_seconds(before, jobs, &each, recorded)
+            } else {
+                slot_seconds(after, slots) - slot_seconds(before, slots)
+            });
         }
     }
     let (all, [least, most]) = mean_and_range(&gains);
     // The whole gain is what the change gives at best.
-    let (gain, least) = if candidate.is_bound { (all / 2.0, least.min(0.0)) } else { (all, least) };
+    let is_bound = candidate.condition.is_some();
+    let (gain, least) = if is_bound { (all / 2.0, least.min(0.0)) } else { (all, least) };
     Ok(Recommended {
         title: candidate.title.clone(),
         settings: candidate.settings.clone(),
         policy: matches!(candidate.change, Change::Policy(_)).then(|| policy.to_string()),
         is_about_copies: matches!(candidate.change, Change::Policy(_)),
-        is_bound: candidate.is_bound,
+        condition: candidate.condition.map(str::to_owned),
+        is_bound,
         recommended: false,
         gain_seconds: gain,
         gain_seconds_range: [least, most],

@@ -9,6 +9,7 @@
 //! A forecast is a range, because no log shows how long copies would have taken that never ran.
 
 pub mod candidates;
+mod changes;
 pub mod cluster;
 pub mod forecast;
 pub mod recorded;

@@ -22,19 +22,21 @@ pub struct RecordedApplication {
     pub world: World,
 }
 
-/// Reads a log. `columns` are those of a table. `None` for logs of several applications of Spark or of tables, and for logs without a
-/// job that can be replayed.
+/// Reads a log: its applications with the numbers `wanted`, by number. `columns` are those of a table. Applications without a job that
+/// can be replayed are left out, and all of a log with several applications of Spark.
 ///
 /// # Errors
 /// If the log can't be read.
-pub fn read(path: &Path, columns: &Columns) -> Result<Option<RecordedApplication>, TraceError> {
-    let application = match any::kind_with(path, columns)? {
-        LogKind::Journal(journal) => of_journal(&journal)?,
-        LogKind::Tasks(format) => of_tasks(path, format, columns)?,
-        LogKind::Spark => of_spark(path)?,
-        LogKind::Hadoop => Some(of_hadoop(path)?),
+pub fn read(path: &Path, columns: &Columns, wanted: &[u32]) -> Result<Vec<(u32, RecordedApplication)>, TraceError> {
+    let first = wanted.first().copied().unwrap_or(0);
+    let mut found = match any::kind_with(path, columns)? {
+        LogKind::Journal(journal) => of_journal(&journal)?.map(|one| (first, one)).into_iter().collect(),
+        LogKind::Tasks(format) => of_tasks(path, format, columns, wanted)?,
+        LogKind::Spark => of_spark(path)?.map(|one| (first, one)).into_iter().collect(),
+        LogKind::Hadoop => of_hadoop(path, wanted)?,
     };
-    Ok(application.filter(|one| !one.jobs.is_empty()))
+    found.retain(|(_, one)| !one.jobs.is_empty());
+    Ok(found)
 }
 
 fn of_journal(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
@@ -45,12 +47,27 @@ fn of_journal(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
     }))
 }
 
-fn of_tasks(path: &Path, format: TaskFormat, columns: &Columns) -> Result<Option<RecordedApplication>, TraceError> {
-    let found = tasks::as_recorded(path, format, columns, None)?;
-    Ok(found.map(|found| {
+fn of_tasks(
+    path: &Path,
+    format: TaskFormat,
+    columns: &Columns,
+    wanted: &[u32],
+) -> Result<Vec<(u32, RecordedApplication)>, TraceError> {
+    let found = tasks::as_recorded(path, format, columns, wanted, None)?;
+    let of = |(number, found): (u32, RecordedWorkload)| {
         let world = World::of_tasks(found.world.clone(), format);
-        as_it_ran(found, world)
-    }))
+        (number, as_it_ran(found, world))
+    };
+    Ok(found.into_iter().map(of).collect())
+}
+
+fn of_hadoop(path: &Path, wanted: &[u32]) -> Result<Vec<(u32, RecordedApplication)>, TraceError> {
+    let found = hadoop::as_recorded(path, wanted, None)?;
+    let of = |(number, found): (u32, RecordedWorkload)| {
+        let world = World::of_hadoop(found.world.clone(), found.had_copies);
+        (number, as_it_ran(found, world))
+    };
+    Ok(found.into_iter().map(of).collect())
 }
 
 fn as_it_ran(found: RecordedWorkload, world: World) -> RecordedApplication {
@@ -66,13 +83,4 @@ fn of_spark(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
     let (_, mut jobs, executors, _) = trace.into_parts();
     world.give_durations(&mut jobs);
     Ok(Some(RecordedApplication { jobs, executors, world: World::of_spark(world, version.as_deref()) }))
-}
-
-fn of_hadoop(path: &Path) -> Result<RecordedApplication, TraceError> {
-    let trace = hadoop::open(path, None)?.without_memory();
-    let had_copies = trace.summary().speculative_attempts > 0;
-    let world = trace.world().clone();
-    let (_, mut jobs, executors, _) = trace.into_parts();
-    world.give_durations(&mut jobs);
-    Ok(RecordedApplication { jobs, executors, world: World::of_hadoop(world, had_copies) })
 }

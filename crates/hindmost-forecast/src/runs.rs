@@ -12,6 +12,7 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::{RunResult, Setup, SimulationError};
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, default_placement, run_all};
 use hindmost_sim::scenario::CommonPart;
+use hindmost_trace::diagnosis::Presence;
 
 use crate::cluster::{of_executor, with_unique_names};
 use crate::recorded::RecordedApplication;
@@ -21,8 +22,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) application: &'a RecordedApplication,
     pub(crate) jobs: Arc<Vec<WorkloadJob>>,
     pub(crate) policy: PolicySpec,
-    /// Whether executors come and leave at their recorded times.
-    pub(crate) executors_as_recorded: bool,
+    /// How executors come and leave.
+    pub(crate) executors: &'a [Presence],
     /// The share of the durations that belongs to the tasks.
     pub(crate) share: f64,
 }
@@ -57,7 +58,7 @@ impl Replay<'_> {
             as_recorded: None,
             queues: Vec::new(),
         };
-        self.application.world.set_up(&mut setup, self.executors_as_recorded);
+        self.application.world.set_up_with(&mut setup, self.executors);
         setup.correlation = self.share;
         let experiment = Experiment {
             name: String::new(),
@@ -89,6 +90,15 @@ pub(crate) fn time_of_jobs(run: &RunResult, jobs: &[WorkloadJob], are_in_turn: b
         until = until.max(to);
     }
     union
+}
+
+/// Returns the slot-seconds for which executors are there until the last job has ended.
+pub(crate) fn held_seconds(run: &RunResult, jobs: &[WorkloadJob], slots: &[u32], executors: &[Presence]) -> f64 {
+    let ends = jobs.iter().zip(&run.flowtime).filter(|(_, flowtime)| flowtime.is_finite());
+    let end = ends.map(|(job, flowtime)| job.spec.arrival.seconds() + flowtime).fold(0.0, f64::max);
+    let held =
+        |presence: &Presence| (presence.removed.unwrap_or(end).min(end) - presence.registered.unwrap_or(0.0)).max(0.0);
+    executors.iter().zip(slots).map(|(presence, slots)| f64::from(*slots) * held(presence)).sum()
 }
 
 /// Returns the slot-seconds of all attempts.

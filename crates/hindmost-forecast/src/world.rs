@@ -73,23 +73,26 @@ impl World {
 
     /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.
     pub fn set_up(&self, setup: &mut Setup, are_own_nodes: bool) {
+        self.set_up_with(setup, if are_own_nodes { &self.recorded.executors } else { &[] });
+    }
+
+    /// Sets up a run in this world, whose nodes come and leave like these executors.
+    pub fn set_up_with(&self, setup: &mut Setup, executors: &[Presence]) {
         let lags = |job: &hindmost_trace::diagnosis::RecordedJob| job.lags.iter().map(lag).collect();
         let mut as_recorded = AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), leaving: Vec::new() };
-        if are_own_nodes {
-            for (node, presence) in (0..).map(NodeId).zip(&self.recorded.executors) {
-                let Presence { added, removed, lost } = *presence;
-                let time = |at: f64| Time::from_seconds(at.max(0.0));
-                if let Some(added) = added {
-                    let until = if added.is_finite() { time(added) } else { Time::NEVER };
-                    setup.outages.push(Outage { node, from: Time::ZERO, until });
+        for (node, presence) in (0..).map(NodeId).zip(executors) {
+            let Presence { added, removed, lost, .. } = *presence;
+            let time = |at: f64| Time::from_seconds(at.max(0.0));
+            if let Some(added) = added {
+                let until = if added.is_finite() { time(added) } else { Time::NEVER };
+                setup.outages.push(Outage { node, from: Time::ZERO, until });
+            }
+            match removed {
+                Some(removed) if lost => {
+                    setup.outages.push(Outage { node, from: time(removed), until: Time::NEVER });
                 }
-                match removed {
-                    Some(removed) if lost => {
-                        setup.outages.push(Outage { node, from: time(removed), until: Time::NEVER });
-                    }
-                    Some(removed) => as_recorded.leaving.push((node, time(removed))),
-                    None => {}
-                }
+                Some(removed) => as_recorded.leaving.push((node, time(removed))),
+                None => {}
             }
         }
         setup.as_recorded = Some(Arc::new(as_recorded));

@@ -3,7 +3,7 @@
 use hindmost_core::metrics::{Advice, Recommended, SettingChange};
 
 use crate::comparison::recorded;
-use crate::text::{duration, percent, wrapped};
+use crate::text::{duration, escaped, percent, wrapped};
 
 /// The most changes that are listed although they are not recommended.
 const OTHERS: usize = 3;
@@ -27,7 +27,9 @@ pub(crate) fn text(advice: &Advice, width: usize) -> String {
         text += &line(&sentence(one));
         for setting in &one.settings {
             // Ready to paste, so never wrapped.
-            text += &format!("    {}\n", of_setting(setting));
+            for line in of_setting(setting) {
+                text += &format!("    {line}\n");
+            }
         }
     }
     if !others.is_empty() {
@@ -50,7 +52,8 @@ pub(crate) fn range(one: &Recommended) -> [String; 2] {
 pub(crate) fn sentence(one: &Recommended) -> String {
     let [least, most] = one.gain_share_range;
     let gain = if one.is_bound {
-        format!("up to {} of the wall time, if the work can be divided like that", share(most))
+        let condition = one.condition.as_ref().map_or_else(String::new, |condition| format!(", {condition}"));
+        format!("up to {} of the wall time{condition}", share(most))
     } else {
         format!("{} of the wall time ({} to {})", share(one.gain_share), share(least), share(most))
     };
@@ -71,13 +74,13 @@ fn cost(hours: f64) -> String {
     }
 }
 
-/// Returns a setting with its new value, and its value in the log as a comment.
-pub(crate) fn of_setting(setting: &SettingChange) -> String {
+/// Returns a setting with its new value, after its value in the log as a comment. In files of settings, a comment has a line of its own.
+pub(crate) fn of_setting(setting: &SettingChange) -> [String; 2] {
     let was = match &setting.recorded {
-        Some(value) => format!("# in the log: {value}"),
-        None => "# not in the log, so the default".to_owned(),
+        Some(value) => format!("# in the log: {}={}", setting.name, escaped(value)),
+        None => format!("# not in the log, so the default: {}", setting.name),
     };
-    format!("{}={}  {was}", setting.name, setting.value)
+    [was, format!("{}={}", setting.name, setting.value)]
 }
 
 /// Names the changes that gain most, with the ranges of their gains.

@@ -1,8 +1,8 @@
 //! Renders where the time of applications went, and why their stragglers were slow, as text for the terminal.
 
 use hindmost_core::metrics::{
-    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglersByCause, TimePart,
-    TotalPart, Variance, WallTime,
+    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglersByCause, TaskTime,
+    TimePart, TotalPart, Unsuccessful, Variance, WallTime,
 };
 
 use crate::advice;
@@ -17,6 +17,8 @@ pub(crate) const WORTH: f64 = 0.05;
 const FEWEST: u64 = 5;
 /// Most reasons of failures that are listed.
 const REASONS: usize = 5;
+/// The least share of the attempts' time for which something that the log accounts for is named.
+const OF_TASKS: f64 = 0.1;
 /// The least time that is listed, seconds.
 const LEAST: f64 = 0.001;
 /// Largest width of the name of a phase, in columns.
@@ -46,7 +48,7 @@ pub(crate) fn cure(what: Spent) -> Option<&'static str> {
         }
         Spent::NoSlots => "jobs wait for slots: executors that start earlier, or are kept, shorten it",
         Spent::Scheduling => {
-            "tasks wait although slots are free, or no task is ready: locality waits, many very short tasks, or work of the driver between phases"
+            "tasks wait although slots are free, or no attempt runs: waits for containers or for slots near the input, many very short tasks, or work of the driver between phases"
         }
         Spent::Retries => "work is done again: the causes of the failures are worth more than any copy",
         Spent::Stragglers => {
@@ -106,13 +108,16 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     };
     let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
     say(&whole(diagnosis, wall_time));
+    if let Some(ended) = diagnosis.unsuccessful {
+        say(unsuccessful(ended));
+    }
     text += &format!("\n{}\n\n", parts(wall_time, width));
     let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
     for part in wall_time.parts.iter().filter(|part| part.share >= WORTH) {
         if let Some(cure) = cure(part.what) {
             say(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share)));
         }
-        if let Some(detail) = say_detail(part, wall_time) {
+        for detail in details(part, wall_time) {
             say(&detail);
         }
     }
@@ -120,6 +125,7 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         last(&diagnosis.finished_last),
         Some(stragglers(&diagnosis.stragglers)),
         isolated(&diagnosis.stragglers),
+        task_time(&diagnosis.task_time),
         nodes(diagnosis),
         diagnosis.variance.as_ref().map(variance),
         lost(diagnosis, wall_time),
@@ -134,26 +140,65 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     text
 }
 
+/// How an application ended that did not succeed.
+pub(crate) fn unsuccessful(ended: Unsuccessful) -> &'static str {
+    match ended {
+        Unsuccessful::Failed => "It failed.",
+        Unsuccessful::Killed => "It was killed.",
+        Unsuccessful::Unfinished => "The log has no end of it.",
+    }
+}
+
+/// What the log says that the machine time of attempts went into, apart from their work.
+pub(crate) fn task_time(time: &TaskTime) -> Option<String> {
+    let parts = [
+        (time.garbage_collection, "garbage collection", " (more memory for each task shortens it)"),
+        (time.deserialization, "deserialization", ""),
+        (time.fetch_wait, "waiting for shuffle data", ""),
+        (time.delay, "delays before the work and of results", ""),
+    ];
+    let share = |seconds: f64| if time.seconds > 0.0 { seconds / time.seconds } else { 0.0 };
+    let said: Vec<String> = parts
+        .into_iter()
+        .filter(|(seconds, ..)| share(*seconds) >= OF_TASKS)
+        .map(|(seconds, what, cure)| format!("{what} took {}{cure}", percent(share(seconds))))
+        .collect();
+    (!said.is_empty()).then(|| format!("Of the time of all attempts, {}.", said.join(", ")))
+}
+
 /// What else is known about a part of the wall time.
-fn say_detail(part: &TimePart, wall_time: &WallTime) -> Option<String> {
+pub(crate) fn details(part: &TimePart, wall_time: &WallTime) -> Vec<String> {
     match part.what {
         Spent::NoJob => {
             let NoJobTime { before_first, between, after_last } = wall_time.no_job;
-            let times = [(before_first, "before the first job"), (between, "between jobs"), (after_last, "after the last")];
+            let times =
+                [(before_first, "before the first job"), (between, "between jobs"), (after_last, "after the last")];
             let said: Vec<String> = times
                 .into_iter()
                 .filter(|(seconds, _)| *seconds >= LEAST)
                 .map(|(seconds, when)| format!("{} {when}", duration(seconds)))
                 .collect();
-            (!said.is_empty()).then(|| format!("No job was running for {}.", said.join(", ")))
+            let said = (!said.is_empty()).then(|| format!("No job was running for {}.", said.join(", ")));
+            said.into_iter().collect()
         }
-        Spent::Work => part.first_wave_share.filter(|share| *share >= WORTH).map(|share| {
-            format!(
-                "Of the slot time in ordinary work, {} was the excess of first waves: executors that are kept, or fewer of them, have fewer.",
-                percent(share)
-            )
-        }),
-        _ => None,
+        Spent::Work => {
+            let shares = [
+                (
+                    part.lost_share,
+                    "of attempts that did not win (they failed, were lost or were killed): their causes are worth more than more slots",
+                ),
+                (
+                    part.first_wave_share,
+                    "the excess of first waves: executors that are kept, or fewer of them, have fewer",
+                ),
+            ];
+            let worth =
+                shares.into_iter().filter_map(|(share, what)| Some((share.filter(|share| *share >= WORTH)?, what)));
+            worth
+                .map(|(share, what)| format!("Of the slot time in ordinary work, {} was {what}.", percent(share)))
+                .collect()
+        }
+        _ => Vec::new(),
     }
 }
 

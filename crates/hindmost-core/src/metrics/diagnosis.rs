@@ -27,10 +27,14 @@ pub struct Diagnosis {
     pub jobs: u64,
     /// Number of tasks with a winner.
     pub tasks: u64,
+    /// How it ended, if the log says that it did not succeed.
+    pub unsuccessful: Option<Unsuccessful>,
     /// The wall time and what it was spent on; `None` if the log has no times.
     pub wall_time: Option<WallTime>,
     /// The slots over time; `None` if the log has no times.
     pub timeline: Option<SlotTimeline>,
+    /// Machine time of all attempts, and what the log says it went into.
+    pub task_time: TaskTime,
     /// Machine time in which attempts ran that did not win, seconds.
     pub lost: LostWork,
     /// Failed attempts by reason, most seconds first.
@@ -50,6 +54,35 @@ pub struct Diagnosis {
     /// What would have made the application faster, by replays of the log; left out if nothing was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
+}
+
+/// How an application or job ended that did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Unsuccessful {
+    /// It failed.
+    Failed,
+    /// It was killed.
+    Killed,
+    /// The log has no end of it.
+    Unfinished,
+}
+
+/// Machine time of all attempts, and the parts of it that the log gives; 0 where it does not. In seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskTime {
+    /// All of it.
+    pub seconds: f64,
+    /// Collection of garbage.
+    pub garbage_collection: f64,
+    /// Deserialization of tasks.
+    pub deserialization: f64,
+    /// Wait for shuffle data.
+    pub fetch_wait: f64,
+    /// Time between launch and work, and between work and the arrival of the result.
+    pub delay: f64,
 }
 
 /// What would have made an application faster.
@@ -76,6 +109,8 @@ pub struct Recommended {
     pub policy: Option<String>,
     /// Whether the change is about copies of tasks.
     pub is_about_copies: bool,
+    /// On what the gain depends that the replay does not know, in words; `None` for changes that do what the replay does.
+    pub condition: Option<String>,
     /// True if the change may do less than the replay assumes, so that the gain is anything up to the upper end of the range.
     pub is_bound: bool,
     /// Whether the change is recommended: its gain is worth it, and it does no harm in the whole range.
@@ -251,6 +286,8 @@ pub struct TimePart {
     /// The share of the used slot time of this part that was the excess of first waves over the typical duration; `None` if no
     /// slot was in use.
     pub first_wave_share: Option<f64>,
+    /// The share of the used slot time of this part that attempts had that did not win their task; `None` if no slot was in use.
+    pub lost_share: Option<f64>,
     /// The phases that had most of this part, longest first, at most 5.
     pub phases: Vec<PhaseTime>,
 }
@@ -260,7 +297,7 @@ pub struct TimePart {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Spent {
-    /// No job is running.
+    /// No job is running; at most attempts that lost still are.
     NoJob,
     /// A job is running, and there is no slot.
     NoSlots,

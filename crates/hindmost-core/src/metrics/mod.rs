@@ -17,8 +17,8 @@ pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
 pub use diagnosis::{
     Advice, Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, LostWork, NoJobTime, PhaseTime, Recommended,
-    SettingChange, Spent, StragglerCause, StragglersByCause, TimePart, TotalPart, Variance, VarianceShare, Waited,
-    WallTime,
+    SettingChange, Spent, StragglerCause, StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance,
+    VarianceShare, Waited, WallTime,
 };
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{

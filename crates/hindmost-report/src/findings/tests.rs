@@ -235,6 +235,7 @@ fn a_diagnosis_says_why_stragglers_were_slow_instead() {
         share: 0.6,
         used_share: Some(0.1),
         first_wave_share: None,
+        lost_share: None,
         phases: Vec::new(),
     };
     let diagnosis = Diagnosis {

@@ -30,7 +30,7 @@ pub(super) fn section(advice: &Advice) -> Option<AdviceSection> {
     let calibration = advice.calibration.as_ref()?;
     let recommended = advice.tried.iter().filter(|one| one.recommended).map(|one| Step {
         text: paragraph(&sentence(one)),
-        settings: one.settings.iter().map(of_setting).collect::<Vec<_>>().join("\n"),
+        settings: one.settings.iter().flat_map(of_setting).collect::<Vec<_>>().join("\n"),
     });
     let recommended: Vec<Step> = recommended.collect();
     let mut tried = Table::new("All changes that were tried", &["change:", "gain", "least", "most", "time"]);

@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use super::advice::AdviceSection;
 use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
-use crate::diagnosis::{WORTH, cause, cure, last, lost, mostly, nodes, spent, stragglers, title, whole};
+use crate::diagnosis::{
+    WORTH, cause, cure, details, last, lost, mostly, nodes, spent, stragglers, task_time, title, unsuccessful, whole,
+};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
 use crate::text::{counted, duration, grouped, percent};
 
@@ -126,7 +128,11 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
             vec![spent(part.what).to_owned(), duration(part.seconds), percent(part.share), used, mostly(part)]
         })
         .collect();
-    let mut found: Vec<String> = cures.collect();
+    let mut found: Vec<String> = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned()).into_iter().collect();
+    found.extend(cures);
+    let worth = time.parts.iter().filter(|part| part.share >= WORTH);
+    found.extend(worth.flat_map(|part| details(part, time)).map(|text| paragraph(&text)));
+    found.extend(task_time(&one.task_time).map(|text| paragraph(&text)));
     found.extend(lost(one, time).map(|text| paragraph(&text)));
     Section {
         none: String::new(),

@@ -1,6 +1,6 @@
 //! What the phases of an application waited for last, and work that was lost.
 
-use hindmost_core::metrics::{FailureCost, FinishedLast, LostWork, Waited};
+use hindmost_core::metrics::{FailureCost, FinishedLast, LostWork, TaskTime, Waited};
 
 use super::recording::{PhaseRows, Recording};
 use super::typical::{Typical, retries};
@@ -8,6 +8,19 @@ use crate::analysis::Ended;
 
 /// Fewest winners of a phase whose last 5 % are looked at.
 const FEWEST: usize = 20;
+
+/// Returns the machine time of all attempts, and what the log says it went into.
+pub fn task_time(recording: &Recording) -> TaskTime {
+    let mut sum = TaskTime::default();
+    for row in recording.phases.iter().flat_map(|phase| &phase.rows) {
+        sum.seconds += row.seconds();
+        sum.garbage_collection += f64::from(row.spent.garbage_collection);
+        sum.deserialization += f64::from(row.spent.deserialization);
+        sum.fetch_wait += f64::from(row.spent.fetch_wait);
+        sum.delay += f64::from(row.spent.delay);
+    }
+    sum
+}
 
 /// Returns what the phases waited for last.
 pub fn finished_last(recording: &Recording, typical: &[Typical]) -> FinishedLast {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hindmost_core::metrics::Unsuccessful;
+
 use crate::analysis::Ended;
 
 /// An executor that is not known.
@@ -20,6 +22,8 @@ pub struct Recording {
     pub from: Option<f64>,
     /// When it ended; `None` if the log does not say.
     pub to: Option<f64>,
+    /// How it ended, if the log says that it did not succeed.
+    pub unsuccessful: Option<Unsuccessful>,
     /// Settings of the engine.
     pub settings: BTreeMap<String, String>,
     /// Number of jobs that the log names.

@@ -113,6 +113,11 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     // What other first attempts do not explain.
     let is_beyond = is_cold && is_beyond_first_wave(context, straggler, first + of_node);
     let is_first = is_cold && first >= log / 2.0;
+    // What the log measures comes before what follows from a comparison.
+    let garbage = f64::from(row.spent.garbage_collection - usual.times.garbage_collection);
+    if is_first && garbage >= (straggler.took - straggler.typical) / 2.0 {
+        return Cause::GarbageCollection;
+    }
     if is_first && !is_beyond {
         return Cause::FirstWave;
     }
@@ -137,6 +142,10 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     if half(own.delay, usual_times.delay) {
         return Cause::Delay;
     }
+    // A cold executor may have a little more of everything.
+    if is_cold && accounted(own, usual_times) >= excess / 2.0 {
+        return Cause::FirstWave;
+    }
     if explains(by_input) {
         return Cause::Input;
     }
@@ -159,6 +168,17 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         (false, true) => Cause::FirstWave,
         (false, false) => Cause::Unexplained,
     }
+}
+
+/// The seconds beyond what is usual for which the log accounts.
+fn accounted(own: &TaskTimes, usual: &TaskTimes) -> f64 {
+    let beyond = [
+        own.garbage_collection - usual.garbage_collection,
+        own.deserialization - usual.deserialization,
+        own.fetch_wait - usual.fetch_wait,
+        own.delay - usual.delay,
+    ];
+    beyond.into_iter().map(|seconds| f64::from(seconds.max(0.0))).sum()
 }
 
 /// True if a first attempt took more than 1.5 times as long as the other first attempts of its phase, although the other first
@@ -215,13 +235,7 @@ fn is_isolated(
     let is_calm =
         around.len() >= FEWEST_NEIGHBOURS && median(&mut around).is_some_and(|slowness| slowness < BUSY + of_node);
     let own = &row.spent;
-    let known = [
-        own.garbage_collection - times.garbage_collection,
-        own.fetch_wait - times.fetch_wait,
-        own.deserialization - times.deserialization,
-        own.delay - times.delay,
-    ];
-    let accounted: f64 = known.into_iter().map(|seconds| f64::from(seconds.max(0.0))).sum();
+    let accounted = accounted(own, times);
     let is_input_usual = match (row.bytes_read, usual.bytes) {
         (None, _) => false,
         (Some(_), None) => true,

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::recording::{Executor, PhaseRows, Recording};
 use super::timeline::Steps;
 use super::typical::{Typical, retries};
+use crate::analysis::Ended;
 
 /// The share of the slots from which on all count as used.
 const FULL: f64 = 0.9;
@@ -37,6 +38,10 @@ enum Change {
     End(u32, SlotUse),
     /// The part of a running attempt of a first wave that is longer than is typical.
     Cold(f32),
+    /// Number of running attempts that will not win.
+    Lost(i32),
+    /// Number of running attempts that are killed in the end.
+    Killed(i32),
 }
 
 /// What is the case between two instants.
@@ -49,6 +54,10 @@ pub(super) struct State {
     uses: [i64; SlotUse::ALL.len()],
     /// Sum of the parts of running attempts of first waves that are longer than is typical.
     cold: f64,
+    /// Running attempts that will not win their task.
+    lost: i64,
+    /// Those of them that are killed in the end.
+    killed: i64,
     /// Running attempts of each phase.
     running: Vec<i64>,
     /// Phases that have begun and not ended.
@@ -78,6 +87,8 @@ impl State {
             Change::Slots(by) => self.slots += i64::from(by),
             Change::Waiting(by) => self.waiting += i64::from(by),
             Change::Cold(by) => self.cold += f64::from(by),
+            Change::Lost(by) => self.lost += i64::from(by),
+            Change::Killed(by) => self.killed += i64::from(by),
             Change::Phase(phase, true) => {
                 self.phases.push(phase as usize);
                 self.tasks += sizes[phase as usize];
@@ -106,7 +117,7 @@ impl State {
     fn spent(&self) -> Spent {
         let (used, slots) = (self.used() as f64, self.slots as f64);
         let [late, retries] = [SlotUse::Straggler, SlotUse::Retry].map(|what| self.uses[what as usize]);
-        if self.jobs <= 0 && self.used() == 0 {
+        if self.jobs <= 0 && self.used() <= self.killed {
             Spent::NoJob
         } else if self.slots <= 0 && self.used() == 0 {
             Spent::NoSlots
@@ -138,6 +149,8 @@ struct Sum {
     slots: f64,
     /// Slot-seconds of first waves beyond the typical durations.
     cold: f64,
+    /// Slot-seconds of attempts that did not win.
+    lost: f64,
     phases: FxHashMap<usize, f64>,
 }
 
@@ -173,12 +186,15 @@ pub fn wall_time(
             state.apply(change, &sizes);
         }
         let next = changes.peek().map_or(to, |(at, _)| *at);
-        let (spent, seconds) = (state.spent(), next - now);
+        // Where the log does not say how many slots there were, a job that runs nothing waits for the scheduler.
+        let spent = Some(state.spent()).filter(|spent| slots_known || *spent != Spent::NoSlots);
+        let (spent, seconds) = (spent.unwrap_or(Spent::Scheduling), next - now);
         steps.add((now, next), &state, spent);
         let sum = sums.entry(spent).or_default();
         sum.seconds += seconds;
         sum.used += seconds * state.used() as f64;
         sum.cold += seconds * state.cold.max(0.0);
+        sum.lost += seconds * state.lost as f64;
         sum.slots += seconds * state.all_slots() as f64;
         if let Some(phase) = state.foremost().filter(|_| spent != Spent::NoJob) {
             *sum.phases.entry(phase).or_default() += seconds;
@@ -206,6 +222,7 @@ pub fn wall_time(
             share: sum.seconds / seconds,
             used_share: share(sum.used, sum.slots),
             first_wave_share: share(sum.cold.min(sum.used), sum.used),
+            lost_share: share(sum.lost.min(sum.used), sum.used),
             phases: foremost(&recording.phases, sum.phases),
         })
         .collect();
@@ -304,6 +321,12 @@ fn of_phase(
             what = SlotUse::Straggler;
         }
         changes.push((row.end, Change::End(number, what)));
+        if !row.wins {
+            changes.extend([(row.start, Change::Lost(1)), (row.end, Change::Lost(-1))]);
+        }
+        if row.ended == Ended::Killed {
+            changes.extend([(row.start, Change::Killed(1)), (row.end, Change::Killed(-1))]);
+        }
     }
     let Some((begin, end)) = span(phase, earliest) else { return };
     changes.push((begin, Change::Phase(number, true)));

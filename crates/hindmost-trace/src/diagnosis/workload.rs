@@ -22,6 +22,8 @@ pub struct RecordedWorkload {
     pub nodes: Vec<RecordedNode>,
     /// How the jobs ran.
     pub world: RecordedWorld,
+    /// True if there were copies.
+    pub had_copies: bool,
 }
 
 /// Returns the jobs of a recording, each with those of its phases that have a task that succeeded. A phase waits for the phases of
@@ -47,14 +49,14 @@ pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
     jobs.sort_by_key(|(job, _)| job.spec.arrival);
     let (jobs, sources): (Vec<WorkloadJob>, Vec<Source>) = jobs.into_iter().unzip();
     let world = world(&recording, origin, &jobs, &sources);
-    Some(RecordedWorkload { nodes: nodes(&recording), jobs, world })
+    let had_copies = recording.phases.iter().flat_map(|phase| &phase.rows).any(|row| row.speculative);
+    Some(RecordedWorkload { nodes: nodes(&recording), jobs, world, had_copies })
 }
 
 /// Returns when a job arrived: its recorded arrival, or when its first task was submitted or started.
 fn arrival(recording: &Recording, job: u32, phases: &[usize]) -> f64 {
-    let times = |phase: &PhaseRows| {
-        phase.rows.iter().map(|row| row.start).chain(phase.submitted).fold(f64::INFINITY, f64::min)
-    };
+    let times =
+        |phase: &PhaseRows| phase.rows.iter().map(|row| row.start).chain(phase.submitted).fold(f64::INFINITY, f64::min);
     let first = phases.iter().map(|at| times(&recording.phases[*at])).fold(f64::INFINITY, f64::min);
     let known = recording.active_ids.iter().position(|id| *id == job).and_then(|at| recording.active.get(at));
     known.map_or(first, |(begin, _)| begin.min(first))

@@ -86,8 +86,10 @@ pub enum PhaseLag {
 /// When an executor was there, in seconds after the origin of the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Presence {
-    /// When it was added; `None`: it was there from the beginning.
+    /// When it was added, or first used if other slots were used again before; `None`: it was there from the beginning.
     pub added: Option<f64>,
+    /// When it was added, whether it was used then or not; `None`: it was there from the beginning.
+    pub registered: Option<f64>,
     /// When it was removed; `None`: it stayed.
     pub removed: Option<f64>,
     /// True if attempts were lost with it.
@@ -184,6 +186,7 @@ fn presence(recording: &Recording, typical: &[Typical], origin: f64) -> Vec<Pres
         let usable = starts.usable_from(number as u32, executor.added);
         Presence {
             added: usable.map(|added| added - origin).filter(|added| *added > 0.0),
+            registered: executor.added.map(|added| added - origin).filter(|added| *added > 0.0),
             removed: removed.map(|removed| removed - origin),
             lost: removed.is_some_and(|removed| lost(number, removed)),
         }

@@ -69,7 +69,7 @@ use hindmost_core::workload::WorkloadJob;
 use hindmost_core::metrics::Diagnosis;
 
 use crate::analysis::Findings;
-use crate::diagnosis::RecordedWorld;
+use crate::diagnosis::{RecordedWorkload, RecordedWorld, Recording};
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::{OnProgress, Progress};
@@ -261,6 +261,29 @@ pub fn diagnose(
 /// As for [`summarize`].
 pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace, TraceError> {
     Ok(for_replay(read(path, Collector::new(false, true), progress)?))
+}
+
+/// Reads a Hadoop log as it ran: jobs, nodes and worlds of the jobs with these numbers, each alone, without those that have no task that
+/// succeeded.
+///
+/// # Errors
+///
+/// As for [`summarize`].
+pub fn as_recorded(
+    path: &Path,
+    wanted: &[u32],
+    progress: Option<OnProgress<'_>>,
+) -> Result<Vec<(u32, RecordedWorkload)>, TraceError> {
+    let mut reading = read(path, Collector::new(false, true), progress)?;
+    let recordings = reading.collector.take_kept().recordings.into_iter();
+    let of = |mut recording: Recording| {
+        let number = recording.application;
+        if let Some(from) = recording.from {
+            (recording.active, recording.active_ids) = (vec![(from, recording.to)], vec![0]);
+        }
+        Some((number, crate::diagnosis::workload(recording)?))
+    };
+    Ok(recordings.filter(|one| wanted.contains(&one.application)).filter_map(of).collect())
 }
 
 fn with_findings(mut reading: Reading) -> (TraceSummary, Findings) {

@@ -1,9 +1,10 @@
 //! A job as a recording for a diagnosis.
 
+use hindmost_core::metrics::Unsuccessful;
 use rustc_hash::FxHashMap;
 
 use super::hosts::{Host, Hosts};
-use super::job::{Attempt, Job, Place, Task, work_began};
+use super::job::{Attempt, Job, JobEnd, Place, Task, work_began};
 use super::phases::{PHASES, Phase};
 use crate::analysis::Ended;
 use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
@@ -20,6 +21,12 @@ pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option
         from: job.submitted.or(job.span.map(|(from, _)| from)).map(seconds),
         to: job.finished.or(job.span.map(|(_, to)| to)).map(seconds),
         jobs: 1,
+        unsuccessful: match job.end {
+            Some(JobEnd::Succeeded) => None,
+            Some(JobEnd::Failed) => Some(Unsuccessful::Failed),
+            Some(JobEnd::Killed) => Some(Unsuccessful::Killed),
+            None => Some(Unsuccessful::Unfinished),
+        },
         ..Recording::default()
     };
     for phase in phases.iter().filter(|phase| !phase.tasks.is_empty()) {

@@ -144,21 +144,16 @@ pub(crate) struct Collector {
     pub(super) analysis: Option<Analysis>,
     pub(super) diagnoses: Option<Vec<Diagnosis>>,
     pub(super) kept: Option<Kept>,
-    pub(super) only: OnlyRecording,
+    pub(super) recordings: Option<Recordings>,
 }
 
-/// The recording of a log's only application.
-#[derive(Debug, Default)]
-pub(super) enum OnlyRecording {
-    /// It is not kept.
-    #[default]
-    NotKept,
-    /// No application has ended yet.
-    Awaited,
-    /// The only application so far.
-    One(Box<Recording>),
-    /// The log has several applications, or one that is too large to be held.
-    Several,
+/// Recordings of chosen applications.
+#[derive(Debug)]
+pub(super) struct Recordings {
+    /// Numbers of the applications.
+    pub wanted: Vec<u32>,
+    /// Those that were found whole.
+    pub found: Vec<Recording>,
 }
 
 /// Counts over all applications.
@@ -186,9 +181,10 @@ impl Collector {
         }
     }
 
-    /// Returns a collector that counts, and keeps the recording of the log's only application.
-    pub(crate) fn of_recording() -> Collector {
-        Collector { only: OnlyRecording::Awaited, ..Collector::default() }
+    /// Returns a collector that counts, and keeps the recordings of applications with these numbers.
+    pub(crate) fn of_recordings(wanted: &[u32]) -> Collector {
+        let recordings = Recordings { wanted: wanted.to_vec(), found: Vec::new() };
+        Collector { recordings: Some(recordings), ..Collector::default() }
     }
 
     /// Returns whether any attempt was found that has ended.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use hindmost_core::metrics::Diagnosis;
 
-use super::collect::{Application, Collector, Held, NO_NODE, OnlyRecording};
+use super::collect::{Application, Collector, Held, NO_NODE};
 use super::kept::{Interval, Kept, KeptAttempt, KeptPhase};
 use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
 use crate::diagnosis::diagnose;
@@ -57,13 +57,14 @@ impl Collector {
                 self.issues.partly_diagnosed.add(|| title.clone());
             }
         }
-        self.only = match std::mem::take(&mut self.only) {
-            OnlyRecording::NotKept => OnlyRecording::NotKept,
-            OnlyRecording::Awaited if is_first => {
-                OnlyRecording::One(Box::new(self.recording(number, application, &title, &attempts)))
+        if self.recordings.as_ref().is_some_and(|kept| kept.wanted.contains(&number)) {
+            let recording = is_first.then(|| self.recording(number, application, &title, &attempts));
+            if let Some(kept) = &mut self.recordings {
+                // An application that ends in parts is too large to be held.
+                kept.found.retain(|one| one.application != number);
+                kept.found.extend(recording);
             }
-            _ => OnlyRecording::Several,
-        };
+        }
         if let Some(kept) = &mut self.kept {
             keep(kept, number, application, &title, &attempts);
         }

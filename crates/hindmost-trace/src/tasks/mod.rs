@@ -55,7 +55,6 @@ use crate::summary::TraceSummary;
 use crate::table::{self, Columns};
 use crate::{nextflow, parallel, ray, slurm, trino};
 
-use collect::OnlyRecording;
 pub(crate) use collect::{Collector, Rules};
 
 /// Decompressed bytes of a log that are looked at to recognise its format.
@@ -272,8 +271,8 @@ pub fn open(
     Ok(for_replay(read_path(path, format, columns, Collector::new(false, false, true), progress)?, format))
 }
 
-/// Reads the log at a path as it ran: jobs, nodes and the world of its only application. `None` if it has several, or no task that
-/// succeeded.
+/// Reads the log at a path as it ran: jobs, nodes and worlds of the applications with these numbers, without those that have no task that
+/// succeeded or are too large to be held.
 ///
 /// # Errors
 ///
@@ -282,13 +281,12 @@ pub fn as_recorded(
     path: &Path,
     format: TaskFormat,
     columns: &Columns,
+    wanted: &[u32],
     progress: Option<OnProgress<'_>>,
-) -> Result<Option<RecordedWorkload>, TraceError> {
-    let collector = read_path(path, format, columns, Collector::of_recording(), progress)?;
-    Ok(match collector.only {
-        OnlyRecording::One(recording) => workload_of(*recording),
-        _ => None,
-    })
+) -> Result<Vec<(u32, RecordedWorkload)>, TraceError> {
+    let collector = read_path(path, format, columns, Collector::of_recordings(wanted), progress)?;
+    let found = collector.recordings.map(|kept| kept.found).unwrap_or_default();
+    Ok(found.into_iter().filter_map(|one| Some((one.application, workload_of(one)?))).collect())
 }
 
 fn read_path(

@@ -4,6 +4,7 @@ mod forecasts;
 mod gathering;
 mod spool;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -69,14 +70,33 @@ fn each(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     if paths.iter().filter(|path| *path == stream).count() > 1 {
         return Err(Failure::input("the standard input (-) is named twice; name it once"));
     }
-    let mut all = Vec::new();
-    for path in paths {
-        match (path != stream && path.is_dir()).then(|| any::parts(path)) {
-            Some(parts) if !parts.is_empty() => all.extend(each(&parts)?),
-            _ => all.push(path.clone()),
+    for path in paths.iter().filter(|path| *path != stream) {
+        if let Err(error) = fs::metadata(path) {
+            return Err(Failure::input(format!("cannot open the log {}: {error}; check the path", path.display())));
         }
     }
+    let mut all = Vec::new();
+    collect(paths, &mut HashSet::new(), &mut all);
     Ok(all)
+}
+
+/// Adds the logs at these paths, each file and folder once, however many links lead to it.
+fn collect(paths: &[PathBuf], seen: &mut HashSet<PathBuf>, all: &mut Vec<PathBuf>) {
+    for path in paths {
+        if path != Path::new(any::STANDARD_INPUT) && !path.canonicalize().is_ok_and(|place| seen.insert(place)) {
+            // A link that leads nowhere is named with the logs that can't be read.
+            if !path.exists() {
+                all.push(path.clone());
+            }
+            continue;
+        }
+        let parts = any::parts(path);
+        if parts.is_empty() {
+            all.push(path.clone());
+        } else {
+            collect(&parts, seen, all);
+        }
+    }
 }
 
 fn text(gathered: &Gathered, width: u16) -> String {
@@ -88,6 +108,9 @@ fn text(gathered: &Gathered, width: u16) -> String {
     let shown: Vec<String> =
         gathered.longest.iter().take(SHOWN).map(|one| of_one(&one.log, &one.diagnosis, &one.warnings, width)).collect();
     text += &shown.join("\n");
+    for (log, warnings) in &gathered.warnings {
+        text += &format!("\n{}\n{}", escaped(log), said(warnings, width));
+    }
     if let Some(more) = gathered.rows.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         text += &format!("\n… and {}: --json and --out DIR have all\n", counted(more as u64, "more application"));
     }
@@ -96,9 +119,11 @@ fn text(gathered: &Gathered, width: u16) -> String {
 
 /// Returns the text about one application, with warnings about its log.
 fn of_one(log: &str, one: &Diagnosis, warnings: &[String], width: u16) -> String {
-    let warnings =
-        warnings.iter().map(|warning| indented("  warning: ", &escaped(warning), usize::from(width).max(40)));
-    format!("{}\n{}{}", escaped(log), report::text(one, width), warnings.collect::<String>())
+    format!("{}\n{}{}", escaped(log), report::text(one, width), said(warnings, width))
+}
+
+fn said(warnings: &[String], width: u16) -> String {
+    warnings.iter().map(|warning| indented("  warning: ", &escaped(warning), usize::from(width).max(40))).collect()
 }
 
 /// Writes the JSON document, with a line for each log.

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use hindmost_core::metrics::{
     Advice, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, JobSpan, LostWork, NoJobTime, PhaseSpan, PhaseTime,
-    Recommended, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause, StragglersByCause, TimePart,
-    Variance, VarianceShare, Waited, WallTime,
+    Recommended, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause, StragglersByCause, TaskTime,
+    TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime,
 };
 
 use super::*;
@@ -21,6 +21,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         share: 0.4 - 0.1 * at as f64,
         used_share: (at < 3).then_some(0.25),
         first_wave_share: (at < 2).then_some(0.125),
+        lost_share: (at == 2).then_some(0.5),
         phases: vec![phase.clone()],
     };
     let share = VarianceShare { share: 0.2, ci95: [0.1, 0.3] };
@@ -31,6 +32,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         name: Some(name.to_owned()),
         jobs: 3,
         tasks: 1234,
+        unsuccessful: Some(Unsuccessful::Failed),
         wall_time: Some(WallTime {
             from: 0.0,
             to: 100.0,
@@ -61,6 +63,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
             jobs: vec![JobSpan { job: Some(1), from: 0.0, to: 60.0 }, JobSpan { job: None, from: 5.0, to: 100.0 }],
             other_jobs: 0,
         }),
+        task_time: TaskTime { seconds: 50.0, garbage_collection: 10.0, ..TaskTime::default() },
         lost: LostWork { failed: 3.0, losers: 2.0, repeated: 0.0 },
         failures: vec![FailureCost { reason: name.to_owned(), attempts: 2, seconds: 3.0 }],
         finished_last: FinishedLast { all: waited, long_attempt: waited, ..FinishedLast::default() },

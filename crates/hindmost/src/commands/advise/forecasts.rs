@@ -1,16 +1,18 @@
 //! Forecasts for the applications that took longest: what would have made them faster.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use hindmost_core::metrics::{Advice, Diagnosis, Spent};
 use hindmost_forecast::{forecast, recorded};
+use hindmost_report::text::counted;
 use hindmost_sim::driver::SimulationError;
 use hindmost_trace::table::Columns;
 use serde_json::Value;
 
-use super::gathering::{self, Gathered};
+use super::gathering::{self, Gathered, Shown};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::stop;
@@ -20,32 +22,31 @@ const WORTH: f64 = 0.02;
 /// Applications with more tasks than this are not replayed.
 const MOST_TASKS: u64 = 200_000;
 
-/// Advice for an application, `None` if it isn't replayed, or why that failed.
-type Forecast = Result<Option<Advice>, String>;
+/// Advice for an application of a log, by its number, or why the log can't be replayed.
+type Forecasts = Result<Vec<(u32, Advice)>, String>;
 
 /// Adds advice to the applications that took longest, at most `most`: to what is shown, to the document, and to the pages in the folder.
 pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Path>, most: usize) -> Outcome {
-    let chosen: Vec<usize> = (0..gathered.longest.len().min(most))
-        .filter(|at| {
-            let one = &gathered.longest[*at];
-            // The standard input and pipes can be read only once.
-            (Path::new(&one.log).is_file() || Path::new(&one.log).is_dir()) && is_worth(&one.diagnosis) && one.is_alone
-        })
-        .collect();
-    let bar = Progress::new(chosen.len() as f64, "replaying");
+    // The applications of a log are replayed together, so that it is read once.
+    let mut of_logs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (at, one) in gathered.longest.iter().enumerate().take(most).filter(|(_, one)| can_be_replayed(one)) {
+        of_logs.entry(one.place.0).or_default().push(at);
+    }
+    let of_logs: Vec<Vec<usize>> = of_logs.into_values().collect();
+    let bar = Progress::new(of_logs.iter().map(Vec::len).sum::<usize>() as f64, "replaying");
     let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<(usize, Forecast)>> = Mutex::new(Vec::new());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(chosen.len().max(1));
+    let found: Mutex<Vec<(usize, Forecasts)>> = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(of_logs.len().max(1));
     let longest = &gathered.longest;
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some(at) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let one = &longest[*at];
-                    let seconds = one.diagnosis.wall_time.as_ref().map_or(0.0, |time| time.seconds);
-                    let advice = of_log(&one.log, columns, seconds);
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push((*at, advice));
-                    bar.advance(1.0);
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(places) = of_logs.get(number) else { break };
+                    let applications: Vec<&Shown> = places.iter().map(|at| &longest[*at]).collect();
+                    let forecasts = of_log(&applications, columns, &|| bar.advance(1.0));
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push((number, forecasts));
                 }
             });
         }
@@ -54,24 +55,23 @@ pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Pa
     if stop::flag().load(Ordering::Relaxed) {
         return Err(Failure::from(SimulationError::Interrupted));
     }
-    for (at, advice) in found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        let one = &mut gathered.longest[at];
-        match advice {
-            Ok(Some(advice)) => one.diagnosis.advice = Some(advice),
-            Ok(None) => continue,
-            Err(error) => one.warnings.push(format!("The log can't be replayed: {error}.")),
-        }
-        let (log, _) = one.place;
-        let Some((_, kept)) = gathered.order.iter_mut().find(|(number, _)| *number == log) else { continue };
-        let mut document: Value = serde_json::from_str(&gathered.spool.text(*kept)?).map_err(Failure::work)?;
-        document["applications"][0]["advice"] = serde_json::to_value(&one.diagnosis.advice).map_err(Failure::work)?;
-        *kept = gathered.spool.keep(&document.to_string())?;
-        if let Some(folder) = folder {
-            let applications = std::slice::from_ref(&one.diagnosis);
-            gathering::write(folder, (Path::new(&one.log), &one.log), log, applications, &one.warnings)?;
+    for (number, forecasts) in found.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for at in &of_logs[number] {
+            keep(gathered, *at, &forecasts, folder)?;
         }
     }
+    if gathered.rows.len() > most && most > 0 {
+        eprintln!(
+            "forecasts are for the {} that took longest; --forecasts N changes this",
+            counted(most as u64, "application")
+        );
+    }
     Ok(())
+}
+
+fn can_be_replayed(one: &Shown) -> bool {
+    // The standard input and pipes can be read only once.
+    (Path::new(&one.log).is_file() || Path::new(&one.log).is_dir()) && is_worth(&one.diagnosis)
 }
 
 fn is_worth(one: &Diagnosis) -> bool {
@@ -80,8 +80,40 @@ fn is_worth(one: &Diagnosis) -> bool {
     one.tasks <= MOST_TASKS && can_be_shorter.map(|part| part.share).sum::<f64>() >= WORTH
 }
 
-/// Returns the advice for the only application of a log; `None` for logs of several applications, and for those that aren't replayed.
-fn of_log(log: &str, columns: &Columns, seconds: f64) -> Forecast {
-    let Some(application) = recorded::read(Path::new(log), columns).map_err(|error| error.to_string())? else { return Ok(None) };
-    forecast::advice(log, &application, seconds, stop::flag()).map(Some).map_err(|error| error.to_string())
+/// Returns the advice for applications of a log, without those that aren't replayed. Calls `advance` after each.
+fn of_log(applications: &[&Shown], columns: &Columns, advance: &dyn Fn()) -> Forecasts {
+    let Some(first) = applications.first() else { return Ok(Vec::new()) };
+    let wanted: Vec<u32> = applications.iter().map(|one| one.diagnosis.application).collect();
+    let found = recorded::read(Path::new(&first.log), columns, &wanted).map_err(|error| error.to_string())?;
+    let mut all = Vec::new();
+    for (number, application) in found {
+        let of = applications.iter().find(|one| one.diagnosis.application == number);
+        let seconds = of.and_then(|one| one.diagnosis.wall_time.as_ref()).map_or(0.0, |time| time.seconds);
+        let advice = forecast::advice(&first.log, &application, seconds, stop::flag());
+        all.push((number, advice.map_err(|error| error.to_string())?));
+        advance();
+    }
+    Ok(all)
+}
+
+/// Adds its advice to an application that is shown, and to what was kept and written about it.
+fn keep(gathered: &mut Gathered, at: usize, forecasts: &Forecasts, folder: Option<&Path>) -> Outcome {
+    let one = &mut gathered.longest[at];
+    let before = gathering::text_of(one);
+    match forecasts {
+        Ok(all) => match all.iter().find(|(number, _)| *number == one.diagnosis.application) {
+            Some((_, advice)) => one.diagnosis.advice = Some(advice.clone()),
+            None => return Ok(()),
+        },
+        Err(error) => one.warnings.push(format!("The log can't be replayed: {error}.")),
+    }
+    let (log, number) = one.place;
+    if let Some(folder) = folder {
+        gathering::write_again(folder, one, &before)?;
+    }
+    let Some((_, kept)) = gathered.order.iter_mut().find(|(number, _)| *number == log) else { return Ok(()) };
+    let mut document: Value = serde_json::from_str(&gathered.spool.text(*kept)?).map_err(Failure::work)?;
+    document["applications"][number]["advice"] = serde_json::to_value(&one.diagnosis.advice).map_err(Failure::work)?;
+    *kept = gathered.spool.keep(&document.to_string())?;
+    Ok(())
 }

@@ -37,8 +37,6 @@ pub struct Shown {
     pub warnings: Vec<String>,
     /// The application.
     pub diagnosis: Diagnosis,
-    /// True if it is the only application of its log.
-    pub is_alone: bool,
     /// Numbers of the log and of the application.
     pub place: (usize, usize),
 }
@@ -85,6 +83,8 @@ pub struct Gathered {
     pub rows: Vec<ApplicationRow>,
     /// The longest applications, longest first.
     pub longest: Vec<Shown>,
+    /// Warnings about logs with several applications, by log.
+    pub warnings: Vec<(String, Vec<String>)>,
     /// Logs that can't be read.
     pub unread: Vec<UnreadLog>,
     /// What is said about the logs, as JSON.
@@ -97,6 +97,8 @@ pub struct Gathered {
 struct OfLog {
     rows: Vec<ApplicationRow>,
     totals: Vec<DiagnosisTotal>,
+    /// Path of the log, and its warnings if it has several applications.
+    warnings: (String, Vec<String>),
     kept: Kept,
 }
 
@@ -135,6 +137,7 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
         logs: 0,
         rows: Vec::new(),
         longest: longest.applications.into_inner().unwrap_or_else(PoisonError::into_inner),
+        warnings: Vec::new(),
         unread: Vec::new(),
         spool,
         order: Vec::new(),
@@ -147,6 +150,9 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
                 gathered.logs += 1;
                 gathered.order.push((at, log.kept));
                 gathered.rows.extend(log.rows);
+                if !log.warnings.1.is_empty() {
+                    gathered.warnings.push(log.warnings);
+                }
                 for total in &log.totals {
                     gathered.total.add(total);
                 }
@@ -191,16 +197,12 @@ fn read_one(
     let totals = applications.iter().map(DiagnosisTotal::of_one).collect();
     let advice = LogAdvice { log: &log, summary: &summary, applications: &applications };
     let kept = spool.keep(&serde_json::to_string(&advice).map_err(Failure::work)?)?;
-    let (warnings, is_alone) = (warnings.to_vec(), applications.len() == 1);
-    let shown = |(number, diagnosis)| Shown {
-        log: log.clone(),
-        warnings: warnings.clone(),
-        diagnosis,
-        is_alone,
-        place: (at, number),
-    };
+    let warnings = warnings.to_vec();
+    let of_several = if applications.len() == 1 { Vec::new() } else { summary.warnings.clone() };
+    let shown =
+        |(number, diagnosis)| Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, place: (at, number) };
     longest.add(applications.into_iter().enumerate().map(shown));
-    Ok(Ok(OfLog { rows, totals, kept }))
+    Ok(Ok(OfLog { rows, totals, warnings: (log.clone(), of_several), kept }))
 }
 
 /// Name of the page of an application, by the numbers of its log and within it.
@@ -208,8 +210,33 @@ fn page(at: usize, number: usize) -> String {
     format!("log-{}-application-{}.html", at + 1, number + 1)
 }
 
+/// The text about an application in the text of its log.
+pub fn text_of(one: &Shown) -> String {
+    of_one(&one.log, &one.diagnosis, &one.warnings, WIDTH)
+}
+
+/// Writes the page of an application again, and replaces its part of the text of its log, which was `before`.
+pub fn write_again(folder: &Path, one: &Shown, before: &str) -> Outcome {
+    let (at, number) = one.place;
+    let page = folder.join(page(at, number));
+    let content =
+        ApplicationPage { diagnosis: &one.diagnosis, log: &one.log, warnings: &one.warnings, index: Some(REPORT) };
+    let failed =
+        |path: &Path, error: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {error}", path.display()));
+    fs::write(&page, application_page(&content).map_err(Failure::work)?).map_err(|error| failed(&page, &error))?;
+    let text = folder.join(text_file(Path::new(&one.log), at));
+    let written = fs::read_to_string(&text).map_err(|error| failed(&text, &error))?;
+    fs::write(&text, written.replacen(before, &text_of(one), 1)).map_err(|error| failed(&text, &error))
+}
+
+/// Name of the text of a log, by its number.
+fn text_file(path: &Path, at: usize) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    format!("{}-{name}.txt", at + 1)
+}
+
 /// Writes a page for each application of a log, and a text.
-pub fn write(
+fn write(
     folder: &Path,
     (path, log): (&Path, &str),
     at: usize,
@@ -226,9 +253,8 @@ pub fn write(
         let content = ApplicationPage { diagnosis: one, log, warnings, index: Some(REPORT) };
         write(&page(at, number), &application_page(&content).map_err(Failure::work)?)?;
     }
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let texts: Vec<String> = applications.iter().map(|one| of_one(log, one, warnings, WIDTH)).collect();
-    write(&format!("{}-{name}.txt", at + 1), &texts.join("\n"))
+    write(&text_file(path, at), &texts.join("\n"))
 }
 
 /// Bytes of a log: of a folder, of all files in it.

@@ -1,0 +1,201 @@
+//! Recorded applications with something changed: their tasks, waits and executors. Also what an application has that could be changed.
+
+use std::sync::Arc;
+
+use hindmost_core::workload::{Durations, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob};
+use hindmost_trace::diagnosis::Presence;
+
+use crate::recorded::RecordedApplication;
+
+/// The most parts into which a task is divided.
+const MOST_PARTS: usize = 32;
+/// A phase must have a task that took this many seconds to be divided.
+const LONG: f64 = 1.0;
+/// A task whose input explains this many times the typical duration could be divided.
+const MORE_INPUT: f64 = 2.0;
+
+/// Number of slots of all executors, whether they were there at the same time or not.
+pub(crate) fn all_slots(application: &RecordedApplication) -> u64 {
+    slots_of(application).into_iter().map(u64::from).sum()
+}
+
+/// The slots of each executor.
+pub(crate) fn slots_of(application: &RecordedApplication) -> Vec<u32> {
+    application.executors.iter().map(|one| one.slots.max(1)).collect()
+}
+
+/// The most slots that there were at the same time.
+pub(crate) fn most_slots(application: &RecordedApplication) -> u64 {
+    let slots = slots_of(application);
+    let executors = &application.world.recorded.executors;
+    let present = fullest(executors, &slots);
+    // Nodes past the executors of the log are there all the time.
+    let of = |(at, slots): (usize, &u32)| if present.get(at) == Some(&false) { 0 } else { u64::from(*slots) };
+    slots.iter().enumerate().map(of).sum()
+}
+
+/// Which executors were there when there were the most slots.
+pub(crate) fn fullest(executors: &[Presence], slots: &[u32]) -> Vec<bool> {
+    let at = |time: f64| -> Vec<bool> {
+        let is_there = |one: &Presence| {
+            one.registered.is_none_or(|registered| registered <= time)
+                && one.removed.is_none_or(|removed| removed > time)
+        };
+        executors.iter().map(is_there).collect()
+    };
+    let count = |present: &[bool]| -> u64 {
+        present.iter().zip(slots).filter(|(is_there, _)| **is_there).map(|(_, slots)| u64::from(*slots)).sum()
+    };
+    let mut best = at(0.0);
+    for time in executors.iter().filter_map(|one| one.registered) {
+        let present = at(time);
+        if count(&present) > count(&best) {
+            best = present;
+        }
+    }
+    best
+}
+
+/// As many executors as there were at most at the same time, from the beginning to the end.
+pub(crate) fn kept(executors: &[Presence], slots: &[u32]) -> Vec<Presence> {
+    let never = Presence { added: Some(f64::INFINITY), registered: Some(f64::INFINITY), ..Presence::default() };
+    let of = |is_there: bool| if is_there { Presence::default() } else { never };
+    fullest(executors, slots).into_iter().map(of).collect()
+}
+
+/// The executors, each of which is used from when it was added.
+pub(crate) fn used_at_once(executors: &[Presence]) -> Vec<Presence> {
+    executors.iter().map(|one| Presence { added: one.registered, ..*one }).collect()
+}
+
+fn situated(job: &WorkloadJob) -> impl Iterator<Item = &Situated> {
+    job.durations.iter().filter_map(|durations| match durations {
+        Durations::Situated(situated) => Some(&**situated),
+        _ => None,
+    })
+}
+
+/// True if the log says how many slots each node had.
+pub(crate) fn are_slots_known(application: &RecordedApplication) -> bool {
+    application.executors.iter().all(|one| one.slots_known)
+}
+
+/// Returns the name of the phase that would gain most from more tasks: the one whose tasks are longest of those with fewer tasks than
+/// there are slots. `None` if there is none.
+pub(crate) fn phase_with_few_tasks(application: &RecordedApplication) -> Option<&str> {
+    let slots = most_slots(application) as usize;
+    let phases = application.jobs.iter().flat_map(|job| job.spec.phases.iter().zip(&job.durations));
+    let few = phases.filter_map(|(spec, durations)| match durations {
+        Durations::Situated(phase) if phase.tasks.len() < slots && phase.typical >= LONG => {
+            Some((&*spec.name, phase.typical))
+        }
+        _ => None,
+    });
+    few.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+}
+
+/// True if slots were free for a while between tasks, or executors were not used although tasks waited.
+pub(crate) fn waits(application: &RecordedApplication) -> bool {
+    let is_unused = |one: &Presence| one.added.unwrap_or(0.0) > one.registered.unwrap_or(0.0) + LONG;
+    application.jobs.iter().flat_map(situated).any(|phase| phase.gap >= 0.1 * phase.typical && phase.gap >= 0.05)
+        || application.world.recorded.executors.iter().any(is_unused)
+}
+
+/// True if some tasks took long because of their input.
+pub(crate) fn are_inputs_uneven(application: &RecordedApplication) -> bool {
+    let mut tasks = application.jobs.iter().flat_map(situated).filter(|phase| phase.typical >= LONG / 10.0);
+    tasks.any(|phase| phase.tasks.iter().any(|task| task.input >= MORE_INPUT))
+}
+
+/// Returns the jobs with the same input for all tasks of a phase: the mean.
+pub(crate) fn with_even_inputs(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
+    changed(jobs, |phase| {
+        let count = phase.tasks.len();
+        if count == 0 || phase.tasks.iter().all(|task| task.input < MORE_INPUT) {
+            return None;
+        }
+        let mean = phase.tasks.iter().map(|task| task.input).sum::<f64>() / count as f64;
+        let even = |task: &SituatedTask| SituatedTask {
+            attempts: task
+                .attempts
+                .iter()
+                .map(|one| SituatedAttempt { seconds: one.seconds * mean / task.input, ..*one })
+                .collect(),
+            input: mean,
+            residual: task.residual,
+        };
+        Some(Situated { tasks: phase.tasks.iter().map(even).collect(), ..phase.clone() })
+    })
+}
+
+/// Returns the jobs without gaps between the tasks on a slot.
+pub(crate) fn without_waits(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
+    changed(jobs, |phase| Some(Situated { gap: 0.0, ..phase.clone() }))
+}
+
+/// Returns the jobs with the tasks of phases that have fewer tasks than there are slots divided into as many parts as there are slots
+/// for. Each part takes its share of the time, and `overhead` seconds.
+pub(crate) fn with_more_tasks(jobs: &[WorkloadJob], slots: usize, overhead: f64) -> Vec<WorkloadJob> {
+    let divided = |phase: &Situated| {
+        let count = phase.tasks.len();
+        let parts = slots.checked_div(count).map_or(1, |parts| parts.min(MOST_PARTS));
+        if parts < 2 || phase.typical < LONG {
+            return None;
+        }
+        let part = |task: &SituatedTask| {
+            let seconds = |attempt: &SituatedAttempt| SituatedAttempt {
+                seconds: attempt.seconds / parts as f64
+                    + if attempt.ended == SituatedEnd::Finished { overhead } else { 0.0 },
+                ..*attempt
+            };
+            let one = SituatedTask { attempts: task.attempts.iter().map(seconds).collect(), ..task.clone() };
+            std::iter::repeat_n(one, parts)
+        };
+        let tasks = phase.tasks.iter().flat_map(part).collect();
+        Some(Situated { tasks, typical: phase.typical / parts as f64 + overhead, ..phase.clone() })
+    };
+    changed(jobs, divided)
+}
+
+/// Returns jobs with changed phases; a phase for which `change` returns `None` stays as it is.
+fn changed(jobs: &[WorkloadJob], change: impl Fn(&Situated) -> Option<Situated>) -> Vec<WorkloadJob> {
+    let mut jobs = jobs.to_vec();
+    for job in &mut jobs {
+        for (spec, durations) in job.spec.phases.iter_mut().zip(&mut job.durations) {
+            let Durations::Situated(situated) = durations else { continue };
+            let Some(changed) = change(situated) else { continue };
+            let scale = f64::from(spec.tasks) / changed.tasks.len().max(1) as f64;
+            spec.tasks = changed.tasks.len() as u32;
+            (spec.mean, spec.sd) = (spec.mean * scale, spec.sd.map(|sd| sd * scale));
+            *durations = Durations::Situated(Arc::new(changed));
+        }
+    }
+    jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn presence(registered: f64, removed: f64) -> Presence {
+        Presence { added: Some(registered), registered: Some(registered), removed: Some(removed), lost: false }
+    }
+
+    #[test]
+    fn executors_that_replaced_one_another_do_not_count_twice() {
+        // Two at a time: the third comes when the first has left.
+        let executors = [presence(0.0, 10.0), presence(0.0, 30.0), presence(12.0, 40.0)];
+        assert_eq!(fullest(&executors, &[2, 2, 2]), [true, true, false]);
+        // The larger one counts if only one can.
+        assert_eq!(fullest(&executors, &[1, 2, 4]), [false, true, true]);
+        let kept = kept(&executors, &[1, 2, 4]);
+        assert_eq!(kept[1..], [Presence::default(); 2]);
+        assert_eq!(kept[0].added, Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn executors_are_used_from_when_they_are_added() {
+        let waiting = Presence { added: Some(f64::INFINITY), registered: Some(3.0), ..Presence::default() };
+        assert_eq!(used_at_once(&[waiting])[0].added, Some(3.0));
+    }
+}

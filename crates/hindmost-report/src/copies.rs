@@ -1,7 +1,7 @@
 //! Says what the copies of a live run gained or cost, how this is known, and what the policy learned from them.
 
 use hindmost_core::metrics::{RunSummary, TimeSaved};
-use hindmost_core::policy::{Effect, Learned};
+use hindmost_core::policy::{Effect, HeldBack, Learned};
 
 use crate::text::{counted, duration, grouped, name, percent};
 
@@ -129,7 +129,8 @@ pub(crate) fn lessons(summary: &RunSummary) -> Option<String> {
     let several = summary.phases.len() > 1;
     let sentences = learned.map(|(phase, learned)| {
         let of = if several { format!(" of phase {}", name(&phase.name, NAME_WIDTH, "…")) } else { String::new() };
-        format!("Learned from the copies{of}: {}", learned_in_words(&learned))
+        let from = if learned.won + learned.lost > 0 { "Learned from the copies" } else { "Late attempts" };
+        format!("{from}{of}: {}", learned_in_words(&learned))
     });
     let sentences: Vec<String> = sentences.collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -138,6 +139,18 @@ pub(crate) fn lessons(summary: &RunSummary) -> Option<String> {
 /// Returns what a policy has learned from the copies of a phase, as sentences of which the first begins with a small letter.
 pub fn learned_in_words(learned: &Learned) -> String {
     let Learned { won, lost, factor, by_age, held_back, .. } = *learned;
+    let attempts = |count: u32| counted(u64::from(count), "late attempt");
+    let resources = match held_back.by_resources {
+        0 => String::new(),
+        count => format!(
+            "{} got a copy later or not at all because no slot was free. If they hang, more slots or a time limit with retries \
+             (time_limit; --timeout 300% --retries 2 of map) ends them.",
+            attempts(count)
+        ),
+    };
+    if learned.is_nothing() || (HeldBack { by_resources: 0, ..held_back }, won, lost) == (HeldBack::default(), 0, 0) {
+        return resources;
+    }
     let shown = match (won, lost) {
         (0, 0) => "none has ended, so".to_owned(),
         (won, 0) => format!("{won} won and none lost, so"),
@@ -161,7 +174,6 @@ pub fn learned_in_words(learned: &Learned) -> String {
     let as_long = learned.as_long.map_or_else(String::new, |share| {
         format!(" A copy takes as long as its original with an estimated probability of {}.", percent(share))
     });
-    let attempts = |count: u32| counted(u64::from(count), "late attempt");
     let outcomes = match held_back.by_outcomes {
         0 => String::new(),
         count => format!(" For this reason, {} got a copy later or not at all.", attempts(count)),
@@ -173,7 +185,8 @@ pub fn learned_in_words(learned: &Learned) -> String {
             attempts(count)
         ),
     };
-    format!("{shown} {effect}{as_long}{outcomes}{budget}")
+    let resources = if resources.is_empty() { resources } else { format!(" {resources}") };
+    format!("{shown} {effect}{as_long}{outcomes}{budget}{resources}")
 }
 
 #[cfg(test)]

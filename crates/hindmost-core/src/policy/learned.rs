@@ -61,6 +61,8 @@ pub struct HeldBack {
     pub by_outcomes: u32,
     /// Because the copies of the job had cost as much as they may.
     pub by_budget: u32,
+    /// Only because no resources were free for a copy.
+    pub by_resources: u32,
 }
 
 /// Why an attempt gets no copy now.
@@ -70,6 +72,8 @@ pub enum HeldBackBy {
     Outcomes,
     /// The copies of the job have cost as much as they may.
     Budget,
+    /// No resources are free for a copy.
+    Resources,
 }
 
 /// An attempt that gets no copy, and why.
@@ -151,10 +155,13 @@ impl HeldBackCounts {
 
 impl HeldBack {
     fn add(&mut self, held: &BTreeMap<HeldBackBy, Time>, now: Time) {
-        for (by, _) in held.iter().filter(|(_, since)| **since < now) {
+        let past: Vec<HeldBackBy> = held.iter().filter(|(_, since)| **since < now).map(|(by, _)| *by).collect();
+        for by in &past {
             match by {
                 HeldBackBy::Outcomes => self.by_outcomes += 1,
                 HeldBackBy::Budget => self.by_budget += 1,
+                // With another reason, free resources would not have been used.
+                HeldBackBy::Resources => self.by_resources += u32::from(past.len() == 1),
             }
         }
     }
@@ -182,12 +189,12 @@ mod tests {
         counts.add(no_copy(1, HeldBackBy::Budget), Time(2));
         counts.add(no_copy(2, HeldBackBy::Budget), Time(3));
         assert_eq!(counts.take_notes().len(), 5);
-        assert_eq!(counts.of(JobId(0), 0, Time(4)), HeldBack { by_outcomes: 0, by_budget: 2 });
+        assert_eq!(counts.of(JobId(0), 0, Time(4)), HeldBack { by_budget: 2, ..HeldBack::default() });
         // Attempt 0 ends after its time, attempt 1 gets its copy before the time of one of its two reasons.
         counts.event(&Event::AttemptFinished { attempt: attempt(0, 0) }, Time(6));
         let start = Decision::Start { attempt: attempt(1, 1), node: NodeId(0), from_progress: 0.0 };
         counts.decision(&start, Time(8));
-        assert_eq!(counts.of(JobId(0), 0, Time(20)), HeldBack { by_outcomes: 1, by_budget: 2 });
+        assert_eq!(counts.of(JobId(0), 0, Time(20)), HeldBack { by_outcomes: 1, by_budget: 2, by_resources: 0 });
         assert_eq!(counts.of(JobId(0), 1, Time(20)), HeldBack::default());
         counts.forget(JobId(0));
         assert_eq!(counts.of(JobId(0), 0, Time(20)), HeldBack::default());

@@ -429,6 +429,7 @@ impl Rule for PaceRule {
             self.not_permitted.remove(id);
             if let Some((found, phase)) = only_copy(id, cluster) {
                 self.lagging.add(found, phase.demand(), self.may_relaunch(found, cluster));
+                self.note_no_resources(id, round);
             }
         }
         let factor = if pending { SAVING } else { self.parameters.margin };

@@ -69,7 +69,7 @@ fn lessons_name_outcomes_and_effect() {
         factor: 4.0,
         by_age: true,
         as_long: None,
-        held_back: HeldBack { by_outcomes: 5, by_budget: 1 },
+        held_back: HeldBack { by_outcomes: 5, by_budget: 1, by_resources: 0 },
     };
     assert_eq!(
         learned_in_words(&learned),
@@ -82,6 +82,12 @@ fn lessons_name_outcomes_and_effect() {
     assert_eq!(
         learned_in_words(&wins),
         "3 won and none lost, so copies help, and an attempt gets one as soon as it is late."
+    );
+    let waited = Learned { won: 0, held_back: HeldBack { by_resources: 2, ..none }, ..wins };
+    assert_eq!(
+        learned_in_words(&waited),
+        "2 late attempts got a copy later or not at all because no slot was free. If they hang, more slots or a time limit with \
+         retries (time_limit; --timeout 300% --retries 2 of map) ends them."
     );
     let measured = Learned { effect: Effect::Usual, as_long: Some(0.5), by_age: false, ..wins };
     assert!(

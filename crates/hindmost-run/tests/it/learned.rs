@@ -131,7 +131,7 @@ fn losses_are_reported_with_what_they_held_back() {
     for step in steps {
         let because = step.because.unwrap();
         assert!(
-            ["have lost", "budget", "cost the job", "no copy", "long"].iter().any(|word| because.contains(word)),
+            ["have lost", "budget", "cost the job", "no copy", "long", "no resources are free"].iter().any(|word| because.contains(word)),
             "{because}"
         );
         assert!(!step.knew.is_empty());
@@ -167,4 +167,25 @@ fn a_replay_and_a_resumed_run_have_learned_the_same() {
     let resumed = test_run.run_in(&first.plan, &first.out, true, &mut engine).unwrap();
     assert_eq!(resumed.summary.phases[0].learned, summary.phases[0].learned);
     assert_eq!(resumed.summary.saved, summary.saved);
+}
+
+#[test]
+fn copies_that_hang_too_make_room_for_others() {
+    // The first two attempts of five tasks of 100 hang, more than there are slots.
+    let play = |index: u32, copy| silently(if index % 20 == 4 && copy < 2 { 30.0 } else { 0.4 + 0.02 * draw(1, index, copy) });
+    let finished = run("pace", (100, 8), play);
+    // Without hangs the job takes 5.3 s, and without copies over 30 s.
+    assert!(finished.flowtime() < 16.0, "{}", finished.flowtime());
+}
+
+#[test]
+fn attempts_that_fill_all_slots_are_said_to_wait_for_one() {
+    // Two tasks hang at the same time on two slots. Attempts are never stopped before their copies have finished, so nothing can be done.
+    let play = |index: u32, copy| silently(if (20..22).contains(&index) && copy == 0 { 12.0 } else { 0.4 });
+    let finished = run("pace", (40, 2), play);
+    let found = learned(&finished);
+    assert!(found.held_back.by_resources >= 1, "{found:?}");
+    let steps = (20..22).flat_map(|index| steps_of(&finished.out, index));
+    let waits: Vec<_> = steps.filter(|step| step.what == "gets no copy now").collect();
+    assert!(waits.iter().any(|step| format!("{step:?}").contains("no resources are free for a copy")), "{waits:?}");
 }

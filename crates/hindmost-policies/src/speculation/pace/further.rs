@@ -5,6 +5,9 @@
 //!   2^(n−2) where n copies run. So each copy starts later after the one before.
 //! - If copies report progress, the remaining time of each must be above the bound for a backup times 2^(n−1).
 //!
+//! If no resources are free for it, and only ages are known, the newest copy is stopped once it is late, and a fresh one may take its
+//! place.
+//!
 //! At most [`MOST_RUNNING`] copies of a task run at a time, and at most [`MOST_STARTED`] are started.
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
@@ -128,7 +131,13 @@ impl PaceRule {
         }
         let (now, bound) = (cluster.now(), factor * self.evidence.of(task).factor() * doublings(running - 1));
         let late_age = self.age_for_further(task, phase, running);
-        let Some(node) = self.node_for(task, cluster) else { return Further::Waits };
+        let Some(node) = self.node_for(task, cluster) else {
+            let newest = copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.since()));
+            if let Some((newest, since)) = newest.filter(|_| is_by_age) {
+                self.make_room(newest, (now - since).seconds() > late_age, round);
+            }
+            return Further::Waits;
+        };
         let fresh = fresh(cluster, node, phase);
         let end = |copy: &Attempt| copy.expected_finish().filter(|finish| *finish > now);
         let ends_soon = |copy: &&Attempt| {
@@ -154,6 +163,15 @@ impl PaceRule {
 }
 
 impl PaceRule {
+    /// Stops a copy that is late itself, because no resources are free for another one: the original runs on, and its task gets a
+    /// fresh copy on what becomes free. So tasks that hang in several attempts do not keep all slots from one another.
+    fn make_room(&self, newest: AttemptId, is_late: bool, round: &mut Round<'_>) {
+        if is_late && !self.evidence.is_open(newest) {
+            round.decide(Decision::Stop { attempt: newest, reason: StopReason::Overtaken });
+            round.because(|| "it is late itself, and no resources are free for another copy of its task".to_owned());
+        }
+    }
+
     /// Returns true if the copies of a job have cost so much that its budget does not pay this price, in seconds, and copies
     /// of the phase do not win. A job whose whole budget is below the price of one copy is too small for a budget.
     fn is_over_budget(&self, task: TaskId, price: f64, cluster: &Cluster) -> bool {

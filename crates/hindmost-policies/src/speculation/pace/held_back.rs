@@ -79,6 +79,18 @@ impl PaceRule {
         }
     }
 
+    /// Notes that no resources are free for a backup of a late attempt. It counts as held back by this once it has waited for as long as it
+    /// took to be late: that resources are used by other tasks for a moment is usual.
+    pub(super) fn note_no_resources(&self, id: AttemptId, round: &mut Round<'_>) {
+        let cluster = round.cluster();
+        let Some(attempt) = cluster.attempt(id).filter(|_| round.notes_held_back()) else { return };
+        if cluster.phase(id.task).is_none_or(|phase| phase.is_assumed()) || self.node_for(id.task, cluster).is_some() {
+            return;
+        }
+        let since = cluster.now() + (cluster.now() - attempt.since());
+        round.hold_back(id, HeldBackBy::Resources, since, || "no resources are free for a copy".to_owned());
+    }
+
     /// Returns why an attempt gets no backup, and the time from which on it usually gets one.
     fn held_back(&self, without: &WithoutBackup<'_>, round: &Round<'_>) -> Option<(HeldBackBy, Time, String)> {
         let WithoutBackup { id, node, remaining, usual_factor, pending, .. } = *without;

@@ -6,8 +6,8 @@
 //! behind, the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been
 //! observed for ten median durations, at least ten seconds.
 //!
-//! Live runs also take samples from running attempts and evaluate every node after every observation ([`node_paces`],
-//! [`relative_paces`]). Simulations use [`NodeSpeeds`]: samples are finished attempts only, and a node is evaluated when an
+//! Live runs also take samples from running attempts, leave out slow attempts if one that started later on the node has ended at a normal
+//! pace, and evaluate every node after every observation ([`node_paces`], [`relative_paces`]). Simulations use [`NodeSpeeds`]: samples are finished attempts only, and a node is evaluated when an
 //! attempt on it finishes. The tests and limits are the same.
 
 use hindmost_math::statistics::median_of_sorted;
@@ -16,7 +16,7 @@ use crate::ids::NodeId;
 use crate::time::Time;
 
 /// Pace, relative to the phases' medians, below which a node is slow.
-const SLOW: f64 = 0.67;
+pub const SLOW: f64 = 0.67;
 /// Pace, relative to the median, below which an attempt gives two samples for the speed of its node, once the attempt
 /// is as old as the median duration.
 const VERY_SLOW: f64 = 0.33;

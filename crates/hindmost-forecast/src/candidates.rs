@@ -64,7 +64,9 @@ pub fn candidates(application: &RecordedApplication) -> Vec<Candidate> {
         if waits(application) {
             all.push(no_locality_wait(world));
         }
-        if are_inputs_uneven(application) {
+        // The settings change joins of Spark SQL only.
+        let is_sql = world.recorded.settings.keys().any(|name| name.starts_with("spark.sql."));
+        if is_sql && are_inputs_uneven(application) {
             all.push(even_inputs(world));
         }
     }
@@ -168,7 +170,7 @@ fn speculation(world: &World) -> Vec<Candidate> {
                 setting(world, "mapreduce.map.speculative", "true"),
                 setting(world, "mapreduce.reduce.speculative", "true"),
             ],
-            condition: None,
+            condition: Some("if it was off: the log does not say, and Hadoop's default is on"),
         }],
         (Engine::Hadoop, false) => {
             vec![off(&[("mapreduce.map.speculative", "false"), ("mapreduce.reduce.speculative", "false")])]

@@ -104,24 +104,30 @@ pub(crate) fn waits(application: &RecordedApplication) -> bool {
 /// True if some tasks took long because of their input.
 pub(crate) fn are_inputs_uneven(application: &RecordedApplication) -> bool {
     let mut tasks = application.jobs.iter().flat_map(situated).filter(|phase| phase.typical >= LONG / 10.0);
-    tasks.any(|phase| phase.tasks.iter().any(|task| task.input >= MORE_INPUT))
+    tasks.any(|phase| phase.tasks.iter().any(|task| by_input(task) >= MORE_INPUT))
+}
+
+/// How many times the typical duration the input of a task explains.
+fn by_input(task: &SituatedTask) -> f64 {
+    task.input / task.garbage
 }
 
 /// Returns the jobs with the same input for all tasks of a phase: the mean.
 pub(crate) fn with_even_inputs(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
     changed(jobs, |phase| {
         let count = phase.tasks.len();
-        if count == 0 || phase.tasks.iter().all(|task| task.input < MORE_INPUT) {
+        if count == 0 || phase.tasks.iter().all(|task| by_input(task) < MORE_INPUT) {
             return None;
         }
-        let mean = phase.tasks.iter().map(|task| task.input).sum::<f64>() / count as f64;
+        let mean = phase.tasks.iter().map(by_input).sum::<f64>() / count as f64;
         let even = |task: &SituatedTask| SituatedTask {
             attempts: task
                 .attempts
                 .iter()
-                .map(|one| SituatedAttempt { seconds: one.seconds * mean / task.input, ..*one })
+                .map(|one| SituatedAttempt { seconds: one.seconds * mean / by_input(task), ..*one })
                 .collect(),
-            input: mean,
+            input: mean * task.garbage,
+            garbage: task.garbage,
             residual: task.residual,
         };
         Some(Situated { tasks: phase.tasks.iter().map(even).collect(), ..phase.clone() })

@@ -51,14 +51,15 @@ pub(crate) fn range(one: &Recommended) -> [String; 2] {
 /// Returns a change with its gain and its cost.
 pub(crate) fn sentence(one: &Recommended) -> String {
     let [least, most] = one.gain_share_range;
+    let seconds = if one.is_bound { one.gain_seconds_range[1] } else { one.gain_seconds };
+    let seconds = duration(seconds.max(0.0));
     let gain = if one.is_bound {
         let condition = one.condition.as_ref().map_or_else(String::new, |condition| format!(", {condition}"));
-        format!("up to {} of the wall time{condition}", share(most))
+        format!("up to {} of the wall time ({seconds}){condition}", share(most))
     } else {
-        format!("{} of the wall time ({} to {})", share(one.gain_share), share(least), share(most))
+        format!("{} of the wall time ({} to {}), {seconds}", share(one.gain_share), share(least), share(most))
     };
-    let seconds = if one.is_bound { one.gain_seconds_range[1] } else { one.gain_seconds };
-    format!("{}: saves {gain}, {}; {}", capital(&one.title), duration(seconds.max(0.0)), cost(one.extra_core_hours))
+    format!("{}: saves {gain}; {}", capital(&one.title), cost(one.extra_core_hours))
 }
 
 /// Returns a share that may be negative.

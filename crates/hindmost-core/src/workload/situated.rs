@@ -34,6 +34,8 @@ pub struct SituatedTask {
     pub attempts: Vec<SituatedAttempt>,
     /// How many times the typical duration its input explains, and the garbage that it makes: what every copy of it has.
     pub input: f64,
+    /// The part of this factor that is the garbage, at least 1.
+    pub garbage: f64,
     /// How many times as long it took as its input and what it met explain.
     pub residual: f64,
 }
@@ -172,6 +174,7 @@ mod tests {
         let task = |seconds: f64, met: f64| SituatedTask {
             attempts: vec![finished(seconds, met)],
             input: 1.0,
+            garbage: 1.0,
             residual: seconds / met / 10.0,
         };
         let slow = NodeHistory { slowness: Some(3.0), busy: Vec::new() };

@@ -54,7 +54,15 @@ impl Running {
         let progress = Some(self.progress.now(now)).filter(|share| *share > 0.0);
         let predicts_duration = share < 1.0 && self.progress.stalled_for(now).is_none();
         let (age, work) = ((now - since).seconds(), self.progress.own_work());
-        Observed { attempt, node: self.node, age, work, progress: progress.map(|own| own * work), predicts_duration }
+        Observed {
+            attempt,
+            node: self.node,
+            at: now,
+            age,
+            work,
+            progress: progress.map(|own| own * work),
+            predicts_duration,
+        }
     }
 }
 

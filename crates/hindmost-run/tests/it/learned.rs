@@ -131,7 +131,9 @@ fn losses_are_reported_with_what_they_held_back() {
     for step in steps {
         let because = step.because.unwrap();
         assert!(
-            ["have lost", "budget", "cost the job", "no copy", "long", "no resources are free"].iter().any(|word| because.contains(word)),
+            ["have lost", "budget", "cost the job", "no copy", "long", "no resources are free"]
+                .iter()
+                .any(|word| because.contains(word)),
             "{because}"
         );
         assert!(!step.knew.is_empty());
@@ -172,7 +174,8 @@ fn a_replay_and_a_resumed_run_have_learned_the_same() {
 #[test]
 fn copies_that_hang_too_make_room_for_others() {
     // The first two attempts of five tasks of 100 hang, more than there are slots.
-    let play = |index: u32, copy| silently(if index % 20 == 4 && copy < 2 { 30.0 } else { 0.4 + 0.02 * draw(1, index, copy) });
+    let play =
+        |index: u32, copy| silently(if index % 20 == 4 && copy < 2 { 30.0 } else { 0.4 + 0.02 * draw(1, index, copy) });
     let finished = run("pace", (100, 8), play);
     // Without hangs the job takes 5.3 s, and without copies over 30 s.
     assert!(finished.flowtime() < 16.0, "{}", finished.flowtime());

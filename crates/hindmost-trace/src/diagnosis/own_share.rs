@@ -109,7 +109,7 @@ mod tests {
 
     /// A task of 30 s with the given attempts among `others` tasks of 1 s.
     fn phase(others: usize, attempts: Vec<SituatedAttempt>) -> Situated {
-        let one = |attempts, residual| SituatedTask { attempts, input: 1.0, residual };
+        let one = |attempts, residual| SituatedTask { attempts, input: 1.0, garbage: 1.0, residual };
         let mut tasks = vec![one(attempts, 30.0)];
         tasks.extend((0..others).map(|_| one(vec![attempt(1.0, SituatedEnd::Finished)], 1.0)));
         Situated { tasks, typical: 1.0, first_wave: 1.0, gap: 0.0, nodes: Arc::default() }

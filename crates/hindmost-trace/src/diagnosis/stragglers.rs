@@ -364,6 +364,13 @@ mod tests {
     }
 
     #[test]
+    fn what_the_log_measures_comes_before_first_waves() {
+        let measured = causes(|rows| rows[2].spent.garbage_collection = 1.2);
+        assert_eq!(measured, [(Cause::FirstWave, 7), (Cause::GarbageCollection, 1)]);
+        assert_eq!(causes(|rows| rows[2].spent.garbage_collection = 0.8), [(Cause::FirstWave, 8)]);
+    }
+
+    #[test]
     fn a_straggler_of_which_anything_is_unusual_or_unknown_is_not_isolated() {
         let unexplained = [(Cause::FirstWave, 8), (Cause::Unexplained, 1)];
         let with = |change: &dyn Fn(&mut AttemptRow)| {

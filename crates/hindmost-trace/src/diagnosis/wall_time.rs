@@ -424,6 +424,7 @@ fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recording::AttemptRow;
     use super::super::testing::{executor, phase, recording, row};
     use super::*;
 
@@ -489,6 +490,29 @@ mod tests {
         let work = whole.parts.iter().find(|part| part.what == Spent::Work).unwrap();
         let share = work.first_wave_share.unwrap();
         assert!((share - 8.0 / 18.0).abs() < 1e-8, "2 · 4 of 18 slot-seconds: {share}");
+    }
+
+    #[test]
+    fn losers_after_their_job_are_no_part_of_it() {
+        // The copy wins at 4, the job ends at 5, and the original runs until 9 before it is killed.
+        let copy = AttemptRow { speculative: true, ..row(3, 1, 3.0, 4.0) };
+        let original = AttemptRow { wins: false, ended: Ended::Killed, ..row(3, 0, 0.0, 9.0) };
+        let rows = vec![row(0, 0, 0.0, 2.0), row(1, 1, 0.0, 2.0), row(2, 1, 2.0, 3.0), copy, original];
+        let mut one = recording(vec![phase(rows)], vec![executor("a", 2), executor("b", 2)]);
+        (one.active, one.from, one.to) = (vec![(0.0, Some(5.0))], Some(0.0), Some(10.0));
+        let of_part = |what: Spent| parts(&one).into_iter().find(|part| part.0 == what).map(|part| part.1);
+        assert_eq!(of_part(Spent::NoJob), Some(5.0));
+    }
+
+    #[test]
+    fn lost_work_is_a_part_of_ordinary_work() {
+        // One slot: an attempt fails after 3 s, and the next one takes 1 s.
+        let failed = AttemptRow { wins: false, ended: Ended::Failed, ..row(0, 0, 0.0, 3.0) };
+        let one = recording(vec![phase(vec![failed, row(0, 0, 3.0, 4.0)])], vec![executor("a", 1)]);
+        let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
+        let (whole, _) = wall_time(&one, &typical, |_, _| false).unwrap();
+        let shares: Vec<(Spent, Option<f64>)> = whole.parts.iter().map(|part| (part.what, part.lost_share)).collect();
+        assert_eq!(shares, [(Spent::Work, Some(0.75))]);
     }
 
     #[test]

@@ -272,11 +272,11 @@ fn situated(
     let mut tasks: BTreeMap<u32, SituatedTask> = BTreeMap::new();
     let mut residuals = Vec::new();
     for (row, is_first) in phase.rows.iter().zip(&typical.is_first).filter(|(row, _)| row.wins) {
-        let input =
-            context.by_input(at, row).exp() * by_garbage(row, typical.seconds.unwrap_or(LEAST), usual_collection);
+        let garbage = by_garbage(row, typical.seconds.unwrap_or(LEAST), usual_collection);
+        let input = context.by_input(at, row).exp() * garbage;
         let residual = row.seconds().max(LEAST) / (met(row, *is_first) * busy(row) * input);
         residuals.push(residual);
-        tasks.insert(row.task, SituatedTask { attempts: Vec::new(), input, residual });
+        tasks.insert(row.task, SituatedTask { attempts: Vec::new(), input, garbage, residual });
     }
     let typical_seconds = quantile(&mut residuals, 0.5).unwrap_or(LEAST);
     for task in tasks.values_mut() {

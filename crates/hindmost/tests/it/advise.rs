@@ -86,6 +86,23 @@ fn folders_of_logs_are_read_at_any_depth() {
     assert_eq!(advice["total"]["applications"], 3, "{}", advice["unread"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn links_are_followed_once_and_a_missing_log_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let inner = folder.path().join("sub");
+    fs::create_dir(&inner).unwrap();
+    let text = "job,start,end\na,0,1\n";
+    fs::write(inner.join("one.csv"), text).unwrap();
+    std::os::unix::fs::symlink(folder.path(), inner.join("loop")).unwrap();
+    std::os::unix::fs::symlink(inner.join("one.csv"), folder.path().join("again.csv")).unwrap();
+    let found = advice(&[folder.path().to_str().unwrap()]);
+    assert_eq!(found["total"]["applications"], 1, "{found}");
+    let ran = crate::run(&["advise", inner.join("one.csv").to_str().unwrap(), "missing.csv"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("missing.csv") && ran.stdout.is_empty(), "{}", ran.stderr);
+}
+
 /// Returns the path of a real log; `None` and a message if the folder of real logs is not set.
 fn real(test: &str, log: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
@@ -126,6 +143,18 @@ fn jobs_of_hadoop_wait_for_long_attempts_late_starts_and_retries() {
     for what in ["long_attempt", "late_start", "retry"] {
         assert!(phases(what) > 0, "{last}");
     }
+}
+
+#[test]
+fn jobs_of_one_log_say_how_they_ended_and_have_forecasts_of_their_own() {
+    let Some(log) = real("jobs_of_one_log_say_how_they_ended", "more/hadoop/19-jobs.trace.json.gz") else { return };
+    let advice = advice(&[log.to_str().unwrap()]);
+    let applications = advice["logs"][0]["applications"].as_array().unwrap();
+    assert_eq!(applications.iter().filter(|one| one["unsuccessful"] == "failed").count(), 5);
+    let ratios = applications.iter().filter_map(|one| one["advice"]["calibration"]["ratio"].as_f64());
+    let ratios: Vec<f64> = ratios.collect();
+    let close = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= 0.1).count();
+    assert!(ratios.len() >= 10 && close * 10 >= ratios.len() * 7, "{ratios:?}");
 }
 
 #[test]

@@ -132,7 +132,8 @@ impl PaceRule {
         let (now, bound) = (cluster.now(), factor * self.evidence.of(task).factor() * doublings(running - 1));
         let late_age = self.age_for_further(task, phase, running);
         let Some(node) = self.node_for(task, cluster) else {
-            let newest = copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.since()));
+            let newest =
+                copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.since()));
             if let Some((newest, since)) = newest.filter(|_| is_by_age) {
                 self.make_room(newest, (now - since).seconds() > late_age, round);
             }

@@ -12,7 +12,8 @@
 //!   rare, so a few tasks of equal length do not prove that there are none.
 //! - A node is slow if the median pace of the last attempts on it is below two thirds of their phase's pace, and below two
 //!   thirds of the other nodes' pace. This needs at least two attempts, or one attempt that has run at less than
-//!   a third of its phase's pace for as long as the median copy takes. Otherwise the node's speed counts as 1: if all nodes are behind,
+//!   a third of its phase's pace for as long as the median copy takes. An attempt does not count if one that started later on the node
+//!   has ended at a normal pace: its task is long, or it hangs. Otherwise the node's speed counts as 1: if all nodes are behind,
 //!   the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been observed
 //!   for ten median durations, at least ten seconds.
 //!
@@ -24,8 +25,9 @@ mod tests;
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, node_paces, relative_paces};
+use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, SLOW, node_paces, relative_paces};
 use hindmost_core::record::Event;
+use hindmost_core::time::Time;
 use hindmost_math::statistics::median;
 
 use durations::PhaseSamples;
@@ -35,6 +37,8 @@ use durations::PhaseSamples;
 pub(super) struct Observed {
     pub(super) attempt: AttemptId,
     pub(super) node: NodeId,
+    /// When it was observed.
+    pub(super) at: Time,
     /// Seconds since the start of the attempt.
     pub(super) age: f64,
     /// Share of its task's work that the attempt does itself: 1, or less if it continues from the progress of another.
@@ -46,11 +50,20 @@ pub(super) struct Observed {
     pub(super) predicts_duration: bool,
 }
 
+impl Observed {
+    /// When the attempt started.
+    fn since(&self) -> Time {
+        Time::from_seconds((self.at.seconds() - self.age).max(0.0))
+    }
+}
+
 /// Learns the durations of phases and the speeds of nodes.
 pub(super) struct Learner {
     /// By job and phase.
     jobs: Vec<Vec<PhaseSamples>>,
     nodes: Vec<NodeSamples>,
+    /// For each node, the latest start of an attempt that ended there at a normal pace.
+    normal_since: Vec<Option<Time>>,
     /// Share of the work from which on progress predicts the duration; above 1 if policies may not know it.
     reveal_share: f64,
     /// True if there is a new observation since the last call of [`Learner::take_due`].
@@ -60,7 +73,13 @@ pub(super) struct Learner {
 impl Learner {
     /// Creates a learner for this many nodes, without jobs.
     pub(super) fn new(nodes: usize, reveal_share: f64) -> Learner {
-        Learner { jobs: Vec::new(), nodes: vec![NodeSamples::default(); nodes], reveal_share, is_due: false }
+        Learner {
+            jobs: Vec::new(),
+            nodes: vec![NodeSamples::default(); nodes],
+            normal_since: vec![None; nodes],
+            reveal_share,
+            is_due: false,
+        }
     }
 
     /// Adds the next job. `history` holds durations of earlier runs by phase, in seconds.
@@ -153,8 +172,14 @@ impl Learner {
 
     /// Adds the pace of an attempt that has ended to its node.
     pub(super) fn ended(&mut self, seen: &Observed) {
+        let at = seen.node.0 as usize;
         let paces = self.evidence(seen);
-        if let Some(node) = self.nodes.get_mut(seen.node.0 as usize) {
+        if paces.first().is_some_and(|pace| *pace >= SLOW)
+            && let Some(known) = self.normal_since.get_mut(at)
+        {
+            *known = (*known).max(Some(seen.since()));
+        }
+        if let Some(node) = self.nodes.get_mut(at) {
             node.ended(paces);
         }
     }
@@ -163,9 +188,15 @@ impl Learner {
         self.nodes.get(node.0 as usize).map_or(1.0, NodeSamples::speed)
     }
 
-    /// Returns the paces of an attempt relative to its phase's median, as evidence about its node's speed.
+    /// Returns the paces of an attempt relative to its phase's median, as evidence about its node's speed. A slow attempt is no such
+    /// evidence if one that started later on the node has ended at a normal pace: then its task takes long, or it hangs.
     fn evidence(&self, seen: &Observed) -> Vec<f64> {
-        self.phase(seen.attempt.task).map(|phase| phase.evidence(seen)).unwrap_or_default()
+        let mut paces = self.phase(seen.attempt.task).map(|phase| phase.evidence(seen)).unwrap_or_default();
+        let normal_since = self.normal_since.get(seen.node.0 as usize).copied().flatten();
+        if normal_since.is_some_and(|since| since > seen.since()) {
+            paces.retain(|pace| *pace >= SLOW);
+        }
+        paces
     }
 
     /// Returns what has been learned since the last call, as events.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::resources::{Dimensions, Resources};
-use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 
 use super::*;
@@ -60,6 +59,7 @@ fn seen(index: u32, node: u32, age: f64, progress: Option<f64>) -> Observed {
     Observed {
         attempt: AttemptId { task, copy: 0 },
         node: NodeId(node),
+        at: Time::from_seconds(100.0),
         age,
         work: 1.0,
         progress,
@@ -172,4 +172,25 @@ fn one_very_slow_attempt_makes_a_node_slow() {
     let events = learner.learned(&cluster, &[seen(0, 1, 1.1, Some(0.1))]);
     let slow = |event: &&Event| matches!(event, Event::NodeSpeedLearned { node: NodeId(1), speed } if *speed < 0.1);
     assert_eq!(events.iter().filter(slow).count(), 1, "{events:?}");
+}
+
+#[test]
+fn long_tasks_among_usual_ones_do_not_make_a_node_slow() {
+    let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+    learner.learned(&cluster, &[]);
+    // Three attempts on node 1 have run for 6, 7 and 8 medians, and others that started later there have taken one.
+    let long: Vec<Observed> = (0..3).map(|index| seen(index, 1, 6.0 + f64::from(index), None)).collect();
+    let is_slow = |event: &Event| matches!(event, Event::NodeSpeedLearned { speed, .. } if *speed < 1.0);
+    let events = learner.learned(&cluster, &long);
+    assert!(events.iter().any(is_slow), "nothing shows that the node is not slow: {events:?}");
+    for index in 3..7 {
+        learner.won(&seen(index, 1, 1.0, None));
+    }
+    let events = learner.learned(&cluster, &long);
+    assert!(!events.iter().any(is_slow), "{events:?}");
+    // An attempt that started after these is evidence again.
+    let later = Observed { at: Time::from_seconds(110.0), ..seen(8, 1, 8.0, None) };
+    let events =
+        learner.learned(&cluster, &[later, Observed { attempt: AttemptId { copy: 1, ..later.attempt }, ..later }]);
+    assert!(events.iter().any(is_slow), "{events:?}");
 }

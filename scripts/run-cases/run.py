@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Runs jobs of sleeping tasks whose delays have known causes, without copies and with policy pace, and compares what `hindmost advise`
+forecasts from the journal of the first with what the second took. Prints a Markdown table. Gains are in percent of the job's time."""
+
+import argparse
+import json
+import random
+import subprocess
+import tempfile
+from pathlib import Path
+
+TASKS, COPIES = 80, 8
+# Tasks sleep for the duration that their line of the file gives for the attempt, times the factor of the node.
+JOB = """name = "case"
+
+[[phase]]
+name = "work"
+tasks = {tasks}
+cpus = 1
+command = '''
+line=$(sed -n "$((HINDMOST_TASK + 1))p" "{durations}")
+seconds=$(echo "$line" | cut -d: -f$((HINDMOST_ATTEMPT + 1)))
+exec sleep $(awk -v s="$seconds" -v n="$HINDMOST_NODE" 'BEGIN {{ print s * (n == "n2" ? {factor} : 1) }}')
+'''
+"""
+
+
+def alike(draw):
+    return 0.5 * draw.uniform(0.95, 1.05)
+
+
+# For each case: why tasks are slow, the factor of node n2, and the durations of a task's attempts.
+CASES = {
+    "none": ("equal tasks", 1, lambda draw: [alike(draw) for _ in range(COPIES)]),
+    "hung-attempts": (
+        "the first attempt of 5% of the tasks takes 20 times as long",
+        1,
+        lambda draw: [alike(draw) * (20 if draw.random() < 0.05 else 1)] + [alike(draw) for _ in range(COPIES - 1)],
+    ),
+    "slow-node": ("node n2, with half of the slots, is 4 times as slow", 4, lambda draw: [alike(draw) for _ in range(COPIES)]),
+    "luck": (
+        "all attempts draw their durations from a Pareto distribution with α 1.3",
+        1,
+        lambda draw: [min(0.2 * draw.paretovariate(1.3), 15.0) for _ in range(COPIES)],
+    ),
+    "long-tasks": (
+        "5% of the tasks take 12 times as long, in every attempt",
+        1,
+        lambda draw: [alike(draw) * (12 if draw.random() < 0.05 else 1)] * COPIES,
+    ),
+    "log-normal-tasks": (
+        "durations are log-normal with σ 1, the same in every attempt",
+        1,
+        lambda draw: [min(0.5 * draw.lognormvariate(-0.5, 1.0), 10.0)] * COPIES,
+    ),
+}
+
+
+def lines(case, seed):
+    """The durations of each task's attempts."""
+    draw = random.Random(f"{case} {seed}")
+    return [":".join(f"{seconds:.3f}" for seconds in CASES[case][2](draw)) for _ in range(TASKS)]
+
+
+def run(program, folder, case, seed, policy):
+    durations = folder / f"{case}-{seed}.txt"
+    durations.write_text("\n".join(lines(case, seed)) + "\n")
+    job = folder / f"{case}-{seed}.toml"
+    job.write_text(JOB.format(tasks=TASKS, durations=durations, factor=CASES[case][1]))
+    out = folder / f"{case}-{seed}-{policy}"
+    options = ["--nodes", "n1:4,n2:4", "--policy", policy, "--out", out, "--json"]
+    done = subprocess.run([program, "run", job, *options], check=True, stdout=subprocess.PIPE, text=True)
+    return out, json.loads(done.stdout)["flowtime"]
+
+
+def forecast(program, out, seconds):
+    """The forecast of policy pace as text, and its ends in percent."""
+    found = subprocess.run([program, "advise", str(out), "--json"], check=True, capture_output=True, text=True)
+    advice = json.loads(found.stdout)["logs"][0]["applications"][0].get("advice")
+    if advice is None:
+        return "nothing to gain", (0.0, 0.0)
+    if not advice["calibration"]["calibrated"]:
+        return "not calibrated", None
+    for one in advice["tried"]:
+        if one["title"] == "policy pace":
+            least, most = (100 * gain / seconds for gain in one["gain_seconds_range"])
+            mark = ", recommended" if one["recommended"] else ""
+            return f"{least:.0f} to {most:.0f}%{mark}", (least, most)
+    return "not tried", None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", default="hindmost")
+    parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--seed", nargs="+", type=int, default=[1, 2, 3])
+    options = parser.parse_args()
+    print("| case | seed | without copies | with pace | forecast | measured | distance |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    compared, within = 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for case in options.case:
+            for seed in options.seed:
+                out, without = run(options.program, Path(folder), case, seed, "none")
+                _, with_pace = run(options.program, Path(folder), case, seed, "pace")
+                measured = 100 * (without - with_pace) / without
+                text, ends = forecast(options.program, out, without)
+                distance = "–"
+                if ends is not None:
+                    away = max(ends[0] - measured, measured - ends[1], 0.0)
+                    distance = f"{away:.0f}"
+                    compared, within = compared + 1, within + (away <= 15)
+                row = [case, str(seed), f"{without:.1f} s", f"{with_pace:.1f} s", text, f"{measured:.0f}%", distance]
+                print(f"| {' | '.join(row)} |", flush=True)
+    print(f"\n{within} of {compared} measured gains are in the forecast range or at most 15 points away from it.")
+
+
+if __name__ == "__main__":
+    main()

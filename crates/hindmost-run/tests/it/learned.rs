@@ -172,7 +172,7 @@ fn a_replay_and_a_resumed_run_have_learned_the_same() {
 }
 
 #[test]
-fn copies_that_hang_too_make_room_for_others() {
+fn copies_that_hang_too_free_slots_for_others() {
     // The first two attempts of five tasks of 100 hang, more than there are slots.
     let play =
         |index: u32, copy| silently(if index % 20 == 4 && copy < 2 { 30.0 } else { 0.4 + 0.02 * draw(1, index, copy) });

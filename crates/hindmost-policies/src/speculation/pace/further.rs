@@ -135,7 +135,7 @@ impl PaceRule {
             let newest =
                 copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.since()));
             if let Some((newest, since)) = newest.filter(|_| is_by_age) {
-                self.make_room(newest, (now - since).seconds() > late_age, round);
+                self.free_resources(newest, (now - since).seconds() > late_age, round);
             }
             return Further::Waits;
         };
@@ -166,7 +166,7 @@ impl PaceRule {
 impl PaceRule {
     /// Stops a copy that is late itself, because no resources are free for another one: the original runs on, and its task gets a
     /// fresh copy on what becomes free. So tasks that hang in several attempts do not keep all slots from one another.
-    fn make_room(&self, newest: AttemptId, is_late: bool, round: &mut Round<'_>) {
+    fn free_resources(&self, newest: AttemptId, is_late: bool, round: &mut Round<'_>) {
         if is_late && !self.evidence.is_open(newest) {
             round.decide(Decision::Stop { attempt: newest, reason: StopReason::Overtaken });
             round.because(|| "it is late itself, and no resources are free for another copy of its task".to_owned());

@@ -158,6 +158,9 @@ impl Driver<'_> {
     /// Runs the loop until every job is done, has failed or is interrupted, and no other arrives.
     fn work(&mut self, stop_requests: &AtomicU32) -> Result<(), RunError> {
         let mut happened = Vec::new();
+        // Nodes that can't be used yet are lost before anything is started on them.
+        self.engine.wait(self.engine.now(), &mut happened);
+        self.happened(std::mem::take(&mut happened))?;
         loop {
             if stop_requests.load(Ordering::Relaxed) > 0 {
                 self.stop_requested()?;

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod chaos;
+mod crashes;
 mod ends;
 mod faults;
 mod lab;

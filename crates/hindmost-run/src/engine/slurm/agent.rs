@@ -71,7 +71,10 @@ pub fn run_attempt(folder: &Path, nonce: &str, stop_requests: &AtomicU32) -> io:
 }
 
 /// Opens a folder without following a link.
-fn opened(folder: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// If it can't be opened.
+pub fn opened(folder: &Path) -> io::Result<File> {
     use rustix::fs::OFlags;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
     fs::OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(folder)

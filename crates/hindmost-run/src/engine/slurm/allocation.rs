@@ -1,16 +1,37 @@
 //! Allocations: one for each node, so that the loss of a node ends no other one. They are found again by their comment.
+//!
+//! ```text
+//! this process ── requester ── salloc ── (granted) ── starter ── srun ── (Slurm) ── keeper on the node
+//!              pipe ▲────────────────────────────────────┘ ▲
+//! ```
+//!
+//! An allocation that nobody watches over must not come into being, whenever this process is killed. So `salloc` runs a program,
+//! the starter (`keeper.rs`), which starts the keeper of the allocation and only then ends `salloc` without giving the allocation back. The
+//! requester and the starter notice the end of this process by a pipe: then the requester withdraws a request that waits, and the
+//! starter gives back what was granted too late.
 
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+
 use super::commands::{self, Allocation, one_line, slurm};
+use super::{keeper, step};
 
 /// Time within which Slurm must confirm that allocations have ended.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Time after which Slurm is requested again to end an allocation that it still lists.
 const AGAIN: Duration = Duration::from_secs(3);
+/// First of the words that make this program request an allocation.
+pub const REQUEST: &str = "request";
+/// What stands before the id of an allocation whose keeper runs.
+pub const KEPT: &str = "hindmost keeps allocation ";
 /// Shortest and longest time between two looks at what is left.
 const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
@@ -18,6 +39,8 @@ const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(5
 #[derive(Debug)]
 pub struct Requested {
     child: Child,
+    /// The pipe whose end shows that this process has died or has withdrawn the request.
+    alive: Option<ChildStdin>,
     stderr: Option<JoinHandle<String>>,
 }
 
@@ -26,7 +49,7 @@ pub struct Requested {
 pub enum Answer {
     /// It waits.
     Waits,
-    /// It was granted: the id of the allocation.
+    /// It was granted, and its keeper runs, so steps can be started on the node: the id of the allocation.
     Granted(u32),
     /// It was refused, with Slurm's reason.
     Refused(String),
@@ -41,6 +64,10 @@ pub struct Terms {
     pub name: String,
     /// The comment by which the allocation is found again.
     pub comment: String,
+    /// The engine's own folder in the run's folder.
+    pub folder: PathBuf,
+    /// This program.
+    pub program: PathBuf,
 }
 
 /// Requests an allocation of one whole node with this number of GPUs. Does not wait for it.
@@ -48,15 +75,18 @@ pub struct Terms {
 /// # Errors
 /// If `salloc` can't be started.
 pub fn request(node: &str, gpus: u32, terms: &Terms) -> std::io::Result<Requested> {
-    let mut command = slurm("salloc");
-    command.args(&terms.args);
+    let mut command = slurm_step(&terms.program);
+    // A program must run in the allocation.
+    command.arg(REQUEST).args(terms.args.iter().filter(|arg| *arg != "--no-shell"));
     // Without --no-kill, Slurm would cancel the allocation when the node fails, even if it returns at once.
-    command.args(["--no-shell", "--nodes=1", "--exclusive", "--no-kill", "--mem=0"]);
+    command.args(["--nodes=1", "--exclusive", "--no-kill", "--mem=0"]);
     command.arg(format!("--nodelist={node}"));
     command.arg(format!("--job-name={}", terms.name)).arg(format!("--comment={}", terms.comment));
     command.args((gpus > 0).then(|| format!("--gres=gpu:{gpus}")));
+    command.arg(&terms.program).args([step::STEP_COMMAND, keeper::BEGIN]).arg(&terms.folder).arg(node);
     apart(&mut command);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let alive = child.stdin.take();
     let stderr = child.stderr.take().map(|mut pipe| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -64,7 +94,48 @@ pub fn request(node: &str, gpus: u32, terms: &Terms) -> std::io::Result<Requeste
             String::from_utf8_lossy(&bytes).into_owned()
         })
     });
-    Ok(Requested { child, stderr })
+    Ok(Requested { child, alive, stderr })
+}
+
+/// Returns a command that runs this program as a step does, on this machine.
+fn slurm_step(program: &std::path::Path) -> Command {
+    let mut command = commands::with_slurm_environment(Command::new(program));
+    command.arg(step::STEP_COMMAND);
+    command
+}
+
+/// Runs `salloc` with these arguments until it ends. Withdraws the request if the process that has started this one dies or withdraws it, or
+/// if this process is signalled.
+///
+/// # Errors
+/// If `salloc` can't be started or watched.
+pub fn watch_request(args: &[OsString], stop_requests: &'static AtomicU32) -> io::Result<()> {
+    let mut child = slurm("salloc").args(args).stdin(Stdio::inherit()).stdout(Stdio::null()).spawn()?;
+    let pid = Pid::from_child(&child);
+    // As long as the child has not been waited for, no other process has its number.
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
+    std::thread::spawn(move || {
+        while !is_abandoned(stop_requests, LOOKS[1]) {}
+        loop {
+            // `salloc` withdraws a request that waits. It may be just about to send it.
+            let _ = pidfd_send_signal(&process, Signal::TERM);
+            std::thread::sleep(AGAIN);
+        }
+    });
+    child.wait().map(drop)
+}
+
+/// True if the process at the other end of the standard input has died or closed it, or this process has been signalled. Waits up to
+/// `patience`.
+pub fn is_abandoned(stop_requests: &AtomicU32, patience: Duration) -> bool {
+    if stop_requests.load(Ordering::Relaxed) > 0 {
+        return true;
+    }
+    let stdin = io::stdin();
+    let patience = Timespec::try_from(patience).ok();
+    // Nothing is ever written, so an event is the end.
+    let polled = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], patience.as_ref());
+    polled.is_ok_and(|events| events > 0) || stop_requests.load(Ordering::Relaxed) > 0
 }
 
 /// Keeps Ctrl-C in a terminal away from a command: this process decides what it means.
@@ -76,31 +147,45 @@ fn apart(command: &mut Command) {
 impl Requested {
     /// Returns what has become of the request, without waiting.
     pub fn answer(&mut self) -> Answer {
-        let status = match self.child.try_wait() {
+        match self.child.try_wait() {
             Ok(None) => return Answer::Waits,
-            Ok(Some(status)) => status,
+            Ok(Some(_)) => {}
             Err(error) => return Answer::Refused(error.to_string()),
-        };
+        }
         let text = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        match granted_in(&text) {
-            Some(id) if status.success() => Answer::Granted(id),
-            _ => Answer::Refused(one_line(&text)),
+        match kept_in(&text) {
+            Some(id) => Answer::Granted(id),
+            None => Answer::Refused(one_line(&text)),
+        }
+    }
+
+    /// Withdraws the request. Does not wait.
+    pub fn withdraw(&mut self) {
+        self.alive = None;
+    }
+
+    /// Waits until the request has been withdrawn, but not beyond `end`.
+    pub fn wait_until(&mut self, end: Instant) {
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
+            std::thread::sleep(LOOKS[0]);
         }
     }
 }
 
 impl Drop for Requested {
     fn drop(&mut self) {
-        // `salloc` would withdraw its request on a signal that it can handle, but waits for the controller to do so.
-        let _ = self.child.kill();
+        // The requester's process group exists at least as long as the requester has not been waited for.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        }
         let _ = self.child.wait();
     }
 }
 
-/// Returns the id of the allocation in the messages of `salloc`.
-fn granted_in(text: &str) -> Option<u32> {
-    let line = text.lines().find_map(|line| line.split_once("Granted job allocation "))?.1;
-    line.split_whitespace().next()?.parse().ok()
+/// Returns the id of the allocation whose starter says in these messages that its keeper runs.
+fn kept_in(text: &str) -> Option<u32> {
+    let line = text.lines().find_map(|line| line.strip_prefix(KEPT))?;
+    line.trim().parse().ok()
 }
 
 /// Returns the allocations with this comment.
@@ -167,8 +252,9 @@ mod tests {
 
     #[test]
     fn the_granted_allocation_is_found_in_the_messages() {
-        let text = "salloc: Pending job allocation 12\nsalloc: job 12 queued\nsalloc: Granted job allocation 12\nsalloc: Waiting\n";
-        assert_eq!(granted_in(text), Some(12));
-        assert_eq!(granted_in("salloc: error: Job submit/allocate failed: Invalid partition name specified\n"), None);
+        let text = "salloc: Pending job allocation 12\nsalloc: job 12 queued\nsalloc: Granted job allocation 12\n";
+        assert_eq!(kept_in(text), None, "its keeper does not run yet");
+        assert_eq!(kept_in(&format!("{text}{KEPT}12\n")), Some(12));
+        assert_eq!(kept_in("salloc: error: Job submit/allocate failed: Invalid partition name specified\n"), None);
     }
 }

@@ -11,10 +11,12 @@ use super::super::Happened;
 use super::beat::State;
 use super::commands::{self, one_line};
 use super::observer::Snapshot;
-use super::{CALM, Health, LOG, Running, SOON, Slurm};
+use super::{CALM, Health, LOG, Running, SOON, Slurm, reaper};
 
 /// Time for which an agent may take to end a killed attempt, before Slurm kills its step.
 const POLITE: Duration = Duration::from_secs(3);
+/// Time after which an attempt that is killed and whose agent does not report is ended by a further step.
+const IMPATIENT: Duration = Duration::from_secs(6);
 /// Time after which an attempt on a lost node counts as ended. It can do no harm: it writes only into its own folder, and it stops
 /// when it finds the folder gone.
 const FENCED: Duration = Duration::from_secs(10);
@@ -54,6 +56,7 @@ impl Slurm {
         let mut signalled = Vec::new();
         let mut cancelled = Vec::new();
         let mut suspects = BTreeSet::new();
+        let mut silent = Vec::new();
         for attempt in due {
             let Some(running) = self.running.get_mut(&attempt) else { continue };
             running.read_beat();
@@ -71,6 +74,11 @@ impl Slurm {
                 self.finish(attempt);
                 happened.push(end);
                 continue;
+            }
+            if running.killed.as_ref().is_some_and(|killed| killed.since.elapsed() > IMPATIENT)
+                && running.is_silent(IMPATIENT)
+            {
+                silent.push(attempt);
             }
             if let Some(killed) = &mut running.killed {
                 let (signal, cancel) = (!killed.is_signalled, !killed.is_cancelled && killed.since.elapsed() > POLITE);
@@ -97,6 +105,9 @@ impl Slurm {
         for at in suspects {
             self.check(at);
         }
+        for attempt in silent {
+            self.reap(attempt, reaper::ANYWAY);
+        }
     }
 
     /// Requests a new snapshot, unless one was requested or taken just before.
@@ -112,6 +123,9 @@ impl Slurm {
     /// Removes an attempt that has ended.
     pub(super) fn finish(&mut self, attempt: AttemptId) {
         let Some(mut running) = self.running.remove(&attempt) else { return };
+        if running.reaped.is_some() && running.beat.as_ref().is_some_and(super::beat::Beat::is_last) {
+            self.dead_steps.insert(running.name.clone());
+        }
         if let Some(token) = running.token {
             self.tokens.remove(&token);
         }
@@ -216,7 +230,8 @@ mod tests {
     fn running() -> (tempfile::TempDir, Running) {
         let folder = tempfile::tempdir().unwrap();
         let handle = File::open(folder.path()).unwrap();
-        let running = Running::new((0, "0.1.0@x".to_owned()), "7".to_owned(), handle.into(), None, Vec::new());
+        let place = (0, "0.1.0@x".to_owned());
+        let running = Running::new(place, "7".to_owned(), (handle.into(), folder.path()), None, Vec::new());
         (folder, running)
     }
 

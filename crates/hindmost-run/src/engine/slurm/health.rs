@@ -5,14 +5,14 @@
 
 use std::time::{Duration, Instant};
 
-use hindmost_core::ids::NodeId;
+use hindmost_core::ids::{AttemptId, NodeId};
 
 use super::super::Happened;
 use super::allocation::{self, Answer, Requested};
 use super::commands::Allocation;
 use super::observer::Seen;
 use super::step::Fault;
-use super::{Slurm, commands, step};
+use super::{Slurm, commands, reaper, step};
 
 /// Time without a report after which a node is checked.
 const SILENCE: Duration = Duration::from_secs(15);
@@ -25,6 +25,8 @@ const FAILURES: u32 = 2;
 /// Time for which Slurm must not list an allocation before it counts as ended. A controller that was restarted may list none for a
 /// moment; an allocation that has really ended stays listed with its state for some minutes.
 const UNLISTED: Duration = Duration::from_secs(10);
+/// Time between two tries to end an attempt whose agent may be dead.
+const REAPS: Duration = Duration::from_secs(10);
 /// Time between two requests for an allocation of a node.
 const REQUESTS: Duration = Duration::from_secs(10);
 
@@ -111,6 +113,7 @@ impl Slurm {
                     self.lose(at, why, happened);
                 }
                 // Attempts that ran there when it was lost must have ended first.
+                (true, true) => self.keep(at),
                 (false, true) if self.running.values().all(|running| running.place != at) => self.check(at),
                 (false, false) if node.is_some_and(super::nodes::SlurmNode::is_usable) && !holds => self.request(at),
                 _ => {}
@@ -161,8 +164,8 @@ impl Slurm {
         for at in 0..self.places.len() {
             match self.places[at].requested.as_mut().map(Requested::answer) {
                 Some(Answer::Granted(id)) => {
-                    self.places[at].requested = None;
-                    self.places[at].job = Some(id);
+                    let place = &mut self.places[at];
+                    (place.requested, place.job, place.kept) = (None, Some(id), Some(Instant::now()));
                     self.check(at);
                 }
                 Some(Answer::Refused(_)) => self.places[at].requested = None,
@@ -176,7 +179,8 @@ impl Slurm {
         let failing = |at: &usize| self.places[*at].is_up() && self.places[*at].failures > 0;
         let mut silent: Vec<usize> = (0..self.places.len()).filter(failing).collect();
         for running in self.running.values() {
-            if running.reported.elapsed() > SILENCE && self.places[running.place].is_up() && running.doubt.is_none() {
+            let has_no_report = running.reported.elapsed() > SILENCE && running.doubt.is_none();
+            if self.places[running.place].is_up() && (has_no_report || running.is_silent(SILENCE)) {
                 silent.push(running.place);
             }
         }
@@ -215,7 +219,10 @@ impl Slurm {
                 self.keep(at);
                 happened.push(Happened::NodeReturned(NodeId(at as u32)));
             }
-            Ok(()) => place.failures = 0,
+            Ok(()) => {
+                place.failures = 0;
+                self.reap_silent(at);
+            }
             // While the controller does not answer, a check says nothing about the node.
             Err(Fault::Unclear(_)) => {}
             Err(fault) if place.is_up() && self.snapshot.begun.elapsed() < SILENCE => {
@@ -228,6 +235,35 @@ impl Slurm {
             }
             Err(_) => {}
         }
+    }
+
+    /// Ends attempts on a node that answers although their agents are silent, if these turn out to be dead.
+    fn reap_silent(&mut self, at: usize) {
+        let of_node = self.running.iter_mut().filter(|(_, running)| running.place == at);
+        let silent = of_node.filter_map(|(attempt, running)| {
+            running.read_beat();
+            running.is_silent(SILENCE).then_some(*attempt)
+        });
+        let silent: Vec<AttemptId> = silent.collect();
+        for attempt in silent {
+            self.reap(attempt, reaper::IF_DEAD);
+        }
+    }
+
+    /// Lets a step of its own end an attempt on its node and report the end, unless that was tried just before.
+    pub(super) fn reap(&mut self, attempt: AttemptId, what: &'static str) {
+        let name = self.check_name();
+        let Some(running) = self.running.get_mut(&attempt) else { return };
+        let place = &self.places[running.place];
+        let Some(job) = place.job.filter(|_| place.is_up()) else { return };
+        if running.reaped.is_some_and(|at| at.elapsed() < REAPS) {
+            return;
+        }
+        running.reaped = Some(Instant::now());
+        let (node, program) = (place.name.clone(), self.program.clone());
+        let (folder, nonce) = (running.path.clone(), running.nonce.clone());
+        // If it fails, it is tried again.
+        std::thread::spawn(move || step::reap((job, &node, &name), &program, what, &folder, &nonce));
     }
 
     /// Reports the nodes that have no allocation yet as lost. Called once, when the engine has been opened.

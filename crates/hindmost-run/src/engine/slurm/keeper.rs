@@ -4,15 +4,19 @@
 //! run can take them over. When the number has not changed for some minutes and no attempt runs in the allocation, the keeper gives
 //! the allocation back. So a run that nobody resumes does not hold nodes for ever. It does so soon if a file says that the run has
 //! ended, or if the folder is gone: the run may not have reached Slurm.
+//!
+//! The program that `salloc` runs starts the keeper ([`begin`]), so no allocation is without one, also if the run is killed just then.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{commands, own, step};
+use rustix::process::{PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal};
+
+use super::{allocation, commands, own, reaper, step};
 
 /// Name of keepers' steps. It is not that of the run's other steps, so that a resumed run keeps its keepers.
 pub const NAME: &str = "hindmost-keeper";
@@ -26,6 +30,19 @@ const PATIENCE_VARIABLE: &str = "HINDMOST_SLURM_KEEPER_SECONDS";
 const TICK: Duration = Duration::from_millis(200);
 /// Time between two looks whether the run has ended.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// First of the words that make this program start a keeper in the allocation in which it runs.
+pub const BEGIN: &str = "begin";
+/// What a keeper prints when it runs.
+const KEEPS: &str = "keeps";
+/// Time for which starting the keeper of a new allocation is tried again if it fails.
+const STARTS: Duration = Duration::from_mins(3);
+/// Time within which one `srun` must have started it. The node may need time to become ready.
+const STARTS_ONCE: Duration = Duration::from_mins(10);
+/// Time between a try that fails and the next one.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Time between two looks whether it runs.
+const STARTED: Duration = Duration::from_millis(10);
 
 /// Shows that the run lives.
 #[derive(Debug)]
@@ -58,10 +75,77 @@ impl Drop for Pulse {
 /// # Errors
 /// If `srun` can't be started.
 pub fn start(job: u32, node: &str, program: &Path, folder: &Path) -> io::Result<Child> {
+    keeper(job, node, program, folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
+
+/// Returns the command that runs the keeper of an allocation.
+fn keeper(job: u32, node: &str, program: &Path, folder: &Path) -> Command {
     let mut command = step::srun(job, node, NAME);
     command.arg("--mem=0").arg(program).args([step::STEP_COMMAND, "keep"]).arg(folder).arg(job.to_string());
-    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    command.spawn()
+    command
+}
+
+/// The program of `salloc`: starts the keeper of the allocation in which this process runs, says so, and ends `salloc` so that the
+/// allocation stays. If the keeper can't be started, or the run has died, this function returns, and `salloc` gives the allocation
+/// back.
+///
+/// # Errors
+/// If the keeper can't be started.
+pub fn begin(folder: &Path, node: &str, stop_requests: &AtomicU32) -> io::Result<()> {
+    let job = std::env::var("SLURM_JOB_ID").ok().and_then(|id| id.parse().ok());
+    let Some(job) = job else { return Err(io::Error::other("this command is for allocations of Slurm only")) };
+    let kept = start_first(job, folder, node, stop_requests);
+    let is_waited_for = matches!(kept, Ok(true)) && !allocation::is_abandoned(stop_requests, Duration::ZERO);
+    if is_waited_for && writeln!(io::stderr(), "{}{job}", allocation::KEPT).is_ok() {
+        end_salloc();
+        return Ok(());
+    }
+    // Nobody waits for what `salloc` does, and it may have been killed.
+    let _ = commands::cancel(&[job.to_string()], None);
+    kept.map(drop)
+}
+
+/// Starts the keeper of a new allocation, and waits until it runs. False if the run has died meanwhile.
+fn start_first(job: u32, folder: &Path, node: &str, stop_requests: &AtomicU32) -> io::Result<bool> {
+    let log = folder.join(format!("keeper-{job}"));
+    let mut program = std::env::current_exe()?;
+    let begin = Instant::now();
+    loop {
+        let file = fs::File::create(&log)?;
+        let mut srun = keeper(job, node, &program, folder);
+        let mut srun = srun.stdout(file.try_clone()?).stderr(file).spawn()?;
+        let since = Instant::now();
+        while srun.try_wait()?.is_none() && since.elapsed() < STARTS_ONCE {
+            if fs::read_to_string(&log)?.lines().any(|line| line == KEEPS) {
+                return Ok(true);
+            }
+            if allocation::is_abandoned(stop_requests, STARTED) {
+                return Ok(false);
+            }
+        }
+        let _ = srun.kill();
+        let _ = srun.wait();
+        let said = fs::read_to_string(&log)?;
+        let is_missing = said.contains("execve") || said.contains("No such file");
+        if is_missing && !program.starts_with(folder) {
+            program = own::copy_program(&program, folder)?;
+        } else if is_missing || begin.elapsed() > STARTS {
+            return Err(io::Error::other(format!("error: node {node} can't be used: {}", commands::one_line(&said))));
+        } else if allocation::is_abandoned(stop_requests, PAUSE) {
+            return Ok(false);
+        }
+    }
+}
+
+/// Kills the `salloc` that has started this process. It does not give its allocation back then.
+fn end_salloc() {
+    let Some(parent) = getppid() else { return };
+    let Ok(process) = pidfd_open(parent, PidfdFlags::empty()) else { return };
+    let name = fs::read_to_string(format!("/proc/{}/comm", parent.as_raw_nonzero())).unwrap_or_default();
+    // If it has died, this process has another parent.
+    if name.trim_end() == "salloc" && getppid() == Some(parent) {
+        let _ = pidfd_send_signal(process, Signal::KILL);
+    }
 }
 
 /// Keeps an allocation until the run has died or ended, or this process is signalled.
@@ -71,6 +155,9 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) {
     let look = (patience / 10).clamp(TICK, LOOK);
     let read = || fs::read_to_string(folder.join(PULSE)).unwrap_or_default();
     let (mut last, mut changed, mut next) = (read(), Instant::now(), Instant::now() + look);
+    // If the node does not see the folder at all, the run will say so, and needs the allocation until then.
+    let mut was_there = folder.is_dir();
+    let _ = writeln!(io::stdout(), "{KEEPS}");
     while stop_requests.load(Ordering::Relaxed) == 0 {
         std::thread::sleep(TICK);
         if Instant::now() < next {
@@ -81,7 +168,9 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) {
         if now != last {
             (last, changed) = (now, Instant::now());
         }
-        if own::has_ended(folder) || changed.elapsed() > patience && is_unused(job) {
+        was_there |= folder.is_dir();
+        let is_dead = || changed.elapsed() > patience && is_unused(job, changed.elapsed() > patience * 2);
+        if was_there && own::has_ended(folder) || is_dead() {
             if has_gone(job) {
                 // A controller that was killed may not know this step, and end it with nothing.
                 return;
@@ -94,12 +183,14 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) {
 
 /// True if Slurm says that an allocation has ended, or does not know it.
 fn has_gone(job: &str) -> bool {
-    let is_it = |one: &commands::Allocation| one.id.to_string() == job && super::allocation::is_held(one);
+    let is_it = |one: &commands::Allocation| one.id.to_string() == job && allocation::is_held(one);
     commands::allocations().is_ok_and(|allocations| !allocations.iter().any(is_it))
 }
 
-/// True if no attempt runs in an allocation.
-fn is_unused(job: &str) -> bool {
+/// True if no attempt runs in an allocation. Slurm may list a step for ever whose processes have all been killed: if `is_late`, only
+/// the agents on this node count.
+fn is_unused(job: &str, is_late: bool) -> bool {
     let of_job = |step: &commands::Step| step.job.to_string() == job && step.name != NAME;
-    commands::steps().is_ok_and(|steps| !steps.iter().any(of_job))
+    let is_unlisted = || commands::steps().is_ok_and(|steps| !steps.iter().any(of_job));
+    if is_late { !reaper::has_agents(job) } else { is_unlisted() }
 }

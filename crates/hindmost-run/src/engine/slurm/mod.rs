@@ -25,6 +25,7 @@ mod nodes;
 mod observer;
 mod opening;
 mod own;
+mod reaper;
 mod step;
 
 use std::collections::HashSet;
@@ -60,6 +61,10 @@ const LOG: &str = "srun";
 const CALM: Duration = Duration::from_secs(2);
 /// Time between two looks at an attempt that is about to end, or that has no `srun` whose end would be noticed.
 const SOON: Duration = Duration::from_millis(100);
+/// Time after which a keeper that has been started must be listed by Slurm.
+const KEPT: Duration = Duration::from_secs(15);
+/// Time within which requests must have been withdrawn at the end of a run.
+const WITHDRAWN: Duration = Duration::from_secs(2);
 /// Time within which steps that are killed at the begin and end of a run must end.
 const STRAYS: Duration = Duration::from_secs(30);
 
@@ -91,8 +96,10 @@ struct Place {
     is_being_checked: bool,
     /// Since when Slurm does not list the allocation; `None` if it does.
     unlisted_since: Option<Instant>,
-    /// The `srun` of the keeper of the allocation.
+    /// The `srun` of a keeper of the allocation that this process has started.
     keeper: Option<Child>,
+    /// When a keeper was last known to run or was started. `None` if that is unknown.
+    kept: Option<Instant>,
     /// Number of checks in a row that have failed.
     failures: u32,
     /// Which GPUs of the node are in use.
@@ -124,6 +131,7 @@ impl Place {
             is_being_checked: false,
             unlisted_since: None,
             keeper: None,
+            kept: None,
             failures: 0,
             gpus: vec![false; gpus],
         }
@@ -151,6 +159,12 @@ impl Place {
         self.since = Instant::now();
     }
 
+    /// Notes that Slurm has granted an allocation of the node, whose keeper runs.
+    fn grant_kept(&mut self, job: u32) {
+        self.grant(job);
+        self.kept = Some(Instant::now());
+    }
+
     /// Notes that no attempts can be started on the node.
     fn lose(&mut self) {
         self.is_up = false;
@@ -166,6 +180,8 @@ struct Running {
     name: String,
     nonce: String,
     folder: OwnedFd,
+    /// Path of the folder, as the agent received it.
+    path: PathBuf,
     /// The `srun` that has started the step, until it has ended; `None` if an earlier process has started the step.
     srun: Option<Child>,
     token: Option<u64>,
@@ -176,6 +192,8 @@ struct Running {
     /// Since when it is unclear whether the attempt still runs: its `srun` has ended without a last report.
     doubt: Option<Instant>,
     killed: Option<Killed>,
+    /// When a step was last started that ends the attempt if its agent is dead.
+    reaped: Option<Instant>,
     gpus: Vec<usize>,
 }
 
@@ -217,6 +235,8 @@ pub struct Slurm {
     has_given_back: bool,
     /// Allocations of lost nodes, which were cancelled.
     given_up: Vec<u32>,
+    /// Names of the steps of attempts whose agents did not report their ends. Slurm may list them for ever.
+    dead_steps: HashSet<String>,
 }
 
 impl Slurm {
@@ -235,8 +255,8 @@ impl Slurm {
             places,
             enclosing: cluster.enclosing,
             run: run.clone(),
+            program: terms.program.clone(),
             terms,
-            program: std::env::current_exe()?,
             folder,
             clock: RunClock::new(),
             watcher: Watcher::new()?,
@@ -249,6 +269,7 @@ impl Slurm {
             pending: Vec::new(),
             has_given_back: false,
             given_up: Vec::new(),
+            dead_steps: HashSet::new(),
         })
     }
 
@@ -256,15 +277,17 @@ impl Slurm {
         format!("check{}", step::run_suffix(&self.run))
     }
 
-    /// Starts a keeper in the allocation of a node, unless it has one.
+    /// Starts a keeper in the allocation of a node, unless it has one or was given one just before.
     fn keep(&mut self, at: usize) {
         let place = &mut self.places[at];
         let has_one = |job| self.snapshot.steps.iter().any(|step| step.job == job && step.name == keeper::NAME);
         if self.enclosing.is_none()
             && let Some(job) = place.job.filter(|job| !has_one(*job))
+            && place.kept.is_none_or(|kept| self.snapshot.begun.saturating_duration_since(kept) > KEPT)
         {
             end(&mut place.keeper);
             place.keeper = keeper::start(job, &place.name, &self.program, &self.folder).ok();
+            place.kept = Some(Instant::now());
         }
     }
 
@@ -331,7 +354,7 @@ impl Slurm {
         self.next_token += 1;
         self.tokens.insert(token, launch.attempt);
         let gpus = gpus.map(<[usize]>::to_vec).unwrap_or_default();
-        Ok(Running::new((place, name), nonce, folder, Some((child, token)), gpus))
+        Ok(Running::new((place, name), nonce, (folder, launch.folder), Some((child, token)), gpus))
     }
 
     /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back.
@@ -340,9 +363,13 @@ impl Slurm {
             return None;
         }
         // Requests first: what they get later would not be found.
-        for place in &mut self.places {
-            place.requested = None;
+        let mut requested: Vec<Requested> = self.places.iter_mut().filter_map(|place| place.requested.take()).collect();
+        requested.iter_mut().for_each(Requested::withdraw);
+        let end = Instant::now() + WITHDRAWN;
+        for requested in &mut requested {
+            requested.wait_until(end);
         }
+        drop(requested);
         let ids: Vec<u32> = self.places.iter_mut().filter_map(|place| place.job.take()).collect();
         own::end(&self.folder);
         let left = allocation::give_back(&ids, &self.terms.comment);
@@ -357,7 +384,7 @@ impl Running {
     fn new(
         (place, name): (usize, String),
         nonce: String,
-        folder: OwnedFd,
+        (folder, path): (OwnedFd, &Path),
         srun: Option<(Child, u64)>,
         gpus: Vec<usize>,
     ) -> Running {
@@ -368,6 +395,7 @@ impl Running {
             name,
             nonce,
             folder,
+            path: path.to_owned(),
             next_look: now + if srun.is_some() { CALM } else { SOON },
             srun,
             token,
@@ -375,6 +403,7 @@ impl Running {
             reported: now,
             doubt: None,
             killed: None,
+            reaped: None,
             gpus,
         }
     }
@@ -393,6 +422,12 @@ impl Running {
         let reported = self.beat.as_ref().map(|beat| (beat.job, beat.step));
         let listed = || snapshot.steps.iter().find(|step| step.name == self.name).map(|step| (step.job, step.id));
         reported.or_else(listed).map(|(job, step)| format!("{job}.{step}"))
+    }
+
+    /// True if the agent has reported before, but not for this time, and nothing else has shown that the attempt has ended.
+    fn is_silent(&self, time: Duration) -> bool {
+        let has_begun = self.beat.as_ref().is_some_and(|beat| !beat.is_last());
+        has_begun && self.reported.elapsed() > time && self.doubt.is_none_or(|since| since.elapsed() > time)
     }
 
     /// Requests the agent to stop, by a file.
@@ -445,7 +480,7 @@ impl Engine for Slurm {
             return false;
         };
         let gpus = description.gpus.unwrap_or_default();
-        let mut running = Running::new((place, name), description.nonce, folder, None, gpus);
+        let mut running = Running::new((place, name), description.nonce, (folder, launch.folder), None, gpus);
         running.read_beat();
         // Without a report the step has only begun, and starting the attempt again loses nothing.
         if running.beat.as_ref().is_none_or(Beat::is_last) {
@@ -464,7 +499,9 @@ impl Engine for Slurm {
         let suffix = step::run_suffix(run);
         let kept = kept.iter().map(|attempt| step::name_of(run, *attempt));
         // Attempts of other jobs may have the same numbers.
-        let kept: HashSet<String> = kept.chain(self.running.values().map(|running| running.name.clone())).collect();
+        let kept = kept.chain(self.running.values().map(|running| running.name.clone()));
+        // Nothing of these is left, and Slurm may not end them before their allocations end.
+        let kept: HashSet<String> = kept.chain(self.dead_steps.iter().cloned()).collect();
         let begin = Instant::now();
         loop {
             let steps = commands::steps().map(|steps| {
@@ -552,7 +589,13 @@ impl Drop for Slurm {
 ///
 /// # Errors
 /// A text for the log of the step.
-pub fn run_step(words: &[std::ffi::OsString], stop_requests: &std::sync::atomic::AtomicU32) -> Result<(), String> {
+pub fn run_step(
+    words: &[std::ffi::OsString],
+    stop_requests: &'static std::sync::atomic::AtomicU32,
+) -> Result<(), String> {
+    if let Some((_, args)) = words.split_first().filter(|(what, _)| *what == allocation::REQUEST) {
+        return allocation::watch_request(args, stop_requests).map_err(|error| format!("error: salloc: {error}"));
+    }
     let [what, folder, nonce] = words else { return Err("this command is for steps of Slurm only".to_owned()) };
     let (folder, nonce) = (Path::new(folder), nonce.to_string_lossy());
     let done = match what.to_str() {
@@ -560,7 +603,9 @@ pub fn run_step(words: &[std::ffi::OsString], stop_requests: &std::sync::atomic:
             keeper::keep(folder, &nonce, stop_requests);
             Ok(())
         }
-        Some("attempt") => agent::run_attempt(folder, &nonce, stop_requests),
+        Some(keeper::BEGIN) => keeper::begin(folder, &nonce, stop_requests),
+        Some(what @ (reaper::IF_DEAD | reaper::ANYWAY)) => reaper::reap(folder, &nonce, what == reaper::ANYWAY),
+        Some(reaper::ATTEMPT) => agent::run_attempt(folder, &nonce, stop_requests),
         Some("check") => agent::answer_check(folder, &nonce),
         _ => Err(io::Error::other("this command is for steps of Slurm only")),
     };

@@ -1,6 +1,6 @@
 //! Opens the engine: finds or makes the allocations of a run, and checks that its nodes see its folder.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,6 @@ const QUIET: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Time for which checks are repeated that say nothing about their nodes.
 const UNCLEAR: Duration = Duration::from_secs(10);
-/// Name of the copy of the program in the run's folder.
-const COPY: &str = "hindmost";
 
 /// An engine that could not be opened. Its allocations have been given back.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +57,8 @@ impl Slurm {
         let snapshot = Snapshot::take_within(&names.join(","), PATIENCE)?;
         let folder = own::create(folder)?;
         let name = format!("hindmost-{}", purpose.name);
-        let terms = Terms { args: cluster.args.clone(), name, comment: own::comment(&folder)? };
+        let (comment, program) = (own::comment(&folder)?, std::env::current_exe()?);
+        let terms = Terms { args: cluster.args.clone(), name, comment, folder: folder.clone(), program };
         let places = cluster.offers.iter().map(|offer| {
             let gpus = offer.capacity.get(GPUS).copied().unwrap_or(0.0) as usize;
             Place::new(offer.name.clone(), if purpose.wants_gpus { gpus } else { 0 })
@@ -118,7 +117,7 @@ impl Slurm {
         loop {
             for place in &mut self.places {
                 match place.requested.as_mut().map(Requested::answer) {
-                    Some(Answer::Granted(id)) => place.grant(id),
+                    Some(Answer::Granted(id)) => place.grant_kept(id),
                     Some(Answer::Refused(why)) => {
                         place.requested = None;
                         refused.push(format!("{}: {why}", place.name));
@@ -185,8 +184,7 @@ impl Slurm {
             say(&format!("node {} could not be checked: {why}", self.places[at].name));
         }
         if failed.iter().any(|(_, fault)| matches!(fault, Fault::NoProgram(_))) {
-            let copy = self.copy_program()?;
-            self.program = copy;
+            self.program = own::copy_program(&self.program, &self.folder)?;
             failed = self.failed_checks();
         }
         let up = self.places.iter().filter(|place| place.is_up()).count();
@@ -217,12 +215,5 @@ impl Slurm {
             .collect();
         let checked = threads.into_iter().map(|(at, thread)| (at, thread.join().unwrap_or(Ok(()))));
         checked.filter_map(|(at, checked)| Some((at, checked.err()?))).collect()
-    }
-
-    /// Copies this program into the run's folder.
-    fn copy_program(&self) -> Result<PathBuf, OpenError> {
-        let copy = self.folder.join(COPY);
-        std::fs::copy(&self.program, &copy)?;
-        Ok(copy)
     }
 }

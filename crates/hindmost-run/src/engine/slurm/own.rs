@@ -14,6 +14,9 @@ const ID: &str = "id";
 /// Name of the file that exists once the run has ended: its allocations are to end too.
 const ENDED: &str = "ended";
 
+/// Name of the copy of the program in the run's folder.
+const COPY: &str = "hindmost";
+
 /// Creates the engine's own folder in `folder`, unless it exists, and returns it.
 ///
 /// # Errors
@@ -64,6 +67,22 @@ pub fn has_ended(own: &Path) -> bool {
     fs::symlink_metadata(own.join(ENDED)).is_ok() || is_gone()
 }
 
+/// Copies the program into the folder, unless a copy is there, and returns the copy.
+///
+/// # Errors
+/// If it can't be copied.
+pub fn copy_program(program: &Path, own: &Path) -> io::Result<PathBuf> {
+    let copy = own.join(COPY);
+    let length = |file: &Path| fs::metadata(file).map(|found| found.len());
+    if length(&copy).ok() != Some(length(program)?) {
+        // A copy that runs can't be written to, and several processes may do this at a time.
+        let written = own.join(format!("{COPY}-{}", super::new_nonce()));
+        fs::copy(program, &written)?;
+        fs::rename(&written, &copy)?;
+    }
+    Ok(copy)
+}
+
 /// Removes the copy of the program and the files of checks, after the allocations have been given back.
 pub fn clear(own: &Path) {
     let Ok(entries) = fs::read_dir(own) else { return };
@@ -100,7 +119,10 @@ mod tests {
         fs::copy(own.join(ID), copied.join(ID)).unwrap();
         assert_ne!(comment(&copied).unwrap(), first);
         end(&own);
-        fs::write(own.join("hindmost"), "").unwrap();
+        let program = own.join("program");
+        fs::write(&program, "x").unwrap();
+        let copied = copy_program(&program, &own).unwrap();
+        assert_eq!((copy_program(&program, &own).unwrap(), &*fs::read(&copied).unwrap()), (copied, &b"x"[..]));
         clear(&own);
         assert_eq!(fs::read_dir(&own).unwrap().count(), 2);
         assert_eq!(comment(&own).unwrap(), first);

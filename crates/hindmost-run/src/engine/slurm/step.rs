@@ -14,10 +14,13 @@ use super::super::{GPUS, RunIdentity, key};
 use super::agent::{self, answered, sent};
 use super::commands::{self, SlurmError, one_line, with_slurm_environment};
 use super::nodes::MEGABYTE;
+use super::reaper;
 use crate::process::{self, Mark};
 
 /// First argument of the program when it is started in a step. It is no command for users.
 pub const STEP_COMMAND: &str = "slurm-step";
+/// Time within which what is left of an attempt must have ended.
+const REAPED: Duration = Duration::from_secs(30);
 /// Time within which a node must answer a check.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -74,9 +77,26 @@ pub fn start(
         let wanted = demand.get(GPUS).copied().unwrap_or(0.0) > 0.0;
         command.arg(if wanted { format!("--gres=gpu:{gpus}") } else { "--gres=none".to_owned() });
     }
-    command.arg(program).args([STEP_COMMAND, "attempt"]).arg(folder).arg(nonce);
+    command.arg(program).args([STEP_COMMAND, reaper::ATTEMPT]).arg(folder).arg(nonce);
     command.stdout(log.try_clone()?).stderr(log);
     command.spawn()
+}
+
+/// Ends what is left of an attempt on its node, in a step of its own. `what` is a word of [`reaper`]. Waits until that is done.
+///
+/// # Errors
+/// If the step fails.
+pub fn reap(
+    (job, node, name): (u32, &str, &str),
+    program: &Path,
+    what: &str,
+    folder: &Path,
+    nonce: &str,
+) -> Result<(), String> {
+    let mut command = srun(job, node, name);
+    command.arg("--mem=0").arg(program).args([STEP_COMMAND, what]).arg(folder).arg(nonce);
+    let (code, _, stderr) = commands::run(&mut command, REAPED).map_err(|error| error.to_string())?;
+    if code == Some(0) { Ok(()) } else { Err(one_line(&stderr)) }
 }
 
 /// What a check of a node has found wrong.

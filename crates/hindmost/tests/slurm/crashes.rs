@@ -1,0 +1,181 @@
+//! Crashes at bad moments: of the command before its allocations are watched over, and of an agent together with Slurm's process
+//! that watches over its step.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::ends::{failed, has_results, job};
+use crate::lab::{Lab, cluster};
+use crate::scene::{Live, Scene, signal, until};
+
+const SLURM: [&str; 2] = ["--engine", "slurm"];
+
+/// Starts a run whose keepers wait for this many seconds.
+fn start(scene: &Scene, keepers: &str, args: &[&str]) -> Live {
+    let mut command = crate::hindmost();
+    command.env("HINDMOST_SLURM_KEEPER_SECONDS", keepers);
+    Live::start_with(command, scene.folder.path(), "job.toml", "out", args)
+}
+
+/// Allocates nodes, so that requests for them wait. Returns the allocations.
+fn block(lab: &Lab, nodes: &[&str]) -> Vec<String> {
+    for node in nodes {
+        lab.output("salloc", &["--no-shell", "--nodes=1", "--exclusive", "--nodelist", node]);
+    }
+    lab.allocations().into_iter().map(|(id, _)| id).collect()
+}
+
+/// Returns the ids of the requests that wait.
+fn pending(lab: &Lab) -> Vec<String> {
+    let text = lab.output("squeue", &["--noheader", "--states=PENDING", "-o", "%A"]);
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+/// Kills the processes with such command lines, and returns their number. Their parents, which are Slurm's, are killed first if
+/// `with_parents` is true.
+fn kill(is_it: impl Fn(&[String]) -> bool, with_parents: bool) -> usize {
+    let numbers = fs::read_dir("/proc").unwrap();
+    let numbers = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let words = |number: &u32| {
+        let line = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect::<Vec<_>>()
+    };
+    let found: Vec<u32> = numbers.filter(|number| is_it(&words(number))).collect();
+    for number in &found {
+        let parent = Command::new("ps").args(["-o", "ppid=", "-p", &number.to_string()]).output().unwrap();
+        let parent = String::from_utf8(parent.stdout).unwrap().trim().parse().ok().filter(|_| with_parents);
+        for killed in parent.into_iter().chain([*number]) {
+            signal(killed, "KILL");
+        }
+    }
+    found.len()
+}
+
+/// Kills the agent of task 0's first attempt, and Slurm's process that watches over the step.
+fn kill_step_of_first(scene: &Scene) {
+    let attempts = scene.out().join(".hindmost/attempts");
+    let folder = attempts.display().to_string();
+    let is_it = |words: &[String]| {
+        let [_, command, what, path, ..] = words else { return false };
+        let name = path.strip_prefix(&folder).unwrap_or_default();
+        command == "slurm-step" && what == "attempt" && name.starts_with("/0-0.0")
+    };
+    assert_eq!(kill(is_it, true), 1);
+}
+
+#[test]
+fn a_request_of_a_killed_run_is_withdrawn() {
+    let Some(cluster) = cluster("a_request_of_a_killed_run_is_withdrawn") else { return };
+    let lab = &cluster.lab;
+    for kills_requester in [false, true] {
+        let scene = Scene::new(&job(2, "1"));
+        let blockers = block(lab, &["n1", "n2"]);
+        let live = start(&scene, "4", &["--engine", "slurm", "--nodes", "n1,n2"]);
+        until("the requests wait", || pending(lab).len() == 2);
+        live.kill();
+        if kills_requester {
+            let folder = scene.out().display().to_string();
+            let is_it = |words: &[String]| {
+                words.get(1..3).is_some_and(|words| words == ["slurm-step", "request"])
+                    && words.iter().any(|word| word.starts_with(&folder))
+            };
+            // They may have ended by themselves by now.
+            kill(is_it, false);
+        } else {
+            until("the requests are withdrawn", || pending(lab).is_empty());
+        }
+        let ids: Vec<&str> = blockers.iter().map(String::as_str).collect();
+        lab.output("scancel", &ids);
+        lab.until_clean();
+        scene.run(&SLURM).with(0);
+        has_results(&scene, 2);
+        lab.until_clean();
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_as_it_begins_leaves_nothing() {
+    let Some(cluster) = cluster("a_run_that_is_killed_as_it_begins_leaves_nothing") else { return };
+    for milliseconds in (20..400).step_by(40) {
+        let scene = Scene::new(&job(6, "1"));
+        let live = start(&scene, "3", &SLURM);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        live.kill();
+        cluster.lab.until_clean();
+        let has_begun = scene.out().join(".hindmost/job.json").exists();
+        scene.run(if has_begun { &["--resume"] } else { &SLURM }).with(0);
+        has_results(&scene, 6);
+        cluster.lab.until_clean();
+    }
+}
+
+#[test]
+fn an_attempt_whose_step_was_killed_without_notice_is_tried_again() {
+    let Some(cluster) = cluster("an_attempt_whose_step_was_killed_without_notice_is_tried_again") else { return };
+    let lab = &cluster.lab;
+    // The first attempt of task 0 would write a wrong result after half a minute.
+    let gate = "if [ $HINDMOST_TASK$HINDMOST_ATTEMPT = 00 ]; then sleep 30; echo late > $HINDMOST_OUTPUT/late; fi\n";
+    let scene = Scene::new(&job(6, "2").replace("sleep 60 &\n", &format!("sleep 60 &\n{gate}")));
+    let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
+    until("attempts run", || lab.attempts().len() == 6);
+    // Each agent has reported.
+    std::thread::sleep(Duration::from_secs(1));
+    kill_step_of_first(&scene);
+    let begin = Instant::now();
+    scene.end(child).with(0);
+    assert!(begin.elapsed() < Duration::from_mins(1), "{:?}", begin.elapsed());
+    has_results(&scene, 6);
+    assert_eq!(failed(&scene), 1);
+    assert!(!scene.path("out/a/0/late").exists());
+    scene.is_clean();
+    lab.until_clean();
+}
+
+#[test]
+fn a_run_with_a_step_that_was_killed_without_notice_can_be_stopped() {
+    let Some(cluster) = cluster("a_run_with_a_step_that_was_killed_without_notice_can_be_stopped") else { return };
+    let lab = &cluster.lab;
+    let scene = Scene::new(&job(6, "30"));
+    let child = scene.spawn(None, &SLURM);
+    until("attempts run", || lab.attempts().len() == 6);
+    std::thread::sleep(Duration::from_secs(1));
+    kill_step_of_first(&scene);
+    let begin = Instant::now();
+    signal(child.id(), "TERM");
+    scene.end(child).with(130);
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+    scene.is_clean();
+    lab.until_clean();
+}
+
+#[test]
+fn a_step_that_was_killed_without_notice_holds_no_allocation_of_a_killed_run() {
+    let test = "a_step_that_was_killed_without_notice_holds_no_allocation_of_a_killed_run";
+    let Some(cluster) = cluster(test) else { return };
+    let scene = Scene::new(&job(6, "3"));
+    let live = start(&scene, "4", &SLURM);
+    until("attempts run", || cluster.lab.attempts().len() == 6);
+    std::thread::sleep(Duration::from_secs(1));
+    kill_step_of_first(&scene);
+    live.kill();
+    cluster.lab.until_clean();
+    scene.run(&["--resume"]).with(0);
+    has_results(&scene, 6);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn nothing_is_started_on_a_node_that_is_not_granted_yet() {
+    let Some(cluster) = cluster("nothing_is_started_on_a_node_that_is_not_granted_yet") else { return };
+    let lab = &cluster.lab;
+    let scene = Scene::new(&job(12, "1").replace("tasks = 12", "tasks = 12\nretries = 0"));
+    let blockers = block(lab, &["n4"]);
+    scene.run(&["--engine", "slurm", "--nodes", "n[1-2],n4"]).with(0);
+    has_results(&scene, 12);
+    let timeline = crate::scene::timeline(&scene.out());
+    assert_eq!(timeline.rows.len(), 12, "{:?}", timeline.rows);
+    let ids: Vec<&str> = blockers.iter().map(String::as_str).collect();
+    lab.output("scancel", &ids);
+    lab.until_clean();
+}

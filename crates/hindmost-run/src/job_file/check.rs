@@ -259,6 +259,7 @@ impl Common<'_> {
             command: command.unwrap_or_default(),
             commands: None,
             places: None,
+            withdrawn_keys: BTreeMap::new(),
         })
     }
 }

@@ -135,15 +135,18 @@ impl PlannedPhase {
         self.inputs.as_ref()?.get(task as usize).map(std::path::PathBuf::as_path)
     }
 
-    /// Returns the values of a task's variables by name, in the order of the job file; nothing without a matrix, or
-    /// if the task is withdrawn.
+    /// Returns the values of a task's variables by name, in the order of the job file; nothing without a matrix. A withdrawn
+    /// task has the values that it had before.
     pub fn matrix_values(&self, task: u32) -> impl Iterator<Item = (&str, &str)> {
         let place = match &self.places {
             Some(places) => places.get(task as usize).copied().flatten(),
             None => Some(task),
         };
         let matrix = self.matrix.iter().filter_map(move |matrix| Some((matrix, place?)));
-        matrix.flat_map(|(matrix, place)| matrix.values(u64::from(place)))
+        let withdrawn = self.withdrawn_keys.get(&task).into_iter().flatten();
+        // The input is an absolute path, so it does not begin with the name of a variable.
+        let withdrawn = withdrawn.filter(|part| !part.starts_with('/')).filter_map(|part| part.split_once('='));
+        matrix.flat_map(|(matrix, place)| matrix.values(u64::from(place))).chain(withdrawn)
     }
 
     /// Returns how long a task waits for its next try after its failure number `failures`, from 1. The delay doubles with each

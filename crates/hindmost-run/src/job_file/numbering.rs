@@ -168,6 +168,9 @@ impl PlannedPhase {
             return Vec::new();
         }
         let key = |task: u32| {
+            if let Some(key) = self.withdrawn_keys.get(&task) {
+                return key.clone();
+            }
             let input = self.input_of(task).map(|input| escaped(input.as_os_str()));
             let values = self.matrix_values(task).map(|(name, value)| format!("{name}={value}"));
             input.into_iter().chain(values).collect()
@@ -186,12 +189,17 @@ impl PlannedPhase {
         let mut new: Vec<u32> = by_key.into_values().flatten().collect();
         new.sort_unstable();
         places.extend(new.into_iter().map(Some));
+        if self.commands.is_none() {
+            let withdrawn = (0..).zip(&places).zip(then).filter(|((_, place), _)| place.is_none());
+            self.withdrawn_keys = withdrawn.map(|((number, _), key)| (number, key.clone())).collect();
+        }
         if let Some(inputs) = &mut self.inputs {
             let input = |(number, place): (usize, &Option<u32>)| match place {
                 Some(place) => inputs.get(*place as usize).cloned().unwrap_or_default(),
                 None => then
                     .get(number)
                     .and_then(|key| key.first())
+                    .filter(|text| text.starts_with('/'))
                     .map_or_else(Default::default, |text| self.directory.join(OsString::from_vec(unescaped(text)))),
             };
             *inputs = places.iter().enumerate().map(input).collect();
@@ -272,7 +280,40 @@ mod tests {
         let mut third = with("0.2, 0.3");
         let changes = third.numbered_as(&second.recorded_phases()).unwrap();
         assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[][..], &[(0, 0), (0, 1)][..]));
-        assert_eq!([values(&third, 0), values(&third, 3), values(&third, 4)], ["", "0.3 2", "0.2 1"]);
+        assert_eq!([values(&third, 0), values(&third, 3), values(&third, 4)], ["0.1 1", "0.3 2", "0.2 1"]);
+        // They stay withdrawn as long as their value is gone.
+        let mut fourth = with("0.2, 0.3");
+        assert!(fourth.numbered_as(&third.recorded_phases()).unwrap().is_empty());
+        assert_eq!((&fourth, fourth.shape()), (&third, third.shape()));
+        // The value is there again, at another place, and another one is gone.
+        let mut fifth = with("0.2, 0.1");
+        let changes = fifth.numbered_as(&fourth.recorded_phases()).unwrap();
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 0), (0, 1)][..], &[(0, 2), (0, 3)][..]));
+        let all: Vec<String> = (0..6).map(|task| values(&fifth, task)).collect();
+        assert_eq!(all, ["0.1 1", "0.1 2", "0.3 1", "0.3 2", "0.2 1", "0.2 2"]);
+        assert!(!fifth.phases[0].is_withdrawn(0) && fifth.phases[0].is_withdrawn(2));
+    }
+
+    #[test]
+    fn values_of_a_matrix_with_inputs_keep_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.txt", "b=1.txt"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let with = |values: &str| {
+            let phase = format!("inputs = \"*.txt\"\nmatrix = {{ v = [{values}] }}\ncommand = \"true\"\n");
+            plan(folder.path(), &format!("[[phase]]\nname = \"a\"\n{phase}"))
+        };
+        let first = with("1, 2");
+        let mut second = with("2");
+        second.numbered_as(&first.recorded_phases()).unwrap();
+        assert_eq!(second.phases[0].withdrawn_tasks().collect::<Vec<_>>(), [0, 2]);
+        let values: Vec<(&str, &str)> = (0..4).flat_map(|task| second.phases[0].matrix_values(task)).collect();
+        assert_eq!(values, [("v", "1"), ("v", "2"), ("v", "1"), ("v", "2")]);
+        let mut third = with("1, 2");
+        let changes = third.numbered_as(&second.recorded_phases()).unwrap();
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 0), (0, 2)][..], &[][..]));
+        assert_eq!((inputs(&third), third.tasks()), (inputs(&first), 4));
     }
 
     #[test]

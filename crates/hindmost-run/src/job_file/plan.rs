@@ -60,6 +60,9 @@ pub struct PlannedPhase {
     /// Place of each task in the order of the job file; `None` for tasks that are withdrawn. Absent if all tasks are in this
     /// order, as in a new run.
     pub places: Option<Vec<Option<u32>>>,
+    /// What withdrawn tasks were recognised by, by their numbers, so that they get these numbers again if it comes back.
+    /// Empty if each task has a command of its own, which then has the values.
+    pub withdrawn_keys: BTreeMap<u32, Vec<String>>,
     /// The shell and its options, which the command follows; `None` for the run's default shell.
     pub shell: Option<Vec<String>>,
     /// Number of cpus of one attempt.

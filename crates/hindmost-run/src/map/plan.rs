@@ -105,6 +105,7 @@ impl MapJob {
             shell: Some(self.shell.clone()),
             commands: Some(self.commands.clone()),
             places: None,
+            withdrawn_keys: BTreeMap::new(),
             cpus: 1.0,
             memory: None,
             gpus: 0,

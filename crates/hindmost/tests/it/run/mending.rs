@@ -467,6 +467,35 @@ fn values_in_another_order_keep_their_tasks() {
     }
 }
 
+#[test]
+fn values_that_come_back_get_their_numbers_again() {
+    let with = |values: &str| {
+        format!(
+            "name = \"gi\"\n[[phase]]\nname = \"g\"\nmatrix = {{ a = [{values}] }}\ncommand = 'echo $a > \"$HINDMOST_OUTPUT/a\"'\n"
+        )
+    };
+    // Number, value and state of each task.
+    let rows = |job: &Job| -> Vec<String> {
+        let table = job.read("gi.out/results.tsv");
+        let rows = table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
+        rows.map(|row| format!("{} {} {}", row[1], row[3], row[7])).collect()
+    };
+    let job = Job::new(&with("1, 2, 3"));
+    job.json(&[], 0);
+    job.write("job.toml", &with("2, 3"));
+    // The second resumption finds what the first one has recorded.
+    for _ in 0..2 {
+        job.json(&["--resume"], 0);
+        assert_eq!(rows(&job), ["0 1 withdrawn", "1 2 done", "2 3 done"]);
+    }
+    job.write("job.toml", &with("1, 2, 3"));
+    let ran = job.run(&["--resume"]);
+    assert!(ran.code == Some(0) && ran.stderr.contains("g/0 is new: a=1"), "{}", ran.stderr);
+    assert_eq!(rows(&job), ["0 1 done", "1 2 done", "2 3 done"]);
+    assert_eq!(job.read("gi.out/g/0/a"), "1\n");
+    assert!(!job.has("gi.out/g/3"));
+}
+
 /// A job whose tasks copy their input and wait until a file exists.
 const SLOW: &str = r#"
 name = "mend"

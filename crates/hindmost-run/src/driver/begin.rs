@@ -190,6 +190,7 @@ fn run_with(
         energy,
         is_stopped: false,
         was_at: None,
+        full_at: None,
         is_due: true,
         followed_at: Time::ZERO,
         ended: Vec::new(),

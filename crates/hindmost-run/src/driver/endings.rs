@@ -137,7 +137,15 @@ impl Driver<'_> {
             (None, EndMarker::Moved) => {
                 End::Failed("its folder was moved or removed while it ran".to_owned(), !idempotent)
             }
-            (None, EndMarker::Missing) => End::Failed(without_end_marker(job.store.free_space()), true),
+            (None, EndMarker::Missing) => {
+                let free = job.store.free_space();
+                let now = self.engine.now();
+                if free.is_some_and(|free| free < FULL) {
+                    self.full_at = Some(now);
+                }
+                let was_full = self.full_at.is_some_and(|at| now - at <= LATELY);
+                End::Failed(without_end_marker(free, was_full), true)
+            }
         }
     }
 
@@ -314,20 +322,32 @@ fn not_durable(store: &Store, error: std::io::Error) -> RunError {
 /// Below this number of free bytes a disk is called full: 64 KiB. An end marker needs less.
 const FULL: u64 = 64 << 10;
 
+/// Below this number of free bytes a disk may have been full when an attempt ended, although it is not full now: 16 MiB. The
+/// files of attempts that failed are removed, and that may free as much.
+const SCARCE: u64 = 16 << 20;
+
+/// For how long after an attempt has ended on a full disk the disk is suspected of the ends of others, too.
+const LATELY: Time = Time(60_000_000_000);
+
 /// Returns the reason of the failure of an attempt that has no end marker. `free` is the free space of the disk with the run's
-/// folder, in bytes, if it is known.
-fn without_end_marker(free: Option<u64>) -> String {
+/// folder, in bytes, if it is known. `was_full` says that another attempt has ended a short time ago while the disk was full.
+fn without_end_marker(free: Option<u64>, was_full: bool) -> String {
     let what = "ended without an end marker";
-    match free {
-        Some(free) if free < FULL => {
-            format!("{what}: the disk is full ({free} bytes are free in the run's folder); free some space there")
-        }
-        Some(free) => {
-            let free = free >> 20;
-            format!("{what}: something outside Hindmost killed it (the disk is not full now: {free} MB are free)")
-        }
-        None => format!("{what}: something outside Hindmost killed it, or the disk is full"),
+    let Some(free) = free else {
+        return format!("{what}: something outside Hindmost killed it, or the disk is full");
+    };
+    let left = if free < 1 << 20 { format!("{} kB", free >> 10) } else { format!("{} MB", free >> 20) };
+    if free < FULL {
+        return format!("{what}: the disk is full ({free} bytes are free in the run's folder); free some space there");
     }
+    if was_full || free < SCARCE {
+        // What is free now includes what the removed files of other attempts have freed.
+        return format!(
+            "{what}, probably because the disk was full ({left} are free in the run's folder now that files of failed attempts \
+             are removed); free some space there"
+        );
+    }
+    format!("{what}: something outside Hindmost killed it (the disk is not full now: {left} are free)")
 }
 
 /// Returns the end of an attempt whose output folder is missing.
@@ -341,8 +361,23 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_named_as_the_cause() {
-        assert!(without_end_marker(Some(0)).contains("the disk is full (0 bytes are free"));
-        assert!(without_end_marker(Some(5 << 20)).contains("killed it (the disk is not full now: 5 MB are free)"));
-        assert!(without_end_marker(None).ends_with("killed it, or the disk is full"));
+        assert!(without_end_marker(Some(0), false).contains("the disk is full (0 bytes are free"));
+        let killed = without_end_marker(Some(50 << 20), false);
+        assert!(killed.contains("killed it (the disk is not full now: 50 MB are free)"), "{killed}");
+        assert!(without_end_marker(None, false).ends_with("killed it, or the disk is full"));
+    }
+
+    #[test]
+    fn space_that_failed_attempts_have_freed_does_not_hide_that_the_disk_was_full() {
+        for (free, was_full, left) in [
+            (84 << 10, false, "84 kB"),
+            (84 << 10, true, "84 kB"),
+            (5 << 20, false, "5 MB"),
+            (3 << 30, true, "3072 MB"),
+        ] {
+            let said = without_end_marker(Some(free), was_full);
+            let begin = format!("ended without an end marker, probably because the disk was full ({left} are free");
+            assert!(said.starts_with(&begin) && said.ends_with("free some space there"), "{said}");
+        }
     }
 }

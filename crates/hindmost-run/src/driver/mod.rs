@@ -148,6 +148,8 @@ struct Driver<'a> {
     was_at: Option<Time>,
     /// True if the policy has to decide, because something has happened since the last round.
     is_due: bool,
+    /// When an attempt last ended while the disk was full.
+    full_at: Option<Time>,
     /// When the loop last updated the progress display.
     followed_at: Time,
     /// The last progress of jobs that have ended, for the display.

@@ -302,6 +302,26 @@ fn a_disk_that_another_file_fills_ends_the_run() {
 }
 
 #[test]
+fn tasks_that_fill_the_disk_fail_because_of_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = "[[phase]]\nname = \"s\"\ntasks = 3\ncommand = 'head -c 200000 /dev/urandom > \"$HINDMOST_OUTPUT/x\"'\n";
+    fs::write(folder.path().join("job.toml"), job).unwrap();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    // The files of the first attempt that fails are removed, which frees space before the next end is noticed.
+    let script = r#"
+        mount -t tmpfs -o size=300k tmpfs disk || exit 9
+        "$1" run job.toml --out disk/out --nodes n1:3 --policy none > said 2>&1
+        echo $? > code
+    "#;
+    let Some(ended) = with_mounts(folder.path(), script) else { return };
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    let said = read("said");
+    assert_eq!((ended.code, &read("code")[..]), (Some(0), "1\n"), "{said}");
+    assert!(said.contains("disk is full") || said.contains("because the disk was full"), "{said}");
+    assert!(!said.contains("something outside Hindmost") && !said.contains("panicked"), "{said}");
+}
+
+#[test]
 fn commands_whose_files_may_not_grow_fail_clearly() {
     // Limits in units of 512 or 1024 bytes. The signal ends `head`; where the signal is ignored, the write of `head` fails.
     for (script, reason) in

@@ -264,14 +264,23 @@ fn is_about(message: &str, key: &str) -> bool {
     let key = key.split('.').filter(|part| part.parse::<usize>().is_err()).collect::<Vec<_>>().join(".");
     let path = message.rsplit_once(" in `").and_then(|(_, rest)| rest.strip_suffix('`'));
     if path
-        .and_then(|path| path.strip_prefix(key.as_str()))
+        .and_then(|path| path.strip_prefix(full_key(&key)))
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     {
         return true;
     }
-    let (parent, last) = key.rsplit_once('.').unwrap_or(("", &key));
+    let key = full_key(&key);
+    let (parent, last) = key.rsplit_once('.').unwrap_or(("", key));
     let place = if parent.is_empty() { String::new() } else { format!(" in {parent}") };
     message.contains(&format!("there is no key {}{place}", Quoted(last)))
+}
+
+/// Returns the path of a key that `--set` and `--sweep` also accept by a short name; any other path as it is.
+///
+/// The short name `load` stands for no single path: it replaces the rate or gap of the arrivals.
+#[must_use]
+pub fn full_key(path: &str) -> &str {
+    if path == "correlation" { "workload.correlation" } else { path }
 }
 
 /// Sets the value at a dotted path; numbers in the path are indices of lists. A value that is not TOML is a text.
@@ -281,6 +290,8 @@ fn set_value(table: &mut toml::Table, path: &str, value: &str) -> Result<(), Str
     if path == "load" && table.contains_key("workload") {
         return set_load(table, value);
     }
+    // The settings of a replay have no workload, so this is no key there.
+    let path = if table.contains_key("workload") { full_key(path) } else { path };
     let keys: Vec<&str> = path.split('.').collect();
     let Some((last, parents)) = keys.split_last() else { return Err("the key is empty".to_owned()) };
     if keys.iter().any(|key| key.is_empty()) {

@@ -36,7 +36,7 @@ use crate::size::SIZE;
 pub use arrivals::{ArrivalSpec, EveryArrivals, PoissonArrivals};
 pub(crate) use kinds::PlannedPhase;
 pub use kinds::{JobKind, PhaseKind};
-pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
+pub use load::{BUILT_IN, ReplaySettings, ScenarioError, full_key};
 pub use measured::{Centre, Column, MeasuredSpeed, Take};
 pub use network::{AssignmentName, NetworkSpec};
 pub use outage::OutageSpec;

@@ -235,6 +235,18 @@ fn values_can_be_set_by_path() {
 }
 
 #[test]
+fn correlation_may_be_set_by_its_short_name() {
+    for key in ["correlation", "workload.correlation"] {
+        let scenario = parse(VALID, &[("slot", "0.5"), (key, "0.25")]).unwrap();
+        assert_eq!(scenario.workload.correlation, Some(0.25), "{key}");
+        let error = parse(VALID, &[("slot", "0.5"), (key, "much")]).unwrap_err();
+        assert!(error.contains(&format!("--set {key}=much: invalid type")), "{error}");
+        let error = parse(VALID, &[(key, "1.5")]).unwrap_err();
+        assert!(error.contains("workload.correlation is 1.5"), "{error}");
+    }
+}
+
+#[test]
 fn an_unknown_path_is_an_error() {
     for (key, value, expected) in [
         (

@@ -19,6 +19,7 @@ use hindmost_sim::experiment::{Execution, Experiment, Jobs, Results, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
 use hindmost_sim::recommendation::recommendation;
 use hindmost_sim::records;
+use hindmost_sim::scenario::full_key;
 use hindmost_sim::world_notes;
 use hindmost_trace::any;
 
@@ -98,7 +99,7 @@ pub fn sweep(args: &RunArgs) -> Outcome<Vec<Settings>> {
             }
         }
         points = longer;
-        if points.iter().any(|set| set[..set.len() - 1].iter().any(|(other, _)| *other == key)) {
+        if points.iter().any(|set| set[..set.len() - 1].iter().any(|(other, _)| full_key(other) == full_key(&key))) {
             return Err(Failure::input(format!(
                 "--sweep {text}: {key} is swept twice; give all its values in one --sweep"
             )));

@@ -136,6 +136,10 @@ fn options_out_of_range_are_refused() {
         (&["simulate", "--sweep", "slot=0.1,,0.2"], "a value is empty"),
         (&["simulate", "--sweep", "gamma=1,1"], "a value is given twice"),
         (&["simulate", "--sweep", "gamma=1,2", "--sweep", "gamma=3"], "gamma is swept twice"),
+        (
+            &["simulate", "--sweep", "correlation=0,0.5", "--sweep", "workload.correlation=0.9"],
+            "workload.correlation is swept twice",
+        ),
         (&["simulate", "--policy", "fair+fifo"], "write fifo+SYSTEM"),
         (&["simulate", "--set", "workload.duration.pareto.alpha.uniform={min=0.9,max=3}"], "alpha"),
         (&["simulate", "--set", "cluster.machines=4000000000"], "must be from 1 to 10000000"),

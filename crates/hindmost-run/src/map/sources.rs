@@ -62,7 +62,8 @@ fn path(word: Vec<u8>) -> PathBuf {
 /// How the text of files and of standard input becomes values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splitting {
-    /// The text that ends a value.
+    /// The text that ends a value. If it is empty, values are paragraphs: they end at empty lines, and have no line end after
+    /// their last line, as in GNU parallel.
     pub delimiter: Vec<u8>,
     /// Leaves out values without any character that is not white space (`-r`).
     pub no_run_if_empty: bool,
@@ -77,6 +78,9 @@ impl Default for Splitting {
 impl Splitting {
     /// Returns the values of a text. The last value needs no delimiter after it.
     fn values(&self, text: &[u8]) -> Vec<Vec<u8>> {
+        if self.delimiter.is_empty() {
+            return paragraphs(text);
+        }
         let mut values = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
@@ -87,6 +91,25 @@ impl Splitting {
         }
         values
     }
+}
+
+/// Returns the paragraphs of a text: what stands between empty lines. Lines with white space are not empty.
+fn paragraphs(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut found: Vec<Vec<u8>> = Vec::new();
+    // True if the next line begins a paragraph.
+    let mut begins = true;
+    for line in text.split(|byte| *byte == b'\n') {
+        match found.last_mut() {
+            _ if line.is_empty() => {}
+            Some(last) if !begins => {
+                last.push(b'\n');
+                last.extend_from_slice(line);
+            }
+            _ => found.push(line.to_vec()),
+        }
+        begins = line.is_empty();
+    }
+    found
 }
 
 /// The values of one input source.
@@ -107,9 +130,6 @@ pub fn read_sources(
     splitting: &Splitting,
     stdin: &mut dyn Read,
 ) -> Result<Vec<Source>, MapError> {
-    if splitting.delimiter.is_empty() {
-        return Err(MapError::Option("--delimiter is empty: give the text that ends a value".to_owned()));
-    }
     let mut sources = Vec::with_capacity(given.len());
     for (given, linked) in given {
         let values = match given {
@@ -178,6 +198,10 @@ mod tests {
         assert!(values("\n", "").is_empty());
         assert_eq!(values("\0", "a\nb\0c\0"), bytes(&["a\nb", "c"]));
         assert_eq!(values("--", "a--b---c"), bytes(&["a", "b", "-c"]));
+        // Without a delimiter, values are paragraphs.
+        assert_eq!(values("", "abc"), bytes(&["abc"]));
+        assert_eq!(values("", "\n\na\n b\n\n\n\nc\n \nd\n\n"), bytes(&["a\n b", "c\n \nd"]));
+        assert!(values("", "\n\n").is_empty() && values("", "").is_empty());
     }
 
     #[test]

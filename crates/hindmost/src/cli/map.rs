@@ -37,7 +37,8 @@ pub struct MapArgs {
     /// Values in files and on standard input end with NUL
     #[arg(short = '0', long)]
     pub null: bool,
-    /// Values in files and on standard input end with this text, such as , or \t or \073 (octal)
+    /// Values in files and on standard input end with this text, such as , or \t or \073 (octal); if it is
+    /// empty, at empty lines
     #[arg(short = 'd', long, value_name = "TEXT")]
     pub delimiter: Option<String>,
     /// Split each value into columns {1}, {2}, … at this regular expression, such as , or \t or ' +', and remove white space

@@ -6,7 +6,7 @@ use super::{Place, output};
 
 /// Examples: text on standard input, and the arguments. Each prints the same with both commands, in the same order, and ends
 /// with the same exit code.
-const EXAMPLES: [(&str, &[&str]); 105] = [
+const EXAMPLES: [(&str, &[&str]); 108] = [
     // Input sources (man parallel_tutorial).
     ("", &["-k", "echo", ":::", "A", "B", "C"]),
     ("A\nB\nC\n", &["-k", "echo"]),
@@ -37,6 +37,9 @@ const EXAMPLES: [(&str, &[&str]); 105] = [
     ("a,b\0c", &["-k", "-d", r"\0", "echo"]),
     ("a\rb", &["-k", "-d", r"\r", "echo"]),
     ("a,b", &["-k", "-d", r"\,", "echo"]),
+    ("", &["-k", "-d", "", "echo", "::::", "abc"]),
+    ("\n\na\nb\n\n\n\nc\n \nd\n\n", &["-k", "-d", "", "echo", "<{}>"]),
+    ("\n\n", &["-k", "-d", "", "echo", "<{}>"]),
     (" lead , x \n", &["-k", "--tag", "--colsep", ",", "echo \"<\"{1}\"><\"{2}\">\""]),
     ("a  b   c\n", &["-k", "--colsep", " +", "echo", "{1}-{2}-{3}"]),
     (" a  b\n", &["-k", "--colsep", r"\s+", "echo", "{1}-{2}-{3}"]),

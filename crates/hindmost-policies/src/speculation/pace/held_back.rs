@@ -1,6 +1,6 @@
 //! What `pace` has learned from copies, in a form for people, and the attempts that got no backup because of it.
 
-use hindmost_core::cluster::{Attempt, Cluster};
+use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::estimator::Estimator;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::{Effect, HeldBack, HeldBackBy, Learned, Round};
@@ -84,7 +84,7 @@ impl PaceRule {
     pub(super) fn note_no_resources(&self, id: AttemptId, round: &mut Round<'_>) {
         let cluster = round.cluster();
         let Some(attempt) = cluster.attempt(id).filter(|_| round.notes_held_back()) else { return };
-        if cluster.phase(id.task).is_none_or(|phase| phase.is_assumed()) || self.node_for(id.task, cluster).is_some() {
+        if cluster.phase(id.task).is_none_or(Phase::is_assumed) || self.node_for(id.task, cluster).is_some() {
             return;
         }
         let since = cluster.now() + (cluster.now() - attempt.since());

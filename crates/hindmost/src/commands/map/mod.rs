@@ -1,5 +1,6 @@
 //! `hindmost map`: runs a command for each of many values on this machine.
 
+mod gain;
 mod output;
 mod refusals;
 
@@ -86,6 +87,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         eta: args.eta,
         notes_copies: !args.no_copies && !args.once && (args.policy.is_none() || io::stderr().is_terminal()),
     };
+    let says_gain = style.notes_copies && !args.json;
     // From here on signals end the run in order, so that the temporary folder is removed.
     let presses = stop::presses();
     let report_requests = stop::report_requests();
@@ -121,6 +123,12 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         say(&format!("the temporary folder could not be removed: {error}"));
     }
     let outcome = outcome?;
+    if says_gain
+        && outcome.summary.state != RunState::Interrupted
+        && let Some(line) = gain::gain(&outcome.summary, &outcome.timeline)
+    {
+        say(&line);
+    }
     let printed = if args.json { terminal::print_json(&outcome.summary) } else { Ok(()) };
     if presses.load(Ordering::Relaxed) > 0 && outcome.summary.state != RunState::Done {
         if args.out.is_some() {

@@ -22,8 +22,8 @@ const STOPPED: u8 = 255;
 /// Time between two lines of progress, if stderr is not a terminal.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 /// How long a copy runs, at least, before a line says that a task runs a second time. Copies of tasks that take milliseconds
-/// are not worth the line.
-const NOTABLE: Duration = Duration::from_secs(1);
+/// are not worth the line. The line at the end is about tasks of which an attempt took as long.
+pub const NOTABLE: Duration = Duration::from_secs(1);
 
 /// How output is printed.
 #[derive(Clone, Copy, Debug, Default)]

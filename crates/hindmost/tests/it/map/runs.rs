@@ -148,6 +148,23 @@ fn a_slow_task_gets_a_copy_and_only_the_winner_is_printed() {
 }
 
 #[test]
+fn the_last_line_says_what_copies_gained() {
+    let place = Place::new();
+    // The first attempt of the last task hangs until the second one has finished.
+    let script = "if [ {#} = 7 ] && [ $HINDMOST_ATTEMPT = 0 ]; then sleep 600; fi; sleep 0.8";
+    let args = ["-j2", script, ":::", "1", "2", "3", "4", "5", "6", "7"];
+    let ran = place.map(&args);
+    let last = ran.stderr.lines().next_back().unwrap_or_default();
+    assert!(
+        ran.code == Some(0) && last.contains(" started, and ") && last.contains(" finished first"),
+        "{}",
+        ran.stderr
+    );
+    let ran = place.map(&[&["--json"], &args[..]].concat());
+    assert!(ran.code == Some(0) && !ran.stderr.contains("finished first"), "{}", ran.stderr);
+}
+
+#[test]
 fn commands_that_run_once_get_no_copies() {
     let place = Place::new();
     for option in ["--once", "--no-copies"] {

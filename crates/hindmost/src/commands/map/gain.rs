@@ -1,0 +1,124 @@
+//! The line with which a map says what its copies gained or cost.
+
+use std::collections::HashSet;
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::metrics::RunSummary;
+use hindmost_core::time::Time;
+use hindmost_core::timeline::Timeline;
+use hindmost_report::text::{duration, grouped, percent};
+
+use super::output::NOTABLE;
+
+/// A saved time below this share of the run's time is no difference.
+const SMALL: f64 = 0.01;
+/// A saved time below this many seconds is no difference.
+const SHORT: f64 = 0.01;
+
+/// Returns what copies gained or cost; `None` if there were none, or only copies of tasks whose attempts all took less than
+/// [`NOTABLE`].
+pub fn gain(summary: &RunSummary, timeline: &Timeline) -> Option<String> {
+    let copied: HashSet<TaskId> =
+        timeline.rows.iter().filter(|row| row.redundant).map(|row| row.attempt.task).collect();
+    let notable = Time(NOTABLE.as_nanos() as u64);
+    let mut of_copied = timeline.rows.iter().filter(|row| copied.contains(&row.attempt.task));
+    of_copied.any(|row| row.end - row.start >= notable).then(|| in_words(summary))
+}
+
+/// Returns what the copies of a run gained or cost. There is at least one.
+fn in_words(summary: &RunSummary) -> String {
+    let (launched, won) = (summary.copies.launched, summary.copies.won);
+    let saved = summary.saved.as_ref();
+    let small = (SMALL * summary.flowtime).max(SHORT);
+    let copies = if launched == 1 {
+        "1 copy of a slow task".to_owned()
+    } else {
+        format!("{} copies of slow tasks", grouped(launched))
+    };
+    if won == 0 {
+        let (none, they) = if launched == 1 { ("it did not finish", "It") } else { ("none finished", "They") };
+        let share = summary.copies.wasted_share + summary.broken_copies.map_or(0.0, |broken| broken.share);
+        let delay = saved.and_then(|saved| saved.median).map_or(0.0, |median| -median);
+        let delayed =
+            if delay > small { format!(" and delayed the end by about {}", duration(delay)) } else { String::new() };
+        return format!(
+            "{copies} started, and {none} first. {they} took {} of the time of all attempts{delayed}; --no-copies \
+             prevents this",
+            percent(share)
+        );
+    }
+    let first = match (launched, won) {
+        (1, _) => "and it finished".to_owned(),
+        (_, won) => format!("and {} finished", grouped(won)),
+    };
+    let gained = match saved.map(|saved| (saved.median, saved.low)) {
+        Some((Some(median), _)) if median.abs() <= small => {
+            ". Without copies, this would have taken about as long".to_owned()
+        }
+        Some((Some(median), _)) => {
+            let than = if median > 0.0 { "longer" } else { "less" };
+            format!(". Without copies, this would have taken about {} {than} (an estimate)", duration(median.abs()))
+        }
+        Some((None, low)) if low > small => {
+            format!(". Without copies, this would have taken at least {} longer", duration(low))
+        }
+        _ => "; how much time that saved is not known".to_owned(),
+    };
+    format!("{copies} started, {first} first{gained}")
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::metrics::{Copies, TimeSaved};
+    use hindmost_run::driver::RunOptions;
+
+    use super::*;
+
+    /// A run of 100 s with these copies, which saved between `low` and `high` seconds.
+    fn run(launched: u64, won: u64, saved: Option<(f64, Option<f64>)>) -> RunSummary {
+        let saved = saved.map(|(low, median)| TimeSaved {
+            low,
+            median,
+            high: None,
+            beaten: won,
+            by_progress: 0,
+            by_durations: won,
+            unknown: 0,
+            if_as_long_again: None,
+        });
+        let copies = Copies { launched, won, wasted_share: 0.125 };
+        RunSummary { copies, saved, flowtime: 100.0, ..super::super::nothing("m", &RunOptions::default()) }
+    }
+
+    #[test]
+    fn the_line_says_what_copies_gained_or_cost() {
+        for (launched, won, saved, expected) in [
+            (
+                1,
+                0,
+                None,
+                "1 copy of a slow task started, and it did not finish first. It took 12.5% of the time of all attempts; ",
+            ),
+            (
+                3,
+                0,
+                Some((-9.0, Some(-5.0))),
+                "none finished first. They took 12.5% of the time of all attempts and delayed the end by about 5.00 s; --no",
+            ),
+            (1, 1, None, "started, and it finished first; how much time that saved is not known"),
+            (3, 2, Some((0.2, None)), "and 2 finished first; how much time that saved is not known"),
+            (
+                3,
+                2,
+                Some((4.0, None)),
+                "3 copies of slow tasks started, and 2 finished first. Without copies, this would have taken at least 4.00 s longer",
+            ),
+            (3, 2, Some((1.0, Some(6.0))), "taken about 6.00 s longer (an estimate)"),
+            (3, 2, Some((-9.0, Some(-6.0))), "taken about 6.00 s less (an estimate)"),
+            (3, 2, Some((0.0, Some(0.5))), "taken about as long"),
+        ] {
+            let said = in_words(&run(launched, won, saved));
+            assert!(said.contains(expected), "{said}");
+        }
+    }
+}

@@ -5,8 +5,8 @@
 //!   2^(n−2) where n copies run. So each copy starts later after the one before.
 //! - If copies report progress, the remaining time of each must be above the bound for a backup times 2^(n−1).
 //!
-//! If no resources are free for it, and only ages are known, the newest copy is stopped once it is late, and a fresh one may take its
-//! place.
+//! If no resources are free for it, only ages are known and other tasks lag too, the newest copy is stopped once it is late, and a fresh
+//! one may take its place.
 //!
 //! At most [`MOST_RUNNING`] copies of a task run at a time, and at most [`MOST_STARTED`] are started.
 
@@ -98,21 +98,28 @@ impl PaceRule {
     /// Starts another copy of each of the tasks whose copies are all late. A copy must pay `factor` times. `pending` is true
     /// while tasks are pending.
     pub(super) fn start_further(&mut self, factor: f64, pending: bool, round: &mut Round<'_>) {
-        for task in std::mem::take(&mut self.several) {
+        let tasks = std::mem::take(&mut self.several);
+        let others_wait = tasks.len() > 1 || !self.lagging.is_empty();
+        for task in tasks {
             let late_copy = self.late_copy(task, pending, round);
             if let LateCopy::Stopped = late_copy {
                 // Another copy of the task may be late as well.
                 self.several.insert(task);
                 continue;
             }
-            let waits = matches!(self.further(task, (factor, pending), round), Further::Waits);
+            let waits = matches!(self.further(task, (factor, pending, others_wait), round), Further::Waits);
             if waits || matches!(late_copy, LateCopy::RunsOn) {
                 self.several.insert(task);
             }
         }
     }
 
-    fn further(&mut self, task: TaskId, (factor, pending): (f64, bool), round: &mut Round<'_>) -> Further {
+    fn further(
+        &mut self,
+        task: TaskId,
+        (factor, pending, others_wait): (f64, bool, bool),
+        round: &mut Round<'_>,
+    ) -> Further {
         let cluster = round.cluster();
         let Some((found, phase)) = cluster.task(task).zip(cluster.phase(task)) else { return Further::NotNeeded };
         let copies: Vec<&Attempt> =
@@ -134,7 +141,7 @@ impl PaceRule {
         let Some(node) = self.node_for(task, cluster) else {
             let newest =
                 copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.since()));
-            if let Some((newest, since)) = newest.filter(|_| is_by_age) {
+            if let Some((newest, since)) = newest.filter(|_| is_by_age && others_wait) {
                 self.free_resources(newest, (now - since).seconds() > late_age, round);
             }
             return Further::Waits;
@@ -164,8 +171,8 @@ impl PaceRule {
 }
 
 impl PaceRule {
-    /// Stops a copy that is late itself, because no resources are free for another one: the original runs on, and its task gets a
-    /// fresh copy on what becomes free. So tasks that hang in several attempts do not keep all slots from one another.
+    /// Stops a copy that is late itself, because no resources are free for another one and other tasks lag too: the original runs on, and
+    /// one of the tasks gets a fresh copy on what becomes free. So tasks that hang in several attempts do not keep all slots from one another.
     fn free_resources(&self, newest: AttemptId, is_late: bool, round: &mut Round<'_>) {
         if is_late && !self.evidence.is_open(newest) {
             round.decide(Decision::Stop { attempt: newest, reason: StopReason::Overtaken });

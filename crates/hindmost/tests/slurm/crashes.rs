@@ -80,7 +80,7 @@ fn a_request_of_a_killed_run_is_withdrawn() {
                 words.get(1..3).is_some_and(|words| words == ["slurm-step", "request"])
                     && words.iter().any(|word| word.starts_with(&folder))
             };
-            // They may have ended by themselves by now.
+            // They may have ended by now.
             kill(is_it, false);
         } else {
             until("the requests are withdrawn", || pending(lab).is_empty());

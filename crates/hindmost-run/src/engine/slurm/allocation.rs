@@ -40,7 +40,7 @@ const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(5
 pub struct Requested {
     child: Child,
     /// The pipe whose end shows that this process has died or has withdrawn the request.
-    alive: Option<ChildStdin>,
+    lifeline: Option<ChildStdin>,
     stderr: Option<JoinHandle<String>>,
 }
 
@@ -86,7 +86,7 @@ pub fn request(node: &str, gpus: u32, terms: &Terms) -> std::io::Result<Requeste
     command.arg(&terms.program).args([step::STEP_COMMAND, keeper::BEGIN]).arg(&terms.folder).arg(node);
     apart(&mut command);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    let alive = child.stdin.take();
+    let lifeline = child.stdin.take();
     let stderr = child.stderr.take().map(|mut pipe| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -94,7 +94,7 @@ pub fn request(node: &str, gpus: u32, terms: &Terms) -> std::io::Result<Requeste
             String::from_utf8_lossy(&bytes).into_owned()
         })
     });
-    Ok(Requested { child, alive, stderr })
+    Ok(Requested { child, lifeline, stderr })
 }
 
 /// Returns a command that runs this program as a step does, on this machine.
@@ -161,7 +161,7 @@ impl Requested {
 
     /// Withdraws the request. Does not wait.
     pub fn withdraw(&mut self) {
-        self.alive = None;
+        self.lifeline = None;
     }
 
     /// Waits until the request has been withdrawn, but not beyond `end`.

@@ -71,7 +71,7 @@ pub fn reap(folder: &Path, nonce: &str, anyway: bool) -> io::Result<()> {
             Outcome::Stays(what) => break State::Stays(shortened(&what)),
         }
     };
-    // It may have ended by itself just before it was killed.
+    // It may have ended just before it was killed.
     if Beat::read(handle.as_fd(), nonce).is_some_and(|beat| beat.is_last()) {
         return Ok(());
     }
@@ -93,8 +93,8 @@ fn agents(is_wanted: impl Fn(&[&[u8]; 2]) -> bool) -> Vec<(u32, OwnedFd)> {
         let words: Vec<&[u8]> = line.strip_suffix(b"\0")?.split(|byte| *byte == 0).collect();
         let [_, command, what, path, nonce] = words[..] else { return None };
         let is_agent = command == STEP_COMMAND.as_bytes() && what == ATTEMPT.as_bytes() && is_wanted(&[path, nonce]);
-        let is_ours = fs::metadata(&folder).ok()?.uid() == getuid().as_raw();
-        (is_agent && is_ours).then_some((number, process))
+        let is_of_this_user = fs::metadata(&folder).ok()?.uid() == getuid().as_raw();
+        (is_agent && is_of_this_user).then_some((number, process))
     });
     found.collect()
 }

@@ -22,7 +22,25 @@ pub fn gain(summary: &RunSummary, timeline: &Timeline) -> Option<String> {
         timeline.rows.iter().filter(|row| row.redundant).map(|row| row.attempt.task).collect();
     let notable = Time(NOTABLE.as_nanos() as u64);
     let mut of_copied = timeline.rows.iter().filter(|row| copied.contains(&row.attempt.task));
-    of_copied.any(|row| row.end - row.start >= notable).then(|| in_words(summary))
+    let copies = of_copied.any(|row| row.end - row.start >= notable).then(|| in_words(summary));
+    let waited = waited(summary).filter(|_| timeline.rows.iter().any(|row| row.end - row.start >= notable));
+    match (copies, waited) {
+        (Some(copies), Some(waited)) => Some(format!("{copies}; {waited}")),
+        (copies, waited) => copies.or(waited),
+    }
+}
+
+/// Returns how many slow tasks found no free place for a copy, and what ends those that hang; `None` if none did.
+fn waited(summary: &RunSummary) -> Option<String> {
+    let learned = summary.phases.iter().filter_map(|phase| phase.learned);
+    let count: u32 = learned.map(|learned| learned.held_back.by_resources).sum();
+    (count > 0).then(|| {
+        let tasks =
+            if count == 1 { "1 slow task".to_owned() } else { format!("{} slow tasks", grouped(u64::from(count))) };
+        format!(
+            "{tasks} found no free place for a copy: a larger -j, or --timeout 300% --retries 2, ends those that hang"
+        )
+    })
 }
 
 /// Returns what the copies of a run gained or cost. There is at least one.
@@ -69,7 +87,8 @@ fn in_words(summary: &RunSummary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hindmost_core::metrics::{Copies, TimeSaved};
+    use hindmost_core::metrics::{Copies, PhaseSummary, TimeSaved};
+    use hindmost_core::policy::{Effect, HeldBack, Learned};
     use hindmost_run::driver::RunOptions;
 
     use super::*;
@@ -88,6 +107,40 @@ mod tests {
         });
         let copies = Copies { launched, won, wasted_share: 0.125 };
         RunSummary { copies, saved, flowtime: 100.0, ..super::super::nothing("m", &RunOptions::default()) }
+    }
+
+    #[test]
+    fn slow_tasks_without_a_free_place_are_said() {
+        let mut summary = run(0, 0, None);
+        assert_eq!(waited(&summary), None);
+        let held_back = HeldBack { by_resources: 2, ..HeldBack::default() };
+        let learned = Learned {
+            won: 0,
+            lost: 0,
+            lost_weight: 0.0,
+            effect: Effect::Usual,
+            factor: 1.0,
+            by_age: true,
+            as_long: None,
+            held_back,
+        };
+        summary.phases.push(PhaseSummary {
+            name: "map".to_owned(),
+            tasks: 2,
+            finished: 2,
+            withdrawn: 0,
+            attempts: 2,
+            broken: 0,
+            copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
+            start: None,
+            finish: None,
+            p50: None,
+            p95: None,
+            max: None,
+            learned: Some(learned),
+        });
+        let said = waited(&summary).unwrap();
+        assert!(said.starts_with("2 slow tasks found no free place for a copy: a larger -j"), "{said}");
     }
 
     #[test]

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn space_that_failed_attempts_have_freed_does_not_hide_that_the_disk_was_full() {
+    fn freed_space_does_not_hide_that_the_disk_was_full() {
         for (free, was_full, left) in [
             (84 << 10, false, "84 kB"),
             (84 << 10, true, "84 kB"),

@@ -146,7 +146,7 @@ fn jobs_of_hadoop_wait_for_long_attempts_late_starts_and_retries() {
 }
 
 #[test]
-fn jobs_of_one_log_say_how_they_ended_and_have_forecasts_of_their_own() {
+fn jobs_of_one_log_have_ends_and_forecasts_of_their_own() {
     let Some(log) = real("jobs_of_one_log_say_how_they_ended", "more/hadoop/19-jobs.trace.json.gz") else { return };
     let advice = advice(&[log.to_str().unwrap()]);
     let applications = advice["logs"][0]["applications"].as_array().unwrap();

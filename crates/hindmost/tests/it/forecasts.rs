@@ -252,7 +252,7 @@ fn a_job_log_of_parallel_gains_what_copies_would_have_saved() {
 }
 
 #[test]
-fn the_journal_of_a_run_is_replayed_as_it_ran_and_other_policies_are_forecast() {
+fn other_policies_are_forecast_for_the_journal_of_a_run() {
     // The first attempt of one task of 24 hangs for 6 s. The others take 0.2 s.
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("out");

@@ -111,8 +111,8 @@ fn a_run_that_is_killed_as_it_begins_leaves_nothing() {
 }
 
 #[test]
-fn an_attempt_whose_step_was_killed_without_notice_is_tried_again() {
-    let Some(cluster) = cluster("an_attempt_whose_step_was_killed_without_notice_is_tried_again") else { return };
+fn an_attempt_whose_step_was_killed_is_tried_again() {
+    let Some(cluster) = cluster("an_attempt_whose_step_was_killed_is_tried_again") else { return };
     let lab = &cluster.lab;
     // The first attempt of task 0 would write a wrong result after half a minute.
     let gate = "if [ $HINDMOST_TASK$HINDMOST_ATTEMPT = 00 ]; then sleep 30; echo late > $HINDMOST_OUTPUT/late; fi\n";
@@ -133,8 +133,8 @@ fn an_attempt_whose_step_was_killed_without_notice_is_tried_again() {
 }
 
 #[test]
-fn a_run_with_a_step_that_was_killed_without_notice_can_be_stopped() {
-    let Some(cluster) = cluster("a_run_with_a_step_that_was_killed_without_notice_can_be_stopped") else { return };
+fn a_run_with_a_killed_step_can_be_stopped() {
+    let Some(cluster) = cluster("a_run_with_a_killed_step_can_be_stopped") else { return };
     let lab = &cluster.lab;
     let scene = Scene::new(&job(6, "30"));
     let child = scene.spawn(None, &SLURM);
@@ -150,8 +150,8 @@ fn a_run_with_a_step_that_was_killed_without_notice_can_be_stopped() {
 }
 
 #[test]
-fn a_step_that_was_killed_without_notice_holds_no_allocation_of_a_killed_run() {
-    let test = "a_step_that_was_killed_without_notice_holds_no_allocation_of_a_killed_run";
+fn a_killed_step_holds_no_allocation_of_a_killed_run() {
+    let test = "a_killed_step_holds_no_allocation_of_a_killed_run";
     let Some(cluster) = cluster(test) else { return };
     let scene = Scene::new(&job(6, "3"));
     let live = start(&scene, "4", &SLURM);

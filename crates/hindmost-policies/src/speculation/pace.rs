@@ -9,14 +9,14 @@
 //! - **Lagging.** From the age of `after` medians on, an attempt lags if its progress is less than 1/`lag` of what the
 //!   median copy of its phase has done at the same age. Its remaining time is extrapolated from its progress. If copies
 //!   report no progress, an attempt lags once it has run longer than `late` times the 90th percentile of durations (and
-//!   longer than `late` medians); its expected remaining time is then as long as it has run, or the rest of the median
-//!   duration on its node if that is longer.
+//!   longer than `late` medians); its expected remaining time is then as long as it has run. If it is only as old as
+//!   attempts become on its slow node, that is the rest of the median duration there.
 //!   No attempt lags below the age `min_age`: a copy of a task of milliseconds costs more than it can gain. (`sweep`)
 //! - **Backups.** A lagging attempt gets one backup, the longest remaining time first, on the fastest node with free
 //!   resources. While tasks are pending, the backup must save resources: the remaining time must be above two durations
 //!   of a new copy, as in Mantri. Otherwise the remaining time must be above `margin` durations of a new copy. An
-//!   attempt on a slow node gets no backup if it is expected to end before the other nodes have served the pending tasks
-//!   of its job. Where no other node has free resources, the backup starts on the attempt's own node, unless that is slow:
+//!   attempt on a slow node gets no backup if it is expected to end before the job's pending tasks do on the other nodes.
+//!   Where no other node has free resources, the backup starts on the attempt's own node, unless that is slow:
 //!   contention, a lost answer of a server or an unlucky process do not affect a second process.
 //! - **Hung backups.** If all copies of a task lag, it gets another one, each time after waiting twice as long
 //!   (`further`).
@@ -163,14 +163,21 @@ impl PaceRule {
 
     /// Requests rounds at the ages at which a lagging attempt may get a backup although nothing else happens.
     fn wake_for(&self, id: AttemptId, view: &mut View<'_>) {
-        let Some((attempt, phase)) = only_copy(id, view.cluster) else { return };
+        let cluster = view.cluster;
+        let Some((attempt, phase)) = only_copy(id, cluster) else { return };
         let Some(ages) = self.lateness(view.estimator, phase) else { return };
         let (since, outcomes) = (attempt.since(), self.evidence.of(id.task));
-        let mut age = (view.cluster.now() - since).seconds();
+        let mut age = (cluster.now() - since).seconds();
+        let mut wake = |age: f64| view.wake(since + Time::from_seconds(age) + Time::TICK);
+        let start = age;
         while let Some(limit) = ages.next_limit(age, outcomes) {
-            view.wake(since + Time::from_seconds(limit) + Time::TICK);
+            wake(limit);
             age = limit;
         }
+        // On a slow node attempts become older before their remaining time counts as unknown.
+        let speed = PaceRule::node_speed(cluster, attempt).min(1.0);
+        let later = [ages.lags / speed, ages.hung(outcomes) / speed];
+        later.into_iter().filter(|later| speed < 1.0 && later.is_finite() && *later > start).for_each(wake);
     }
 
     /// Returns the node with free resources for a backup: the fastest one without a copy of the task, or else the fastest one
@@ -227,12 +234,13 @@ impl PaceRule {
         cluster.node(attempt.node()).map_or(1.0, Node::speed)
     }
 
-    /// Returns true if an attempt on a slow node is expected to end before the other nodes have served the pending
-    /// tasks of its job. A backup would take resources on those nodes, and free only a slow node early.
+    /// Returns true if an attempt on a slow node is expected to end before the pending tasks of its job, which take a median on
+    /// the other nodes once those have served the queue. A backup would take resources on those nodes, and free only a slow node
+    /// early.
     fn ends_with_the_queue(&mut self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
         PaceRule::node_speed(cluster, attempt) < self.parameters.slow
-            && remaining <= self.good_nodes.waves(id.task, cluster).unwrap_or(0.0) * phase.median()
+            && remaining <= (self.good_nodes.waves(id.task, cluster).unwrap_or(0.0) + 1.0) * phase.median()
     }
 
     /// Returns true if a lagging attempt may be relaunched on another node, now or later. Its node must be slow, and a

@@ -20,5 +20,6 @@ mod random_jobs;
 mod refusals;
 mod scale;
 mod several_jobs;
+mod slow_nodes;
 mod test_run;
 mod watches;

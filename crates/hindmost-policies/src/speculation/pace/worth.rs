@@ -16,8 +16,8 @@ const SHARE_WHILE_PENDING: f64 = 0.5;
 
 impl PaceRule {
     /// Returns the remaining time of a lagging attempt in seconds, extrapolated from its progress. If that is impossible, it
-    /// is infinite for an attempt that is too old for its phase's durations; for others it is the longer of two times: the
-    /// time that the attempt has run, and the rest of the median duration on its node.
+    /// is infinite for an attempt that is too old for its phase's durations. For one that is only as old as attempts become on
+    /// its slow node, it is the rest of the median duration there; for others it is the time that the attempt has run.
     pub(super) fn remaining(&self, attempt: &Attempt, round: &Round<'_>) -> f64 {
         let cluster = round.cluster();
         let now = cluster.now();
@@ -29,10 +29,12 @@ impl PaceRule {
         let outcomes = self.evidence.of(attempt.id().task);
         // On a slow node every attempt takes longer.
         let speed = PaceRule::node_speed(cluster, attempt).min(1.0);
-        if self.lateness(round.estimator, phase).is_some_and(|ages| age * speed > ages.hung(outcomes)) {
-            return f64::INFINITY;
+        let rest = fresh(cluster, attempt.node(), phase) - age;
+        match self.lateness(round.estimator, phase) {
+            Some(ages) if age * speed > ages.hung(outcomes) => f64::INFINITY,
+            Some(ages) if age * speed <= ages.lags => rest.max(0.0),
+            _ => rest.max(age),
         }
-        (fresh(cluster, attempt.node(), phase) - age).max(age)
     }
 
     /// Returns true if a copy on a node is worth its resources although it takes as long as the attempt with the probability

@@ -191,7 +191,8 @@ impl Learner {
     /// Returns the paces of an attempt relative to its phase's median, as evidence about its node's speed. A slow attempt is no such
     /// evidence if one that started later on the node has ended at a normal pace: then its task takes long, or it hangs.
     fn evidence(&self, seen: &Observed) -> Vec<f64> {
-        let mut paces = self.phase(seen.attempt.task).map(|phase| phase.evidence(seen)).unwrap_or_default();
+        let paces = self.phase(seen.attempt.task).map(|phase| phase.evidence(seen, self.speed(seen.node)));
+        let mut paces = paces.unwrap_or_default();
         let normal_since = self.normal_since.get(seen.node.0 as usize).copied().flatten();
         if normal_since.is_some_and(|since| since > seen.since()) {
             paces.retain(|pace| *pace >= SLOW);

@@ -194,3 +194,26 @@ fn long_tasks_among_usual_ones_do_not_make_a_node_slow() {
         learner.learned(&cluster, &[later, Observed { attempt: AttemptId { copy: 1, ..later.attempt }, ..later }]);
     assert!(events.iter().any(is_slow), "{events:?}");
 }
+
+#[test]
+fn attempts_as_old_as_usual_on_a_slow_node_confirm_its_speed() {
+    let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+    learner.learned(&cluster, &[]);
+    for (index, node) in [(0, 0), (1, 0), (2, 1), (3, 1)] {
+        learner.ended(&seen(index, node, if node == 1 { 4.0 } else { 1.0 }, Some(1.0)));
+    }
+    let speeds = |events: &[Event]| {
+        let speed = |event: &Event| match event {
+            Event::NodeSpeedLearned { node: NodeId(1), speed } => Some(*speed),
+            _ => None,
+        };
+        events.iter().filter_map(speed).collect::<Vec<f64>>()
+    };
+    assert_eq!(speeds(&learner.learned(&cluster, &[])), [0.25]);
+    // Attempts take four seconds there. So four of them that have run for three seconds are no news.
+    let running = |age| [4, 5, 6, 7].map(|index| seen(index, 1, age, None));
+    assert!(speeds(&learner.learned(&cluster, &running(3.0))).is_empty());
+    // If they have run for ten seconds, the node has become slower.
+    assert!(speeds(&learner.learned(&cluster, &running(10.0))).iter().all(|speed| *speed < 0.15));
+    assert!(!speeds(&learner.learned(&cluster, &running(30.0))).is_empty());
+}

@@ -1,0 +1,54 @@
+//! Tests that `pace` makes no job slower whose tasks are alike but one node is slow, and helps where the slow node would have kept the
+//! job waiting.
+
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::random::{Purpose, draw_for_attempt};
+use hindmost_run::engine::Launch;
+
+use crate::test_run::{TestRun, silently, takes};
+
+/// A job whose tasks take about as long on normal nodes, and `factor` times as long on n2.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    nodes: &'static str,
+    tasks: u32,
+    factor: f64,
+    reports: bool,
+}
+
+impl Case {
+    /// Returns the time that the job takes with a policy, in seconds.
+    fn flowtime(self, policy: &str, seed: u64) -> f64 {
+        let Case { nodes, tasks, factor, reports } = self;
+        let test_run = TestRun::on(nodes).phase("map", tasks).policy(policy);
+        let behaviour = move |launch: &Launch<'_>| {
+            let task = TaskId { job: JobId(0), ..launch.attempt.task };
+            let draw = draw_for_attempt(seed, Purpose::Duration, AttemptId { task, ..launch.attempt });
+            let seconds = 0.5 * (0.95 + 0.1 * draw) * if launch.node.0 == 1 { factor } else { 1.0 };
+            if reports { takes(seconds) } else { silently(seconds) }
+        };
+        test_run.behaviour(behaviour).run().done().flowtime()
+    }
+}
+
+#[test]
+fn a_slow_node_makes_no_job_slower() {
+    let nodes = [("n1:4,n2:4", [16, 30, 80]), ("n1:2,n2:2,n3:2,n4:2", [16, 80, 160]), ("n1:1,n2:1", [6, 10, 20])];
+    let (mut sum, mut cases) = (0.0, 0.0);
+    for (nodes, sizes) in nodes {
+        for (factor, reports) in [1.6, 3.0, 4.0, 8.0].into_iter().flat_map(|factor| [(factor, false), (factor, true)]) {
+            for tasks in sizes {
+                let case = Case { nodes, tasks, factor, reports };
+                let ratio = |seed| case.flowtime("pace", seed) / case.flowtime("none", seed);
+                let mean = (0..3).map(ratio).sum::<f64>() / 3.0;
+                // Sixteen tasks on eight slots: whether the second wave's last original goes to the slow node is luck.
+                assert!(mean <= 1.08, "{case:?}: {mean:.3} times the time without copies");
+                sum += mean;
+                cases += 1.0;
+            }
+        }
+    }
+    let mean = sum / cases;
+    println!("{mean:.3} times the time without copies");
+    assert!(mean <= 0.93, "{mean:.3} times the time without copies");
+}

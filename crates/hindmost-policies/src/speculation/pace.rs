@@ -10,7 +10,7 @@
 //!   median copy of its phase has done at the same age. Its remaining time is extrapolated from its progress. If copies
 //!   report no progress, an attempt lags once it has run longer than `late` times the 90th percentile of durations (and
 //!   longer than `late` medians); its expected remaining time is then as long as it has run. If it is only as old as
-//!   attempts become on its slow node, that is the rest of the median duration there.
+//!   attempts become on its slow node, that is what the durations of the phase leave on average there.
 //!   No attempt lags below the age `min_age`: a copy of a task of milliseconds costs more than it can gain. (`sweep`)
 //! - **Backups.** A lagging attempt gets one backup, the longest remaining time first, on the fastest node with free
 //!   resources. While tasks are pending, the backup must save resources: the remaining time must be above two durations

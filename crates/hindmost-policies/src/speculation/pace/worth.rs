@@ -17,7 +17,8 @@ const SHARE_WHILE_PENDING: f64 = 0.5;
 impl PaceRule {
     /// Returns the remaining time of a lagging attempt in seconds, extrapolated from its progress. If that is impossible, it
     /// is infinite for an attempt that is too old for its phase's durations. For one that is only as old as attempts become on
-    /// its slow node, it is the rest of the median duration there; for others it is the time that the attempt has run.
+    /// its slow node, it is what the durations of its phase leave on average; for others it is the time that the attempt has
+    /// run.
     pub(super) fn remaining(&self, attempt: &Attempt, round: &Round<'_>) -> f64 {
         let cluster = round.cluster();
         let now = cluster.now();
@@ -32,7 +33,9 @@ impl PaceRule {
         let rest = fresh(cluster, attempt.node(), phase) - age;
         match self.lateness(round.estimator, phase) {
             Some(ages) if age * speed > ages.hung(outcomes) => f64::INFINITY,
-            Some(ages) if age * speed <= ages.lags => rest.max(0.0),
+            Some(ages) if age * speed <= ages.lags => {
+                round.estimator.remaining(cluster, attempt).unwrap_or(rest).max(0.0)
+            }
             _ => rest.max(age),
         }
     }

@@ -23,7 +23,7 @@
 //! - **Learning.** How often copies take as long as their originals is learned for each kind of phase over all jobs, and a
 //!   backup must be worth its resources (`task_share`). In each phase, losses double the age or remaining time that a
 //!   backup needs; wins bring backups back. If only ages are known, one backup of a phase is tried at a time until
-//!   backups win, and one that takes long as well is stopped while tasks are pending (`evidence`, `further`). Until they
+//!   backups win (more if they leave slow nodes and no task is pending), and one that takes long as well is stopped while tasks are pending (`evidence`, `further`). Until they
 //!   win, they may cost only a small share of the job's work, and less of it while tasks are pending (`budget`).
 //! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
 //!   well after its sibling is stopped. If copies report no progress, none is stopped before its sibling has finished.
@@ -472,7 +472,7 @@ impl Rule for PaceRule {
             let usual_factor = factor;
             let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };
             let pays = remaining > factor * fresh
-                && (!by_age || self.evidence.known_of(id.task, cluster).may_try())
+                && (!by_age || self.may_try(id, node, pending, cluster))
                 && (by_age || self.is_worth(id, node, (remaining, pending), cluster))
                 && self.is_old_enough(id, pending, round)
                 && !(pending && self.ends_with_the_queue(remaining, id, cluster));

@@ -198,3 +198,21 @@ fn hung_attempts_still_get_copies() {
         assert!(mean <= bound, "{tasks} tasks of sigma {sigma} on {slots} slots: {mean:.2} times ideal");
     }
 }
+
+#[test]
+fn log_normal_tasks_on_several_nodes_cost_little() {
+    for (nodes, slots, tasks) in [("n1:4,n2:4", 8, 20), ("n1:4,n2:4", 8, 80), ("n1:4,n2:4,n3:4,n4:4", 16, 160)] {
+        for sigma in [0.5, 1.2] {
+            let (mut sum, mut most) = (Cost::default(), 0.0f64);
+            for seed in 0..20 {
+                let durations = log_normal(0.6, sigma);
+                let seconds: Vec<f64> = (0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect();
+                let cost = by_nature_on(nodes, &seconds, slots);
+                sum = Cost { time: sum.time + cost.time / 20.0, work: sum.work + cost.work / 20.0 };
+                most = most.max(cost.time);
+            }
+            report(&format!("{tasks} tasks of sigma {sigma} on {nodes}"), (sum, most));
+            assert!(sum.work <= 1.25, "{tasks} tasks of sigma {sigma} on {nodes}: {} times the work", sum.work);
+        }
+    }
+}

@@ -52,3 +52,18 @@ fn a_slow_node_makes_no_job_slower() {
     println!("{mean:.3} times the time without copies");
     assert!(mean <= 0.93, "{mean:.3} times the time without copies");
 }
+
+#[test]
+fn all_attempts_of_a_slow_node_get_copies_at_once() {
+    // Two waves of tasks, and a node that is eight times as slow. Without it, the job would take three waves on the other nodes.
+    for reports in [false, true] {
+        let behaviour = move |launch: &Launch<'_>| {
+            let seconds = if launch.node.0 == 1 { 40.0 } else { 5.0 };
+            if reports { takes(seconds) } else { silently(seconds) }
+        };
+        let test_run = TestRun::on("n1:4,n2:4,n3:4,n4:4").phase("map", 32).behaviour(behaviour);
+        assert_eq!(test_run.clone().policy("none").run().done().flowtime().round(), 40.0);
+        let flowtime = test_run.policy("pace").run().done().flowtime();
+        assert!((15.0..15.5).contains(&flowtime), "reports progress: {reports}: {flowtime:.2} s");
+    }
+}

@@ -131,7 +131,7 @@ impl PaceRule {
             return (needed > usual)
                 .then(|| (HeldBackBy::Outcomes, attempt.since() + Time::from_seconds(usual), why()));
         }
-        (!self.evidence.known_of(id.task, cluster).may_try()).then(|| {
+        (!self.may_try(id, without.node, pending, cluster)).then(|| {
             let why = format!("{shown}, so one copy of the phase is tried at a time, and another one runs");
             (HeldBackBy::Outcomes, now, why)
         })

@@ -68,6 +68,17 @@ impl PaceRule {
         gain > used * if pending { SHARE_WHILE_PENDING } else { self.parameters.margin - 1.0 }
     }
 
+    /// Returns true if a backup of an attempt may be tried on a node although only ages are known: one of a phase at a time until
+    /// backups win. An attempt on a slow node has a known reason to lag, which its backup on another node does not meet. While no
+    /// task is pending, such backups need not wait for one another.
+    pub(super) fn may_try(&self, id: AttemptId, node: NodeId, pending: bool, cluster: &Cluster) -> bool {
+        let is_slow = |speed: f64| speed < self.parameters.slow;
+        let leaves_slow_node =
+            cluster.attempt(id).is_some_and(|attempt| is_slow(PaceRule::node_speed(cluster, attempt)))
+                && cluster.node(node).is_some_and(|node| !is_slow(node.speed()));
+        (leaves_slow_node && !pending) || self.evidence.known_of(id.task, cluster).may_try()
+    }
+
     /// Returns the time that a backup of an attempt of which only the age is known may run while tasks are pending, in
     /// seconds: infinite if it need not pay from the budget. `None` if the budget does not pay for it, or if a copy of the
     /// task has shown that the task takes long. `late` are old attempts without copies.

@@ -97,14 +97,14 @@ impl PhaseSamples {
 
     /// Returns the pace of an attempt, relative to the median, as samples for the speed of its node. The result
     /// contains the pace twice if the attempt is very slow and at least as old as the median duration. It is empty if
-    /// the pace is unknown. `speed` is what is known of the node's speed.
-    pub(super) fn evidence(&self, seen: &Observed, speed: f64) -> Vec<f64> {
-        let Some((pace, at_most)) = self.pace(seen, speed) else { return Vec::new() };
+    /// the pace is unknown. `winner` is the pace of the last winner on the node.
+    pub(super) fn evidence(&self, seen: &Observed, winner: Option<f64>) -> Vec<f64> {
+        let Some((pace, at_most)) = self.pace(seen, winner) else { return Vec::new() };
         node_speeds::evidence(pace, at_most, seen.age, self.median.unwrap_or(f64::INFINITY))
     }
 
     /// Returns the pace of an attempt relative to the median, and an upper bound of it. `None` if they are unknown.
-    fn pace(&self, seen: &Observed, speed: f64) -> Option<(f64, f64)> {
+    fn pace(&self, seen: &Observed, winner: Option<f64>) -> Option<(f64, f64)> {
         let sure = |pace: f64| (pace, pace);
         let median = self.median?;
         if seen.age <= 0.0 || median <= 0.0 {
@@ -122,11 +122,11 @@ impl PhaseSamples {
                 silent.then(|| sure(first.max(INFORMATIVE_AGE * median) / seen.age))
             }
             // No attempt of the phase reports progress, and this one has not done all of its work. If it is only as old as
-            // attempts become on its slow node, it confirms the known speed. Otherwise it is assumed to have done half.
+            // winners become on its slow node, it confirms their pace. Otherwise it is assumed to have done half.
             _ => (seen.age > LATE_AGE * median).then(|| {
                 let at_most = median / seen.age;
-                let is_usual = speed < SLOW && seen.age * speed <= LATE_AGE * median;
-                (if is_usual { speed.min(at_most) } else { at_most / 2.0 }, at_most)
+                let usual = winner.filter(|pace| *pace < SLOW && seen.age * pace <= LATE_AGE * median);
+                (usual.map_or(at_most / 2.0, |pace| pace.min(at_most)), at_most)
             }),
         }
     }

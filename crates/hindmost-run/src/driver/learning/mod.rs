@@ -12,10 +12,12 @@
 //!   rare, so a few tasks of equal length do not prove that there are none.
 //! - A node is slow if the median pace of the last attempts on it is below two thirds of their phase's pace, and below two
 //!   thirds of the other nodes' pace. This needs at least two attempts, or one attempt that has run at less than
-//!   a third of its phase's pace for as long as the median copy takes. An attempt does not count if one that started later on the node
-//!   has ended at a normal pace: its task is long, or it hangs. Otherwise the node's speed counts as 1: if all nodes are behind,
-//!   the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been observed
-//!   for ten median durations, at least ten seconds.
+//!   a third of its phase's pace for as long as the median copy takes. Otherwise the node's speed counts as 1: if all nodes
+//!   are behind, the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been
+//!   observed for ten median durations, at least ten seconds.
+//! - An attempt does not count if one that started later on the node has ended at a normal pace: its task is long, or it
+//!   hangs. A late attempt without progress reports confirms the pace of its node's last winner until it is later than that
+//!   explains. An older one is assumed to have done half of its work.
 //!
 //! Invariant: the learner returns an event only if it differs from the last event about the same phase or node.
 
@@ -64,6 +66,8 @@ pub(super) struct Learner {
     nodes: Vec<NodeSamples>,
     /// For each node, the latest start of an attempt that ended there at a normal pace.
     normal_since: Vec<Option<Time>>,
+    /// For each node, the pace of the last winner there.
+    winners: Vec<Option<f64>>,
     /// Share of the work from which on progress predicts the duration; above 1 if policies may not know it.
     reveal_share: f64,
     /// True if there is a new observation since the last call of [`Learner::take_due`].
@@ -77,6 +81,7 @@ impl Learner {
             jobs: Vec::new(),
             nodes: vec![NodeSamples::default(); nodes],
             normal_since: vec![None; nodes],
+            winners: vec![None; nodes],
             reveal_share,
             is_due: false,
         }
@@ -167,7 +172,12 @@ impl Learner {
     pub(super) fn won(&mut self, seen: &Observed) {
         let seconds = seen.age * self.speed(seen.node) / seen.work;
         self.phase_mut(seen.attempt.task).finished.push(seconds);
-        self.ended(&Observed { progress: Some(seen.work), ..*seen });
+        let seen = Observed { progress: Some(seen.work), ..*seen };
+        let paces = self.evidence(&seen);
+        if let Some((known, pace)) = self.winners.get_mut(seen.node.0 as usize).zip(paces.first()) {
+            *known = Some(*pace);
+        }
+        self.ended(&seen);
     }
 
     /// Adds the pace of an attempt that has ended to its node.
@@ -191,7 +201,8 @@ impl Learner {
     /// Returns the paces of an attempt relative to its phase's median, as evidence about its node's speed. A slow attempt is no such
     /// evidence if one that started later on the node has ended at a normal pace: then its task takes long, or it hangs.
     fn evidence(&self, seen: &Observed) -> Vec<f64> {
-        let paces = self.phase(seen.attempt.task).map(|phase| phase.evidence(seen, self.speed(seen.node)));
+        let winner = self.winners.get(seen.node.0 as usize).copied().flatten();
+        let paces = self.phase(seen.attempt.task).map(|phase| phase.evidence(seen, winner));
         let mut paces = paces.unwrap_or_default();
         let normal_since = self.normal_since.get(seen.node.0 as usize).copied().flatten();
         if normal_since.is_some_and(|since| since > seen.since()) {

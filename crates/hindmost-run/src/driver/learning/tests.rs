@@ -200,7 +200,7 @@ fn attempts_as_old_as_usual_on_a_slow_node_confirm_its_speed() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
     learner.learned(&cluster, &[]);
     for (index, node) in [(0, 0), (1, 0), (2, 1), (3, 1)] {
-        learner.ended(&seen(index, node, if node == 1 { 4.0 } else { 1.0 }, Some(1.0)));
+        learner.won(&seen(index, node, if node == 1 { 4.0 } else { 1.0 }, None));
     }
     let speeds = |events: &[Event]| {
         let speed = |event: &Event| match event {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use hindmost_core::timeline::AttemptEnd;
 
 use crate::ends::{failed, has_results, job};
-use crate::lab::{cluster, on_cluster};
+use crate::lab::{cluster, on_cluster, own_cluster};
 use crate::scene::{Scene, timeline, until};
 
 #[test]
@@ -31,6 +31,8 @@ fn a_run_survives_a_restart_of_the_controller() {
     let scene = Scene::new(&job(40, "2"));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run", || cluster.lab.attempts().len() > 10);
+    // If it is killed earlier, it forgets the allocations.
+    cluster.lab.until_saved();
     cluster.lab.kill_controller();
     // Attempts end meanwhile.
     std::thread::sleep(std::time::Duration::from_secs(3));
@@ -38,6 +40,21 @@ fn a_run_survives_a_restart_of_the_controller() {
     scene.end(child).with(0);
     has_results(&scene, 40);
     assert_eq!(failed(&scene), 0);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn a_run_survives_a_controller_that_forgets_its_allocations() {
+    let Some(cluster) = own_cluster("a_run_survives_a_controller_that_forgets_its_allocations") else { return };
+    let scene = Scene::new(&job(40, "2"));
+    let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
+    until("attempts run", || cluster.lab.attempts().len() > 10);
+    cluster.lab.kill_forgetful_controller();
+    cluster.lab.start_controller();
+    scene.end(child).with(0);
+    has_results(&scene, 40);
+    assert_eq!(failed(&scene), 0);
+    assert!(timeline(&scene.out()).rows.iter().any(|row| row.outcome == AttemptEnd::NodeLost));
     cluster.lab.until_clean();
 }
 

@@ -200,6 +200,15 @@ impl Lab {
         self.kill("slurmctld");
     }
 
+    /// Kills `slurmctld` and removes what it has saved about jobs, as if it had been killed before it saved anything. It will know no
+    /// allocation, and give their ids to other ones.
+    pub fn kill_forgetful_controller(&self) {
+        self.kill_controller();
+        for file in ["job_state", "job_state.old", "last_job_id"] {
+            let _ = fs::remove_file(self.folder().join("ctld").join(file));
+        }
+    }
+
     /// Ends `slurmctld`, which saves its state first.
     pub fn end_controller(&self) {
         let pid = self.pid("slurmctld");
@@ -265,6 +274,11 @@ impl Lab {
     /// it brings back allocations that had ended, and nobody ends them.
     pub fn settle(&self) {
         self.until_idle();
+        self.until_saved();
+    }
+
+    /// Waits until the controller has saved its state. It does so within some seconds after a change.
+    pub fn until_saved(&self) {
         let (begin, since) = (Instant::now(), std::time::SystemTime::now());
         let is_saved = || {
             let saved = fs::metadata(self.folder().join("ctld/job_state")).and_then(|state| state.modified());

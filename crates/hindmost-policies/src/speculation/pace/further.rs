@@ -22,7 +22,7 @@ use super::lateness::PENDING;
 use super::worth::{fresh, price};
 
 /// The largest number of copies of a task that run at a time.
-const MOST_RUNNING: usize = 4;
+const MOST_RUNNING: usize = 5;
 /// The largest number of copies that a task gets.
 const MOST_STARTED: u32 = 8;
 

@@ -129,6 +129,26 @@ fn relative_pace(samples: usize, median: Option<f64>, sorted: &[f64], nodes: usi
     Some(pace / others)
 }
 
+/// Returns true if the paces of a node are lower than those of the other nodes beyond chance: all of them are below two thirds of
+/// every other pace, or the rank test of Mann and Whitney (1947) shows it with this many standard deviations. Tasks that are long by
+/// nature lower some paces on every node, a slow node lowers all of its own. All slices are sorted.
+#[must_use]
+pub fn stands_out(paces: &[f64], others: &[f64], deviations: f64) -> bool {
+    let (Some(highest), Some(lowest)) = (paces.last(), others.first()) else { return false };
+    if *highest < SLOW * lowest {
+        return true;
+    }
+    let (own, other) = (paces.len() as f64, others.len() as f64);
+    // The number of pairs in which this node's pace is the higher one; equal paces count half.
+    let higher = |pace: f64| {
+        let (below, up_to) = (others.partition_point(|one| *one < pace), others.partition_point(|one| *one <= pace));
+        f64::midpoint(below as f64, up_to as f64)
+    };
+    let pairs: f64 = paces.iter().map(|pace| higher(*pace)).sum();
+    let (mean, variance) = (own * other / 2.0, own * other * (own + other + 1.0) / 12.0);
+    (mean - pairs) / variance.sqrt() > deviations
+}
+
 /// Returns the median of sorted values, without the value `own` if it is given.
 pub fn median_of_others(sorted: &[f64], own: Option<f64>) -> Option<f64> {
     let Some(own) = own else { return median_of_sorted(sorted) };
@@ -272,6 +292,21 @@ mod tests {
         assert_eq!(median_of_others(&values, None), Some(2.0));
         assert_eq!(median_of_others(&[1.0], Some(1.0)), None);
         assert_eq!(median_of_others(&[], None), None);
+    }
+
+    #[test]
+    fn long_tasks_on_all_nodes_let_none_stand_out() {
+        let usual = [0.9, 1.0, 1.0, 1.1];
+        assert!(stands_out(&[0.25, 0.26], &usual, 2.33), "all attempts of the node are slow");
+        // Tasks are long on both nodes.
+        let mixed = [0.1, 0.2, 0.9, 1.0, 1.0, 1.1];
+        assert!(!stands_out(&[0.1, 0.1, 0.3, 1.0, 1.1], &mixed, 2.33));
+        // One long task elsewhere: U = 4, so (20 − 4)/√(4·10·15/12) = 2.26.
+        let one_long = [0.1, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0, 1.1, 1.1, 1.1];
+        assert!(stands_out(&[0.25; 4], &one_long, 2.2) && !stands_out(&[0.25; 4], &one_long, 2.3));
+        // Equal paces count half: they show nothing.
+        assert!(!stands_out(&[1.0; 5], &[1.0; 5], 0.1));
+        assert!(!stands_out(&[], &usual, 2.33) && !stands_out(&[0.1], &[], 2.33));
     }
 
     #[test]

@@ -104,6 +104,9 @@ const RELAUNCH: f64 = 2.0;
 /// An attempt that has overtaken this many siblings gets no more backups.
 const ENOUGH: u32 = 3;
 
+/// A copy takes about as long as an older one if it takes at least this share of its time.
+const ALIKE: f64 = 0.75;
+
 /// If there are more candidates than this, those that have ended are removed.
 const MANY: usize = 1024;
 
@@ -202,21 +205,34 @@ impl PaceRule {
         let Some((first, fastest)) = known.first().copied() else { return };
         let best = remaining(first);
         let since = |id: AttemptId| cluster.attempt(id).map(Attempt::since);
-        let bound = |id| if since(id) > since(fastest) { NOT_FASTER } else { OVERTAKEN };
+        let takes = |id: AttemptId| cluster.attempt(id).and_then(evidence::measured).unwrap_or(f64::INFINITY);
         for (finish, attempt) in known {
-            let bound = bound(attempt);
+            let is_younger = since(attempt) > since(fastest);
+            // The task itself takes long if a copy takes about as long as an attempt that started before it.
+            let is_alike = is_younger && takes(attempt) >= ALIKE * takes(fastest);
+            let bound = match (is_alike, is_younger) {
+                (true, _) => 1.0,
+                (false, true) => NOT_FASTER,
+                (false, false) => OVERTAKEN,
+            };
             if attempt == fastest || remaining(finish) <= bound * best {
                 continue;
             }
-            *self.overtaken.entry(fastest).or_default() += 1;
+            *self.overtaken.entry(fastest).or_default() += if is_alike { ENOUGH } else { 1 };
             self.evidence.overtaken(attempt, cluster);
             // Both passes count overtaken copies; one of them stops them.
             if self.saving {
                 view.stop(attempt, StopReason::Overtaken);
                 view.because(|| {
+                    if is_alike {
+                        return format!(
+                            "by its measured progress it takes as long as another copy that was expected to end {best:.2} s \
+                             later, so the task itself takes long"
+                        );
+                    }
                     format!(
-                        "another copy was expected to end {best:.2} s later, and this copy to need more than \
-                         {bound} times as long"
+                        "another copy was expected to end {best:.2} s later, and this copy to need more than {bound} times as \
+                         long"
                     )
                 });
             }

@@ -9,7 +9,8 @@ use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_math::distribution::Distribution;
 
-use crate::test_run::{FinishedRun, TestRun, silently};
+use crate::fake_engine::FakeTask;
+use crate::test_run::{FinishedRun, TestRun, silently, takes};
 
 /// Returns a number in (0, 1) for a copy of a task.
 fn draw(seed: u64, index: u32, copy: u32) -> f64 {
@@ -48,9 +49,14 @@ fn by_nature(seconds: &[f64], slots: u32) -> Cost {
 
 /// Does the same on these nodes, which have so many slots together.
 fn by_nature_on(nodes: &str, seconds: &[f64], slots: u32) -> Cost {
+    cost_on(nodes, seconds, slots, silently)
+}
+
+/// Does the same with attempts that report their progress or do not.
+fn cost_on(nodes: &str, seconds: &[f64], slots: u32, attempt: fn(f64) -> FakeTask) -> Cost {
     let tasks: Rc<[f64]> = seconds.into();
-    let test_run = TestRun::on(nodes).phase("map", seconds.len() as u32).policy("pace").knowledge("age");
-    let finished = test_run.behaviour(move |launch| silently(tasks[launch.attempt.task.index as usize])).run().done();
+    let test_run = TestRun::on(nodes).phase("map", seconds.len() as u32).policy("pace");
+    let finished = test_run.behaviour(move |launch| attempt(tasks[launch.attempt.task.index as usize])).run().done();
     let work: f64 = finished.outcome.timeline.rows.iter().map(FinishedRun::seconds).sum();
     Cost { time: finished.flowtime() / time_without_copies(seconds, slots), work: work / seconds.iter().sum::<f64>() }
 }
@@ -213,6 +219,37 @@ fn log_normal_tasks_on_several_nodes_cost_little() {
             }
             report(&format!("{tasks} tasks of sigma {sigma} on {nodes}"), (sum, most));
             assert!(sum.work <= 1.25, "{tasks} tasks of sigma {sigma} on {nodes}: {} times the work", sum.work);
+        }
+    }
+}
+
+#[test]
+fn long_tasks_that_report_progress_cost_little() {
+    type Draw = fn(u64, u32) -> f64;
+    let bimodal: Draw = |seed, index| if draw(seed, index, 1) < 0.1 { 4.0 } else { 0.4 + 0.01 * draw(seed, index, 0) };
+    let very_long: Draw =
+        |seed, index| if draw(seed, index, 1) < 0.05 { 8.0 } else { 0.4 + 0.01 * draw(seed, index, 0) };
+    let pareto: Draw = |seed, index| (0.2 * draw(seed, index, 0).powf(-1.0 / 1.2)).min(12.0);
+    let wide: Draw = |seed, index| log_normal(0.6, 1.2).quantile(draw(seed, index, 0)).min(12.0);
+    let narrow: Draw = |seed, index| log_normal(0.6, 1.0).quantile(draw(seed, index, 0));
+    let cases = [
+        ("10% long", bimodal),
+        ("5% very long", very_long),
+        ("Pareto", pareto),
+        ("sigma 1.2", wide),
+        ("sigma 1", narrow),
+    ];
+    for (name, drawn) in cases {
+        for (nodes, tasks) in [("n1:8", 60), ("n1:4,n2:4", 80)] {
+            let (mut sum, mut most) = (Cost::default(), 0.0f64);
+            for seed in 0..20 {
+                let seconds: Vec<f64> = (0..tasks).map(|index| drawn(seed, index)).collect();
+                let cost = cost_on(nodes, &seconds, 8, takes);
+                sum = Cost { time: sum.time + cost.time / 20.0, work: sum.work + cost.work / 20.0 };
+                most = most.max(cost.time);
+            }
+            report(&format!("{tasks} tasks, {name}, on {nodes}"), (sum, most));
+            assert!(sum.work <= 1.06, "{tasks} tasks, {name}, on {nodes}: {} times the work", sum.work);
         }
     }
 }

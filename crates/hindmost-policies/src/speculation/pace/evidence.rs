@@ -20,12 +20,11 @@ use hindmost_core::record::{Decision, Event, StopReason};
 use hindmost_core::time::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::ALIKE;
 use super::task_share::{TaskShare, kind, measured_work};
 
 /// A win counts as much as this many losses, because it saves at least the time that the original still needed.
 const WIN: f64 = 2.0;
-/// A copy takes about as long as an older one if it takes at least this share of its time.
-const ALIKE: f64 = 0.75;
 /// The limits are doubled at most this many times. An attempt that hangs gets its copy in the end, whatever happened before.
 const MOST_DOUBLINGS: f64 = 4.0;
 
@@ -297,7 +296,7 @@ impl Evidence {
 
 /// Returns the time that a copy takes from its start to its end, extrapolated from its progress, in seconds. `None` if its
 /// progress is unknown.
-fn measured(copy: &Attempt) -> Option<f64> {
+pub(super) fn measured(copy: &Attempt) -> Option<f64> {
     copy.measured_finish().map(|finish| (finish - copy.since()).seconds())
 }
 

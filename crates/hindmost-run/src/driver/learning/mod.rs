@@ -11,7 +11,7 @@
 //! - Policies receive a Pareto distribution with the observed mean and spread and a tail index of at most 3. Stragglers are
 //!   rare, so a few tasks of equal length do not prove that there are none.
 //! - A node is slow if the median pace of the last attempts on it is below two thirds of their phase's pace, and below two
-//!   thirds of the other nodes' pace. This needs at least two attempts, or one attempt that has run at less than
+//!   thirds of the other nodes' pace, if its paces are lower than the others beyond chance. This needs at least two attempts, or one attempt that has run at less than
 //!   a third of its phase's pace for as long as the median copy takes. Otherwise the node's speed counts as 1: if all nodes
 //!   are behind, the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been
 //!   observed for ten median durations, at least ten seconds.
@@ -27,12 +27,17 @@ mod tests;
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, SLOW, node_paces, relative_paces};
+use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, SLOW, node_paces, relative_paces, stands_out};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 use hindmost_math::statistics::median;
 
 use durations::PhaseSamples;
+
+/// Standard deviations of the rank test above which a node becomes slow (one node in 100 by chance), and above which it stays slow (one
+/// in 10).
+const BECOMES_SLOW: f64 = 2.33;
+const STAYS_SLOW: f64 = 1.28;
 
 /// What the learner observes of an attempt.
 #[derive(Clone, Copy, Debug)]
@@ -230,10 +235,20 @@ impl Learner {
         }
         let longest = self.jobs.iter().flatten().filter_map(|phase| phase.median).fold(0.0, f64::max);
         for (at, pace) in relative_paces(&paces).into_iter().enumerate() {
+            let pace = pace.map(|pace| if pace < SLOW && !self.stands_out(at, &paces) { 1.0 } else { pace });
             let speed = self.nodes[at].learned(pace, cluster.now(), is_observed[at], longest);
             events.extend(speed.map(|speed| Event::NodeSpeedLearned { node: NodeId(at as u32), speed }));
         }
         events
+    }
+
+    /// Returns true if the sorted paces of a node, of those of all nodes, are lower than the others beyond chance.
+    fn stands_out(&self, at: usize, paces: &[Vec<f64>]) -> bool {
+        let others = paces.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, paces)| paces);
+        let mut others: Vec<f64> = others.copied().collect();
+        others.sort_unstable_by(f64::total_cmp);
+        let is_slow = self.nodes[at].speed() < 1.0;
+        stands_out(&paces[at], &others, if is_slow { STAYS_SLOW } else { BECOMES_SLOW })
     }
 
     /// Returns the durations that follow from the progress of a phase's running attempts, in seconds on a node of speed 1.

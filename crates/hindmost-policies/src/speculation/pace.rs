@@ -25,8 +25,11 @@
 //!   backup needs; wins bring backups back. If only ages are known, one backup of a phase is tried at a time until
 //!   backups win (more if they leave slow nodes and no task is pending), and one that takes long as well is stopped while tasks are pending (`evidence`, `further`). Until they
 //!   win, they may cost only a small share of the job's work, and less of it while tasks are pending (`budget`).
+//! - **Hung attempts.** Where attempts much older than all winners of their phase hold half of the cluster, or hang on while no
+//!   task is pending, their tasks get copies again, each at twice the age, whatever earlier copies have cost (`hung`).
 //! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
-//!   well after its sibling is stopped. If copies report no progress, none is stopped before its sibling has finished.
+//!   well after its sibling is stopped; one that takes as long as an older sibling at once, because the task itself takes
+//!   long. If copies report no progress, none is stopped before its sibling has finished.
 //!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.
 //! - **Relaunches.** If no resources are free for a backup, a lagging attempt on a slow node is stopped and its task
 //!   starts again on another node. Two conditions must hold, where p tasks of its job are pending and c copies fit on
@@ -43,6 +46,7 @@ mod budget;
 mod evidence;
 mod further;
 mod held_back;
+mod hung;
 mod lateness;
 mod sweep;
 mod task_share;
@@ -64,9 +68,9 @@ use super::lagging::{Lagging, is_single};
 use super::{Cause, Rule, is_only_copy, only_copy};
 use crate::placement::by_speed::GoodNodes;
 use budget::Budget;
-use evidence::Evidence;
+use evidence::{Evidence, Outcomes};
 use held_back::WithoutBackup;
-use lateness::Lateness;
+use lateness::{Lateness, PENDING};
 use sweep::Sweep;
 use worth::fresh;
 
@@ -459,6 +463,7 @@ impl Rule for PaceRule {
         let factor = if pending { SAVING } else { self.parameters.margin };
         let lagging = self.lagging_now(factor, round);
         let late: Vec<AttemptId> = lagging.iter().map(|(_, id)| *id).collect();
+        let crowds = self.crowds(&late, round.cluster());
         // Phases whose jobs can't pay for a copy in this round.
         let mut spent: BTreeSet<(JobId, u32)> = BTreeSet::new();
         for (remaining, id) in lagging {
@@ -487,14 +492,17 @@ impl Rule for PaceRule {
             let fresh = fresh(cluster, node, phase);
             let usual_factor = factor;
             let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };
+            let retries = by_age && self.may_retry(id, pending, &crowds, cluster);
             let pays = remaining > factor * fresh
                 && (!by_age || self.may_try(id, node, pending, cluster))
                 && (by_age || self.is_worth(id, node, (remaining, pending), cluster))
-                && self.is_old_enough(id, pending, round)
+                && (retries || self.is_old_enough(id, pending, round))
                 && !(pending && self.ends_with_the_queue(remaining, id, cluster));
             let of_phase = (id.task.job, id.task.phase);
             let allowed = if !by_age {
                 Some(f64::INFINITY)
+            } else if pays && retries {
+                Some(self.ages(phase).limit(PENDING, Outcomes::default()))
             } else if pays && !spent.contains(&of_phase) {
                 self.allowed(id, node, (&late, pending), cluster)
             } else {

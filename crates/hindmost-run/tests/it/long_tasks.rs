@@ -253,3 +253,35 @@ fn long_tasks_that_report_progress_cost_little() {
         }
     }
 }
+
+#[test]
+fn hung_copies_are_followed_by_others() {
+    // Eight of 100 tasks hang, and the first copies of some of them too.
+    for (hung_copies, slots, nodes) in
+        [(4, 8, "n1:8"), (8, 8, "n1:8"), (4, 8, "n1:4,n2:4"), (4, 16, "n1:16"), (4, 4, "n1:4")]
+    {
+        let mut flows = Vec::new();
+        for seed in 0..20u64 {
+            let mut order: Vec<u32> = (0..100).collect();
+            order.sort_by(|one, other| draw(seed, *one, 7).total_cmp(&draw(seed, *other, 7)));
+            let hangs: Vec<u32> = order[..8].to_vec();
+            let takes = move |index: u32, copy: u32| {
+                let rank = hangs.iter().position(|hung| *hung == index);
+                let is_hung = rank.is_some_and(|rank| copy == 0 || (copy == 1 && rank < hung_copies));
+                if is_hung { 30.0 } else { 0.4 + 0.01 * draw(seed, index, copy) }
+            };
+            let test_run = TestRun::on(nodes).phase("map", 100).policy("pace");
+            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
+                silently(takes(launch.attempt.task.index, launch.attempt.copy))
+            };
+            flows.push(test_run.behaviour(behaviour).run().done().flowtime());
+        }
+        let mean = flows.iter().sum::<f64>() / 20.0;
+        let ideal = 40.5 / f64::from(slots);
+        println!("{hung_copies} hung copies on {nodes}: {:.2} times ideal {ideal:.1}; {flows:.1?}", mean / ideal);
+        assert!(mean <= 2.0 * ideal, "{hung_copies} hung copies on {nodes}: {flows:.1?}");
+        // Only if attempts that hang come to fill all slots, no copy can start.
+        let stuck = flows.iter().filter(|flow| **flow > 30.0).count();
+        assert!(stuck <= 1, "{hung_copies} hung copies on {nodes}: {flows:.1?}");
+    }
+}

@@ -4,7 +4,7 @@
 //! - A copy that finishes before an older copy of its task, or makes it overtaken, is a win.
 //! - A copy that runs when an older copy finishes, or that is stopped because it was overtaken, is a loss. Its weight is its
 //!   age in medians of its phase, at most 1: a copy that had no time to finish proves little, and has cost little. But a
-//!   copy whose measured progress shows that it takes about as long as the older one ([`ALIKE`]) has the weight 1.
+//!   copy whose measured progress shows that it takes about as long as the older one ([`ALIKE`]) has the weight [`MEASURED`].
 //!
 //! - If only ages are known, a copy that becomes as old as attempts must be to get a copy is a loss at that moment.
 //!
@@ -23,6 +23,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::ALIKE;
 use super::task_share::{TaskShare, kind, measured_work};
 
+/// Weight of a loss of a copy whose measured progress shows that it takes about as long as an older one: that is no accident.
+const MEASURED: f64 = 2.0;
 /// A win counts as much as this many losses, because it saves at least the time that the original still needed.
 const WIN: f64 = 2.0;
 /// The limits are doubled at most this many times. An attempt that hangs gets its copy in the end, whatever happened before.
@@ -104,6 +106,8 @@ pub(super) struct Evidence {
     late: FxHashMap<TaskId, u32>,
     /// The number of copies of each task that were stopped because they took long as well.
     stopped: FxHashMap<TaskId, u32>,
+    /// The longest time that a winner of each phase has taken, in seconds on a node of speed 1.
+    longest: FxHashMap<(JobId, u32), f64>,
     recent: FxHashMap<u64, Recent>,
     task_share: TaskShare,
     /// The job that finished with the last event: its outcomes are kept until the next record, for the summary.
@@ -128,6 +132,11 @@ impl Evidence {
         let all = self.of(task);
         let own = f64::from(self.late.get(&task).copied().unwrap_or(0));
         Outcomes { lost: (all.lost - own).max(0.0), ..all }
+    }
+
+    /// Returns the longest time that a winner of a task's phase has taken, in seconds on a node of speed 1.
+    pub(super) fn longest(&self, task: TaskId) -> f64 {
+        self.longest.get(&(task.job, task.phase)).copied().unwrap_or(0.0)
     }
 
     /// Returns true if the outcome of a copy is open.
@@ -165,6 +174,7 @@ impl Evidence {
 
     fn forget_job(&mut self, job: JobId) {
         self.outcomes.retain(|(known, _), _| *known != job);
+        self.longest.retain(|(known, _), _| *known != job);
         self.open.retain(|copy| copy.task.job != job);
         self.stopped.retain(|task, _| task.job != job);
         self.late.retain(|task, _| task.job != job);
@@ -185,6 +195,9 @@ impl Evidence {
                 let before = self.of(attempt.task).factor();
                 self.close(*attempt);
                 if let Some((node, since)) = applied.released.filter(|_| applied.won) {
+                    let took = (cluster.now() - since).seconds() * cluster.node(node).map_or(1.0, Node::speed);
+                    let longest = self.longest.entry((attempt.task.job, attempt.task.phase)).or_default();
+                    *longest = longest.max(took);
                     self.finished(attempt.task, since, cluster);
                     self.compare(attempt.task, Some((*attempt, node, since)), cluster);
                     self.task_share.end(attempt.task);
@@ -301,10 +314,10 @@ pub(super) fn measured(copy: &Attempt) -> Option<f64> {
 }
 
 /// Returns the weight of a copy that lost to an older one, which takes `takes` seconds: its age in medians of its phase, at
-/// most 1.
+/// most 1, or [`MEASURED`].
 fn weight(copy: &Attempt, takes: f64, cluster: &Cluster) -> f64 {
     if measured(copy).is_some_and(|time| time >= ALIKE * takes) {
-        return 1.0;
+        return MEASURED;
     }
     let median = cluster.phase(copy.id().task).map_or(0.0, Phase::median);
     let age = (cluster.now() - copy.since()).seconds();

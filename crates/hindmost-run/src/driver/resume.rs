@@ -107,8 +107,9 @@ pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError>
                 // The journal has only those features that phases require.
                 let with_features = recorded().unwrap_or_default();
                 for node in &mut nodes {
-                    let known = with_features.iter().find(|known| known.name == node.name);
-                    known.into_iter().for_each(|known| node.features.clone_from(&known.features));
+                    if let Some(known) = with_features.iter().find(|known| known.name == node.name) {
+                        node.features.clone_from(&known.features);
+                    }
                 }
                 return Ok(Some(nodes));
             }

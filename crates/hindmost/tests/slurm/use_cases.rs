@@ -196,7 +196,7 @@ fn features_choose_nodes_and_speeds() {
     }
     scene.run(&given).with(0);
     let nodes_of = |phase: &str| {
-        let mut nodes: Vec<String> = files(&scene.out().join(phase)).into_iter().map(|(_, text)| text).collect();
+        let mut nodes: Vec<String> = files(&scene.out().join(phase)).into_values().collect();
         nodes.sort();
         nodes.dedup();
         nodes.iter().map(|node| node.trim().to_owned()).collect::<Vec<_>>()

@@ -6,6 +6,10 @@
 //! behind, the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been
 //! observed for ten median durations, at least ten seconds.
 //!
+//! A user may give the speeds of nodes. The pace of an attempt is then divided by the given speed of its node, and the node has its
+//! given speed as long as its pace is normal. Where speeds are given, a node can also turn out to be faster: if its pace is
+//! above three halves, and above three halves of the other nodes' median pace.
+//!
 //! Live runs also take samples from running attempts, leave out slow attempts if one that started later on the node has ended at a normal
 //! pace, and evaluate every node after every observation ([`node_paces`], [`relative_paces`]). Simulations use [`NodeSpeeds`]: samples are finished attempts only, and a node is evaluated when an
 //! attempt on it finishes. The tests and limits are the same.
@@ -34,9 +38,13 @@ const BETWEEN_CHECKS: f64 = 1.0;
 /// The paces of attempts on one node, and the speed that follows from them.
 #[derive(Clone, Debug)]
 pub struct NodeSamples {
-    /// Paces of the last ended attempts, relative to their phases' medians.
+    /// Paces of the last ended attempts, relative to their phases' medians and to the given speed.
     ended: Vec<f64>,
-    /// Speed of the node; 1 unless it is slow.
+    /// Speed of the node while its pace is normal.
+    given: f64,
+    /// Whether the node may turn out to be faster than its given speed.
+    may_be_faster: bool,
+    /// Speed of the node; the given one unless its pace is not normal.
     speed: f64,
     /// When an attempt on the slow node was last observed.
     observed: Time,
@@ -44,14 +52,26 @@ pub struct NodeSamples {
 
 impl Default for NodeSamples {
     fn default() -> NodeSamples {
-        NodeSamples { ended: Vec::new(), speed: 1.0, observed: Time::ZERO }
+        NodeSamples { ended: Vec::new(), given: 1.0, may_be_faster: false, speed: 1.0, observed: Time::ZERO }
     }
 }
 
 impl NodeSamples {
-    /// Returns the node's speed as it was last learned; 1 unless the node is slow.
+    /// Returns the samples of nodes with these given speeds; 1 is the speed of a node for which none was given.
+    pub fn of_speeds(speeds: &[f64]) -> Vec<NodeSamples> {
+        let may_be_faster = speeds.iter().any(|speed| *speed != 1.0);
+        let of = |speed: &f64| NodeSamples { given: *speed, may_be_faster, speed: *speed, ..NodeSamples::default() };
+        speeds.iter().map(of).collect()
+    }
+
+    /// Returns the node's speed as it was last learned; the given one unless the node's pace is not normal.
     pub fn speed(&self) -> f64 {
         self.speed
+    }
+
+    /// Returns the speed that the node has while its pace is normal.
+    pub fn given(&self) -> f64 {
+        self.given
     }
 
     /// Takes over a speed that an earlier process has learned.
@@ -70,18 +90,22 @@ impl NodeSamples {
     /// little is known. `is_observed` is true if an attempt runs on the node. `longest` is the longest median duration of
     /// the phases that count, in seconds.
     pub fn learned(&mut self, pace: Option<f64>, now: Time, is_observed: bool, longest: f64) -> Option<f64> {
-        if is_observed || self.speed == 1.0 {
+        if is_observed || self.speed == self.given {
             self.observed = now;
         }
         let silence = Time::from_seconds((SILENCE * longest).max(LEAST_SILENCE));
-        let speed = if self.speed < 1.0 && now - self.observed > silence {
+        let speed = if self.speed < self.given && now - self.observed > silence {
             self.ended.clear();
             self.observed = now;
-            1.0
+            self.given
         } else {
-            pace.map_or(self.speed, |pace| if pace < SLOW { pace.max(0.01) } else { 1.0 })
+            pace.map_or(self.speed, |pace| {
+                let is_fast = self.may_be_faster && pace > 1.0 / SLOW;
+                if pace < SLOW || is_fast { self.given * pace.clamp(0.01, 100.0) } else { self.given }
+            })
         };
-        let is_new = (speed == 1.0) != (self.speed == 1.0) || !(0.75..=1.34).contains(&(speed / self.speed));
+        let is_new =
+            (speed == self.given) != (self.speed == self.given) || !(0.75..=1.34).contains(&(speed / self.speed));
         if is_new {
             self.speed = speed;
         }
@@ -111,8 +135,8 @@ pub fn node_paces(nodes: &[NodeSamples], running: impl Iterator<Item = (NodeId, 
     paces
 }
 
-/// Returns each node's median pace. If the other nodes are behind too, the pace is relative to their median, because in
-/// that case the tasks take longer. `None` for a node with too few samples.
+/// Returns each node's median pace. If the other nodes are behind or ahead too, the pace is relative to their median, because in
+/// that case the tasks take longer or shorter. `None` for a node with too few samples.
 pub fn relative_paces(paces: &[Vec<f64>]) -> Vec<Option<f64>> {
     let medians: Vec<Option<f64>> = paces.iter().map(|of_node| median_of_sorted(of_node)).collect();
     let mut sorted: Vec<f64> = medians.iter().copied().flatten().collect();
@@ -125,16 +149,18 @@ pub fn relative_paces(paces: &[Vec<f64>]) -> Vec<Option<f64>> {
 /// too few samples, or no other node exists.
 fn relative_pace(samples: usize, median: Option<f64>, sorted: &[f64], nodes: usize) -> Option<f64> {
     let pace = median.filter(|_| samples >= 2 && nodes > 1)?;
-    let others = median_of_others(sorted, median).unwrap_or(1.0).min(1.0);
-    Some(pace / others)
+    let others = median_of_others(sorted, median).unwrap_or(1.0);
+    Some(if pace > 1.0 { (pace / others.max(1.0)).max(1.0) } else { (pace / others.min(1.0)).min(1.0) })
 }
 
 /// Returns true if the paces of a node are lower than those of the other nodes beyond chance: all of them are below two thirds of
 /// every other pace, or the rank test of Mann and Whitney (1947) shows it with this many standard deviations. Tasks that are long by
-/// nature lower some paces on every node, a slow node lowers all of its own. All slices are sorted.
+/// nature lower some paces on every node, a slow node lowers all of its own. Without paces of other nodes nothing speaks against it. All
+/// slices are sorted.
 #[must_use]
 pub fn stands_out(paces: &[f64], others: &[f64], deviations: f64) -> bool {
-    let (Some(highest), Some(lowest)) = (paces.last(), others.first()) else { return false };
+    let Some(highest) = paces.last() else { return false };
+    let Some(lowest) = others.first() else { return true };
     if *highest < SLOW * lowest {
         return true;
     }
@@ -306,7 +332,7 @@ mod tests {
         assert!(stands_out(&[0.25; 4], &one_long, 2.2) && !stands_out(&[0.25; 4], &one_long, 2.3));
         // Equal paces count half: they show nothing.
         assert!(!stands_out(&[1.0; 5], &[1.0; 5], 0.1));
-        assert!(!stands_out(&[], &usual, 2.33) && !stands_out(&[0.1], &[], 2.33));
+        assert!(!stands_out(&[], &usual, 2.33) && stands_out(&[0.1], &[], 2.33));
     }
 
     #[test]
@@ -347,6 +373,22 @@ mod tests {
         for at in 1..9 {
             assert_eq!(speeds.finished(half, seconds(f64::from(at)), |_| true), []);
         }
+    }
+
+    #[test]
+    fn a_given_speed_holds_until_the_pace_differs_much() {
+        let learn = |given: f64, paces: [f64; 2]| {
+            let mut nodes = NodeSamples::of_speeds(&[given, 1.0]);
+            let paces = paces.map(|pace| vec![pace; 2]);
+            nodes[0].learned(relative_paces(&paces)[0], seconds(1.0), true, 1.0)
+        };
+        // The node is as fast as given, up to a third; both nodes are behind or ahead, because tasks take longer or shorter.
+        for paces in [[1.0, 1.0], [0.7, 1.0], [1.45, 1.0], [0.4, 0.4], [3.0, 3.0]] {
+            assert_eq!(learn(2.0, paces), None, "{paces:?}");
+        }
+        assert_eq!((learn(2.0, [0.5, 1.0]), learn(0.5, [2.0, 1.0])), (Some(1.0), Some(1.0)));
+        // Without given speeds no node is faster than normal.
+        assert_eq!((learn(1.0, [2.0, 1.0]), learn(1.0, [0.5, 1.0])), (None, Some(0.5)));
     }
 
     #[test]

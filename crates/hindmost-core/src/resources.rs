@@ -22,6 +22,26 @@ pub const CPUS: &str = "cpus";
 /// Name of the dimension of memory, which is measured in bytes.
 pub const MEMORY: &str = "memory";
 
+/// Beginning of the names of dimensions that stand for features of nodes, such as `feature:ssd`.
+///
+/// A task that requires a feature demands 1 of its dimension. A node with the feature has [`PLENTY`] of it, and other nodes have
+/// none. So the feature decides where the task may run, and hardly counts as a resource in use.
+pub const FEATURE: &str = "feature:";
+/// Amount of a feature's dimension that a node with the feature has.
+pub const PLENTY: f64 = 1e9;
+
+/// Returns the name of the feature for which a dimension stands; `None` if it stands for a resource.
+///
+/// ```
+/// use hindmost_core::resources::feature_of;
+///
+/// assert_eq!(feature_of("feature:ssd"), Some("ssd"));
+/// assert_eq!(feature_of("memory"), None);
+/// ```
+pub fn feature_of(dimension: &str) -> Option<&str> {
+    dimension.strip_prefix(FEATURE)
+}
+
 /// An amount in each dimension of a cluster, in whole small units: bytes of memory, thousandths of anything else.
 /// Unused dimensions are zero.
 ///
@@ -271,9 +291,11 @@ impl Dimensions {
     }
 }
 
-/// Formats amounts in the units of job files: `2 cpus, 4GB of memory`.
+/// Formats amounts in the units of job files: `2 cpus, 4GB of memory, feature ssd`.
 pub fn in_words(amounts: &DemandByName) -> String {
-    let parts = amounts.iter().map(|(name, amount)| match name.as_str() {
+    let is_feature = |(name, _): &(&String, &f64)| feature_of(name).is_some();
+    let (features, resources): (Vec<_>, Vec<_>) = amounts.iter().partition(is_feature);
+    let parts = resources.into_iter().map(|(name, amount)| match name.as_str() {
         MEMORY => {
             let units = [("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)].map(|(unit, power)| (unit, 1024f64.powi(power)));
             let (unit, size) = units.into_iter().find(|(_, size)| *amount >= *size).unwrap_or(("B", 1.0));
@@ -284,7 +306,8 @@ pub fn in_words(amounts: &DemandByName) -> String {
         CPUS if *amount == 1.0 => "1 cpu".to_owned(),
         _ => format!("{} {name}", Plain(*amount)),
     });
-    parts.collect::<Vec<_>>().join(", ")
+    let features = features.into_iter().filter_map(|(name, _)| Some(format!("feature {}", feature_of(name)?)));
+    parts.chain(features).collect::<Vec<_>>().join(", ")
 }
 
 /// Parses a size with a unit, such as `"48GB"`, `"1.5 GiB"` or `"512MB"`, and returns bytes.
@@ -346,6 +369,17 @@ mod tests {
         assert_eq!(lacking(5.0, 1.0), shown("5 cpus, 1GB of memory", "4 cpus, 8GB of memory"));
         assert_eq!(lacking(1.0, 65.0), shown("1 cpu, 65GB of memory", "2 cpus, 64GB of memory"));
         assert_eq!(lacking(2.0, 64.0), None);
+    }
+
+    #[test]
+    fn a_feature_is_on_some_nodes_and_hardly_in_use() {
+        let nodes = [named(&[("cpus", 4.0), ("feature:ssd", PLENTY)]), named(&[("cpus", 4.0)])];
+        let dimensions = Dimensions::of(&nodes).unwrap();
+        let [with, without] = nodes.each_ref().map(|node| dimensions.amounts(node).unwrap());
+        let demand = dimensions.demand(&named(&[("cpus", 1.0), ("feature:ssd", 1.0)])).unwrap();
+        assert_eq!((with.times(&demand), without.times(&demand)), (4, 0));
+        assert_eq!(demand.dominant_share(&with.plus(&without)), 0.125);
+        assert_eq!(in_words(&dimensions.by_name(&demand)), "1 cpu, feature ssd");
     }
 
     #[test]

@@ -31,11 +31,8 @@ fn run_job(plan: &Plan, policy: &str, folder: &std::path::Path, engine: &mut dyn
 /// Runs 2000 tasks on 1000 nodes. Attempts take 10 to 11 s on most nodes, and 80 s on every hundredth node.
 fn run_on_1000_nodes(policy: &str) -> RunOutcome {
     let folder = tempfile::tempdir().expect("a temporary folder can be created");
-    let nodes = (0..1000).map(|at| NodeOffer {
-        name: format!("n{at}"),
-        capacity: DemandByName::from([("cpus".to_owned(), 1.0)]),
-        features: Vec::new(),
-    });
+    let capacity = DemandByName::from([("cpus".to_owned(), 1.0)]);
+    let nodes = (0..1000).map(|at| NodeOffer::new(format!("n{at}"), capacity.clone()));
     let mut engine = FakeEngine::new(nodes.collect(), |launch| FakeTask {
         seconds: if launch.node.0 % 100 == 0 { 80.0 } else { 10.0 + f64::from(launch.attempt.task.index % 97) / 97.0 },
         exit: Some(0),

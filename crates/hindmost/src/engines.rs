@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
-use hindmost_run::engine::{Engine, Local, NodeOffer, parse_nodes};
+use hindmost_run::engine::{Engine, Local, NodeOffer, NodeSpeed, Speeds, check_names, give_speeds, parse_nodes};
 use hindmost_run::store::{BegunWith, Store};
 
 pub use hindmost_run::engine::Purpose;
@@ -21,6 +21,10 @@ pub struct Chosen {
     pub nodes: Vec<NodeOffer>,
     /// True if the user has named nodes: then a resumed run does not use those with which it began.
     pub given: bool,
+    /// Speeds that the user has given on the command line.
+    speeds: Speeds,
+    /// True if the nodes of an earlier process of the run are still to be taken.
+    resumes: bool,
     engine: EngineName,
     slurm_args: Vec<String>,
     #[cfg(target_os = "linux")]
@@ -33,6 +37,8 @@ impl Chosen {
         Chosen {
             nodes,
             given,
+            speeds: Speeds::new(),
+            resumes: false,
             engine: EngineName::Local,
             slurm_args: Vec::new(),
             #[cfg(target_os = "linux")]
@@ -41,12 +47,14 @@ impl Chosen {
     }
 
     /// Returns the engine of a run and its nodes. `named` is the value of `--nodes`, `local` those of engine `local` without it.
-    /// `recorded` are the options of the run that is resumed.
+    /// `recorded` are the options of the run that is resumed. Of a cluster's nodes, those are not taken for which `is_useful` is
+    /// false.
     pub fn of(
         args: &EngineArgs,
         named: Option<&str>,
         local: Option<&str>,
         recorded: Option<BegunWith>,
+        is_useful: &dyn Fn(&NodeOffer) -> bool,
     ) -> Outcome<Chosen> {
         let was_slurm = recorded.as_ref().and_then(|begun| begun.engine.as_deref()) == Some("slurm");
         let begun = if was_slurm { EngineName::Slurm } else { EngineName::Local };
@@ -62,13 +70,20 @@ impl Chosen {
             if !args.slurm_args.is_empty() {
                 return Err(Failure::input("--slurm-args are options of engine slurm: add --engine slurm"));
             }
-            return Ok(Chosen::local(parse_nodes(named.or(local)).map_err(Failure::input)?, named.is_some()));
+            let resumes = recorded.is_some() && named.is_none();
+            let nodes = parse_nodes(named.or(local)).map_err(Failure::input)?;
+            return Ok(Chosen { resumes, ..Chosen::local(nodes, named.is_some()) });
         }
-        Chosen::slurm(args, named, recorded.filter(|_| was_slurm))
+        Chosen::slurm(args, named, recorded.filter(|_| was_slurm), is_useful)
     }
 
     #[cfg(target_os = "linux")]
-    fn slurm(args: &EngineArgs, named: Option<&str>, recorded: Option<BegunWith>) -> Outcome<Chosen> {
+    fn slurm(
+        args: &EngineArgs,
+        named: Option<&str>,
+        recorded: Option<BegunWith>,
+        is_useful: &dyn Fn(&NodeOffer) -> bool,
+    ) -> Outcome<Chosen> {
         let mut slurm_args: Vec<String> = Vec::new();
         for text in &args.slurm_args {
             slurm_args.extend(text.split_whitespace().map(str::to_owned));
@@ -78,11 +93,13 @@ impl Chosen {
                 let args = if slurm_args.is_empty() { begun.slurm_args } else { slurm_args };
                 slurm::Cluster::recorded(begun.nodes, args)
             }
-            None => slurm::Cluster::choose(named, &slurm_args).map_err(Failure::input)?,
+            None => slurm::Cluster::choose(named, &slurm_args, is_useful).map_err(Failure::input)?,
         };
         Ok(Chosen {
             nodes: cluster.offers.clone(),
             given: named.is_some(),
+            speeds: Speeds::new(),
+            resumes: false,
             engine: EngineName::Slurm,
             slurm_args: cluster.args.clone(),
             cluster: Some(cluster),
@@ -90,8 +107,37 @@ impl Chosen {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn slurm(_: &EngineArgs, _: Option<&str>, _: Option<BegunWith>) -> Outcome<Chosen> {
+    fn slurm(_: &EngineArgs, _: Option<&str>, _: Option<BegunWith>, _: &dyn Fn(&NodeOffer) -> bool) -> Outcome<Chosen> {
         Err(Failure::input("engine slurm needs Linux"))
+    }
+
+    /// Gives the nodes their speeds: those of the job file, and those of the command line, which outrank them. A job file may name
+    /// nodes and features that this run does not have.
+    ///
+    /// # Errors
+    /// If the command line names what is neither a node nor a feature, or if a node's features have different speeds.
+    pub fn set_speeds(&mut self, given: &[NodeSpeed], of_job: &Speeds) -> Outcome {
+        self.speeds = given.iter().map(|one| (one.name.clone(), one.speed)).collect();
+        if !self.resumes {
+            self.check_speeds()?;
+        }
+        let mut speeds = of_job.clone();
+        speeds.extend(self.speeds.clone());
+        give_speeds(&mut self.nodes, &speeds).map_err(Failure::input)
+    }
+
+    /// Takes the nodes with which a run was begun. Speeds of the command line outrank theirs.
+    ///
+    /// # Errors
+    /// Those of [`Chosen::set_speeds`].
+    pub fn take_recorded(&mut self, nodes: Vec<NodeOffer>) -> Outcome {
+        self.nodes = nodes;
+        self.check_speeds()?;
+        give_speeds(&mut self.nodes, &self.speeds).map_err(Failure::input)
+    }
+
+    fn check_speeds(&self) -> Outcome {
+        check_names(&self.nodes, &self.speeds).map_err(|error| Failure::input(format!("--node-speed: {error}")))
     }
 
     /// True if nodes are other machines, so that the run's folder must be on a shared file system.

@@ -51,7 +51,7 @@ use crate::theory::priorities::{Knapsacks, SizedJob, first_level};
 use hindmost_core::cluster::{Applied, Cluster, Job, Node};
 use hindmost_core::ids::JobId;
 use hindmost_core::record::Event;
-use hindmost_core::resources::{MAX_DIMENSIONS, MEMORY};
+use hindmost_core::resources::{MAX_DIMENSIONS, MEMORY, feature_of};
 
 use crate::orders::effective_time::{effective_time_with, effective_volume};
 use crate::placement::by_node::{ByNode, CloneLimits, Fit, Stage};
@@ -303,7 +303,12 @@ impl Fit for InnerProduct {
     fn prepare(&mut self, _candidates: &Levels, cluster: &Cluster) {
         if let Some(units) = &mut self.units {
             for (unit, name) in units.iter_mut().zip(cluster.dimensions().names()) {
-                *unit = if **name == *MEMORY { BYTES_PER_GB } else { UNITS_PER_WHOLE };
+                *unit = match &**name {
+                    MEMORY => BYTES_PER_GB,
+                    // Features decide where a task may run. They do not count as free resources.
+                    name if feature_of(name).is_some() => f64::INFINITY,
+                    _ => UNITS_PER_WHOLE,
+                };
             }
         }
     }

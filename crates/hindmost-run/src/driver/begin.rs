@@ -106,9 +106,12 @@ fn run_with(
     follower: &mut dyn Follower,
 ) -> Result<(), RunError> {
     let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
+    let speeds: Vec<f64> = engine.nodes().iter().map(|node| node.speed).collect();
     for job in &jobs {
         check(&job.plan, options, engine.nodes())?;
     }
+    let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
+    let dimensions = options::dimensions(&plans, engine.nodes(), submissions.are_open())?;
     let begun_with = match &home {
         Some(home) => home,
         None => jobs.first().ok_or_else(|| RunError::Input("a run needs a job".to_owned()))?,
@@ -122,18 +125,17 @@ fn run_with(
         taken_back = Some(name);
         held = Some((header, records));
     }
-    let header = if let Some((header, records)) = &held {
-        resume::check_nodes(records, &names)?;
+    let mut header = if let Some((header, records)) = &held {
+        resume::check_nodes(records, engine.nodes())?;
         resume::check_header(header, options)?
     } else {
-        let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
-        options::new_header(&plans, &options.filled_from(&begun_with.store), engine)?
+        options::new_header(&plans, &options.filled_from(&begun_with.store), dimensions.clone())?
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = catalogue::Setting::from(&header);
     let policy = own.map_or_else(|| catalogue::build(&spec, &setting), Ok)?;
     for job in &jobs {
-        warn(&spec, &job.plan, &header, &*engine, follower)?;
+        warn(&spec, &job.plan, &*engine, follower)?;
     }
     let mut changed = Vec::new();
     match &mut home {
@@ -152,13 +154,17 @@ fn run_with(
             }
         }
     }
+    if held.as_ref().is_none_or(|(_, records)| !recheck::has_job(records)) {
+        // The run begins again, perhaps with other features.
+        header.dimensions = dimensions;
+    }
     // Other progress models hide progress from the policy: no attempt reaches a share above 1.
     let reveal_share = match header.knowledge {
         Knowledge::Progress(share) | Knowledge::Profiles(share) => share,
         _ => 2.0,
     };
     let earlier_failures: Vec<_> = jobs.iter().map(|job| job.store.earlier_failures()).collect();
-    let mut learner = Learner::new(names.len(), reveal_share);
+    let mut learner = Learner::new(&speeds, reveal_share);
     let mut live = Jobs::default();
     for opened in jobs {
         let job = live_job(live.next(), opened, options, header.knowledge, &mut learner)?;
@@ -212,19 +218,14 @@ fn run_with(
 }
 
 /// Warns the user if the policy can't do for a job what its name promises.
-fn warn(
-    spec: &PolicySpec,
-    plan: &Plan,
-    header: &Header,
-    engine: &dyn Engine,
-    follower: &mut dyn Follower,
-) -> Result<(), RunError> {
+fn warn(spec: &PolicySpec, plan: &Plan, engine: &dyn Engine, follower: &mut dyn Follower) -> Result<(), RunError> {
     let nodes = engine.nodes();
-    let capacities = nodes.iter().map(|node| header.dimensions.amounts(&node.capacity));
+    let dimensions = options::dimensions(&[plan], nodes, false)?;
+    let capacities = nodes.iter().map(|node| node.capacity_in(&dimensions));
     let total = capacities.collect::<Result<Vec<_>, _>>()?.iter().fold(Resources::NONE, Resources::plus);
     let job = plan.job_spec();
     let warnings = [
-        catalogue::without_clones(spec, &job, &header.dimensions, (nodes.len(), &total)),
+        catalogue::without_clones(spec, &job, &dimensions, (nodes.len(), &total)),
         catalogue::after_deadline(spec, &job),
     ];
     warnings.iter().flatten().for_each(|why| follower.message(why));
@@ -376,12 +377,13 @@ impl Driver<'_> {
     fn nodes_join(&mut self) -> Result<(), RunError> {
         let power = self.jobs.iter().find_map(|job| job.plan.power.clone());
         for (at, node) in self.engine.nodes().to_vec().iter().enumerate() {
-            let capacity = self.header.dimensions.amounts(&node.capacity)?;
+            let capacity = node.capacity_in(&self.header.dimensions)?;
             let name = node.name.as_str().into();
             let cores = node.capacity.get(CPUS).copied().unwrap_or(1.0);
             let power = power.as_ref().map(|power| power.model(cores)).transpose();
             let power = power.map_err(|error| RunError::Input(format!("power: {error}")))?.map(Arc::new);
-            self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0, rack: None, power })?;
+            let (node, speed) = (NodeId(at as u32), node.speed);
+            self.happen(&Event::NodeJoined { node, name, capacity, speed, rack: None, power })?;
         }
         Ok(())
     }

@@ -1,19 +1,20 @@
 //! The options of a run, and the checks that are possible before it begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::journal::{Header, VERSION};
-use hindmost_core::resources::Dimensions;
+use hindmost_core::resources::{Dimensions, FEATURE, MAX_DIMENSIONS, PLENTY};
+use hindmost_core::workload::DemandByName;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
 
 use super::RunError;
 use crate::chaos::Chaos;
-use crate::engine::{Engine, NodeOffer};
-use crate::job_file::{Plan, check_knowledge};
+use crate::engine::{NodeOffer, features_of};
+use crate::job_file::{Plan, PlannedPhase, check_knowledge};
 use crate::store::Store;
 
 /// The policy of runs that name no policy.
@@ -161,11 +162,11 @@ pub fn check_together(
 ///
 /// # Errors
 /// If the jobs name different policies or progress models.
-pub(super) fn new_header(plans: &[&Plan], options: &RunOptions, engine: &dyn Engine) -> Result<Header, RunError> {
+pub(super) fn new_header(plans: &[&Plan], options: &RunOptions, dimensions: Dimensions) -> Result<Header, RunError> {
     let (policy, knowledge) = chosen_by_all(plans, options)?;
     Ok(Header {
         hindmost_journal: VERSION,
-        dimensions: Dimensions::of(engine.nodes().iter().map(|node| &node.capacity))?,
+        dimensions,
         policy: policy.to_string(),
         order: catalogue::DEFAULT_ORDER.to_owned(),
         gamma: GAMMA,
@@ -177,21 +178,96 @@ pub(super) fn new_header(plans: &[&Plan], options: &RunOptions, engine: &dyn Eng
     })
 }
 
+/// Returns the dimensions of the resources of a run: those of its nodes, and one for each feature that a phase requires. If
+/// other jobs may arrive (`is_open`), also for features of the nodes, as many as possible.
+///
+/// # Errors
+/// If there are too many.
+pub(super) fn dimensions(plans: &[&Plan], nodes: &[NodeOffer], is_open: bool) -> Result<Dimensions, RunError> {
+    let resources = Dimensions::of(nodes.iter().map(|node| &node.capacity))?;
+    let phases = plans.iter().flat_map(|plan| &plan.phases);
+    let required: BTreeSet<&str> = phases.flat_map(|phase| &phase.features).map(String::as_str).collect();
+    let most = MAX_DIMENSIONS - resources.names().len();
+    if required.len() > most {
+        let names: Vec<&str> = required.into_iter().collect();
+        return Err(RunError::Input(format!(
+            "phases require {} different features ({}), but beside {} at most {most} are possible",
+            names.len(),
+            names.join(", "),
+            resources.names().join(", ")
+        )));
+    }
+    let mut features: Vec<&str> = required.iter().copied().collect();
+    if is_open {
+        let mut others = features_of(nodes);
+        others.retain(|name| !required.contains(name));
+        // A feature that all nodes have decides nothing, so it comes last.
+        others.sort_by_key(|name| nodes.iter().all(|node| node.features.iter().any(|own| own == name)));
+        features.extend(others.into_iter().take(most - features.len()));
+    }
+    let features: Vec<DemandByName> =
+        features.into_iter().map(|name| DemandByName::from([(format!("{FEATURE}{name}"), PLENTY)])).collect();
+    Ok(Dimensions::of(nodes.iter().map(|node| &node.capacity).chain(&features))?)
+}
+
 /// Checks that each phase's tasks fit on some node: otherwise they would wait for ever.
 pub(super) fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
-    let dimensions = Dimensions::of(nodes.iter().map(|node| &node.capacity))?;
-    let capacities: Vec<_> = nodes.iter().map(|node| dimensions.amounts(&node.capacity)).collect::<Result<_, _>>()?;
-    for phase in &plan.job_spec().phases {
-        let demand = dimensions.demand(&phase.demand)?;
-        if !capacities.iter().any(|capacity| demand.fits(capacity)) {
-            let amounts: Vec<String> =
-                nodes.iter().map(|node| format!("{} {}", node.name, node.capacity_in_words())).collect();
+    let dimensions = dimensions(&[plan], nodes, false)?;
+    let capacities: Vec<_> = nodes.iter().map(|node| node.capacity_in(&dimensions)).collect::<Result<_, _>>()?;
+    for phase in &plan.phases {
+        let demand = dimensions.demand(&phase.demand())?;
+        if capacities.iter().any(|capacity| demand.fits(capacity)) {
+            continue;
+        }
+        let suitable: Vec<&NodeOffer> = nodes.iter().filter(|node| node.has(&phase.features)).collect();
+        if suitable.is_empty() {
+            return Err(RunError::Input(no_such_node(phase, nodes)));
+        }
+        let amounts: Vec<String> =
+            suitable.iter().map(|node| format!("{} {}", node.name, node.capacity_in_words())).collect();
+        let which = match phase.features.as_slice() {
+            [] => String::new(),
+            features => format!(" with {}", features.join(" and ")),
+        };
+        let resources = PlannedPhase { features: Vec::new(), ..phase.clone() }.demand();
+        return Err(RunError::Input(format!(
+            "each task of phase {:?} demands {}, which is more than any node{which} has ({}): lower the demand in the job \
+             file, or give larger --nodes",
+            phase.name,
+            hindmost_core::resources::in_words(&resources),
+            amounts.join("; ")
+        )));
+    }
+    Ok(())
+}
+
+/// Returns an error about a phase that requires features which no node has.
+fn no_such_node(phase: &PlannedPhase, nodes: &[NodeOffer]) -> String {
+    let required = format!("phase {:?} requires nodes with {}", phase.name, phase.features.join(" and "));
+    if features_of(nodes).is_empty() {
+        return format!("{required}, but no node of the run has any feature: only nodes of engine slurm can have some");
+    }
+    let of = |node: &NodeOffer| match node.features.as_slice() {
+        [] => format!("{} none", node.name),
+        features => format!("{} {}", node.name, features.join(", ")),
+    };
+    let have: Vec<String> = nodes.iter().map(of).collect();
+    format!(
+        "{required}, but no node of the run is such a node (features: {}): correct the job file, or choose other nodes with \
+         --nodes",
+        have.join("; ")
+    )
+}
+
+/// Checks that a run with these dimensions can start attempts only on nodes with the features that a job requires.
+pub(super) fn check_features(plan: &Plan, dimensions: &Dimensions) -> Result<(), RunError> {
+    let is_known = |feature: &&String| dimensions.names().iter().any(|name| **name == format!("{FEATURE}{feature}"));
+    for phase in &plan.phases {
+        if let Some(unknown) = phase.features.iter().find(|feature| !is_known(feature)) {
             return Err(RunError::Input(format!(
-                "each task of phase {:?} demands {}, which is more than any node has ({}): lower the demand in the job \
-                                 file, or give larger --nodes",
-                phase.name,
-                hindmost_core::resources::in_words(&phase.demand),
-                amounts.join("; ")
+                "phase {:?} requires nodes with {unknown}, but the run was begun without a job that does, and its nodes have more \
+                 features than it can distinguish: submit the job to a run of its own",
+                phase.name
             )));
         }
     }

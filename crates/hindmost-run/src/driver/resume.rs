@@ -12,8 +12,10 @@ use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::journal::Header;
 use hindmost_core::metrics::RunState;
 use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_core::resources::feature_of;
 use hindmost_core::time::Time;
 use hindmost_core::verify::Verifier;
+use hindmost_core::workload::DemandByName;
 
 use super::again::{self, Why};
 use super::attempts::Kill;
@@ -52,16 +54,28 @@ pub(super) fn check_header(header: &Header, options: &RunOptions) -> Result<Head
 }
 
 /// Checks that the engine offers the nodes with which the run was begun.
-pub(super) fn check_nodes(records: &[Record], offered: &[String]) -> Result<(), RunError> {
-    let mut recorded = Vec::new();
+pub(super) fn check_nodes(records: &[Record], nodes: &[NodeOffer]) -> Result<(), RunError> {
+    // A run that was killed before its job arrived begins again, so it may begin on any nodes.
+    if !recheck::has_job(records) {
+        return Ok(());
+    }
+    let (mut recorded, mut speeds) = (Vec::new(), Vec::new());
     for record in records {
-        if let Change::Event(Event::NodeJoined { name, .. }) = &record.change {
+        if let Change::Event(Event::NodeJoined { name, speed, .. }) = &record.change {
             recorded.push(name.to_string());
+            speeds.push(*speed);
         }
     }
-    // A run that was killed before its job arrived begins again, so it may begin on any nodes.
-    if !recheck::has_job(records) || recorded == offered {
-        return Ok(());
+    let offered: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    if recorded == offered {
+        return match nodes.iter().zip(speeds).find(|(node, begun)| node.speed != *begun) {
+            None => Ok(()),
+            Some((node, begun)) => Err(RunError::Input(format!(
+                "this run was begun with speed {begun} of node {} and can't be resumed with speed {}: leave --nodes and \
+                 --node-speed out",
+                node.name, node.speed
+            ))),
+        };
     }
     Err(RunError::Input(format!(
         "this run was begun on nodes {} and can't be resumed on {}: leave --nodes out",
@@ -81,11 +95,24 @@ pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError>
     let mut nodes = Vec::new();
     for record in records {
         match record.change {
-            Change::Event(Event::NodeJoined { name, capacity, .. }) => {
-                let capacity = header.dimensions.by_name(&capacity);
-                nodes.push(NodeOffer { name: name.to_string(), capacity, features: Vec::new() });
+            Change::Event(Event::NodeJoined { name, capacity, speed, .. }) => {
+                let (features, capacity): (DemandByName, DemandByName) =
+                    header.dimensions.by_name(&capacity).into_iter().partition(|(name, _)| feature_of(name).is_some());
+                let features = features.keys().filter_map(|name| feature_of(name)).map(str::to_owned);
+                let mut node = NodeOffer { speed, ..NodeOffer::new(name.to_string(), capacity) };
+                node.features = features.collect();
+                nodes.push(node);
             }
-            Change::Event(Event::JobArrived { .. }) => return Ok(Some(nodes)),
+            Change::Event(Event::JobArrived { .. }) => {
+                // The journal has only those features that phases require.
+                let with_features = recorded().unwrap_or_default();
+                for node in &mut nodes {
+                    if let Some(known) = with_features.iter().find(|known| known.name == node.name) {
+                        node.features.clone_from(&known.features);
+                    }
+                }
+                return Ok(Some(nodes));
+            }
             _ => {}
         }
     }

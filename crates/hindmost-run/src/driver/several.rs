@@ -10,7 +10,7 @@ use hindmost_core::record::{Change, Event, Record};
 use super::again::Again;
 use super::begin::{Arrival, arrival, live_job};
 use super::jobs::LiveJob;
-use super::options::check_fits;
+use super::options::{check_features, check_fits};
 use super::permanent::FailedAgain;
 use super::{Driver, Follower, RunError, RunOptions, RunOutcome, journal, recheck};
 use crate::engine::{Engine, NodeOffer};
@@ -158,6 +158,7 @@ impl Driver<'_> {
     /// without it.
     fn admit(&mut self, mut opened: Opened) -> Result<(JobId, Arrival), RunError> {
         check_fits(&opened.plan, self.engine.nodes())?;
+        check_features(&opened.plan, &self.header.dimensions)?;
         if !opened.is_new() {
             self.recorder.journal.sync()?;
             let held = self.home().map(journal::read).transpose()?.flatten();

@@ -12,6 +12,7 @@ mod process_file;
 mod simple;
 #[cfg(target_os = "linux")]
 pub mod slurm;
+mod speeds;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -20,6 +21,7 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::resources::{Dimensions, PLENTY, ResourceError, Resources, feature_of};
 use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,8 @@ use serde::{Deserialize, Serialize};
 pub use command::{Marker, unwrapped, wrapped};
 pub use local::Local;
 pub use nodes::{NodesError, parse_nodes};
+pub use speeds::{NodeSpeed, Speeds, check_names, give_speeds};
+pub(crate) use speeds::{check_speed, features_of};
 
 pub(crate) use crate::process::{KEY_VARIABLE, RUN_VARIABLE};
 
@@ -43,9 +47,40 @@ pub struct NodeOffer {
     /// Features of the node by which the cluster manager distinguishes classes of nodes, such as `ssd`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
+    /// Speed of the node as far as it is known before the run, relative to a node of speed 1.
+    #[serde(default = "normal_speed")]
+    pub speed: f64,
+}
+
+fn normal_speed() -> f64 {
+    1.0
 }
 
 impl NodeOffer {
+    /// Returns a node of speed 1 without features.
+    pub fn new(name: String, capacity: DemandByName) -> NodeOffer {
+        NodeOffer { name, capacity, features: Vec::new(), speed: normal_speed() }
+    }
+
+    /// True if the node has all of these features.
+    pub fn has(&self, features: &[String]) -> bool {
+        features.iter().all(|name| self.features.contains(name))
+    }
+
+    /// Returns the capacity in these dimensions, some of which may stand for features.
+    ///
+    /// # Errors
+    /// If the node has a resource that is not among the dimensions.
+    pub fn capacity_in(&self, dimensions: &Dimensions) -> Result<Resources, ResourceError> {
+        let mut capacity = self.capacity.clone();
+        for name in dimensions.names() {
+            if feature_of(name).is_some_and(|feature| self.features.iter().any(|own| own == feature)) {
+                capacity.insert(name.to_string(), PLENTY);
+            }
+        }
+        dimensions.amounts(&capacity)
+    }
+
     /// Returns the capacity as text, such as `2 cpus, 4GB of memory`.
     pub fn capacity_in_words(&self) -> String {
         hindmost_core::resources::in_words(&self.capacity)

@@ -31,7 +31,7 @@ fn whole_machine() -> NodeOffer {
     if let Some(bytes) = total_memory() {
         capacity.insert(MEMORY.to_owned(), bytes);
     }
-    NodeOffer { name: name.to_owned(), capacity, features: Vec::new() }
+    NodeOffer::new(name.to_owned(), capacity)
 }
 
 fn total_memory() -> Option<f64> {
@@ -72,7 +72,7 @@ pub fn parse_nodes(text: Option<&str>) -> Result<Vec<NodeOffer>, NodesError> {
         if pieces.next().is_some() {
             return Err(wrong(format!("{} has too many parts", Quoted(part))));
         }
-        nodes.push(NodeOffer { name: name.to_owned(), capacity, features: Vec::new() });
+        nodes.push(NodeOffer::new(name.to_owned(), capacity));
     }
     let cpus: f64 = nodes.iter().filter_map(|node| node.capacity.get(CPUS)).sum();
     if let Some(bytes) = total_memory() {

@@ -19,8 +19,9 @@ use super::order::parents_first;
 use super::plan::{Plan, PlannedPhase};
 use super::shell::check_program;
 use super::values::{
-    allowance, check_environment, check_name, check_text, count, cpus, delay, memory, positive, shell, time,
+    allowance, check_environment, check_name, check_text, count, cpus, delay, features, memory, positive, shell, time,
 };
+use crate::engine::check_speed;
 
 /// Valid numbers of tasks, as in the simulator.
 const TASKS: RangeInclusive<u32> = 1..=10_000_000;
@@ -57,6 +58,13 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         }
         crate::engine::parse_nodes(Some(text)).map(drop).map_err(|error| error.to_string())
     })?;
+    let mut speeds = BTreeMap::new();
+    for (name, speed) in job.speeds.map(Spanned::into_inner).unwrap_or_default() {
+        let span = speed.span();
+        let (name, speed) = (name.trim().to_owned(), speed.into_inner());
+        check_speed(&name, speed).map_err(|error| Wrong::at(span, about("speeds", &error)))?;
+        speeds.insert(name, speed);
+    }
     let power = checked(job.power, |power| power.model(1.0).map(|_| power).map_err(|error| about("power", &error)))?;
     let deadline = checked(job.deadline, |span| time(&span).map_err(|error| about("deadline", &error)))?;
     let priority = checked(job.priority, |priority| positive("priority", priority))?.unwrap_or(1.0);
@@ -88,6 +96,7 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         policy,
         knowledge,
         nodes,
+        speeds,
         power,
         deadline,
         priority,
@@ -239,6 +248,7 @@ impl Common<'_> {
             cpus: checked(phase.cpus, cpus)?.unwrap_or(1.0),
             memory: checked(phase.memory, |size| memory(&size))?,
             gpus: checked(phase.gpus, |gpus| count("gpus", gpus, &GPUS))?.unwrap_or(0),
+            features: checked(phase.features, features)?.unwrap_or_default(),
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
             retry_delay: checked(phase.retry_delay, |span| delay(&span).map_err(|error| about("retry_delay", &error)))?
                 .unwrap_or_default(),

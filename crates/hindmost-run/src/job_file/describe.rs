@@ -27,6 +27,10 @@ impl Plan {
             self.policy.as_ref().map(|policy| format!("policy {policy}")),
             self.knowledge.as_ref().map(|knowledge| format!("knowledge {knowledge}")),
             self.nodes.as_ref().map(|nodes| format!("nodes {nodes}")),
+            (!self.speeds.is_empty()).then(|| {
+                let of = |(name, speed): (&String, &f64)| format!("{} = {speed}", printable(name));
+                format!("speeds {}", self.speeds.iter().map(of).collect::<Vec<_>>().join(" and "))
+            }),
             self.deadline.map(|deadline| format!("deadline {}", time(deadline))),
             Some(self.priority).filter(|priority| *priority != 1.0).map(|priority| format!("priority {priority}")),
         ];
@@ -49,6 +53,7 @@ impl Plan {
             "policy": self.policy,
             "knowledge": self.knowledge,
             "nodes": self.nodes,
+            "speeds": self.speeds,
             "deadline": self.deadline.map(|deadline| deadline.as_secs_f64()),
             "priority": self.priority,
             "digest": self.digest(),
@@ -79,6 +84,9 @@ impl PlannedPhase {
         }
         if self.gpus > 0 {
             let _ = write!(text, ", {} GPU{}", self.gpus, if self.gpus == 1 { "" } else { "s" });
+        }
+        if !self.features.is_empty() {
+            let _ = write!(text, ", only on nodes with {}", self.features.join(" and "));
         }
         let _ = match self.retries {
             0 => write!(text, ", no retries"),
@@ -142,6 +150,7 @@ impl PlannedPhase {
             "cpus": self.cpus,
             "memory": self.memory,
             "gpus": self.gpus,
+            "features": self.features,
             "retries": self.retries,
             "retry_delay": self.retry_delay.as_secs_f64(),
             "shell": self.shell,

@@ -29,6 +29,10 @@ pub(super) struct JobFile {
     /// Splits the machine into named nodes with numbers of cpus, such as "n1:2,n2:2". The option --nodes outranks it.
     #[schemars(with = "Option<String>")]
     pub nodes: Option<Spanned<String>>,
+    /// Speeds of nodes, by the name of a node or of a feature that nodes of engine slurm have, such as { fast = 2, n3 = 0.5 }, relative
+    /// to a node of speed 1. What the run measures replaces them. The option --node-speed outranks them.
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
+    pub speeds: Option<Spanned<BTreeMap<String, Spanned<f64>>>>,
     /// Power of each node, for estimates of energy: a machine type such as "dell_r740" or a table. Every node counts as a
     /// machine of its own.
     #[schemars(with = "Option<PowerSpec>")]
@@ -68,6 +72,10 @@ macro_rules! with_shared_keys {
     /// GPUs that one attempt takes, of nodes that have any: those of engine slurm. Default: none.
     #[schemars(with = "Option<u32>", range(min = 0, max = 10_000))]
     pub gpus: Option<Spanned<i64>>,
+    /// Features that a node must have so that attempts run on it: a name or a list of names, all of which it must have. Nodes of
+    /// engine slurm have the features that Slurm names. Default: any node will do.
+    #[schemars(with = "Option<Features>")]
+    pub features: Option<Spanned<Features>>,
     /// How often a failed task is tried again before the job fails. Default: 2, or 0 if idempotent is false.
     #[schemars(with = "Option<u32>", range(min = 0, max = 1_000_000))]
     pub retries: Option<Spanned<i64>>,
@@ -172,6 +180,7 @@ impl Phase {
             cpus,
             memory,
             gpus,
+            features,
             retries,
             retry_delay,
             shell,
@@ -246,6 +255,17 @@ pub(super) enum Patterns {
     One(String),
     /// Several patterns.
     Many(#[schemars(length(min = 1))] Vec<String>),
+}
+
+/// Names of features.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected the name of a feature such as \"ssd\", or a list of names")]
+#[schemars(inline)]
+pub(super) enum Features {
+    /// One name.
+    One(String),
+    /// Several names.
+    Many(Vec<String>),
 }
 
 /// A size in memory.

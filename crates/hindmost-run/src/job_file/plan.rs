@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::power::PowerSpec;
-use hindmost_core::resources::{CPUS, MEMORY};
+use hindmost_core::resources::{CPUS, FEATURE, MEMORY};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 
 use super::allowance::Allowance;
 use super::commands::TaskCommands;
 use super::matrix::Matrix;
-use crate::engine::GPUS;
+use crate::engine::{GPUS, NodeOffer, Speeds};
 
 /// A job file, checked and resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub struct Plan {
     pub knowledge: Option<String>,
     /// Nodes, such as `n1:2,n2:2`, if the job file names them.
     pub nodes: Option<String>,
+    /// Speeds of nodes that the job file gives.
+    pub speeds: Speeds,
     /// Power of each node, if the job file has it.
     pub power: Option<PowerSpec>,
     /// Time from the job's start until it should be done; `None` without a deadline.
@@ -71,6 +73,8 @@ pub struct PlannedPhase {
     pub memory: Option<u64>,
     /// Number of GPUs of one attempt.
     pub gpus: u32,
+    /// Features that a node must have so that attempts run on it.
+    pub features: Vec<String>,
     /// How often a failed task is tried again before the job fails.
     pub retries: u32,
     /// How long a failed task waits for its first retry; zero for no delay.
@@ -105,6 +109,7 @@ impl Plan {
             policy: None,
             knowledge: None,
             nodes: None,
+            speeds: Speeds::new(),
             power: None,
             deadline: None,
             priority: 1.0,
@@ -124,6 +129,11 @@ impl Plan {
     /// True if a task demands GPUs.
     pub fn demands_gpus(&self) -> bool {
         self.phases.iter().any(|phase| phase.gpus > 0)
+    }
+
+    /// True if a node has all features that some phase requires.
+    pub fn can_use(&self, node: &NodeOffer) -> bool {
+        self.phases.iter().any(|phase| node.has(&phase.features))
     }
 
     /// Returns the number of tasks of all phases.
@@ -261,11 +271,12 @@ impl PlannedPhase {
         }
     }
 
-    /// Returns the resources that each task demands of its node, by name.
+    /// Returns the resources that each task demands of its node, by name. Features are among them (see [`FEATURE`]).
     pub fn demand(&self) -> DemandByName {
         let mut demand = DemandByName::from([(CPUS.to_owned(), self.cpus)]);
         demand.extend(self.memory.map(|bytes| (MEMORY.to_owned(), bytes as f64)));
         demand.extend((self.gpus > 0).then(|| (GPUS.to_owned(), f64::from(self.gpus))));
+        demand.extend(self.features.iter().map(|name| (format!("{FEATURE}{name}"), 1.0)));
         demand
     }
 

@@ -9,7 +9,7 @@ use hindmost_core::resources::parse_size;
 use hindmost_math::plain::{Plain, Quoted};
 
 use super::allowance::Allowance;
-use super::format::{Failures, Size, Span};
+use super::format::{Failures, Features, Size, Span};
 
 /// Largest length of a name in bytes. File systems allow 255; the other 55 bytes are for prefixes and suffixes.
 const LONGEST_NAME: usize = 200;
@@ -116,6 +116,28 @@ pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
 pub(super) fn memory(Size::Text(text): &Size) -> Result<u64, String> {
     let bytes = parse_size(text).map_err(|error| format!("memory: {error}"))?;
     if bytes >= 1.0 { Ok(bytes.ceil() as u64) } else { Err(format!("memory is {text:?}, but must be above 0")) }
+}
+
+/// Returns the names of features, each once.
+pub(super) fn features(given: Features) -> Result<Vec<String>, String> {
+    let given = match given {
+        Features::One(name) => vec![name],
+        Features::Many(names) => names,
+    };
+    let mut names: Vec<String> = Vec::new();
+    for name in given {
+        let is_part = |c: char| c.is_whitespace() || c.is_control() || ",&|()[]*".contains(c);
+        if name.is_empty() || name.len() > LONGEST_NAME || name.contains(is_part) {
+            let name = Quoted(&name);
+            return Err(format!(
+                "features: {name} is not the name of a feature; several names are a list, [\"ssd\", \"big\"]"
+            ));
+        }
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
 }
 
 /// Returns how many tasks of a phase may fail.

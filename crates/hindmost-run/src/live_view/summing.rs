@@ -2,8 +2,10 @@
 
 use hindmost_core::cluster;
 use hindmost_core::ids::{JobId, NodeId, TaskId};
+use hindmost_core::resources::feature_of;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, AttemptKind, Cause, Timeline, TimelineJob, TimelineRow};
+use hindmost_core::workload::DemandByName;
 use rustc_hash::FxHashMap;
 
 use super::files::{End, Files};
@@ -344,19 +346,25 @@ fn nodes(followed: &Followed, attempts: &[u64]) -> Vec<NodeView> {
         let used = known.filter(|node| node.is_up()).map(|known| {
             let (mut used, free) = (*known.capacity(), known.free());
             used.0.iter_mut().zip(free.0).for_each(|(used, free)| *used = used.saturating_sub(free));
-            header.dimensions.by_name(&used)
+            resources(&header.dimensions.by_name(&used))
         });
         let slow = followed.learned_speed(NodeId(at)).filter(|speed| *speed < SLOW);
         NodeView {
             name: node.name.to_string(),
             lost: node.lost_and_returned.len() % 2 == 1,
             slow,
-            capacity: header.dimensions.by_name(&node.capacity),
+            capacity: resources(&header.dimensions.by_name(&node.capacity)),
             used,
             attempts: attempts.get(at as usize).copied().unwrap_or(0),
         }
     };
     (0..).zip(&timeline.nodes).map(view).collect()
+}
+
+/// Returns amounts without the dimensions that stand for features.
+fn resources(amounts: &DemandByName) -> DemandByName {
+    let is_resource = |(name, _): &(&String, &f64)| feature_of(name).is_none();
+    amounts.iter().filter(is_resource).map(|(name, amount)| (name.clone(), *amount)).collect()
 }
 
 fn ended_view(followed: &Followed, at: usize) -> Option<EndedView> {

@@ -109,6 +109,7 @@ impl MapJob {
             cpus: 1.0,
             memory: None,
             gpus: 0,
+            features: Vec::new(),
             retries: self.retries,
             retry_delay: Duration::ZERO,
             // The rule of `--halt` ends the run, not its driver.
@@ -127,6 +128,7 @@ impl MapJob {
             policy: None,
             knowledge: None,
             nodes: None,
+            speeds: BTreeMap::new(),
             power: None,
             deadline: None,
             priority: 1.0,

@@ -205,6 +205,7 @@ fn unused(plan: &mut Plan) -> Vec<String> {
         ("policy", plan.policy.take().is_some()),
         ("knowledge", plan.knowledge.take().is_some()),
         ("nodes", plan.nodes.take().is_some()),
+        ("speeds", !std::mem::take(&mut plan.speeds).is_empty()),
         ("power", plan.power.take().is_some()),
     ];
     let note = |(key, is_given): &(&str, bool)| {

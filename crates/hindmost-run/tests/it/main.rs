@@ -12,6 +12,7 @@ mod journal_cuts;
 mod learned;
 mod live_view;
 mod long_tasks;
+mod node_classes;
 mod nodes;
 mod pauses;
 mod permanent_failures;

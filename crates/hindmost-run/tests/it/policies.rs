@@ -8,11 +8,17 @@ use crate::test_run::{TestRun, silently, takes};
 
 /// Returns every system, every order, every order with every system, and some tuned policies.
 fn policies() -> Vec<String> {
-    let systems = SYSTEMS.iter().map(|system| system.name.to_owned());
-    let orders = ORDERS.iter().map(|order| order.name.to_owned());
     let pairs = ORDERS.iter().flat_map(|order| SYSTEMS.iter().map(|system| format!("{}+{}", order.name, system.name)));
     let tuned = ["mantri(kill_restart=true)", "sca(max_copies=2)", "spark(quantile=0.5,multiplier=1.5)", "late(cap=1)"];
-    systems.chain(orders).chain(pairs).chain(tuned.map(str::to_owned)).collect()
+    let mut policies = systems_and_orders();
+    policies.extend(pairs.chain(tuned.map(str::to_owned)));
+    policies
+}
+
+/// Returns every system and every order.
+pub fn systems_and_orders() -> Vec<String> {
+    let systems = SYSTEMS.iter().map(|system| system.name.to_owned());
+    systems.chain(ORDERS.iter().map(|order| order.name.to_owned())).collect()
 }
 
 /// Returns the duration of an attempt in seconds. Tasks differ, and the first attempt of one task takes much longer.

@@ -79,12 +79,25 @@ fn run(
     behaviour: impl FnMut(&Launch<'_>) -> FakeTask + 'static,
     stop: &AtomicU32,
 ) -> (Inbox, Result<(), RunError>) {
+    let nodes = parse_nodes(Some("n1:2,n2:2")).unwrap();
+    run_on(nodes, folder, (jobs, later), (policy, resume), behaviour, stop)
+}
+
+/// Runs jobs as [`run`] does, on these nodes.
+fn run_on(
+    nodes: Vec<NodeOffer>,
+    folder: &Path,
+    (jobs, later): (&[Plan], &[(usize, Plan)]),
+    (policy, resume): (&str, bool),
+    behaviour: impl FnMut(&Launch<'_>) -> FakeTask + 'static,
+    stop: &AtomicU32,
+) -> (Inbox, Result<(), RunError>) {
     let home = open(&Plan::of_several(folder), folder, resume);
     let opened = |plan: &Plan| open(plan, &folder.join(&plan.name), resume);
     let mut inbox =
         Inbox { later: later.iter().map(|(after, plan)| (*after, opened(plan))).collect(), ..Inbox::default() };
     let jobs = jobs.iter().map(opened).collect();
-    let mut engine = FakeEngine::new(parse_nodes(Some("n1:2,n2:2")).unwrap(), behaviour);
+    let mut engine = FakeEngine::new(nodes, behaviour);
     let options = RunOptions { policy: Some(policy.parse().unwrap()), ..RunOptions::default() };
     let jobs = RunJobs { home: Some(home), jobs, submissions: &mut inbox };
     let result = driver::run_jobs(&options, jobs, &mut engine, stop, &mut Unfollowed);
@@ -150,6 +163,32 @@ fn jobs_share_the_nodes_and_have_results_of_their_own() {
     assert!(snapshot.jobs.iter().all(|job| job.state == JobState::Running && job.end.is_none()), "{snapshot:?}");
     let of: BTreeSet<u32> = snapshot.running.iter().map(|attempt| attempt.job).collect();
     assert_eq!(of, BTreeSet::from([0, 1]));
+}
+
+#[test]
+fn submitted_jobs_may_require_features() {
+    let folder = scratch();
+    let mut nodes = parse_nodes(Some("n1:2,n2:2")).unwrap();
+    nodes[0].features = ["ssd", "a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec();
+    nodes[1].features = vec!["big".to_owned()];
+    let job =
+        |name: &str, feature: &str| plan(name, &[("map", 6)], &format!("features = {feature:?}\n"), folder.path());
+    let late = [(1, job("big", "big")), (1, job("f", "f"))];
+    let run_begin = (&[job("ssd", "ssd")][..], &late[..]);
+    let behaviour = one_second;
+    let stop = AtomicU32::new(0);
+    let (inbox, result) = run_on(nodes, folder.path(), run_begin, ("pace", false), behaviour, &stop);
+    result.unwrap();
+    assert_eq!(inbox.states(), BTreeMap::from([("big", RunState::Done), ("ssd", RunState::Done)]));
+    for outcome in &inbox.outcomes {
+        let node = if outcome.summary.job == "big" { "n2" } else { "n1" };
+        let timeline = &outcome.timeline;
+        assert!(timeline.rows.iter().all(|row| timeline.node_name(row.node) == node), "{:?}", timeline.rows);
+    }
+    // The run began with dimensions for ssd and five other features, as many as there can be.
+    let [refused] = &inbox.refused[..] else { panic!("{:?}", inbox.refused) };
+    assert!(refused.contains("requires nodes with f, but the run was begun without a job that does"), "{refused}");
+    verified(folder.path());
 }
 
 #[test]

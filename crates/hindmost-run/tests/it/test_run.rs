@@ -20,7 +20,7 @@ use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_policies::catalogue;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome, Unfollowed};
-use hindmost_run::engine::{Launch, parse_nodes};
+use hindmost_run::engine::{Launch, NodeOffer, Speeds, give_speeds, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{Opened, Opening, Store, StoreError};
 use tempfile::TempDir;
@@ -35,6 +35,9 @@ type Behaviour = Rc<dyn Fn(&Launch<'_>) -> FakeTask>;
 #[derive(Clone)]
 pub struct TestRun {
     nodes: String,
+    /// Names of nodes and features that they have.
+    features: Vec<(String, String)>,
+    speeds: Speeds,
     /// Name, number of tasks, and further lines of each phase in the job file.
     phases: Vec<(String, u32, String)>,
     policy: Option<String>,
@@ -93,6 +96,8 @@ impl TestRun {
     pub fn on(nodes: &str) -> TestRun {
         TestRun {
             nodes: nodes.to_owned(),
+            features: Vec::new(),
+            speeds: Speeds::new(),
             phases: Vec::new(),
             policy: None,
             knowledge: None,
@@ -108,6 +113,29 @@ impl TestRun {
     /// Creates a run on this many nodes of one cpu, named n1, n2 and so on.
     pub fn on_nodes(count: u32) -> TestRun {
         TestRun::on(&(1..=count).map(|node| format!("n{node}:1")).collect::<Vec<_>>().join(","))
+    }
+
+    /// Gives a node features, such as `ssd,big`.
+    pub fn features(mut self, node: &str, features: &str) -> TestRun {
+        self.features.extend(features.split(',').map(|name| (node.to_owned(), name.to_owned())));
+        self
+    }
+
+    /// Gives the nodes of this name or feature a speed.
+    pub fn speed(mut self, name: &str, speed: f64) -> TestRun {
+        self.speeds.insert(name.to_owned(), speed);
+        self
+    }
+
+    /// Returns the nodes with their features and speeds.
+    pub fn offers(&self) -> Vec<NodeOffer> {
+        let mut nodes = parse_nodes(Some(&self.nodes)).unwrap();
+        for node in &mut nodes {
+            let own = self.features.iter().filter(|(name, _)| *name == node.name);
+            node.features = own.map(|(_, feature)| feature.clone()).collect();
+        }
+        give_speeds(&mut nodes, &self.speeds).unwrap();
+        nodes
     }
 
     /// Adds a phase of this many tasks, which starts after the phase that was added before.
@@ -193,7 +221,7 @@ impl TestRun {
     /// Returns the engine for a run in this folder.
     pub fn checked_engine(&self, plan: &Plan, out: &Path) -> CheckedEngine {
         let behaviour = Rc::clone(&self.behaviour);
-        let fake = FakeEngine::new(parse_nodes(Some(&self.nodes)).unwrap(), move |launch| {
+        let fake = FakeEngine::new(self.offers(), move |launch| {
             fs::write(launch.folder.join("out/by"), key(launch.attempt)).unwrap();
             behaviour(launch)
         });

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hindmost_profiles::MOST_PROFILES;
+use hindmost_run::engine::NodeSpeed;
 
 use super::{EngineArgs, whole};
 
@@ -77,6 +78,10 @@ pub struct MapArgs {
     /// command runs, else all idle nodes of the partition]
     #[arg(long, value_name = "N")]
     pub nodes: Option<String>,
+    /// With --engine slurm: speed of a node, or of all nodes with a feature, relative to speed 1, such as n3=0.5 or fast=2. What
+    /// the run measures replaces it. May be repeated
+    #[arg(long, value_name = "NAME=SPEED")]
+    pub node_speed: Vec<NodeSpeed>,
     /// Print results in the order of the values
     #[arg(short = 'k', long, aliases = ["keeporder", "keep", "kee", "ke", "k"])]
     pub keep_order: bool,

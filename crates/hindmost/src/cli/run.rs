@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use hindmost_profiles::MOST_PROFILES;
+use hindmost_run::engine::NodeSpeed;
 use hindmost_run::job_file::{Allowance, Redo};
 
 use super::whole;
@@ -31,6 +32,10 @@ pub struct RunJobArgs {
     /// the allocation in which this command runs, else all idle nodes of the partition]
     #[arg(long, value_name = "N[,N…]")]
     pub nodes: Option<String>,
+    /// Speed of a node, or of all nodes with a feature of Slurm, relative to speed 1, such as n3=0.5 or fast=2. What the run
+    /// measures replaces it. May be repeated [default: those of the job file, else 1]
+    #[arg(long, value_name = "NAME=SPEED")]
+    pub node_speed: Vec<NodeSpeed>,
     /// Folder for the results and the journal [default: NAME.out in the job file's folder, or hindmost.out for several jobs]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -42,7 +42,7 @@ pub fn run(args: &DemoArgs) -> Outcome {
     }
     // From here on Ctrl-C does not end the process at once, so that the folder can be removed.
     let presses = stop::presses();
-    let mut engine = Chosen::of(&args.engine, None, Some(&job::nodes(&NODES.map(str::to_owned))), None)?;
+    let mut engine = Chosen::of(&args.engine, None, Some(&job::nodes(&NODES.map(str::to_owned))), None, &|_| true)?;
     if engine.is_shared() {
         engine.take(NODES.len())?;
         engine.set_cpus(1.0);

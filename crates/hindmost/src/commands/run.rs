@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::{PhaseProgress, RunState};
+use hindmost_core::record::{Change, Event};
 use hindmost_core::timeline::AttemptEnd;
-use hindmost_math::plain::Quoted;
+use hindmost_math::plain::{Plain, Quoted};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::run_table;
@@ -66,7 +67,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
     let opening = opening(args);
     let recorded = if opening.resume { begun_with(&out) } else { None };
-    let engine = Chosen::of(&args.engine, args.nodes.as_deref(), plan.nodes.as_deref(), recorded)?;
+    let mut engine =
+        Chosen::of(&args.engine, args.nodes.as_deref(), plan.nodes.as_deref(), recorded, &|node| plan.can_use(node))?;
+    engine.set_speeds(&args.node_speed, &plan.speeds)?;
     if !args.redo.is_empty() && !out.join(".hindmost").is_dir() {
         return Err(Failure::input(format!(
             "--redo: {} holds no run, so no part of it can run again; without --redo, all of the job runs",
@@ -239,8 +242,11 @@ pub fn execute(
         let out = opened.store.folder().display();
         follower.message(&format!("there is no run to resume in {out}: a new run begins"));
     }
-    if resumes && !engine.given {
-        engine.nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(engine.nodes);
+    if resumes
+        && !engine.given
+        && let Some(nodes) = driver::recorded_nodes(&opened.store)?
+    {
+        engine.take_recorded(nodes)?;
     }
     let purpose =
         Purpose { name: opened.plan.name.clone(), wants_gpus: opened.plan.demands_gpus(), is_done: opened.was_done() };
@@ -310,10 +316,17 @@ fn history(journals: &[PathBuf]) -> Outcome<BTreeMap<String, Vec<f64>>> {
     for path in journals {
         let records = journal::records(path, None).map_err(Failure::input)?;
         let records: Vec<_> = records.collect::<Result<_, _>>().map_err(Failure::input)?;
+        let joined = records.iter().filter_map(|record| match &record.change {
+            Change::Event(Event::NodeJoined { speed, .. }) => Some(*speed),
+            _ => None,
+        });
+        // Durations are those of a node of speed 1.
+        let speeds: Vec<f64> = joined.collect();
         let timeline = hindmost_core::timeline::Timeline::of(records);
         for row in timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won) {
             let phase = timeline.phase_name(row.attempt.task).to_owned();
-            durations.entry(phase).or_default().push((row.end - row.start).seconds());
+            let speed = speeds.get(row.node.0 as usize).copied().unwrap_or(1.0);
+            durations.entry(phase).or_default().push((row.end - row.start).seconds() * speed);
         }
     }
     Ok(durations)
@@ -382,12 +395,14 @@ pub fn checked(plan: &Plan, chosen: &(PolicySpec, Knowledge), nodes: &[NodeOffer
     Ok(json)
 }
 
-/// Returns a line for each node with its capacity.
+/// Returns a line for each node with its capacity, its features and, if one is not 1, the speeds.
 pub fn nodes_in_words(nodes: &[NodeOffer]) -> String {
+    let has_speeds = nodes.iter().any(|node| node.speed != 1.0);
     let line = |node: &NodeOffer| {
         let features =
             if node.features.is_empty() { String::new() } else { format!(" ({})", node.features.join(", ")) };
-        format!("  {}: {}{features}\n", node.name, node.capacity_in_words())
+        let speed = if has_speeds { format!(", speed {}", Plain(node.speed)) } else { String::new() };
+        format!("  {}: {}{speed}{features}\n", node.name, node.capacity_in_words())
     };
     nodes.iter().map(line).collect()
 }

@@ -8,7 +8,7 @@ use hindmost_core::metrics::{RunState, RunSummary};
 use hindmost_report::jobs::jobs_table;
 use hindmost_report::run::run_table;
 use hindmost_run::driver::{self, RunError, RunJobs, RunOptions, RunOutcome, Submissions};
-use hindmost_run::engine::NodeOffer;
+use hindmost_run::engine::{NodeOffer, NodeSpeed, Speeds};
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{BegunWith, Opened, Opening, Store, StoreError, begun_with};
 use hindmost_run::submission::{Admission, Desk, JobEntry, JobList, Listener, changed_command};
@@ -61,7 +61,10 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     check_names(&jobs)?;
     let mut opening = opening(args);
     let recorded_engine = if opening.resume { begun_with(&out) } else { None };
-    let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), nodes(args, &jobs)?, recorded_engine)?;
+    // Jobs that arrive later may need other nodes than these do.
+    let is_useful = |node: &NodeOffer| args.listen.is_some() || jobs.iter().any(|job| job.plan.can_use(node));
+    let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), nodes(args, &jobs)?, recorded_engine, &is_useful)?;
+    engine.set_speeds(&args.node_speed, &speeds(&jobs, &args.node_speed)?)?;
     if args.check {
         live_page::check(args.serve.as_deref())?;
         return check(args, &jobs, &options, &engine.nodes);
@@ -90,8 +93,10 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         if !home.begun {
             say(&format!("there is no run to resume in {}: a new run begins", out.display()));
         }
-        if !engine.given {
-            engine.nodes = driver::recorded_nodes(&home.store)?.unwrap_or(engine.nodes);
+        if !engine.given
+            && let Some(nodes) = driver::recorded_nodes(&home.store)?
+        {
+            engine.take_recorded(nodes)?;
         }
         recorded = Recorded::read(args, &folder, &list, &mut jobs);
     }
@@ -274,6 +279,24 @@ fn nodes<'a>(args: &RunJobArgs, jobs: &'a [Named]) -> Outcome<Option<&'a str>> {
         }
     }
     Ok(named.map(|(_, nodes)| nodes))
+}
+
+/// Returns the speeds that the job files give, which must agree, unless the command line does.
+fn speeds(jobs: &[Named], given: &[NodeSpeed]) -> Outcome<Speeds> {
+    let mut speeds = Speeds::new();
+    for job in jobs {
+        for (name, speed) in &job.plan.speeds {
+            let known = *speeds.entry(name.clone()).or_insert(*speed);
+            if known != *speed && given.iter().all(|one| one.name != *name) {
+                return Err(Failure::input(format!(
+                    "the speed of {name:?} is {known} in one job file and {speed} in that of {:?}, but jobs that run together share \
+                     the nodes: give it with --node-speed",
+                    job.plan.name
+                )));
+            }
+        }
+    }
+    Ok(speeds)
 }
 
 /// The jobs of an earlier process of the run.

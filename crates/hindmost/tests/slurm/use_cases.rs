@@ -162,3 +162,73 @@ fn a_run_is_resumed_with_its_engine() {
     scene.is_verified();
     cluster.lab.until_clean();
 }
+
+/// The nodes n1 (fast, ssd), n2 (fast), n3 (slow) and n4 (slow, big).
+const CLASSES: &str = r#"
+name = "classes"
+speeds = { fast = 2, tape = 3 }
+[[phase]]
+name = "fast"
+tasks = 12
+features = "fast"
+command = 'sleep 0.1; echo "$SLURMD_NODENAME" > "$HINDMOST_OUTPUT/node"'
+[[phase]]
+name = "big"
+tasks = 10
+features = ["big", "slow"]
+command = 'sleep 0.1; echo "$SLURMD_NODENAME" > "$HINDMOST_OUTPUT/node"'
+[[phase]]
+name = "any"
+tasks = 4
+command = 'echo "$SLURMD_NODENAME" > "$HINDMOST_OUTPUT/node"'
+"#;
+
+#[test]
+fn features_choose_nodes_and_speeds() {
+    let Some(cluster) = cluster("features_choose_nodes_and_speeds") else { return };
+    let scene = Scene::new(CLASSES);
+    let given = ["--engine", "slurm", "--node-speed", "n4=0.5"];
+    let mut check = hindmost();
+    check.current_dir(scene.folder.path()).args(["run", "job.toml", "--check"]).args(given);
+    let checked = String::from_utf8(check.output().unwrap().stdout).unwrap();
+    for expected in ["speed 2 (fast, ssd)", "speed 2 (fast)", "speed 1 (slow)", "speed 0.5 (slow, big)"] {
+        assert!(checked.contains(expected), "{expected}: {checked}");
+    }
+    scene.run(&given).with(0);
+    let nodes_of = |phase: &str| {
+        let mut nodes: Vec<String> = files(&scene.out().join(phase)).into_values().collect();
+        nodes.sort();
+        nodes.dedup();
+        nodes.iter().map(|node| node.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(nodes_of("fast").iter().all(|node| node == "n1" || node == "n2"), "{:?}", nodes_of("fast"));
+    assert_eq!(nodes_of("big"), ["n4"]);
+    scene.is_verified();
+    let journal = fs::read_to_string(scene.out().join(".hindmost/journal.jsonl")).unwrap();
+    let speeds: Vec<f64> = journal
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|line| line.pointer("/event/node_joined/speed").and_then(serde_json::Value::as_f64))
+        .collect();
+    assert_eq!(speeds, [2.0, 2.0, 1.0, 0.5]);
+    cluster.lab.until_clean();
+
+    // Nodes on which nothing may run are not requested.
+    let scene = Scene::new(&SHORT.replace("tasks = 20", "tasks = 3\nfeatures = 'ssd'"));
+    scene.run(&SLURM).with(0);
+    assert_eq!(timeline(&scene.out()).nodes.iter().map(|node| node.name.to_string()).collect::<Vec<_>>(), ["n1"]);
+
+    for (feature, args, expected) in [
+        (
+            "tape",
+            &SLURM[..],
+            "requires nodes with tape, but no node of the run is such a node (features: n1 fast, ssd;",
+        ),
+        ("ssd", &["--engine", "slurm", "--node-speed", "tape=2"], "\"tape\" is neither a node nor a feature of one"),
+    ] {
+        let scene = Scene::new(&SHORT.replace("tasks = 20", &format!("tasks = 3\nfeatures = '{feature}'")));
+        let ran = scene.run(args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(expected), "{:?}: {}", ran.code, ran.stderr);
+    }
+    cluster.lab.until_clean();
+}

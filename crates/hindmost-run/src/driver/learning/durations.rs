@@ -97,16 +97,17 @@ impl PhaseSamples {
 
     /// Returns the pace of an attempt, relative to the median, as samples for the speed of its node. The result
     /// contains the pace twice if the attempt is very slow and at least as old as the median duration. It is empty if
-    /// the pace is unknown. `winner` is the pace of the last winner on the node.
-    pub(super) fn evidence(&self, seen: &Observed, winner: Option<f64>) -> Vec<f64> {
-        let Some((pace, at_most)) = self.pace(seen, winner) else { return Vec::new() };
-        node_speeds::evidence(pace, at_most, seen.age, self.median.unwrap_or(f64::INFINITY))
+    /// the pace is unknown. `given` is the speed of the node while its pace is normal, and `winner` is the pace of the last winner
+    /// on the node.
+    pub(super) fn evidence(&self, seen: &Observed, given: f64, winner: Option<f64>) -> Vec<f64> {
+        let Some((pace, at_most)) = self.pace(seen, given, winner) else { return Vec::new() };
+        node_speeds::evidence(pace, at_most, seen.age, self.median.unwrap_or(f64::INFINITY) / given)
     }
 
-    /// Returns the pace of an attempt relative to the median, and an upper bound of it. `None` if they are unknown.
-    fn pace(&self, seen: &Observed, winner: Option<f64>) -> Option<(f64, f64)> {
+    /// Returns the pace of an attempt relative to the median on its node, and an upper bound of it. `None` if they are unknown.
+    fn pace(&self, seen: &Observed, given: f64, winner: Option<f64>) -> Option<(f64, f64)> {
         let sure = |pace: f64| (pace, pace);
-        let median = self.median?;
+        let median = self.median? / given;
         if seen.age <= 0.0 || median <= 0.0 {
             return None;
         }

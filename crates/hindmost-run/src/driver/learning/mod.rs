@@ -10,10 +10,12 @@
 //!   each time the number of samples has grown by a quarter.
 //! - Policies receive a Pareto distribution with the observed mean and spread and a tail index of at most 3. Stragglers are
 //!   rare, so a few tasks of equal length do not prove that there are none.
+//! - A node has the speed that the user has given, otherwise 1, until its pace differs. Paces are relative to this speed.
 //! - A node is slow if the median pace of the last attempts on it is below two thirds of their phase's pace, and below two
-//!   thirds of the other nodes' pace, if its paces are lower than the others beyond chance. This needs at least two attempts, or one attempt that has run at less than
-//!   a third of its phase's pace for as long as the median copy takes. Otherwise the node's speed counts as 1: if all nodes
-//!   are behind, the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been
+//!   thirds of the other nodes' pace, if its paces are lower than the others beyond chance. This needs at least two attempts,
+//!   or one attempt that has run at less than a third of its phase's pace for as long as the median copy takes. Otherwise the
+//!   node has its given speed: if all nodes are behind, the tasks are longer and no node is slow. If speeds are given, nodes
+//!   can also be faster than that, by the same measure. A slow node counts as normal again once no attempt on it has been
 //!   observed for ten median durations, at least ten seconds.
 //! - An attempt does not count if one that started later on the node has ended at a normal pace: its task is long, or it
 //!   hangs. A late attempt without progress reports confirms the pace of its node's last winner until it is later than that
@@ -80,13 +82,13 @@ pub(super) struct Learner {
 }
 
 impl Learner {
-    /// Creates a learner for this many nodes, without jobs.
-    pub(super) fn new(nodes: usize, reveal_share: f64) -> Learner {
+    /// Creates a learner for nodes with these given speeds, without jobs.
+    pub(super) fn new(speeds: &[f64], reveal_share: f64) -> Learner {
         Learner {
             jobs: Vec::new(),
-            nodes: vec![NodeSamples::default(); nodes],
-            normal_since: vec![None; nodes],
-            winners: vec![None; nodes],
+            nodes: NodeSamples::of_speeds(speeds),
+            normal_since: vec![None; speeds.len()],
+            winners: vec![None; speeds.len()],
             reveal_share,
             is_due: false,
         }
@@ -203,11 +205,13 @@ impl Learner {
         self.nodes.get(node.0 as usize).map_or(1.0, NodeSamples::speed)
     }
 
-    /// Returns the paces of an attempt relative to its phase's median, as evidence about its node's speed. A slow attempt is no such
-    /// evidence if one that started later on the node has ended at a normal pace: then its task takes long, or it hangs.
+    /// Returns the paces of an attempt relative to its phase's median on its node, as evidence about the node's speed. A slow
+    /// attempt is no such evidence if one that started later on the node has ended at a normal pace: then its task takes long,
+    /// or it hangs.
     fn evidence(&self, seen: &Observed) -> Vec<f64> {
+        let given = self.nodes.get(seen.node.0 as usize).map_or(1.0, NodeSamples::given);
         let winner = self.winners.get(seen.node.0 as usize).copied().flatten();
-        let paces = self.phase(seen.attempt.task).map(|phase| phase.evidence(seen, winner));
+        let paces = self.phase(seen.attempt.task).map(|phase| phase.evidence(seen, given, winner));
         let mut paces = paces.unwrap_or_default();
         let normal_since = self.normal_since.get(seen.node.0 as usize).copied().flatten();
         if normal_since.is_some_and(|since| since > seen.since()) {
@@ -247,7 +251,7 @@ impl Learner {
         let others = paces.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, paces)| paces);
         let mut others: Vec<f64> = others.copied().collect();
         others.sort_unstable_by(f64::total_cmp);
-        let is_slow = self.nodes[at].speed() < 1.0;
+        let is_slow = self.nodes[at].speed() < self.nodes[at].given();
         stands_out(&paces[at], &others, if is_slow { STAYS_SLOW } else { BECOMES_SLOW })
     }
 

@@ -68,7 +68,7 @@ fn seen(index: u32, node: u32, age: f64, progress: Option<f64>) -> Observed {
 }
 
 fn learner(history: Vec<f64>) -> Learner {
-    let mut learner = Learner::new(2, 0.1);
+    let mut learner = Learner::new(&[1.0; 2], 0.1);
     learner.add_job([history]);
     learner
 }
@@ -138,7 +138,7 @@ fn no_node_is_slow_if_all_are_behind() {
     let longer = [0, 1, 2, 3].map(|index| seen(index, index % 2, 0.4, Some(if index % 2 == 0 { 0.05 } else { 0.06 })));
     assert!(learner.learned(&cluster, &longer).is_empty());
     // A single node has no others to compare with.
-    let mut alone = Learner::new(1, 0.1);
+    let mut alone = Learner::new(&[1.0], 0.1);
     alone.add_job([vec![1.0; 5]]);
     alone.first_progress(TASK, 0.05, 0.05);
     alone.learned(&cluster, &[]);
@@ -216,4 +216,44 @@ fn attempts_as_old_as_usual_on_a_slow_node_confirm_its_speed() {
     // If they have run for ten seconds, the node has become slower.
     assert!(speeds(&learner.learned(&cluster, &running(10.0))).iter().all(|speed| *speed < 0.15));
     assert!(!speeds(&learner.learned(&cluster, &running(30.0))).is_empty());
+}
+
+#[test]
+fn paces_are_relative_to_given_speeds() {
+    let cluster = cluster();
+    let learn = |given: f64, ages: [f64; 2]| {
+        let mut learner = Learner::new(&[1.0, given], 0.1);
+        learner.add_job([vec![1.0; 5]]);
+        learner.learned(&cluster, &[]);
+        for (index, node) in [(0, 0), (1, 0), (2, 1), (3, 1)] {
+            learner.won(&seen(index, node, ages[node as usize], None));
+        }
+        let events = learner.learned(&cluster, &[]);
+        let speed = |event: &Event| match event {
+            Event::NodeSpeedLearned { node, speed } => Some((node.0, *speed)),
+            _ => None,
+        };
+        events.iter().filter_map(speed).collect::<Vec<_>>()
+    };
+    // Attempts take as long as the given speeds say: 1 s on node 0.
+    for (given, age) in [(4.0, 0.25), (0.25, 4.0), (0.5, 1.8), (1.0, 1.0)] {
+        assert_eq!(learn(given, [1.0, age]), [], "speed {given}, {age} s");
+    }
+    assert_eq!(learn(4.0, [1.0, 1.0]), [(1, 1.0)]);
+    assert_eq!(learn(0.25, [1.0, 1.0]), [(1, 1.0)]);
+    assert_eq!(learn(4.0, [1.0, 4.0]), [(1, 0.25)]);
+    // The median of the winners is 0.25 s now, so node 0 is not slow.
+    assert_eq!(learn(1.0, [1.0, 0.25]), []);
+}
+
+#[test]
+fn durations_are_those_of_a_node_of_speed_1() {
+    let cluster = cluster();
+    let mut learner = Learner::new(&[1.0, 4.0], 0.1);
+    learner.add_job([Vec::new()]);
+    learner.won(&seen(0, 1, 1.0, None));
+    learner.won(&seen(1, 0, 4.0, None));
+    let events = learner.learned(&cluster, &[]);
+    let [Event::DurationsLearned { median, .. }] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(*median, 4.0);
 }

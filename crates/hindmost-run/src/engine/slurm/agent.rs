@@ -94,7 +94,7 @@ struct Agent {
 
 impl Agent {
     fn work(&mut self, description: &Description, stop_requests: &AtomicU32) -> io::Result<()> {
-        let node = NodeOffer { name: description.node.clone(), capacity: DemandByName::new(), features: Vec::new() };
+        let node = NodeOffer::new(description.node.clone(), DemandByName::new());
         let mut local = Local::in_step(node)?;
         if let Err(error) = self.start(&mut local, description) {
             return self.end(State::NotBegun(shortened(&error.to_string())));

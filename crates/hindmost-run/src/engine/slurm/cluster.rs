@@ -33,11 +33,16 @@ fn enclosing() -> Option<u32> {
 
 impl Cluster {
     /// Chooses the nodes of a new run. `named` is the value of `--nodes`: a number of nodes or a list such as `n[1-3]`. Without it,
-    /// these are all nodes of the enclosing allocation, or all idle nodes of the partition.
+    /// these are all nodes of the enclosing allocation, or all idle nodes of the partition. If no list is given, nodes for which
+    /// `is_useful` is false are left out, unless it is false for all.
     ///
     /// # Errors
     /// If Slurm does not answer, or there are no such nodes.
-    pub fn choose(named: Option<&str>, args: &[String]) -> Result<Cluster, ClusterError> {
+    pub fn choose(
+        named: Option<&str>,
+        args: &[String],
+        is_useful: &dyn Fn(&NodeOffer) -> bool,
+    ) -> Result<Cluster, ClusterError> {
         let job = enclosing();
         if let Some(job) = job.filter(|_| !args.is_empty()) {
             return Err(ClusterError::Choice(format!(
@@ -63,6 +68,8 @@ impl Cluster {
                 return Err(ClusterError::Choice(format!("--nodes: {where_} has no node {missing}")));
             }
             offers.retain(|offer| listed.contains(&offer.name));
+        } else if offers.iter().any(is_useful) {
+            offers.retain(is_useful);
         }
         if let Some(number) = number {
             if offers.len() < number {

@@ -25,13 +25,14 @@ mod nodes;
 mod observer;
 mod opening;
 mod own;
+mod place;
 mod reaper;
+mod running;
 mod step;
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -51,9 +52,11 @@ use super::clock::RunClock;
 use super::{Engine, GPUS, Happened, Launch, NodeOffer, RunIdentity};
 use crate::process::{Identity, Watcher};
 use allocation::{Requested, Terms};
-use beat::{Beat, STOP};
+use beat::Beat;
 use launch::Description;
 use observer::{Observer, Snapshot};
+use place::{Health, Place};
+use running::{Killed, Running};
 
 /// Name of the file in an attempt's folder with the messages of `srun`.
 const LOG: &str = "srun";
@@ -77,135 +80,6 @@ fn new_nonce() -> String {
 
 /// The result of a check: the index of the node, and what is wrong with it.
 type Checked = (usize, Result<(), step::Fault>);
-
-/// A node of the run, and the allocation in which its attempts run.
-#[derive(Debug)]
-struct Place {
-    name: String,
-    /// The allocation; `None` while there is none.
-    job: Option<u32>,
-    /// A request for an allocation that Slurm has not granted.
-    requested: Option<Requested>,
-    /// When not to request an allocation before.
-    next_request: Instant,
-    is_up: bool,
-    /// Since when the node is up or lost: older snapshots say nothing about it.
-    since: Instant,
-    /// When the last check of the node began.
-    checked: Option<Instant>,
-    is_being_checked: bool,
-    /// Since when Slurm does not list the allocation; `None` if it does.
-    unlisted_since: Option<Instant>,
-    /// The `srun` of a keeper of the allocation that this process has started.
-    keeper: Option<Child>,
-    /// When a keeper was last known to run or was started. `None` if that is unknown.
-    kept: Option<Instant>,
-    /// Number of checks in a row that have failed.
-    failures: u32,
-    /// Which GPUs of the node are in use.
-    gpus: Vec<bool>,
-}
-
-/// Whether attempts can run on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Health {
-    /// The node is up and so is its allocation.
-    Up,
-    /// The node is up, but Slurm does not list its allocation, which may have ended.
-    Unlisted,
-    /// The node is lost.
-    Lost,
-}
-
-impl Place {
-    fn new(name: String, gpus: usize) -> Place {
-        let now = Instant::now();
-        Place {
-            name,
-            job: None,
-            requested: None,
-            next_request: now,
-            is_up: false,
-            since: now,
-            checked: None,
-            is_being_checked: false,
-            unlisted_since: None,
-            keeper: None,
-            kept: None,
-            failures: 0,
-            gpus: vec![false; gpus],
-        }
-    }
-
-    fn is_up(&self) -> bool {
-        self.is_up
-    }
-
-    fn health(&self) -> Health {
-        match (self.is_up, self.unlisted_since) {
-            (false, _) => Health::Lost,
-            (true, Some(_)) => Health::Unlisted,
-            (true, None) => Health::Up,
-        }
-    }
-
-    /// Notes that Slurm has granted an allocation of the node.
-    fn grant(&mut self, job: u32) {
-        self.requested = None;
-        self.job = Some(job);
-        self.unlisted_since = None;
-        self.is_up = true;
-        self.failures = 0;
-        self.since = Instant::now();
-    }
-
-    /// Notes that Slurm has granted an allocation of the node, whose keeper runs.
-    fn grant_kept(&mut self, job: u32) {
-        self.grant(job);
-        self.kept = Some(Instant::now());
-    }
-
-    /// Notes that no attempts can be started on the node.
-    fn lose(&mut self) {
-        self.is_up = false;
-        self.since = Instant::now();
-    }
-}
-
-/// An attempt that this engine has started or adopted, and whose end has not been reported.
-#[derive(Debug)]
-struct Running {
-    /// Index of the node.
-    place: usize,
-    name: String,
-    nonce: String,
-    folder: OwnedFd,
-    /// Path of the folder, as the agent received it.
-    path: PathBuf,
-    /// The `srun` that has started the step, until it has ended; `None` if an earlier process has started the step.
-    srun: Option<Child>,
-    token: Option<u64>,
-    beat: Option<Beat>,
-    /// When the last new report was read.
-    reported: Instant,
-    next_look: Instant,
-    /// Since when it is unclear whether the attempt still runs: its `srun` has ended without a last report.
-    doubt: Option<Instant>,
-    killed: Option<Killed>,
-    /// When a step was last started that ends the attempt if its agent is dead.
-    reaped: Option<Instant>,
-    gpus: Vec<usize>,
-}
-
-/// How far the kill of an attempt has got.
-#[derive(Debug)]
-struct Killed {
-    since: Instant,
-    /// True once the agent has been sent a signal.
-    is_signalled: bool,
-    /// True once Slurm was requested to kill the step.
-    is_cancelled: bool,
-}
 
 /// The engine that runs attempts as steps of Slurm.
 pub struct Slurm {
@@ -377,63 +251,6 @@ impl Slurm {
             own::clear(&self.folder);
         }
         left
-    }
-}
-
-impl Running {
-    fn new(
-        (place, name): (usize, String),
-        nonce: String,
-        (folder, path): (OwnedFd, &Path),
-        srun: Option<(Child, u64)>,
-        gpus: Vec<usize>,
-    ) -> Running {
-        let now = Instant::now();
-        let (srun, token) = srun.map_or((None, None), |(child, token)| (Some(child), Some(token)));
-        Running {
-            place,
-            name,
-            nonce,
-            folder,
-            path: path.to_owned(),
-            next_look: now + if srun.is_some() { CALM } else { SOON },
-            srun,
-            token,
-            beat: None,
-            reported: now,
-            doubt: None,
-            killed: None,
-            reaped: None,
-            gpus,
-        }
-    }
-
-    /// Reads the agent's report.
-    fn read_beat(&mut self) {
-        let Some(beat) = Beat::read(self.folder.as_fd(), &self.nonce) else { return };
-        if self.beat.as_ref() != Some(&beat) {
-            self.reported = Instant::now();
-            self.beat = Some(beat);
-        }
-    }
-
-    /// Returns the step as `JOB.STEP`, from the agent's report or else from a snapshot.
-    fn step(&self, snapshot: &Snapshot) -> Option<String> {
-        let reported = self.beat.as_ref().map(|beat| (beat.job, beat.step));
-        let listed = || snapshot.steps.iter().find(|step| step.name == self.name).map(|step| (step.job, step.id));
-        reported.or_else(listed).map(|(job, step)| format!("{job}.{step}"))
-    }
-
-    /// True if the agent has reported before, but not for this time, and nothing else has shown that the attempt has ended.
-    fn is_silent(&self, time: Duration) -> bool {
-        let has_begun = self.beat.as_ref().is_some_and(|beat| !beat.is_last());
-        has_begun && self.reported.elapsed() > time && self.doubt.is_none_or(|since| since.elapsed() > time)
-    }
-
-    /// Requests the agent to stop, by a file.
-    fn request_stop(&self) {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let _ = openat(&self.folder, STOP, flags, Mode::from_raw_mode(0o644));
     }
 }
 

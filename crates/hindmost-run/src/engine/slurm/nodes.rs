@@ -70,7 +70,7 @@ impl SlurmNode {
 
     /// Returns the node as a run uses it.
     pub fn offer(&self) -> NodeOffer {
-        NodeOffer { name: self.name.clone(), capacity: self.capacity.clone(), features: self.features.clone() }
+        NodeOffer { features: self.features.clone(), ..NodeOffer::new(self.name.clone(), self.capacity.clone()) }
     }
 
     fn parse(line: &str) -> Option<SlurmNode> {
@@ -157,7 +157,7 @@ pub fn of_allocation(job: u32) -> Result<Vec<NodeOffer>, SlurmError> {
     let mut offers = Vec::new();
     for (list, capacity) in resources_of_nodes(&text) {
         for name in commands::host_names(&list)? {
-            offers.push(NodeOffer { name, capacity: capacity.clone(), features: Vec::new() });
+            offers.push(NodeOffer::new(name, capacity.clone()));
         }
     }
     if offers.is_empty() {

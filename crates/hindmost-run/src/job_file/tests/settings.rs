@@ -140,3 +140,37 @@ fn allowed_failures_are_a_number_or_a_share() {
     assert!(plan("\"many\"").unwrap_err().contains("\"many\" is not a number of tasks"));
     assert!(plan("true").unwrap_err().contains("expected a number of tasks such as 3, or a share of them"));
 }
+
+#[test]
+fn features_are_demanded_as_resources() {
+    let folder = with_files();
+    let text = "[defaults]\nfeatures = [\"ssd\", \"big\", \"ssd\"]\n".to_owned() + &job("tasks = 1\n");
+    let text = text + &job("tasks = 1\nfeatures = []").replace("\"p\"", "\"q\"");
+    let text = text + "\n" + &job("tasks = 1\nfeatures = \"fast\"").replace("\"p\"", "\"r\"");
+    let plan = plan_of(&text, folder.path()).unwrap();
+    let demands: Vec<String> =
+        plan.phases.iter().map(|phase| hindmost_core::resources::in_words(&phase.demand())).collect();
+    assert_eq!(demands, ["1 cpu, feature big, feature ssd", "1 cpu", "1 cpu, feature fast"]);
+    assert!(
+        plan.describe().contains("each       1 cpu, only on nodes with ssd and big, 2 retries"),
+        "{}",
+        plan.describe()
+    );
+    for wrong in ["\"ssd&big\"", "\"\"", "[\"a b\"]", "\"ssd,big\""] {
+        let error = plan_of(&job(&format!("tasks = 1\nfeatures = {wrong}")), folder.path()).unwrap_err();
+        assert!(error.contains("is not the name of a feature; several names are a list"), "{error}");
+    }
+}
+
+#[test]
+fn speeds_of_nodes_are_positive_numbers() {
+    let folder = with_files();
+    let text = |speeds: &str| format!("speeds = {speeds}\n{}", job("tasks = 1"));
+    let plan = plan_of(&text("{ n1 = 2, fast = 0.5 }"), folder.path()).unwrap();
+    assert_eq!(plan.speeds.into_iter().collect::<Vec<_>>(), [("fast".to_owned(), 0.5), ("n1".to_owned(), 2.0)]);
+    let error = plan_of(&text("{ n1 = 0 }"), folder.path()).unwrap_err();
+    assert!(
+        error.contains("line 1, column 17: speeds: the speed of \"n1\" is 0, but must be from 0.001 to 1000"),
+        "{error}"
+    );
+}

@@ -65,7 +65,8 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
     }
     let recorded = args.out.as_deref().filter(|_| args.resume).and_then(begun_with);
-    let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded)?;
+    let mut engine =
+        Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded, &|_| true)?;
     if !engine.is_shared() && args.nodes.is_some() {
         return Err(Failure::input(
             "--nodes chooses nodes of a cluster: add --engine slurm, or use -j for this machine",
@@ -74,6 +75,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     if engine.is_shared() && args.jobs.is_some() {
         engine.set_cpus(jobs as f64);
     }
+    engine.set_speeds(&args.node_speed, &plan.speeds)?;
     driver::check(&plan, &options, &engine.nodes)?;
 
     let board = Board::new(&plan.name, false);

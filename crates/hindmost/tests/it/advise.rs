@@ -153,8 +153,8 @@ fn jobs_of_one_log_have_ends_and_forecasts_of_their_own() {
     assert_eq!(applications.iter().filter(|one| one["unsuccessful"] == "failed").count(), 5);
     let ratios = applications.iter().filter_map(|one| one["advice"]["calibration"]["ratio"].as_f64());
     let ratios: Vec<f64> = ratios.collect();
-    let close = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= 0.1).count();
-    assert!(ratios.len() >= 10 && close * 10 >= ratios.len() * 7, "{ratios:?}");
+    // Of two of these jobs, the last tasks ran again after their nodes were lost.
+    assert!(ratios.len() >= 18 && ratios.iter().all(|ratio| (ratio - 1.0).abs() <= 0.1), "{ratios:?}");
 }
 
 #[test]

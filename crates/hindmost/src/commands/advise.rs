@@ -36,7 +36,8 @@ pub fn run(args: &AdviseArgs) -> Outcome {
     if let Some(folder) = &args.out {
         files::new_folder(folder)?;
     }
-    let mut gathered = gathering::read(&logs, &args.columns, args.out.as_deref(), SHOWN.max(args.forecasts))?;
+    let columns = args.columns.clone().with_states(args.states.clone());
+    let mut gathered = gathering::read(&logs, &columns, args.out.as_deref(), SHOWN.max(args.forecasts))?;
     if gathered.logs == 0 {
         if let Some(folder) = &args.out {
             // It is empty.
@@ -45,7 +46,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
         let why: Vec<String> = gathered.unread.iter().map(|unread| unread.error.clone()).collect();
         return Err(Failure::input(why.join("\n")));
     }
-    forecasts::add(&mut gathered, &args.columns, args.out.as_deref(), args.forecasts)?;
+    forecasts::add(&mut gathered, &columns, args.out.as_deref(), args.forecasts)?;
     for unread in gathered.unread.iter().take(NAMED) {
         eprintln!("left out: {}", escaped(&unread.error));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hindmost_core::workload::{Durations, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob};
-use hindmost_trace::diagnosis::Presence;
+use hindmost_trace::diagnosis::{PhaseLag, Presence};
 
 use crate::recorded::RecordedApplication;
 
@@ -94,9 +94,14 @@ pub(crate) fn phase_with_few_tasks(application: &RecordedApplication) -> Option<
     few.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
 }
 
-/// True if slots were free for a while between tasks, or executors were not used although tasks waited.
+/// True if slots were free for a while between tasks, or while something else than slots held tasks back, or executors were not used
+/// although tasks waited.
 pub(crate) fn waits(application: &RecordedApplication) -> bool {
     let is_unused = |one: &Presence| one.added.unwrap_or(0.0) > one.registered.unwrap_or(0.0) + LONG;
+    let lags = application.world.recorded.jobs.iter().flat_map(|job| &job.lags);
+    if lags.into_iter().any(|lag| matches!(lag, PhaseLag::HeldBack { .. })) {
+        return true;
+    }
     application.jobs.iter().flat_map(situated).any(|phase| phase.gap >= 0.1 * phase.typical && phase.gap >= 0.05)
         || application.world.recorded.executors.iter().any(is_unused)
 }

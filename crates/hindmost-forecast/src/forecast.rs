@@ -42,6 +42,7 @@ pub fn advice(
         policy: application.world.policy.clone(),
         executors: &application.world.recorded.executors,
         share,
+        are_held_back: true,
     };
     let calibration = application.world.against(log, &as_it_ran(application.world.middle_share()).run(SEEDS, stop)?);
     let mut found = Advice { warnings: warnings(application), ..Advice::default() };
@@ -105,8 +106,14 @@ fn of_candidate(
     let is_about_executors = matches!(candidate.change, Change::Executors);
     let (mut gains, mut costs) = (Vec::new(), Vec::new());
     for (share, base) in base {
-        let replay =
-            Replay { application, jobs: changed.clone(), policy: policy.clone(), executors: &executors, share: *share };
+        let replay = Replay {
+            application,
+            jobs: changed.clone(),
+            policy: policy.clone(),
+            executors: &executors,
+            share: *share,
+            are_held_back: !matches!(candidate.change, Change::NoWaits),
+        };
         for (before, after) in base.iter().zip(&replay.run(SEEDS, stop)?) {
             gains.push(time_of_jobs(before, jobs, are_in_turn) - time_of_jobs(after, &changed, are_in_turn));
             costs.push(if is_about_executors {

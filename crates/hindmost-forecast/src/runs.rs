@@ -26,6 +26,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) executors: &'a [Presence],
     /// The share of the durations that belongs to the tasks.
     pub(crate) share: f64,
+    /// Whether tasks that something else than slots held back are held back again.
+    pub(crate) are_held_back: bool,
 }
 
 impl Replay<'_> {
@@ -58,7 +60,7 @@ impl Replay<'_> {
             as_recorded: None,
             queues: Vec::new(),
         };
-        self.application.world.set_up_with(&mut setup, self.executors);
+        self.application.world.set_up_with(&mut setup, self.executors, self.are_held_back);
         setup.correlation = self.share;
         let experiment = Experiment {
             name: String::new(),

@@ -73,11 +73,13 @@ impl World {
 
     /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.
     pub fn set_up(&self, setup: &mut Setup, are_own_nodes: bool) {
-        self.set_up_with(setup, if are_own_nodes { &self.recorded.executors } else { &[] });
+        self.set_up_with(setup, if are_own_nodes { &self.recorded.executors } else { &[] }, true);
     }
 
-    /// Sets up a run in this world, whose nodes come and leave like these executors.
-    pub fn set_up_with(&self, setup: &mut Setup, executors: &[Presence]) {
+    /// Sets up a run in this world, whose nodes come and leave like these executors. Unless `are_held_back`, tasks that something else than
+    /// slots held back start when there are slots.
+    pub fn set_up_with(&self, setup: &mut Setup, executors: &[Presence], are_held_back: bool) {
+        let lag = |one: &PhaseLag| lag(one, are_held_back);
         let lags = |job: &hindmost_trace::diagnosis::RecordedJob| job.lags.iter().map(lag).collect();
         let mut as_recorded = AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), leaving: Vec::new() };
         for (node, presence) in (0..).map(NodeId).zip(executors) {
@@ -154,10 +156,13 @@ impl World {
     }
 }
 
-fn lag(recorded: &PhaseLag) -> Lag {
+fn lag(recorded: &PhaseLag, are_held_back: bool) -> Lag {
     match recorded {
         PhaseLag::Together(lag) => Lag::Together(Time::from_seconds(*lag)),
-        PhaseLag::Each(lags) => Lag::Each(Arc::new(lags.iter().map(|lag| Time::from_seconds(*lag)).collect())),
+        PhaseLag::HeldBack { together, .. } if !are_held_back => Lag::Together(Time::from_seconds(*together)),
+        PhaseLag::Each(lags) | PhaseLag::HeldBack { each: lags, .. } => {
+            Lag::Each(Arc::new(lags.iter().map(|lag| Time::from_seconds(*lag)).collect()))
+        }
     }
 }
 

@@ -175,6 +175,11 @@ impl Truth {
         self.situated(attempt.task).is_some_and(|situated| situated.fails(attempt.task.index, attempt.copy))
     }
 
+    /// Returns the seconds after the end of an attempt that fails or is lost until its task can start again.
+    pub(crate) fn again_after(&self, attempt: AttemptId) -> f64 {
+        self.situated(attempt.task).map_or(0.0, |situated| situated.again_after(attempt.task.index, attempt.copy))
+    }
+
     /// Returns how long a copy takes on a node of speed 1, in seconds, without the time for reading its input.
     pub(crate) fn duration(&self, attempt: AttemptId, situation: &Situation) -> Result<f64, SimulationError> {
         let normal = self.normal_duration(attempt, situation)?;

@@ -15,6 +15,7 @@ use std::io::{BufReader, Cursor, Read};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::analysis::Ended;
 use crate::error::TraceError;
 use crate::reading::json::Keys;
 use crate::reading::values::Text;
@@ -281,7 +282,7 @@ fn take(task: &Task, query: &mut Query<'_>) {
     let word = task.status.state.get().unwrap_or_default();
     let ended = state(word).unwrap_or_else(|_| {
         query.collector.issues.unknown_state(line, word);
-        None
+        at(end).or(at(last_end)).map(|_| Ended::Succeeded)
     });
     let read = [processed, raw, physical].into_iter().filter_map(|text| bytes(text.get()?));
     let failure = task.status.failures.first();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hindmost_profiles::MOST_PROFILES;
-use hindmost_trace::table::Columns;
+use hindmost_trace::table::{Columns, States};
 pub use map::MapArgs;
 pub use run::{EngineArgs, EngineName, RunJobArgs};
 pub use theory::{CloneMethod, DurationArgs, HopelessJobs, PocdArgs, PocdFormula, ShedArgs, SigmaRule, TheoryCommand};
@@ -266,6 +266,10 @@ pub struct ReplayArgs {
     /// start=began:ms. Usual names are recognised without it
     #[arg(long, value_name = "COLUMNS", default_value = "", hide_default_value = true)]
     pub columns: Columns,
+    /// What states of a table mean that are not recognised: MEANING=STATE, such as failed=RED,succeeded=GREEN. Meanings:
+    /// succeeded, failed, killed, running. Unknown states are taken for success
+    #[arg(long, value_name = "STATES", default_value = "", hide_default_value = true)]
+    pub states: States,
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -363,6 +367,10 @@ pub struct AdviseArgs {
     /// start=began:ms. Usual names are recognised without it
     #[arg(long, value_name = "COLUMNS", default_value = "", hide_default_value = true)]
     pub columns: Columns,
+    /// What states of a table mean that are not recognised: MEANING=STATE, such as failed=RED,succeeded=GREEN. Meanings:
+    /// succeeded, failed, killed, running. Unknown states are taken for success
+    #[arg(long, value_name = "STATES", default_value = "", hide_default_value = true)]
+    pub states: States,
     /// Write a page of all applications (report.html), a page of each application, a text of each log, and everything as
     /// JSON (advice.json) to this folder, which must be new or empty
     #[arg(long, value_name = "DIR")]
@@ -389,6 +397,10 @@ pub enum TraceCommand {
         /// start=began:ms. Usual names are recognised without it
         #[arg(long, value_name = "COLUMNS", default_value = "", hide_default_value = true)]
         columns: Columns,
+        /// What states of a table mean that are not recognised: MEANING=STATE, such as failed=RED,succeeded=GREEN. Meanings:
+        /// succeeded, failed, killed, running. Unknown states are taken for success
+        #[arg(long, value_name = "STATES", default_value = "", hide_default_value = true)]
+        states: States,
         /// Print one JSON document: an object for one file, a list for several
         #[arg(long)]
         json: bool,

@@ -12,6 +12,9 @@ use std::sync::Arc;
 use crate::ids::NodeId;
 use crate::time::Time;
 
+/// Seconds after the loss of its node at which an attempt would end that is lost with it.
+const AFTER_LOSS: f64 = 0.001;
+
 /// How long the copies of a phase's tasks take, depending on what they meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Situated {
@@ -49,6 +52,8 @@ pub struct SituatedAttempt {
     pub ended: SituatedEnd,
     /// How many times as long it took because its node was slow, and because it was in a first wave.
     pub met: f64,
+    /// Seconds after its end until its task could start again, if it failed or was lost.
+    pub again_after: f64,
 }
 
 /// How an attempt ended in a log.
@@ -60,6 +65,8 @@ pub enum SituatedEnd {
     Stopped,
     /// It failed, and does so again.
     Failed,
+    /// It was lost with this node, and its task ran again. It is lost again when the node is; elsewhere it fails after the same time.
+    Lost(NodeId),
 }
 
 /// How slow a node was, and when.
@@ -69,6 +76,8 @@ pub struct NodeHistory {
     pub slowness: Option<f64>,
     /// When it was busy: from, until, and how many times as long attempts took that started then. In order of time, and disjoint.
     pub busy: Vec<(Time, Time, f64)>,
+    /// When the node was lost with its attempts, if it was.
+    pub lost: Option<Time>,
 }
 
 impl NodeHistory {
@@ -119,7 +128,23 @@ impl Situated {
 
     /// Returns whether an attempt, by its number within its task, fails at its end.
     pub fn fails(&self, task: u32, attempt: u32) -> bool {
-        self.seen(task, attempt).is_some_and(|seen| seen.ended == SituatedEnd::Failed)
+        self.seen(task, attempt).is_some_and(|seen| matches!(seen.ended, SituatedEnd::Failed | SituatedEnd::Lost(_)))
+    }
+
+    /// Returns for how many seconds an attempt runs that was lost with a node: until the node is lost, if it runs there; otherwise for as
+    /// long as it ran.
+    fn until_lost(&self, seen: &SituatedAttempt, node: NodeId, situation: &Situation) -> f64 {
+        let lost = self.nodes.get(node.0 as usize).and_then(|node| node.lost);
+        match lost.filter(|lost| situation.node == node && *lost > situation.since) {
+            // A little longer, so that the loss of the node ends it.
+            Some(lost) => (lost - situation.since).seconds() + AFTER_LOSS,
+            None => seen.seconds,
+        }
+    }
+
+    /// Returns the seconds after the end of an attempt until its task can start again; 0 if it neither fails nor is lost in the log.
+    pub fn again_after(&self, task: u32, attempt: u32) -> f64 {
+        self.seen(task, attempt).map_or(0.0, |seen| seen.again_after)
     }
 
     fn seen(&self, task: u32, attempt: u32) -> Option<&SituatedAttempt> {
@@ -141,6 +166,9 @@ impl Situated {
         let work = match of_task.attempts.get(attempt as usize) {
             // It was stopped, so it would have taken longer than it ran.
             Some(seen) if seen.ended == SituatedEnd::Stopped => composed().max(seen.seconds),
+            Some(seen @ SituatedAttempt { ended: SituatedEnd::Lost(node), .. }) => {
+                self.until_lost(seen, *node, situation)
+            }
             Some(seen) => seen.seconds,
             None => composed(),
         };
@@ -166,7 +194,7 @@ mod tests {
     use super::*;
 
     fn finished(seconds: f64, met: f64) -> SituatedAttempt {
-        SituatedAttempt { seconds, ended: SituatedEnd::Finished, met }
+        SituatedAttempt { seconds, ended: SituatedEnd::Finished, met, again_after: 0.0 }
     }
 
     /// Four tasks of 10 s, of which one took 40 s by its own, and one 30 s in a first wave; node 1 is three times as slow.
@@ -177,8 +205,12 @@ mod tests {
             garbage: 1.0,
             residual: seconds / met / 10.0,
         };
-        let slow = NodeHistory { slowness: Some(3.0), busy: Vec::new() };
-        let busy = NodeHistory { slowness: None, busy: vec![(Time::from_seconds(5.0), Time::from_seconds(8.0), 2.0)] };
+        let slow = NodeHistory { slowness: Some(3.0), ..NodeHistory::default() };
+        let busy = NodeHistory {
+            busy: vec![(Time::from_seconds(5.0), Time::from_seconds(8.0), 2.0)],
+            lost: Some(Time::from_seconds(60.0)),
+            ..NodeHistory::default()
+        };
         Situated {
             tasks: vec![task(10.0, 1.0), task(40.0, 1.0), task(30.0, 3.0), task(10.0, 1.0)],
             typical: 10.0,
@@ -233,9 +265,9 @@ mod tests {
     #[test]
     fn failed_attempts_fail_again_and_stopped_ones_take_longer() {
         let mut phase = phase();
-        let failed = SituatedAttempt { seconds: 4.0, ended: SituatedEnd::Failed, met: 1.0 };
+        let failed = SituatedAttempt { ended: SituatedEnd::Failed, ..finished(4.0, 1.0) };
         phase.tasks[0].attempts.insert(0, failed);
-        let stopped = SituatedAttempt { seconds: 25.0, ended: SituatedEnd::Stopped, met: 1.0 };
+        let stopped = SituatedAttempt { ended: SituatedEnd::Stopped, ..finished(25.0, 1.0) };
         phase.tasks[3].attempts = vec![stopped, finished(12.0, 1.0)];
         let seconds = |task, attempt, other| {
             let draws = SituatedDraws { own: 0.5, other };
@@ -245,5 +277,18 @@ mod tests {
         assert_eq!((seconds(0, 0, 0.1), seconds(0, 1, 0.1)), (4.5, 10.5));
         assert_eq!((seconds(3, 0, 0.1), seconds(3, 0, 0.5)), (25.5, 40.5), "of another task, if that is longer");
         assert_eq!(seconds(3, 1, 0.5), 12.5);
+    }
+
+    #[test]
+    fn lost_attempts_are_lost_again() {
+        let mut phase = phase();
+        let lost = SituatedAttempt { seconds: 20.0, ended: SituatedEnd::Lost(NodeId(2)), met: 1.0, again_after: 3.0 };
+        phase.tasks[0].attempts.insert(0, lost);
+        let seconds = |attempt, node, from| phase.seconds((0, attempt), &at(node, from, true), 0.0, DRAWS).unwrap();
+        assert!(phase.fails(0, 0) && !phase.fails(0, 1));
+        assert_eq!((phase.again_after(0, 0), phase.again_after(0, 1), phase.again_after(0, 9)), (3.0, 0.0, 0.0));
+        // On its node until that is lost at 60 s; on others, and after that, as long as it ran.
+        assert!((seconds(0, 2, 45.0) - 15.001).abs() < 1e-9, "{}", seconds(0, 2, 45.0));
+        assert_eq!((seconds(0, 2, 60.0), seconds(0, 0, 45.0), seconds(1, 0, 45.0)), (20.0, 20.0, 10.0));
     }
 }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use hindmost_core::cluster::Attempt;
-use hindmost_core::ids::{JobId, NodeId, TaskId};
+use hindmost_core::cluster::{Attempt, Task};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
@@ -110,6 +110,16 @@ impl Driver<'_> {
                 self.agenda.push(at + lag, Due::Release(task));
             }
         }
+    }
+
+    /// Withholds the task of an attempt that has failed or was lost, for the time that the log shows.
+    pub(super) fn withhold_again(&mut self, attempt: AttemptId, at: Time) -> Result<(), SimulationError> {
+        let (task, after) = (attempt.task, Time::from_seconds(self.truth.again_after(attempt)));
+        if after > Time::ZERO && self.session.cluster().task(task).is_some_and(Task::is_pending) {
+            self.step(at, &Event::TaskWithheld { task, until: None })?;
+            self.agenda.push(at + after, Due::Release(task));
+        }
+        Ok(())
     }
 
     /// Removes a node, or does so when its attempts have finished. The last node stays.

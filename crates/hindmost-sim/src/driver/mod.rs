@@ -429,7 +429,8 @@ impl Driver<'_> {
                 }
                 if self.truth.fails(attempt) {
                     let event = Event::AttemptFailed { attempt, reason: Some(IN_THE_LOG.into()), external: None };
-                    return self.end(attempt, at, &event, Outcome::Failed);
+                    self.end(attempt, at, &event, Outcome::Failed)?;
+                    return self.withhold_again(attempt, at);
                 }
                 self.end(attempt, at, &Event::AttemptFinished { attempt }, Outcome::Lost)?;
             }

@@ -68,6 +68,7 @@ impl Driver<'_> {
         self.result.lost_attempts += lost.len() as u64;
         let outcome = Outcome::NodeLost;
         for ((attempt, start, is_relaunch), (shares, spec, ended)) in lost.into_iter().zip(described) {
+            self.withhold_again(attempt, at)?;
             self.reading.ended(attempt, false);
             self.busy.add(&shares, start, at);
             let energy = self.energy_of(ended, outcome);

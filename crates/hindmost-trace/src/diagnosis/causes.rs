@@ -166,6 +166,7 @@ impl<'a> Context<'a> {
             beside.entry(machine).or_default().push((row.start, row.end, own));
         }
         for rows in beside.values_mut() {
+            rows.shrink_to_fit();
             rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         beside

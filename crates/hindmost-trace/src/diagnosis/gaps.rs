@@ -1,13 +1,14 @@
-//! The time that an engine takes between tasks: gaps on a slot while tasks wait, and the time before a phase starts.
+//! The time that an engine takes between tasks: gaps on a slot while tasks wait, and the time before a phase starts. Also the phases
+//! whose tasks wait although slots are free.
 
 use hindmost_math::statistics::mean;
 use rustc_hash::FxHashMap;
 
-use super::recording::{AttemptRow, Recording};
-use super::typical::Typical;
+use super::recording::{AttemptRow, PhaseRows, Recording};
+use super::typical::{Typical, retries};
 
 /// Returns for each phase the mean time for which a slot was free before an attempt started there, although the phase had begun.
-/// First waves have none. 0 for phases without such a start, and on executors whose slots are not known.
+/// First waves and retries have none: what retries wait for is no work between tasks. 0 for phases without such a start, and on executors whose slots are not known.
 ///
 /// Engines log the end of an attempt a little later than they use its slot again. So an attempt may start while all slots are in use; it
 /// has the slot whose end comes next.
@@ -16,10 +17,10 @@ pub(super) fn gaps(recording: &Recording, typical: &[Typical]) -> Vec<f64> {
     let mut begins = Vec::with_capacity(recording.phases.len());
     for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
         begins.push(phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min));
-        for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
+        for ((row, is_first), is_retry) in phase.rows.iter().zip(&typical.is_first).zip(retries(phase)) {
             let of_executor = events.entry(row.executor).or_default();
             of_executor.push((row.end, Event::End));
-            of_executor.push((row.start, Event::Start((!is_first).then_some(at))));
+            of_executor.push((row.start, Event::Start((!is_first && !is_retry).then_some(at))));
         }
     }
     let mut found: Vec<Vec<f64>> = vec![Vec::new(); recording.phases.len()];
@@ -58,6 +59,74 @@ impl Event {
     /// Ends count before starts at the same time.
     fn rank(self) -> u8 {
         u8::from(matches!(self, Event::Start(_)))
+    }
+}
+
+/// The least share of the slots that is free while tasks of a phase wait, if something else than slots holds them back.
+const MUCH_FREE: f64 = 0.2;
+/// The least share of a phase's time for which tasks must wait then.
+const LONG_WAIT: f64 = 0.2;
+
+/// Returns for each phase whether something else than slots held its tasks back: many slots were free for much of the time until its
+/// last task started. The engine may have waited for slots near the tasks' input. `present` is when each executor could be used.
+pub(super) fn held_back(recording: &Recording, present: &[(f64, f64)]) -> Vec<bool> {
+    let slots = recording.executors.iter().map(|executor| executor.slots.map(f64::from)).collect::<Option<Vec<f64>>>();
+    let Some(slots) = slots else { return vec![false; recording.phases.len()] };
+    let rows = recording.phases.iter().flat_map(|phase| &phase.rows);
+    let used = Area::of(rows.flat_map(|row| [(row.start, 1.0), (row.end, -1.0)]).collect());
+    let (first, last) = used.ends();
+    let held = present.iter().zip(&slots).filter(|((from, to), _)| *from < last && *to > first);
+    let held = held.flat_map(|((from, to), slots)| [(from.max(first), *slots), (to.min(last), -slots)]);
+    let held = Area::of(held.collect());
+    let of = |phase: &PhaseRows| {
+        let begin = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
+        let end = phase.rows.iter().map(|row| row.end).fold(begin, f64::max);
+        let mut starts: FxHashMap<u32, f64> = FxHashMap::default();
+        for row in &phase.rows {
+            let start = starts.entry(row.task).or_insert(row.start);
+            *start = start.min(row.start);
+        }
+        let last = starts.values().copied().fold(begin, f64::max);
+        let (used, held) = (used.between(begin, last), held.between(begin, last));
+        last - begin > LONG_WAIT * (end - begin) && held - used > MUCH_FREE * held
+    };
+    recording.phases.iter().map(of).collect()
+}
+
+/// The area under a number that changes with time.
+struct Area {
+    /// Times of changes, ascending; the area until then; and the number from then on.
+    steps: Vec<(f64, f64, f64)>,
+}
+
+impl Area {
+    fn of(mut changes: Vec<(f64, f64)>) -> Area {
+        changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut area, mut number, mut before) = (0.0, 0.0, 0.0);
+        let mut steps = Vec::with_capacity(changes.len());
+        for (time, change) in changes {
+            area += number * (time - before);
+            number += change;
+            before = time;
+            steps.push((time, area, number));
+        }
+        Area { steps }
+    }
+
+    /// The first and the last time of a change.
+    fn ends(&self) -> (f64, f64) {
+        let time = |step: Option<&(f64, f64, f64)>| step.map_or(0.0, |(time, ..)| *time);
+        (time(self.steps.first()), time(self.steps.last()))
+    }
+
+    fn until(&self, time: f64) -> f64 {
+        let after = self.steps.partition_point(|(at, ..)| *at <= time);
+        let before = after.checked_sub(1).map(|last| self.steps[last]);
+        before.map_or(0.0, |(at, area, number)| area + number * (time - at))
+    }
+
+    fn between(&self, from: f64, to: f64) -> f64 {
+        self.until(to) - self.until(from)
     }
 }
 
@@ -145,6 +214,26 @@ mod tests {
         // Each start is 30 ms before the end of the attempt whose slot it uses. A slot is never free.
         let rows = (0..5).map(|at| row(at, 0, 1.97 * f64::from(at), 1.97 * f64::from(at) + 2.0)).collect();
         assert_eq!(gap(rows, Some(1)), 0.0);
+    }
+
+    #[test]
+    fn tasks_that_wait_although_slots_are_free_are_held_back() {
+        let held = |rows: Vec<AttemptRow>, present: (f64, f64)| {
+            let mut two = recording(rows, Some(1));
+            two.executors.push(Executor { host: "b".to_owned(), ..two.executors[0].clone() });
+            held_back(&two, &[(0.0, 100.0), present])[0]
+        };
+        // One executor runs four tasks, and the other none.
+        let near: Vec<AttemptRow> = (0..4).map(|at| row(at, 0, f64::from(at), f64::from(at) + 1.0)).collect();
+        assert!(held(near.clone(), (0.0, 100.0)));
+        assert!(!held(near.clone(), (2.9, 100.0)), "the other could not be used");
+        // A retry is no wait.
+        let again = vec![row(0, 0, 0.0, 1.0), row(1, 1, 0.0, 1.0), row(1, 1, 8.0, 10.0)];
+        assert!(!held(again, (0.0, 100.0)));
+        let both: Vec<AttemptRow> =
+            (0..4).map(|at| row(at, at % 2, f64::from(at / 2), f64::from(at / 2 + 1))).collect();
+        assert!(!held(both, (0.0, 100.0)), "all slots were in use");
+        assert_eq!(held_back(&recording(near, None), &[(0.0, 9.0)]), [false]);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub fn inputs(context: &Context<'_>) -> Vec<Option<ByInput>> {
     let mut first = 0;
     let points: Vec<Vec<Point>> =
         context.recording.phases.iter().enumerate().map(|(at, _)| points(context, at, &mut first)).collect();
-    let lines: Vec<Option<Line>> = points.iter().map(|points| line(points, None)).collect();
+    let lines: Vec<Option<Line>> = points.iter().map(|points| line(points.iter(), None)).collect();
     let mut shapes: BTreeMap<(&str, u64), Vec<usize>> = BTreeMap::new();
     for (at, phase) in context.recording.phases.iter().enumerate().filter(|(at, _)| lines[*at].is_some()) {
         if let Some(name) = shape(phase) {
@@ -74,16 +74,17 @@ pub fn inputs(context: &Context<'_>) -> Vec<Option<ByInput>> {
     shapes.retain(|_, phases| phases.len() > 1);
     let tests = (lines.iter().flatten().count() + shapes.len()) as f64;
     let beside = Beside::of(&points);
-    let is_proven = |points: &[Point], line: &Line| is_proven(points, line, tests, &beside);
     let mut powers: Vec<Option<f64>> = points
         .iter()
         .zip(&lines)
-        .map(|(points, line)| line.filter(|line| is_proven(points, line)))
+        .map(|(points, line)| line.filter(|line| is_proven(points.iter(), line, tests, &beside)))
         .map(power)
         .collect();
     for phases in shapes.values() {
-        let together: Vec<Point> = phases.iter().flat_map(|at| points[*at].iter().copied()).collect();
-        let Some(all) = line(&together, None).filter(|all| is_proven(&together, all)) else { continue };
+        // Not copied, because it may be nearly all points.
+        let together = phases.iter().flat_map(|at| &points[*at]);
+        let all = line(together.clone(), None).filter(|all| is_proven(together, all, tests, &beside));
+        let Some(all) = all else { continue };
         for at in phases {
             // A phase in which input explains nothing is of another kind, whatever its name.
             let agrees = lines[*at].is_some_and(|own| own.power >= all.power / 2.0 && own.share >= LEAST_SHARE);
@@ -129,28 +130,32 @@ fn points(context: &Context<'_>, at: usize, first_stratum: &mut usize) -> Vec<Po
 }
 
 /// Returns x and y of each point without the means of its stratum (except of one point), and the number of strata.
-fn centred(points: &[Point], except: Option<usize>) -> (Vec<(f64, f64)>, usize) {
+fn centred<'p>(
+    points: impl Iterator<Item = &'p Point> + Clone,
+    except: Option<usize>,
+) -> (impl Iterator<Item = (f64, f64)>, usize) {
     let mut means: FxHashMap<usize, [f64; 3]> = FxHashMap::default();
-    for (_, point) in points.iter().enumerate().filter(|(at, _)| Some(*at) != except) {
+    for (_, point) in points.clone().enumerate().filter(|(at, _)| Some(*at) != except) {
         let sums = means.entry(point.stratum).or_default();
         *sums = [sums[0] + point.x, sums[1] + point.y, sums[2] + 1.0];
     }
-    let without = |point: &Point| {
+    let strata = means.len();
+    let without = move |point: &Point| {
         let [x, y, count] = means.get(&point.stratum).copied().unwrap_or([point.x, point.y, 1.0]);
         (point.x - x / count, point.y - y / count)
     };
-    (points.iter().map(without).collect(), means.len())
+    (points.map(without), strata)
 }
 
 /// Fits a line to all points except one; `None` for fewer than 10, or if the input does not vary.
-fn line(points: &[Point], except: Option<usize>) -> Option<Line> {
+fn line<'p>(points: impl Iterator<Item = &'p Point> + Clone, except: Option<usize>) -> Option<Line> {
+    let count = points.clone().count() - usize::from(except.is_some());
     let (centred, strata) = centred(points, except);
-    let count = points.len() - usize::from(except.is_some());
     let degrees = count as f64 - strata as f64 - 1.0;
     if count < FEWEST || degrees < 1.0 {
         return None;
     }
-    let kept = centred.iter().enumerate().filter(|(at, _)| Some(*at) != except).map(|(_, point)| point);
+    let kept = centred.enumerate().filter(|(at, _)| Some(*at) != except).map(|(_, point)| point);
     let (xx, xy, yy) = kept.fold((0.0, 0.0, 0.0), |(xx, xy, yy), (x, y)| (xx + x * x, xy + x * y, yy + y * y));
     if (xx / count as f64).sqrt() < LEAST_SPREAD || yy <= 1e-18 * count as f64 {
         return None;
@@ -162,17 +167,22 @@ fn line(points: &[Point], except: Option<usize>) -> Option<Line> {
     Some(Line { power, share, p })
 }
 
-fn is_proven(points: &[Point], line_of_all: &Line, tests: f64, beside: &Beside) -> bool {
+fn is_proven<'p>(
+    points: impl Iterator<Item = &'p Point> + Clone,
+    line_of_all: &Line,
+    tests: f64,
+    beside: &Beside,
+) -> bool {
     let is_significant = |p: f64| p * tests < LEVEL;
     let is_plausible = |line: &Line| (LEAST_POWER..=MOST_POWER).contains(&line.power) && is_significant(line.p);
     if !is_plausible(line_of_all) || line_of_all.share < LEAST_SHARE {
         return false;
     }
-    let (centred, _) = centred(points, None);
-    let most = centred.iter().enumerate().max_by(|(_, a), (_, b)| (a.0 * a.1).total_cmp(&(b.0 * b.1)));
+    let (centred, _) = centred(points.clone(), None);
+    let most = centred.enumerate().max_by(|(_, a), (_, b)| (a.0 * a.1).total_cmp(&(b.0 * b.1)));
     let Some((most, (x, _))) = most else { return false };
     line(points, Some(most)).is_some_and(|without| is_plausible(&without))
-        || is_significant(beside.p(*x, line_of_all.power * x / 2.0))
+        || is_significant(beside.p(x, line_of_all.power * x / 2.0))
 }
 
 /// All winners of an application with known input, each relative to its stratum.
@@ -185,18 +195,25 @@ struct Beside {
 
 impl Beside {
     fn of(points: &[Vec<Point>]) -> Beside {
+        let mut beside = Beside { count: 0, longer: Vec::new() };
+        for points in points {
+            beside.add(points);
+        }
+        beside
+    }
+
+    /// Adds the winners of a phase. No stratum belongs to two phases.
+    fn add(&mut self, points: &[Point]) {
         let mut strata: FxHashMap<usize, Vec<Point>> = FxHashMap::default();
-        for point in points.iter().flatten() {
+        for point in points {
             strata.entry(point.stratum).or_default().push(*point);
         }
-        let mut beside = Beside { count: 0, longer: Vec::new() };
         for points in strata.values() {
             let middle = |of: &dyn Fn(&Point) -> f64| median(&mut points.iter().map(of).collect::<Vec<f64>>());
             let Some((x, y)) = middle(&|point| point.x).zip(middle(&|point| point.y)) else { continue };
-            beside.count += points.len();
-            beside.longer.extend(points.iter().map(|point| (point.x - x, point.y - y)).filter(|(_, y)| *y > 0.0));
+            self.count += points.len();
+            self.longer.extend(points.iter().map(|point| (point.x - x, point.y - y)).filter(|(_, y)| *y > 0.0));
         }
-        beside
     }
 
     /// The probability that a task took so much longer whose input is not even half as far above the usual.

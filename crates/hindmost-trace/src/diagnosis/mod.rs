@@ -9,6 +9,7 @@ mod causes;
 mod gaps;
 mod inputs;
 mod last;
+mod losses;
 mod own_share;
 pub mod recording;
 mod slow_nodes;

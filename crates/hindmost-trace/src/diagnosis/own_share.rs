@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn attempt(seconds: f64, ended: SituatedEnd) -> SituatedAttempt {
-        SituatedAttempt { seconds, ended, met: 1.0 }
+        SituatedAttempt { seconds, ended, met: 1.0, again_after: 0.0 }
     }
 
     /// A task of 30 s with the given attempts among `others` tasks of 1 s.

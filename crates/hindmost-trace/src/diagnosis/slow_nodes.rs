@@ -42,7 +42,7 @@ struct Observed {
     machine: u32,
     start: f64,
     /// Number of attempts.
-    tasks: u64,
+    tasks: u32,
 }
 
 /// Slow nodes of an application.
@@ -146,7 +146,7 @@ fn compared(strata: &[Vec<Observed>], node: u32) -> (u64, u64) {
     let (mut tasks, mut phases) = (0, BTreeSet::new());
     for (number, observed) in strata.iter().enumerate() {
         if observed.iter().any(|one| one.machine != node) {
-            let own: u64 = observed.iter().filter(|one| one.machine == node).map(|one| one.tasks).sum();
+            let own: u64 = observed.iter().filter(|one| one.machine == node).map(|one| u64::from(one.tasks)).sum();
             tasks += own;
             phases.extend((own > 0).then_some(number / KINDS as usize));
         }
@@ -176,7 +176,7 @@ fn strata(context: &Context<'_>, at: usize) -> Vec<Vec<Observed>> {
         let mut logs: Vec<f64> = rows.iter().map(|(log, _)| *log).collect();
         let start = rows.iter().map(|(_, start)| *start).fold(f64::INFINITY, f64::min);
         if let Some(log) = median(&mut logs) {
-            strata[kind].push(Observed { log, machine, start, tasks: rows.len() as u64 });
+            strata[kind].push(Observed { log, machine, start, tasks: rows.len() as u32 });
         }
     }
     strata

@@ -31,13 +31,15 @@ const MOST_GROUPS: usize = 2500;
 /// Purpose of the random numbers.
 const PURPOSE: u64 = 0x7661_7269_616e_6365;
 
+/// Where a winner ran and when it started, and its phase and its number there.
+type Place = (u32, f64, u32, u32);
+
 /// A winner.
 #[derive(Clone, Copy, Debug)]
 struct Task {
     phase: usize,
     machine: u32,
     is_cold: bool,
-    start: f64,
     /// ln of the duration.
     log: f64,
     bytes: Option<f64>,
@@ -45,23 +47,30 @@ struct Task {
 
 /// Returns what durations depend on; `None` if there are too few tasks.
 pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_>) -> Option<Variance> {
-    let winners = context.winners().filter(|(phase, ..)| typical[*phase].winners >= FEWEST_OF_PHASE);
-    let tasks: Vec<Task> = winners
-        .filter_map(|(phase, number, row, _)| {
-            Some(Task {
-                phase,
-                machine: context.machine(row)?,
-                is_cold: context.is_cold(phase, number),
-                start: row.start,
-                log: row.seconds().max(LEAST).ln(),
-                bytes: log_bytes(row),
-            })
-        })
-        .collect();
-    if tasks.len() < FEWEST {
+    let winners = || {
+        let used = context.winners().filter(|(phase, ..)| typical[*phase].winners >= FEWEST_OF_PHASE);
+        used.filter_map(|(phase, number, row, _)| Some((context.machine(row)?, row.start, phase as u32, number as u32)))
+    };
+    // Counted first, because there may be millions, for which a growing list would take twice the memory.
+    let mut places = Vec::with_capacity(winners().count());
+    places.extend(winners());
+    if places.len() < FEWEST {
         return None;
     }
-    let groups = groups(tasks);
+    let task = |&(machine, _, phase, number): &Place| {
+        let (phase, number) = (phase as usize, number as usize);
+        let row = &recording.phases[phase].rows[number];
+        Task {
+            phase,
+            machine,
+            is_cold: context.is_cold(phase, number),
+            log: row.seconds().max(LEAST).ln(),
+            bytes: log_bytes(row),
+        }
+    };
+    let groups: Vec<Vec<Task>> =
+        groups(&mut places).into_iter().map(|group| group.iter().map(task).collect()).collect();
+    drop(places);
     let is_known = knows_nodes(&groups);
     let phases = recording.phases.len();
     let (total, shares) = decompose(groups.iter().map(Vec::as_slice), phases, is_known)?;
@@ -91,13 +100,12 @@ pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_
     })
 }
 
-/// Divides the tasks of each machine into groups that started one after the other.
-fn groups(mut tasks: Vec<Task>) -> Vec<Vec<Task>> {
-    tasks.sort_by(|a, b| a.machine.cmp(&b.machine).then(a.start.total_cmp(&b.start)));
-    let of_machines = tasks.chunk_by(|a, b| a.machine == b.machine);
-    let all: Vec<Vec<Task>> = of_machines.flat_map(|own| own.chunks(GROUP).map(<[Task]>::to_vec)).collect();
-    let step = all.len().div_ceil(MOST_GROUPS).max(1);
-    all.into_iter().step_by(step).collect()
+/// Divides the tasks of each machine into groups that started one after the other. If there are too many groups, some are left out.
+fn groups(places: &mut [Place]) -> Vec<&[Place]> {
+    places.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
+    let all = || places.chunk_by(|a, b| a.0 == b.0).flat_map(|own| own.chunks(GROUP));
+    let step = all().count().div_ceil(MOST_GROUPS).max(1);
+    all().step_by(step).collect()
 }
 
 /// True if nodes have enough tasks to distinguish their part from the rest, and there are several.
@@ -222,20 +230,16 @@ mod tests {
 
     fn shares(log: impl Fn(usize, u32, usize, bool) -> f64, bytes: impl Fn(usize) -> Option<f64>) -> [f64; 5] {
         // Three phases; in each, 160 tasks on each of 8 machines; the first 8 tasks of each machine are cold.
-        let mut tasks = Vec::new();
+        let (mut tasks, mut places) = (Vec::new(), Vec::new());
         for at in 0..3 * 8 * 160 {
             let (phase, machine, turn) = (at / 1280, (at / 160 % 8) as u32, at % 160);
             let is_cold = turn < 8;
-            tasks.push(Task {
-                phase,
-                machine,
-                is_cold,
-                start: (phase * 160 + turn) as f64,
-                log: log(at, machine, turn / 8, is_cold),
-                bytes: bytes(at),
-            });
+            places.push((machine, (phase * 160 + turn) as f64, 0, at as u32));
+            tasks.push(Task { phase, machine, is_cold, log: log(at, machine, turn / 8, is_cold), bytes: bytes(at) });
         }
-        decompose(groups(tasks).iter().map(Vec::as_slice), 3, true).unwrap().1
+        let of = |group: &[Place]| group.iter().map(|place| tasks[place.3 as usize]).collect();
+        let groups: Vec<Vec<Task>> = groups(&mut places).into_iter().map(of).collect();
+        decompose(groups.iter().map(Vec::as_slice), 3, true).unwrap().1
     }
 
     fn is_near(shares: [f64; 5], expected: [f64; 5]) {

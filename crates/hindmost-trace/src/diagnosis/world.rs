@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hindmost_core::ids::NodeId;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{
     Durations, NodeHistory, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob, lasting,
@@ -13,13 +14,11 @@ use rustc_hash::FxHashMap;
 
 use super::causes::Context;
 use super::gaps;
+use super::losses::{Loss, Losses};
 use super::own_share::{self, OwnShare};
 use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
 use crate::analysis::Ended;
-
-/// An attempt that failed within this many seconds of the removal of its executor was lost with it.
-const LOST_WITH_EXECUTOR: f64 = 5.0;
 
 /// Seconds that an executor may take from its registration to its first attempt.
 const READY: f64 = 0.2;
@@ -79,8 +78,16 @@ pub struct RecordedJob {
 pub enum PhaseLag {
     /// All tasks.
     Together(f64),
-    /// Each task, because the log does not say how many slots there were. So no task starts earlier than it did.
+    /// Each task, because the log does not say how many slots there were, or because executors were lost, and the engine decided which
+    /// tasks the others ran first. So no task starts earlier than it did.
     Each(Vec<f64>),
+    /// Something else than slots held tasks back, such as the wait for slots near their input.
+    HeldBack {
+        /// How long no task could start.
+        together: f64,
+        /// Each task: none starts earlier than it did.
+        each: Vec<f64>,
+    },
 }
 
 /// When an executor was there, in seconds after the origin of the replay.
@@ -101,18 +108,20 @@ pub struct Presence {
 pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], sources: &[Source]) -> RecordedWorld {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, _) = Context::of(recording, &typical);
-    let nodes = Arc::new(histories(recording, &context, origin));
+    let losses = Losses::of(recording);
+    let executors = presence(recording, &typical, &losses, origin);
+    let nodes = Arc::new(histories(&executors, &context, origin));
     let by_number: FxHashMap<u32, usize> =
         recording.phases.iter().enumerate().map(|(at, phase)| (phase.phase, at)).collect();
-    let gaps = gaps::gaps(recording, &typical);
+    let mut gaps = gaps::gaps(recording, &typical);
+    let present = |one: &Presence| {
+        (origin + one.added.unwrap_or(f64::NEG_INFINITY), origin + one.removed.unwrap_or(f64::INFINITY))
+    };
+    let held_back = gaps::held_back(recording, &executors.iter().map(present).collect::<Vec<_>>());
     let busy = gaps::Busy::of(recording);
     let job_ends: FxHashMap<u32, f64> =
         recording.active_ids.iter().zip(&recording.active).filter_map(|(id, (_, end))| Some((*id, (*end)?))).collect();
-    let mut world = RecordedWorld {
-        executors: presence(recording, &typical, origin),
-        settings: recording.settings.clone(),
-        ..RecordedWorld::default()
-    };
+    let mut world = RecordedWorld { executors, settings: recording.settings.clone(), ..RecordedWorld::default() };
     let are_slots_known = recording.executors.iter().any(|executor| executor.slots.is_some());
     let mut pairs = own_share::Pairs::default();
     for (job, source) in jobs.iter().zip(sources) {
@@ -129,16 +138,32 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
                 continue;
             };
             let phase = &recording.phases[index];
+            let each = || first_starts(phase).map(|start| (start - ready).max(0.0)).collect();
             found.lags.push(if are_slots_known {
                 let first = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
                 let submitted = phase.submitted.unwrap_or(ready).max(ready);
-                PhaseLag::Together((busy.could_start(first, submitted) - ready).max(0.0))
+                let together = (busy.could_start(first, submitted) - ready).max(0.0);
+                // Where each task has a time of its own, the gaps are in these times.
+                if losses.with_executors_of(index) {
+                    gaps[index] = 0.0;
+                    PhaseLag::Each(each())
+                } else if held_back[index] {
+                    gaps[index] = 0.0;
+                    PhaseLag::HeldBack { together, each: each() }
+                } else {
+                    PhaseLag::Together(together)
+                }
             } else {
-                PhaseLag::Each(first_starts(phase).map(|start| (start - ready).max(0.0)).collect())
+                PhaseLag::Each(each())
             });
             ends.push(phase.winners().map(|row| row.end).fold(ready, f64::max));
-            let (situated, copies) =
-                situated(recording, &context, (index, &typical[index]), gaps[index], &nodes, origin);
+            let (situated, copies) = situated(
+                &context,
+                (phase, index, &typical[index]),
+                (gaps[index], &losses, &busy),
+                &nodes,
+                (origin, ready),
+            );
             let tasks = &situated.tasks;
             if tasks.len() != job.spec.phases[at].tasks as usize {
                 continue;
@@ -169,18 +194,14 @@ fn first_starts(phase: &PhaseRows) -> impl Iterator<Item = f64> + use<> {
 }
 
 fn is_failed(attempt: &SituatedAttempt) -> bool {
-    attempt.ended == SituatedEnd::Failed
+    matches!(attempt.ended, SituatedEnd::Failed | SituatedEnd::Lost(_))
 }
 
 /// Returns when each executor was there. Those that were removed after the last attempt stayed. An executor that got no attempt
 /// while slots elsewhere were used again could not be used yet.
-fn presence(recording: &Recording, typical: &[Typical], origin: f64) -> Vec<Presence> {
+fn presence(recording: &Recording, typical: &[Typical], losses: &Losses, origin: f64) -> Vec<Presence> {
     let starts = Starts::of(recording, typical);
     let last = recording.phases.iter().flat_map(|phase| &phase.rows).map(|row| row.end).fold(f64::MIN, f64::max);
-    let lost = |number: usize, removed: f64| {
-        let rows = recording.phases.iter().flat_map(|phase| &phase.rows);
-        rows.into_iter().any(|row| row.executor as usize == number && is_lost(row, removed))
-    };
     let of = |(number, executor): (usize, &super::recording::Executor)| {
         let removed = executor.removed.filter(|removed| *removed < last);
         let usable = starts.usable_from(number as u32, executor.added);
@@ -188,7 +209,7 @@ fn presence(recording: &Recording, typical: &[Typical], origin: f64) -> Vec<Pres
             added: usable.map(|added| added - origin).filter(|added| *added > 0.0),
             registered: executor.added.map(|added| added - origin).filter(|added| *added > 0.0),
             removed: removed.map(|removed| removed - origin),
-            lost: removed.is_some_and(|removed| lost(number, removed)),
+            lost: removed.is_some() && losses.of_executor(number as u32),
         }
     };
     recording.executors.iter().enumerate().map(of).collect()
@@ -227,11 +248,6 @@ impl Starts {
     }
 }
 
-/// True if an attempt was lost with its executor, which was removed at this time.
-fn is_lost(row: &AttemptRow, removed: f64) -> bool {
-    row.ended == Ended::Failed && (row.end - removed).abs() < LOST_WITH_EXECUTOR
-}
-
 /// Returns how many times as long an attempt took because of garbage that it made: if collecting it beyond what is usual of the phase
 /// is at least half of what the attempt took beyond the typical time, all of that. A copy makes the garbage, too: real copies of such
 /// tasks rarely won.
@@ -240,27 +256,29 @@ fn by_garbage(row: &AttemptRow, typical: f64, usual: f64) -> f64 {
     if excess > 0.0 && collection >= 0.5 * excess { row.seconds() / typical } else { 1.0 }
 }
 
-/// Returns how slow each executor was, and when.
-fn histories(recording: &Recording, context: &Context<'_>, origin: f64) -> Vec<NodeHistory> {
-    let of = |number: usize| {
-        let (slowness, busy) = context.history(number as u32);
+/// Returns how slow each executor was, and when, and when it was lost.
+fn histories(executors: &[Presence], context: &Context<'_>, origin: f64) -> Vec<NodeHistory> {
+    let of = |(number, presence): (u32, &Presence)| {
+        let (slowness, busy) = context.history(number);
         let time = |at: f64| Time::from_seconds((at - origin).max(0.0));
-        NodeHistory { slowness, busy: busy.into_iter().map(|(from, to, by)| (time(from), time(to), by)).collect() }
+        NodeHistory {
+            slowness,
+            busy: busy.into_iter().map(|(from, to, by)| (time(from), time(to), by)).collect(),
+            lost: presence.removed.filter(|_| presence.lost).map(|at| Time::from_seconds(at.max(0.0))),
+        }
     };
-    (0..recording.executors.len()).map(of).collect()
+    (0..).zip(executors).map(of).collect()
 }
 
 /// Returns the durations of a phase, for the tasks that have a winner, in the order of their numbers. Also returns the places of a
 /// task, of an original and of a copy that was started while it ran.
 fn situated(
-    recording: &Recording,
     context: &Context<'_>,
-    (at, typical): (usize, &Typical),
-    gap: f64,
+    (phase, at, typical): (&PhaseRows, usize, &Typical),
+    (gap, losses, slots): (f64, &Losses, &gaps::Busy),
     nodes: &Arc<Vec<NodeHistory>>,
-    origin: f64,
+    (origin, ready): (f64, f64),
 ) -> (Situated, Vec<(usize, usize, usize)>) {
-    let phase = &recording.phases[at];
     let first_wave = context.first_wave_of(at).unwrap_or(0.0).exp().max(1.0);
     let node = |row: &AttemptRow| nodes.get(row.executor as usize);
     let met = |row: &AttemptRow, is_first: bool| lasting(node(row), is_first.then_some(first_wave));
@@ -283,27 +301,51 @@ fn situated(
         task.residual /= typical_seconds;
     }
     let (mut originals, mut copies) = (FxHashMap::default(), Vec::new());
-    let removed = |row: &AttemptRow| recording.executors.get(row.executor as usize).and_then(|one| one.removed);
-    let mut rows: Vec<(&AttemptRow, bool)> = phase.rows.iter().zip(typical.is_first.iter().copied()).collect();
-    rows.sort_by(|a, b| a.0.start.total_cmp(&b.0.start).then(a.0.end.total_cmp(&b.0.end)));
-    for (row, is_first) in rows {
+    // When the latest attempt of each task ended, and whether it was lost.
+    let mut ends: FxHashMap<u32, (f64, bool)> = FxHashMap::default();
+    let mut rows: Vec<(usize, &AttemptRow, bool)> = phase
+        .rows
+        .iter()
+        .enumerate()
+        .zip(&typical.is_first)
+        .map(|((number, row), first)| (number, row, *first))
+        .collect();
+    rows.sort_by(|(_, a, _), (_, b, _)| a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end)));
+    for (number, row, is_first) in rows {
         let Some(task) = tasks.get_mut(&row.task) else { continue };
-        // What ran again because an output was lost is no part of the phase's first run, and a replay loses nodes itself.
-        if row.repeated || removed(row).is_some_and(|removed| is_lost(row, removed)) {
+        // What ran again because an output was lost is no part of the phase's first run.
+        if row.repeated {
             continue;
         }
-        let ended = match row.ended {
-            Ended::Succeeded => SituatedEnd::Finished,
-            Ended::Killed => SituatedEnd::Stopped,
-            Ended::Failed | Ended::Interrupted => SituatedEnd::Failed,
+        let loss = losses.get(at, number);
+        let mut seconds = loss.map_or(row.seconds(), |loss| loss.seconds);
+        let end = (row.start + seconds).max(ready);
+        let ended = match (loss, row.ended) {
+            (Some(Loss { executor: Some(executor), .. }), _) => SituatedEnd::Lost(NodeId(executor)),
+            (Some(_), _) | (None, Ended::Failed | Ended::Interrupted) => SituatedEnd::Failed,
+            (None, Ended::Succeeded) => SituatedEnd::Finished,
+            (None, Ended::Killed) => SituatedEnd::Stopped,
         };
+        if matches!(ended, SituatedEnd::Failed | SituatedEnd::Lost(_)) {
+            // Reduces may fail before the maps have ended. A replay starts them after that, so this took no time of the phase.
+            seconds = (end - row.start.max(ready)).max(LEAST);
+        }
+        if !row.speculative
+            && let Some(before) = task.attempts.last_mut().filter(|before| is_failed(before))
+            && let Some((before_end, is_lost)) = ends.get(&row.task)
+        {
+            // A task that was lost waited for other executors; a task that failed waited for slots, which a replay has, too.
+            let from = if *is_lost { row.start } else { slots.could_start(row.start, *before_end) };
+            before.again_after = (from - before_end).max(0.0);
+        }
+        ends.insert(row.task, (end, loss.is_some()));
         if row.speculative {
             // The latest attempt that was not a copy.
             copies.extend(originals.get(&row.task).map(|original| (row.task, *original, task.attempts.len())));
-        } else if row.ended != Ended::Failed {
+        } else if loss.is_none() && row.ended != Ended::Failed {
             originals.insert(row.task, task.attempts.len());
         }
-        task.attempts.push(SituatedAttempt { seconds: row.seconds(), ended, met: met(row, is_first) });
+        task.attempts.push(SituatedAttempt { seconds, ended, met: met(row, is_first), again_after: 0.0 });
     }
     let places: FxHashMap<u32, usize> = tasks.keys().enumerate().map(|(at, task)| (*task, at)).collect();
     let copies = copies.into_iter().map(|(task, original, copy)| (places[&task], original, copy)).collect();

@@ -95,6 +95,10 @@ impl Recorder {
         let (submitted, completed) = (info.submitted.instant().map(seconds), info.completed.instant().map(seconds));
         phase.submitted = [phase.submitted, submitted].into_iter().flatten().min_by(f64::total_cmp);
         phase.completed = [phase.completed, completed].into_iter().flatten().max_by(f64::total_cmp);
+        if completed.is_some() {
+            // Few attempts follow. There may be many thousand stages, in each of which a third of the memory would be unused.
+            phase.rows.shrink_to_fit();
+        }
     }
 
     pub(super) fn ended(

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use super::states::States;
 use crate::tasks::units::Unit;
 
 /// What a column of a table means.
@@ -98,12 +99,26 @@ const IGNORED: &[&str] = &["utc", "unix", "epoch", "dttm", "gmt", "local"];
 /// Columns of a table that the user names, as in `start=StartTime,end=EndTime`. A unit of time may follow a colon:
 /// `start=began:ms`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Columns(Vec<(Meaning, String, Option<Unit>)>);
+pub struct Columns {
+    named: Vec<(Meaning, String, Option<Unit>)>,
+    states: States,
+}
 
 impl Columns {
     /// Returns whether no column is named.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.named.is_empty()
+    }
+
+    /// Adds what the states in the column of states mean.
+    #[must_use]
+    pub fn with_states(self, states: States) -> Columns {
+        Columns { states, ..self }
+    }
+
+    /// What the states mean, where the user says so.
+    pub(crate) fn states(&self) -> &States {
+        &self.states
     }
 }
 
@@ -126,7 +141,7 @@ impl FromStr for Columns {
                 Some((name, unit)) => (name, Some(unit)),
                 None => (column, None),
             };
-            columns.0.push((*meaning, name.trim().to_owned(), unit));
+            columns.named.push((*meaning, name.trim().to_owned(), unit));
         }
         Ok(columns)
     }
@@ -172,7 +187,7 @@ impl Places {
     pub(crate) fn find(header: &[&str], columns: &Columns) -> Result<Places, String> {
         let mut found = Places::default();
         let mut used = vec![false; header.len()];
-        for (meaning, name, unit) in &columns.0 {
+        for (meaning, name, unit) in &columns.named {
             let same = |column: &&&str| column.trim() == name;
             let alike = |column: &&&str| column.trim().eq_ignore_ascii_case(name) || plain(column) == plain(name);
             let at = header.iter().position(|column| same(&column)).or_else(|| header.iter().position(|c| alike(&c)));

@@ -11,7 +11,7 @@
 //! | node | the test for slow nodes is left out |
 //! | start, end, duration | one of them follows from the others |
 //! | submitted | attempts could start when they did |
-//! | state | attempts with an end succeeded |
+//! | state | attempts with an end succeeded, as do those with an unknown state that [`States`] does not name |
 //! | input, attempt, slots, speculative, cause | not known; one slot |
 //!
 //! If a table has jobs but neither phases nor tasks, and each of its first rows has a job of its own, then a row's job is
@@ -24,6 +24,7 @@
 
 mod columns;
 mod json;
+mod states;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use std::io;
 
 pub use columns::Columns;
 pub(crate) use columns::{Meaning, Places};
+pub use states::States;
 
 use crate::analysis::Ended;
 use crate::error::TraceError;
@@ -40,7 +42,7 @@ use crate::reading::window::Window;
 use crate::tasks::Collector;
 use crate::tasks::delimited::{Fields, Joined, delimiter};
 use crate::tasks::lines;
-use crate::tasks::row::{Row, UnknownState, state};
+use crate::tasks::row::{Row, UnknownState};
 use crate::tasks::units::{bytes, duration, number, time};
 
 /// Rows from which the reader sees whether jobs are tasks.
@@ -112,6 +114,7 @@ pub(crate) fn read(
     collector: &mut Collector,
 ) -> Result<(), TraceError> {
     let failed = |source: io::Error| TraceError::Read { name: name.to_owned(), position: 0, source };
+    collector.issues.can_name_states = true;
     if window.hold(1).map_err(failed)?.trim_ascii_start().starts_with(b"{")
         || window.held().trim_ascii_start().starts_with(b"[")
     {
@@ -154,7 +157,7 @@ pub(crate) fn read(
         if fields.len() < width && !terminated {
             collector.issues.cut(format!("in line {line}"));
         } else {
-            take(&|at| fields.get(at), &places, collector, line);
+            take(&|at| fields.get(at), (&places, columns.states()), collector, line);
         }
         Ok(())
     })?;
@@ -183,7 +186,7 @@ fn read_objects(
     jobs_are_tasks(&mut places, jobs, collector);
     lines::each(window, name, collector, |collector, line, text, terminated| {
         match objects.read(text.trim().trim_end_matches(',')) {
-            Ok(values) => take(&|at| &values[at], &places, collector, line),
+            Ok(values) => take(&|at| &values[at], (&places, columns.states()), collector, line),
             // The brackets of an array.
             Err(_) if matches!(text.trim(), "[" | "]" | "[]") => {}
             Err(_) if !terminated => collector.issues.cut(format!("in line {line}")),
@@ -223,7 +226,12 @@ fn jobs_are_tasks(places: &mut Places, mut jobs: Vec<String>, collector: &mut Co
 }
 
 /// Takes an attempt from the fields of a row.
-fn take<'a>(field: &dyn Fn(usize) -> &'a str, places: &Places, collector: &mut Collector, line: u64) {
+fn take<'a>(
+    field: &dyn Fn(usize) -> &'a str,
+    (places, states): (&Places, &States),
+    collector: &mut Collector,
+    line: u64,
+) {
     let text = |meaning: Meaning| places.of(meaning).map_or("", field);
     let at = |meaning: Meaning| time(text(meaning), places.unit(meaning)).filter(|at| *at >= 0.0);
     let seconds =
@@ -238,8 +246,10 @@ fn take<'a>(field: &dyn Fn(usize) -> &'a str, places: &Places, collector: &mut C
     start = start.or_else(|| Some(end? - seconds?));
     end = end.or_else(|| Some(start? + seconds?));
     let word = text(Meaning::State);
-    let ended = match state(word) {
-        _ if places.of(Meaning::State).is_none() || word.is_empty() => end.map(|_| Ended::Succeeded),
+    let has_state = places.of(Meaning::State).is_some() && !word.is_empty();
+    collector.issues.with_state += u64::from(has_state);
+    let ended = match states.ended(word) {
+        _ if !has_state => end.map(|_| Ended::Succeeded),
         Ok(ended) => ended,
         Err(UnknownState) => {
             collector.issues.unknown_state(line, word);

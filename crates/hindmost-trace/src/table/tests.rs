@@ -1,6 +1,6 @@
 use crate::recorded::Outcome;
 use crate::table::Columns;
-use crate::tasks::testing::{found, found_with, replayed};
+use crate::tasks::testing::{found, found_in, found_with, replayed};
 use crate::tasks::{TaskFormat, sniff};
 
 /// Two jobs on two nodes: `fit` has tasks of 10 and 20 s and a failed attempt of 5 s, `load` one of 30 s.
@@ -95,7 +95,9 @@ i,2024-01-0";
             "1 row was skipped as unreadable; the first is line 6: \"yesterday\" is no time.",
             "1 row was left out (repeated headers); the first is line 5.",
             "1 row was left out (tasks that never started); the first is line 8.",
-            "1 row has an unknown state, which is taken for success; the first is line 10: \"puzzled\".",
+            "1 row (14.3% of those with a state) has an unknown state, which is taken for success: \"puzzled\" (1 row); \
+             the first is line 10. Say what they mean with --states, such as --states failed=puzzled; the meanings are \
+             succeeded, failed, killed and running.",
             "1 attempt has not ended; not counted; the first is line 7.",
             "1 attempt ends before the start; counted, but without a duration; the first is line 9.",
         ]
@@ -144,4 +146,40 @@ fn other_files_are_no_tables() {
     ] {
         assert_eq!(sniff(other.as_bytes(), &Columns::default()), None, "{other}");
     }
+}
+
+#[test]
+fn states_mean_what_the_user_says() {
+    let mut log = "task,start,end,state\n".to_owned();
+    for task in 0..40 {
+        let state = ["GREEN", "GREEN", "red", "exited", "amber"][task % 5];
+        log += &format!("{task},0,{},{state}\n", task + 1);
+    }
+    let unknown = found(&log, TaskFormat::Table).summary;
+    assert_eq!((unknown.attempts, unknown.failed_attempts), (40, 0));
+    assert_eq!(
+        unknown.warnings,
+        [
+            "32 rows (80.0% of those with a state) have an unknown state, which is taken for success: \"GREEN\" (16 rows), \
+          \"amber\" (8 rows), \"red\" (8 rows); the first is line 2. Say what they mean with --states, such as --states \
+          failed=GREEN; the meanings are succeeded, failed, killed and running."
+        ]
+    );
+    // Also a word that is known without it.
+    let states = "succeeded=green,failed=RED,killed=exited,running=amber".parse().unwrap();
+    let columns = Columns::default().with_states(states);
+    let named = found_in(&log, TaskFormat::Table, &columns).unwrap().summary;
+    assert_eq!((named.attempts, named.failed_attempts, named.killed_attempts), (32, 8, 8));
+    assert!(!named.warnings.iter().any(|warning| warning.contains("state")), "{:?}", named.warnings);
+}
+
+#[test]
+fn many_unknown_states_are_named_with_the_most_frequent_first() {
+    let mut log = "task,start,end,state\n".to_owned();
+    for task in 0..60 {
+        log += &format!("{task},0,1,odd-{}\n", if task < 30 { 7 } else { task });
+    }
+    let warnings = found(&log, TaskFormat::Table).summary.warnings;
+    assert!(warnings[0].contains("\"odd-7\" (30 rows), \"odd-30\" (1 row)"), "{warnings:?}");
+    assert!(warnings[0].contains("and others (26 rows)"), "{warnings:?}");
 }

@@ -4,6 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::reading::warnings::{Occurrences, some, warn};
 
+/// The most unknown states that are counted one by one.
+const MOST_STATES: usize = 16;
+/// The most unknown states that a warning names.
+const NAMED_STATES: usize = 5;
+
 /// Counts of problems in a log.
 #[derive(Debug, Default)]
 pub(crate) struct Issues {
@@ -11,8 +16,14 @@ pub(crate) struct Issues {
     unreadable: Occurrences<(u64, String)>,
     /// Rows that are no attempts, by what they are, with the first line.
     left_out: BTreeMap<&'static str, (u64, u64)>,
-    /// States that are not known.
-    unknown_states: Occurrences<(u64, String)>,
+    /// Rows whose state is not known, with the first line.
+    unknown_states: Occurrences<u64>,
+    /// Rows of the first of these states.
+    rows_of_states: BTreeMap<String, u64>,
+    /// Rows that have a state.
+    pub with_state: u64,
+    /// Whether the user can say what the states mean.
+    pub can_name_states: bool,
     /// Where the log is cut.
     cut: Option<String>,
     /// Attempts without a start or an end.
@@ -46,7 +57,45 @@ impl Issues {
 
     /// Records a state that is not known.
     pub(crate) fn unknown_state(&mut self, line: u64, state: &str) {
-        self.unknown_states.add(|| (line, crate::reading::causes::shortened(state, 40)));
+        self.unknown_states.add(|| line);
+        let state = crate::reading::causes::shortened(state.trim(), 40);
+        if let Some(rows) = self.rows_of_states.get_mut(&state) {
+            *rows += 1;
+        } else if self.rows_of_states.len() < MOST_STATES {
+            self.rows_of_states.insert(state, 1);
+        }
+    }
+
+    /// Says which states are not known, how many rows have them, and how to say what they mean.
+    fn about_states(&self, first: u64) -> String {
+        let count = self.unknown_states.count;
+        let mut states: Vec<(&String, u64)> = self.rows_of_states.iter().map(|(state, rows)| (state, *rows)).collect();
+        states.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        let named: Vec<String> = states
+            .iter()
+            .take(NAMED_STATES)
+            .map(|(state, rows)| format!("{state:?} ({})", some(*rows, "row", "rows")))
+            .collect();
+        let rest = count - states.iter().take(NAMED_STATES).map(|(_, rows)| rows).sum::<u64>();
+        let others = if rest > 0 { format!(" and others ({})", some(rest, "row", "rows")) } else { String::new() };
+        let share = if self.with_state > 0 {
+            format!(" ({:.1}% of those with a state)", 100.0 * count as f64 / self.with_state as f64)
+        } else {
+            String::new()
+        };
+        let cure = match states.first() {
+            Some((state, _)) if self.can_name_states => format!(
+                " Say what they mean with --states, such as --states failed={state}; the meanings are succeeded, failed, \
+                 killed and running."
+            ),
+            _ => String::new(),
+        };
+        format!(
+            "{}{share} {} an unknown state, which is taken for success: {}{others}; the first is line {first}.{cure}",
+            some(count, "row", "rows"),
+            if count == 1 { "has" } else { "have" },
+            named.join(", "),
+        )
     }
 
     /// Records where the log is cut.
@@ -75,11 +124,8 @@ impl Issues {
             let rows = some(*count, "row was", "rows were");
             warnings.push(format!("{rows} left out ({what}); the first is line {line}."));
         }
-        if let Some((line, state)) = &self.unknown_states.first {
-            let rows = some(self.unknown_states.count, "row has", "rows have");
-            warnings.push(format!(
-                "{rows} an unknown state, which is taken for success; the first is line {line}: {state:?}."
-            ));
+        if let Some(line) = self.unknown_states.first {
+            warnings.push(self.about_states(line));
         }
         for (lines, one, more, rest) in [
             (&self.unended, "attempt has", "attempts have", "not ended; not counted"),

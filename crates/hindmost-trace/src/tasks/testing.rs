@@ -24,11 +24,15 @@ pub(crate) fn found(log: &str, format: TaskFormat) -> Found {
 
 /// Reads a log in every way, with named columns.
 pub(crate) fn found_with(log: &str, format: TaskFormat, columns: &str) -> Result<Found, TraceError> {
-    let columns: Columns = columns.parse().unwrap();
-    let mut collector = read(log.as_bytes(), "logs/my.log", format, &columns, Collector::new(true, true, false))?;
+    found_in(log, format, &columns.parse().unwrap())
+}
+
+/// Does the same with columns and the meanings of states.
+pub(crate) fn found_in(log: &str, format: TaskFormat, columns: &Columns) -> Result<Found, TraceError> {
+    let mut collector = read(log.as_bytes(), "logs/my.log", format, columns, Collector::new(true, true, false))?;
     let diagnoses = collector.take_diagnoses();
     let (summary, findings) = with_findings(collector, format);
-    let kept = read(log.as_bytes(), "logs/my.log", format, &columns, Collector::new(false, false, true))?;
+    let kept = read(log.as_bytes(), "logs/my.log", format, columns, Collector::new(false, false, true))?;
     let trace = for_replay(kept, format);
     let same = |summary: &TraceSummary| TraceSummary { warnings: Vec::new(), ..summary.clone() };
     assert_eq!(same(&summary), same(trace.summary()));

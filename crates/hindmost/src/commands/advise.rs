@@ -19,7 +19,7 @@ use crate::cli::AdviseArgs;
 use crate::failure::{Failure, Outcome};
 use crate::{files, terminal};
 
-use gathering::Gathered;
+use gathering::{Gathered, Repeated};
 
 /// The most applications that are shown one by one. The JSON document has all.
 const SHOWN: usize = 20;
@@ -36,7 +36,8 @@ pub fn run(args: &AdviseArgs) -> Outcome {
     if let Some(folder) = &args.out {
         files::new_folder(folder)?;
     }
-    let mut gathered = gathering::read(&logs, &args.columns, args.out.as_deref(), SHOWN.max(args.forecasts))?;
+    let columns = args.columns.clone().with_states(args.states.clone());
+    let mut gathered = gathering::read(&logs, &columns, args.out.as_deref(), SHOWN.max(args.forecasts))?;
     if gathered.logs == 0 {
         if let Some(folder) = &args.out {
             // It is empty.
@@ -45,12 +46,23 @@ pub fn run(args: &AdviseArgs) -> Outcome {
         let why: Vec<String> = gathered.unread.iter().map(|unread| unread.error.clone()).collect();
         return Err(Failure::input(why.join("\n")));
     }
-    forecasts::add(&mut gathered, &args.columns, args.out.as_deref(), args.forecasts)?;
+    forecasts::add(&mut gathered, &columns, args.out.as_deref(), args.forecasts)?;
     for unread in gathered.unread.iter().take(NAMED) {
         eprintln!("left out: {}", escaped(&unread.error));
     }
     if let Some(more) = gathered.unread.len().checked_sub(NAMED).filter(|more| *more > 0) {
         eprintln!("… and {}", counted(more as u64, "other log"));
+    }
+    for (all, said, rest) in [
+        (&gathered.repeated, "counted once", "with the same content"),
+        (&gathered.alike, "counted twice", "but with other content: one may be an earlier copy of the log"),
+    ] {
+        for again in all.iter().take(NAMED) {
+            eprintln!("{said}: {}, {rest}", about_both(again));
+        }
+        if let Some(more) = all.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            eprintln!("… and {}", counted(more as u64, "other application"));
+        }
     }
     if let Some(folder) = &args.out {
         write(folder, &gathered, args)?;
@@ -62,6 +74,17 @@ pub fn run(args: &AdviseArgs) -> Outcome {
     document(&gathered, &mut stdout)?;
     stdout.flush()?;
     Ok(())
+}
+
+/// Says which logs have an application.
+fn about_both(again: &Repeated) -> String {
+    let name = again.id.as_ref().map_or_else(String::new, |id| format!(" {}", escaped(id)));
+    let (log, first) = (escaped(&again.log), escaped(&again.first_log));
+    if log == first {
+        format!("the application{name} is in {log} twice")
+    } else {
+        format!("the application{name} is in {first} and in {log}")
+    }
 }
 
 /// Returns the logs themselves: a folder that is no log is replaced by what is in it.
@@ -130,9 +153,10 @@ fn said(warnings: &[String], width: u16) -> String {
 fn document(gathered: &Gathered, out: &mut impl Write) -> Outcome {
     let total = serde_json::to_string(&gathered.total).map_err(Failure::work)?;
     let unread = serde_json::to_string(&gathered.unread).map_err(Failure::work)?;
+    let repeated = serde_json::to_string(&gathered.repeated).map_err(Failure::work)?;
     write!(out, "{{\n\"total\": {total},\n\"logs\": [")?;
     gathered.spool.copy(gathered.order.iter().map(|(_, kept)| *kept), out)?;
-    write!(out, "\n],\n\"unread\": {unread}\n}}\n")?;
+    write!(out, "\n],\n\"repeated\": {repeated},\n\"unread\": {unread}\n}}\n")?;
     Ok(())
 }
 

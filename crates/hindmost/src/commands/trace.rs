@@ -31,7 +31,8 @@ struct LogInfo {
 
 /// Runs a trace command.
 pub fn run(command: TraceCommand) -> Outcome {
-    let TraceCommand::Info { files, columns, json } = command;
+    let TraceCommand::Info { files, columns, states, json } = command;
+    let columns = columns.with_states(states);
     let mut all = Vec::new();
     for file in &files {
         let (summary, findings, applications) =

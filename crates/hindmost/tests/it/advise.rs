@@ -9,6 +9,8 @@ use tempfile::TempDir;
 use crate::{json, run, run_in};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/spark-log/daily-report");
+/// What names the application in the log.
+const NAME: &str = "\"App Name\":\"daily-report\"";
 
 fn advice(paths: &[&str]) -> Value {
     let args: Vec<&str> = ["advise", "--json"].into_iter().chain(paths.iter().copied()).collect();
@@ -77,13 +79,44 @@ fn logs_that_cannot_be_read_are_named_and_the_others_are_read() {
 #[test]
 fn folders_of_logs_are_read_at_any_depth() {
     let folder = TempDir::new().unwrap();
+    let log = fs::read_to_string(EXAMPLE).unwrap();
     for name in ["a/one", "a/b/two", "three"] {
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::copy(EXAMPLE, path).unwrap();
+        fs::write(&path, log.replace(NAME, &format!("\"App Name\":\"{name}\""))).unwrap();
     }
     let advice = advice(&[folder.path().to_str().unwrap()]);
     assert_eq!(advice["total"]["applications"], 3, "{}", advice["unread"]);
+}
+
+#[test]
+fn an_application_that_is_given_twice_counts_once() {
+    let folder = TempDir::new().unwrap();
+    let log = fs::read_to_string(EXAMPLE).unwrap();
+    fs::write(folder.path().join("one"), &log).unwrap();
+    fs::write(folder.path().join("two"), &log).unwrap();
+    // The same log in two files, as Spark writes it.
+    let rolled = folder.path().join("eventlog_v2_app");
+    fs::create_dir(&rolled).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    let (first, second) = lines.split_at(lines.len() / 2);
+    fs::write(rolled.join("events_1_app"), format!("{}\n", first.join("\n"))).unwrap();
+    fs::write(rolled.join("events_2_app"), format!("{}\n", second.join("\n"))).unwrap();
+    fs::write(rolled.join("appstatus_app"), "").unwrap();
+    // Another run with the same id and begin, and an earlier copy of the log.
+    fs::write(folder.path().join("three"), log.replace(NAME, "\"App Name\":\"other\"")).unwrap();
+    let ran = run_in(folder.path(), &["advise", "one", "two", "eventlog_v2_app", "three", "--json", "--out", "advice"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((found["total"]["applications"].as_u64(), found["logs"].as_array().unwrap().len()), (Some(2), 4));
+    let repeated = found["repeated"].as_array().unwrap();
+    let logs: Vec<(&str, &str)> =
+        repeated.iter().map(|one| (one["log"].as_str().unwrap(), one["first_log"].as_str().unwrap())).collect();
+    assert_eq!(logs, [("two", "one"), ("eventlog_v2_app", "one")], "{}", ran.stderr);
+    let said: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("counted")).collect();
+    assert_eq!(said.len(), 3, "{}", ran.stderr);
+    assert!(said[0].starts_with("counted once: the application") && said[0].ends_with("with the same content"));
+    assert!(said[2].starts_with("counted twice") && said[2].contains("one may be an earlier copy"), "{}", said[2]);
 }
 
 #[cfg(unix)]
@@ -153,8 +186,8 @@ fn jobs_of_one_log_have_ends_and_forecasts_of_their_own() {
     assert_eq!(applications.iter().filter(|one| one["unsuccessful"] == "failed").count(), 5);
     let ratios = applications.iter().filter_map(|one| one["advice"]["calibration"]["ratio"].as_f64());
     let ratios: Vec<f64> = ratios.collect();
-    let close = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= 0.1).count();
-    assert!(ratios.len() >= 10 && close * 10 >= ratios.len() * 7, "{ratios:?}");
+    // Of two of these jobs, the last tasks ran again after their nodes were lost.
+    assert!(ratios.len() >= 18 && ratios.iter().all(|ratio| (ratio - 1.0).abs() <= 0.1), "{ratios:?}");
 }
 
 #[test]

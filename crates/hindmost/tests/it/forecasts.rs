@@ -26,6 +26,8 @@ struct Log {
     attempts: Vec<Attempt>,
     end: f64,
     settings: Vec<(&'static str, &'static str)>,
+    /// Executors that are removed, and when.
+    removed: Vec<(u32, f64)>,
 }
 
 impl Log {
@@ -43,7 +45,14 @@ impl Log {
             attempts.push((task, executor, start, start + seconds, true));
         }
         let end = attempts.iter().map(|attempt| attempt.3).fold(0.0, f64::max);
-        Log { executors: executors.to_vec(), attempts, end, settings: Vec::new() }
+        Log { executors: executors.to_vec(), attempts, end, settings: Vec::new(), removed: Vec::new() }
+    }
+
+    /// A log of these attempts, on executors of one slot that are added at these times.
+    fn of(added: &[f64], attempts: Vec<Attempt>) -> Log {
+        let end = attempts.iter().map(|attempt| attempt.3).fold(0.0, f64::max);
+        let executors = added.iter().map(|added| Executor { added: *added, slots: 1 }).collect();
+        Log { executors, attempts, end, settings: Vec::new(), removed: Vec::new() }
     }
 
     fn write(&self, path: &Path) {
@@ -56,6 +65,11 @@ impl Log {
                 json!({"Event": "SparkListenerExecutorAdded", "Timestamp": at(executor.added), "Executor ID": number.to_string(),
                     "Executor Info": {"Host": format!("host-{number}"), "Total Cores": executor.slots}}),
             ));
+        }
+        for (number, time) in &self.removed {
+            let removed = json!({"Event": "SparkListenerExecutorRemoved", "Timestamp": at(*time), "Executor ID": number.to_string(),
+                "Removed Reason": "worker lost"});
+            lines.push((at(*time), 5, removed));
         }
         let tasks = self.attempts.iter().map(|attempt| attempt.0).max().unwrap_or(0) + 1;
         let stage = json!({"Stage ID": 0, "Stage Attempt ID": 0, "Stage Name": "count", "Number of Tasks": tasks,
@@ -193,6 +207,53 @@ fn attempts_that_failed_fail_again() {
 }
 
 #[test]
+fn a_task_that_failed_starts_again_when_it_did() {
+    let mut log = Log::scheduled(&FOUR, alike(16));
+    // The engine waits for 6 s, although slots are free.
+    let (task, executor, _, end, _) = log.attempts[15];
+    log.attempts[15].4 = false;
+    log.attempts.push((task, executor, end + 6.0, end + 7.0, true));
+    log.end = end + 7.0;
+    let (recorded, _) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.01, "{recorded} {}", log.end);
+}
+
+#[test]
+fn attempts_are_lost_again_with_their_executors() {
+    // The first two attempts of task 0 crash their executors after 5 and 8 s; its third one takes a second.
+    let attempts =
+        vec![(0, 0, 0.0, 5.0, false), (0, 1, 10.0, 18.0, false), (0, 2, 20.0, 21.0, true), (1, 2, 21.0, 22.0, true)];
+    let mut log = Log::of(&[0.0, 10.0, 20.0], attempts);
+    log.removed = vec![(0, 5.0), (1, 18.0)];
+    let (recorded, _) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.01, "{recorded}");
+    assert_eq!(recorded["failures"], 2);
+}
+
+#[test]
+fn a_task_runs_again_whose_executor_comes_back_too_late() {
+    // The driver loses executor 0 at 5 s and starts its task again. Then the first attempt ends, too, at 30 s.
+    let attempts = vec![(0, 0, 0.0, 30.0, true), (0, 1, 6.0, 46.0, true), (1, 1, 46.0, 47.0, true)];
+    let mut log = Log::of(&[0.0, 6.0], attempts);
+    log.removed = vec![(0, 5.0)];
+    let (recorded, _) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.01, "{recorded}");
+}
+
+#[test]
+fn tasks_wait_for_slots_near_their_input_as_they_did() {
+    // Eleven tasks of 1 s run on one executor after the other, and one task on the other executor.
+    let mut attempts: Vec<Attempt> =
+        (0..11).map(|task| (task, 0, f64::from(task), f64::from(task + 1), true)).collect();
+    attempts.push((11, 1, 0.0, 1.0, true));
+    let (recorded, application) = Log::of(&[0.0, 0.0], attempts).tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.01, "{recorded}");
+    // On both, they take 6 s.
+    let [least, most] = gain(&application, "no wait for nearer slots");
+    assert!(least <= 0.0 && (most - 5.0).abs() < 0.1, "{least} {most}");
+}
+
+#[test]
 fn a_stage_of_one_task_gains_what_more_tasks_would_save() {
     let log = Log::scheduled(&FOUR, [40.0]);
     let (recorded, application) = log.tried();
@@ -284,6 +345,7 @@ fn real_logs_are_replayed_within_a_tenth() {
     let folder = Path::new(&folder);
     let logs = [
         "spark/application_1506645932520_24630151",
+        "spark/application_1538416563558_0014",
         "spark/application_1628109047826_1317105",
         "spark/eventlog_4nodes_8cores_dynamic_alloc",
         "spark/join_agg_yarn_emr_attempt_1_eventlog",
@@ -291,6 +353,7 @@ fn real_logs_are_replayed_within_a_tenth() {
         "spark/sparklint-1.5-event_log_1",
         "spark/straggler-app-20261121002735-0000",
         "spark/straggler-app-20261121002855-0002",
+        "more/spark/app-20150427150733-0000.inprogress",
         "more/spark/sparklint_event_log_example",
         "more/spark/delight_event_log.txt",
         "more/spark/databricks_example_1",

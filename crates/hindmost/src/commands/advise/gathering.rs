@@ -2,7 +2,10 @@
 //! stay in memory.
 
 use std::cmp::Ordering;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 use std::sync::{Mutex, PoisonError};
@@ -29,6 +32,33 @@ struct LogAdvice<'a> {
     applications: &'a [Diagnosis],
 }
 
+/// An application that is in the logs again, with the same content. It counts once.
+#[derive(Serialize)]
+pub struct Repeated {
+    /// Path of the log that has it again.
+    pub log: String,
+    /// Its number within this log, counted from 0.
+    pub application: u32,
+    /// Its id, if the log has one.
+    pub id: Option<String>,
+    /// Path of the log in which it counts.
+    pub first_log: String,
+    /// Its number within that log.
+    pub first_application: u32,
+}
+
+/// Identifies the content of an application: its id, its times and everything else that is found out about it.
+type Content = u64;
+
+fn content(one: &Diagnosis) -> Outcome<Content> {
+    // The number within the log says nothing about the application.
+    let mut value = serde_json::to_value(one).map_err(Failure::work)?;
+    value["application"] = serde_json::Value::Null;
+    let mut hasher = DefaultHasher::new();
+    value.to_string().hash(&mut hasher);
+    Ok(hasher.finish())
+}
+
 /// An application that is shown.
 pub struct Shown {
     /// Path of its log.
@@ -39,6 +69,7 @@ pub struct Shown {
     pub diagnosis: Diagnosis,
     /// Numbers of the log and of the application.
     pub place: (usize, usize),
+    content: Content,
 }
 
 impl Shown {
@@ -61,6 +92,9 @@ impl Longest {
         let mut all = self.applications.lock().unwrap_or_else(PoisonError::into_inner);
         let cut = |all: &mut Vec<Shown>| {
             all.sort_by(Shown::order);
+            // Of those with the same content, the one that was named first stays.
+            let mut seen = HashSet::new();
+            all.retain(|one| seen.insert(one.content));
             all.truncate(self.most);
         };
         for one in more {
@@ -85,6 +119,10 @@ pub struct Gathered {
     pub longest: Vec<Shown>,
     /// Warnings about logs with several applications, by log.
     pub warnings: Vec<(String, Vec<String>)>,
+    /// Applications that are in the logs again.
+    pub repeated: Vec<Repeated>,
+    /// Applications with the id and the begin of another one, but with other content: they count, too.
+    pub alike: Vec<Repeated>,
     /// Logs that can't be read.
     pub unread: Vec<UnreadLog>,
     /// What is said about the logs, as JSON.
@@ -97,6 +135,8 @@ pub struct Gathered {
 struct OfLog {
     rows: Vec<ApplicationRow>,
     totals: Vec<DiagnosisTotal>,
+    /// The content, the number, the id and the begin of each application.
+    contents: Vec<(Content, u32, Option<String>, Option<f64>)>,
     /// Path of the log, and its warnings if it has several applications.
     warnings: (String, Vec<String>),
     kept: Kept,
@@ -138,23 +178,54 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
         rows: Vec::new(),
         longest: longest.applications.into_inner().unwrap_or_else(PoisonError::into_inner),
         warnings: Vec::new(),
+        repeated: Vec::new(),
+        alike: Vec::new(),
         unread: Vec::new(),
         spool,
         order: Vec::new(),
     };
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Where each content was first, and each id with the same begin.
+    let mut seen: HashMap<Content, (usize, u32)> = HashMap::new();
+    let mut begun: HashMap<(String, u64), (usize, u32)> = HashMap::new();
+    let again = |(at, application): (usize, u32), id: Option<String>, first: (usize, u32)| Repeated {
+        log: name(&logs[at]),
+        application,
+        id,
+        first_log: name(&logs[first.0]),
+        first_application: first.1,
+    };
     for (at, log) in found.into_iter().enumerate() {
         let Some(log) = log else { continue };
         match log? {
             Ok(log) => {
                 gathered.logs += 1;
                 gathered.order.push((at, log.kept));
-                gathered.rows.extend(log.rows);
                 if !log.warnings.1.is_empty() {
                     gathered.warnings.push(log.warnings);
                 }
-                for total in &log.totals {
-                    gathered.total.add(total);
+                for ((row, total), (content, application, id, begin)) in
+                    log.rows.into_iter().zip(&log.totals).zip(log.contents)
+                {
+                    let place = (at, application);
+                    match seen.entry(content) {
+                        Entry::Vacant(first) => {
+                            first.insert(place);
+                            gathered.rows.push(row);
+                            gathered.total.add(total);
+                        }
+                        Entry::Occupied(first) => {
+                            gathered.repeated.push(again(place, id, *first.get()));
+                            continue;
+                        }
+                    }
+                    let Some((id, begin)) = id.zip(begin) else { continue };
+                    match begun.entry((id.clone(), begin.to_bits())) {
+                        Entry::Vacant(first) => {
+                            first.insert(place);
+                        }
+                        Entry::Occupied(first) => gathered.alike.push(again(place, Some(id), *first.get())),
+                    }
                 }
             }
             Err(unread) => gathered.unread.push(unread),
@@ -172,8 +243,7 @@ fn read_one(
     longest: &Longest,
     advance: &dyn Fn(f64),
 ) -> Outcome<Read> {
-    let log =
-        if path == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() };
+    let log = name(path);
     let mut shown = 0.0;
     let mut on_progress = |done: u64, total: Option<u64>| {
         if let Some(total) = total.filter(|total| *total > 0) {
@@ -195,14 +265,26 @@ fn read_one(
     let rows = applications.iter().enumerate().map(|(number, one)| ApplicationRow::of(one, &log, &page(at, number)));
     let rows: Vec<ApplicationRow> = rows.collect();
     let totals = applications.iter().map(DiagnosisTotal::of_one).collect();
+    let contents = applications.iter().map(|one| {
+        let begin = one.wall_time.as_ref().map(|time| time.from);
+        Ok((content(one)?, one.application, one.id.clone(), begin))
+    });
+    let contents: Vec<(Content, u32, Option<String>, Option<f64>)> = contents.collect::<Outcome<_>>()?;
     let advice = LogAdvice { log: &log, summary: &summary, applications: &applications };
     let kept = spool.keep(&serde_json::to_string(&advice).map_err(Failure::work)?)?;
     let warnings = warnings.to_vec();
     let of_several = if applications.len() == 1 { Vec::new() } else { summary.warnings.clone() };
-    let shown =
-        |(number, diagnosis)| Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, place: (at, number) };
+    let shown = |(number, diagnosis): (usize, Diagnosis)| {
+        let content = contents[number].0;
+        Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, place: (at, number), content }
+    };
     longest.add(applications.into_iter().enumerate().map(shown));
-    Ok(Ok(OfLog { rows, totals, warnings: (log.clone(), of_several), kept }))
+    Ok(Ok(OfLog { rows, totals, contents, warnings: (log.clone(), of_several), kept }))
+}
+
+/// Name of a log.
+fn name(path: &Path) -> String {
+    if path == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 /// Name of the page of an application, by the numbers of its log and within it.

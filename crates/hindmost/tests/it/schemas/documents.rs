@@ -431,8 +431,24 @@ documents! {
         total: DiagnosisTotal,
         /// The logs, in the order of the arguments.
         logs: Vec<LogAdvice>,
+        /// Applications that are in the logs again, with the same content. Each counts once in `total`.
+        repeated: Vec<Repeated>,
         /// Logs that can't be read.
         unread: Vec<UnreadLog>,
+    }
+
+    /// An application that is in the logs again, with the same content.
+    struct Repeated {
+        /// Path of the log that has it again.
+        log: String,
+        /// Its number within this log, counted from 0.
+        application: u32,
+        /// Its id, if the log has one.
+        id: Option<String>,
+        /// Path of the log in which it counts.
+        first_log: String,
+        /// Its number within that log.
+        first_application: u32,
     }
 
     /// What is said about one log.

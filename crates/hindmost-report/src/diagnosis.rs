@@ -2,7 +2,7 @@
 
 use hindmost_core::metrics::{
     Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglersByCause, TaskTime,
-    TimePart, TotalPart, Unsuccessful, Variance, WallTime,
+    TimePart, TotalPart, Unsuccessful, Variance, WallTime, Workers,
 };
 
 use crate::advice;
@@ -40,11 +40,14 @@ pub fn spent(what: Spent) -> &'static str {
 }
 
 /// What would shorten a part of the wall time.
-pub(crate) fn cure(what: Spent) -> Option<&'static str> {
+pub(crate) fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
     Some(match what {
         Spent::Work => return None,
         Spent::NoJob => {
             "no job is running: the program between its jobs, or its user, takes this time; no scheduler shortens it"
+        }
+        Spent::NoSlots if diagnosis.workers == Workers::Nodes => {
+            "jobs wait for slots: nodes that are there earlier, or are kept, shorten it"
         }
         Spent::NoSlots => "jobs wait for slots: executors that start earlier, or are kept, shorten it",
         Spent::Scheduling => {
@@ -63,10 +66,14 @@ pub(crate) fn cure(what: Spent) -> Option<&'static str> {
     })
 }
 
-/// What a cause of stragglers is called.
-pub fn cause(cause: Cause) -> &'static str {
+/// What a cause of stragglers is called, where this runs the attempts; `None` for several applications together.
+pub fn cause(cause: Cause, workers: Option<Workers>) -> &'static str {
     match cause {
-        Cause::FirstWave => "an executor's first wave",
+        Cause::FirstWave => match workers {
+            Some(Workers::Executors) => "an executor's first wave",
+            Some(Workers::Nodes) => "a node's first wave",
+            None => "a first wave",
+        },
         Cause::GarbageCollection => "garbage collection",
         Cause::FetchWait => "waiting for shuffle data",
         Cause::Deserialization => "deserialization",
@@ -114,16 +121,16 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     text += &format!("\n{}\n\n", parts(wall_time, width));
     let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
     for part in wall_time.parts.iter().filter(|part| part.share >= WORTH) {
-        if let Some(cure) = cure(part.what) {
+        if let Some(cure) = cure(part.what, diagnosis) {
             say(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share)));
         }
-        for detail in details(part, wall_time) {
+        for detail in details(part, wall_time, diagnosis.workers) {
             say(&detail);
         }
     }
     let sentences = [
         last(&diagnosis.finished_last),
-        Some(stragglers(&diagnosis.stragglers)),
+        Some(stragglers(&diagnosis.stragglers, Some(diagnosis.workers))),
         isolated(&diagnosis.stragglers),
         task_time(&diagnosis.task_time),
         nodes(diagnosis),
@@ -167,7 +174,7 @@ pub(crate) fn task_time(time: &TaskTime) -> Option<String> {
 }
 
 /// What else is known about a part of the wall time.
-pub(crate) fn details(part: &TimePart, wall_time: &WallTime) -> Vec<String> {
+pub(crate) fn details(part: &TimePart, wall_time: &WallTime, workers: Workers) -> Vec<String> {
     match part.what {
         Spent::NoJob => {
             let NoJobTime { before_first, between, after_last } = wall_time.no_job;
@@ -189,7 +196,14 @@ pub(crate) fn details(part: &TimePart, wall_time: &WallTime) -> Vec<String> {
                 ),
                 (
                     part.first_wave_share,
-                    "the excess of first waves: executors that are kept, or fewer of them, have fewer",
+                    match workers {
+                        Workers::Executors => {
+                            "the excess of first waves: executors that are kept, or fewer of them, have fewer"
+                        }
+                        Workers::Nodes => {
+                            "the excess of first waves: the first tasks on a node took longer than those that found programs and data there"
+                        }
+                    },
                 ),
             ];
             let worth =
@@ -213,7 +227,7 @@ pub fn total(total: &DiagnosisTotal, width: u16) -> String {
         named("time spent on", rows, columns)
     });
     let mut text = format!("{}\n\n{table}\n\n", wrapped(&heading, columns, 0));
-    for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers))].into_iter().flatten() {
+    for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers, None))].into_iter().flatten() {
         text += &format!("{}\n", wrapped(&sentence, columns, 0));
     }
     text
@@ -288,7 +302,7 @@ pub(crate) fn last(last: &FinishedLast) -> Option<String> {
     ))
 }
 
-pub(crate) fn stragglers(stragglers: &StragglersByCause) -> String {
+pub(crate) fn stragglers(stragglers: &StragglersByCause, workers: Option<Workers>) -> String {
     if stragglers.tasks == 0 {
         return "No task took more than 1.5 times as long as is typical of its phase.".to_owned();
     }
@@ -298,9 +312,9 @@ pub(crate) fn stragglers(stragglers: &StragglersByCause) -> String {
         .map(|found| {
             let share = found.excess_seconds / stragglers.excess_seconds.max(f64::MIN_POSITIVE);
             if stragglers.tasks < FEWEST {
-                format!("{} for {}", cause(found.cause), counted(found.tasks, "task"))
+                format!("{} for {}", cause(found.cause, workers), counted(found.tasks, "task"))
             } else {
-                format!("{} for {} ({})", cause(found.cause), percent(share), counted(found.tasks, "task"))
+                format!("{} for {} ({})", cause(found.cause, workers), percent(share), counted(found.tasks, "task"))
             }
         })
         .collect();

@@ -27,6 +27,8 @@ pub struct Diagnosis {
     pub jobs: u64,
     /// Number of tasks with a winner.
     pub tasks: u64,
+    /// What runs attempts and keeps programs and data from one to the next: its first attempts are first waves.
+    pub workers: Workers,
     /// How it ended, if the log says that it did not succeed.
     pub unsuccessful: Option<Unsuccessful>,
     /// The wall time and what it was spent on; `None` if the log has no times.
@@ -54,6 +56,18 @@ pub struct Diagnosis {
     /// What would have made the application faster, by replays of the log; left out if nothing was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
+}
+
+/// What runs attempts one after the other and keeps programs and data from one to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Workers {
+    /// Executors, whose processes run many attempts (Spark).
+    Executors,
+    /// Nodes: each attempt has a process of its own, or the log does not say.
+    #[default]
+    Nodes,
 }
 
 /// How an application or job ended that did not succeed.
@@ -411,7 +425,7 @@ pub struct StragglerCause {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// It was in its executor's first wave: classes are loaded, code is compiled, caches are cold.
+    /// It was in the first wave of its executor (or node, see `workers`): classes are loaded, code is compiled, caches are cold.
     FirstWave,
     /// Collection of garbage.
     GarbageCollection,

@@ -138,7 +138,7 @@ pub fn applications_page(page: &ApplicationsPage<'_>) -> Result<String, minijinj
         costs: costs(page.rows),
         costs_about: "The longest parts of single applications, apart from ordinary work and time without a job."
             .to_owned(),
-        causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers)),
+        causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers, None)),
         applications: applications(page.rows),
         unread: page.unread.iter().take(UNREAD).map(|one| sentence(&one.error)).collect(),
         unread_about: unread_about(page.unread.len()),

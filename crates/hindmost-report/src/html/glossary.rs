@@ -141,8 +141,8 @@ pub(super) fn diagnosis() -> Vec<Entry> {
     ];
     let first_wave = [
         "first wave",
-        "The attempts that an executor starts before its first one is nearly done. They load classes, are compiled while \
-         they run and meet cold caches.",
+        "The attempts that an executor, or a node where each attempt has a process of its own, starts before its first one \
+         is nearly done. They load programs and meet cold caches; in an executor they are compiled while they run, too.",
     ];
     let retry =
         ["retry", "An attempt that repeats work after an earlier attempt failed, or after its output was lost."];

@@ -89,7 +89,6 @@ impl<'a> Context<'a> {
             beside: FxHashMap::default(),
             spread: 0.0,
         };
-        context.first_wave = context.slowness_of_first_waves();
         context.inputs = inputs(&context);
         let mut slow;
         (slow, context.slow) = slow_nodes(&context);
@@ -98,6 +97,7 @@ impl<'a> Context<'a> {
             context.inputs = inputs(&context);
             (slow, context.slow) = slow_nodes(&context);
         }
+        context.first_wave = context.slowness_of_first_waves();
         context.beside = context.beside();
         let mut distances: Vec<f64> = context.beside.values().flatten().map(|(.., slowness)| slowness.abs()).collect();
         // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
@@ -150,11 +150,23 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The seconds that an attempt took longer because it was in a first wave, where `first` is ln of how many times as long these take:
+    /// not what it took longer by chance, or on a slow node. 0 if first waves of its phase hardly take longer.
+    pub fn excess_of_first_wave(&self, at: usize, number: usize, first: f64) -> f64 {
+        let (row, typical) = (&self.recording.phases[at].rows[number], &self.typical[at]);
+        let Some(usual) = typical.seconds.filter(|_| typical.is_later && typical.is_first[number]) else { return 0.0 };
+        if first < BUSY {
+            return 0.0;
+        }
+        let seconds = row.seconds() / self.slowness_of_node(row).unwrap_or(1.0);
+        (seconds * (1.0 - (-first).exp())).min(seconds - usual).max(0.0)
+    }
+
     fn slowness_of_first_waves(&self) -> f64 {
         let first = self
             .winners()
             .filter(|(phase, number, ..)| self.typical[*phase].is_later && self.typical[*phase].is_first[*number]);
-        let mut all: Vec<f64> = first.map(|(.., slowness)| slowness).collect();
+        let mut all: Vec<f64> = first.map(|(at, _, row, slowness)| slowness - self.by_input(at, row)).collect();
         if all.len() < FEWEST_ALIKE { 0.0 } else { quantile(&mut all, 0.5).unwrap_or(0.0).max(0.0) }
     }
 
@@ -190,12 +202,13 @@ impl<'a> Context<'a> {
         (slowness, busy.collect())
     }
 
-    /// ln of how many times as long the first waves of a phase take; `None` if too few tasks show it.
+    /// ln of how many times as long the first waves of a phase take, apart from what their input explains; `None` if too few tasks show it.
     pub fn first_wave_of(&self, at: usize) -> Option<f64> {
         let (phase, typical) = (&self.recording.phases[at], &self.typical[at]);
         let seconds = typical.seconds.filter(|_| typical.is_later)?;
         let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, first)| row.wins && **first);
-        let mut all: Vec<f64> = first.map(|(row, _)| slowness(row.seconds(), seconds)).collect();
+        let own = |row: &AttemptRow| slowness(row.seconds(), seconds) - self.by_input(at, row);
+        let mut all: Vec<f64> = first.map(|(row, _)| own(row)).collect();
         if all.len() < FEWEST_ALIKE { None } else { quantile(&mut all, 0.5) }
     }
 }
@@ -225,4 +238,28 @@ fn machines(recording: &Recording) -> (Vec<u32>, Vec<&str>) {
         })
     });
     (of.collect(), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::diagnose;
+    use super::super::testing::{executor, phase, recording, row};
+
+    #[test]
+    fn a_slow_node_and_chance_are_no_excess_of_first_waves() {
+        // Eight nodes of two slots, one of them three times as slow; durations between 0.8 and 1.2 s, whatever the wave.
+        let mut rows = Vec::new();
+        for number in 0..8 {
+            for at in 0..20 {
+                let seconds = (0.8 + 0.1 * f64::from((7 * at + 3 * number) % 5)) * if number == 3 { 3.0 } else { 1.0 };
+                let start = 4.0 * f64::from(at / 2);
+                rows.push(row(20 * number + at, number, start, start + seconds));
+            }
+        }
+        let executors = (0..8).map(|number| executor(&format!("h{number}"), 2)).collect();
+        let found = diagnose(&recording(vec![phase(rows)], executors));
+        let shares = found.wall_time.iter().flat_map(|time| &time.parts).filter_map(|part| part.first_wave_share);
+        assert_eq!(found.slow_nodes.len(), 1);
+        assert!(shares.clone().all(|share| share < 0.01), "{:?}", shares.collect::<Vec<f64>>());
+    }
 }

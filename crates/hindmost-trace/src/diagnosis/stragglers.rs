@@ -364,6 +364,22 @@ mod tests {
     }
 
     #[test]
+    fn first_attempts_with_more_input_have_that_as_cause() {
+        // 64 executors of two slots run 128 tasks of about 128 MB, then 48 of a third of that; durations grow with the input.
+        let at = |task: u32| {
+            let is_first = task < 128;
+            let bytes = if is_first { 100_000_000 } else { 33_000_000 } + u64::from(task * 37 % 32) * 1_000_000;
+            let start = if is_first { 0.0 } else { 13.0 };
+            AttemptRow { bytes_read: Some(bytes), ..row(task, task / 2 % 64, start, start + bytes as f64 / 1e7) }
+        };
+        let rows: Vec<AttemptRow> = (0..176).map(at).collect();
+        let executors = (0..64).map(|number| executor(&format!("h{number}"), 2)).collect();
+        let recording = recording(vec![phase(rows)], executors);
+        let found = super::super::diagnose(&recording);
+        assert!(found.stragglers.causes.iter().all(|found| found.cause != Cause::FirstWave), "{:?}", found.stragglers);
+    }
+
+    #[test]
     fn what_the_log_measures_comes_before_first_waves() {
         let measured = causes(|rows| rows[2].spent.garbage_collection = 1.2);
         assert_eq!(measured, [(Cause::FirstWave, 7), (Cause::GarbageCollection, 1)]);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hindmost_core::metrics::{
     Advice, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, JobSpan, LostWork, NoJobTime, PhaseSpan, PhaseTime,
     Recommended, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause, StragglersByCause, TaskTime,
-    TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime,
+    TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime, Workers,
 };
 
 use super::*;
@@ -32,6 +32,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         name: Some(name.to_owned()),
         jobs: 3,
         tasks: 1234,
+        workers: Workers::Executors,
         unsuccessful: Some(Unsuccessful::Failed),
         wall_time: Some(WallTime {
             from: 0.0,

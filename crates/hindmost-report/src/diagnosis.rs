@@ -83,6 +83,7 @@ pub fn cause(cause: Cause, workers: Option<Workers>) -> &'static str {
         Cause::SlowNode => "a slow node",
         Cause::BusyNode => "a node that was busy at the time",
         Cause::Locality => "input farther away",
+        Cause::TaskItself => "the task itself (its copy took long too)",
         Cause::Isolated => "chance or a hang that the log does not explain",
         Cause::Unexplained => "none that the log shows",
     }
@@ -331,7 +332,7 @@ fn isolated(stragglers: &StragglersByCause) -> Option<String> {
     let found = stragglers.causes.iter().find(|found| found.cause == Cause::Isolated)?;
     let share = found.excess_seconds / stragglers.excess_seconds.max(f64::MIN_POSITIVE);
     (share >= WORTH).then(|| {
-        "Where tasks were slow by chance or hung, the tasks around them on the node, their input and all that the log accounts for were as usual: this is what copies are most likely to cure."
+        "Where tasks were slow by chance or hung, their input, all that the log accounts for, and the other tasks on the node at the time (if there were fewer than two: also those before and after, of any phase) were as usual: this is what copies are most likely to cure."
             .to_owned()
     })
 }

@@ -107,6 +107,12 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     let is_slow_enough = |by: f64, of: f64| by > 0.0 && by >= of / 2.0;
     let of_node = context.slowness_of_node(row).map_or(0.0, f64::ln);
     let by_input = context.by_input(at, row).max(0.0);
+    if is_long_elsewhere(context, straggler) {
+        // Whatever else it met, its copy did not.
+        let found = measured(&row.spent, &usual.times, straggler.took - straggler.typical);
+        let is_input = is_slow_enough(by_input, log);
+        return found.or(is_input.then_some(Cause::Input)).unwrap_or(Cause::TaskItself);
+    }
     if is_slow_enough(of_node, log) && of_node >= first.max(by_input) {
         return Cause::SlowNode;
     }
@@ -127,20 +133,12 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         (log, straggler.took - straggler.typical)
     };
     let explains = |by: f64| is_slow_enough(by, left);
-    let half = |seconds: f32, usual: f32| f64::from(seconds - usual) >= excess / 2.0;
     let (own, usual_times) = (&row.spent, if is_beyond { &usual.first_times } else { &usual.times });
-    if half(own.garbage_collection, usual_times.garbage_collection) {
-        return Cause::GarbageCollection;
-    }
-    if half(own.fetch_wait, usual_times.fetch_wait) {
-        return Cause::FetchWait;
-    }
-    if half(own.deserialization, usual_times.deserialization) {
+    match measured(own, usual_times, excess) {
         // Loading classes is part of it.
-        return if is_cold { Cause::FirstWave } else { Cause::Deserialization };
-    }
-    if half(own.delay, usual_times.delay) {
-        return Cause::Delay;
+        Some(Cause::Deserialization) if is_cold => return Cause::FirstWave,
+        Some(cause) => return cause,
+        None => {}
     }
     // A cold executor may have a little more of everything.
     if is_cold && accounted(own, usual_times) >= excess / 2.0 {
@@ -168,6 +166,37 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         (false, true) => Cause::FirstWave,
         (false, false) => Cause::Unexplained,
     }
+}
+
+/// What the log measures that explains at least half of the excess.
+fn measured(own: &TaskTimes, usual: &TaskTimes, excess: f64) -> Option<Cause> {
+    let all = [
+        (Cause::GarbageCollection, own.garbage_collection - usual.garbage_collection),
+        (Cause::FetchWait, own.fetch_wait - usual.fetch_wait),
+        (Cause::Deserialization, own.deserialization - usual.deserialization),
+        (Cause::Delay, own.delay - usual.delay),
+    ];
+    all.into_iter().find(|(_, beyond)| f64::from(*beyond) >= excess / 2.0).map(|(cause, _)| cause)
+}
+
+/// True if another attempt of the task took long too, on another executor at the same time: more than 1.5 times as long as is typical,
+/// and long enough for at least half of the difference of the logarithms. One that was stopped would have taken longer. What a first wave
+/// and a slow node explain does not count.
+fn is_long_elsewhere(context: &Context<'_>, straggler: &Straggler<'_>) -> bool {
+    let Straggler { at, number, row, took, typical, log } = *straggler;
+    let other = |(other, one): (usize, &AttemptRow)| {
+        if other == number || one.task != row.task || one.ended == Ended::Failed || one.executor == row.executor {
+            return false;
+        }
+        if one.start >= row.start + took || one.end <= row.start {
+            return false;
+        }
+        let is_cold = context.is_cold(at, other);
+        let first = if is_cold { context.first_wave_of(at).unwrap_or(context.first_wave).max(0.0) } else { 0.0 };
+        let of_node = context.slowness_of_node(one).map_or(0.0, f64::ln);
+        slowness(one.seconds(), typical) - first - of_node > STRAGGLER.ln().max(log / 2.0)
+    };
+    context.recording.phases[at].rows.iter().enumerate().any(other)
 }
 
 /// The seconds beyond what is usual for which the log accounts.
@@ -228,12 +257,14 @@ fn is_isolated(
     repeated: &Repeated<'_>,
 ) -> bool {
     let Straggler { at, row, took, .. } = *straggler;
+    let is_usual = |slowness: f64| slowness < BUSY + of_node;
     let mut around = beside(context, row, (row.start, row.end));
+    // Even a single task that was slow beside it speaks against chance.
+    let is_alone = median(&mut around).is_none_or(is_usual);
     if around.len() < FEWEST_NEIGHBOURS {
         around = beside(context, row, (row.start - took, row.start + 2.0 * took));
     }
-    let is_calm =
-        around.len() >= FEWEST_NEIGHBOURS && median(&mut around).is_some_and(|slowness| slowness < BUSY + of_node);
+    let is_calm = is_alone && around.len() >= FEWEST_NEIGHBOURS && median(&mut around).is_some_and(is_usual);
     let own = &row.spent;
     let accounted = accounted(own, times);
     let is_input_usual = match (row.bytes_read, usual.bytes) {
@@ -377,6 +408,44 @@ mod tests {
         let recording = recording(vec![phase(rows)], executors);
         let found = super::super::diagnose(&recording);
         assert!(found.stragglers.causes.iter().all(|found| found.cause != Cause::FirstWave), "{:?}", found.stragglers);
+    }
+
+    /// Task 17 takes 5 s instead of 1 s on executor 1; a copy of it runs on executor 2 for these seconds until it is killed.
+    fn with_copy(seconds: f64) -> impl Fn(&mut Vec<AttemptRow>) {
+        move |rows| {
+            rows[17].end += 4.0;
+            let end = rows[17].end;
+            let lost =
+                AttemptRow { wins: false, ended: Ended::Killed, speculative: true, ..row(17, 2, end - seconds, end) };
+            rows.push(AttemptRow { bytes_read: Some(0), ..lost });
+        }
+    }
+
+    #[test]
+    fn a_task_whose_copy_took_long_too_is_slow_by_its_own() {
+        assert_eq!(causes(with_copy(4.5)), [(Cause::FirstWave, 8), (Cause::TaskItself, 1)]);
+        assert_eq!(causes(with_copy(1.2)), [(Cause::FirstWave, 8), (Cause::Isolated, 1)], "as other tasks take");
+        let failed = |rows: &mut Vec<AttemptRow>| {
+            with_copy(4.5)(rows);
+            rows.last_mut().unwrap().ended = Ended::Failed;
+        };
+        assert_eq!(causes(failed), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+        let measured = |rows: &mut Vec<AttemptRow>| {
+            with_copy(4.5)(rows);
+            rows[17].spent.garbage_collection = 3.0;
+        };
+        assert_eq!(causes(measured), [(Cause::FirstWave, 8), (Cause::GarbageCollection, 1)]);
+    }
+
+    #[test]
+    fn two_tasks_that_hang_side_by_side_are_not_isolated() {
+        // The executor runs nothing else then; before and after, its tasks are as usual.
+        let both = causes(|rows| {
+            let (node, start) = (rows[17].executor, rows[17].start);
+            rows.retain(|row| row.executor != node || row.start <= start || row.start > start + 4.0);
+            rows.iter_mut().filter(|row| row.executor == node && row.start == start).for_each(|row| row.end += 4.0);
+        });
+        assert_eq!(both, [(Cause::FirstWave, 8), (Cause::Unexplained, 2)]);
     }
 
     #[test]

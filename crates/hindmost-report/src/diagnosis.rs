@@ -2,7 +2,7 @@
 
 use hindmost_core::metrics::{
     Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglersByCause, TaskTime,
-    TimePart, TotalPart, Unsuccessful, Variance, WallTime, Workers,
+    TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
 };
 
 use crate::advice;
@@ -53,7 +53,12 @@ pub(crate) fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
         Spent::Scheduling => {
             "tasks wait although slots are free, or no attempt runs: waits for containers or for slots near the input, many very short tasks, or work of the driver between phases"
         }
-        Spent::Retries => "work is done again: the causes of the failures are worth more than any copy",
+        Spent::Retries if diagnosis.lost.failed > 0.0 => {
+            "work is done again: the causes of the failures are worth more than any copy"
+        }
+        Spent::Retries => {
+            "work is done again although no attempt failed: attempts were killed, or they or their outputs were lost, and why is worth more than any copy"
+        }
         Spent::Stragglers => {
             "only tasks remain that take more than 1.5 times as long as is typical; which of them copies cure depends on the cause"
         }
@@ -280,6 +285,17 @@ fn parts(wall_time: &WallTime, width: u16) -> String {
     })
 }
 
+/// What a task is called that ran again although no attempt of it had failed.
+pub(crate) const AGAIN: &str = "a task that ran again after an attempt was killed or lost";
+
+/// The phases in which a task finished last that ran again after a failure.
+pub(crate) fn after_failure(last: &FinishedLast) -> Waited {
+    Waited {
+        phases: last.retry.phases - last.retry_without_failure.phases,
+        seconds: last.retry.seconds - last.retry_without_failure.seconds,
+    }
+}
+
 pub(crate) fn last(last: &FinishedLast) -> Option<String> {
     if last.all.phases == 0 {
         return None;
@@ -288,7 +304,8 @@ pub(crate) fn last(last: &FinishedLast) -> Option<String> {
     let parts = [
         (last.long_attempt, "a task that took long"),
         (last.late_start, "a task that started late"),
-        (last.retry, "a task that ran again after a failure"),
+        (after_failure(last), "a task that ran again after a failure"),
+        (last.retry_without_failure, AGAIN),
     ];
     let said: Vec<String> = parts
         .into_iter()

@@ -243,8 +243,14 @@ impl DiagnosisTotal {
 
 impl FinishedLast {
     fn add(&mut self, other: &FinishedLast) {
-        let sums = [&mut self.all, &mut self.long_attempt, &mut self.late_start, &mut self.retry];
-        for (sum, more) in sums.into_iter().zip([other.all, other.long_attempt, other.late_start, other.retry]) {
+        let sums = [
+            (&mut self.all, other.all),
+            (&mut self.long_attempt, other.long_attempt),
+            (&mut self.late_start, other.late_start),
+            (&mut self.retry, other.retry),
+            (&mut self.retry_without_failure, other.retry_without_failure),
+        ];
+        for (sum, more) in sums {
             sum.phases += more.phases;
             sum.seconds += more.seconds;
         }
@@ -383,6 +389,8 @@ pub struct FinishedLast {
     pub late_start: Waited,
     /// The last task ran again after an attempt of it had failed, was killed or had lost its output.
     pub retry: Waited,
+    /// The part of `retry` in which no attempt of the task had failed: they were killed, lost with their node, or had lost their output.
+    pub retry_without_failure: Waited,
 }
 
 /// How many phases waited, and for how long.

@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::advice::AdviceSection;
 use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::diagnosis::{
-    WORTH, cause, cure, details, last, lost, mostly, nodes, spent, stragglers, task_time, title, unsuccessful, whole,
+    AGAIN, WORTH, after_failure, cause, cure, details, last, lost, mostly, nodes, spent, stragglers, task_time, title,
+    unsuccessful, whole,
 };
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
 use crate::text::{counted, duration, grouped, percent};
@@ -165,7 +166,8 @@ fn last_table(one: &Diagnosis) -> Option<Table> {
     table.rows = [
         ("a task that took long", last.long_attempt, "copies, if the cause is not the task itself"),
         ("a task that started late", last.late_start, "more slots, smaller tasks, or long tasks first"),
-        ("a task that ran again after a failure", last.retry, "fewer failures"),
+        ("a task that ran again after a failure", after_failure(last), "fewer failures"),
+        (AGAIN, last.retry_without_failure, "whatever keeps attempts and outputs from being killed or lost"),
     ]
     .into_iter()
     .filter(|(_, waited, _)| waited.phases > 0)

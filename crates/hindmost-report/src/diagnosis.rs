@@ -271,10 +271,19 @@ pub(crate) fn whole(diagnosis: &Diagnosis, wall_time: &WallTime) -> String {
     format!(
         "{}, {}, {} of wall time, {about}{:.1} slots on average{used}.",
         counted(diagnosis.jobs, "job"),
-        counted(diagnosis.tasks, "task"),
+        tasks(diagnosis.tasks, diagnosis.all_tasks),
         duration(wall_time.seconds),
         wall_time.slots
     )
+}
+
+/// How many tasks there were, and how many of them finished if some did not.
+pub(crate) fn tasks(finished: u64, all: u64) -> String {
+    if finished < all {
+        format!("{} of {} finished", grouped(finished), counted(all, "task"))
+    } else {
+        counted(finished, "task")
+    }
 }
 
 fn parts(wall_time: &WallTime, width: u16) -> String {

@@ -27,6 +27,8 @@ pub struct Diagnosis {
     pub jobs: u64,
     /// Number of tasks with a winner.
     pub tasks: u64,
+    /// Number of all tasks of the phases that ran: as the log states, or at least those that have attempts.
+    pub all_tasks: u64,
     /// What runs attempts and keeps programs and data from one to the next: its first attempts are first waves.
     pub workers: Workers,
     /// How it ended, if the log says that it did not succeed.

@@ -102,7 +102,12 @@ fn facts(page: &ApplicationPage<'_>) -> Vec<[String; 2]> {
         facts.push(["application".to_owned(), name(id)]);
     }
     facts.push(["jobs".to_owned(), grouped(one.jobs)]);
-    facts.push(["tasks".to_owned(), grouped(one.tasks)]);
+    let tasks = if one.tasks < one.all_tasks {
+        format!("{} of {} finished", grouped(one.tasks), grouped(one.all_tasks))
+    } else {
+        grouped(one.tasks)
+    };
+    facts.push(["tasks".to_owned(), tasks]);
     if let Some(time) = &one.wall_time {
         facts.push(["wall time".to_owned(), duration(time.seconds)]);
         let about = if time.slots_known { "" } else { "about " };

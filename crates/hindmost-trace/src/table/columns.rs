@@ -136,6 +136,8 @@ impl FromStr for Columns {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Places {
     places: [Option<usize>; MEANINGS],
+    /// Names of all columns.
+    names: Vec<String>,
     units: [Option<Unit>; MEANINGS],
 }
 
@@ -143,6 +145,11 @@ impl Places {
     /// Returns the position of the column with a meaning.
     pub(crate) fn of(&self, meaning: Meaning) -> Option<usize> {
         self.places[meaning as usize]
+    }
+
+    /// Returns the name of the column with a meaning.
+    pub(crate) fn name(&self, meaning: Meaning) -> Option<&str> {
+        self.names.get(self.of(meaning)?).map(|name| name.trim())
     }
 
     /// Returns the unit of time of the column with a meaning, if it is named.
@@ -170,7 +177,8 @@ impl Places {
     /// # Errors
     /// If a column that the user names is not there; the error is its name.
     pub(crate) fn find(header: &[&str], columns: &Columns) -> Result<Places, String> {
-        let mut found = Places::default();
+        let names = header.iter().map(|name| (*name).to_owned()).collect();
+        let mut found = Places { names, ..Places::default() };
         let mut used = vec![false; header.len()];
         for (meaning, name, unit) in &columns.0 {
             let same = |column: &&&str| column.trim() == name;

@@ -56,6 +56,13 @@ fn phases_wait_for_those_that_had_ended() {
     assert_eq!(after, [("a", vec![]), ("b", vec![0]), ("c", vec![0]), ("d", vec![1, 2])]);
 }
 
+#[test]
+fn tasks_that_took_no_time_have_a_machine() {
+    let found = found("task,start,end\na,100,100\nb,101,101\nc,102,102\n", TaskFormat::Table);
+    let slots: Vec<u32> = found.trace.cluster_nodes().iter().map(|node| node.slots).collect();
+    assert_eq!(slots, [1]);
+}
+
 /// The failures of the only diagnosis of a log: reason, attempts, seconds.
 fn failures(log: &str, format: TaskFormat) -> Vec<(String, u64, f64)> {
     let [one] = &found(log, format).diagnoses[..] else { panic!("{log}") };

@@ -188,13 +188,17 @@ fn is_long_elsewhere(context: &Context<'_>, straggler: &Straggler<'_>) -> bool {
         if other == number || one.task != row.task || one.ended == Ended::Failed || one.executor == row.executor {
             return false;
         }
-        if one.start >= row.start + took || one.end <= row.start {
+        // Attempts that only the driver gave up, as when it lost sight of an executor, had other reasons to be slow.
+        let is_copy = one.speculative || row.speculative;
+        if !is_copy || one.start >= row.start + took || one.end <= row.start {
             return false;
         }
         let is_cold = context.is_cold(at, other);
         let first = if is_cold { context.first_wave_of(at).unwrap_or(context.first_wave).max(0.0) } else { 0.0 };
         let of_node = context.slowness_of_node(one).map_or(0.0, f64::ln);
-        slowness(one.seconds(), typical) - first - of_node > STRAGGLER.ln().max(log / 2.0)
+        // Hadoop logs the end of a loser when it has cleaned up.
+        let seconds = one.end.min(row.start + took) - one.start;
+        slowness(seconds, typical) - first - of_node > STRAGGLER.ln().max(log / 2.0)
     };
     context.recording.phases[at].rows.iter().enumerate().any(other)
 }
@@ -239,12 +243,39 @@ fn busy(context: &Context<'_>, row: &AttemptRow) -> Option<f64> {
 fn beside(context: &Context<'_>, row: &AttemptRow, (from, to): (f64, f64)) -> Vec<f64> {
     let Some(rows) = context.machine(row).and_then(|machine| context.beside.get(&machine)) else { return Vec::new() };
     let until = rows.partition_point(|(start, ..)| *start < to);
+    let mut is_found = false;
+    // Another one may have the same times.
+    let mut is_other = |(start, end, _): &&(f64, f64, f64)| {
+        let is_itself = !is_found && (*start, *end) == (row.start, row.end);
+        is_found |= is_itself;
+        !is_itself
+    };
     rows[..until]
         .iter()
-        .filter(|(start, end, _)| (*start, *end) != (row.start, row.end))
+        .filter(|one| is_other(one))
         .filter(|(start, end, _)| end.min(to) - start.max(from) > 0.5 * (end - start))
         .map(|(.., slowness)| *slowness)
         .collect()
+}
+
+/// ln of the slowness of other stragglers of the phase that ran on the node of an attempt, mostly at its time, until they were killed because
+/// a copy had won.
+fn stopped_beside(context: &Context<'_>, straggler: &Straggler<'_>) -> Vec<f64> {
+    let Straggler { at, row, typical, .. } = *straggler;
+    let Some(machine) = context.machine(row) else { return Vec::new() };
+    let rows = &context.recording.phases[at].rows;
+    let is_stopped = |other: &&AttemptRow| {
+        let is_other = !other.wins && other.ended == Ended::Killed && other.task != row.task;
+        is_other && context.machine(other) == Some(machine) && other.start < row.end && other.end > row.start
+    };
+    let of = |other: &AttemptRow| {
+        // Its end is logged when it has cleaned up.
+        let won = rows.iter().find(|one| one.wins && one.task == other.task)?;
+        let seconds = other.end.min(won.end) - other.start;
+        let overlap = other.end.min(row.end) - other.start.max(row.start);
+        Some(slowness(seconds, typical)).filter(|slowness| overlap > 0.5 * seconds && *slowness > STRAGGLER.ln())
+    };
+    rows.iter().filter(is_stopped).filter_map(of).collect()
 }
 
 /// True if everything that could have made an attempt slow is known to be as usual: the tasks around it on its node, its input, and
@@ -259,8 +290,9 @@ fn is_isolated(
     let Straggler { at, row, took, .. } = *straggler;
     let is_usual = |slowness: f64| slowness < BUSY + of_node;
     let mut around = beside(context, row, (row.start, row.end));
-    // Even a single task that was slow beside it speaks against chance.
-    let is_alone = median(&mut around).is_none_or(is_usual);
+    // Where all that ran at the time was slow, even if it was a single task, the node may have been.
+    let is_alone = around.iter().any(|slowness| is_usual(*slowness))
+        || around.is_empty() && stopped_beside(context, straggler).is_empty();
     if around.len() < FEWEST_NEIGHBOURS {
         around = beside(context, row, (row.start - took, row.start + 2.0 * took));
     }
@@ -430,6 +462,15 @@ mod tests {
             rows.last_mut().unwrap().ended = Ended::Failed;
         };
         assert_eq!(causes(failed), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+        let cleaned_up = |rows: &mut Vec<AttemptRow>| {
+            with_copy(1.2)(rows);
+            rows.last_mut().unwrap().end += 6.0;
+        };
+        assert_eq!(
+            causes(cleaned_up),
+            [(Cause::FirstWave, 8), (Cause::Isolated, 1)],
+            "it ended long after it had lost"
+        );
         let measured = |rows: &mut Vec<AttemptRow>| {
             with_copy(4.5)(rows);
             rows[17].spent.garbage_collection = 3.0;
@@ -476,6 +517,25 @@ mod tests {
             more_input, unexplained,
             "one task with more input does not prove that it matters, nor the contrary"
         );
+    }
+
+    #[test]
+    fn two_originals_that_copies_overtake_side_by_side_are_not_isolated() {
+        let overtaken = |count: usize| {
+            causes(|rows| {
+                let (node, start) = (rows[17].executor, rows[17].start);
+                rows.retain(|row| row.executor != node || row.start <= start || row.start > start + 4.0);
+                let hung = |(_, row): &(usize, &AttemptRow)| row.executor == node && row.start == start;
+                let hung: Vec<usize> = rows.iter().enumerate().filter(hung).map(|(at, _)| at).take(count).collect();
+                for at in hung {
+                    let copy = AttemptRow { executor: node + 1, start: start + 3.0, end: start + 4.0, ..rows[at] };
+                    rows.push(AttemptRow { speculative: true, ..copy });
+                    (rows[at].wins, rows[at].ended, rows[at].end) = (false, Ended::Killed, start + 4.1);
+                }
+            })
+        };
+        assert_eq!(overtaken(1), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+        assert_eq!(overtaken(2), [(Cause::FirstWave, 8), (Cause::Unexplained, 2)]);
     }
 
     #[test]

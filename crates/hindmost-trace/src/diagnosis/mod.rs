@@ -38,8 +38,7 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, nodes) = Context::of(recording, &typical);
     let is_cold = |phase: usize, row: usize| context.is_cold(phase, row);
-    let first: Vec<f64> =
-        (0..recording.phases.len()).map(|at| context.first_wave_of(at).unwrap_or(context.first_wave)).collect();
+    let first: Vec<f64> = (0..recording.phases.len()).map(|at| context.probable_first_wave_of(at)).collect();
     let excess = |phase: usize, row: usize| context.excess_of_first_wave(phase, row, first[phase]);
     let (wall_time, timeline) = wall_time::wall_time(recording, &typical, is_cold, excess).unzip();
     Diagnosis {

@@ -147,6 +147,9 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     if explains(by_input) {
         return Cause::Input;
     }
+    if is_cold && !is_beyond && first > 0.0 && is_slow_enough(first + by_input, log) {
+        return if first >= by_input { Cause::FirstWave } else { Cause::Input };
+    }
     if own.spilled > 0.0 && own.spilled > 2.0 * usual_times.spilled {
         return Cause::Spill;
     }
@@ -154,7 +157,8 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         return Cause::SlowNode;
     }
     if busy(context, row).is_some_and(|busy| busy >= BUSY && explains(by_input + busy)) {
-        return Cause::BusyNode;
+        // Not every executor is warm after its first wave.
+        return if context.is_warming(row) { Cause::FirstWave } else { Cause::BusyNode };
     }
     if usual.by_distance(own.distance).is_some_and(explains) {
         return Cause::Locality;
@@ -442,6 +446,31 @@ mod tests {
         assert!(found.stragglers.causes.iter().all(|found| found.cause != Cause::FirstWave), "{:?}", found.stragglers);
     }
 
+    #[test]
+    fn a_node_that_still_gets_faster_is_not_busy() {
+        // Eight slots on one node: waves of 12, 3, 1.8 and then 1 s, of which 2.8 s and more is a straggler.
+        let waves = |seconds: &[f64]| {
+            let mut rows = Vec::new();
+            let mut start = 0.0;
+            for (wave, seconds) in (0..).zip(seconds) {
+                let of = |at: u32| AttemptRow {
+                    bytes_read: Some(0),
+                    ..row(8 * wave + at, 0, start, start + seconds * (1.0 + 0.01 * f64::from(at % 3)))
+                };
+                rows.extend((0..8).map(of));
+                start += seconds * 1.03;
+            }
+            let found = super::super::diagnose(&recording(vec![phase(rows)], vec![executor("h", 8)]));
+            let causes = found.stragglers.causes;
+            causes.iter().map(|found| (found.cause, found.tasks)).collect::<Vec<_>>()
+        };
+        let usual = [1.0; 9];
+        assert_eq!(waves(&[&[12.0, 3.0, 1.8][..], &usual].concat()), [(Cause::FirstWave, 24)]);
+        // Later, the same is a busy node.
+        let busy = waves(&[&[12.0][..], &usual, &[3.0], &usual].concat());
+        assert_eq!(busy, [(Cause::FirstWave, 8), (Cause::BusyNode, 8)]);
+    }
+
     /// Task 17 takes 5 s instead of 1 s on executor 1; a copy of it runs on executor 2 for these seconds until it is killed.
     fn with_copy(seconds: f64) -> impl Fn(&mut Vec<AttemptRow>) {
         move |rows| {
@@ -490,6 +519,25 @@ mod tests {
     }
 
     #[test]
+    fn two_originals_that_copies_overtake_side_by_side_are_not_isolated() {
+        let overtaken = |count: usize| {
+            causes(|rows| {
+                let (node, start) = (rows[17].executor, rows[17].start);
+                rows.retain(|row| row.executor != node || row.start <= start || row.start > start + 4.0);
+                let hung = |(_, row): &(usize, &AttemptRow)| row.executor == node && row.start == start;
+                let hung: Vec<usize> = rows.iter().enumerate().filter(hung).map(|(at, _)| at).take(count).collect();
+                for at in hung {
+                    let copy = AttemptRow { executor: node + 1, start: start + 3.0, end: start + 4.0, ..rows[at] };
+                    rows.push(AttemptRow { speculative: true, ..copy });
+                    (rows[at].wins, rows[at].ended, rows[at].end) = (false, Ended::Killed, start + 4.1);
+                }
+            })
+        };
+        assert_eq!(overtaken(1), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+        assert_eq!(overtaken(2), [(Cause::FirstWave, 8), (Cause::Unexplained, 2)]);
+    }
+
+    #[test]
     fn what_the_log_measures_comes_before_first_waves() {
         let measured = causes(|rows| rows[2].spent.garbage_collection = 1.2);
         assert_eq!(measured, [(Cause::FirstWave, 7), (Cause::GarbageCollection, 1)]);
@@ -517,25 +565,6 @@ mod tests {
             more_input, unexplained,
             "one task with more input does not prove that it matters, nor the contrary"
         );
-    }
-
-    #[test]
-    fn two_originals_that_copies_overtake_side_by_side_are_not_isolated() {
-        let overtaken = |count: usize| {
-            causes(|rows| {
-                let (node, start) = (rows[17].executor, rows[17].start);
-                rows.retain(|row| row.executor != node || row.start <= start || row.start > start + 4.0);
-                let hung = |(_, row): &(usize, &AttemptRow)| row.executor == node && row.start == start;
-                let hung: Vec<usize> = rows.iter().enumerate().filter(hung).map(|(at, _)| at).take(count).collect();
-                for at in hung {
-                    let copy = AttemptRow { executor: node + 1, start: start + 3.0, end: start + 4.0, ..rows[at] };
-                    rows.push(AttemptRow { speculative: true, ..copy });
-                    (rows[at].wins, rows[at].ended, rows[at].end) = (false, Ended::Killed, start + 4.1);
-                }
-            })
-        };
-        assert_eq!(overtaken(1), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
-        assert_eq!(overtaken(2), [(Cause::FirstWave, 8), (Cause::Unexplained, 2)]);
     }
 
     #[test]

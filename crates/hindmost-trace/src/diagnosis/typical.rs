@@ -15,7 +15,7 @@ const LATER_PER_FIRST: usize = 2;
 const FEWEST_FASTER: usize = 4;
 const MUCH: f64 = 1.5;
 /// The least share of the winners that the later ones must be then. What a few tasks took is not typical of all others.
-const LEAST_SHARE: f64 = 0.25;
+const LEAST_SHARE: f64 = 0.1;
 /// Inputs whose ln differs by less than this are the same.
 const SAME_INPUT: f64 = 0.01;
 /// Fewest winners of which durations and inputs show how they depend on each other.
@@ -72,7 +72,7 @@ impl Typical {
 
 /// Returns ln of how many times as long winners of first waves take because they have more input than the later ones; 0 if they don't.
 /// Within first waves, and within the later ones, ln of the duration is fitted to ln of the bytes. Where all these have the same input, the
-/// durations are taken to grow in proportion to it: this can't be told from a first wave then.
+/// durations are taken to grow in proportion to it: this can't be distinguished from a first wave then.
 fn by_input<'a>(winners: impl Iterator<Item = (&'a AttemptRow, &'a bool)>) -> f64 {
     let (mut all, mut points) = ([0, 0], [Vec::new(), Vec::new()]);
     for (row, is_first) in winners {
@@ -153,23 +153,23 @@ mod tests {
         assert!(typical.is_later && (typical.seconds.unwrap() - 0.3).abs() < 1e-9);
     }
 
-    /// Fourteen executors of two slots: first waves of `first`, then `later` tasks; each is seconds and bytes.
+    /// Forty executors of two slots: first waves of `first`, then `later` tasks; each is seconds and bytes.
     fn two_waves(first: (f64, u64), later: (f64, u64), count: u32) -> Typical {
         let of = |task: u32, start: f64, (seconds, bytes): (f64, u64)| AttemptRow {
             bytes_read: Some(bytes + u64::from(task)),
-            ..row(task, task % 14, start, start + seconds)
+            ..row(task, task % 40, start, start + seconds)
         };
-        let mut rows: Vec<AttemptRow> = (0..28).map(|task| of(task, 0.0, first)).collect();
-        rows.extend((28..28 + count).map(|task| of(task, first.0, later)));
+        let mut rows: Vec<AttemptRow> = (0..80).map(|task| of(task, 0.0, first)).collect();
+        rows.extend((80..80 + count).map(|task| of(task, first.0, later)));
         Typical::of(&phase(rows))
     }
 
     #[test]
     fn later_tasks_with_less_input_do_not_show_what_is_typical() {
         // A quarter of the input, a third of the time.
-        let less = two_waves((9.0, 4_000_000), (3.0, 1_000_000), 14);
+        let less = two_waves((9.0, 4_000_000), (3.0, 1_000_000), 40);
         assert_eq!((less.is_later, less.seconds), (false, Some(9.0)));
-        let same = two_waves((9.0, 4_000_000), (3.0, 4_000_000), 14);
+        let same = two_waves((9.0, 4_000_000), (3.0, 4_000_000), 40);
         assert_eq!((same.is_later, same.seconds), (true, Some(3.0)));
     }
 

@@ -179,7 +179,7 @@ mod tests {
         let of = |task: u32| {
             let is_first = task < 28;
             let (start, seconds, size) = if is_first { (0.0, 9.0, 2_000_000) } else { (9.0, 3.0, 1_000_000) };
-            let bytes = if task % 2 == 0 { size } else { size + size / 2 };
+            let bytes = if task.is_multiple_of(2) { size } else { size + size / 2 };
             AttemptRow { bytes_read: Some(bytes), ..row(task, task % 14, start, start + seconds) }
         };
         let typical = Typical::of(&phase((0..42).map(of).collect()));

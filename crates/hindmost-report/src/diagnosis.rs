@@ -2,7 +2,7 @@
 
 use hindmost_core::metrics::{
     Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglersByCause, TaskTime,
-    TimePart, TotalPart, Unsuccessful, Variance, WallTime,
+    TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
 };
 
 use crate::advice;
@@ -40,17 +40,25 @@ pub fn spent(what: Spent) -> &'static str {
 }
 
 /// What would shorten a part of the wall time.
-pub(crate) fn cure(what: Spent) -> Option<&'static str> {
+pub(crate) fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
     Some(match what {
         Spent::Work => return None,
         Spent::NoJob => {
             "no job is running: the program between its jobs, or its user, takes this time; no scheduler shortens it"
         }
+        Spent::NoSlots if diagnosis.workers == Workers::Nodes => {
+            "jobs wait for slots: nodes that are there earlier, or are kept, shorten it"
+        }
         Spent::NoSlots => "jobs wait for slots: executors that start earlier, or are kept, shorten it",
         Spent::Scheduling => {
             "tasks wait although slots are free, or no attempt runs: waits for containers or for slots near the input, many very short tasks, or work of the driver between phases"
         }
-        Spent::Retries => "work is done again: the causes of the failures are worth more than any copy",
+        Spent::Retries if diagnosis.lost.failed > 0.0 => {
+            "work is done again: the causes of the failures are worth more than any copy"
+        }
+        Spent::Retries => {
+            "work is done again although no attempt failed: attempts were killed, or they or their outputs were lost, and why is worth more than any copy"
+        }
         Spent::Stragglers => {
             "only tasks remain that take more than 1.5 times as long as is typical; which of them copies cure depends on the cause"
         }
@@ -63,10 +71,14 @@ pub(crate) fn cure(what: Spent) -> Option<&'static str> {
     })
 }
 
-/// What a cause of stragglers is called.
-pub fn cause(cause: Cause) -> &'static str {
+/// What a cause of stragglers is called, where this runs the attempts; `None` for several applications together.
+pub fn cause(cause: Cause, workers: Option<Workers>) -> &'static str {
     match cause {
-        Cause::FirstWave => "an executor's first wave",
+        Cause::FirstWave => match workers {
+            Some(Workers::Executors) => "an executor's first wave",
+            Some(Workers::Nodes) => "a node's first wave",
+            None => "a first wave",
+        },
         Cause::GarbageCollection => "garbage collection",
         Cause::FetchWait => "waiting for shuffle data",
         Cause::Deserialization => "deserialization",
@@ -76,6 +88,7 @@ pub fn cause(cause: Cause) -> &'static str {
         Cause::SlowNode => "a slow node",
         Cause::BusyNode => "a node that was busy at the time",
         Cause::Locality => "input farther away",
+        Cause::TaskItself => "the task itself (its copy took long too)",
         Cause::Isolated => "chance or a hang that the log does not explain",
         Cause::Unexplained => "none that the log shows",
     }
@@ -114,16 +127,16 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     text += &format!("\n{}\n\n", parts(wall_time, width));
     let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
     for part in wall_time.parts.iter().filter(|part| part.share >= WORTH) {
-        if let Some(cure) = cure(part.what) {
+        if let Some(cure) = cure(part.what, diagnosis) {
             say(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share)));
         }
-        for detail in details(part, wall_time) {
+        for detail in details(part, wall_time, diagnosis.workers) {
             say(&detail);
         }
     }
     let sentences = [
         last(&diagnosis.finished_last),
-        Some(stragglers(&diagnosis.stragglers)),
+        Some(stragglers(&diagnosis.stragglers, Some(diagnosis.workers))),
         isolated(&diagnosis.stragglers),
         task_time(&diagnosis.task_time),
         nodes(diagnosis),
@@ -167,7 +180,7 @@ pub(crate) fn task_time(time: &TaskTime) -> Option<String> {
 }
 
 /// What else is known about a part of the wall time.
-pub(crate) fn details(part: &TimePart, wall_time: &WallTime) -> Vec<String> {
+pub(crate) fn details(part: &TimePart, wall_time: &WallTime, workers: Workers) -> Vec<String> {
     match part.what {
         Spent::NoJob => {
             let NoJobTime { before_first, between, after_last } = wall_time.no_job;
@@ -189,7 +202,14 @@ pub(crate) fn details(part: &TimePart, wall_time: &WallTime) -> Vec<String> {
                 ),
                 (
                     part.first_wave_share,
-                    "the excess of first waves: executors that are kept, or fewer of them, have fewer",
+                    match workers {
+                        Workers::Executors => {
+                            "the excess of first waves: executors that are kept, or fewer of them, have fewer"
+                        }
+                        Workers::Nodes => {
+                            "the excess of first waves: the first tasks on a node took longer than those that found programs and data there"
+                        }
+                    },
                 ),
             ];
             let worth =
@@ -213,7 +233,7 @@ pub fn total(total: &DiagnosisTotal, width: u16) -> String {
         named("time spent on", rows, columns)
     });
     let mut text = format!("{}\n\n{table}\n\n", wrapped(&heading, columns, 0));
-    for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers))].into_iter().flatten() {
+    for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers, None))].into_iter().flatten() {
         text += &format!("{}\n", wrapped(&sentence, columns, 0));
     }
     text
@@ -251,10 +271,19 @@ pub(crate) fn whole(diagnosis: &Diagnosis, wall_time: &WallTime) -> String {
     format!(
         "{}, {}, {} of wall time, {about}{:.1} slots on average{used}.",
         counted(diagnosis.jobs, "job"),
-        counted(diagnosis.tasks, "task"),
+        tasks(diagnosis.tasks, diagnosis.all_tasks),
         duration(wall_time.seconds),
         wall_time.slots
     )
+}
+
+/// How many tasks there were, and how many of them finished if some did not.
+pub(crate) fn tasks(finished: u64, all: u64) -> String {
+    if finished < all {
+        format!("{} of {} finished", grouped(finished), counted(all, "task"))
+    } else {
+        counted(finished, "task")
+    }
 }
 
 fn parts(wall_time: &WallTime, width: u16) -> String {
@@ -265,6 +294,17 @@ fn parts(wall_time: &WallTime, width: u16) -> String {
     })
 }
 
+/// What a task is called that ran again although no attempt of it had failed.
+pub(crate) const AGAIN: &str = "a task that ran again after an attempt was killed or lost";
+
+/// The phases in which a task finished last that ran again after a failure.
+pub(crate) fn after_failure(last: &FinishedLast) -> Waited {
+    Waited {
+        phases: last.retry.phases - last.retry_without_failure.phases,
+        seconds: last.retry.seconds - last.retry_without_failure.seconds,
+    }
+}
+
 pub(crate) fn last(last: &FinishedLast) -> Option<String> {
     if last.all.phases == 0 {
         return None;
@@ -273,7 +313,8 @@ pub(crate) fn last(last: &FinishedLast) -> Option<String> {
     let parts = [
         (last.long_attempt, "a task that took long"),
         (last.late_start, "a task that started late"),
-        (last.retry, "a task that ran again after a failure"),
+        (after_failure(last), "a task that ran again after a failure"),
+        (last.retry_without_failure, AGAIN),
     ];
     let said: Vec<String> = parts
         .into_iter()
@@ -288,7 +329,7 @@ pub(crate) fn last(last: &FinishedLast) -> Option<String> {
     ))
 }
 
-pub(crate) fn stragglers(stragglers: &StragglersByCause) -> String {
+pub(crate) fn stragglers(stragglers: &StragglersByCause, workers: Option<Workers>) -> String {
     if stragglers.tasks == 0 {
         return "No task took more than 1.5 times as long as is typical of its phase.".to_owned();
     }
@@ -298,9 +339,9 @@ pub(crate) fn stragglers(stragglers: &StragglersByCause) -> String {
         .map(|found| {
             let share = found.excess_seconds / stragglers.excess_seconds.max(f64::MIN_POSITIVE);
             if stragglers.tasks < FEWEST {
-                format!("{} for {}", cause(found.cause), counted(found.tasks, "task"))
+                format!("{} for {}", cause(found.cause, workers), counted(found.tasks, "task"))
             } else {
-                format!("{} for {} ({})", cause(found.cause), percent(share), counted(found.tasks, "task"))
+                format!("{} for {} ({})", cause(found.cause, workers), percent(share), counted(found.tasks, "task"))
             }
         })
         .collect();
@@ -317,7 +358,7 @@ fn isolated(stragglers: &StragglersByCause) -> Option<String> {
     let found = stragglers.causes.iter().find(|found| found.cause == Cause::Isolated)?;
     let share = found.excess_seconds / stragglers.excess_seconds.max(f64::MIN_POSITIVE);
     (share >= WORTH).then(|| {
-        "Where tasks were slow by chance or hung, the tasks around them on the node, their input and all that the log accounts for were as usual: this is what copies are most likely to cure."
+        "Where tasks were slow by chance or hung, their input, all that the log accounts for, and the other tasks on the node at the time (if there were fewer than two: also those before and after, of any phase) were as usual: this is what copies are most likely to cure."
             .to_owned()
     })
 }

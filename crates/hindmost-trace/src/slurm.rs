@@ -17,7 +17,7 @@ use crate::error::TraceError;
 use crate::reading::window::Window;
 use crate::tasks::header::Header;
 use crate::tasks::row::{Row, state};
-use crate::tasks::units::{duration, number, time};
+use crate::tasks::units::{duration, is_given, no_time, number, time};
 use crate::tasks::{Collector, Rules, TaskFormat};
 
 /// How to get output that can be read.
@@ -70,6 +70,11 @@ pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) ->
         let seconds = |place| time(text(place), None).filter(|at| *at > 0.0);
         let took = duration(text(elapsed), None);
         let (start, end) = (seconds(start_place), seconds(end_place));
+        for (name, place) in [("Start", start_place), ("End", end_place)] {
+            if is_given(text(place)) && time(text(place), None).is_none() {
+                return collector.issues.unreadable(line, &no_time(text(place), name));
+            }
+        }
         // A start that is not known means that the job never started.
         let derived = || Some(end? - took?).filter(|_| start_place.is_none());
         let (start, end) = (start.or_else(derived), end.or_else(|| Some(start? + took?)));

@@ -27,6 +27,10 @@ pub struct Diagnosis {
     pub jobs: u64,
     /// Number of tasks with a winner.
     pub tasks: u64,
+    /// Number of all tasks of the phases that ran: as the log states, or at least those that have attempts.
+    pub all_tasks: u64,
+    /// What runs attempts and keeps programs and data from one to the next: its first attempts are first waves.
+    pub workers: Workers,
     /// How it ended, if the log says that it did not succeed.
     pub unsuccessful: Option<Unsuccessful>,
     /// The wall time and what it was spent on; `None` if the log has no times.
@@ -54,6 +58,18 @@ pub struct Diagnosis {
     /// What would have made the application faster, by replays of the log; left out if nothing was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
+}
+
+/// What runs attempts one after the other and keeps programs and data from one to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Workers {
+    /// Executors, whose processes run many attempts (Spark).
+    Executors,
+    /// Nodes: each attempt has a process of its own, or the log does not say.
+    #[default]
+    Nodes,
 }
 
 /// How an application or job ended that did not succeed.
@@ -229,8 +245,14 @@ impl DiagnosisTotal {
 
 impl FinishedLast {
     fn add(&mut self, other: &FinishedLast) {
-        let sums = [&mut self.all, &mut self.long_attempt, &mut self.late_start, &mut self.retry];
-        for (sum, more) in sums.into_iter().zip([other.all, other.long_attempt, other.late_start, other.retry]) {
+        let sums = [
+            (&mut self.all, other.all),
+            (&mut self.long_attempt, other.long_attempt),
+            (&mut self.late_start, other.late_start),
+            (&mut self.retry, other.retry),
+            (&mut self.retry_without_failure, other.retry_without_failure),
+        ];
+        for (sum, more) in sums {
             sum.phases += more.phases;
             sum.seconds += more.seconds;
         }
@@ -369,6 +391,8 @@ pub struct FinishedLast {
     pub late_start: Waited,
     /// The last task ran again after an attempt of it had failed, was killed or had lost its output.
     pub retry: Waited,
+    /// The part of `retry` in which no attempt of the task had failed: they were killed, lost with their node, or had lost their output.
+    pub retry_without_failure: Waited,
 }
 
 /// How many phases waited, and for how long.
@@ -411,7 +435,7 @@ pub struct StragglerCause {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// It was in its executor's first wave: classes are loaded, code is compiled, caches are cold.
+    /// It was in the first wave of its executor (or node, see `workers`): classes are loaded, code is compiled, caches are cold.
     FirstWave,
     /// Collection of garbage.
     GarbageCollection,
@@ -431,6 +455,9 @@ pub enum Cause {
     BusyNode,
     /// Input that was farther away than that of other tasks of the phase, where this matters.
     Locality,
+    /// The task itself: another attempt of it, elsewhere, took long too, and neither the input nor anything that the log measures
+    /// explains that. A copy does not cure it.
+    TaskItself,
     /// None of these, and all else is as usual: the tasks around it on its node, its input, garbage collection, waits. So it was
     /// chance, or a hang that the log does not explain. A copy is most likely to cure it.
     Isolated,

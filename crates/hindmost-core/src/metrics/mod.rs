@@ -18,7 +18,7 @@ pub use deadlines::{Deadlines, SignedLateness};
 pub use diagnosis::{
     Advice, Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, LostWork, NoJobTime, PhaseTime, Recommended,
     SettingChange, Spent, StragglerCause, StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance,
-    VarianceShare, Waited, WallTime,
+    VarianceShare, Waited, WallTime, Workers,
 };
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{

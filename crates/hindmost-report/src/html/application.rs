@@ -1,13 +1,16 @@
 //! The page of one application of a log, which `advise` writes: what its wall time was spent on, its slots over time, and
 //! why its stragglers were slow. The page of a replay has the same section.
 
-use hindmost_core::metrics::{Diagnosis, SlotTimeline, SlotUse, Spent, StragglersByCause, Variance, VarianceShare};
+use hindmost_core::metrics::{
+    Diagnosis, SlotTimeline, SlotUse, Spent, StragglersByCause, Variance, VarianceShare, Workers,
+};
 use serde::Serialize;
 
 use super::advice::AdviceSection;
 use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::diagnosis::{
-    WORTH, cause, cure, details, last, lost, mostly, nodes, spent, stragglers, task_time, title, unsuccessful, whole,
+    AGAIN, WORTH, after_failure, cause, cure, details, last, lost, mostly, nodes, spent, stragglers, task_time, title,
+    unsuccessful, whole,
 };
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
 use crate::text::{counted, duration, grouped, percent};
@@ -99,7 +102,12 @@ fn facts(page: &ApplicationPage<'_>) -> Vec<[String; 2]> {
         facts.push(["application".to_owned(), name(id)]);
     }
     facts.push(["jobs".to_owned(), grouped(one.jobs)]);
-    facts.push(["tasks".to_owned(), grouped(one.tasks)]);
+    let tasks = if one.tasks < one.all_tasks {
+        format!("{} of {} finished", grouped(one.tasks), grouped(one.all_tasks))
+    } else {
+        grouped(one.tasks)
+    };
+    facts.push(["tasks".to_owned(), tasks]);
     if let Some(time) = &one.wall_time {
         facts.push(["wall time".to_owned(), duration(time.seconds)]);
         let about = if time.slots_known { "" } else { "about " };
@@ -115,7 +123,7 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
         return Section { none: "The log does not record when tasks ran.".to_owned(), ..Section::default() };
     };
     let cures = time.parts.iter().filter(|part| part.share >= WORTH).filter_map(|part| {
-        let cure = cure(part.what)?;
+        let cure = cure(part.what, one)?;
         Some(full(&format!("{} ({}): {cure}", spent(part.what), percent(part.share))))
     });
     let mut parts =
@@ -131,7 +139,7 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
     let mut found: Vec<String> = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned()).into_iter().collect();
     found.extend(cures);
     let worth = time.parts.iter().filter(|part| part.share >= WORTH);
-    found.extend(worth.flat_map(|part| details(part, time)).map(|text| paragraph(&text)));
+    found.extend(worth.flat_map(|part| details(part, time, one.workers)).map(|text| paragraph(&text)));
     found.extend(task_time(&one.task_time).map(|text| paragraph(&text)));
     found.extend(lost(one, time).map(|text| paragraph(&text)));
     Section {
@@ -144,7 +152,7 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
         last: last_table(one),
         last_about: last(&one.finished_last).unwrap_or_default(),
         stragglers_about: slow(&one.stragglers),
-        causes: (!one.stragglers.causes.is_empty()).then(|| causes(&one.stragglers)),
+        causes: (!one.stragglers.causes.is_empty()).then(|| causes(&one.stragglers, Some(one.workers))),
         nodes: nodes(one).into_iter().map(|text| paragraph(&text)).collect(),
         variance: one.variance.as_ref().map(variance_table),
         variance_about: one.variance.as_ref().map_or_else(String::new, variance_about),
@@ -163,7 +171,8 @@ fn last_table(one: &Diagnosis) -> Option<Table> {
     table.rows = [
         ("a task that took long", last.long_attempt, "copies, if the cause is not the task itself"),
         ("a task that started late", last.late_start, "more slots, smaller tasks, or long tasks first"),
-        ("a task that ran again after a failure", last.retry, "fewer failures"),
+        ("a task that ran again after a failure", after_failure(last), "fewer failures"),
+        (AGAIN, last.retry_without_failure, "whatever keeps attempts and outputs from being killed or lost"),
     ]
     .into_iter()
     .filter(|(_, waited, _)| waited.phases > 0)
@@ -177,14 +186,14 @@ fn last_table(one: &Diagnosis) -> Option<Table> {
 /// Returns how many stragglers there were, in a sentence.
 pub(super) fn slow(found: &StragglersByCause) -> String {
     if found.tasks == 0 {
-        return stragglers(found);
+        return stragglers(found, None);
     }
     let tasks = counted(found.tasks, "straggler");
     format!("{tasks} took {} longer than is typical, summed over tasks.", duration(found.excess_seconds))
 }
 
 /// Returns the table of the stragglers by cause.
-pub(super) fn causes(found: &StragglersByCause) -> Table {
+pub(super) fn causes(found: &StragglersByCause, workers: Option<Workers>) -> Table {
     let mut table = Table::new(
         "Stragglers by cause; the excess is the time beyond what is typical, summed over tasks",
         &["cause:", "tasks", "excess", "share"],
@@ -194,7 +203,7 @@ pub(super) fn causes(found: &StragglersByCause) -> Table {
         .iter()
         .map(|one| {
             let share = one.excess_seconds / found.excess_seconds.max(f64::MIN_POSITIVE);
-            vec![cause(one.cause).to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share)]
+            vec![cause(one.cause, workers).to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share)]
         })
         .collect();
     table

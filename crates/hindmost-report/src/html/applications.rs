@@ -46,6 +46,7 @@ pub struct ApplicationRow {
     log: String,
     jobs: u64,
     tasks: u64,
+    all_tasks: u64,
     seconds: f64,
     used_share: Option<f64>,
     /// What most of the time was spent on, apart from ordinary work and time without jobs.
@@ -83,6 +84,7 @@ impl ApplicationRow {
             log: name(log),
             jobs: one.jobs,
             tasks: one.tasks,
+            all_tasks: one.all_tasks,
             seconds: time.map_or(0.0, |time| time.seconds),
             used_share: time.and_then(|time| time.used_share),
             costs: costs.map(Cost::of).collect(),
@@ -138,7 +140,7 @@ pub fn applications_page(page: &ApplicationsPage<'_>) -> Result<String, minijinj
         costs: costs(page.rows),
         costs_about: "The longest parts of single applications, apart from ordinary work and time without a job."
             .to_owned(),
-        causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers)),
+        causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers, None)),
         applications: applications(page.rows),
         unread: page.unread.iter().take(UNREAD).map(|one| sentence(&one.error)).collect(),
         unread_about: unread_about(page.unread.len()),
@@ -202,6 +204,7 @@ fn applications(rows: &[ApplicationRow]) -> Linked {
             row.mostly.map_or_else(|| "–".to_owned(), |(what, share)| format!("{} ({})", spent(what), percent(share))),
             duration(row.straggler_seconds),
             grouped(row.jobs),
+            grouped(row.all_tasks.max(row.tasks)),
             grouped(row.tasks),
             row.log.clone(),
         ],
@@ -210,7 +213,17 @@ fn applications(rows: &[ApplicationRow]) -> Linked {
         caption: "All applications, longest first".to_owned(),
         columns: Table::new(
             "",
-            &["application:", "wall time", "slots used", "mostly:", "excess of stragglers", "jobs", "tasks", "log:"],
+            &[
+                "application:",
+                "wall time",
+                "slots used",
+                "mostly:",
+                "excess of stragglers",
+                "jobs",
+                "tasks",
+                "finished tasks",
+                "log:",
+            ],
         )
         .columns,
         rows: rows.collect(),

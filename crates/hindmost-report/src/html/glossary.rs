@@ -141,11 +141,13 @@ pub(super) fn diagnosis() -> Vec<Entry> {
     ];
     let first_wave = [
         "first wave",
-        "The attempts that an executor starts before its first one is nearly done. They load classes, are compiled while \
-         they run and meet cold caches.",
+        "The attempts that an executor, or a node where each attempt has a process of its own, starts before its first one \
+         is nearly done. They load programs and meet cold caches; in an executor they are compiled while they run, too.",
     ];
-    let retry =
-        ["retry", "An attempt that repeats work after an earlier attempt failed, or after its output was lost."];
+    let retry = [
+        "retry",
+        "An attempt that repeats work after an earlier attempt failed, was killed or was lost, or after its output was lost.",
+    ];
     let wall_time = [
         "wall time",
         "The time from the begin of an application to its end, divided into disjoint parts: at each instant, one reason \

@@ -19,6 +19,12 @@ pub const BUSY: f64 = 0.2;
 
 /// Number of tasks that show whether a node was busy at a time.
 const GROUP: usize = 8;
+/// Fewest tasks of a wave of a machine while it warms up.
+const FEWEST_OF_WAVE: usize = 4;
+/// ln by which the tasks of such a wave may be slower than those of the one before.
+const AS_FAST: f64 = 0.1;
+/// ln by which the tasks of the last of these waves must be faster than those of the first.
+const FASTER: f64 = 0.3;
 /// How many times the standard error a busy node must differ.
 const FAR: f64 = 3.0;
 /// The most that a busy node is taken to slow its tasks down. Groups of tasks that differ by more differ in their work.
@@ -67,6 +73,8 @@ pub struct Context<'a> {
     has_later: Vec<bool>,
     /// Winners of each machine that are not in first waves, by start: start, end, ln of their slowness.
     pub beside: FxHashMap<u32, Vec<(f64, f64, f64)>>,
+    /// Until when the tasks of each machine got faster from wave to wave, from its first one on.
+    warming: FxHashMap<u32, f64>,
     /// Standard deviation of ln of their slowness, from the middle of its distribution.
     spread: f64,
 }
@@ -87,9 +95,9 @@ impl<'a> Context<'a> {
             inputs: vec![None; recording.phases.len()],
             has_later: recording.phases.iter().zip(typical).map(has_later).collect(),
             beside: FxHashMap::default(),
+            warming: FxHashMap::default(),
             spread: 0.0,
         };
-        context.first_wave = context.slowness_of_first_waves();
         context.inputs = inputs(&context);
         let mut slow;
         (slow, context.slow) = slow_nodes(&context);
@@ -98,6 +106,8 @@ impl<'a> Context<'a> {
             context.inputs = inputs(&context);
             (slow, context.slow) = slow_nodes(&context);
         }
+        context.first_wave = context.slowness_of_first_waves();
+        context.warming = context.warming();
         context.beside = context.beside();
         let mut distances: Vec<f64> = context.beside.values().flatten().map(|(.., slowness)| slowness.abs()).collect();
         // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
@@ -150,12 +160,38 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The seconds that an attempt took longer because it was in a first wave, where `first` is ln of how many times as long these take:
+    /// not what it took longer by chance, or on a slow node. 0 if first waves of its phase hardly take longer.
+    pub fn excess_of_first_wave(&self, at: usize, number: usize, first: f64) -> f64 {
+        let (row, typical) = (&self.recording.phases[at].rows[number], &self.typical[at]);
+        let Some(usual) = typical.seconds.filter(|_| typical.is_later && typical.is_first[number]) else { return 0.0 };
+        if first < BUSY {
+            return 0.0;
+        }
+        let seconds = row.seconds() / self.slowness_of_node(row).unwrap_or(1.0);
+        (seconds * (1.0 - (-first).exp())).min(seconds - usual).max(0.0)
+    }
+
     fn slowness_of_first_waves(&self) -> f64 {
         let first = self
             .winners()
             .filter(|(phase, number, ..)| self.typical[*phase].is_later && self.typical[*phase].is_first[*number]);
-        let mut all: Vec<f64> = first.map(|(.., slowness)| slowness).collect();
+        let mut all: Vec<f64> = first.map(|(at, _, row, slowness)| slowness - self.by_input(at, row)).collect();
         if all.len() < FEWEST_ALIKE { 0.0 } else { quantile(&mut all, 0.5).unwrap_or(0.0).max(0.0) }
+    }
+
+    /// True if an attempt started while the tasks on its machine still got faster from wave to wave, from its first one on.
+    pub fn is_warming(&self, row: &AttemptRow) -> bool {
+        self.machine(row).and_then(|machine| self.warming.get(&machine)).is_some_and(|until| row.start < *until)
+    }
+
+    fn warming(&self) -> FxHashMap<u32, f64> {
+        let mut rows: FxHashMap<u32, Vec<(f64, f64, f64)>> = FxHashMap::default();
+        for (phase, _, row, slowness) in self.winners() {
+            let Some(machine) = self.machine(row) else { continue };
+            rows.entry(machine).or_default().push((row.start, row.end, slowness - self.by_input(phase, row)));
+        }
+        rows.into_iter().filter_map(|(machine, mut rows)| Some((machine, warm_from(&mut rows)?))).collect()
     }
 
     fn beside(&self) -> FxHashMap<u32, Vec<(f64, f64, f64)>> {
@@ -191,14 +227,54 @@ impl<'a> Context<'a> {
         (slowness, busy.collect())
     }
 
-    /// ln of how many times as long the first waves of a phase take; `None` if too few tasks show it.
+    /// ln of how many times as long the first waves of a phase take, apart from what their input explains; `None` if too few tasks show it.
     pub fn first_wave_of(&self, at: usize) -> Option<f64> {
+        self.first_wave_with(at, FEWEST_ALIKE)
+    }
+
+    /// The same as far as the log shows it: of the application if too few tasks of the phase show it, or else of those few.
+    pub fn probable_first_wave_of(&self, at: usize) -> f64 {
+        let of_application = || Some(self.first_wave).filter(|first| *first > 0.0);
+        self.first_wave_of(at).or_else(of_application).or_else(|| self.first_wave_with(at, 1)).unwrap_or(0.0)
+    }
+
+    fn first_wave_with(&self, at: usize, fewest: usize) -> Option<f64> {
         let (phase, typical) = (&self.recording.phases[at], &self.typical[at]);
         let seconds = typical.seconds.filter(|_| typical.is_later)?;
         let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, first)| row.wins && **first);
-        let mut all: Vec<f64> = first.map(|(row, _)| slowness(row.seconds(), seconds)).collect();
-        if all.len() < FEWEST_ALIKE { None } else { quantile(&mut all, 0.5) }
+        let own = |row: &AttemptRow| slowness(row.seconds(), seconds) - self.by_input(at, row);
+        let mut all: Vec<f64> = first.map(|(row, _)| own(row)).collect();
+        if all.len() < fewest { None } else { quantile(&mut all, 0.5) }
     }
+}
+
+/// Returns when a machine was warm, of whose winners start, end and ln of the slowness are given; `None` if its tasks did not get faster
+/// from wave to wave until they were as usual.
+fn warm_from(rows: &mut [(f64, f64, f64)]) -> Option<f64> {
+    rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut first, mut before) = (None, f64::INFINITY);
+    let mut rest = &*rows;
+    while !rest.is_empty() {
+        // A wave is what starts before the first task of it has ended.
+        let mut end = f64::INFINITY;
+        let in_wave = |(at, (start, ends, _)): (usize, &(f64, f64, f64))| {
+            let is_in = at < FEWEST_OF_WAVE || *start < end;
+            end = end.min(*ends);
+            is_in
+        };
+        let count = rest.iter().enumerate().map(in_wave).take_while(|is_in| *is_in).count();
+        let (wave, others) = rest.split_at(count);
+        let slowness = quantile(&mut wave.iter().map(|(.., slowness)| *slowness).collect::<Vec<f64>>(), 0.5)?;
+        if slowness < BUSY {
+            return first.filter(|first| first - before >= FASTER).map(|_| wave[0].0);
+        }
+        if slowness > before + AS_FAST {
+            return None;
+        }
+        first = first.or(Some(slowness));
+        (before, rest) = (slowness, others);
+    }
+    None
 }
 
 /// True if a phase has winners after first waves.
@@ -226,4 +302,28 @@ fn machines(recording: &Recording) -> (Vec<u32>, Vec<&str>) {
         })
     });
     (of.collect(), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::diagnose;
+    use super::super::testing::{executor, phase, recording, row};
+
+    #[test]
+    fn a_slow_node_and_chance_are_no_excess_of_first_waves() {
+        // Eight nodes of two slots, one of them three times as slow; durations between 0.8 and 1.2 s, whatever the wave.
+        let mut rows = Vec::new();
+        for number in 0..8 {
+            for at in 0..20 {
+                let seconds = (0.8 + 0.1 * f64::from((7 * at + 3 * number) % 5)) * if number == 3 { 3.0 } else { 1.0 };
+                let start = 4.0 * f64::from(at / 2);
+                rows.push(row(20 * number + at, number, start, start + seconds));
+            }
+        }
+        let executors = (0..8).map(|number| executor(&format!("h{number}"), 2)).collect();
+        let found = diagnose(&recording(vec![phase(rows)], executors));
+        let shares = found.wall_time.iter().flat_map(|time| &time.parts).filter_map(|part| part.first_wave_share);
+        assert_eq!(found.slow_nodes.len(), 1);
+        assert!(shares.clone().all(|share| share < 0.01), "{:?}", shares.collect::<Vec<f64>>());
+    }
 }

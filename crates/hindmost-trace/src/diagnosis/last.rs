@@ -30,10 +30,13 @@ pub fn finished_last(recording: &Recording, typical: &[Typical]) -> FinishedLast
         let part = match what {
             What::LongAttempt => &mut sum.long_attempt,
             What::LateStart => &mut sum.late_start,
-            What::Retry => &mut sum.retry,
+            What::Retry { .. } => &mut sum.retry,
         };
         add(part, seconds);
         add(&mut sum.all, seconds);
+        if what == (What::Retry { has_failed: false }) {
+            add(&mut sum.retry_without_failure, seconds);
+        }
     }
     sum
 }
@@ -47,7 +50,10 @@ fn add(waited: &mut Waited, seconds: f64) {
 enum What {
     LongAttempt,
     LateStart,
-    Retry,
+    Retry {
+        /// Whether an attempt of the task had failed.
+        has_failed: bool,
+    },
 }
 
 /// Returns how long a phase waited for its last 5 %, and for what; `None` if it did not wait.
@@ -62,7 +68,8 @@ fn of_phase(phase: &PhaseRows, typical: &Typical) -> Option<(f64, What)> {
     let most = winners[(winners.len() * 95).div_ceil(100) - 1].0;
     let (end, last) = *winners.last()?;
     let what = if retries[last] {
-        What::Retry
+        let task = phase.rows[last].task;
+        What::Retry { has_failed: phase.rows.iter().any(|row| row.task == task && row.ended == Ended::Failed) }
     } else if typical.is_straggler(&phase.rows[last]) {
         What::LongAttempt
     } else {
@@ -121,5 +128,16 @@ mod tests {
         });
         assert_eq!((retry.retry.phases, retry.retry.seconds), (1, 50.0 - 19.0));
         assert_eq!(retry.all, retry.retry);
+        assert_eq!(retry.retry_without_failure.phases, 0);
+    }
+
+    #[test]
+    fn a_task_that_ran_again_after_it_was_killed_has_not_failed() {
+        let killed = of(|phase| {
+            (phase.rows[39].wins, phase.rows[39].ended) = (false, Ended::Killed);
+            phase.rows.push(row(39, 0, 20.0, 50.0));
+        });
+        assert_eq!((killed.retry, killed.retry_without_failure), (killed.all, killed.all));
+        assert_eq!(killed.all.phases, 1);
     }
 }

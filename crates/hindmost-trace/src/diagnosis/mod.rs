@@ -39,13 +39,17 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, nodes) = Context::of(recording, &typical);
     let is_cold = |phase: usize, row: usize| context.is_cold(phase, row);
-    let (wall_time, timeline) = wall_time::wall_time(recording, &typical, is_cold).unzip();
+    let first: Vec<f64> = (0..recording.phases.len()).map(|at| context.probable_first_wave_of(at)).collect();
+    let excess = |phase: usize, row: usize| context.excess_of_first_wave(phase, row, first[phase]);
+    let (wall_time, timeline) = wall_time::wall_time(recording, &typical, is_cold, excess).unzip();
     Diagnosis {
         application: recording.application,
         id: recording.id.clone(),
         name: recording.name.clone(),
         jobs: recording.jobs,
         tasks: recording.phases.iter().map(|phase| phase.winners().count() as u64).sum(),
+        all_tasks: recording.phases.iter().map(|phase| phase.size().max(phase.winners().count() as u64)).sum(),
+        workers: recording.workers,
         unsuccessful: recording.unsuccessful,
         wall_time,
         timeline,
@@ -59,5 +63,22 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         nodes_tested: nodes.tested,
         settings: recording.settings.clone(),
         advice: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::recording::PhaseRows;
+    use super::testing::{phase, recording, row};
+    use super::*;
+    use crate::analysis::Ended;
+
+    #[test]
+    fn tasks_are_those_that_finished_and_all_of_them() {
+        let mut rows = vec![row(0, 0, 0.0, 1.0), row(1, 0, 0.0, 2.0)];
+        (rows[1].wins, rows[1].ended) = (false, Ended::Killed);
+        let stated = PhaseRows { tasks: Some(500), ..phase(rows.clone()) };
+        let found = diagnose(&recording(vec![stated, phase(rows)], Vec::new()));
+        assert_eq!((found.tasks, found.all_tasks), (2, 502));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::Unsuccessful;
+use hindmost_core::metrics::{Unsuccessful, Workers};
 
 use crate::analysis::Ended;
 
@@ -18,6 +18,8 @@ pub struct Recording {
     pub id: Option<String>,
     /// Name, if the log has one.
     pub name: Option<String>,
+    /// What runs attempts one after the other.
+    pub workers: Workers,
     /// When it began; `None` if the log does not say.
     pub from: Option<f64>,
     /// When it ended; `None` if the log does not say.

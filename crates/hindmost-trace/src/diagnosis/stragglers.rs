@@ -107,6 +107,12 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     let is_slow_enough = |by: f64, of: f64| by > 0.0 && by >= of / 2.0;
     let of_node = context.slowness_of_node(row).map_or(0.0, f64::ln);
     let by_input = context.by_input(at, row).max(0.0);
+    if is_long_elsewhere(context, straggler) {
+        // Whatever else it met, its copy did not.
+        let found = measured(&row.spent, &usual.times, straggler.took - straggler.typical);
+        let is_input = is_slow_enough(by_input, log);
+        return found.or(is_input.then_some(Cause::Input)).unwrap_or(Cause::TaskItself);
+    }
     if is_slow_enough(of_node, log) && of_node >= first.max(by_input) {
         return Cause::SlowNode;
     }
@@ -127,20 +133,12 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         (log, straggler.took - straggler.typical)
     };
     let explains = |by: f64| is_slow_enough(by, left);
-    let half = |seconds: f32, usual: f32| f64::from(seconds - usual) >= excess / 2.0;
     let (own, usual_times) = (&row.spent, if is_beyond { &usual.first_times } else { &usual.times });
-    if half(own.garbage_collection, usual_times.garbage_collection) {
-        return Cause::GarbageCollection;
-    }
-    if half(own.fetch_wait, usual_times.fetch_wait) {
-        return Cause::FetchWait;
-    }
-    if half(own.deserialization, usual_times.deserialization) {
+    match measured(own, usual_times, excess) {
         // Loading classes is part of it.
-        return if is_cold { Cause::FirstWave } else { Cause::Deserialization };
-    }
-    if half(own.delay, usual_times.delay) {
-        return Cause::Delay;
+        Some(Cause::Deserialization) if is_cold => return Cause::FirstWave,
+        Some(cause) => return cause,
+        None => {}
     }
     // A cold executor may have a little more of everything.
     if is_cold && accounted(own, usual_times) >= excess / 2.0 {
@@ -149,6 +147,9 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     if explains(by_input) {
         return Cause::Input;
     }
+    if is_cold && !is_beyond && first > 0.0 && is_slow_enough(first + by_input, log) {
+        return if first >= by_input { Cause::FirstWave } else { Cause::Input };
+    }
     if own.spilled > 0.0 && own.spilled > 2.0 * usual_times.spilled {
         return Cause::Spill;
     }
@@ -156,7 +157,8 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         return Cause::SlowNode;
     }
     if busy(context, row).is_some_and(|busy| busy >= BUSY && explains(by_input + busy)) {
-        return Cause::BusyNode;
+        // Not every executor is warm after its first wave.
+        return if context.is_warming(row) { Cause::FirstWave } else { Cause::BusyNode };
     }
     if usual.by_distance(own.distance).is_some_and(explains) {
         return Cause::Locality;
@@ -168,6 +170,41 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         (false, true) => Cause::FirstWave,
         (false, false) => Cause::Unexplained,
     }
+}
+
+/// What the log measures that explains at least half of the excess.
+fn measured(own: &TaskTimes, usual: &TaskTimes, excess: f64) -> Option<Cause> {
+    let all = [
+        (Cause::GarbageCollection, own.garbage_collection - usual.garbage_collection),
+        (Cause::FetchWait, own.fetch_wait - usual.fetch_wait),
+        (Cause::Deserialization, own.deserialization - usual.deserialization),
+        (Cause::Delay, own.delay - usual.delay),
+    ];
+    all.into_iter().find(|(_, beyond)| f64::from(*beyond) >= excess / 2.0).map(|(cause, _)| cause)
+}
+
+/// True if another attempt of the task took long too, on another executor at the same time: more than 1.5 times as long as is typical,
+/// and long enough for at least half of the difference of the logarithms. One that was stopped would have taken longer. What a first wave
+/// and a slow node explain does not count.
+fn is_long_elsewhere(context: &Context<'_>, straggler: &Straggler<'_>) -> bool {
+    let Straggler { at, number, row, took, typical, log } = *straggler;
+    let other = |(other, one): (usize, &AttemptRow)| {
+        if other == number || one.task != row.task || one.ended == Ended::Failed || one.executor == row.executor {
+            return false;
+        }
+        // Attempts that only the driver gave up, as when it lost sight of an executor, had other reasons to be slow.
+        let is_copy = one.speculative || row.speculative;
+        if !is_copy || one.start >= row.start + took || one.end <= row.start {
+            return false;
+        }
+        let is_cold = context.is_cold(at, other);
+        let first = if is_cold { context.first_wave_of(at).unwrap_or(context.first_wave).max(0.0) } else { 0.0 };
+        let of_node = context.slowness_of_node(one).map_or(0.0, f64::ln);
+        // Hadoop logs the end of a loser when it has cleaned up.
+        let seconds = one.end.min(row.start + took) - one.start;
+        slowness(seconds, typical) - first - of_node > STRAGGLER.ln().max(log / 2.0)
+    };
+    context.recording.phases[at].rows.iter().enumerate().any(other)
 }
 
 /// The seconds beyond what is usual for which the log accounts.
@@ -210,12 +247,39 @@ fn busy(context: &Context<'_>, row: &AttemptRow) -> Option<f64> {
 fn beside(context: &Context<'_>, row: &AttemptRow, (from, to): (f64, f64)) -> Vec<f64> {
     let Some(rows) = context.machine(row).and_then(|machine| context.beside.get(&machine)) else { return Vec::new() };
     let until = rows.partition_point(|(start, ..)| *start < to);
+    let mut is_found = false;
+    // Another one may have the same times.
+    let mut is_other = |(start, end, _): &&(f64, f64, f64)| {
+        let is_itself = !is_found && (*start, *end) == (row.start, row.end);
+        is_found |= is_itself;
+        !is_itself
+    };
     rows[..until]
         .iter()
-        .filter(|(start, end, _)| (*start, *end) != (row.start, row.end))
+        .filter(|one| is_other(one))
         .filter(|(start, end, _)| end.min(to) - start.max(from) > 0.5 * (end - start))
         .map(|(.., slowness)| *slowness)
         .collect()
+}
+
+/// ln of the slowness of other stragglers of the phase that ran on the node of an attempt, mostly at its time, until they were killed because
+/// a copy had won.
+fn stopped_beside(context: &Context<'_>, straggler: &Straggler<'_>) -> Vec<f64> {
+    let Straggler { at, row, typical, .. } = *straggler;
+    let Some(machine) = context.machine(row) else { return Vec::new() };
+    let rows = &context.recording.phases[at].rows;
+    let is_stopped = |other: &&AttemptRow| {
+        let is_other = !other.wins && other.ended == Ended::Killed && other.task != row.task;
+        is_other && context.machine(other) == Some(machine) && other.start < row.end && other.end > row.start
+    };
+    let of = |other: &AttemptRow| {
+        // Its end is logged when it has cleaned up.
+        let won = rows.iter().find(|one| one.wins && one.task == other.task)?;
+        let seconds = other.end.min(won.end) - other.start;
+        let overlap = other.end.min(row.end) - other.start.max(row.start);
+        Some(slowness(seconds, typical)).filter(|slowness| overlap > 0.5 * seconds && *slowness > STRAGGLER.ln())
+    };
+    rows.iter().filter(is_stopped).filter_map(of).collect()
 }
 
 /// True if everything that could have made an attempt slow is known to be as usual: the tasks around it on its node, its input, and
@@ -228,12 +292,15 @@ fn is_isolated(
     repeated: &Repeated<'_>,
 ) -> bool {
     let Straggler { at, row, took, .. } = *straggler;
+    let is_usual = |slowness: f64| slowness < BUSY + of_node;
     let mut around = beside(context, row, (row.start, row.end));
+    // Where all that ran at the time was slow, even if it was a single task, the node may have been.
+    let is_alone = around.iter().any(|slowness| is_usual(*slowness))
+        || around.is_empty() && stopped_beside(context, straggler).is_empty();
     if around.len() < FEWEST_NEIGHBOURS {
         around = beside(context, row, (row.start - took, row.start + 2.0 * took));
     }
-    let is_calm =
-        around.len() >= FEWEST_NEIGHBOURS && median(&mut around).is_some_and(|slowness| slowness < BUSY + of_node);
+    let is_calm = is_alone && around.len() >= FEWEST_NEIGHBOURS && median(&mut around).is_some_and(is_usual);
     let own = &row.spent;
     let accounted = accounted(own, times);
     let is_input_usual = match (row.bytes_read, usual.bytes) {
@@ -361,6 +428,113 @@ mod tests {
         assert_eq!(causes(|_| ()), [(Cause::FirstWave, 8)]);
         let hangs = |rows: &mut Vec<AttemptRow>| rows[17].end += 4.0;
         assert_eq!(causes(hangs), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+    }
+
+    #[test]
+    fn first_attempts_with_more_input_have_that_as_cause() {
+        // 64 executors of two slots run 128 tasks of about 128 MB, then 48 of a third of that; durations grow with the input.
+        let at = |task: u32| {
+            let is_first = task < 128;
+            let bytes = if is_first { 100_000_000 } else { 33_000_000 } + u64::from(task * 37 % 32) * 1_000_000;
+            let start = if is_first { 0.0 } else { 13.0 };
+            AttemptRow { bytes_read: Some(bytes), ..row(task, task / 2 % 64, start, start + bytes as f64 / 1e7) }
+        };
+        let rows: Vec<AttemptRow> = (0..176).map(at).collect();
+        let executors = (0..64).map(|number| executor(&format!("h{number}"), 2)).collect();
+        let recording = recording(vec![phase(rows)], executors);
+        let found = super::super::diagnose(&recording);
+        assert!(found.stragglers.causes.iter().all(|found| found.cause != Cause::FirstWave), "{:?}", found.stragglers);
+    }
+
+    #[test]
+    fn a_node_that_still_gets_faster_is_not_busy() {
+        // Eight slots on one node: waves of 12, 3, 1.8 and then 1 s, of which 2.8 s and more is a straggler.
+        let waves = |seconds: &[f64]| {
+            let mut rows = Vec::new();
+            let mut start = 0.0;
+            for (wave, seconds) in (0..).zip(seconds) {
+                let of = |at: u32| AttemptRow {
+                    bytes_read: Some(0),
+                    ..row(8 * wave + at, 0, start, start + seconds * (1.0 + 0.01 * f64::from(at % 3)))
+                };
+                rows.extend((0..8).map(of));
+                start += seconds * 1.03;
+            }
+            let found = super::super::diagnose(&recording(vec![phase(rows)], vec![executor("h", 8)]));
+            let causes = found.stragglers.causes;
+            causes.iter().map(|found| (found.cause, found.tasks)).collect::<Vec<_>>()
+        };
+        let usual = [1.0; 9];
+        assert_eq!(waves(&[&[12.0, 3.0, 1.8][..], &usual].concat()), [(Cause::FirstWave, 24)]);
+        // Later, the same is a busy node.
+        let busy = waves(&[&[12.0][..], &usual, &[3.0], &usual].concat());
+        assert_eq!(busy, [(Cause::FirstWave, 8), (Cause::BusyNode, 8)]);
+    }
+
+    /// Task 17 takes 5 s instead of 1 s on executor 1; a copy of it runs on executor 2 for these seconds until it is killed.
+    fn with_copy(seconds: f64) -> impl Fn(&mut Vec<AttemptRow>) {
+        move |rows| {
+            rows[17].end += 4.0;
+            let end = rows[17].end;
+            let lost =
+                AttemptRow { wins: false, ended: Ended::Killed, speculative: true, ..row(17, 2, end - seconds, end) };
+            rows.push(AttemptRow { bytes_read: Some(0), ..lost });
+        }
+    }
+
+    #[test]
+    fn a_task_whose_copy_took_long_too_is_slow_by_its_own() {
+        assert_eq!(causes(with_copy(4.5)), [(Cause::FirstWave, 8), (Cause::TaskItself, 1)]);
+        assert_eq!(causes(with_copy(1.2)), [(Cause::FirstWave, 8), (Cause::Isolated, 1)], "as other tasks take");
+        let failed = |rows: &mut Vec<AttemptRow>| {
+            with_copy(4.5)(rows);
+            rows.last_mut().unwrap().ended = Ended::Failed;
+        };
+        assert_eq!(causes(failed), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+        let cleaned_up = |rows: &mut Vec<AttemptRow>| {
+            with_copy(1.2)(rows);
+            rows.last_mut().unwrap().end += 6.0;
+        };
+        assert_eq!(
+            causes(cleaned_up),
+            [(Cause::FirstWave, 8), (Cause::Isolated, 1)],
+            "it ended long after it had lost"
+        );
+        let measured = |rows: &mut Vec<AttemptRow>| {
+            with_copy(4.5)(rows);
+            rows[17].spent.garbage_collection = 3.0;
+        };
+        assert_eq!(causes(measured), [(Cause::FirstWave, 8), (Cause::GarbageCollection, 1)]);
+    }
+
+    #[test]
+    fn two_tasks_that_hang_side_by_side_are_not_isolated() {
+        // The executor runs nothing else then; before and after, its tasks are as usual.
+        let both = causes(|rows| {
+            let (node, start) = (rows[17].executor, rows[17].start);
+            rows.retain(|row| row.executor != node || row.start <= start || row.start > start + 4.0);
+            rows.iter_mut().filter(|row| row.executor == node && row.start == start).for_each(|row| row.end += 4.0);
+        });
+        assert_eq!(both, [(Cause::FirstWave, 8), (Cause::Unexplained, 2)]);
+    }
+
+    #[test]
+    fn two_originals_that_copies_overtake_side_by_side_are_not_isolated() {
+        let overtaken = |count: usize| {
+            causes(|rows| {
+                let (node, start) = (rows[17].executor, rows[17].start);
+                rows.retain(|row| row.executor != node || row.start <= start || row.start > start + 4.0);
+                let hung = |(_, row): &(usize, &AttemptRow)| row.executor == node && row.start == start;
+                let hung: Vec<usize> = rows.iter().enumerate().filter(hung).map(|(at, _)| at).take(count).collect();
+                for at in hung {
+                    let copy = AttemptRow { executor: node + 1, start: start + 3.0, end: start + 4.0, ..rows[at] };
+                    rows.push(AttemptRow { speculative: true, ..copy });
+                    (rows[at].wins, rows[at].ended, rows[at].end) = (false, Ended::Killed, start + 4.1);
+                }
+            })
+        };
+        assert_eq!(overtaken(1), [(Cause::FirstWave, 8), (Cause::Isolated, 1)]);
+        assert_eq!(overtaken(2), [(Cause::FirstWave, 8), (Cause::Unexplained, 2)]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is typical of a phase, and which attempts are in first waves.
 
-use hindmost_math::statistics::quantile;
+use hindmost_math::statistics::{median, quantile};
 use rustc_hash::FxHashMap;
 
 use super::recording::{AttemptRow, PhaseRows};
@@ -14,6 +14,12 @@ const LATER_PER_FIRST: usize = 2;
 /// Fewest winners after the first waves that show this if they are much faster, and how much faster that is.
 const FEWEST_FASTER: usize = 4;
 const MUCH: f64 = 1.5;
+/// The least share of the winners that the later ones must be then. What a few tasks took is not typical of all others.
+const LEAST_SHARE: f64 = 0.1;
+/// Inputs whose ln differs by less than this are the same.
+const SAME_INPUT: f64 = 0.01;
+/// Fewest winners of which durations and inputs show how they depend on each other.
+const FEWEST_INPUTS: usize = 10;
 /// Fewest winners of a phase for which a duration can be called too long.
 const FEWEST: usize = 4;
 /// Half the resolution of the clocks of logs, in seconds: the least typical duration.
@@ -43,9 +49,12 @@ impl Typical {
         let count = all.len();
         let mut first: Vec<f64> = winners().filter(|(_, first)| **first).map(|(row, _)| row.seconds()).collect();
         let medians = quantile(&mut first, 0.5).zip(quantile(&mut later, 0.5));
-        let is_faster = medians.is_some_and(|(first, later)| first >= MUCH * later.max(LEAST));
+        // A phase often ends with the smallest inputs.
+        let by_input = medians.map_or(0.0, |_| by_input(winners())).exp();
+        let is_faster = medians.is_some_and(|(first, later)| first >= MUCH * by_input * later.max(LEAST));
+        let is_enough = later.len() >= FEWEST_FASTER && later.len() as f64 >= LEAST_SHARE * count as f64;
         let is_later = later.len() >= FEWEST_LATER && later.len() >= LATER_PER_FIRST * (count - later.len())
-            || later.len() >= FEWEST_FASTER && is_faster;
+            || is_enough && is_faster;
         let median = quantile(if is_later { &mut later } else { &mut all }, 0.5);
         Typical { seconds: median.map(|median| median.max(LEAST)), is_later, is_first, winners: count }
     }
@@ -59,6 +68,38 @@ impl Typical {
     pub fn is_straggler(&self, row: &AttemptRow) -> bool {
         self.limit().is_some_and(|limit| row.seconds() > limit)
     }
+}
+
+/// Returns ln of how many times as long winners of first waves take because they have more input than the later ones; 0 if they don't.
+/// Within first waves, and within the later ones, ln of the duration is fitted to ln of the bytes. Where all these have the same input, the
+/// durations are taken to grow in proportion to it: this can't be distinguished from a first wave then.
+fn by_input<'a>(winners: impl Iterator<Item = (&'a AttemptRow, &'a bool)>) -> f64 {
+    let (mut all, mut points) = ([0, 0], [Vec::new(), Vec::new()]);
+    for (row, is_first) in winners {
+        let wave = usize::from(*is_first);
+        all[wave] += 1;
+        if let Some(bytes) = row.bytes_read.filter(|bytes| *bytes > 0) {
+            points[wave].push(((bytes as f64).ln(), row.seconds().max(LEAST).ln()));
+        }
+    }
+    if points.iter().zip(all).any(|(known, all)| known.is_empty() || 2 * known.len() < all) {
+        return 0.0;
+    }
+    let middle = |wave: &[(f64, f64)]| median(&mut wave.iter().map(|(x, _)| *x).collect::<Vec<f64>>()).unwrap_or(0.0);
+    let more = middle(&points[1]) - middle(&points[0]);
+    if more <= SAME_INPUT {
+        return 0.0;
+    }
+    let (mut xx, mut xy, mut count) = (0.0, 0.0, 0);
+    for wave in &points {
+        let mean = |of: fn(&(f64, f64)) -> f64| wave.iter().map(of).sum::<f64>() / wave.len() as f64;
+        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+        xx += wave.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>();
+        xy += wave.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>();
+        count += wave.len();
+    }
+    let is_known = count >= FEWEST_INPUTS && (xx / count as f64).sqrt() >= SAME_INPUT;
+    more * if is_known { (xy / xx).clamp(0.0, 1.0) } else { 1.0 }
 }
 
 /// Returns for each executor until when attempts that start there belong to its first wave: until the first of them has done nine
@@ -110,6 +151,45 @@ mod tests {
         rows.extend((4..8).map(|at| row(at, 0, 9.0, 9.3)));
         let typical = Typical::of(&phase(rows));
         assert!(typical.is_later && (typical.seconds.unwrap() - 0.3).abs() < 1e-9);
+    }
+
+    /// Forty executors of two slots: first waves of `first`, then `later` tasks; each is seconds and bytes.
+    fn two_waves(first: (f64, u64), later: (f64, u64), count: u32) -> Typical {
+        let of = |task: u32, start: f64, (seconds, bytes): (f64, u64)| AttemptRow {
+            bytes_read: Some(bytes + u64::from(task)),
+            ..row(task, task % 40, start, start + seconds)
+        };
+        let mut rows: Vec<AttemptRow> = (0..80).map(|task| of(task, 0.0, first)).collect();
+        rows.extend((80..80 + count).map(|task| of(task, first.0, later)));
+        Typical::of(&phase(rows))
+    }
+
+    #[test]
+    fn later_tasks_with_less_input_do_not_show_what_is_typical() {
+        // A quarter of the input, a third of the time.
+        let less = two_waves((9.0, 4_000_000), (3.0, 1_000_000), 40);
+        assert_eq!((less.is_later, less.seconds), (false, Some(9.0)));
+        let same = two_waves((9.0, 4_000_000), (3.0, 4_000_000), 40);
+        assert_eq!((same.is_later, same.seconds), (true, Some(3.0)));
+    }
+
+    #[test]
+    fn the_power_of_the_input_follows_from_tasks_of_the_same_wave() {
+        // The input varies by half in each wave, without effect: the later tasks are faster because they are later.
+        let of = |task: u32| {
+            let is_first = task < 28;
+            let (start, seconds, size) = if is_first { (0.0, 9.0, 2_000_000) } else { (9.0, 3.0, 1_000_000) };
+            let bytes = if task.is_multiple_of(2) { size } else { size + size / 2 };
+            AttemptRow { bytes_read: Some(bytes), ..row(task, task % 14, start, start + seconds) }
+        };
+        let typical = Typical::of(&phase((0..42).map(of).collect()));
+        assert_eq!((typical.is_later, typical.seconds), (true, Some(3.0)));
+    }
+
+    #[test]
+    fn few_later_tasks_are_not_typical_of_all_others() {
+        let few = two_waves((9.0, 4_000_000), (3.0, 4_000_000), 5);
+        assert_eq!((few.is_later, few.seconds), (false, Some(9.0)));
     }
 
     #[test]

@@ -165,17 +165,19 @@ struct Sum {
 }
 
 /// Splits the wall time of an application, and returns its slots over time; `None` if the recording has no times. `is_cold` says
-/// whether an attempt, given by its phase and its number there, is in its executor's first wave.
+/// whether an attempt, given by its phase and its number there, is in its executor's first wave, and `excess` how many seconds it took
+/// longer because of that.
 pub fn wall_time(
     recording: &Recording,
     typical: &[Typical],
     is_cold: impl Fn(usize, usize) -> bool,
+    excess: impl Fn(usize, usize) -> f64,
 ) -> Option<(WallTime, SlotTimeline)> {
     let rows = || recording.phases.iter().flat_map(|phase| &phase.rows);
     let from = recording.from.or_else(|| rows().map(|row| row.start).min_by(f64::total_cmp))?;
     let last = rows().map(|row| row.end).max_by(f64::total_cmp);
     let to = recording.to.or(last)?.max(last.unwrap_or(from)).max(from);
-    let (mut changes, slots_known) = changes(recording, typical, (from, to), is_cold);
+    let (mut changes, slots_known) = changes(recording, typical, (from, to), is_cold, excess);
     let jobs = recording.active.iter();
     let first_job = jobs.clone().map(|(begin, _)| *begin).fold(f64::INFINITY, f64::min);
     let last_job = jobs.map(|(_, end)| end.unwrap_or(to)).fold(f64::NEG_INFINITY, f64::max);
@@ -273,6 +275,7 @@ fn changes(
     typical: &[Typical],
     (from, to): (f64, f64),
     is_cold: impl Fn(usize, usize) -> bool,
+    excess: impl Fn(usize, usize) -> f64,
 ) -> (Vec<(f64, Change)>, bool) {
     let mut changes = Vec::new();
     // First, because it needs memory for all attempts, too.
@@ -288,10 +291,10 @@ fn changes(
     }
     for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
         of_phase(at, phase, typical, |row| is_cold(at, row), &mut changes);
-        for (row, is_first) in phase.rows.iter().zip(&typical.is_first).filter(|_| typical.is_later) {
-            let seconds = row.seconds();
-            if let Some(usual) = typical.seconds.filter(|usual| *is_first && *usual < seconds) {
-                let beyond = ((seconds - usual) / seconds) as f32;
+        for (number, row) in phase.rows.iter().enumerate() {
+            let beyond = excess(at, number);
+            if beyond > 0.0 {
+                let beyond = (beyond / row.seconds()) as f32;
                 changes.extend([(row.start, Change::Cold(beyond)), (row.end, Change::Cold(-beyond))]);
             }
         }
@@ -442,7 +445,7 @@ mod tests {
 
     fn parts(recording: &Recording) -> Vec<(Spent, f64, f64)> {
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
-        let (whole, timeline) = wall_time(recording, &typical, |_, _| false).unwrap();
+        let (whole, timeline) = wall_time(recording, &typical, |_, _| false, |_, _| 0.0).unwrap();
         consistent(&whole, &timeline);
         let sum: f64 = whole.parts.iter().map(|part| part.seconds).sum();
         assert!((sum - whole.seconds).abs() < 1e-9, "the parts add up: {sum} {}", whole.seconds);
@@ -497,7 +500,8 @@ mod tests {
         one.active = vec![(2.0, Some(11.0)), (14.0, Some(15.0))];
         (one.from, one.to) = (Some(0.0), Some(19.0));
         let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
-        let (whole, _) = wall_time(&one, &typical, |_, _| false).unwrap();
+        let excess = |phase: usize, row: usize| if phase == 0 && row < 2 { 4.0 } else { 0.0 };
+        let (whole, _) = wall_time(&one, &typical, |_, _| false, excess).unwrap();
         assert_eq!(whole.no_job, NoJobTime { before_first: 2.0, between: 3.0, after_last: 4.0 });
         let work = whole.parts.iter().find(|part| part.what == Spent::Work).unwrap();
         let share = work.first_wave_share.unwrap();
@@ -522,7 +526,7 @@ mod tests {
         let failed = AttemptRow { wins: false, ended: Ended::Failed, ..row(0, 0, 0.0, 3.0) };
         let one = recording(vec![phase(vec![failed, row(0, 0, 3.0, 4.0)])], vec![executor("a", 1)]);
         let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
-        let (whole, _) = wall_time(&one, &typical, |_, _| false).unwrap();
+        let (whole, _) = wall_time(&one, &typical, |_, _| false, |_, _| 0.0).unwrap();
         let shares: Vec<(Spent, Option<f64>)> = whole.parts.iter().map(|part| (part.what, part.lost_share)).collect();
         assert_eq!(shares, [(Spent::Work, Some(0.75))]);
     }

@@ -117,9 +117,9 @@ fn nodes(recording: &Recording) -> Vec<RecordedNode> {
 fn most_at_once(recording: &Recording, executor: u32) -> u32 {
     let rows = recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| row.executor == executor);
     let mut changes: Vec<(f64, i32)> = rows.flat_map(|row| [(row.start, 1), (row.end, -1)]).collect();
-    // At the same instant, ends count before starts.
+    // At the same instant, ends count before starts. So an attempt without a duration is never seen, but it has a slot.
+    let (mut running, mut most) = (0, i32::from(!changes.is_empty()));
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let (mut running, mut most) = (0, 0);
     for (_, change) in changes {
         running += change;
         most = most.max(running);
@@ -151,6 +151,13 @@ mod tests {
         let found = workload(recording(vec![phase(rows)], Vec::new())).unwrap();
         assert_eq!((found.nodes.len(), found.nodes[0].slots, found.nodes[0].slots_known), (1, 4, false));
         assert!(workload(recording(Vec::new(), Vec::new())).is_none());
+    }
+
+    #[test]
+    fn attempts_without_a_duration_have_a_slot() {
+        let rows = (0..4).map(|task| row(task, UNKNOWN, f64::from(task), f64::from(task))).collect();
+        let found = workload(recording(vec![phase(rows)], Vec::new())).unwrap();
+        assert_eq!((found.nodes.len(), found.nodes[0].slots), (1, 1));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::Diagnosis;
+use hindmost_core::metrics::{Diagnosis, Workers};
 use rustc_hash::FxHashMap;
 
 use super::application::Application;
@@ -143,6 +143,7 @@ impl Recorder {
             return;
         }
         recording.application = number;
+        recording.workers = Workers::Executors;
         recording.id.clone_from(&application.id);
         recording.name.clone_from(&application.name);
         recording.from = application.from().map(seconds);

@@ -150,14 +150,21 @@ impl FromStr for Columns {
 /// Where the columns with a meaning are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Places {
-    places: [Option<usize>; MEANINGS],
+    at: [Option<usize>; MEANINGS],
+    /// Names of all columns.
+    names: Vec<String>,
     units: [Option<Unit>; MEANINGS],
 }
 
 impl Places {
     /// Returns the position of the column with a meaning.
     pub(crate) fn of(&self, meaning: Meaning) -> Option<usize> {
-        self.places[meaning as usize]
+        self.at[meaning as usize]
+    }
+
+    /// Returns the name of the column with a meaning.
+    pub(crate) fn name(&self, meaning: Meaning) -> Option<&str> {
+        self.names.get(self.of(meaning)?).map(|name| name.trim())
     }
 
     /// Returns the unit of time of the column with a meaning, if it is named.
@@ -167,7 +174,7 @@ impl Places {
 
     /// Gives the column of one meaning another one.
     pub(crate) fn turn(&mut self, from: Meaning, to: Meaning) {
-        self.places[to as usize] = self.places[from as usize].take();
+        self.at[to as usize] = self.at[from as usize].take();
     }
 
     /// Returns what is missing to know when attempts ran; `None` if nothing is.
@@ -185,7 +192,8 @@ impl Places {
     /// # Errors
     /// If a column that the user names is not there; the error is its name.
     pub(crate) fn find(header: &[&str], columns: &Columns) -> Result<Places, String> {
-        let mut found = Places::default();
+        let names = header.iter().map(|name| (*name).to_owned()).collect();
+        let mut found = Places { names, ..Places::default() };
         let mut used = vec![false; header.len()];
         for (meaning, name, unit) in &columns.named {
             let same = |column: &&&str| column.trim() == name;
@@ -193,7 +201,7 @@ impl Places {
             let at = header.iter().position(|column| same(&column)).or_else(|| header.iter().position(|c| alike(&c)));
             let Some(at) = at else { return Err(name.clone()) };
             used[at] = true;
-            found.places[*meaning as usize] = Some(at);
+            found.at[*meaning as usize] = Some(at);
             found.units[*meaning as usize] = unit.or_else(|| split_unit(header[at]).1);
         }
         let names: Vec<(String, Option<Unit>)> = header.iter().map(|name| split_unit(name)).collect();
@@ -207,7 +215,7 @@ impl Places {
             });
             if let Some(at) = at {
                 used[at] = true;
-                found.places[meaning as usize] = Some(at);
+                found.at[meaning as usize] = Some(at);
                 found.units[meaning as usize] = names[at].1;
             }
         }
@@ -222,7 +230,7 @@ impl Places {
         let instance =
             |at: &usize| !used[*at] && names[*at].0.starts_with("instance") && !names[*at].0.ends_with("num");
         if let Some(at) = (0..names.len()).find(instance) {
-            self.places[Phase as usize] = self.places[Task as usize].replace(at);
+            self.at[Phase as usize] = self.at[Task as usize].replace(at);
         }
     }
 }

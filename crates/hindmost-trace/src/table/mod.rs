@@ -43,7 +43,7 @@ use crate::tasks::Collector;
 use crate::tasks::delimited::{Fields, Joined, delimiter};
 use crate::tasks::lines;
 use crate::tasks::row::{Row, UnknownState};
-use crate::tasks::units::{bytes, duration, number, time};
+use crate::tasks::units::{bytes, duration, is_given, no_time, number, time};
 
 /// Rows from which the reader sees whether jobs are tasks.
 const LOOKED_AT_ROWS: usize = 200;
@@ -256,11 +256,23 @@ fn take<'a>(
             Some(Ended::Succeeded)
         }
     };
-    if start.is_none() && end.is_none() {
-        return match ended {
-            None => collector.issues.left_out(line, "tasks that never started"),
-            Some(_) => collector.issues.unreadable(line, &no_time(text(Meaning::Start))),
-        };
+    if start.is_none() && end.is_none() || ended.is_none() && word.is_empty() {
+        // What can't be read would have been the start or the end.
+        let wrong = |meaning: Meaning| is_given(text(meaning)) && !is_time(text(meaning), meaning, places);
+        let missing = [(Meaning::Start, start), (Meaning::End, end), (Meaning::Duration, start.and(end))];
+        let first = missing.into_iter().find(|(meaning, time)| time.is_none() && wrong(*meaning));
+        match (first, ended) {
+            (Some((meaning, _)), _) => {
+                return collector
+                    .issues
+                    .unreadable(line, &no_time(text(meaning), places.name(meaning).unwrap_or_default()));
+            }
+            (None, None) if start.is_none() => {
+                return collector.issues.left_out(line, "tasks that never started");
+            }
+            (None, Some(_)) => return collector.issues.unreadable(line, "it has no time"),
+            (None, None) => {}
+        }
     }
     let cause = text(Meaning::Cause);
     collector.add(
@@ -284,11 +296,11 @@ fn take<'a>(
     );
 }
 
-fn no_time(text: &str) -> String {
-    if text.is_empty() {
-        "it has no time".to_owned()
-    } else {
-        format!("{:?} is no time", crate::reading::causes::shortened(text, 40))
+/// Returns whether a text is a time, or a duration in the column of durations.
+fn is_time(text: &str, meaning: Meaning, places: &Places) -> bool {
+    match meaning {
+        Meaning::Duration => duration(text, places.unit(meaning)).is_some(),
+        _ => time(text, places.unit(meaning)).is_some_and(|at| at >= 0.0),
     }
 }
 

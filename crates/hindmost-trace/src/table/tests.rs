@@ -92,7 +92,7 @@ i,2024-01-0";
         summary.warnings,
         [
             "The log is cut short in line 13; everything before that was read.",
-            "1 row was skipped as unreadable; the first is line 6: \"yesterday\" is no time.",
+            "1 row was skipped as unreadable; the first is line 6: \"yesterday\" in the column \"start\" is no time.",
             "1 row was left out (repeated headers); the first is line 5.",
             "1 row was left out (tasks that never started); the first is line 8.",
             "1 row (14.3% of those with a state) has an unknown state, which is taken for success: \"puzzled\" (1 row); \
@@ -102,6 +102,30 @@ i,2024-01-0";
             "1 attempt ends before the start; counted, but without a duration; the first is line 9.",
         ]
     );
+}
+
+#[test]
+fn times_that_cannot_be_read_are_named() {
+    let warnings = |log: &str| found(log, TaskFormat::Table).summary.warnings;
+    let skipped =
+        |said: &str| vec![format!("1 row was skipped as unreadable; the first is line 3: {said} is no time.")];
+    // None of these has a state, and a row without times is a task that never started.
+    assert_eq!(
+        warnings("task,Start Time,end\na,5,6\nb,03/01/2024 10:00,03/01/2024 10:05\n"),
+        skipped("\"03/01/2024 10:00\" in the column \"Start Time\"")
+    );
+    assert_eq!(warnings("task,start,end\na,5,6\nb,5,abc\n"), skipped("\"abc\" in the column \"end\""));
+    assert_eq!(warnings("task,start,duration\na,5,6\nb,5,long\n"), skipped("\"long\" in the column \"duration\""));
+    assert_eq!(
+        warnings("task,start,end\na,5,6\nb,None,NaT\n"),
+        ["1 row was left out (tasks that never started); the first is line 3."]
+    );
+    assert_eq!(
+        warnings("task,start,end\na,5,6\nb,5,-\n"),
+        ["1 attempt has not ended; not counted; the first is line 3."]
+    );
+    let none = found_with("task,start,end\na,03/01/2024 10:00,abc\n", TaskFormat::Table, "").err().unwrap().to_string();
+    assert!(none.contains("\"03/01/2024 10:00\" in the column \"start\" is no time"), "{none}");
 }
 
 #[test]

@@ -133,6 +133,9 @@ impl Collector {
             recording.to = Some(recording.to.map_or(end, |to: f64| to.max(end)));
             let job = jobs.entry(row.job).or_insert((began, end));
             *job = (job.0.min(began), job.1.max(end));
+            if attempt.ended == Ended::Failed {
+                recording.failed(self.cause(row), end - start);
+            }
             let phase = &mut phases[row.phase as usize];
             if phase.rows.is_empty() {
                 order.push(row.phase);

@@ -55,3 +55,34 @@ fn phases_wait_for_those_that_had_ended() {
     let after: Vec<_> = phases.iter().map(|(name, after, _)| (name.as_str(), after.clone())).collect();
     assert_eq!(after, [("a", vec![]), ("b", vec![0]), ("c", vec![0]), ("d", vec![1, 2])]);
 }
+
+#[test]
+fn tasks_that_took_no_time_have_a_machine() {
+    let found = found("task,start,end\na,100,100\nb,101,101\nc,102,102\n", TaskFormat::Table);
+    let slots: Vec<u32> = found.trace.cluster_nodes().iter().map(|node| node.slots).collect();
+    assert_eq!(slots, [1]);
+}
+
+/// The failures of the only diagnosis of a log: reason, attempts, seconds.
+fn failures(log: &str, format: TaskFormat) -> Vec<(String, u64, f64)> {
+    let [one] = &found(log, format).diagnoses[..] else { panic!("{log}") };
+    one.failures.iter().map(|cost| (cost.reason.clone(), cost.attempts, cost.seconds)).collect()
+}
+
+#[test]
+fn failed_attempts_are_listed_by_reason_with_their_time() {
+    let table = "task,start,end,state,reason\na,0,10,FAILED,\na,10,20,done,\nb,0,5,FAILED,no disk\nb,5,9,TIMEOUT,\nc,0,3,killed,\n";
+    let of = |reason: &str, attempts, seconds| (reason.to_owned(), attempts, seconds);
+    assert_eq!(
+        failures(table, TaskFormat::Table),
+        [of("FAILED", 1, 10.0), of("no disk", 1, 5.0), of("TIMEOUT", 1, 4.0)]
+    );
+    let day = "2024-03-01T10:00:";
+    let slurm = format!(
+        "JobID|State|ExitCode|Start|End\n1_0|FAILED|2:0|{day}00|{day}30\n1_0|COMPLETED|0:0|{day}30|{day}50\n1_1|FAILED|2:0|{day}00|{day}10\n"
+    );
+    assert_eq!(failures(&slurm, TaskFormat::Slurm), [of("FAILED, exit code 2", 2, 40.0)]);
+    let log = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n\
+        1\t:\t1700000000.0\t4.0\t0\t0\t3\t0\ta\n2\t:\t1700000000.0\t1.5\t0\t0\t0\t0\tb\n";
+    assert_eq!(failures(log, TaskFormat::Parallel), [of("exit code 3", 1, 4.0)]);
+}

@@ -1,9 +1,14 @@
 //! Parses times, durations and amounts of bytes as people and tools write them.
 
+use crate::reading::causes::shortened;
+
 /// Bytes in a kilobyte; tools that write "1 KB" mean this many.
 const KILO: f64 = 1024.0;
 /// Times and durations further from 0 than this, in seconds, count as unknown: the year 10000.
 const FAR: f64 = 253_402_300_800.0;
+
+/// Words by which tools say that there is no value.
+const NO_VALUES: [&str; 9] = ["none", "null", "nan", "nat", "n/a", "na", "unknown", "undefined", "\\n"];
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +76,18 @@ pub(crate) fn time(text: &str, unit: Option<Unit>) -> Option<f64> {
         None => date_and_time(text)?,
     };
     (seconds.abs() < FAR).then_some(seconds)
+}
+
+/// Returns whether a text gives a value: it is none of the words by which tools say that there is none.
+pub(crate) fn is_given(text: &str) -> bool {
+    let text = text.trim();
+    !text.chars().all(|c| matches!(c, '-' | '?' | '–' | '.'))
+        && !NO_VALUES.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Returns why a text in a column can't be read as a time.
+pub(crate) fn no_time(text: &str, column: &str) -> String {
+    format!("{:?} in the column {:?} is no time", shortened(text.trim(), 40), shortened(column.trim(), 40))
 }
 
 /// Parses a duration, in seconds: a number (in seconds without a unit), `[D-]HH:MM:SS` or `1d 2h 3m 4s 5ms`.

@@ -84,7 +84,7 @@ fn nodes(
         changes.push((node, start, slots));
         changes.push((node, end, -slots));
     }
-    // At the same instant, ends count before starts.
+    // At the same instant, ends count before starts. An attempt without a duration has its slots all the same.
     changes.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
     let mut nodes: Vec<RecordedNode> = Vec::new();
     let mut numbers = FxHashMap::default();
@@ -96,7 +96,7 @@ fn nodes(
                 (running, named) = (0, None);
             }
             running += change;
-            unnamed = unnamed.max(u32::try_from(running).unwrap_or(0));
+            unnamed = unnamed.max(u32::try_from(running.max(change)).unwrap_or(0));
             continue;
         }
         if named != Some(node) {
@@ -107,7 +107,7 @@ fn nodes(
             nodes.push(RecordedNode { name, host, slots: 1, slots_known: false, added: None, removed: None });
         }
         running += change;
-        slots_of_named = slots_of_named.max(u32::try_from(running).unwrap_or(0));
+        slots_of_named = slots_of_named.max(u32::try_from(running.max(change)).unwrap_or(0));
         if let Some(node) = nodes.last_mut() {
             node.slots = slots_of_named.max(1);
         }

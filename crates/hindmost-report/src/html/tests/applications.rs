@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hindmost_core::metrics::{
     Advice, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, JobSpan, LostWork, NoJobTime, PhaseSpan, PhaseTime,
     Recommended, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause, StragglersByCause, TaskTime,
-    TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime,
+    TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime, Workers,
 };
 
 use super::*;
@@ -32,6 +32,8 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         name: Some(name.to_owned()),
         jobs: 3,
         tasks: 1234,
+        all_tasks: 1300,
+        workers: Workers::Executors,
         unsuccessful: Some(Unsuccessful::Failed),
         wall_time: Some(WallTime {
             from: 0.0,
@@ -138,6 +140,7 @@ fn a_page_says_what_was_found() {
         "It took 100 s, mostly few tasks (40.0%) and stragglers (30.0%).",
         "Few tasks (40.0%): the phases have fewer tasks than there are slots",
         "about 64.0 on average, 50.0% in use",
+        " tasks finished, 100 s of wall time",
         "an executor&#x27;s first wave",
         "attempts that did not win",
         "spark.speculation",

@@ -111,6 +111,10 @@ const ENOUGH: u32 = 3;
 /// A copy takes about as long as an older one if it takes at least this share of its time.
 const ALIKE: f64 = 0.75;
 
+/// Probability that copies of a phase take as long as their originals from which on one that does proves that its task takes long. The
+/// first pair of a phase gives a third.
+const PROOF: f64 = 0.33;
+
 /// If there are more candidates than this, those that have ended are removed.
 const MANY: usize = 1024;
 
@@ -222,8 +226,10 @@ impl PaceRule {
             if attempt == fastest || remaining(finish) <= bound * best {
                 continue;
             }
-            *self.overtaken.entry(fastest).or_default() += if is_alike { ENOUGH } else { 1 };
             self.evidence.overtaken(attempt, cluster);
+            // Where copies are mostly much faster than originals, one that is not shows little.
+            let is_proof = is_alike && self.evidence.task_share(task, cluster) >= PROOF;
+            *self.overtaken.entry(fastest).or_default() += if is_proof { ENOUGH } else { 1 };
             // Both passes count overtaken copies; one of them stops them.
             if self.saving {
                 view.stop(attempt, StopReason::Overtaken);

@@ -1,7 +1,7 @@
 //! Attempts that seem to hang, in `pace`, if only ages are known.
 //!
 //! A task that is long by nature and one whose attempts hang look alike while they run, and a copy that is late as well shows nothing
-//! new. What tells them apart is whether tasks of the phase ever end at such ages. As long as none has, and the attempts that seem to
+//! new. They differ in whether tasks of the phase ever end at such ages. As long as none has, and the attempts that seem to
 //! hang hold half of all slots, they would soon hold all of them, and nothing could go on. Then their tasks get copies although
 //! earlier copies were late and have cost the job its budget: one at a time, and each task again only at twice the age.
 

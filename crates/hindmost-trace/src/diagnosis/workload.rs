@@ -22,6 +22,8 @@ pub struct RecordedWorkload {
     pub nodes: Vec<RecordedNode>,
     /// How the jobs ran.
     pub world: RecordedWorld,
+    /// Id of the application, if the log has one.
+    pub id: Option<String>,
     /// True if there were copies.
     pub had_copies: bool,
 }
@@ -50,7 +52,7 @@ pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
     let (jobs, sources): (Vec<WorkloadJob>, Vec<Source>) = jobs.into_iter().unzip();
     let world = world(&recording, origin, &jobs, &sources);
     let had_copies = recording.phases.iter().flat_map(|phase| &phase.rows).any(|row| row.speculative);
-    Some(RecordedWorkload { nodes: nodes(&recording), jobs, world, had_copies })
+    Some(RecordedWorkload { nodes: nodes(&recording), jobs, world, id: recording.id, had_copies })
 }
 
 /// Returns when a job arrived: its recorded arrival, or when its first task was submitted or started.

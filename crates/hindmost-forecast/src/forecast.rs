@@ -14,7 +14,7 @@ use crate::changes::{
 };
 use crate::recorded::RecordedApplication;
 use crate::runs::{Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
-use crate::warnings::{copies_nothing, warnings};
+use crate::warnings::{copies_nothing, warnings, writes_directly};
 
 /// Seeds of each replay.
 const SEEDS: u64 = 5;
@@ -56,12 +56,21 @@ pub fn advice(
         .into_iter()
         .map(|share| Ok((share, as_it_ran(share).run(SEEDS, stop)?)))
         .collect::<Result<_, SimulationError>>()?;
+    let direct = writes_directly(&application.world.recorded.settings);
     for candidate in candidates(application) {
         let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();
         if is_copies && copies_nothing(application) {
             continue;
         }
-        let forecast = of_candidate(application, &jobs, &candidate, &base, (wall_time, stop))?;
+        let mut forecast = of_candidate(application, &jobs, &candidate, &base, (wall_time, stop))?;
+        let is_more_copies =
+            is_copies && !matches!(&candidate.change, Change::Policy(policy) if policy.system == "none");
+        if let Some(setting) = direct.filter(|_| is_more_copies) {
+            // Without a setting it is only listed.
+            forecast.settings.clear();
+            forecast.condition =
+                Some(format!("tasks write their output directly ({setting}), so copies can corrupt it"));
+        }
         found.tried.push(forecast);
     }
     found.tried.sort_by(|a, b| b.gain_share.total_cmp(&a.gain_share));

@@ -19,6 +19,9 @@ pub(crate) fn text(advice: &Advice, width: usize) -> String {
         return text;
     }
     let (recommended, others): (Vec<_>, Vec<_>) = advice.tried.iter().partition(|one| one.recommended);
+    if let Some(words) = withheld(advice) {
+        text += &line(&words);
+    }
     if recommended.is_empty() {
         text += &line(&format!("Nothing that was tried. {}", in_short("Tried", &others)));
         return text;
@@ -46,6 +49,18 @@ pub(crate) fn text(advice: &Advice, width: usize) -> String {
 /// Returns the least and the largest gain as shares of the wall time.
 pub(crate) fn range(one: &Recommended) -> [String; 2] {
     one.gain_share_range.map(share)
+}
+
+/// Says why changes that would gain something are not recommended.
+pub(crate) fn withheld(advice: &Advice) -> Option<String> {
+    let mut held = advice.tried.iter().filter(|one| !one.recommended && !one.is_bound && one.gain_share_range[1] > 0.0);
+    let one = held.find(|one| one.condition.is_some())?;
+    let why = one.condition.as_deref().unwrap_or_default();
+    Some(format!(
+        "Not recommended: {}, although it might save up to {} of the wall time: {why}.",
+        one.title,
+        range(one)[1]
+    ))
 }
 
 /// Returns a change with its gain and its cost.

@@ -50,8 +50,7 @@ pub(super) fn section(advice: &Advice) -> Option<AdviceSection> {
         .collect();
     let withheld = crate::advice::withheld(advice).unwrap_or_default();
     let nothing = if calibration.calibrated && recommended.is_empty() {
-        let nothing = "Nothing that was tried would have helped enough to be recommended.";
-        if withheld.is_empty() { nothing.to_owned() } else { paragraph(&withheld) }
+        if withheld.is_empty() { crate::advice::nothing(advice) } else { withheld }
     } else {
         withheld
     };

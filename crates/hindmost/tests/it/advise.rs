@@ -203,3 +203,17 @@ fn the_parts_of_a_log_of_databricks_are_one_application() {
     assert!((time["used_share"].as_f64().unwrap() - 0.06).abs() < 0.01, "{time}");
     assert!((part(application, "no_job") / time["seconds"].as_f64().unwrap() - 0.52).abs() < 0.01, "{time}");
 }
+
+#[cfg(unix)]
+#[test]
+fn missing_logs_are_left_out_and_pipes_are_read() {
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/spark-log/daily-report");
+    let ran = crate::run(&["advise", log, "nosuch"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("left out: ") && ran.stderr.contains("nosuch"), "{}", ran.stderr);
+    let piped = std::process::Command::new("sh")
+        .args(["-c", "cat \"$1\" | \"$0\" advise /dev/stdin", env!("CARGO_BIN_EXE_hindmost"), log])
+        .output()
+        .unwrap();
+    assert!(piped.status.success(), "{}", String::from_utf8_lossy(&piped.stderr));
+}

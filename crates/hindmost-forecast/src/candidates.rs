@@ -6,6 +6,7 @@ use hindmost_trace::tasks::TaskFormat;
 
 use crate::changes::{are_inputs_uneven, are_slots_known, fullest, most_slots, phase_with_few_tasks, slots_of, waits};
 use crate::recorded::RecordedApplication;
+use crate::settings::{change, changes, exists, speculation_of_hadoop};
 use crate::world::{Engine, World, seconds};
 
 /// Spark's default of `spark.dynamicAllocation.executorIdleTimeout`, seconds.
@@ -44,7 +45,7 @@ pub fn candidates(application: &RecordedApplication) -> Vec<Candidate> {
     let world = &application.world;
     let mut all = match world.engine {
         Engine::Spark | Engine::Hadoop => {
-            let mut all = speculation(world);
+            let mut all = speculation(application);
             all.push(pace("copies by Hindmost's policy pace", Vec::new()));
             all
         }
@@ -62,12 +63,11 @@ pub fn candidates(application: &RecordedApplication) -> Vec<Candidate> {
             all.push(kept_executors(application));
         }
         if waits(application) {
-            all.push(no_locality_wait(world));
+            all.extend(no_locality_wait(application));
         }
         // The settings change joins of Spark SQL only.
-        let is_sql = world.recorded.settings.keys().any(|name| name.starts_with("spark.sql."));
-        if is_sql && are_inputs_uneven(application) {
-            all.push(even_inputs(world));
+        if application.is_sql && are_inputs_uneven(application) {
+            all.push(even_inputs(application));
         }
     }
     all
@@ -75,11 +75,6 @@ pub fn candidates(application: &RecordedApplication) -> Vec<Candidate> {
 
 fn is_on(world: &World, name: &str) -> bool {
     world.recorded.settings.get(name).is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
-}
-
-fn setting(world: &World, name: &str, value: &str) -> SettingChange {
-    let recorded = world.recorded.settings.get(name).cloned();
-    SettingChange { name: name.to_owned(), recorded, value: value.to_owned() }
 }
 
 fn pace(title: &str, settings: Vec<SettingChange>) -> Candidate {
@@ -126,7 +121,8 @@ fn in_its_place(format: TaskFormat) -> Option<Candidate> {
 }
 
 /// The engine's own copies, with several settings if they were off, and without copies if they were on.
-fn speculation(world: &World) -> Vec<Candidate> {
+fn speculation(application: &RecordedApplication) -> Vec<Candidate> {
+    let world = &application.world;
     let spark = |quantile: f64, multiplier: f64| Candidate {
         title: format!(
             "speculation for tasks that take {multiplier} times the median, once {}% have ended",
@@ -137,20 +133,27 @@ fn speculation(world: &World) -> Vec<Candidate> {
                 .parse()
                 .unwrap_or_else(|_| PolicySpec::of("spark")),
         ),
-        settings: vec![
-            setting(world, "spark.speculation", "true"),
-            setting(world, "spark.speculation.quantile", &quantile.to_string()),
-            setting(world, "spark.speculation.multiplier", &multiplier.to_string()),
-        ],
+        settings: changes(
+            application,
+            &[
+                ("spark.speculation", "true"),
+                ("spark.speculation.quantile", &quantile.to_string()),
+                ("spark.speculation.multiplier", &multiplier.to_string()),
+            ],
+        ),
         condition: None,
     };
     let off = |settings: &[(&str, &str)]| Candidate {
         title: "no speculation".to_owned(),
         change: Change::Policy(PolicySpec::of("none")),
-        settings: settings.iter().map(|(name, value)| setting(world, name, value)).collect(),
+        settings: changes(application, settings),
         condition: None,
     };
     let is_off = world.policy == PolicySpec::of("none");
+    // The setting about reduces is named only if there are any.
+    let names = speculation_of_hadoop(application.version);
+    let has_reduces = application.jobs.iter().flat_map(|job| &job.spec.phases).any(|phase| &*phase.name == "reduce");
+    let names = if has_reduces { &names[..] } else { &names[..1] };
     match (world.engine, is_off) {
         (Engine::Spark, _) => {
             let mut all: Vec<Candidate> = [(0.75, 1.5), (0.9, 3.0), (0.5, 2.0)]
@@ -163,17 +166,18 @@ fn speculation(world: &World) -> Vec<Candidate> {
             }
             all
         }
+        // The default is on, so there is no setting to recommend.
         (Engine::Hadoop, true) => vec![Candidate {
-            title: "speculation".to_owned(),
+            title: format!(
+                "Hadoop's speculation, which is on by default ({}) but started no copies: it seems to be switched off, or it did not act",
+                names.join(", ")
+            ),
             change: Change::Policy(PolicySpec::of("hadoop")),
-            settings: vec![
-                setting(world, "mapreduce.map.speculative", "true"),
-                setting(world, "mapreduce.reduce.speculative", "true"),
-            ],
-            condition: Some("if it was off: the log does not say, and Hadoop's default is on"),
+            settings: Vec::new(),
+            condition: Some("if it was switched off: the log does not say"),
         }],
         (Engine::Hadoop, false) => {
-            vec![off(&[("mapreduce.map.speculative", "false"), ("mapreduce.reduce.speculative", "false")])]
+            vec![off(&names.iter().map(|name| (*name, "false")).collect::<Vec<_>>())]
         }
         (Engine::Hindmost | Engine::Other(_), _) => Vec::new(),
     }
@@ -196,7 +200,7 @@ fn more_tasks(application: &RecordedApplication, phase: &str) -> Candidate {
         settings: names
             .iter()
             .filter(|name| is_less(name))
-            .map(|name| setting(world, name, &slots.to_string()))
+            .filter_map(|name| change(application, name, &slots.to_string()))
             .collect(),
         condition: Some("if the work can be divided like that"),
     }
@@ -206,16 +210,16 @@ fn kept_executors(application: &RecordedApplication) -> Candidate {
     let world = &application.world;
     let present = fullest(&world.recorded.executors, &slots_of(application));
     let most = present.iter().filter(|is_there| **is_there).count().to_string();
-    let mut settings = vec![
-        setting(world, "spark.dynamicAllocation.initialExecutors", &most),
-        setting(world, "spark.dynamicAllocation.minExecutors", &most),
-    ];
+    let mut settings = changes(
+        application,
+        &[("spark.dynamicAllocation.initialExecutors", &most), ("spark.dynamicAllocation.minExecutors", &most)],
+    );
     let timeout = "spark.dynamicAllocation.executorIdleTimeout";
     // A number without a unit is in seconds here.
     let recorded = world.recorded.settings.get(timeout).map(|value| value.trim());
     let recorded = recorded.and_then(|value| value.parse::<f64>().ok().or_else(|| seconds(value)));
     if recorded.is_some_and(|recorded| recorded < IDLE_TIMEOUT) {
-        settings.push(setting(world, timeout, &format!("{IDLE_TIMEOUT}s")));
+        settings.extend(change(application, timeout, &format!("{IDLE_TIMEOUT}s")));
     }
     Candidate {
         title: format!("{most} executors from the beginning to the end"),
@@ -225,23 +229,36 @@ fn kept_executors(application: &RecordedApplication) -> Candidate {
     }
 }
 
-fn no_locality_wait(world: &World) -> Candidate {
-    Candidate {
+/// `None` if there is no such wait already.
+fn no_locality_wait(application: &RecordedApplication) -> Option<Candidate> {
+    Some(Candidate {
         title: "no wait for nearer slots".to_owned(),
         change: Change::NoWaits,
-        settings: vec![setting(world, "spark.locality.wait", "0s")],
+        settings: vec![change(application, "spark.locality.wait", "0s")?],
         condition: Some("if that is why slots were free and tasks are not slower there"),
-    }
+    })
 }
 
-fn even_inputs(world: &World) -> Candidate {
+/// Settings are named only if the version has them and they are not on already.
+fn even_inputs(application: &RecordedApplication) -> Candidate {
+    let split = "spark.sql.adaptive.skewJoin.enabled";
+    let settings = if exists(application.version, split) {
+        changes(application, &[("spark.sql.adaptive.enabled", "true"), (split, "true")])
+    } else {
+        Vec::new()
+    };
+    let (how, condition) = if settings.is_empty() {
+        ("keys salted, or other partitions", "if the large inputs can be divided")
+    } else {
+        (
+            "skewed joins split, keys salted, other partitions",
+            "if the large inputs can be divided: these settings do it for joins only",
+        )
+    };
     Candidate {
-        title: "the same input for all tasks of a stage (skewed joins split, keys salted, other partitions)".to_owned(),
+        title: format!("the same input for all tasks of a stage ({how})"),
         change: Change::EvenInputs,
-        settings: vec![
-            setting(world, "spark.sql.adaptive.enabled", "true"),
-            setting(world, "spark.sql.adaptive.skewJoin.enabled", "true"),
-        ],
-        condition: Some("if the large inputs can be divided: these settings do it for joins only"),
+        settings,
+        condition: Some(condition),
     }
 }

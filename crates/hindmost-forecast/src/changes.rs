@@ -56,10 +56,14 @@ pub(crate) fn fullest(executors: &[Presence], slots: &[u32]) -> Vec<bool> {
     best
 }
 
-/// As many executors as there were at most at the same time, from the beginning to the end.
+/// As many executors as there were at most at the same time, to the end. None of them is there before the first executor was: until then, the
+/// application waited for its first container, and more of them would not have come sooner.
 pub(crate) fn kept(executors: &[Presence], slots: &[u32]) -> Vec<Presence> {
     let never = Presence { added: Some(f64::INFINITY), registered: Some(f64::INFINITY), ..Presence::default() };
-    let of = |is_there: bool| if is_there { Presence::default() } else { never };
+    let first = executors.iter().map(|one| one.registered.unwrap_or(0.0)).reduce(f64::min);
+    let first = first.filter(|first| *first > 0.0);
+    let there = Presence { added: first, registered: first, ..Presence::default() };
+    let of = |is_there: bool| if is_there { there } else { never };
     fullest(executors, slots).into_iter().map(of).collect()
 }
 
@@ -202,6 +206,13 @@ mod tests {
         let kept = kept(&executors, &[1, 2, 4]);
         assert_eq!(kept[1..], [Presence::default(); 2]);
         assert_eq!(kept[0].added, Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn kept_executors_are_not_there_before_the_first_one() {
+        let executors = [presence(2.5, 10.0), presence(4.0, 30.0)];
+        let kept = kept(&executors, &[2, 2]);
+        assert!(kept.iter().all(|one| (one.added, one.registered, one.removed) == (Some(2.5), Some(2.5), None)));
     }
 
     #[test]

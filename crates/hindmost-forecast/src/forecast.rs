@@ -14,7 +14,7 @@ use crate::changes::{
 };
 use crate::recorded::RecordedApplication;
 use crate::runs::{Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
-use crate::warnings::{copies_nothing, warnings};
+use crate::warnings::{copies_nothing, warnings, writes_directly};
 
 /// Seeds of each replay.
 const SEEDS: u64 = 5;
@@ -56,12 +56,20 @@ pub fn advice(
         .into_iter()
         .map(|share| Ok((share, as_it_ran(share).run(SEEDS, stop)?)))
         .collect::<Result<_, SimulationError>>()?;
+    let direct = writes_directly(&application.world.recorded.settings);
     for candidate in candidates(application) {
         let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();
         if is_copies && copies_nothing(application) {
             continue;
         }
-        let forecast = of_candidate(application, &jobs, &candidate, &base, (wall_time, stop))?;
+        let mut forecast = of_candidate(application, &jobs, &candidate, &base, (wall_time, stop))?;
+        let is_more_copies = matches!(&candidate.change, Change::Policy(policy) if policy.system != "none");
+        if let Some(setting) = direct.filter(|_| is_more_copies) {
+            // Without a setting it is only listed.
+            forecast.settings.clear();
+            forecast.condition =
+                Some(format!("tasks write their output directly ({setting}), so copies can corrupt it"));
+        }
         found.tried.push(forecast);
     }
     found.tried.sort_by(|a, b| b.gain_share.total_cmp(&a.gain_share));
@@ -126,7 +134,7 @@ fn of_candidate(
     let (all, [least, most]) = mean_and_range(&gains);
     // The whole gain is what the change gives at best.
     let is_bound = candidate.condition.is_some();
-    let (gain, least) = if is_bound { (all / 2.0, least.min(0.0)) } else { (all, least) };
+    let (gain, least) = of_bound(is_bound, all, [least, most]);
     Ok(Recommended {
         title: candidate.title.clone(),
         settings: candidate.settings.clone(),
@@ -143,6 +151,15 @@ fn of_candidate(
     })
 }
 
+/// Returns the gain and its least value. Of a bound, the gain is anything between nothing and the mean, if that is no loss.
+fn of_bound(is_bound: bool, mean: f64, [least, most]: [f64; 2]) -> (f64, f64) {
+    if !is_bound {
+        return (mean, least);
+    }
+    let least = least.min(0.0);
+    ((mean / 2.0).clamp(least, most.max(least)), least)
+}
+
 /// True if no job of the log was submitted before the one before it had ended.
 fn are_in_turn(application: &RecordedApplication) -> bool {
     let recorded = &application.world.recorded.jobs;
@@ -153,4 +170,17 @@ fn are_in_turn(application: &RecordedApplication) -> bool {
     let times: Vec<(f64, f64)> = times.collect();
     // A millisecond is the resolution of logs.
     times.windows(2).all(|two| two[1].0 >= two[0].1 - 0.002)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gain_lies_in_its_range() {
+        assert_eq!(of_bound(true, 4.0, [3.0, 5.0]), (2.0, 0.0));
+        // What loses time in all replays.
+        assert_eq!(of_bound(true, -2.2, [-2.2, -2.2]), (-2.2, -2.2));
+        assert_eq!(of_bound(false, 4.0, [3.0, 5.0]), (4.0, 3.0));
+    }
 }

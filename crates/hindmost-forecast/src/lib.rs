@@ -14,5 +14,6 @@ pub mod cluster;
 pub mod forecast;
 pub mod recorded;
 mod runs;
+pub mod settings;
 mod warnings;
 pub mod world;

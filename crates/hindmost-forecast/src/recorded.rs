@@ -9,6 +9,7 @@ use hindmost_trace::table::Columns;
 use hindmost_trace::tasks::{self, TaskFormat};
 use hindmost_trace::{RecordedNode, TraceError, hadoop, journal, spark};
 
+use crate::settings::{self, Version};
 use crate::world::World;
 
 /// An application with its jobs, executors and world.
@@ -20,6 +21,10 @@ pub struct RecordedApplication {
     pub executors: Vec<RecordedNode>,
     /// How it ran.
     pub world: World,
+    /// The version of the engine, as far as the log shows it.
+    pub version: Option<Version>,
+    /// True if stages belong to queries of Spark SQL.
+    pub is_sql: bool,
 }
 
 /// Reads a log: its applications with the numbers `wanted`, by number. `columns` are those of a table. Applications without a job that
@@ -65,7 +70,8 @@ fn of_hadoop(path: &Path, wanted: &[u32]) -> Result<Vec<(u32, RecordedApplicatio
     let found = hadoop::as_recorded(path, wanted, None)?;
     let of = |(number, found): (u32, RecordedWorkload)| {
         let world = World::of_hadoop(found.world.clone(), found.had_copies);
-        (number, as_it_ran(found, world))
+        let version = found.id.as_deref().and_then(settings::version_of_hadoop);
+        (number, RecordedApplication { version, ..as_it_ran(found, world) })
     };
     Ok(found.into_iter().map(of).collect())
 }
@@ -73,14 +79,21 @@ fn of_hadoop(path: &Path, wanted: &[u32]) -> Result<Vec<(u32, RecordedApplicatio
 fn as_it_ran(found: RecordedWorkload, world: World) -> RecordedApplication {
     let RecordedWorkload { mut jobs, nodes, .. } = found;
     world.recorded.give_durations(&mut jobs);
-    RecordedApplication { jobs, executors: nodes, world }
+    RecordedApplication { jobs, executors: nodes, world, version: None, is_sql: false }
 }
 
 fn of_spark(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
     let trace = spark::open(path, None)?;
     let version = trace.applications().first().and_then(|application| application.spark_version.clone());
     let Some(world) = trace.world().cloned() else { return Ok(None) };
+    let is_sql = trace.uses_sql();
     let (_, mut jobs, executors, _) = trace.into_parts();
     world.give_durations(&mut jobs);
-    Ok(Some(RecordedApplication { jobs, executors, world: World::of_spark(world, version.as_deref()) }))
+    Ok(Some(RecordedApplication {
+        jobs,
+        executors,
+        world: World::of_spark(world, version.as_deref()),
+        version: version.as_deref().and_then(settings::version),
+        is_sql,
+    }))
 }

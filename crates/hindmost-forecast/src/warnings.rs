@@ -1,6 +1,6 @@
 //! What speaks against copies, or limits what a log can say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::recorded::RecordedApplication;
 use crate::world::Engine;
@@ -19,10 +19,11 @@ pub(crate) fn warnings(application: &RecordedApplication) -> Vec<String> {
              Set it to 1, or use a committer for object stores, before there are copies."
         ));
     }
-    if setting("spark.sql.sources.commitProtocolClass").is_some_and(|class| class.contains("DirectParquet")) {
-        all.push(
-            "The output is written directly, without a commit: copies can leave duplicate or partial files.".to_owned(),
-        );
+    if let Some(name) = writes_directly(&application.world.recorded.settings) {
+        all.push(format!(
+            "The output is written directly, without a commit ({name}): copies can leave duplicate, partial or corrupt files. \
+             Use a committer that commits before there are copies."
+        ));
     }
     let hosts: BTreeSet<&str> =
         application.executors.iter().map(|one| if one.host.is_empty() { &*one.name } else { &*one.host }).collect();
@@ -45,10 +46,52 @@ pub(crate) fn warnings(application: &RecordedApplication) -> Vec<String> {
     all
 }
 
+/// Returns the setting that lets tasks write their output directly, so that copies can corrupt it. `None` if there is none.
+pub(crate) fn writes_directly(settings: &BTreeMap<String, String>) -> Option<&str> {
+    let is_direct = |(name, value): &(&String, &String)| {
+        let plain = name.strip_prefix("spark.hadoop.").unwrap_or(name);
+        match plain {
+            "spark.sql.sources.commitProtocolClass"
+            | "spark.sql.sources.outputCommitterClass"
+            | "spark.sql.parquet.output.committer.class"
+            | "mapred.output.committer.class" => value.contains("Direct"),
+            "mapred.output.direct.EmrFileSystem" | "mapred.output.direct.NativeS3FileSystem" => {
+                value.trim().eq_ignore_ascii_case("true")
+            }
+            _ => false,
+        }
+    };
+    settings.iter().find(is_direct).map(|(name, _)| &**name)
+}
+
 /// True if Spark would start no copy, because all executors are on one host.
 pub(crate) fn copies_nothing(application: &RecordedApplication) -> bool {
     let mut hosts = application.executors.iter().map(|one| &one.host);
     let first = hosts.next();
     application.world.engine == Engine::Spark
         && first.is_some_and(|first| !first.is_empty() && hosts.all(|host| host == first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn committers_that_write_directly_are_found() {
+        let found = |name: &str, value: &str| {
+            let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+            writes_directly(&settings).map(str::to_owned)
+        };
+        for (name, value) in [
+            ("spark.hadoop.mapred.output.committer.class", "org.apache.hadoop.mapred.DirectFileOutputCommitter"),
+            ("spark.sql.parquet.output.committer.class", "org.apache.spark.sql.parquet.DirectParquetOutputCommitter"),
+            ("spark.sql.sources.outputCommitterClass", "a.DirectOutputCommitter"),
+            ("spark.hadoop.mapred.output.direct.EmrFileSystem", "true"),
+            ("spark.hadoop.mapred.output.direct.NativeS3FileSystem", "TRUE"),
+        ] {
+            assert_eq!(found(name, value).as_deref(), Some(name));
+        }
+        assert_eq!(found("spark.hadoop.mapred.output.direct.EmrFileSystem", "false"), None);
+        assert_eq!(found("spark.hadoop.mapred.output.committer.class", "a.FileOutputCommitter"), None);
+    }
 }

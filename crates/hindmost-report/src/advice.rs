@@ -7,6 +7,9 @@ use crate::text::{duration, escaped, percent, wrapped};
 
 /// The most changes that are listed although they are not recommended.
 const OTHERS: usize = 3;
+/// The least gain that is worth a change, and the most that it may lose, as shares of the wall time.
+const WORTH: f64 = 0.02;
+const HARM: f64 = -0.01;
 /// The least core-hours that are shown as such.
 const SMALL: f64 = 0.005;
 
@@ -19,8 +22,11 @@ pub(crate) fn text(advice: &Advice, width: usize) -> String {
         return text;
     }
     let (recommended, others): (Vec<_>, Vec<_>) = advice.tried.iter().partition(|one| one.recommended);
+    if let Some(words) = withheld(advice) {
+        text += &line(&words);
+    }
     if recommended.is_empty() {
-        text += &line(&format!("Nothing that was tried. {}", in_short("Tried", &others)));
+        text += &line(&format!("{} {}", nothing(advice), in_short("Tried", &others)));
         return text;
     }
     for one in &recommended {
@@ -46,6 +52,37 @@ pub(crate) fn text(advice: &Advice, width: usize) -> String {
 /// Returns the least and the largest gain as shares of the wall time.
 pub(crate) fn range(one: &Recommended) -> [String; 2] {
     one.gain_share_range.map(share)
+}
+
+/// Says that nothing is recommended, and which policy would have helped that the engine does not have.
+pub(crate) fn nothing(advice: &Advice) -> String {
+    let helps = |one: &&Recommended| {
+        let has_no_setting = one.settings.is_empty() && one.condition.is_none() && one.is_about_copies;
+        has_no_setting && one.gain_share >= WORTH && one.gain_share_range[0] >= HARM
+    };
+    match advice.tried.iter().find(helps) {
+        Some(one) => format!(
+            "No setting of the engine. Of the policies that were tried, {} would have saved {} of the wall time ({} to {}), which the engine does \
+             not have.",
+            one.policy.as_deref().unwrap_or(&one.title),
+            share(one.gain_share),
+            range(one)[0],
+            range(one)[1]
+        ),
+        None => "Nothing that was tried would have helped enough to be recommended.".to_owned(),
+    }
+}
+
+/// Says why changes that would gain something are not recommended.
+pub(crate) fn withheld(advice: &Advice) -> Option<String> {
+    let mut held = advice.tried.iter().filter(|one| !one.recommended && !one.is_bound && one.gain_share_range[1] > 0.0);
+    let one = held.find(|one| one.condition.is_some())?;
+    let why = one.condition.as_deref().unwrap_or_default();
+    Some(format!(
+        "Not recommended: {}, although it might save up to {} of the wall time: {why}.",
+        one.title,
+        range(one)[1]
+    ))
 }
 
 /// Returns a change with its gain and its cost.
@@ -77,6 +114,11 @@ fn cost(hours: f64) -> String {
 
 /// Returns a setting with its new value, after its value in the log as a comment. In files of settings, a comment has a line of its own.
 pub(crate) fn of_setting(setting: &SettingChange) -> [String; 2] {
+    // A program is no setting.
+    if setting.name == "program" {
+        let recorded = setting.recorded.as_deref().unwrap_or("another program");
+        return [format!("# the log is of {}; in its place:", escaped(recorded)), setting.value.clone()];
+    }
     let was = match &setting.recorded {
         Some(value) => format!("# in the log: {}={}", setting.name, escaped(value)),
         None => format!("# not in the log, so the default: {}", setting.name),

@@ -48,16 +48,17 @@ pub(super) fn section(advice: &Advice) -> Option<AdviceSection> {
             ]
         })
         .collect();
+    let withheld = crate::advice::withheld(advice).unwrap_or_default();
     let nothing = if calibration.calibrated && recommended.is_empty() {
-        "Nothing that was tried would have helped enough to be recommended."
+        if withheld.is_empty() { crate::advice::nothing(advice) } else { withheld }
     } else {
-        ""
+        withheld
     };
     let is_about_copies = advice.tried.iter().any(|one| one.recommended && one.is_about_copies);
     Some(AdviceSection {
         about: paragraph(&recorded::sentence(calibration)),
         recommended,
-        nothing: nothing.to_owned(),
+        nothing,
         tried: (!tried.rows.is_empty()).then_some(tried),
         warnings: advice.warnings.iter().filter(|_| is_about_copies).map(|text| paragraph(text)).collect(),
     })

@@ -22,6 +22,8 @@ pub struct RecordedWorkload {
     pub nodes: Vec<RecordedNode>,
     /// How the jobs ran.
     pub world: RecordedWorld,
+    /// Id of the application, if the log has one.
+    pub id: Option<String>,
     /// True if there were copies.
     pub had_copies: bool,
 }
@@ -50,16 +52,17 @@ pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
     let (jobs, sources): (Vec<WorkloadJob>, Vec<Source>) = jobs.into_iter().unzip();
     let world = world(&recording, origin, &jobs, &sources);
     let had_copies = recording.phases.iter().flat_map(|phase| &phase.rows).any(|row| row.speculative);
-    Some(RecordedWorkload { nodes: nodes(&recording), jobs, world, had_copies })
+    Some(RecordedWorkload { nodes: nodes(&recording), jobs, world, id: recording.id, had_copies })
 }
 
-/// Returns when a job arrived: its recorded arrival, or when its first task was submitted or started.
+/// Returns when a job arrived: its recorded arrival, or else when its first task was submitted or started. Attempts may seem to start before
+/// the arrival if the clocks of hosts differ.
 fn arrival(recording: &Recording, job: u32, phases: &[usize]) -> f64 {
     let times =
         |phase: &PhaseRows| phase.rows.iter().map(|row| row.start).chain(phase.submitted).fold(f64::INFINITY, f64::min);
     let first = phases.iter().map(|at| times(&recording.phases[*at])).fold(f64::INFINITY, f64::min);
     let known = recording.active_ids.iter().position(|id| *id == job).and_then(|at| recording.active.get(at));
-    known.map_or(first, |(begin, _)| begin.min(first))
+    known.map(|(begin, _)| *begin).filter(|begin| begin.is_finite()).unwrap_or(first)
 }
 
 fn of_job(recording: &Recording, (number, phases): (u32, &[usize]), arrival: f64) -> (WorkloadJob, Source) {

@@ -91,6 +91,7 @@ pub struct SparkTrace {
     nodes: Vec<RecordedNode>,
     attempts: Vec<RecordedAttempt>,
     world: Option<RecordedWorld>,
+    uses_sql: bool,
 }
 
 /// An application in a log.
@@ -144,6 +145,11 @@ impl SparkTrace {
     /// Returns how the application ran, if the log has one application.
     pub fn world(&self) -> Option<&RecordedWorld> {
         self.world.as_ref()
+    }
+
+    /// True if a stage that ran belongs to a query of Spark SQL.
+    pub fn uses_sql(&self) -> bool {
+        self.uses_sql
     }
 
     /// Returns the trace's summary, jobs, nodes and attempts.
@@ -351,6 +357,10 @@ fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
             spark_version: application.version.clone(),
         })
         .collect();
+    let uses_sql = collected
+        .applications
+        .iter()
+        .any(|application| application.stages.iter().any(|(_, stage)| stage.ran && stage.execution.is_some()));
     let recorder = collected.feed.and_then(|feed| feed.recorder);
     let recordings = recorder.map(Recorder::into_recordings).unwrap_or_default();
     let Workload { origin, jobs, nodes, attempts, sources } =
@@ -361,7 +371,7 @@ fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
         // Applications that shared a cluster had executors of their own, so their jobs can't be replayed together as they ran.
         _ => None,
     };
-    SparkTrace { summary, applications, origin, jobs, nodes, attempts, world }
+    SparkTrace { summary, applications, origin, jobs, nodes, attempts, world, uses_sql }
 }
 
 /// Returns the counts and all warnings.

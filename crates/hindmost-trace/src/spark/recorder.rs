@@ -12,7 +12,7 @@ use crate::diagnosis::diagnose;
 use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
 
 /// Beginnings of the names of settings that matter for stragglers.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 22] = [
     "spark.master",
     "spark.speculation",
     "spark.task.",
@@ -29,6 +29,11 @@ const SETTINGS: [&str; 17] = [
     "spark.excludeOnFailure.",
     "spark.hadoop.mapreduce.fileoutputcommitter.",
     "spark.sql.sources.commitProtocolClass",
+    "spark.sql.sources.outputCommitterClass",
+    "spark.sql.parquet.output.committer.class",
+    "spark.hadoop.mapred.output.committer.class",
+    "spark.hadoop.mapred.output.direct.",
+    "mapred.output.direct.",
     "spark.shuffle.reduceLocality.enabled",
 ];
 

@@ -93,9 +93,13 @@ fn each(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     if paths.iter().filter(|path| *path == stream).count() > 1 {
         return Err(Failure::input("the standard input (-) is named twice; name it once"));
     }
-    for path in paths.iter().filter(|path| *path != stream) {
-        if let Err(error) = fs::metadata(path) {
-            return Err(Failure::input(format!("cannot open the log {}: {error}; check the path", path.display())));
+    // Those that are missing beside others are named with the logs that can't be read.
+    let is_there = |path: &PathBuf| *path == *stream || path.exists();
+    if !paths.iter().any(is_there) {
+        for path in paths {
+            if let Err(error) = fs::metadata(path) {
+                return Err(Failure::input(format!("cannot open the log {}: {error}; check the path", path.display())));
+            }
         }
     }
     let mut all = Vec::new();
@@ -106,12 +110,15 @@ fn each(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
 /// Adds the logs at these paths, each file and folder once, however many links lead to it.
 fn collect(paths: &[PathBuf], seen: &mut HashSet<PathBuf>, all: &mut Vec<PathBuf>) {
     for path in paths {
-        if path != Path::new(any::STANDARD_INPUT) && !path.canonicalize().is_ok_and(|place| seen.insert(place)) {
-            // A link that leads nowhere is named with the logs that can't be read.
-            if !path.exists() {
+        if path != Path::new(any::STANDARD_INPUT) {
+            // A pipe, such as `<(zcat log.gz)`, has no place. A link that leads nowhere is named with the logs that can't be read.
+            let Ok(place) = path.canonicalize() else {
                 all.push(path.clone());
+                continue;
+            };
+            if !seen.insert(place) {
+                continue;
             }
-            continue;
         }
         let parts = any::parts(path);
         if parts.is_empty() {

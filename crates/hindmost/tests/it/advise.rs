@@ -121,7 +121,7 @@ fn an_application_that_is_given_twice_counts_once() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed_once_and_a_missing_log_is_an_error() {
+fn links_are_followed_once_and_a_missing_log_is_left_out() {
     let folder = TempDir::new().unwrap();
     let inner = folder.path().join("sub");
     fs::create_dir(&inner).unwrap();
@@ -132,8 +132,8 @@ fn links_are_followed_once_and_a_missing_log_is_an_error() {
     let found = advice(&[folder.path().to_str().unwrap()]);
     assert_eq!(found["total"]["applications"], 1, "{found}");
     let ran = crate::run(&["advise", inner.join("one.csv").to_str().unwrap(), "missing.csv"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("missing.csv") && ran.stdout.is_empty(), "{}", ran.stderr);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stderr.contains("missing.csv") && !ran.stdout.is_empty(), "{}", ran.stderr);
 }
 
 /// Returns the path of a real log; `None` and a message if the folder of real logs is not set.
@@ -202,4 +202,18 @@ fn the_parts_of_a_log_of_databricks_are_one_application() {
     assert!((time["slots"].as_f64().unwrap() - 256.0).abs() < 2.0, "{time}");
     assert!((time["used_share"].as_f64().unwrap() - 0.06).abs() < 0.01, "{time}");
     assert!((part(application, "no_job") / time["seconds"].as_f64().unwrap() - 0.52).abs() < 0.01, "{time}");
+}
+
+#[cfg(unix)]
+#[test]
+fn missing_logs_are_left_out_and_pipes_are_read() {
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/spark-log/daily-report");
+    let ran = crate::run(&["advise", log, "nosuch"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("left out: ") && ran.stderr.contains("nosuch"), "{}", ran.stderr);
+    let piped = std::process::Command::new("sh")
+        .args(["-c", "cat \"$1\" | \"$0\" advise /dev/stdin", env!("CARGO_BIN_EXE_hindmost"), log])
+        .output()
+        .unwrap();
+    assert!(piped.status.success(), "{}", String::from_utf8_lossy(&piped.stderr));
 }

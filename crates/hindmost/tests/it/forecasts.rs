@@ -369,3 +369,33 @@ fn real_logs_are_replayed_within_a_tenth() {
         assert!((ratio(recorded) - 1.0).abs() < 0.1, "{log}: {recorded}");
     }
 }
+
+#[test]
+fn copies_are_not_recommended_where_tasks_write_directly() {
+    let seconds = || alike(40).enumerate().map(|(task, seconds)| if task == 12 { 21.0 } else { seconds });
+    let mut log = Log::scheduled(&FOUR, seconds());
+    log.settings = vec![("spark.hadoop.mapred.output.committer.class", "a.DirectFileOutputCommitter")];
+    let (_, application) = log.tried();
+    let advice = &application["advice"];
+    let tried = advice["tried"].as_array().unwrap();
+    assert!(tried.iter().all(|one| one["is_about_copies"] == false || one["recommended"] == false), "{advice}");
+    let held = tried.iter().find(|one| one["title"].as_str().unwrap().starts_with("speculation")).unwrap();
+    assert!(held["condition"].as_str().unwrap().contains("directly"), "{held}");
+    assert!(advice["warnings"][0].as_str().unwrap().contains("corrupt"), "{advice}");
+}
+
+#[test]
+fn jobs_of_hadoop_take_as_long_as_the_log_says() {
+    let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
+        eprintln!("skipped: jobs_of_hadoop_take_as_long_as_the_log_says: HINDMOST_DATA is not set");
+        return;
+    };
+    // Some attempts seem to start before their job was submitted, because the clocks of hosts differ.
+    let path = Path::new(&folder).join("more/hadoop/19-jobs.trace.json.gz");
+    let advised = printed(&["advise", path.to_str().unwrap(), "--json"]);
+    for one in advised["logs"][0]["applications"].as_array().unwrap() {
+        let Some(recorded) = one["advice"]["calibration"]["job_time_mean"].as_f64() else { continue };
+        let wall = one["wall_time"]["seconds"].as_f64().unwrap();
+        assert!((recorded - wall).abs() <= 0.01 * wall, "{}: {recorded} {wall}", one["id"]);
+    }
+}

@@ -41,6 +41,14 @@ pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
         }
     }
     let arrivals: Vec<f64> = phases_of.iter().map(|(job, phases)| arrival(&recording, *job, phases)).collect();
+    // The clocks of hosts differ, but no attempt started before its job arrived.
+    for ((_, phases), arrival) in phases_of.iter().zip(&arrivals) {
+        for at in phases {
+            for row in &mut recording.phases[*at].rows {
+                row.start = row.start.max(arrival.min(row.end));
+            }
+        }
+    }
     let origin = arrivals.iter().copied().reduce(f64::min)?;
     let mut jobs: Vec<(WorkloadJob, Source)> = phases_of
         .iter()

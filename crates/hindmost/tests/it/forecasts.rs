@@ -396,6 +396,10 @@ fn jobs_of_hadoop_take_as_long_as_the_log_says() {
     for one in advised["logs"][0]["applications"].as_array().unwrap() {
         let Some(recorded) = one["advice"]["calibration"]["job_time_mean"].as_f64() else { continue };
         let wall = one["wall_time"]["seconds"].as_f64().unwrap();
+        // Only tasks that finished are replayed: of one job 1 task of 501.
+        if one["tasks"].as_u64().unwrap() * 2 < one["all_tasks"].as_u64().unwrap() {
+            continue;
+        }
         assert!((recorded - wall).abs() <= 0.01 * wall, "{}: {recorded} {wall}", one["id"]);
     }
 }

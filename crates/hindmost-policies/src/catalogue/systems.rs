@@ -278,7 +278,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         loses: "Progress is not reported: an attempt then gets a backup only at an age that the durations of its phase \
             do not explain, 1.2 times the 90th percentile or more, and in a small job on few cpus it may have to wait \
             until no task is pending. Copies share most of a task's duration: in \
-            quickstart with correlation=0.9 it costs 7% more than none and saves 2% of the mean flowtime. \
+            quickstart with correlation=0.9 it costs 4% more than none and saves 2% of the mean flowtime. \
             At light load dollymp, with its own order and clones, has a shorter mean flowtime, but a much higher \
             resource usage.",
         passes: "[Backups(saving), Originals(order, by speed), Backups(sooner)]",

@@ -12,7 +12,8 @@ use crate::scene::{Scene, timeline, until};
 #[test]
 fn a_node_is_lost_and_returns() {
     let Some(cluster) = cluster("a_node_is_lost_and_returns") else { return };
-    let scene = Scene::new(&job(150, "2"));
+    // So many tasks that the run goes on until the node has returned, on a busy machine too.
+    let scene = Scene::new(&job(280, "2"));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run on n4", || cluster.lab.attempts().iter().any(|(_, node)| node == "n4"));
     cluster.lab.kill_node("n4");
@@ -20,7 +21,7 @@ fn a_node_is_lost_and_returns() {
     cluster.lab.start_node("n4");
     until("the node has returned", || scene.read("stderr").contains("node n4 has returned"));
     scene.end(child).with(0);
-    has_results(&scene, 150);
+    has_results(&scene, 280);
     assert_eq!(timeline(&scene.out()).nodes[3].lost_and_returned.len(), 2);
     cluster.lab.until_clean();
 }

@@ -156,21 +156,23 @@ fn relative_pace(samples: usize, median: Option<f64>, sorted: &[f64], nodes: usi
 /// Returns true if the paces of a node are lower than those of the other nodes beyond chance: all of them are below two thirds of
 /// every other pace, or the rank test of Mann and Whitney (1947) shows it with this many standard deviations. Tasks that are long by
 /// nature lower some paces on every node, a slow node lowers all of its own. Without paces of other nodes nothing speaks against it. All
-/// slices are sorted.
+/// slices are sorted; `all` holds the paces of all nodes, with those of this one.
 #[must_use]
-pub fn stands_out(paces: &[f64], others: &[f64], deviations: f64) -> bool {
+pub fn stands_out(paces: &[f64], all: &[f64], deviations: f64) -> bool {
     let Some(highest) = paces.last() else { return false };
-    let Some(lowest) = others.first() else { return true };
+    // The first pace that is not this node's: up to there both slices are equal.
+    let Some(lowest) = all.get(all.iter().zip(paces).take_while(|(one, own)| one == own).count()) else { return true };
     if *highest < SLOW * lowest {
         return true;
     }
-    let (own, other) = (paces.len() as f64, others.len() as f64);
-    // The number of pairs in which this node's pace is the higher one; equal paces count half.
+    let (own, other) = (paces.len() as f64, (all.len() - paces.len()) as f64);
+    // The number of pairs in which this node's pace is the higher one; equal paces count half. Among the node's own paces it is the
+    // higher one in half of the pairs.
     let higher = |pace: f64| {
-        let (below, up_to) = (others.partition_point(|one| *one < pace), others.partition_point(|one| *one <= pace));
+        let (below, up_to) = (all.partition_point(|one| *one < pace), all.partition_point(|one| *one <= pace));
         f64::midpoint(below as f64, up_to as f64)
     };
-    let pairs: f64 = paces.iter().map(|pace| higher(*pace)).sum();
+    let pairs = paces.iter().map(|pace| higher(*pace)).sum::<f64>() - own * own / 2.0;
     let (mean, variance) = (own * other / 2.0, own * other * (own + other + 1.0) / 12.0);
     (mean - pairs) / variance.sqrt() > deviations
 }
@@ -322,6 +324,11 @@ mod tests {
 
     #[test]
     fn long_tasks_on_all_nodes_let_none_stand_out() {
+        let stands_out = |paces: &[f64], others: &[f64], deviations| {
+            let mut all = [paces, others].concat();
+            all.sort_unstable_by(f64::total_cmp);
+            stands_out(paces, &all, deviations)
+        };
         let usual = [0.9, 1.0, 1.0, 1.1];
         assert!(stands_out(&[0.25, 0.26], &usual, 2.33), "all attempts of the node are slow");
         // Tasks are long on both nodes.

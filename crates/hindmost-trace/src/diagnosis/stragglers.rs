@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn two_originals_that_copies_overtake_side_by_side_are_not_isolated() {
+    fn originals_that_copies_overtake_together_are_not_isolated() {
         let overtaken = |count: usize| {
             causes(|rows| {
                 let (node, start) = (rows[17].executor, rows[17].start);

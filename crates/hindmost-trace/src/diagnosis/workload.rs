@@ -41,11 +41,12 @@ pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
         }
     }
     let arrivals: Vec<f64> = phases_of.iter().map(|(job, phases)| arrival(&recording, *job, phases)).collect();
-    // The clocks of hosts differ, but no attempt started before its job arrived.
+    // The clocks of hosts differ, but no attempt started before its job arrived. It took as long as its host says.
     for ((_, phases), arrival) in phases_of.iter().zip(&arrivals) {
         for at in phases {
-            for row in &mut recording.phases[*at].rows {
-                row.start = row.start.max(arrival.min(row.end));
+            for row in recording.phases[*at].rows.iter_mut().filter(|row| row.start < *arrival) {
+                row.end += arrival - row.start;
+                row.start = *arrival;
             }
         }
     }

@@ -186,8 +186,9 @@ fn jobs_of_one_log_have_ends_and_forecasts_of_their_own() {
     assert_eq!(applications.iter().filter(|one| one["unsuccessful"] == "failed").count(), 5);
     let ratios = applications.iter().filter_map(|one| one["advice"]["calibration"]["ratio"].as_f64());
     let ratios: Vec<f64> = ratios.collect();
-    // Of two of these jobs, the last tasks ran again after their nodes were lost. Of one job, some attempts seem to start and end
-    // before it was submitted, because the clocks of hosts differ: how they followed one another is not known.
+    // Of two of these jobs, the last tasks ran again after their nodes were lost. Of one job, copies
+    // that ran while maps still did started at 86 to 111 s. The replayed rule is that of Hadoop 2, which is younger than the log,
+    // and starts them at 130 s.
     let calibrated = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= 0.1).count();
     assert!(ratios.len() >= 18 && calibrated + 1 >= ratios.len(), "{ratios:?}");
 }

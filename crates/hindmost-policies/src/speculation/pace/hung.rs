@@ -5,7 +5,7 @@
 //! hang hold half of all slots, they would soon hold all of them, and nothing could go on. Then their tasks get copies although
 //! earlier copies were late and have cost the job its budget: one at a time, and each task again only at twice the age.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::cluster::{Attempt, Cluster};
 use hindmost_core::ids::{AttemptId, JobId};
@@ -25,22 +25,24 @@ const PATIENCE: u32 = 2;
 
 /// The phases of which attempts that seem to hang hold much of the cluster, in one round.
 #[derive(Debug, Default)]
-pub(super) struct Crowds(BTreeMap<(JobId, u32), bool>);
+pub(super) struct Crowds(BTreeSet<(JobId, u32)>);
 
 impl Crowds {
     /// Returns true if attempts of the phase that seem to hang hold much of the cluster.
     fn holds(&self, id: AttemptId) -> bool {
-        self.0.get(&(id.task.job, id.task.phase)).copied().unwrap_or(false)
+        self.0.contains(&(id.task.job, id.task.phase))
     }
 }
 
 impl PaceRule {
-    /// Returns true if an attempt is much older than its phase's durations explain, and than any winner of its phase became.
-    fn seems_to_hang(&self, attempt: &Attempt, cluster: &Cluster) -> bool {
+    /// Returns true if an attempt is older than its phase's durations explain by 2 to the power of `doublings`, and much older than any
+    /// winner of its phase became. Ages on a slow node count less.
+    fn seems_to_hang(&self, attempt: &Attempt, doublings: u32, cluster: &Cluster) -> bool {
         let task = attempt.id().task;
         let Some(phase) = cluster.phase(task).filter(|phase| !phase.is_assumed()) else { return false };
         let age = (cluster.now() - attempt.since()).seconds() * PaceRule::node_speed(cluster, attempt).min(1.0);
-        age > self.ages(phase).hung(Outcomes::default()) && age > BEYOND * self.evidence.longest(task)
+        age > self.ages(phase).hung(Outcomes::default()) * f64::from(doublings).exp2()
+            && age > BEYOND * self.evidence.longest(task)
     }
 
     /// Finds the phases of which attempts that seem to hang hold much of the cluster. `late` are old attempts without copies.
@@ -48,23 +50,21 @@ impl PaceRule {
         let with_copies = self.several.iter().filter_map(|task| cluster.copies(*task).min_by_key(|copy| copy.id()));
         let alone = late.iter().filter_map(|id| cluster.attempt(*id));
         let mut hung: BTreeMap<(JobId, u32), u32> = BTreeMap::new();
-        for attempt in alone.chain(with_copies).filter(|attempt| self.seems_to_hang(attempt, cluster)) {
+        for attempt in alone.chain(with_copies).filter(|attempt| self.seems_to_hang(attempt, 0, cluster)) {
             *hung.entry((attempt.id().task.job, attempt.id().task.phase)).or_default() += 1;
         }
         let most = CROWD * cluster.running_attempts() as f64;
-        Crowds(hung.into_iter().map(|(phase, hung)| (phase, hung >= FEWEST && f64::from(hung) >= most)).collect())
+        let is_crowd = |hung: u32| hung >= FEWEST && f64::from(hung) >= most;
+        Crowds(hung.into_iter().filter(|(_, hung)| is_crowd(*hung)).map(|(phase, _)| phase).collect())
     }
 
     /// Returns true if a task may get a copy although earlier ones were late: its attempt seems to hang, and it does so in a crowd or
     /// no task is pending, and it is old enough after the copies that were stopped.
     pub(super) fn may_retry(&self, id: AttemptId, pending: bool, crowds: &Crowds, cluster: &Cluster) -> bool {
-        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
+        let Some(attempt) = cluster.attempt(id) else { return false };
         let stopped = self.evidence.of(id.task).stopped;
-        let age = (cluster.now() - attempt.since()).seconds() * PaceRule::node_speed(cluster, attempt).min(1.0);
         // While no task is pending, nothing but the copy's own work is at stake: an attempt that hangs can wait a little.
         let doublings = stopped + if pending { 0 } else { PATIENCE };
-        (!pending || crowds.holds(id))
-            && self.seems_to_hang(attempt, cluster)
-            && age > self.ages(phase).hung(Outcomes::default()) * f64::from(doublings).exp2()
+        (!pending || crowds.holds(id)) && self.seems_to_hang(attempt, doublings, cluster)
     }
 }

@@ -238,21 +238,18 @@ impl Learner {
             is_observed[seen.node.0 as usize] = true;
         }
         let longest = self.jobs.iter().flatten().filter_map(|phase| phase.median).fold(0.0, f64::max);
-        for (at, pace) in relative_paces(&paces).into_iter().enumerate() {
-            let pace = pace.map(|pace| if pace < SLOW && !self.stands_out(at, &paces) { 1.0 } else { pace });
+        let relative = relative_paces(&paces);
+        // Needed only if a node may be slow.
+        let mut all = if relative.iter().flatten().any(|pace| *pace < SLOW) { paces.concat() } else { Vec::new() };
+        all.sort_unstable_by(f64::total_cmp);
+        for (at, pace) in relative.into_iter().enumerate() {
+            let deviations = if self.nodes[at].speed() < self.nodes[at].given() { STAYS_SLOW } else { BECOMES_SLOW };
+            let is_chance = |pace: f64| pace < SLOW && !stands_out(&paces[at], &all, deviations);
+            let pace = pace.map(|pace| if is_chance(pace) { 1.0 } else { pace });
             let speed = self.nodes[at].learned(pace, cluster.now(), is_observed[at], longest);
             events.extend(speed.map(|speed| Event::NodeSpeedLearned { node: NodeId(at as u32), speed }));
         }
         events
-    }
-
-    /// Returns true if the sorted paces of a node, of those of all nodes, are lower than the others beyond chance.
-    fn stands_out(&self, at: usize, paces: &[Vec<f64>]) -> bool {
-        let others = paces.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, paces)| paces);
-        let mut others: Vec<f64> = others.copied().collect();
-        others.sort_unstable_by(f64::total_cmp);
-        let is_slow = self.nodes[at].speed() < self.nodes[at].given();
-        stands_out(&paces[at], &others, if is_slow { STAYS_SLOW } else { BECOMES_SLOW })
     }
 
     /// Returns the durations that follow from the progress of a phase's running attempts, in seconds on a node of speed 1.

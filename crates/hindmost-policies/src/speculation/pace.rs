@@ -498,7 +498,7 @@ impl Rule for PaceRule {
             let fresh = fresh(cluster, node, phase);
             let usual_factor = factor;
             let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };
-            let retries = by_age && self.may_retry(id, pending, &crowds, cluster);
+            let retries = by_age && self.may_retry(id, (&late, pending), &crowds, cluster);
             let pays = remaining > factor * fresh
                 && (!by_age || self.may_try(id, node, pending, cluster))
                 && (by_age || self.is_worth(id, node, (remaining, pending), cluster))

@@ -285,3 +285,17 @@ fn hung_copies_are_followed_by_others() {
         assert!(stuck <= 1, "{hung_copies} hung copies on {nodes}: {flows:.1?}");
     }
 }
+
+#[test]
+fn many_long_tasks_are_not_taken_for_hung_ones() {
+    // Long tasks come to hold half of the slots before the first of them has ended.
+    for (share, long) in [(0.2, 3.0), (0.3, 3.0), (0.1, 4.0), (0.2, 8.0)] {
+        for (slots, tasks) in [(8, 60), (8, 100), (4, 60), (16, 100)] {
+            let seconds =
+                |seed, index| if draw(seed, index, 5) < share { long } else { 0.4 + 0.01 * draw(seed, index, 0) };
+            let drawn = |seed| ((0..tasks).map(|index| seconds(seed, index)).collect(), slots);
+            let mean = report(&format!("{tasks} tasks, {share} take {long} s, on {slots} slots"), mean_of(40, drawn));
+            assert!(mean.work <= 1.1, "{tasks} tasks on {slots} slots: {} times the work", mean.work);
+        }
+    }
+}

@@ -25,6 +25,8 @@ use hindmost_core::time::Time;
 
 /// Share of a job's total slot-time that copies which start while tasks are pending may cost. A job is delayed by about as much.
 pub(super) const PENDING_SHARE: f64 = 0.025;
+/// The same where attempts that seem to hang hold much of the cluster (`hung`).
+pub(super) const CROWD_SHARE: f64 = 0.03;
 /// Share of a job's total slot-time that all copies may cost.
 pub(super) const IDLE_SHARE: f64 = 0.06;
 
@@ -91,9 +93,17 @@ impl Budget {
     /// Returns what is left of a job's budget for copies, and the whole budget, in seconds of slot-time. `late` are old
     /// attempts without copies, of any job.
     pub(super) fn left(&self, job: JobId, pending: bool, late: &[AttemptId], cluster: &Cluster) -> (f64, f64) {
-        let account = self.jobs.get(&job);
         let budget = if pending { PENDING_SHARE } else { IDLE_SHARE } * self.total(job, late, cluster);
-        (budget - account.map_or(0.0, |account| account.spent(pending, cluster.now())), budget)
+        (budget - self.spent(job, pending, cluster), budget)
+    }
+
+    /// Returns true if a job's copies that started while tasks were pending have cost less than [`CROWD_SHARE`] of its total.
+    pub(super) fn is_left_in_a_crowd(&self, job: JobId, late: &[AttemptId], cluster: &Cluster) -> bool {
+        self.spent(job, true, cluster) < CROWD_SHARE * self.total(job, late, cluster)
+    }
+
+    fn spent(&self, job: JobId, pending: bool, cluster: &Cluster) -> f64 {
+        self.jobs.get(&job).map_or(0.0, |account| account.spent(pending, cluster.now()))
     }
 
     /// Returns an estimate of a job's total slot-time without copies, in seconds.

@@ -3,7 +3,8 @@
 //! A task that is long by nature and one whose attempts hang look alike while they run, and a copy that is late as well shows nothing
 //! new. They differ in whether tasks of the phase ever end at such ages. As long as none has, and the attempts that seem to
 //! hang hold half of all slots, they would soon hold all of them, and nothing could go on. Then their tasks get copies although
-//! earlier copies were late and have cost the job its budget: one at a time, and each task again only at twice the age.
+//! earlier copies were late and have cost the job its usual budget: one at a time, each task again only at twice the age, and from a budget
+//! of their own ([`CROWD_SHARE`](super::budget::CROWD_SHARE)), because many tasks may be long by nature.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,11 +61,18 @@ impl PaceRule {
 
     /// Returns true if a task may get a copy although earlier ones were late: its attempt seems to hang, and it does so in a crowd or
     /// no task is pending, and it is old enough after the copies that were stopped.
-    pub(super) fn may_retry(&self, id: AttemptId, pending: bool, crowds: &Crowds, cluster: &Cluster) -> bool {
+    pub(super) fn may_retry(
+        &self,
+        id: AttemptId,
+        (late, pending): (&[AttemptId], bool),
+        crowds: &Crowds,
+        cluster: &Cluster,
+    ) -> bool {
         let Some(attempt) = cluster.attempt(id) else { return false };
         let stopped = self.evidence.of(id.task).stopped;
         // While no task is pending, nothing but the copy's own work is at stake: an attempt that hangs can wait a little.
         let doublings = stopped + if pending { 0 } else { PATIENCE };
-        (!pending || crowds.holds(id)) && self.seems_to_hang(attempt, doublings, cluster)
+        (!pending || (crowds.holds(id) && self.budget.is_left_in_a_crowd(id.task.job, late, cluster)))
+            && self.seems_to_hang(attempt, doublings, cluster)
     }
 }

@@ -222,7 +222,7 @@ fn kept_executors(application: &RecordedApplication) -> Candidate {
         settings.extend(change(application, timeout, &format!("{IDLE_TIMEOUT}s")));
     }
     Candidate {
-        title: format!("{most} executors from the beginning to the end"),
+        title: format!("{most} executors, kept until the application ends"),
         change: Change::Executors,
         settings,
         condition: Some("if that many can be had at once"),

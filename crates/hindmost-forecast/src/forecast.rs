@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hindmost_core::metrics::{Advice, Recommended};
+use hindmost_core::metrics::{Advice, Recommended, WallTime};
 use hindmost_core::workload::WorkloadJob;
 use hindmost_math::statistics::mean;
 use hindmost_sim::driver::{RunResult, SimulationError};
@@ -25,14 +25,14 @@ const HARM: f64 = -0.01;
 /// Seconds that a task costs in addition, if the log does not show it.
 const OVERHEAD: f64 = 0.1;
 
-/// Forecasts what changes would have gained in an application that took `wall_time` seconds.
+/// Forecasts what changes would have gained in an application that took this wall time.
 ///
 /// # Errors
 /// If a replay is stopped, or cannot be run.
 pub fn advice(
     log: &str,
     application: &RecordedApplication,
-    wall_time: f64,
+    wall_time: &WallTime,
     stop: &AtomicBool,
 ) -> Result<Advice, SimulationError> {
     let jobs = Arc::new(application.jobs.clone());
@@ -46,7 +46,7 @@ pub fn advice(
     };
     let calibration = application.world.against(log, &as_it_ran(application.world.middle_share()).run(SEEDS, stop)?);
     let mut found = Advice { warnings: warnings(application), ..Advice::default() };
-    if !calibration.calibrated || wall_time <= 0.0 {
+    if !calibration.calibrated || wall_time.seconds <= 0.0 {
         found.calibration = Some(calibration);
         return Ok(found);
     }
@@ -95,7 +95,7 @@ fn of_candidate(
     jobs: &Arc<Vec<WorkloadJob>>,
     candidate: &Candidate,
     base: &[(f64, Vec<RunResult>)],
-    (wall_time, stop): (f64, &AtomicBool),
+    (wall_time, stop): (&WallTime, &AtomicBool),
 ) -> Result<Recommended, SimulationError> {
     let are_in_turn = are_in_turn(application);
     let (slots, each) = (all_slots(application), slots_of(application));
@@ -125,7 +125,9 @@ fn of_candidate(
         for (before, after) in base.iter().zip(&replay.run(SEEDS, stop)?) {
             gains.push(time_of_jobs(before, jobs, are_in_turn) - time_of_jobs(after, &changed, are_in_turn));
             costs.push(if is_about_executors {
-                held_seconds(after, &changed, &each, &executors) - held_seconds(before, jobs, &each, recorded)
+                let idle = wall_time.no_job.after_last;
+                held_seconds(after, &changed, &each, (&executors, idle))
+                    - held_seconds(before, jobs, &each, (recorded, idle))
             } else {
                 slot_seconds(after, slots) - slot_seconds(before, slots)
             });
@@ -145,8 +147,8 @@ fn of_candidate(
         recommended: false,
         gain_seconds: gain,
         gain_seconds_range: [least, most],
-        gain_share: gain / wall_time,
-        gain_share_range: [least / wall_time, most / wall_time],
+        gain_share: gain / wall_time.seconds,
+        gain_share_range: [least / wall_time.seconds, most / wall_time.seconds],
         extra_core_hours: mean(&costs).unwrap_or(0.0) / 3600.0,
     })
 }

@@ -94,10 +94,15 @@ pub(crate) fn time_of_jobs(run: &RunResult, jobs: &[WorkloadJob], are_in_turn: b
     union
 }
 
-/// Returns the slot-seconds for which executors are there until the last job has ended.
-pub(crate) fn held_seconds(run: &RunResult, jobs: &[WorkloadJob], slots: &[u32], executors: &[Presence]) -> f64 {
+/// Returns the slot-seconds for which executors are there until the application ends, `after_last` seconds after its last job.
+pub(crate) fn held_seconds(
+    run: &RunResult,
+    jobs: &[WorkloadJob],
+    slots: &[u32],
+    (executors, after_last): (&[Presence], f64),
+) -> f64 {
     let ends = jobs.iter().zip(&run.flowtime).filter(|(_, flowtime)| flowtime.is_finite());
-    let end = ends.map(|(job, flowtime)| job.spec.arrival.seconds() + flowtime).fold(0.0, f64::max);
+    let end = ends.map(|(job, flowtime)| job.spec.arrival.seconds() + flowtime).fold(0.0, f64::max) + after_last;
     let held =
         |presence: &Presence| (presence.removed.unwrap_or(end).min(end) - presence.registered.unwrap_or(0.0)).max(0.0);
     executors.iter().zip(slots).map(|(presence, slots)| f64::from(*slots) * held(presence)).sum()

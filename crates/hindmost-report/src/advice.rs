@@ -13,11 +13,12 @@ const HARM: f64 = -0.01;
 /// The least core-hours that are shown as such.
 const SMALL: f64 = 0.005;
 
-/// Returns the advice: recommended changes with their settings, then what was tried beside them, then warnings.
-pub(crate) fn text(advice: &Advice, width: usize) -> String {
+/// Returns the advice for an application with so many jobs: recommended changes with their settings, then what was tried beside them,
+/// then warnings.
+pub(crate) fn text(advice: &Advice, jobs: u64, width: usize) -> String {
     let Some(calibration) = &advice.calibration else { return String::new() };
     let line = |words: &str| wrapped(words, width, 2) + "\n";
-    let mut text = format!("\nWhat would help\n{}", line(&recorded::sentence(calibration)));
+    let mut text = format!("\nWhat would help\n{}", line(&recorded::sentence_of(calibration, jobs)));
     if !calibration.calibrated {
         return text;
     }

@@ -68,6 +68,13 @@ pub fn text(compared: &Comparison, width: u16) -> String {
         text += &(wrapped(&sentence, usize::from(width), 2) + "\n");
     }
     text += &(wrapped(&heading(compared), usize::from(width), 2) + "\n");
+    if let Some(table) = &compared.by_correlation {
+        text += &format!("\n{}\n\n", advice::correlations(table, width));
+        if let Some(about) = recorded::about_shares(compared) {
+            text += &(wrapped(&about, usize::from(width), 0) + "\n\n");
+        }
+        text += &format!("At correlation {}:\n", table.used);
+    }
     let differ = sizes(compared).len() > 1;
     let mut columns = Headings::default();
     for set in sets(compared) {
@@ -79,12 +86,6 @@ pub fn text(compared: &Comparison, width: u16) -> String {
         }
         text += &table(&rows, seeds_at(compared, &set), width, &mut columns);
         text.push('\n');
-    }
-    if let Some(table) = &compared.by_correlation {
-        text += &format!("\n{}\n\n", advice::correlations(table, width));
-        if let Some(about) = recorded::about_shares(compared) {
-            text += &(wrapped(&about, usize::from(width), 0) + "\n\n");
-        }
     }
     text += &footnotes(compared, width, &columns);
     for recommendation in advice::recommendations(compared) {

@@ -85,14 +85,24 @@ impl Plan {
             values.push(AtValue { correlation: *value, runs, versus_first });
         }
         let differ = values.iter().any(|value| value.runs.iter().zip(&own).any(|(one, other)| !are_equal(one, other)));
-        (differ || values.len() == 1).then_some(Beside { values })
+        (differ || values.len() == 1).then_some(Beside { values, decisive: None })
     }
+}
+
+/// Returns the value by which policies are compared if the scenario leaves the correlation open: the middle one, the higher of two. The
+/// lowest one would favour the policies that start the most copies.
+pub fn middle(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// The runs of all policies for several correlations.
 pub struct Beside<'a> {
     /// The values in the order in which they are shown.
     pub values: Vec<AtValue<'a>>,
+    /// The value by which a policy is recommended; `None` for that of the comparison.
+    pub decisive: Option<f64>,
 }
 
 /// The runs of all policies for one correlation.
@@ -108,12 +118,11 @@ pub struct AtValue<'a> {
 impl Beside<'_> {
     /// Returns the results of all values as data.
     pub fn table(&self, experiment: &Experiment) -> ByCorrelation {
-        let resource = |runs: &[RunResult]| mean_of(runs, |seed| &seed.resource);
         let mut table = Vec::new();
         for value in &self.values {
-            let first = value.runs.first().and_then(|runs| resource(runs)).filter(|mean| *mean > 0.0);
+            let first = value.runs.first().and_then(|runs| mean_resource(runs)).filter(|mean| *mean > 0.0);
             for (at, policy) in experiment.policies.iter().enumerate().take(value.runs.len()) {
-                let resource_mean = resource(value.runs[at]);
+                let resource_mean = mean_resource(value.runs[at]);
                 table.push(CorrelationResult {
                     policy: policy.to_string(),
                     correlation: value.correlation,
@@ -131,6 +140,11 @@ impl Beside<'_> {
             results: table,
         }
     }
+}
+
+/// Returns the mean over seeds of the mean resource usage of a finished job.
+pub(crate) fn mean_resource(seeds: &[RunResult]) -> Option<f64> {
+    mean_of(seeds, |seed| &seed.resource)
 }
 
 /// Returns whether the durations of copies of a given job depend on the correlation.

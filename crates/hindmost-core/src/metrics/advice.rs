@@ -57,11 +57,16 @@ pub struct Recommendation {
     pub ci95: Option<[f64; 2]>,
     /// Mean resource usage of a job of the same policy divided by that under `versus`; `None` if that is 0.
     pub resource_ratio: Option<f64>,
+    /// The value of `workload.correlation` for which the fields above and the next one hold, and by which the policy was chosen: that
+    /// of the other results, or the middle one of those compared if the scenario does not give the key; left out if only one
+    /// was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<f64>,
     /// Policies whose flowtimes differ from those of this policy by no more than chance explains: a 95% interval of the ratio
     /// on the same jobs includes 1.
     pub not_distinguishable: Vec<String>,
-    /// The ratios of the same policy at each correlation that was compared, that of the other results first; left out if only
-    /// one was.
+    /// The ratios of the same policy at each correlation that was compared, that of `correlation` first; left out if only one
+    /// was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at_correlations: Vec<RatioAtCorrelation>,
     /// The policy whose largest ratio over the compared correlations is smallest; left out if only one was compared, and if the

@@ -43,7 +43,7 @@ pub struct FailedTask {
     pub reason: String,
     /// The end of the last attempt's standard error.
     pub stderr: String,
-    /// The task's input; `None` if it has none.
+    /// The task's input file, or the values of a map's task; `None` if it has neither.
     #[serde(default)]
     pub input: Option<String>,
     /// The task's values of the phase's matrix, by name; empty without a matrix.

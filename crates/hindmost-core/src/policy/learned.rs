@@ -61,7 +61,7 @@ pub struct HeldBack {
     pub by_outcomes: u32,
     /// Because the copies of the job had cost as much as they may.
     pub by_budget: u32,
-    /// Only because no resources were free for a copy.
+    /// Because no resources were free for a copy, and in the end for no other reason.
     pub by_resources: u32,
 }
 
@@ -87,11 +87,20 @@ pub struct NoCopy {
     pub why: String,
 }
 
+/// Why a running attempt was held back.
+#[derive(Debug, Default)]
+struct Reasons {
+    /// The time from which on it would usually have got a copy, for each reason.
+    since: BTreeMap<HeldBackBy, Time>,
+    /// The latest reason.
+    latest: Option<HeldBackBy>,
+}
+
 /// Counts the attempts that were held back, by phase.
 #[derive(Debug, Default)]
 pub(crate) struct HeldBackCounts {
-    /// The times from which on running attempts would usually have got a copy.
-    running: BTreeMap<AttemptId, BTreeMap<HeldBackBy, Time>>,
+    /// The running attempts that were held back.
+    running: BTreeMap<AttemptId, Reasons>,
     /// The attempts that have ended or got their copy.
     ended: BTreeMap<(JobId, u32), HeldBack>,
     /// The reasons since they were last taken.
@@ -101,8 +110,10 @@ pub(crate) struct HeldBackCounts {
 impl HeldBackCounts {
     /// Notes that an attempt gets no copy now, although it usually gets one at the time `since`, which may lie ahead.
     pub(crate) fn add(&mut self, note: NoCopy, since: Time) {
-        let known = self.running.entry(note.attempt).or_default().entry(note.by).or_insert(since);
+        let reasons = self.running.entry(note.attempt).or_default();
+        let known = reasons.since.entry(note.by).or_insert(since);
         *known = (*known).min(since);
+        reasons.latest = Some(note.by);
         self.notes.push(note);
     }
 
@@ -154,14 +165,16 @@ impl HeldBackCounts {
 }
 
 impl HeldBack {
-    fn add(&mut self, held: &BTreeMap<HeldBackBy, Time>, now: Time) {
-        let past: Vec<HeldBackBy> = held.iter().filter(|(_, since)| **since < now).map(|(by, _)| *by).collect();
+    fn add(&mut self, held: &Reasons, now: Time) {
+        let past: Vec<HeldBackBy> = held.since.iter().filter(|(_, since)| **since < now).map(|(by, _)| *by).collect();
         for by in &past {
             match by {
                 HeldBackBy::Outcomes => self.by_outcomes += 1,
                 HeldBackBy::Budget => self.by_budget += 1,
-                // With another reason, free resources would not have been used.
-                HeldBackBy::Resources => self.by_resources += u32::from(past.len() == 1),
+                // While another reason holds, free resources would not have been used.
+                HeldBackBy::Resources => {
+                    self.by_resources += u32::from(past.len() == 1 || held.latest == Some(HeldBackBy::Resources));
+                }
             }
         }
     }
@@ -198,5 +211,16 @@ mod tests {
         assert_eq!(counts.of(JobId(0), 1, Time(20)), HeldBack::default());
         counts.forget(JobId(0));
         assert_eq!(counts.of(JobId(0), 0, Time(20)), HeldBack::default());
+    }
+
+    #[test]
+    fn resources_count_if_they_are_the_last_reason() {
+        let mut counts = HeldBackCounts::default();
+        // Attempt 0 waited for resources at last, attempt 1 only at first.
+        counts.add(no_copy(0, HeldBackBy::Budget), Time(2));
+        counts.add(no_copy(0, HeldBackBy::Resources), Time(5));
+        counts.add(no_copy(1, HeldBackBy::Resources), Time(5));
+        counts.add(no_copy(1, HeldBackBy::Budget), Time(6));
+        assert_eq!(counts.of(JobId(0), 0, Time(9)), HeldBack { by_outcomes: 0, by_budget: 2, by_resources: 1 });
     }
 }

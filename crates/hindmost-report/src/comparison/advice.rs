@@ -67,8 +67,9 @@ pub(crate) fn cells(table: &ByCorrelation, shown: Shown) -> Vec<(String, Vec<Str
 pub(crate) fn about_correlations(table: &ByCorrelation) -> String {
     format!(
         "Ratios to the first policy's flowtimes, with 95% intervals, and to its resource usage, by correlation: the share of a \
-         duration that belongs to the task and that all its copies have in common (all other figures are for correlation {}):",
-        table.used
+         duration that belongs to the task and that all its copies have in common. All other figures are for correlation {}{}:",
+        table.used,
+        if table.used == 0.0 { ", which favours copies most" } else { "" }
     )
 }
 
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(none, ["none", "1.000", "–", "2.00", "–"]);
         assert!(lines[4].starts_with("policy") && lines[4].ends_with("0.5  resource  resource"), "{shown}");
         assert!(lines[3].ends_with("    at 0    at 0.5"), "{shown}");
-        assert!(shown.replace('\n', " ").contains("(all other figures are for correlation 0):"), "{shown}");
+        assert!(shown.replace('\n', " ").contains("All other figures are for correlation 0, which favours copies most:"), "{shown}");
     }
 
     #[test]

@@ -14,6 +14,18 @@ pub(crate) fn sentences(compared: &Comparison) -> Vec<String> {
         .collect()
 }
 
+/// Says the same of an application with so many jobs: a replay may have fewer.
+pub(crate) fn sentence_of(one: &RecordedTime, all_jobs: u64) -> String {
+    if all_jobs <= one.jobs {
+        return sentence(one);
+    }
+    let why = format!(
+        " Of the {}, those without a task that succeeded are left out, and those that wait for one another are joined.",
+        counted(all_jobs, "job")
+    );
+    sentence(one) + &why
+}
+
 pub(crate) fn sentence(one: &RecordedTime) -> String {
     let jobs = counted(one.jobs, "job");
     let recorded = format!("Recorded: {} a job on average ({jobs}).", duration(one.job_time_mean));
@@ -46,7 +58,7 @@ pub(crate) fn about_shares(compared: &Comparison) -> Option<String> {
     };
     Some(format!(
         "The share of durations that belongs to the tasks, beyond what their input explains, may be {} to {}: {why}. The results lie \
-         between those of the table for {} values; the first table is for {}.",
+         between those of the table for {} values; the other table is for {}.",
         percent(least),
         percent(most),
         table.correlations.len(),

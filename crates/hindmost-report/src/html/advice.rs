@@ -26,7 +26,7 @@ struct Step {
 }
 
 /// Returns the section; `None` without a replay.
-pub(super) fn section(advice: &Advice) -> Option<AdviceSection> {
+pub(super) fn section(advice: &Advice, jobs: u64) -> Option<AdviceSection> {
     let calibration = advice.calibration.as_ref()?;
     let recommended = advice.tried.iter().filter(|one| one.recommended).map(|one| Step {
         text: paragraph(&sentence(one)),
@@ -56,7 +56,7 @@ pub(super) fn section(advice: &Advice) -> Option<AdviceSection> {
     };
     let is_about_copies = advice.tried.iter().any(|one| one.recommended && one.is_about_copies);
     Some(AdviceSection {
-        about: paragraph(&recorded::sentence(calibration)),
+        about: paragraph(&recorded::sentence_of(calibration, jobs)),
         recommended,
         nothing,
         tried: (!tried.rows.is_empty()).then_some(tried),

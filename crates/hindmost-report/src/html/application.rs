@@ -71,7 +71,7 @@ pub fn application_page(page: &ApplicationPage<'_>) -> Result<String, minijinja:
         facts: facts(page),
         warnings: page.warnings.iter().map(|text| paragraph(text)).collect(),
         one: section(one, &mut Pictures::default()),
-        advice: one.advice.as_ref().and_then(super::advice::section),
+        advice: one.advice.as_ref().and_then(|advice| super::advice::section(advice, one.jobs)),
         settings: one.settings.iter().map(|(key, value)| [name(key), sentence(value)]).collect(),
     };
     let frame = Frame {

@@ -198,7 +198,7 @@ impl Driver<'_> {
         let Some(phase) = plan.phases.get(task.phase as usize) else { return FailedTask::default() };
         let matrix = phase.matrix_values(task.index).map(|(name, value)| (name.to_owned(), value.to_owned()));
         FailedTask {
-            input: phase.input_of(task.index).map(|input| input.to_string_lossy().into_owned()),
+            input: phase.input_name(task.index).map(|input| String::from_utf8_lossy(&input).into_owned()),
             matrix: matrix.collect(),
             command: phase.command_of(task.index),
             ..FailedTask::default()

@@ -1,7 +1,6 @@
 //! The table of all tasks that a run writes at its end (`results.tsv`): it finds results by input and values.
 
 use std::fmt::Write;
-use std::os::unix::ffi::OsStrExt;
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::FailedTask;
@@ -60,7 +59,7 @@ pub(super) fn of(
             let is_kept = kept.contains(&TaskId { job: IN_FOLDER, phase: at, index });
             let is_done = has_result && !is_withdrawn || is_kept;
             let name = escaped(phase.name.as_bytes());
-            let input = phase.input_of(index).map_or(String::new(), |input| escaped(input.as_os_str().as_bytes()));
+            let input = phase.input_name(index).map_or(String::new(), |input| escaped(&input));
             // Writing to a string can't fail.
             let _ = write!(table, "{name}\t{index}\t{input}");
             for key in &keys {

@@ -1,6 +1,8 @@
 //! The matrix of a phase: variables with lists of values, of which each task gets one combination.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -133,6 +135,18 @@ impl PlannedPhase {
     /// Returns the input file of a task; `None` if the tasks have no inputs.
     pub fn input_of(&self, task: u32) -> Option<&Path> {
         self.inputs.as_ref()?.get(task as usize).map(std::path::PathBuf::as_path)
+    }
+
+    /// Returns what the user calls the input of a task: its input file, or else the values of a map's task, with spaces between
+    /// them; `None` if it has neither.
+    pub(crate) fn input_name(&self, task: u32) -> Option<Cow<'_, [u8]>> {
+        let values = self.commands.as_ref().and_then(|commands| commands.get(task)).map(|own| &own.values);
+        match (self.input_of(task), values) {
+            // A file alone does not identify a task that has other values too.
+            (Some(file), None) => Some(Cow::Borrowed(file.as_os_str().as_bytes())),
+            (Some(file), Some(values)) if values.len() < 2 => Some(Cow::Borrowed(file.as_os_str().as_bytes())),
+            (_, values) => values.filter(|values| !values.is_empty()).map(|values| Cow::Owned(values.join(&b' '))),
+        }
     }
 
     /// Returns the values of a task's variables by name, in the order of the job file; nothing without a matrix. A withdrawn

@@ -52,10 +52,10 @@ impl fmt::Display for Redo {
 }
 
 impl Plan {
-    /// Returns the tasks that run again: the number of the phase and that of the task.
+    /// Returns the tasks that run again: the number of the phase and that of the task. Withdrawn tasks are left out.
     ///
     /// # Errors
-    /// If a phase or task does not exist. The error says which ones do.
+    /// If a phase or task does not exist, or if all tasks of a part are withdrawn. The error says which ones exist.
     pub(crate) fn tasks_of_redo(&self, redo: &[Redo]) -> Result<BTreeSet<(u32, u32)>, String> {
         let mut found = BTreeSet::new();
         for part in redo {
@@ -64,8 +64,11 @@ impl Plan {
                 let near = did_you_mean(&part.phase, names.iter().copied());
                 format!("--redo {part}: there is no phase {:?}{near}; the phases are {}", part.phase, names.join(", "))
             })?;
-            let tasks = self.phases[at].tasks;
+            let phase = &self.phases[at];
+            let tasks = phase.tasks;
             let all = [0..=tasks - 1];
+            let before = found.len();
+            let mut withdrawn = None;
             for range in part.tasks.as_deref().unwrap_or(&all) {
                 if *range.end() >= tasks {
                     return Err(format!(
@@ -75,7 +78,16 @@ impl Plan {
                         tasks - 1
                     ));
                 }
-                found.extend(range.clone().map(|task| (at as u32, task)));
+                withdrawn = range.clone().find(|task| phase.is_withdrawn(*task)).or(withdrawn);
+                let present = range.clone().filter(|task| !phase.is_withdrawn(*task));
+                found.extend(present.map(|task| (at as u32, task)));
+            }
+            if let (Some(task), true) = (withdrawn.filter(|_| part.tasks.is_some()), found.len() == before) {
+                return Err(format!(
+                    "--redo {part}: task {task} of phase {:?} is withdrawn, because its input or its values are gone; bring them \
+                     back, or leave it out",
+                    part.phase
+                ));
             }
         }
         Ok(found)
@@ -88,6 +100,18 @@ mod tests {
 
     use super::*;
     use crate::job_file::parse;
+
+    #[test]
+    fn withdrawn_tasks_do_not_run_again() {
+        let text = "[[phase]]\nname = \"map\"\ntasks = 4\ncommand = \"true\"\n";
+        let mut plan = parse(text, Path::new("/tmp/job.toml"), Path::new("/tmp")).unwrap();
+        plan.phases[0].places = Some(vec![Some(0), None, Some(1), None]);
+        let found = |text: &str| plan.tasks_of_redo(&[text.parse().unwrap()]);
+        assert_eq!(found("map").unwrap().into_iter().collect::<Vec<_>>(), [(0, 0), (0, 2)]);
+        assert_eq!(found("map/1-2").unwrap().into_iter().collect::<Vec<_>>(), [(0, 2)]);
+        let error = found("map/1,3").unwrap_err();
+        assert!(error.starts_with("--redo map/1,3: task 3 of phase \"map\" is withdrawn"), "{error}");
+    }
 
     #[test]
     fn parts_are_read_and_found() {

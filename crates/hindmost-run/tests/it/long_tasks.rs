@@ -139,6 +139,25 @@ fn log_normal_tasks_cost_little() {
 }
 
 #[test]
+fn jobs_of_few_waves_take_no_longer_although_copies_use_their_free_slots() {
+    let (log_normal, pareto) = (log_normal(0.6, 1.0), Distribution::pareto(1.3, 1.3).unwrap());
+    type Drawn<'a> = &'a dyn Fn(f64) -> f64;
+    let some_long = |uniform: f64| if uniform < 0.2 { 3.0 } else { 0.3 + 0.1 * (uniform - 0.2) };
+    let kinds: [(&str, Drawn<'_>); 3] = [
+        ("log-normal, sigma 1", &|uniform| log_normal.quantile(uniform)),
+        ("Pareto, alpha 1.3", &|uniform| pareto.quantile(uniform).min(20.0)),
+        ("20% of 3 s", &some_long),
+    ];
+    for (name, seconds) in kinds {
+        for (waves, most_work) in [(1, 1.8), (2, 1.25), (3, 1.2), (4, 1.15)] {
+            let drawn = |seed| ((0..8 * waves).map(|index| seconds(draw(seed, index, 0))).collect(), 8);
+            let mean = report(&format!("{waves} waves of {name}"), mean_of(40, drawn));
+            assert!(mean.work <= most_work, "{waves} waves of {name}: {} times the work", mean.work);
+        }
+    }
+}
+
+#[test]
 fn long_tasks_on_several_nodes_accuse_no_node() {
     // 5% of the tasks take 12 times as long, on two nodes of four slots. A node with several of them must not count as slow: tasks that
     // wait would then leave its slots free.

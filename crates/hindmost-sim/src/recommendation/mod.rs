@@ -8,12 +8,14 @@
 //!    chance, that one is taken.
 //! 3. If it takes longer than `none` beyond chance at another correlation, the policy whose largest ratio is smallest is taken
 //!    in its place.
+//!
+//! With several correlations, one of them decides: that of the comparison, or the middle one if the scenario leaves it open.
 
 mod words;
 
 use hindmost_core::metrics::{PolicyResult, RatioAtCorrelation, Recommendation, VersusFirst};
 
-use crate::by_correlation::Beside;
+use crate::by_correlation::{Beside, mean_resource};
 use crate::compare::{resource_versus, versus};
 use crate::driver::RunResult;
 use crate::experiment::{Experiment, Results};
@@ -44,6 +46,7 @@ pub fn recommendation(
         ci95: own.interval,
         resource_ratio: evidence.resource_ratio(shown),
         not_distinguishable: if evidence.has_uncertainty() { names(&evidence.ties(shown)) } else { Vec::new() },
+        correlation: (evidence.worlds.len() > 1).then_some(evidence.worlds[0].correlation),
         at_correlations: evidence.at_correlations(shown),
         worst_case: evidence.worst_case().map(|at| rows[at].policy.clone()),
         text: words::text(&evidence, &choice),
@@ -96,8 +99,10 @@ struct Evidence<'a> {
     candidates: Vec<usize>,
     /// The policy with which they are compared.
     base: usize,
-    /// The compared correlations, that of all other results first.
+    /// The compared correlations, the one that decides first.
     worlds: Vec<World<'a>>,
+    /// True if the scenario leaves the correlation open, so that the middle one decides.
+    is_open: bool,
 }
 
 /// What is recommended, and why.
@@ -166,7 +171,11 @@ impl<'a> Evidence<'a> {
         let mut worlds = vec![world(own, runs, rows.iter().map(|row| row.versus_first).collect())];
         let others = beside.into_iter().flat_map(|beside| &beside.values).filter(|value| value.correlation != own);
         worlds.extend(others.map(|value| world(value.correlation, value.runs.clone(), value.versus_first.clone())));
-        Some(Evidence { experiment, rows, candidates, base, worlds })
+        let decisive = beside.and_then(|beside| beside.decisive);
+        if let Some(at) = worlds.iter().position(|world| Some(world.correlation) == decisive) {
+            worlds[..=at].rotate_right(1);
+        }
+        Some(Evidence { experiment, rows, candidates, base, worlds, is_open: decisive.is_some() })
     }
 
     fn is_one_seed(&self) -> bool {
@@ -240,10 +249,11 @@ impl<'a> Evidence<'a> {
         Some(self.smallest(self.candidates.iter().copied().filter(is_safe), |of| self.largest(of).0))
     }
 
-    /// Returns the mean resource usage of a job of a policy divided by that under the base.
+    /// Returns the mean resource usage of a job of a policy divided by that under the base, in the world that decides.
     fn resource_ratio(&self, of: usize) -> Option<f64> {
-        let base = self.rows[self.base].resource.mean.filter(|mean| *mean > 0.0)?;
-        self.rows[of].resource.mean.map(|own| own / base)
+        let mean = |at: usize| mean_resource(self.worlds[0].runs[at]);
+        let base = mean(self.base).filter(|mean| *mean > 0.0)?;
+        mean(of).map(|own| own / base)
     }
 
     /// Returns the policy under which the largest share of jobs did not finish, and that share.

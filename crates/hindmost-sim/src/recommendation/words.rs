@@ -16,6 +16,7 @@ pub(super) fn text(evidence: &Evidence<'_>, choice: &Choice) -> String {
         said.extend(words.unclear(policy, choice));
         said.extend(words.at_correlations(policy, choice));
         said.extend(words.ties(policy, choice));
+        said.extend(words.why_this_correlation());
         said.extend(words.assumption(policy));
     }
     if !matches!(choice, Choice::OneSeed { .. } | Choice::Unfinished { .. }) {
@@ -63,11 +64,33 @@ impl Words<'_, '_> {
         ratio.map_or(String::new(), |cost| format!(", for {cost:.2} times its resource usage"))
     }
 
+    /// Returns for which correlation the figures hold, with a space before it; nothing if only one was compared.
+    fn where_it_holds(&self) -> String {
+        let evidence = self.0;
+        if evidence.worlds.len() < 2 {
+            return String::new();
+        }
+        format!(" at correlation {}", evidence.worlds[0].correlation)
+    }
+
+    /// Says why this correlation decides, if the scenario leaves it open.
+    fn why_this_correlation(&self) -> Option<String> {
+        let evidence = self.0;
+        (evidence.is_open && evidence.worlds.len() > 1).then(|| {
+            format!(
+                "The scenario does not say what share of a duration belongs to the task (workload.correlation), so the middle \
+                 value, {}, decides",
+                evidence.worlds[0].correlation
+            )
+        })
+    }
+
     fn choice(&self, choice: &Choice) -> String {
         let base = self.name(self.0.base);
+        let at = self.where_it_holds();
         let figures = |of: usize| {
             let (ratio, interval) = (self.ratio(0, of), self.full_interval(self.0.ratio(0, of)));
-            format!("{ratio} times that of {base}{interval}{}", self.cost(of))
+            format!("{ratio} times that of {base}{at}{interval}{}", self.cost(of))
         };
         match choice {
             Choice::OneSeed { shortest } => format!(
@@ -86,7 +109,7 @@ impl Words<'_, '_> {
                 self.name(*shortest),
                 figures(*shortest)
             ),
-            Choice::Base { .. } => format!("{base}: no other policy has a shorter mean flowtime"),
+            Choice::Base { .. } => format!("{base}: no other policy has a shorter mean flowtime{at}"),
             Choice::Policy { policy, .. } => {
                 format!("{}, whose mean flowtime is {}", self.name(*policy), figures(*policy))
             }

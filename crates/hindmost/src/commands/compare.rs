@@ -12,7 +12,7 @@ use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_profiles::{Known, Store};
 use hindmost_report::comparison;
 use hindmost_report::html::{ComparisonPage, comparison_page};
-use hindmost_sim::by_correlation::Plan;
+use hindmost_sim::by_correlation::{Beside, Plan};
 use hindmost_sim::cautions::{abandoned, cautions, independent_copies, no_copies, unfinished};
 use hindmost_sim::compare::{offered_load, policy_results};
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, Results, run_all};
@@ -145,6 +145,8 @@ pub struct Comparisons<'a> {
     pub description: Option<&'a str>,
     /// The values of `workload.correlation` whose results stand side by side; with none, only that of the scenario.
     pub correlations: &'a [f64],
+    /// The one of them by which a policy is recommended; `None` for that of the scenario.
+    pub decisive: Option<f64>,
     /// The recorded times of the jobs of logs, and those of replays of the policies that ran.
     pub recorded: Vec<RecordedTime>,
 }
@@ -158,7 +160,7 @@ pub fn run(
     what: &Subject<'_>,
     about: &Comparisons<'_>,
 ) -> Outcome {
-    let Comparisons { description, correlations, ref recorded } = *about;
+    let Comparisons { description, correlations, decisive, ref recorded } = *about;
     let Some(first) = points.first() else { return Ok(()) };
     notes.extend(about_seeds(points));
     notes.extend(about_placement(points));
@@ -227,6 +229,7 @@ pub fn run(
         // Correlations are compared only without a sweep, at the only point.
         let beside =
             others.as_ref().and_then(|(plan, others)| plan.beside(&point.experiment, (results, &of_point), others));
+        let beside = beside.map(|beside| Beside { decisive, ..beside });
         advice.extend(recommendation(&point.experiment, results, &of_point, beside.as_ref()));
         by_correlation = beside.map(|beside| beside.table(&point.experiment));
         rows.extend(of_point);
@@ -235,7 +238,7 @@ pub fn run(
         && !correlations.is_empty()
     {
         notes.push(format!(
-            "--correlations {given} shows no second table, because the results of these policies do not depend on the correlation"
+            "--correlations {given} shows no other table, because the results of these policies do not depend on the correlation"
         ));
     }
     if let Some(path) = &args.profiles {

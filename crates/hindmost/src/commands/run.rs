@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::metrics::{PhaseProgress, RunState};
+use hindmost_core::metrics::{FailedTask, PhaseProgress, RunState};
 use hindmost_core::record::{Change, Event};
 use hindmost_core::timeline::AttemptEnd;
 use hindmost_math::plain::{Plain, Quoted};
@@ -17,7 +17,7 @@ use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::energy;
 use hindmost_run::engine::NodeOffer;
-use hindmost_run::job_file::{self, Plan};
+use hindmost_run::job_file::{self, Plan, PlannedPhase};
 use hindmost_run::store::{BegunWith, Opened, Opening, Store, StoreError, begun_with};
 use hindmost_trace::journal;
 use serde_json::Value;
@@ -122,9 +122,15 @@ pub fn opening(args: &RunJobArgs) -> Opening {
     }
 }
 
-/// Returns which tasks of a job have failed, and where the output of their commands is.
+/// Returns which tasks made a job fail, and where the output of their commands is. Failures that their phase allows are left out.
 pub fn why_failed(outcome: &RunOutcome) -> String {
-    let tasks = &outcome.summary.failed_tasks;
+    let all = &outcome.summary.failed_tasks;
+    let is_too_many = |phase: &&PlannedPhase| {
+        all.iter().filter(|task| task.phase == phase.name).count() > phase.may_fail() as usize
+    };
+    let decisive: Vec<&str> =
+        outcome.plan.phases.iter().filter(is_too_many).map(|phase| phase.name.as_str()).collect();
+    let tasks: Vec<&FailedTask> = all.iter().filter(|task| decisive.contains(&task.phase.as_str())).collect();
     let mut failed: Vec<String> =
         tasks.iter().take(MOST_NAMED).map(|task| format!("{}/{}", task.phase, task.task)).collect();
     if let Some(more) = tasks.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {

@@ -51,7 +51,9 @@ pub fn run(args: &SimulateArgs) -> Outcome {
     let summary = describe(&base, &|key| swept.iter().any(|(other, _)| other == key));
     let correlations = correlations(args, &base)?;
     let subject = Subject::Scenario(&args.scenario, args.correlations.as_deref());
-    let about = Comparisons { description: Some(&text), correlations: &correlations, ..Comparisons::default() };
+    let decisive = by_correlation::middle(&correlations).filter(|_| by_correlation::is_open(&base));
+    let about =
+        Comparisons { description: Some(&text), correlations: &correlations, decisive, ..Comparisons::default() };
     compare::run(&points, &args.run, vec![summary], &subject, &about)
 }
 

@@ -88,8 +88,8 @@ fn of_log(applications: &[&Shown], columns: &Columns, advance: &dyn Fn()) -> For
     let mut all = Vec::new();
     for (number, application) in found {
         let of = applications.iter().find(|one| one.diagnosis.application == number);
-        let seconds = of.and_then(|one| one.diagnosis.wall_time.as_ref()).map_or(0.0, |time| time.seconds);
-        let advice = forecast::advice(&first.log, &application, seconds, stop::flag());
+        let Some(time) = of.and_then(|one| one.diagnosis.wall_time.as_ref()) else { continue };
+        let advice = forecast::advice(&first.log, &application, time, stop::flag());
         all.push((number, advice.map_err(|error| error.to_string())?));
         advance();
     }

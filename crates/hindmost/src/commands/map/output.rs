@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::{PhaseProgress, RunState};
+use hindmost_report::text::{counted, grouped, name};
 use hindmost_run::driver::{EarlierResult, Follower, How, Next, TaskEnd};
 use hindmost_run::job_file::{Plan, TaskCommand};
 use hindmost_run::map::{Counted, Entry, Halt, JobLog, Outlook, When};
@@ -21,6 +22,12 @@ use crate::forecast::Forecast;
 const STOPPED: u8 = 255;
 /// Time between two lines of progress, if stderr is not a terminal.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
+/// When the first of these lines is due.
+const FIRST_PROGRESS: Duration = Duration::from_secs(2);
+/// Number of characters of a command that is listed at the end.
+const LONGEST_COMMAND: usize = 200;
+/// Number of failed tasks that are listed at the end.
+const MOST_LISTED: usize = 10;
 /// How long a copy runs, at least, before a line says that a task runs a second time. Copies of tasks that take milliseconds
 /// are not worth the line. The line at the end is about tasks of which an attempt took as long.
 pub const NOTABLE: Duration = Duration::from_secs(1);
@@ -66,6 +73,8 @@ pub struct Printer<'a> {
     next: u32,
     /// Number of tasks whose result is of an earlier process and whose output is gone.
     without_logs: u64,
+    /// A line for each of the first failed tasks.
+    failed: Vec<String>,
     /// Why output or the job log can't be written.
     error: Option<(String, io::Error)>,
     progress_at: Instant,
@@ -113,7 +122,7 @@ impl<'a> Printer<'a> {
         let places = places.unwrap_or_else(|| (0..tasks.len() as u32).map(Some).collect());
         let counted = Counted { total: places.iter().flatten().count() as u64, ..Counted::default() };
         let held = BTreeMap::new();
-        let progress_at = Instant::now() + PROGRESS_EVERY;
+        let progress_at = Instant::now() + FIRST_PROGRESS;
         Printer {
             tasks,
             places,
@@ -127,6 +136,7 @@ impl<'a> Printer<'a> {
             held,
             next: 0,
             without_logs: 0,
+            failed: Vec::new(),
             error: None,
             progress_at,
             copies: CopyWatch { since: Instant::now(), started: 0 },
@@ -152,10 +162,27 @@ impl<'a> Printer<'a> {
                 self.without_logs
             ));
         }
+        self.list_failed();
         match self.error {
             Some(error) => Err(error),
             None => Ok(self.halted.unwrap_or_else(|| self.halt.exit_code(self.counted))),
         }
+    }
+
+    /// Lists the failed tasks.
+    fn list_failed(&self) {
+        let Counted { failed, total, .. } = self.counted;
+        if failed == 0 || self.style.silent {
+            return;
+        }
+        let mut lines = vec![format!("{} of {} failed:", grouped(failed), counted(total, "task"))];
+        lines.extend(self.failed.iter().cloned());
+        let others = failed.saturating_sub(self.failed.len() as u64);
+        if others > 0 {
+            let all = if self.joblog.is_some() { "the job log has all" } else { "--joblog FILE lists all" };
+            lines.push(format!("  and {} more; {all}", grouped(others)));
+        }
+        self.board.message(&lines.join("\n"));
     }
 
     fn print(&mut self, task: u32, logs: &[PathBuf; 2]) {
@@ -282,6 +309,9 @@ impl Follower for Printer<'_> {
     fn task_ended(&mut self, end: &TaskEnd) -> Next {
         self.counted.done += 1;
         self.counted.failed += u64::from(end.how != How::Succeeded);
+        if end.how != How::Succeeded && self.failed.len() < MOST_LISTED {
+            self.failed.push(failed_line(&self.tasks[end.attempt.task.index as usize], end.how));
+        }
         self.log(end);
         self.print_in_order(end.attempt.task.index, &end.logs);
         self.next(end)
@@ -314,6 +344,17 @@ fn exit_and_signal(how: How) -> (i32, i32) {
         How::Failed { exit: None, .. } => (-1, 9),
         How::Failed { exit: Some(exit), .. } => (exit, if (129..=192).contains(&exit) { exit - 128 } else { 0 }),
     }
+}
+
+/// Returns a line about a failed task.
+fn failed_line(task: &TaskCommand, how: How) -> String {
+    let why = match how {
+        How::Failed { timed_out: true, .. } => "stopped at its time limit".to_owned(),
+        How::Failed { exit: Some(exit), .. } => format!("exit code {exit}"),
+        _ => "stopped".to_owned(),
+    };
+    let command = String::from_utf8_lossy(&shown(&task.command)).into_owned();
+    format!("  task {}, {why}: {}", task.number, name(&command, LONGEST_COMMAND, "…"))
 }
 
 /// Returns a command for people, with `{%}` for its slot.

@@ -224,7 +224,8 @@ What a copy of a slow task can save depends first on why the task is slow. The k
 share of a duration that belongs to the task, such as its input: every copy of the task takes that part as well. 0: only the \
 node or chance is slow, and a copy takes as long as any other task. 1: a copy takes as long as the first attempt and saves \
 nothing. Real workloads are in between, and 0 favours the policies that start the most copies. So if the scenario does not \
-give the key, a second table shows the results for 0, 0.5 and 0.9 side by side, on the same jobs.
+give the key, the first table shows the results for 0, 0.5 and 0.9 side by side, on the same jobs, and \
+the recommendation goes by 0.5.
 
 Write load = 0.6 in place of a rate of arrivals, or --set load=0.6: the rate then follows from the jobs and the cluster.";
 

@@ -157,7 +157,10 @@ mod tests {
         assert_eq!(none, ["none", "1.000", "–", "2.00", "–"]);
         assert!(lines[4].starts_with("policy") && lines[4].ends_with("0.5  resource  resource"), "{shown}");
         assert!(lines[3].ends_with("    at 0    at 0.5"), "{shown}");
-        assert!(shown.replace('\n', " ").contains("All other figures are for correlation 0, which favours copies most:"), "{shown}");
+        assert!(
+            shown.replace('\n', " ").contains("All other figures are for correlation 0, which favours copies most:"),
+            "{shown}"
+        );
     }
 
     #[test]
@@ -181,6 +184,7 @@ mod tests {
             not_distinguishable: Vec::new(),
             at_correlations: Vec::new(),
             worst_case: None,
+            correlation: None,
             text: "why".to_owned(),
         };
         assert_eq!(in_words(&recommendation(None)), "No recommendation at load = 0.5: why.");

@@ -227,6 +227,7 @@ fn the_page_has_recommendations_and_correlations() {
         not_distinguishable: Vec::new(),
         at_correlations: Vec::new(),
         worst_case: None,
+        correlation: None,
         text: "pace, whose <mean> is shorter".to_owned(),
     }];
     let page = comparison(&with, &[]);
@@ -236,7 +237,7 @@ fn the_page_has_recommendations_and_correlations() {
         "correlation 0.9",
         "0.875",
         "1.25",
-        "all other figures",
+        "All other figures",
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }

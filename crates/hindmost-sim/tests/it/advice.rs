@@ -113,7 +113,12 @@ fn runs((_, seeds, resource): &Runs<'_>) -> Vec<RunResult> {
 }
 
 /// Returns a recommendation from the results at correlation 0.3 and at others.
-fn recommended_from(settings: &str, policies: &[Runs<'_>], others: &[(f64, &[Runs<'_>])]) -> Option<Recommendation> {
+fn recommended_from(
+    settings: &str,
+    policies: &[Runs<'_>],
+    others: &[(f64, &[Runs<'_>])],
+    decisive: Option<f64>,
+) -> Option<Recommendation> {
     let names: Vec<&str> = policies.iter().map(|(name, ..)| *name).collect();
     let mut experiment = experiment(&text(settings, "correlation = 0.3", &names));
     experiment.seeds = (1..=policies[0].1.len() as u64).collect();
@@ -126,12 +131,12 @@ fn recommended_from(settings: &str, policies: &[Runs<'_>], others: &[(f64, &[Run
         runs: results.iter().map(Vec::as_slice).collect(),
         versus_first: policy_results(&experiment, results, &[]).iter().map(|row| row.versus_first).collect(),
     });
-    let beside = Beside { values: values.collect() };
+    let beside = Beside { values: values.collect(), decisive };
     recommendation(&experiment, &results, &rows, Some(&beside).filter(|_| !others.is_empty()))
 }
 
 fn recommended(settings: &str, policies: &[Runs<'_>]) -> Option<Recommendation> {
-    recommended_from(settings, policies, &[])
+    recommended_from(settings, policies, &[], None)
 }
 
 const LONG: &[&[f64]] = &[&[10.0, 20.0], &[12.0, 18.0], &[14.0, 30.0]];
@@ -312,6 +317,11 @@ fn slices(of: &Three) -> [Vec<&[f64]>; 3] {
 
 /// Returns the recommendation for the ratios of `mantri` and `late` to `none` at correlation 0.3, and at each other one.
 fn from_ratios(own: [f64; 2], others: &[(f64, [f64; 2])]) -> Recommendation {
+    decided_at(None, own, others)
+}
+
+/// Returns the same if one of the correlations decides.
+fn decided_at(decisive: Option<f64>, own: [f64; 2], others: &[(f64, [f64; 2])]) -> Recommendation {
     let all: Vec<Three> = std::iter::once(own).chain(others.iter().map(|(_, of)| *of)).map(three).collect();
     let all: Vec<[Vec<&[f64]>; 3]> = all.iter().map(slices).collect();
     let named: Vec<[Runs<'_>; 3]> = all
@@ -320,7 +330,7 @@ fn from_ratios(own: [f64; 2], others: &[(f64, [f64; 2])]) -> Recommendation {
         .collect();
     let others: Vec<(f64, &[Runs<'_>])> =
         others.iter().zip(&named[1..]).map(|((value, _), of)| (*value, &of[..])).collect();
-    recommended_from("knowledge = \"age\"", &named[0], &others).unwrap()
+    recommended_from("knowledge = \"age\"", &named[0], &others, decisive).unwrap()
 }
 
 #[test]
@@ -350,4 +360,22 @@ fn a_policy_that_harms_at_another_correlation_is_not_recommended() {
     let found = from_ratios([0.2, 0.4], &[(0.9, [2.5, 1.1])]);
     assert_eq!(found.policy.as_deref(), Some("none"));
     assert!(found.text.contains("No other policy is better than none in its worst case"), "{}", found.text);
+}
+
+#[test]
+fn the_middle_correlation_decides_where_the_scenario_leaves_it_open() {
+    // `mantri` is the shortest at the lowest correlation, `late` at the middle one.
+    let others = [(0.5, [0.8, 0.6]), (0.9, [0.95, 0.9])];
+    let found = decided_at(Some(0.5), [0.2, 0.4], &others);
+    assert_eq!((found.policy.as_deref(), found.correlation), (Some("late"), Some(0.5)));
+    assert!((found.flowtime_ratio.unwrap() - 0.6).abs() < 1e-12);
+    assert!(found.text.starts_with("late, whose mean flowtime is 0.600 times that of none at correlation 0.5 (95%"));
+    assert!(found.text.contains("(workload.correlation), so the middle value, 0.5, decides"), "{}", found.text);
+    let at: Vec<f64> = found.at_correlations.iter().map(|one| one.correlation).collect();
+    assert_eq!(at, [0.5, 0.3, 0.9]);
+    // Without that, the correlation of the other results decides.
+    let found = from_ratios([0.2, 0.4], &others);
+    assert_eq!((found.policy.as_deref(), found.correlation), (Some("mantri"), Some(0.3)));
+    assert_eq!([by_correlation::middle(&VALUES), by_correlation::middle(&[0.0, 0.9])], [Some(0.5), Some(0.9)]);
+    assert_eq!((by_correlation::middle(&[]), by_correlation::middle(&[0.2])), (None, Some(0.2)));
 }

@@ -125,11 +125,9 @@ pub fn opening(args: &RunJobArgs) -> Opening {
 /// Returns which tasks made a job fail, and where the output of their commands is. Failures that their phase allows are left out.
 pub fn why_failed(outcome: &RunOutcome) -> String {
     let all = &outcome.summary.failed_tasks;
-    let is_too_many = |phase: &&PlannedPhase| {
-        all.iter().filter(|task| task.phase == phase.name).count() > phase.may_fail() as usize
-    };
-    let decisive: Vec<&str> =
-        outcome.plan.phases.iter().filter(is_too_many).map(|phase| phase.name.as_str()).collect();
+    let is_too_many =
+        |phase: &&PlannedPhase| all.iter().filter(|task| task.phase == phase.name).count() > phase.may_fail() as usize;
+    let decisive: Vec<&str> = outcome.plan.phases.iter().filter(is_too_many).map(|phase| phase.name.as_str()).collect();
     let tasks: Vec<&FailedTask> = all.iter().filter(|task| decisive.contains(&task.phase.as_str())).collect();
     let mut failed: Vec<String> =
         tasks.iter().take(MOST_NAMED).map(|task| format!("{}/{}", task.phase, task.task)).collect();

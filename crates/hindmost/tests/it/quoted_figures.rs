@@ -51,7 +51,7 @@ const RESOURCE: usize = 3;
 const WORLD_CHANGE: usize = 3;
 const WORLD_P99: usize = 6;
 
-const QUICKSTART: Table = Table("README.md", "$ hindmost simulate\n");
+const QUICKSTART: Table = Table("README.md", "\nAt correlation 0:\n");
 const CORRELATION: Table = Table("README.md", "Ratios to the first policy's flowtimes");
 const CHOOSING_CORRELATION: Table =
     Table("docs/choosing.md", "$ hindmost simulate --policy none,hadoop,mantri,pace,dollymp\n");
@@ -84,8 +84,8 @@ const THREE_PHASES: &str = "three phases, without progress";
 const QUOTES: &[(&str, &str, &[Figure])] = &[
     (
         "README.md",
-        "Without copies the mean flowtime is {} s. Mantri's backups reduce it to {} s. DollyMP's order and clones reduce it \
-         to {} s and use {} times the resources.",
+        "There the mean flowtime (also called job completion time, JCT) is {} s without copies; Mantri's backups reduce it to {} s, and \
+         DollyMP's order and clones to {} s for {} times the resources.",
         &[
             (QUICKSTART, "none", MEAN, Decimals(1)),
             (QUICKSTART, "mantri", MEAN, Decimals(1)),

@@ -172,7 +172,7 @@ impl<'a> Printer<'a> {
     /// Lists the failed tasks.
     fn list_failed(&self) {
         let Counted { failed, total, .. } = self.counted;
-        if failed == 0 || self.style.silent {
+        if failed == 0 || self.style.silent || self.error.is_some() {
             return;
         }
         let mut lines = vec![format!("{} of {} failed:", grouped(failed), counted(total, "task"))];

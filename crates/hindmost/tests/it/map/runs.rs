@@ -36,10 +36,28 @@ fn the_exit_code_counts_failed_tasks() {
     let place = Place::new();
     let ran = place.map(&["-k", "echo {}; echo e{} >&2; exit {}", ":::", "0", "3", "0", "5"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(2), "0\n3\n0\n5\n"));
-    assert_eq!(ran.stderr, "e0\ne3\ne0\ne5\n");
+    let listed = "2 of 4 tasks failed:\n  task 2, exit code 3: echo 3; echo e3 >&2; exit 3\n  task 4, exit code 5: echo 5; echo e5 >&2; exit 5\n";
+    assert_eq!(ran.stderr, format!("e0\ne3\ne0\ne5\n{listed}"));
     let values: Vec<String> = (0..102).map(|number| number.to_string()).collect();
     let args: Vec<&str> = ["-j8", "false {}", ":::"].into_iter().chain(values.iter().map(String::as_str)).collect();
-    assert_eq!(place.map(&args).code, Some(101));
+    let ran = place.map(&args);
+    assert_eq!(ran.code, Some(101));
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(
+        (lines.len(), lines[0], lines[11]),
+        (12, "102 of 102 tasks failed:", "  and 92 more; --joblog FILE lists all")
+    );
+}
+
+#[test]
+fn results_are_found_by_the_values_of_a_map() {
+    let place = Place::new();
+    place.map(&["--out", "out", "test {1} != b || false", ":::", "a", "b", ":::", "1", "2 3"]);
+    let table = fs::read_to_string(place.path("out/results.tsv")).unwrap();
+    let of = |line: &str| line.split('\t').map(str::to_owned).collect::<Vec<_>>();
+    let rows: Vec<[String; 2]> = table.lines().skip(1).map(of).map(|row| [row[2].clone(), row[6].clone()]).collect();
+    let expected = [["a 1", "done"], ["a 2 3", "done"], ["b 1", "failed"], ["b 2 3", "failed"]];
+    assert_eq!(rows, expected.map(|row| row.map(str::to_owned)));
 }
 
 #[test]

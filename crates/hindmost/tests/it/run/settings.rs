@@ -83,6 +83,18 @@ fn allowed_failures_end_with_a_done_job_and_a_table_of_results() {
 }
 
 #[test]
+fn failures_that_a_phase_allows_are_no_reason() {
+    let job = Job::new(
+        "[defaults]\nretries = 0\n[[phase]]\nname = \"map\"\ntasks = 3\nallowed_failures = 1\nkeep_going = true\n\
+         command = 'test $HINDMOST_TASK != 1'\n\
+         [[phase]]\nname = \"sum\"\nafter = [\"map\"]\ntasks = 1\ncommand = 'false'\n",
+    );
+    let ran = job.run(&[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: the job failed: sum/0; "), "{}", ran.stderr);
+}
+
+#[test]
 fn a_phase_called_as_the_table_keeps_its_results() {
     let text = "[[phase]]\nname = \"results.tsv\"\ninputs = \"in/*\"\ncommand = 'cat \"$HINDMOST_INPUT\" > \"$HINDMOST_OUTPUT/x\"'";
     let job = Job::new(text);

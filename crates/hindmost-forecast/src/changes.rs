@@ -59,10 +59,16 @@ pub(crate) fn fullest(executors: &[Presence], slots: &[u32]) -> Vec<bool> {
 /// As many executors as there were at most at the same time, to the end. None of them is there before the first executor was: until then, the
 /// application waited for its first container, and more of them would not have come sooner.
 pub(crate) fn kept(executors: &[Presence], slots: &[u32]) -> Vec<Presence> {
-    let never = Presence { added: Some(f64::INFINITY), registered: Some(f64::INFINITY), ..Presence::default() };
+    let never = Presence {
+        added: Some(f64::INFINITY),
+        registered: Some(f64::INFINITY),
+        held_from: f64::INFINITY,
+        ..Presence::default()
+    };
+    let held_from = executors.iter().map(|one| one.held_from).fold(f64::INFINITY, f64::min);
     let first = executors.iter().map(|one| one.registered.unwrap_or(0.0)).reduce(f64::min);
     let first = first.filter(|first| *first > 0.0);
-    let there = Presence { added: first, registered: first, ..Presence::default() };
+    let there = Presence { added: first, registered: first, held_from, ..Presence::default() };
     let of = |is_there: bool| if is_there { there } else { never };
     fullest(executors, slots).into_iter().map(of).collect()
 }
@@ -193,7 +199,14 @@ mod tests {
     use super::*;
 
     fn presence(registered: f64, removed: f64) -> Presence {
-        Presence { added: Some(registered), registered: Some(registered), removed: Some(removed), lost: false }
+        Presence {
+            added: Some(registered),
+            registered: Some(registered),
+            removed: Some(removed),
+            lost: false,
+            held_from: registered,
+            held_to: Some(removed),
+        }
     }
 
     #[test]
@@ -213,6 +226,7 @@ mod tests {
         let executors = [presence(2.5, 10.0), presence(4.0, 30.0)];
         let kept = kept(&executors, &[2, 2]);
         assert!(kept.iter().all(|one| (one.added, one.registered, one.removed) == (Some(2.5), Some(2.5), None)));
+        assert!(kept.iter().all(|one| (one.held_from, one.held_to) == (2.5, None)));
     }
 
     #[test]

@@ -103,8 +103,7 @@ pub(crate) fn held_seconds(
 ) -> f64 {
     let ends = jobs.iter().zip(&run.flowtime).filter(|(_, flowtime)| flowtime.is_finite());
     let end = ends.map(|(job, flowtime)| job.spec.arrival.seconds() + flowtime).fold(0.0, f64::max) + after_last;
-    let held =
-        |presence: &Presence| (presence.removed.unwrap_or(end).min(end) - presence.registered.unwrap_or(0.0)).max(0.0);
+    let held = |presence: &Presence| (presence.held_to.unwrap_or(end).min(end) - presence.held_from).max(0.0);
     executors.iter().zip(slots).map(|(presence, slots)| f64::from(*slots) * held(presence)).sum()
 }
 
@@ -118,4 +117,34 @@ pub(crate) fn mean_and_range(values: &[f64]) -> (f64, [f64; 2]) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     (mean(values).unwrap_or(0.0), [least, most])
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::workload::JobSpec;
+
+    use super::*;
+
+    #[test]
+    fn executors_are_held_before_the_first_job_and_after_the_last_one() {
+        // The application held one executor of 4 slots from 70 s before its only job of 100 s until 10 s after it began, and another one
+        // from then on; it ended 30 s after the job.
+        let spec = JobSpec {
+            name: "job".into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: Vec::new(),
+        };
+        let jobs = [WorkloadJob { spec, durations: Vec::new() }];
+        let run = RunResult { flowtime: vec![100.0], ..RunResult::default() };
+        let first = Presence { held_from: -70.0, held_to: Some(10.0), ..Presence::default() };
+        let second = Presence { held_from: 10.0, ..Presence::default() };
+        assert_eq!(held_seconds(&run, &jobs, &[4, 4], (&[first, second], 30.0)), 4.0 * 80.0 + 4.0 * 120.0);
+        // Kept, it would have been held for 200 s, if the job took as long.
+        let kept = Presence { held_from: -70.0, ..Presence::default() };
+        let never = Presence { held_from: f64::INFINITY, ..Presence::default() };
+        assert_eq!(held_seconds(&run, &jobs, &[4, 4], (&[kept, never], 30.0)), 4.0 * 200.0);
+    }
 }

@@ -101,6 +101,10 @@ pub struct Presence {
     pub removed: Option<f64>,
     /// True if attempts were lost with it.
     pub lost: bool,
+    /// From when on it was held, used or not: before the first job, this is negative.
+    pub held_from: f64,
+    /// Until when it was held, used or not; `None`: to the end of the application.
+    pub held_to: Option<f64>,
 }
 
 /// Builds the world of an application. `jobs` are in the order of
@@ -210,6 +214,8 @@ fn presence(recording: &Recording, typical: &[Typical], losses: &Losses, origin:
             registered: executor.added.map(|added| added - origin).filter(|added| *added > 0.0),
             removed: removed.map(|removed| removed - origin),
             lost: removed.is_some() && losses.of_executor(number as u32),
+            held_from: executor.added.map_or(0.0, |added| added - origin),
+            held_to: executor.removed.map(|removed| removed - origin),
         }
     };
     recording.executors.iter().enumerate().map(of).collect()

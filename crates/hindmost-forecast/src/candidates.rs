@@ -6,8 +6,8 @@ use hindmost_trace::tasks::TaskFormat;
 
 use crate::changes::{are_inputs_uneven, are_slots_known, fullest, most_slots, phase_with_few_tasks, slots_of, waits};
 use crate::recorded::RecordedApplication;
-use crate::settings::{change, changes, exists, speculation_of_hadoop};
-use crate::world::{Engine, World, seconds};
+use crate::settings::{HadoopSpeculation, change, changes, exists, speculation_of_hadoop};
+use crate::world::{Engine, World, hadoop_policy, seconds};
 
 /// Spark's default of `spark.dynamicAllocation.executorIdleTimeout`, seconds.
 const IDLE_TIMEOUT: f64 = 60.0;
@@ -150,10 +150,6 @@ fn speculation(application: &RecordedApplication) -> Vec<Candidate> {
         condition: None,
     };
     let is_off = world.policy == PolicySpec::of("none");
-    // The setting about reduces is named only if there are any.
-    let names = speculation_of_hadoop(application.version);
-    let has_reduces = application.jobs.iter().flat_map(|job| &job.spec.phases).any(|phase| &*phase.name == "reduce");
-    let names = if has_reduces { &names[..] } else { &names[..1] };
     match (world.engine, is_off) {
         (Engine::Spark, _) => {
             let mut all: Vec<Candidate> = [(0.75, 1.5), (0.9, 3.0), (0.5, 2.0)]
@@ -166,21 +162,56 @@ fn speculation(application: &RecordedApplication) -> Vec<Candidate> {
             }
             all
         }
-        // The default is on, so there is no setting to recommend.
-        (Engine::Hadoop, true) => vec![Candidate {
-            title: format!(
-                "Hadoop's speculation, which is on by default ({}) but started no copies: it seems to be switched off, or it did not act",
-                names.join(", ")
-            ),
-            change: Change::Policy(PolicySpec::of("hadoop")),
-            settings: Vec::new(),
-            condition: Some("if it was switched off: the log does not say"),
-        }],
+        (Engine::Hadoop, true) => copies_of_hadoop(application).into_iter().collect(),
         (Engine::Hadoop, false) => {
-            vec![off(&names.iter().map(|name| (*name, "false")).collect::<Vec<_>>())]
+            let names = switches_of_hadoop(application).into_iter().map(|one| (one.name, "false"));
+            vec![off(&names.collect::<Vec<_>>())]
         }
         (Engine::Hindmost | Engine::Other(_), _) => Vec::new(),
     }
+}
+
+/// The settings that switch copies on in Hadoop: of maps, and of reduces if there are any.
+fn switches_of_hadoop(application: &RecordedApplication) -> Vec<HadoopSpeculation> {
+    let [maps, reduces] = speculation_of_hadoop(application.version, &application.world.recorded.settings);
+    let has = |kind: &str| application.jobs.iter().flat_map(|job| &job.spec.phases).any(|phase| &*phase.name == kind);
+    if has("reduce") { vec![maps, reduces] } else { vec![maps] }
+}
+
+/// Hadoop's own copies for a job that had none. `None` if they were on: then there is nothing to switch on.
+fn copies_of_hadoop(application: &RecordedApplication) -> Option<Candidate> {
+    let change = Change::Policy(hadoop_policy(&application.world.recorded.settings));
+    let switches = switches_of_hadoop(application);
+    let names = |is_on: Option<bool>| -> Vec<&str> {
+        switches.iter().filter(|one| one.is_on == is_on).map(|one| one.name).collect()
+    };
+    let (off, unknown) = (names(Some(false)), names(None));
+    if !off.is_empty() {
+        let (kind, condition) = match &switches[..] {
+            [maps, _] if off.len() == 1 && maps.is_on == Some(false) => {
+                (" of maps", Some("as far as it is maps whose copies save time"))
+            }
+            [_, _] if off.len() == 1 => (" of reduces", Some("as far as it is reduces whose copies save time")),
+            _ => ("", None),
+        };
+        let on: Vec<(&str, &str)> = off.into_iter().map(|name| (name, "true")).collect();
+        return Some(Candidate {
+            title: format!("Hadoop's speculation{kind}, which was switched off"),
+            change,
+            settings: changes(application, &on),
+            condition,
+        });
+    }
+    // The default is on, so there is no setting to recommend.
+    (!unknown.is_empty()).then(|| Candidate {
+        title: format!(
+            "Hadoop's speculation, which is on by default ({}) but started no copies: it seems to be switched off, or it did not act",
+            unknown.join(", ")
+        ),
+        change,
+        settings: Vec::new(),
+        condition: Some("if it was switched off: the log does not say"),
+    })
 }
 
 /// Settings are named only if the log has them with fewer tasks than there are slots.

@@ -54,6 +54,8 @@ impl Replay<'_> {
             outages: Vec::new(),
             disturbances: Vec::new(),
             stragglers: None,
+            // Runs of Hindmost learn speeds. In a replay that would only cost time: first attempts take what they took wherever they
+            // run, so a task that is kept from a slow node is not faster elsewhere.
             learns_speeds: false,
             known_profiles: Arc::default(),
             keeps_profiles: false,

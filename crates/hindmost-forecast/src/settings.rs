@@ -1,5 +1,7 @@
 //! Names and defaults of the settings that are recommended, by the engine's version.
 
+use std::collections::BTreeMap;
+
 use hindmost_core::metrics::SettingChange;
 
 use crate::recorded::RecordedApplication;
@@ -22,13 +24,36 @@ pub(crate) fn version_of_hadoop(job: &str) -> Option<Version> {
     (is_number && started.len() == 12).then_some((1, 0))
 }
 
-/// The names of the settings that switch copies of maps and of reduces on in Hadoop.
-pub(crate) fn speculation_of_hadoop(version: Option<Version>) -> [&'static str; 2] {
-    if version.is_some_and(|version| version < (2, 0)) {
-        ["mapred.map.tasks.speculative.execution", "mapred.reduce.tasks.speculative.execution"]
-    } else {
-        ["mapreduce.map.speculative", "mapreduce.reduce.speculative"]
-    }
+/// A setting that switches copies of maps or of reduces on in Hadoop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HadoopSpeculation {
+    /// Its name: the one that the job's configuration has, otherwise that of the version.
+    pub(crate) name: &'static str,
+    /// Whether it was on; `None` if the job's configuration is not known or does not have it.
+    pub(crate) is_on: Option<bool>,
+}
+
+/// Returns the settings that switch copies of maps and of reduces on in Hadoop. Hadoop 2 and later know the old names, too.
+pub(crate) fn speculation_of_hadoop(
+    version: Option<Version>,
+    settings: &BTreeMap<String, String>,
+) -> [HadoopSpeculation; 2] {
+    let is_old = version.is_some_and(|version| version < (2, 0));
+    let of = |name: &'static str, old: &'static str| {
+        let names = if is_old { &[old][..] } else { &[name, old][..] };
+        let found = names.iter().find_map(|name| Some((*name, settings.get(*name)?)));
+        let (name, value) = found.map_or((names[0], None), |(name, value)| (name, Some(value)));
+        let is_on = match value.map(|value| value.trim().to_ascii_lowercase()).as_deref() {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        HadoopSpeculation { name, is_on }
+    };
+    [
+        of("mapreduce.map.speculative", "mapred.map.tasks.speculative.execution"),
+        of("mapreduce.reduce.speculative", "mapred.reduce.tasks.speculative.execution"),
+    ]
 }
 
 /// Returns the default of a setting in a version. `None` if it has none, or the version is unknown and matters.
@@ -157,7 +182,8 @@ mod tests {
                     }
                     let now = one.recorded.as_deref().or_else(|| default(engine, application.version, &one.name));
                     assert!(now.is_none_or(|now| !is_same(&one.name, now, &one.value)), "{log:?}: {one:?}");
-                    assert!(engine == Engine::Spark || one.value == "false", "{log:?}: {one:?}");
+                    let is_off = one.recorded.as_deref() == Some("false");
+                    assert!(engine == Engine::Spark || one.value == "false" || is_off, "{log:?}: {one:?}");
                     changed += 1;
                 }
             }
@@ -169,8 +195,18 @@ mod tests {
     fn hadoop_before_2_has_names_of_its_own() {
         assert_eq!(version_of_hadoop("job_200904211745_0002"), Some((1, 0)));
         assert_eq!(version_of_hadoop("job_1329348432655_0001"), None);
-        assert_eq!(speculation_of_hadoop(Some((1, 0)))[0], "mapred.map.tasks.speculative.execution");
-        assert_eq!(speculation_of_hadoop(None)[1], "mapreduce.reduce.speculative");
+        let none = BTreeMap::new();
+        let old = ["mapred.map.tasks.speculative.execution", "mapred.reduce.tasks.speculative.execution"];
+        assert_eq!(speculation_of_hadoop(Some((1, 0)), &none).map(|one| one.name), old);
+        assert_eq!(speculation_of_hadoop(None, &none)[1].name, "mapreduce.reduce.speculative");
+        // A configuration may have the old names, and new ones that an old version does not know.
+        let settings = [(old[0], " FALSE "), ("mapreduce.reduce.speculative", "true"), (old[1], "x")];
+        let settings: BTreeMap<String, String> =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let found = speculation_of_hadoop(None, &settings).map(|one| (one.name, one.is_on));
+        assert_eq!(found, [(old[0], Some(false)), ("mapreduce.reduce.speculative", Some(true))]);
+        let found = speculation_of_hadoop(Some((1, 0)), &settings).map(|one| (one.name, one.is_on));
+        assert_eq!(found, [(old[0], Some(false)), (old[1], None)]);
     }
 
     #[test]

@@ -11,11 +11,9 @@ const FEW: usize = 50;
 /// Returns what to be careful about before copies are switched on.
 pub(crate) fn warnings(application: &RecordedApplication) -> Vec<String> {
     let mut all = Vec::new();
-    let setting = |name: &str| application.world.recorded.settings.get(name).map(|value| value.trim());
-    let version = "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version";
-    if setting(version) == Some("2") {
+    if let Some(name) = commits_by_task(&application.world.recorded.settings) {
         all.push(format!(
-            "{version} is 2: with this committer, two attempts of a task can leave mixed output if one of them fails while it writes. \
+            "{name} is 2: with this committer, two attempts of a task can leave mixed output if one of them fails while it writes. \
              Set it to 1, or use a committer for object stores, before there are copies."
         ));
     }
@@ -46,6 +44,16 @@ pub(crate) fn warnings(application: &RecordedApplication) -> Vec<String> {
     all
 }
 
+/// Returns the name of the setting by which each task moves its output into place itself. `None` if it has another value. Spark has the
+/// settings of Hadoop with a prefix.
+fn commits_by_task(settings: &BTreeMap<String, String>) -> Option<&str> {
+    let is_second = |(name, value): &(&String, &String)| {
+        let plain = name.strip_prefix("spark.hadoop.").unwrap_or(name);
+        plain == "mapreduce.fileoutputcommitter.algorithm.version" && value.trim() == "2"
+    };
+    settings.iter().find(is_second).map(|(name, _)| &**name)
+}
+
 /// Returns the setting that lets tasks write their output directly, so that copies can corrupt it. `None` if there is none.
 pub(crate) fn writes_directly(settings: &BTreeMap<String, String>) -> Option<&str> {
     let is_direct = |(name, value): &(&String, &String)| {
@@ -54,7 +62,11 @@ pub(crate) fn writes_directly(settings: &BTreeMap<String, String>) -> Option<&st
             "spark.sql.sources.commitProtocolClass"
             | "spark.sql.sources.outputCommitterClass"
             | "spark.sql.parquet.output.committer.class"
-            | "mapred.output.committer.class" => value.contains("Direct"),
+            | "mapred.output.committer.class"
+            | "mapreduce.outputcommitter.class"
+            | "mapreduce.job.outputformat.class"
+            | "mapreduce.outputformat.class"
+            | "mapred.output.format.class" => value.contains("Direct"),
             "mapred.output.direct.EmrFileSystem" | "mapred.output.direct.NativeS3FileSystem" => {
                 value.trim().eq_ignore_ascii_case("true")
             }
@@ -88,10 +100,25 @@ mod tests {
             ("spark.sql.sources.outputCommitterClass", "a.DirectOutputCommitter"),
             ("spark.hadoop.mapred.output.direct.EmrFileSystem", "true"),
             ("spark.hadoop.mapred.output.direct.NativeS3FileSystem", "TRUE"),
+            ("mapred.output.committer.class", "org.apache.hadoop.mapred.DirectFileOutputCommitter"),
+            ("mapreduce.job.outputformat.class", "a.DirectTextOutputFormat"),
+            ("mapred.output.direct.EmrFileSystem", "true"),
         ] {
             assert_eq!(found(name, value).as_deref(), Some(name));
         }
         assert_eq!(found("spark.hadoop.mapred.output.direct.EmrFileSystem", "false"), None);
         assert_eq!(found("spark.hadoop.mapred.output.committer.class", "a.FileOutputCommitter"), None);
+        assert_eq!(found("mapreduce.job.outputformat.class", "a.TextOutputFormat"), None);
+    }
+
+    #[test]
+    fn the_second_algorithm_of_committers_is_found() {
+        let name = "mapreduce.fileoutputcommitter.algorithm.version";
+        for (name, value, is_found) in
+            [(name.to_owned(), " 2 ", true), (format!("spark.hadoop.{name}"), "2", true), (name.to_owned(), "1", false)]
+        {
+            let settings = BTreeMap::from([(name.clone(), value.to_owned())]);
+            assert_eq!(commits_by_task(&settings), is_found.then_some(&*name));
+        }
     }
 }

@@ -9,7 +9,7 @@ use hindmost_core::journal::Header;
 use hindmost_core::metrics::RecordedTime;
 use hindmost_core::time::Time;
 use hindmost_math::statistics::{mean, student_interval};
-use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_policies::catalogue::{self, spec::PolicySpec};
 use hindmost_sim::driver::{AsRecorded, Lag, Outage, RunResult, Setup};
 use hindmost_trace::diagnosis::{PhaseLag, Presence, RecordedWorld};
 use hindmost_trace::tasks::TaskFormat;
@@ -53,9 +53,9 @@ impl World {
         World { engine: Engine::Spark, recorded, policy, order: FIRST_IN_FIRST_OUT.to_owned() }
     }
 
-    /// The world of jobs of Hadoop. Its logs don't state the settings, but show whether there were copies.
+    /// The world of jobs of Hadoop. Without copies in the log it is one without copies, whether they were switched off or none was needed.
     pub fn of_hadoop(recorded: RecordedWorld, had_copies: bool) -> World {
-        let policy = PolicySpec::of(if had_copies { "hadoop" } else { "none" });
+        let policy = if had_copies { hadoop_policy(&recorded.settings) } else { PolicySpec::of("none") };
         World { engine: Engine::Hadoop, recorded, policy, order: FIRST_IN_FIRST_OUT.to_owned() }
     }
 
@@ -185,6 +185,34 @@ fn spark_policy(settings: &BTreeMap<String, String>, version: Option<&str>) -> P
     text.parse().unwrap_or_else(|_| PolicySpec::of("spark"))
 }
 
+/// Hadoop's settings of its speculation: the parameter of policy `hadoop`, the name, the default, and the number by which a value is
+/// divided to be in the unit of the parameter.
+const HADOOP_SPECULATION: [(&str, &str, f64, f64); 5] = [
+    ("minimum_allowed", "mapreduce.job.speculative.minimum-allowed-tasks", 10.0, 1.0),
+    ("of_total_tasks", "mapreduce.job.speculative.speculative-cap-total-tasks", 0.01, 1.0),
+    ("of_running_tasks", "mapreduce.job.speculative.speculative-cap-running-tasks", 0.1, 1.0),
+    ("retry_after_no_speculate", "mapreduce.job.speculative.retry-after-no-speculate", 1000.0, 1000.0),
+    ("retry_after_speculate", "mapreduce.job.speculative.retry-after-speculate", 15000.0, 1000.0),
+];
+
+/// Returns Hadoop's own policy with the settings of a job that differ from the defaults.
+pub(crate) fn hadoop_policy(settings: &BTreeMap<String, String>) -> PolicySpec {
+    let parameters = HADOOP_SPECULATION.iter().filter_map(|(parameter, name, default, unit)| {
+        let value: f64 = settings.get(*name)?.trim().parse().ok()?;
+        (value != *default).then(|| format!("{parameter}={}", value / unit))
+    });
+    let parameters: Vec<String> = parameters.collect();
+    if parameters.is_empty() {
+        return PolicySpec::of("hadoop");
+    }
+    // Values that the policy does not take are left out together.
+    let text = format!("hadoop({})", parameters.join(","));
+    text.parse()
+        .ok()
+        .filter(|policy: &PolicySpec| catalogue::check(policy).is_ok())
+        .unwrap_or_else(|| PolicySpec::of("hadoop"))
+}
+
 /// Returns the seconds of a time as Spark's settings write it: a number with a unit, or milliseconds.
 pub fn seconds(text: &str) -> Option<f64> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -219,6 +247,20 @@ mod tests {
         assert_eq!(policy(&[on], Some("4.0.0")), "spark(min_runtime=0.1,multiplier=3,quantile=0.9)");
         let settings = [on, ("spark.speculation.multiplier", "2"), ("spark.speculation.minTaskRuntime", "250ms")];
         assert_eq!(policy(&settings, None), "spark(min_runtime=0.25,multiplier=2,quantile=0.75)");
+    }
+
+    #[test]
+    fn hadoop_has_the_limits_of_its_settings() {
+        let policy = |settings: &[(&str, &str)]| {
+            let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            hadoop_policy(&settings).to_string()
+        };
+        let (least, retry) = (HADOOP_SPECULATION[0].1, HADOOP_SPECULATION[4].1);
+        assert_eq!(policy(&[]), "hadoop");
+        assert_eq!(policy(&[(least, "10"), (retry, "15000")]), "hadoop");
+        assert_eq!(policy(&[(least, "2"), (retry, "5000")]), "hadoop(minimum_allowed=2,retry_after_speculate=5)");
+        assert_eq!(policy(&[(least, "-2")]), "hadoop");
+        assert_eq!(policy(&[(least, "${x}")]), "hadoop");
     }
 
     #[test]

@@ -141,3 +141,100 @@ fn capital(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::metrics::RecordedTime;
+
+    use super::*;
+
+    fn advice(tried: Vec<Recommended>, calibrated: bool) -> Advice {
+        let calibration = RecordedTime {
+            log: "log".to_owned(),
+            jobs: 1,
+            job_time_mean: 10.0,
+            policy: "none".to_owned(),
+            replayed_job_time_mean: Some(10.0),
+            replayed_job_time_ci95: None,
+            ratio: Some(1.0),
+            calibrated,
+            task_itself: [0.0, 1.0],
+            copies_observed: 0,
+            failures: 0,
+        };
+        Advice { calibration: Some(calibration), tried, warnings: Vec::new() }
+    }
+
+    /// Policy `pace`, which the engine does not have, with this gain.
+    fn pace(share: f64, range: [f64; 2]) -> Recommended {
+        Recommended {
+            title: "copies by Hindmost's policy pace".to_owned(),
+            policy: Some("pace".to_owned()),
+            is_about_copies: true,
+            gain_share: share,
+            gain_share_range: range,
+            ..Recommended::default()
+        }
+    }
+
+    fn setting(name: &str, recorded: Option<&str>, value: &str) -> SettingChange {
+        SettingChange { name: name.to_owned(), recorded: recorded.map(str::to_owned), value: value.to_owned() }
+    }
+
+    /// What the sentence about a policy that the engine does not have begins with.
+    const HELPS: &str = "No setting of the engine. Of the policies that were tried, pace would have saved";
+
+    #[test]
+    fn a_policy_that_helps_is_named_where_no_setting_does() {
+        let said = text(&advice(vec![pace(0.08, [0.0, 0.31])], true), 1, 1000);
+        assert!(
+            said.contains(&format!("{HELPS} 8.0% of the wall time (0.0% to 31.0%), which the engine does not have.")),
+            "{said}"
+        );
+        assert!(said.contains("Tried: copies by Hindmost's policy pace (0.0% to 31.0%)."), "{said}");
+        // At the limits.
+        assert!(nothing(&advice(vec![pace(WORTH, [HARM, 0.31])], true)).starts_with(HELPS));
+    }
+
+    #[test]
+    fn no_policy_is_named_that_helps_too_little_or_has_a_setting() {
+        let helps = || pace(0.08, [0.0, 0.31]);
+        let other = |change: &dyn Fn(&mut Recommended)| {
+            let mut one = helps();
+            change(&mut one);
+            vec![one]
+        };
+        let none = "Nothing that was tried would have helped enough to be recommended.";
+        for tried in [
+            Vec::new(),
+            vec![pace(0.019, [0.0, 0.31])],
+            vec![pace(0.08, [-0.011, 0.31])],
+            // Copies can corrupt the output.
+            other(&|one| one.condition = Some("tasks write their output directly".to_owned())),
+            other(&|one| one.settings = vec![setting("spark.speculation", None, "true")]),
+            other(&|one| one.is_about_copies = false),
+        ] {
+            assert_eq!(nothing(&advice(tried.clone(), true)), none, "{tried:?}");
+        }
+        let recommended = Recommended { recommended: true, title: "more tasks".to_owned(), ..Recommended::default() };
+        let said = text(&advice(vec![recommended, helps()], true), 1, 1000);
+        assert!(!said.contains("would have saved") && said.contains("Tried, too: copies by"), "{said}");
+        let said = text(&advice(vec![helps()], false), 1, 1000);
+        assert!(!said.contains("would have saved") && !said.contains("Tried"), "{said}");
+    }
+
+    #[test]
+    fn a_program_in_place_of_another_is_no_setting() {
+        let of = |recorded: Option<&str>, value: &str| of_setting(&setting("program", recorded, value));
+        assert_eq!(of(Some("parallel"), "hindmost map"), ["# the log is of parallel; in its place:", "hindmost map"]);
+        assert_eq!(
+            of(Some("sbatch"), "hindmost run --engine slurm"),
+            ["# the log is of sbatch; in its place:", "hindmost run --engine slurm"]
+        );
+        assert_eq!(of(None, "hindmost map")[0], "# the log is of another program; in its place:");
+        assert_eq!(
+            of_setting(&setting("spark.speculation", Some("false"), "true")),
+            ["# in the log: spark.speculation=false", "spark.speculation=true"]
+        );
+    }
+}

@@ -118,9 +118,14 @@ pub fn parts(path: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     let is_hidden =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['.', '_']));
-    entries.retain(|entry| !is_hidden(entry));
+    entries.retain(|entry| !is_hidden(entry) && !is_beside_logs(entry));
     entries.sort();
     entries
+}
+
+/// Returns whether a file is no log, but belongs to one beside it: the configuration of a job of Hadoop.
+pub fn is_beside_logs(path: &Path) -> bool {
+    hadoop::is_configuration(path)
 }
 
 /// Does the same as [`analyse`], and finds out what each application of the log spent its time on.

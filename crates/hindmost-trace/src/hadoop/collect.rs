@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
+use super::configuration;
 use super::counters::Counters;
 use super::hosts::Hosts;
 use super::issues::{Issues, Source};
@@ -73,6 +74,9 @@ impl Collector {
                 }
             }
         }
+        if self.diagnoses.is_some() || self.kept.is_some() {
+            self.configure(&mut job, source);
+        }
         let application = self.counts.jobs as u32;
         self.counts.jobs += 1;
         self.about(&job);
@@ -101,6 +105,16 @@ impl Collector {
             && kept.keep(application, &job, &phases, maps_ended)
         {
             kept.recordings.push(recording::of(application, &job, &phases, maps_ended, &self.hosts));
+        }
+    }
+
+    /// Gives a job the settings of its configuration, if it is beside the log.
+    fn configure(&mut self, job: &mut Job, source: &Source) {
+        let history = source.path.as_deref();
+        let Some(path) = history.and_then(|history| configuration::beside(history, job.id.as_deref())) else { return };
+        match configuration::read(&path) {
+            Ok(settings) => job.settings = settings,
+            Err(why) => self.issues.configuration(&path, &why),
         }
     }
 

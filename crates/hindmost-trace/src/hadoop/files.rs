@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::configuration;
 use super::format::{HadoopFormat, LOOKED_AT, sniff};
 use crate::reading::compression::Plain;
 use crate::spark;
@@ -119,6 +120,9 @@ fn split_name(name: &str) -> (&str, &str) {
 /// Returns whether a file that is not named like a history may be a log: it is not hidden, and is neither a checksum
 /// nor a job's configuration.
 fn may_be_log(path: &Path) -> bool {
+    if configuration::is_named_like_one(path) {
+        return false;
+    }
     let name = file_name(path);
     let (_, extension) = split_name(&name);
     !name.starts_with(['.', '_']) && !matches!(extension, "xml" | "crc" | "summary" | "csv" | "md" | "txt")

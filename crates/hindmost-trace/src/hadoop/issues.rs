@@ -1,6 +1,7 @@
 //! Counts problems in Hadoop logs, and turns them into warnings.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use super::files::Found;
 use crate::error::TraceError;
@@ -12,6 +13,8 @@ use crate::reading::warnings::{Occurrences, names, some, warn};
 pub(super) struct Source {
     /// The log's name in errors.
     pub name: String,
+    /// The log's file; `None` for a stream.
+    pub path: Option<PathBuf>,
     /// The log's number among the files that are read together.
     pub file: u32,
     /// Whether several files are read together, so that warnings name the file.
@@ -35,6 +38,8 @@ pub(super) struct Issues {
     last_unreadable: (u32, u64),
     /// Files in a folder that can't be read at all.
     failed: Occurrences<String>,
+    /// Configurations of jobs that can't be read.
+    configurations: Occurrences<String>,
     /// Records with bytes that JSON does not allow, which were replaced.
     pub replaced: u64,
     /// Starts of attempts that were recovered from unreadable events.
@@ -93,6 +98,11 @@ impl Issues {
         self.failed.add(|| error.to_string());
     }
 
+    /// Records a configuration of a job that can't be read.
+    pub(super) fn configuration(&mut self, path: &Path, why: &str) {
+        self.configurations.add(|| format!("{}: {why}", path.display()));
+    }
+
     /// Adds a warning for each kind of problem that occurred.
     pub(super) fn add_warnings(&self, warnings: &mut Vec<String>) {
         if let Some(at) = &self.cut.first {
@@ -122,6 +132,10 @@ impl Issues {
             warnings.push(format!(
                 "{count} of the folder could not be read and were left out; the first error is: {first}."
             ));
+        }
+        if let Some(first) = &self.configurations.first {
+            let count = some(self.configurations.count, "configuration of a job", "configurations of jobs");
+            warnings.push(format!("{count} could not be read, so settings are missing; the first is {first}."));
         }
         #[rustfmt::skip]
         warn(warnings, &[

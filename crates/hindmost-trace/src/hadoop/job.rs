@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::configuration::Settings;
 use super::counters::Counters;
 use super::hosts::{Host, Hosts};
 use super::ids::Kind;
@@ -79,6 +80,8 @@ pub(super) struct Job {
     pub summed: Counters,
     /// Memory of a container, in bytes.
     pub memory: [Option<f64>; 2],
+    /// Settings that matter for stragglers; empty if the job's configuration is not there.
+    pub settings: Settings,
     /// Earliest and latest time seen, in milliseconds since 1970.
     pub span: Option<(i64, i64)>,
     pub tasks: FxHashMap<TaskKey, Task>,

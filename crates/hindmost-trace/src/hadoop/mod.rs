@@ -35,9 +35,14 @@
 //! **Demands.** A copy needs one CPU. If the log has the size of containers (Hadoop 2.x counts their memory-time, Rumen
 //! has `jobMapMB`), it also needs memory of this size. [`HadoopTrace::node_memory`] returns the memory that each node
 //! needs for the attempts that ran on it.
+//!
+//! **Settings.** A history does not have the settings of its job. They are in the job's configuration, which Hadoop keeps beside
+//! the history (`job_ID_conf.xml`). A diagnosis and a replay have the settings from there that matter for stragglers, if the log is
+//! read from a file.
 
 mod avro;
 mod collect;
+mod configuration;
 mod counters;
 mod diagnostics;
 mod events;
@@ -173,6 +178,11 @@ pub(crate) fn find(path: &Path) -> io::Result<bool> {
         return Ok(!files::find_logs(path)?.files.is_empty());
     }
     Ok(files::format_of(path)?.is_some())
+}
+
+/// Returns whether a file is named like the configuration of a job, which is beside its history and is no log.
+pub(crate) fn is_configuration(path: &Path) -> bool {
+    configuration::is_named_like_one(path)
 }
 
 /// Counts what a Hadoop log holds. `name` is the log's name in errors.
@@ -378,7 +388,7 @@ fn read_stream(
     mut collector: Collector,
     on_progress: Option<OnProgress<'_>>,
 ) -> Result<Reading, TraceError> {
-    let source = Source { name: name.to_owned(), file: 0, one_of_several: false };
+    let source = Source { name: name.to_owned(), path: None, file: 0, one_of_several: false };
     let format = read_from(Progress::new(on_progress, None).watch(reader), source, &mut collector)?;
     Ok(Reading { format, collector })
 }
@@ -389,7 +399,8 @@ fn read(path: &Path, mut collector: Collector, on_progress: Option<OnProgress<'_
     let about = std::fs::metadata(path).map_err(cannot_open)?;
     if !about.is_dir() {
         let mut progress = Progress::new(on_progress, about.is_file().then_some(about.len()));
-        let source = Source { name: path.display().to_string(), file: 0, one_of_several: false };
+        let source =
+            Source { name: path.display().to_string(), path: Some(path.to_owned()), file: 0, one_of_several: false };
         let format = read_file(path, source, &mut collector, &mut progress)?;
         return Ok(Reading { format, collector });
     }
@@ -402,7 +413,7 @@ fn read(path: &Path, mut collector: Collector, on_progress: Option<OnProgress<'_
     let mut first_error = None;
     for (number, file) in (0..).zip(&files) {
         let name = file.strip_prefix(path).unwrap_or(file).display().to_string();
-        let source = Source { name, file: number, one_of_several: files.len() > 1 };
+        let source = Source { name, path: Some(file.clone()), file: number, one_of_several: files.len() > 1 };
         match read_file(file, source, &mut collector, &mut progress) {
             Ok(found) => format = format.or(Some(found)),
             Err(error) => {

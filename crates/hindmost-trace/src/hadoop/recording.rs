@@ -21,6 +21,7 @@ pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option
         from: job.submitted.or(job.span.map(|(from, _)| from)).map(seconds),
         to: job.finished.or(job.span.map(|(_, to)| to)).map(seconds),
         jobs: 1,
+        settings: job.settings.clone(),
         unsuccessful: match job.end {
             Some(JobEnd::Succeeded) => None,
             Some(JobEnd::Failed) => Some(Unsuccessful::Failed),

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use hindmost_core::workload::{DemandByName, WorkloadJob};
 
 use super::collect::Collector;
+use super::configuration::Settings;
 use super::hosts::Host;
 use super::kept::{Kept, KeptJob};
 use super::phases::PHASES;
@@ -80,6 +81,7 @@ fn merged(recordings: Vec<Recording>, nodes: &[RecordedNode]) -> (Recording, Vec
     let executor = |node: &RecordedNode| Executor { host: node.host.clone(), ..Executor::default() };
     let mut all = Recording { executors: nodes.iter().map(executor).collect(), ..Recording::default() };
     let mut sources = Vec::with_capacity(recordings.len());
+    all.settings = common_settings(&recordings);
     for (id, recording) in (0..).zip(recordings) {
         all.active.push((recording.from.unwrap_or(f64::NAN), recording.to));
         all.active_ids.push(id);
@@ -106,6 +108,14 @@ fn merged(recordings: Vec<Recording>, nodes: &[RecordedNode]) -> (Recording, Vec
         sources.push(source);
     }
     (all, sources)
+}
+
+/// Returns the settings that all jobs have with the same value.
+fn common_settings(recordings: &[Recording]) -> Settings {
+    let Some((first, others)) = recordings.split_first() else { return Settings::new() };
+    let mut common = first.settings.clone();
+    common.retain(|name, value| others.iter().all(|one| one.settings.get(name) == Some(value)));
+    common
 }
 
 fn workload_job(job: KeptJob, origin: i64) -> WorkloadJob {

@@ -104,7 +104,9 @@ fn each(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     }
     let mut all = Vec::new();
     collect(paths, &mut HashSet::new(), &mut all);
-    Ok(all)
+    // As in `hindmost advise done/*`.
+    let (beside, logs): (Vec<PathBuf>, Vec<PathBuf>) = all.into_iter().partition(|path| any::is_beside_logs(path));
+    Ok(if logs.is_empty() { beside } else { logs })
 }
 
 /// Adds the logs at these paths, each file and folder once, however many links lead to it.

@@ -28,6 +28,8 @@ struct Log {
     settings: Vec<(&'static str, &'static str)>,
     /// Executors that are removed, and when.
     removed: Vec<(u32, f64)>,
+    /// Whether all executors are on one host. Otherwise each has a host of its own.
+    is_one_host: bool,
 }
 
 impl Log {
@@ -45,25 +47,33 @@ impl Log {
             attempts.push((task, executor, start, start + seconds, true));
         }
         let end = attempts.iter().map(|attempt| attempt.3).fold(0.0, f64::max);
-        Log { executors: executors.to_vec(), attempts, end, settings: Vec::new(), removed: Vec::new() }
+        Log {
+            executors: executors.to_vec(),
+            attempts,
+            end,
+            settings: Vec::new(),
+            removed: Vec::new(),
+            is_one_host: false,
+        }
     }
 
     /// A log of these attempts, on executors of one slot that are added at these times.
     fn of(added: &[f64], attempts: Vec<Attempt>) -> Log {
         let end = attempts.iter().map(|attempt| attempt.3).fold(0.0, f64::max);
         let executors = added.iter().map(|added| Executor { added: *added, slots: 1 }).collect();
-        Log { executors, attempts, end, settings: Vec::new(), removed: Vec::new() }
+        Log { executors, attempts, end, settings: Vec::new(), removed: Vec::new(), is_one_host: false }
     }
 
     fn write(&self, path: &Path) {
         let at = |seconds: f64| (1_000_000.0 + seconds * 1000.0).round() as i64;
+        let host = |executor: usize| format!("host-{}", if self.is_one_host { 0 } else { executor });
         let mut lines: Vec<(i64, u8, Value)> = Vec::new();
         for (number, executor) in self.executors.iter().enumerate() {
             lines.push((
                 at(executor.added),
                 1,
                 json!({"Event": "SparkListenerExecutorAdded", "Timestamp": at(executor.added), "Executor ID": number.to_string(),
-                    "Executor Info": {"Host": format!("host-{number}"), "Total Cores": executor.slots}}),
+                    "Executor Info": {"Host": host(number), "Total Cores": executor.slots}}),
             ));
         }
         for (number, time) in &self.removed {
@@ -84,7 +94,7 @@ impl Log {
         for (id, (task, executor, start, end, succeeds)) in self.attempts.iter().enumerate() {
             let number = numbers.entry(*task).or_default();
             let info = json!({"Task ID": id, "Index": task, "Attempt": *number, "Partition ID": task, "Launch Time": at(*start),
-                "Finish Time": at(*end), "Executor ID": executor.to_string(), "Host": format!("host-{executor}"),
+                "Finish Time": at(*end), "Executor ID": executor.to_string(), "Host": host(*executor as usize),
                 "Locality": "PROCESS_LOCAL", "Speculative": false, "Failed": !succeeds, "Killed": false});
             *number += 1;
             let reason = if *succeeds {
@@ -119,6 +129,13 @@ impl Log {
         fs::write(path, text).unwrap();
     }
 
+    /// What is said about the log: the JSON of its application, the text, and the page.
+    fn said(&self) -> (Value, String, String) {
+        let folder = TempDir::new().unwrap();
+        self.write(&folder.path().join("log"));
+        said_about(folder.path(), "log")
+    }
+
     /// What a replay of the log and its advice are.
     fn tried(&self) -> (Value, Value) {
         let folder = TempDir::new().unwrap();
@@ -129,6 +146,22 @@ impl Log {
         let advised = printed(&["advise", path, "--json"]);
         (replayed["recorded"][0].clone(), advised["logs"][0]["applications"][0].clone())
     }
+}
+
+/// What is said about a log of one application in a folder: the JSON of the application, the text, and the page.
+fn said_about(folder: &Path, log: &str) -> (Value, String, String) {
+    let ran = crate::run_in(folder, &["advise", log, "--json", "--out", "advice"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let advised: Value = serde_json::from_str(&ran.stdout).unwrap();
+    // Lines of text are wrapped.
+    let text = crate::run_in(folder, &["advise", log]).stdout;
+    let page = fs::read_to_string(folder.join("advice/report.html")).unwrap();
+    (advised["logs"][0]["applications"][0].clone(), text, page)
+}
+
+/// A text as one line, with one space between words.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 const FOUR: [Executor; 4] = [Executor { added: 0.0, slots: 2 }; 4];
@@ -296,8 +329,8 @@ fn a_job_log_of_parallel_gains_what_copies_would_have_saved() {
         free[slot] += seconds;
     }
     fs::write(&log, text).unwrap();
-    let advised = printed(&["advise", log.to_str().unwrap(), "--json"]);
-    let advice = &advised["logs"][0]["applications"][0]["advice"];
+    let (application, text, page) = said_about(folder.path(), "joblog");
+    let advice = &application["advice"];
     assert_eq!(advice["calibration"]["calibrated"], true, "{advice}");
     assert!((ratio(&advice["calibration"]) - 1.0).abs() < 0.005, "{advice}");
     let tried = advice["tried"].as_array().unwrap();
@@ -310,6 +343,50 @@ fn a_job_log_of_parallel_gains_what_copies_would_have_saved() {
     // The recorded time is 32 s, and the last of the others ends at 8 s: from 1 s on, 22 of them have three slots.
     let [least, most] = [0, 1].map(|at| one["gain_seconds_range"][at].as_f64().unwrap());
     assert!(least.abs() < 0.5 && (most - 24.0).abs() < 1.0, "{least} {most}");
+    // The text and the page name the program as what it is, not as a setting.
+    assert_eq!(
+        (&one["title"], &one["recommended"]),
+        (&json!("copies by policy pace: hindmost map in place of parallel"), &json!(true))
+    );
+    let program = "# the log is of parallel; in its place:\nhindmost map";
+    assert!(text.contains(&format!("    {}\n", program.replace('\n', "\n    "))), "{text}");
+    assert!(page.contains(&format!("<pre>{program}</pre>")), "{page}");
+    for said in [unwrapped(&text), unwrapped(&page)] {
+        assert!(said.contains("Copies by policy pace: hindmost map in place of parallel: saves"), "{said}");
+        assert!(!said.contains("program="), "{said}");
+    }
+}
+
+#[test]
+fn pace_is_said_to_help_exactly_where_a_replay_shows_it() {
+    // Spark's speculation starts no copy on a single host, so it is not tried.
+    let hung = || alike(40).enumerate().map(|(task, seconds)| if task == 12 { 21.0 } else { seconds });
+    let on_one_host = Log { is_one_host: true, ..Log::scheduled(&FOUR, hung()) };
+    // The last wave has three tasks for eight slots, which no copy makes shorter.
+    let equal = Log { is_one_host: true, ..Log::scheduled(&FOUR, alike(43)) };
+    let mut direct = Log { is_one_host: true, ..Log::scheduled(&FOUR, hung()) };
+    direct.settings = vec![("spark.hadoop.mapred.output.direct.EmrFileSystem", "true")];
+    for (name, log, is_expected) in [
+        ("one host", on_one_host, true),
+        ("equal tasks", equal, false),
+        ("direct output", direct, false),
+        ("a setting helps", Log::scheduled(&FOUR, hung()), false),
+    ] {
+        let (application, text, page) = log.said();
+        let tried = application["advice"]["tried"].as_array().unwrap_or_else(|| panic!("{name}: {application}"));
+        let is_recommended = tried.iter().any(|one| one["recommended"] == true);
+        let pace = tried.iter().find(|one| one["policy"] == "pace").unwrap();
+        let is_shown = pace["gain_share"].as_f64().unwrap() >= 0.02
+            && pace["gain_share_range"][0].as_f64().unwrap() >= -0.01
+            && pace["condition"].is_null()
+            && !is_recommended;
+        assert_eq!(is_shown, is_expected, "{name}: {pace}");
+        assert_eq!(name == "a setting helps", is_recommended, "{name}");
+        let sentence = "Of the policies that were tried, pace would have saved";
+        for said in [unwrapped(&text), unwrapped(&page)] {
+            assert_eq!(said.contains(sentence), is_shown, "{name}: {said}");
+        }
+    }
 }
 
 #[test]
@@ -382,6 +459,113 @@ fn copies_are_not_recommended_where_tasks_write_directly() {
     let held = tried.iter().find(|one| one["title"].as_str().unwrap().starts_with("speculation")).unwrap();
     assert!(held["condition"].as_str().unwrap().contains("directly"), "{held}");
     assert!(advice["warnings"][0].as_str().unwrap().contains("corrupt"), "{advice}");
+}
+
+/// The job history of a job of Hadoop without copies: 40 maps of about 10 s on 8 slots of 4 hosts, one of which hangs for 200 s.
+fn history_of_hadoop(id: &str) -> String {
+    let mut free: Vec<(f64, usize)> = (0..8).map(|slot| (1.0, slot)).collect();
+    let mut lines = vec!["Avro-Json".to_owned()];
+    let at = |seconds: f64| (1_700_000_000_000.0 + 1000.0 * seconds).round() as i64;
+    let mut event = |kind: &str, class: &str, fields: Value| {
+        let class = format!("org.apache.hadoop.mapreduce.jobhistory.{class}");
+        lines.push(json!({"type": kind, "event": {class: fields}}).to_string());
+    };
+    event("JOB_SUBMITTED", "JobSubmitted", json!({"jobid": id, "jobName": "sort", "submitTime": at(0.0)}));
+    let inited = json!({"jobid": id, "launchTime": at(1.0), "totalMaps": 40, "totalReduces": 0});
+    event("JOB_INITED", "JobInited", inited);
+    let number = id.trim_start_matches("job_");
+    for (task, seconds) in alike(40).enumerate() {
+        let seconds = if task == 12 { 200.0 } else { 10.0 * seconds };
+        free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (start, slot) = free[0];
+        free[0].0 = start + seconds;
+        let task_id = format!("task_{number}_m_{task:06}");
+        let attempt = format!("attempt_{number}_m_{task:06}_0");
+        let started = json!({"taskid": task_id, "taskType": "MAP", "attemptId": attempt, "startTime": at(start),
+            "avataar": {"string": "VIRGIN"}});
+        event("MAP_ATTEMPT_STARTED", "TaskAttemptStarted", started);
+        let finished = json!({"taskid": task_id, "taskType": "MAP", "attemptId": attempt, "taskStatus": "SUCCEEDED",
+            "finishTime": at(start + seconds), "hostname": format!("host-{}", slot / 2)});
+        event("MAP_ATTEMPT_FINISHED", "MapAttemptFinished", finished);
+    }
+    let end = at(free.iter().map(|slot| slot.0).fold(0.0, f64::max));
+    let finished = json!({"jobid": id, "finishTime": end, "finishedMaps": 40, "finishedReduces": 0});
+    event("JOB_FINISHED", "JobFinished", finished);
+    lines.join("\n") + "\n"
+}
+
+/// The advice for the history, with the settings of the job's configuration beside it; `None`: there is no configuration.
+fn advice_for_hadoop(settings: Option<&[(&str, &str)]>) -> (Value, String) {
+    let id = "job_1700000000000_0007";
+    let folder = TempDir::new().unwrap();
+    let log = folder.path().join(format!("{id}-1700000000000-u-sort-1700000300000-40-0-SUCCEEDED-default.jhist"));
+    fs::write(&log, history_of_hadoop(id)).unwrap();
+    if let Some(settings) = settings {
+        let property =
+            |(name, value): &(&str, &str)| format!("<property><name>{name}</name><value>{value}</value></property>\n");
+        let properties: String = settings.iter().map(property).collect();
+        fs::write(folder.path().join(format!("{id}_conf.xml")), format!("<configuration>{properties}</configuration>"))
+            .unwrap();
+    }
+    let folder = folder.path().to_str().unwrap();
+    let advised = printed(&["advise", folder, "--json"]);
+    assert!(advised["unread"].as_array().unwrap().is_empty(), "{advised}");
+    (advised["logs"][0]["applications"][0].clone(), crate::run(&["advise", folder]).stdout)
+}
+
+/// The change about Hadoop's own copies.
+fn copies_of_hadoop(application: &Value) -> Option<&Value> {
+    let tried = application["advice"]["tried"].as_array().unwrap();
+    tried.iter().find(|one| one["title"].as_str().unwrap().starts_with("Hadoop's speculation"))
+}
+
+#[test]
+fn hadoops_speculation_that_was_off_is_recommended_with_its_setting() {
+    let name = "mapreduce.map.speculative";
+    let (application, text) = advice_for_hadoop(Some(&[(name, "false"), ("mapreduce.reduce.speculative", "true")]));
+    assert_eq!(application["settings"], json!({name: "false", "mapreduce.reduce.speculative": "true"}));
+    let one = copies_of_hadoop(&application).unwrap();
+    assert_eq!(one["settings"], json!([{"name": name, "recorded": "false", "value": "true"}]), "{one}");
+    assert_eq!((&one["recommended"], &one["condition"], &one["is_bound"]), (&json!(true), &Value::Null, &json!(false)));
+    // The hung task ends when the others have, at the earliest: 39 of them take 50 s on 8 slots.
+    let [least, most] = gain(&application, "Hadoop's speculation");
+    assert!(least.abs() < 1.0 && most > 100.0 && most < 170.0, "{least} {most}");
+    let setting = format!("    # in the log: {name}=false\n    {name}=true\n");
+    assert!(text.contains(&setting) && !unwrapped(&text).contains("does not say"), "{text}");
+    assert!(unwrapped(&text).contains("Hadoop's speculation, which was switched off: saves"), "{text}");
+}
+
+#[test]
+fn hadoops_speculation_that_was_on_is_not_recommended() {
+    let (application, text) = advice_for_hadoop(Some(&[("mapreduce.map.speculative", "true")]));
+    assert!(copies_of_hadoop(&application).is_none(), "{application}");
+    let text = unwrapped(&text);
+    assert!(!text.contains("switched off") && !text.contains("does not say"), "{text}");
+}
+
+#[test]
+fn without_its_configuration_a_job_of_hadoop_may_have_had_speculation() {
+    let (application, text) = advice_for_hadoop(None);
+    let one = copies_of_hadoop(&application).unwrap();
+    assert_eq!((&one["settings"], &one["recommended"], &one["is_bound"]), (&json!([]), &json!(false), &json!(true)));
+    let said = "Hadoop's speculation, which is on by default (mapreduce.map.speculative) but started no copies";
+    assert!(unwrapped(&text).contains(said), "{text}");
+    assert_eq!(application["settings"], json!({}));
+}
+
+#[test]
+fn committers_of_hadoops_configuration_are_warned_about() {
+    let off = ("mapreduce.map.speculative", "false");
+    let second = "mapreduce.fileoutputcommitter.algorithm.version";
+    let (application, text) = advice_for_hadoop(Some(&[off, (second, "2")]));
+    assert_eq!(copies_of_hadoop(&application).unwrap()["recommended"], true);
+    assert!(unwrapped(&text).contains(&format!("Careful: {second} is 2")), "{text}");
+    let direct = ("mapred.output.committer.class", "a.DirectFileOutputCommitter");
+    let (application, text) = advice_for_hadoop(Some(&[off, direct]));
+    let one = copies_of_hadoop(&application).unwrap();
+    assert_eq!((&one["settings"], &one["recommended"]), (&json!([]), &json!(false)), "{one}");
+    let why = "tasks write their output directly (mapred.output.committer.class)";
+    assert!(unwrapped(&text).contains(why), "{text}");
 }
 
 #[test]

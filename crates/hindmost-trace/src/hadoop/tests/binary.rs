@@ -373,7 +373,7 @@ fn damage_ends_a_binary_history_with_a_warning() {
 
 #[test]
 fn warnings_name_the_file_if_there_are_several() {
-    let source = Source { name: "b.jhist".to_owned(), file: 1, one_of_several: true };
+    let source = Source { name: "b.jhist".to_owned(), path: None, file: 1, one_of_several: true };
     let mut issues = Issues::default();
     issues.unreadable_event(&source, 3);
     let mut warnings = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::super::{find, open, summarize};
+use super::super::{as_recorded, diagnose, find, open, summarize};
 use super::binary::history;
 use super::{Version, gzip, numbers, on_disk, warning};
 use crate::error::TraceError;
@@ -43,6 +43,49 @@ fn histories_at_any_depth_of_a_folder_are_read() {
     warning(&summary, "1 job is in a second file");
     warning(&summary, "2 files of the folder could not be read and were left out; the first error is: ");
     warning(&summary, "1 Rumen trace was left out, because the folder has job histories");
+}
+
+/// A configuration with a setting of maps, and one that does not matter.
+fn configuration(maps: &str) -> String {
+    let property = |name: &str, value: &str| format!("<property><name>{name}</name><value>{value}</value></property>");
+    let [maps, other] =
+        [property("mapreduce.map.speculative", maps), property("mapreduce.job.name", "<![CDATA[</configuration>]]>")];
+    format!("<?xml version=\"1.0\"?>\n<configuration>{other}{maps}</configuration>")
+}
+
+#[test]
+fn jobs_have_the_settings_of_the_configurations_beside_their_histories() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let text = history(Version::V2).json();
+    let of_job = |number: u32| text.replace("1700_0001", &format!("1700_{number:04}"));
+    for number in 1..=4 {
+        let log = format!("{number}/job_1700_{number:04}-1-u-sort-2-1-1-SUCCEEDED-q.jhist");
+        on_disk(&root.join(log), of_job(number).as_bytes());
+    }
+    on_disk(&root.join("1/job_1700_0001_conf.xml"), configuration("false").as_bytes());
+    on_disk(&root.join("2/job_1700_0002_conf.xml.gz"), &gzip(configuration("true").as_bytes()));
+    on_disk(&root.join("3/job_1700_0003_conf.xml"), &configuration("false").as_bytes()[..80]);
+    // That of another job.
+    on_disk(&root.join("4/job_1700_0001_conf.xml"), configuration("false").as_bytes());
+    let (summary, _, diagnoses) = diagnose(root, None).unwrap();
+    assert_eq!((summary.jobs, summary.format), (4, "hadoop-jhist"));
+    let maps = |settings: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
+        settings.clone().into_iter().collect()
+    };
+    let expected = |value: &str| vec![("mapreduce.map.speculative".to_owned(), value.to_owned())];
+    let found: Vec<_> = diagnoses.iter().map(|one| maps(&one.settings)).collect();
+    assert_eq!(found, [expected("false"), expected("true"), vec![], vec![]]);
+    let unread = warning(&summary, "1 configuration of a job could not be read");
+    assert!(unread.contains("job_1700_0003_conf.xml: "), "{unread}");
+    let recorded = as_recorded(root, &[0, 1, 2, 3], None).unwrap();
+    let found: Vec<_> = recorded.iter().map(|(_, one)| maps(&one.world.settings)).collect();
+    assert_eq!(found, [expected("false"), expected("true"), vec![], vec![]]);
+    // A replay of all jobs has the settings that are the same for all of them.
+    assert!(open(root, None).unwrap().world().settings.is_empty());
+    assert_eq!(maps(&open(&root.join("1"), None).unwrap().world().settings), expected("false"));
+    // Counts need no settings.
+    assert!(!summarize(root, None).unwrap().warnings.iter().any(|warning| warning.contains("configuration")));
 }
 
 #[test]

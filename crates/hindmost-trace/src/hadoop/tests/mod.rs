@@ -27,7 +27,7 @@ const ZERO: i64 = 1_700_000_000_000;
 /// Reads a log from memory.
 fn reading(log: &[u8], collector: Collector) -> Result<Reading, TraceError> {
     let mut collector = collector;
-    let source = Source { name: "test".to_owned(), file: 0, one_of_several: false };
+    let source = Source { name: "test".to_owned(), path: None, file: 0, one_of_several: false };
     let format = read_from(log, source, &mut collector)?;
     Ok(Reading { format, collector })
 }
@@ -66,7 +66,7 @@ fn trace(log: &[u8]) -> HadoopTrace {
     trace
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()

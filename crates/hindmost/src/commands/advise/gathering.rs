@@ -51,9 +51,11 @@ pub struct Repeated {
 type Content = u64;
 
 fn content(one: &Diagnosis) -> Outcome<Content> {
-    // The number within the log says nothing about the application.
+    // The number within the log says nothing about the application. The settings of a job of Hadoop are in a file that may be beside one
+    // copy of the log only.
     let mut value = serde_json::to_value(one).map_err(Failure::work)?;
     value["application"] = serde_json::Value::Null;
+    value["settings"] = serde_json::Value::Null;
     let mut hasher = DefaultHasher::new();
     value.to_string().hash(&mut hasher);
     Ok(hasher.finish())

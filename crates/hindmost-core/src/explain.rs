@@ -4,6 +4,8 @@
 //! The journal is replayed to a policy that keeps its reasons, so every reason comes from the policy that made the
 //! decision.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::cluster::{Applied, Attempt, Cluster, RecordError, Task};
@@ -112,14 +114,23 @@ struct History {
     broken: Option<(u32, &'static str)>,
     /// The last update of each kind since the last decision, with the index of its step.
     updates: Vec<(Update, usize)>,
-    /// The copy that was last held back, and why; `None` if something was decided about the task since.
-    held_back: Option<(u32, HeldBackBy)>,
+    /// The copies that were held back since the last decision about the task, and why.
+    held_back: BTreeSet<(u32, HeldBackBy)>,
 }
 
 impl History {
     fn of(task: TaskId) -> History {
         let (steps, before, after) = (Vec::new(), Vec::new(), Vec::new());
-        History { task, steps, before, after, stopping: Vec::new(), broken: None, updates: Vec::new(), held_back: None }
+        History {
+            task,
+            steps,
+            before,
+            after,
+            stopping: Vec::new(),
+            broken: None,
+            updates: Vec::new(),
+            held_back: BTreeSet::new(),
+        }
     }
 
     /// Adds the step of an event.
@@ -155,10 +166,10 @@ impl History {
     /// Adds a step for each reason for which a copy of the task was held back, unless the last step about it says so.
     fn push_held_back(&mut self, at: Time, notes: Vec<NoCopy>, learned: Option<Learned>) {
         for NoCopy { attempt, by, why } in notes {
-            if attempt.task != self.task || self.held_back == Some((attempt.copy, by)) {
+            // Reasons can alternate, so each is a step only once until the next decision.
+            if attempt.task != self.task || !self.held_back.insert((attempt.copy, by)) {
                 continue;
             }
-            self.held_back = Some((attempt.copy, by));
             self.show_updates();
             self.steps.push(Step {
                 at: at.seconds(),
@@ -218,7 +229,7 @@ impl Sink for History {
             if !matches!(decision, Decision::Stop { reason: StopReason::Lost, .. }) {
                 self.show_updates();
             }
-            self.held_back = None;
+            self.held_back.clear();
             // What copies have shown matters only where the task has several, or one of them is stopped for another.
             let about_copies = match decision {
                 Decision::Start { .. } => !self.after.is_empty(),

@@ -12,7 +12,9 @@ const SHOWN: usize = 100;
 /// Number of lines that are shown from the end of each output of a failed task.
 const LINES: usize = 10;
 /// Largest number of lines that are shown of a command.
-const COMMAND_LINES: usize = 3;
+const COMMAND_LINES: usize = 10;
+/// Columns of a label with the space after it.
+const LABEL: usize = 9;
 /// The spaces that replace a tab in a task's output.
 const TAB: &str = "    ";
 const ELLIPSIS: &str = "…";
@@ -34,39 +36,50 @@ pub(crate) fn failed_tasks(failed: &[FailedTask], width: usize) -> String {
     text
 }
 
-/// Returns a failed task in full, on lines of at most `width` columns that are indented by two columns.
+/// Returns a failed task in full, on lines of at most `width` columns that are indented by two columns. Paths are not shortened, so that they can be
+/// copied: they may be longer than a line.
 pub fn failed_task(task: &FailedTask, width: usize) -> String {
     let what = escaped(&heading(task));
     let mut text = format!("  {}\n", wrapped(&what, width.saturating_sub(2), 2).replace('\n', "\n  "));
     let space = width.saturating_sub(4);
-    let mut label = |label: &str, value: &str| {
-        text += &format!("    {}\n", beginning(&format!("{label} {value}"), space, ELLIPSIS));
-    };
+    let path = |label: &str, path: &str| format!("    {label} {}\n", escaped(path));
+    let label = |label: &str, value: &str| format!("    {}\n", beginning(&format!("{label} {value}"), space, ELLIPSIS));
     if let Some(input) = &task.input {
-        label("input:  ", input);
+        text += &path("input:  ", input);
     }
     if !task.matrix.is_empty() {
-        label("values: ", &values(task));
+        text += &label("values: ", &values(task));
     }
-    let mut lines = task.command.lines().map(str::trim).filter(|line| !line.is_empty());
-    for (number, line) in lines.by_ref().take(COMMAND_LINES).enumerate() {
-        label(if number == 0 { "command:" } else { "        " }, line);
-    }
-    if lines.next().is_some() {
-        label("        ", ELLIPSIS);
+    for (number, line) in command_lines(&task.command, space.saturating_sub(LABEL)).iter().enumerate() {
+        text += &format!("    {} {line}\n", if number == 0 { "command:" } else { "        " });
     }
     for (name, output, log) in
         [("stderr: ", &task.stderr, &task.stderr_log), ("stdout: ", &task.stdout, &task.stdout_log)]
     {
         if let Some(log) = log {
-            label(name, log);
+            text += &path(name, log);
         }
         let lines: Vec<&str> = output.trim_end().lines().filter(|line| !line.trim().is_empty()).collect();
         for line in &lines[lines.len().saturating_sub(LINES)..] {
-            label(" ", &line.trim_end().replace('\t', TAB));
+            text += &label(" ", &line.trim_end().replace('\t', TAB));
         }
     }
     text
+}
+
+/// Returns the lines of a command without empty ones, each wrapped to lines of at most `width` columns; at most [`COMMAND_LINES`].
+fn command_lines(command: &str, width: usize) -> Vec<String> {
+    // Only what may be shown is wrapped, because commands can be very long.
+    let most = COMMAND_LINES * width.max(1);
+    let lines = command.lines().map(str::trim).filter(|line| !line.is_empty()).take(COMMAND_LINES + 1);
+    let wrap = |line: &str| wrapped(&beginning(line, most, ELLIPSIS), width, 0);
+    let mut shown: Vec<String> =
+        lines.flat_map(|line| wrap(line).lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    if shown.len() > COMMAND_LINES {
+        shown.truncate(COMMAND_LINES - 1);
+        shown.push(ELLIPSIS.to_owned());
+    }
+    shown
 }
 
 /// Returns the name of a failed task, how often it has failed and its last error.

@@ -31,6 +31,8 @@
 //!   well after its sibling is stopped; one that takes as long as an older sibling at once, because the task itself takes
 //!   long. If copies report no progress, none is stopped before its sibling has finished.
 //!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.
+//! - **Misleading progress.** Where later progress refutes the ends that earlier progress let expect, only the ages of the phase's
+//!   attempts count from then on (`predictions`).
 //! - **Relaunches.** If no resources are free for a backup, a lagging attempt on a slow node is stopped and its task
 //!   starts again on another node. Two conditions must hold, where p tasks of its job are pending and c copies fit on
 //!   nodes that are not slow: its remaining time is above 2·(1 + p/c) medians, and so is the duration of a new copy on
@@ -48,6 +50,7 @@ mod further;
 mod held_back;
 mod hung;
 mod lateness;
+mod predictions;
 mod sweep;
 mod task_share;
 mod worth;
@@ -71,6 +74,7 @@ use budget::Budget;
 use evidence::{Evidence, Outcomes};
 use held_back::WithoutBackup;
 use lateness::{Lateness, PENDING};
+use predictions::Predictions;
 use sweep::Sweep;
 use worth::fresh;
 
@@ -135,6 +139,7 @@ pub struct PaceRule {
     /// The time of the last round that was requested to compare the cost of copies with the budget.
     budget_check: Time,
     good_nodes: GoodNodes,
+    predictions: Predictions,
     sweep: Sweep,
 }
 
@@ -152,19 +157,27 @@ impl PaceRule {
             budget: Budget::default(),
             budget_check: Time::ZERO,
             good_nodes: GoodNodes::above(parameters.slow),
+            predictions: Predictions::default(),
             sweep: Sweep::default(),
         }
     }
 
-    /// Returns true if attempts of a phase report progress and the progress model lets policies use it.
-    fn sees_progress(estimator: &dyn Estimator, phase: &Phase) -> bool {
-        phase.gives_progress() && !matches!(estimator.knowledge(), Knowledge::Age | Knowledge::History)
+    /// Returns true if attempts of a task's phase report progress, the progress model lets policies use it, and it does not mislead.
+    fn sees_progress(&self, estimator: &dyn Estimator, task: TaskId, phase: &Phase) -> bool {
+        phase.gives_progress()
+            && !matches!(estimator.knowledge(), Knowledge::Age | Knowledge::History)
+            && !self.predictions.mislead(task)
     }
 
-    /// Returns the ages from which on attempts of a phase get copies if only their age is known; `None` if they report
+    /// Returns the ages from which on attempts of a task's phase get copies if only their age is known; `None` if they report
     /// progress.
-    fn lateness(&self, estimator: &dyn Estimator, phase: &Phase) -> Option<Lateness> {
-        (!PaceRule::sees_progress(estimator, phase)).then(|| self.ages(phase))
+    fn lateness(&self, estimator: &dyn Estimator, task: TaskId, phase: &Phase) -> Option<Lateness> {
+        (!self.sees_progress(estimator, task, phase)).then(|| self.ages(phase))
+    }
+
+    /// Returns when an attempt is expected to end, if that is ahead and its progress does not mislead.
+    fn expected_finish(&self, attempt: &Attempt, now: Time) -> Option<Time> {
+        attempt.expected_finish().filter(|finish| *finish > now && !self.predictions.mislead(attempt.id().task))
     }
 
     /// Returns the ages from which on attempts of a phase get copies if only their age is known.
@@ -176,7 +189,7 @@ impl PaceRule {
     fn wake_for(&self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
         let Some((attempt, phase)) = only_copy(id, cluster) else { return };
-        let Some(ages) = self.lateness(view.estimator, phase) else { return };
+        let Some(ages) = self.lateness(view.estimator, id.task, phase) else { return };
         let (since, outcomes) = (attempt.since(), self.evidence.of(id.task));
         let mut age = (cluster.now() - since).seconds();
         let mut wake = |age: f64| view.wake(since + Time::from_seconds(age) + Time::TICK);
@@ -224,6 +237,10 @@ impl PaceRule {
                 (false, false) => OVERTAKEN,
             };
             if attempt == fastest || remaining(finish) <= bound * best {
+                continue;
+            }
+            // Progress that misleads proves nothing against an attempt that is ahead.
+            if !is_younger && self.predictions.mislead(task) {
                 continue;
             }
             self.evidence.overtaken(attempt, cluster);
@@ -348,11 +365,11 @@ impl Rule for PaceRule {
             return None;
         }
         // Attempts that start now are found by the next sweep.
-        if attempt.since() == view.cluster.now() && self.is_short(phase, view) {
+        if attempt.since() == view.cluster.now() && self.is_short(attempt.id().task, phase, view) {
             return None;
         }
         let PaceParameters { lag, after, .. } = self.parameters;
-        Some(if PaceRule::sees_progress(view.estimator, phase) {
+        Some(if self.sees_progress(view.estimator, attempt.id().task, phase) {
             Condition::Lagging { rate: 1.0 / (lag * phase.median()), after: after * phase.median() }
         } else {
             Condition::ElapsedAbove(self.ages(phase).lags)
@@ -369,9 +386,12 @@ impl Rule for PaceRule {
         self.budget.observe(seen, cluster);
         // New information about an attempt reaches `serve` as a candidate, so the list is not needed here.
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
-        if let Some((job, phase)) = self.evidence.observe(seen, cluster)
-            && self.saving
-        {
+        let misled = match seen {
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.predictions.expect(*attempt, SAVING, cluster),
+            _ => self.predictions.observe(seen, cluster),
+        };
+        let changed = [self.evidence.observe(seen, cluster), misled];
+        for (job, phase) in changed.into_iter().flatten().filter(|_| self.saving) {
             for id in self.lagging.of_phase(job, phase) {
                 self.wake_for(id, view);
             }
@@ -381,11 +401,12 @@ impl Rule for PaceRule {
                 if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
                     cluster.copies(attempt.task).for_each(|copy| self.lagging.copied(copy.id()));
                     let phase = cluster.phase(attempt.task);
-                    if phase.is_some_and(|phase| self.lateness(view.estimator, phase).is_some()) {
+                    if phase.is_some_and(|phase| self.lateness(view.estimator, attempt.task, phase).is_some()) {
                         self.budget.starts(*attempt, None, cluster.now());
                     }
                     self.watch_further(*attempt, view);
-                    if self.saving && phase.is_some_and(|phase| PaceRule::sees_progress(view.estimator, phase)) {
+                    if self.saving && phase.is_some_and(|phase| self.sees_progress(view.estimator, attempt.task, phase))
+                    {
                         view.watch(*attempt, Condition::Revealed);
                     }
                 } else {
@@ -494,7 +515,7 @@ impl Rule for PaceRule {
                 continue;
             };
             self.lagging.leave_unsettled(id);
-            let by_age = self.lateness(round.estimator, phase).is_some();
+            let by_age = self.lateness(round.estimator, id.task, phase).is_some();
             let fresh = fresh(cluster, node, phase);
             let usual_factor = factor;
             let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };

@@ -22,6 +22,8 @@ pub struct FakeTask {
     pub exit: Option<i32>,
     /// True if the attempt reports its progress.
     pub reports: bool,
+    /// It reports this power of the share of its time that has passed: 1 is progress that predicts its end.
+    pub power: i32,
 }
 
 struct Running {
@@ -64,7 +66,7 @@ impl FakeEngine {
     fn report(&self) {
         for running in self.running.values().filter(|running| running.task.reports) {
             let own = (self.now - running.since).seconds() / (running.end - running.since).seconds();
-            let share = running.from + (1.0 - running.from) * own;
+            let share = running.from + (1.0 - running.from) * own.powi(running.task.power);
             let _ = fs::write(running.folder.join("progress"), format!("{share}\n"));
         }
     }

@@ -35,6 +35,22 @@ fn log_normal(mean: f64, sigma: f64) -> Distribution {
     Distribution::log_normal(mean, ((sigma * sigma).exp() - 1.0).sqrt()).unwrap()
 }
 
+/// A duration from a number in (0, 1).
+type Drawn<'a> = &'a dyn Fn(f64) -> f64;
+
+/// An attempt that takes this many seconds.
+type Attempt = fn(f64) -> FakeTask;
+
+/// Returns an attempt whose progress is the fourth power of the share of its time that has passed.
+fn fourth_power(seconds: f64) -> FakeTask {
+    FakeTask { power: 4, ..takes(seconds) }
+}
+
+/// Returns an attempt whose progress is the second power of the share of its time that has passed.
+fn second_power(seconds: f64) -> FakeTask {
+    FakeTask { power: 2, ..takes(seconds) }
+}
+
 /// The time and the slot-time of a job with `pace`, relative to those without copies.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
@@ -139,9 +155,31 @@ fn log_normal_tasks_cost_little() {
 }
 
 #[test]
+fn progress_that_speeds_up_misleads_only_at_first() {
+    // Progress is the fourth power of the share of the time, or its second: at first, an attempt seems to need many times as long as it does.
+    let powers: [(&str, Attempt); 3] =
+        [("fourth power", fourth_power), ("second power", second_power), ("first power", takes)];
+    for (name, attempt) in powers {
+        for (sigma, tasks, nodes) in [(0.9, 60, "n1:8"), (0.9, 60, "n1:4,n2:4"), (0.3, 200, "n1:8"), (0.5, 40, "n1:4")]
+        {
+            let durations = log_normal(0.75, sigma);
+            let slots = if nodes == "n1:4" { 4 } else { 8 };
+            let (mut sum, mut most) = (Cost::default(), 0.0f64);
+            for seed in 0..20 {
+                let seconds: Vec<f64> = (0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect();
+                let cost = cost_on(nodes, &seconds, slots, attempt);
+                (sum.time, sum.work, most) =
+                    (sum.time + cost.time / 20.0, sum.work + cost.work / 20.0, most.max(cost.time));
+            }
+            let mean = report(&format!("{name}, sigma {sigma}, {tasks} tasks on {nodes}"), (sum, most));
+            assert!(mean.work <= 1.06, "{name}, sigma {sigma}, {tasks} tasks on {nodes}: {} times the work", mean.work);
+        }
+    }
+}
+
+#[test]
 fn jobs_of_few_waves_take_no_longer_although_copies_use_their_free_slots() {
     let (log_normal, pareto) = (log_normal(0.6, 1.0), Distribution::pareto(1.3, 1.3).unwrap());
-    type Drawn<'a> = &'a dyn Fn(f64) -> f64;
     let some_long = |uniform: f64| if uniform < 0.2 { 3.0 } else { 0.3 + 0.1 * (uniform - 0.2) };
     let kinds: [(&str, Drawn<'_>); 3] = [
         ("log-normal, sigma 1", &|uniform| log_normal.quantile(uniform)),

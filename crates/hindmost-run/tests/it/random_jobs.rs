@@ -33,7 +33,7 @@ impl RandomBehaviour {
         } else {
             Some(0)
         };
-        FakeTask { seconds: (2.0 + 6.0 * length) * stretched, exit, reports: self.reports }
+        FakeTask { seconds: (2.0 + 6.0 * length) * stretched, exit, reports: self.reports, power: 1 }
     }
 }
 

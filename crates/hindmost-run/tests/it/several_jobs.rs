@@ -105,7 +105,7 @@ fn run_on(
 }
 
 fn one_second(_launch: &Launch<'_>) -> FakeTask {
-    FakeTask { seconds: 1.0, exit: Some(0), reports: true }
+    FakeTask { seconds: 1.0, exit: Some(0), reports: true, power: 1 }
 }
 
 /// Returns the name of the job to which an attempt belongs.
@@ -200,7 +200,7 @@ fn every_system_runs_several_jobs() {
         let late = [(1, late[0].clone())];
         let behaviour = |launch: &Launch<'_>| {
             let slow = launch.attempt.task.index == 3 && launch.attempt.copy == 0;
-            FakeTask { seconds: if slow { 20.0 } else { 1.0 }, exit: Some(0), reports: true }
+            FakeTask { seconds: if slow { 20.0 } else { 1.0 }, exit: Some(0), reports: true, power: 1 }
         };
         let (inbox, result) = run(folder.path(), (early, &late), (policy, false), behaviour, &AtomicU32::new(0));
         result.unwrap_or_else(|error| panic!("{policy}: {error}"));

@@ -64,10 +64,13 @@ impl Words<'_, '_> {
         ratio.map_or(String::new(), |cost| format!(", for {cost:.2} times its resource usage"))
     }
 
-    /// Returns for which correlation the figures hold, with a space before it; nothing if only one was compared.
+    /// Returns for which correlation the figures hold, with a space before it; nothing if only one was compared, but in a sweep, which shows
+    /// no others.
     fn where_it_holds(&self) -> String {
         let evidence = self.0;
-        if evidence.worlds.len() < 2 {
+        let generated = matches!(evidence.experiment.jobs, Jobs::Generated { .. });
+        let is_swept = evidence.rows.iter().any(|row| !row.set.is_empty());
+        if evidence.worlds.len() < 2 && !(is_swept && generated) {
             return String::new();
         }
         format!(" at correlation {}", evidence.worlds[0].correlation)

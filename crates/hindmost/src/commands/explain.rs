@@ -6,6 +6,7 @@ use hindmost_core::explain::{Step, explain};
 use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::journal::Header;
 use hindmost_core::metrics::FailedTask;
+use hindmost_core::policy::Learned;
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob};
 use hindmost_policies::catalogue::spec::PolicySpec;
@@ -79,8 +80,10 @@ pub fn run(args: &ExplainArgs) -> Outcome {
         text += &indented("", &format!("{}: {about}", spec.system), width);
     }
     text += "\n";
+    let mut learned = None;
     for step in steps.iter().filter(|step| !step.superseded) {
-        text += &step_text(step, width);
+        text += &step_text(step, learned.as_ref(), width);
+        learned = step.learned.or(learned);
     }
     if steps.is_empty() {
         text += "No attempt of this task was started.\n";
@@ -207,8 +210,9 @@ fn add_pauses(steps: &mut Vec<Step>, timeline: &Timeline) {
 }
 
 /// Returns the text of a step: its time, what happened, why, and what the progress model showed. A reason may contain the
-/// policy's own estimate of a remaining time, so the lines of the progress model are marked as such.
-fn step_text(step: &Step, width: usize) -> String {
+/// policy's own estimate of a remaining time, so the lines of the progress model are marked as such. `before` is what had been learned by the
+/// step before: the same lesson is told once.
+fn step_text(step: &Step, before: Option<&Learned>, width: usize) -> String {
     let who = step.copy.map_or(String::new(), |copy| format!("attempt {copy} "));
     let mut text = indented(&format!("{:9.2} s  ", step.at), &format!("{who}{}", step.what), width);
     if let Some(because) = &step.because {
@@ -224,7 +228,12 @@ fn step_text(step: &Step, width: usize) -> String {
             );
             text += &indented(GAP, &line, width);
         }
-        if let Some(learned) = &step.learned {
+        let is_new = |learned: &&Learned| {
+            before.is_none_or(|before| {
+                (before.won, before.lost, before.effect) != (learned.won, learned.lost, learned.effect)
+            })
+        };
+        if let Some(learned) = step.learned.as_ref().filter(is_new) {
             let line = format!("learned from copies of the phase: {}", learned_in_words(learned));
             text += &indented(GAP, &line, width);
         }

@@ -71,7 +71,7 @@ impl PaceRule {
     pub(super) fn count_if_late(&mut self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
         let Some((copy, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
-        let Some(ages) = self.lateness(view.estimator, phase).filter(|_| !phase.is_assumed()) else { return };
+        let Some(ages) = self.lateness(view.estimator, id.task, phase).filter(|_| !phase.is_assumed()) else { return };
         if !self.evidence.is_open(id) {
             return;
         }
@@ -129,7 +129,7 @@ impl PaceRule {
         if found.is_finished() || !is_bounded || !phase.may_be_copied() {
             return Further::NotNeeded;
         }
-        let is_by_age = self.lateness(round.estimator, phase).is_some();
+        let is_by_age = self.lateness(round.estimator, task, phase).is_some();
         if is_by_age && !self.evidence.known_of(task, cluster).may_try() {
             return Further::Waits;
         }
@@ -147,7 +147,7 @@ impl PaceRule {
             return Further::Waits;
         };
         let fresh = fresh(cluster, node, phase);
-        let end = |copy: &Attempt| copy.expected_finish().filter(|finish| *finish > now);
+        let end = |copy: &Attempt| self.expected_finish(copy, now);
         let ends_soon = |copy: &&Attempt| {
             let remaining = end(copy).map(|end| (end - now).seconds());
             let pays = |left| left > bound * fresh && self.is_worth(copy.id(), node, (left, pending), cluster);
@@ -194,7 +194,7 @@ impl PaceRule {
         let cluster = round.cluster();
         let now = cluster.now();
         let Some(phase) = cluster.phase(task) else { return LateCopy::None };
-        let by_age = self.lateness(round.estimator, phase).is_some();
+        let by_age = self.lateness(round.estimator, task, phase).is_some();
         if !by_age || self.evidence.known_of(task, cluster).promises() {
             return LateCopy::None;
         }

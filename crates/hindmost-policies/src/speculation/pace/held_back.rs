@@ -1,6 +1,6 @@
 //! What `pace` has learned from copies, in a form for people, and the attempts that got no backup because of it.
 
-use hindmost_core::cluster::{Attempt, Cluster, Phase};
+use hindmost_core::cluster::{Attempt, Cluster};
 use hindmost_core::estimator::Estimator;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::{Effect, HeldBack, HeldBackBy, Learned, Round};
@@ -44,7 +44,7 @@ impl PaceRule {
         let task = TaskId { job, phase, index: 0 };
         // What is known about single tasks is no property of the phase.
         let outcomes = Outcomes { stopped: 0, ..self.evidence.known_of(task, cluster) };
-        let by_age = self.lateness(estimator, found).is_some();
+        let by_age = self.lateness(estimator, task, found).is_some();
         let factor = outcomes.factor();
         let effect = match () {
             () if factor > 1.0 => Effect::Rarer,
@@ -80,14 +80,17 @@ impl PaceRule {
     }
 
     /// Notes that no resources are free for a backup of a late attempt. It counts as held back by this once it has waited for as long as it
-    /// took to be late: that resources are used by other tasks for a moment is usual.
+    /// took to be late, and seems to hang if only ages are known: that resources are used by other tasks for a moment is usual.
     pub(super) fn note_no_resources(&self, id: AttemptId, round: &mut Round<'_>) {
         let cluster = round.cluster();
         let Some(attempt) = cluster.attempt(id).filter(|_| round.notes_held_back()) else { return };
-        if cluster.phase(id.task).is_none_or(Phase::is_assumed) || self.node_for(id.task, cluster).is_some() {
+        let Some(phase) = cluster.phase(id.task).filter(|phase| !phase.is_assumed()) else { return };
+        if self.node_for(id.task, cluster).is_some() {
             return;
         }
-        let since = cluster.now() + (cluster.now() - attempt.since());
+        let hung = self.lateness(round.estimator, id.task, phase).map(|ages| ages.hung(Outcomes::default()));
+        let hung = hung.filter(|hung| hung.is_finite()).unwrap_or(0.0);
+        let since = (cluster.now() + (cluster.now() - attempt.since())).max(attempt.since() + Time::from_seconds(hung));
         round.hold_back(id, HeldBackBy::Resources, since, || "no resources are free for a copy".to_owned());
     }
 
@@ -121,7 +124,7 @@ impl PaceRule {
         if without.pays {
             return self.held_back_by_budget(without, cluster);
         }
-        let ages = self.lateness(round.estimator, phase)?;
+        let ages = self.lateness(round.estimator, id.task, phase)?;
         let deviations = if pending { PENDING } else { IDLE };
         let usual = ages.limit(deviations, Outcomes::default());
         let needed = ages.limit(deviations, outcomes);

@@ -2,7 +2,7 @@
 //! than the tasks, so `pace` looks for late attempts of such phases at intervals: when the oldest one that runs gets late.
 
 use hindmost_core::cluster::{Attempt, Cluster, Phase};
-use hindmost_core::ids::AttemptId;
+use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::policy::{Seen, View};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::time::Time;
@@ -21,9 +21,9 @@ pub(super) struct Sweep {
 
 impl PaceRule {
     /// True if the attempts of a phase lag from the age `min_age` on, because its tasks are so short.
-    pub(super) fn is_short(&self, phase: &Phase, view: &View<'_>) -> bool {
+    pub(super) fn is_short(&self, task: TaskId, phase: &Phase, view: &View<'_>) -> bool {
         !phase.is_assumed()
-            && !PaceRule::sees_progress(view.estimator, phase)
+            && !self.sees_progress(view.estimator, task, phase)
             && self.parameters.late * phase.p90().max(phase.median()) < self.parameters.min_age
     }
 
@@ -34,14 +34,16 @@ impl PaceRule {
         match seen {
             Seen::Decision(Decision::Start { attempt, .. })
                 if self.sweep.next.is_none()
-                    && cluster.phase(attempt.task).is_some_and(|phase| self.is_short(phase, view)) =>
+                    && cluster.phase(attempt.task).is_some_and(|phase| self.is_short(attempt.task, phase, view)) =>
             {
                 self.sweep_at(cluster.now() + self.short_age(), view);
             }
             // Attempts that have started at this moment are not watched either.
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) if self.sweep.next.is_none() => {
                 let learned = cluster.job(*job).and_then(|job| job.phases().get(*phase as usize));
-                if learned.is_some_and(|phase| self.is_short(phase, view)) {
+                if learned
+                    .is_some_and(|found| self.is_short(TaskId { job: *job, phase: *phase, index: 0 }, found, view))
+                {
                     self.sweep_at(cluster.now() + self.short_age(), view);
                 }
             }
@@ -84,7 +86,7 @@ impl PaceRule {
         let running = cluster.running().map(Attempt::id);
         let short = running.filter_map(|id| {
             let (attempt, phase) = only_copy(id, cluster)?;
-            self.is_short(phase, view).then_some((attempt.since(), id))
+            self.is_short(id.task, phase, view).then_some((attempt.since(), id))
         });
         short.collect()
     }

@@ -23,7 +23,7 @@ impl PaceRule {
         let cluster = round.cluster();
         let now = cluster.now();
         let age = (now - attempt.since()).seconds();
-        if let Some(finish) = attempt.expected_finish().filter(|finish| *finish > now) {
+        if let Some(finish) = self.expected_finish(attempt, now) {
             return (finish - now).seconds();
         }
         let Some(phase) = cluster.phase(attempt.id().task) else { return age };
@@ -31,10 +31,12 @@ impl PaceRule {
         // On a slow node every attempt takes longer.
         let speed = PaceRule::node_speed(cluster, attempt).min(1.0);
         let rest = fresh(cluster, attempt.node(), phase) - age;
-        match self.lateness(round.estimator, phase) {
+        match self.lateness(round.estimator, attempt.id().task, phase) {
             Some(ages) if age * speed > ages.hung(outcomes) => f64::INFINITY,
             Some(ages) if age * speed <= ages.lags => {
-                round.estimator.remaining(cluster, attempt).unwrap_or(rest).max(0.0)
+                let is_known = !self.predictions.mislead(attempt.id().task);
+                let left = round.estimator.remaining(cluster, attempt).filter(|_| is_known);
+                left.unwrap_or(rest).max(0.0)
             }
             _ => rest.max(age),
         }
@@ -109,7 +111,7 @@ impl PaceRule {
     pub(super) fn is_old_enough(&self, id: AttemptId, pending: bool, round: &Round<'_>) -> bool {
         let cluster = round.cluster();
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
-        let Some(ages) = self.lateness(round.estimator, phase) else { return true };
+        let Some(ages) = self.lateness(round.estimator, id.task, phase) else { return true };
         let age = (cluster.now() - attempt.since()).seconds();
         age > ages.limit(if pending { PENDING } else { IDLE }, self.evidence.of(id.task))
     }

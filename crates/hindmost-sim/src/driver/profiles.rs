@@ -45,6 +45,7 @@ impl Profiles {
     /// Returns the profiles of a run that has just begun; `None` if nobody needs them.
     pub(super) fn of(setup: &Setup) -> Option<Box<Profiles>> {
         let learns = matches!(setup.knowledge, Knowledge::Profiles(_));
+        // A live run does not know the durations either.
         let is_live = setup.as_recorded.as_deref().is_some_and(|recorded| recorded.learns != Learns::Nothing);
         (learns || is_live || setup.keeps_profiles).then(|| {
             Box::new(Profiles {

@@ -9,13 +9,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-TASKS, COPIES = 80, 8
+COPIES = 8
+# The nodes with their slots, and the number of tasks of each phase, unless a case has others.
+NODES, TASKS = "n1:4,n2:4", [80]
 # Tasks sleep for the duration that their line of the file gives for the attempt, times the factor of the node.
-JOB = """name = "case"
-
+PHASE = """
 [[phase]]
-name = "work"
-tasks = {tasks}
+name = "work{number}"
+{after}tasks = {tasks}
 cpus = 1
 command = '''
 line=$(sed -n "$((HINDMOST_TASK + 1))p" "{durations}")
@@ -25,50 +26,81 @@ exec sleep $(awk -v s="$seconds" -v n="$HINDMOST_NODE" 'BEGIN {{ print s * (n ==
 """
 
 
-def alike(draw):
-    return 0.5 * draw.uniform(0.95, 1.05)
+def alike(draw, seconds=0.5):
+    return seconds * draw.uniform(0.95, 1.05)
 
 
-# For each case: why tasks are slow, the factor of node n2, and the durations of a task's attempts.
+def equal(seconds):
+    """Attempts that take about as long."""
+    return lambda draw: [alike(draw, seconds) for _ in range(COPIES)]
+
+
+def hung(draw):
+    return [alike(draw) * (20 if draw.random() < 0.05 else 1)] + [alike(draw) for _ in range(COPIES - 1)]
+
+
+def long(draw):
+    return [alike(draw) * (12 if draw.random() < 0.05 else 1)] * COPIES
+
+
+# For each case: why tasks are slow, the factor of node n2, and the durations of a task's attempts; then the nodes and the tasks of each
+# phase, if they are others.
 CASES = {
-    "none": ("equal tasks", 1, lambda draw: [alike(draw) for _ in range(COPIES)]),
-    "hung-attempts": (
-        "the first attempt of 5% of the tasks takes 20 times as long",
-        1,
-        lambda draw: [alike(draw) * (20 if draw.random() < 0.05 else 1)] + [alike(draw) for _ in range(COPIES - 1)],
-    ),
-    "slow-node": ("node n2, with half of the slots, is 4 times as slow", 4, lambda draw: [alike(draw) for _ in range(COPIES)]),
+    "none": ("equal tasks", 1, equal(0.5)),
+    "hung-attempts": ("the first attempt of 5% of the tasks takes 20 times as long", 1, hung),
+    "slow-node": ("node n2, with half of the slots, is 4 times as slow", 4, equal(0.5)),
     "luck": (
         "all attempts draw their durations from a Pareto distribution with α 1.3",
         1,
         lambda draw: [min(0.2 * draw.paretovariate(1.3), 15.0) for _ in range(COPIES)],
     ),
-    "long-tasks": (
-        "5% of the tasks take 12 times as long, in every attempt",
-        1,
-        lambda draw: [alike(draw) * (12 if draw.random() < 0.05 else 1)] * COPIES,
-    ),
+    "long-tasks": ("5% of the tasks take 12 times as long, in every attempt", 1, long),
     "log-normal-tasks": (
         "durations are log-normal with σ 1, the same in every attempt",
         1,
         lambda draw: [min(0.5 * draw.lognormvariate(-0.5, 1.0), 10.0)] * COPIES,
     ),
+    "slow-node-8": ("node n2 is 8 times as slow", 8, equal(0.5)),
+    "slow-node-few": ("4 times as slow, and few and long tasks", 4, equal(1.5), NODES, [28]),
+    "slow-node-hung": ("4 times as slow, and hung attempts", 4, hung),
+    "slow-node-long": ("4 times as slow, and long tasks", 4, long),
+    "slow-node-phases": ("4 times as slow, and two phases", 4, equal(0.6), NODES, [40, 40]),
+    "slow-node-small": ("3 times as slow, with a quarter of the slots", 3, equal(1.0), "n1:6,n2:2", [60]),
+    "slow-node-of-3": ("one of three nodes is 3 times as slow", 3, equal(0.7), "n1:3,n2:3,n3:3", [100]),
+    "slow-node-twice": ("one of three nodes is twice as slow", 2, equal(1.2), "n1:3,n2:3,n3:3", [60]),
+    "slow-node-short": ("one of three nodes is 8 times as slow, in short phases", 8, equal(0.6), "n1:2,n2:2,n3:2", [24] * 3),
+    "slow-node-log-normal": (
+        "one of three nodes is 3 times as slow, durations are log-normal with σ 0.7",
+        3,
+        lambda draw: [min(0.8 * draw.lognormvariate(-0.245, 0.7), 10.0)] * COPIES,
+        "n1:4,n2:4,n3:4",
+        [120],
+    ),
 }
 
 
-def lines(case, seed):
-    """The durations of each task's attempts."""
+def cluster(case):
+    """The nodes of a case, and the tasks of each phase."""
+    return CASES[case][3:] or (NODES, TASKS)
+
+
+def phases(folder, case, seed):
+    """The phases of a case, which read the durations of each task's attempts from a file."""
     draw = random.Random(f"{case} {seed}")
-    return [":".join(f"{seconds:.3f}" for seconds in CASES[case][2](draw)) for _ in range(TASKS)]
+    _, factor, seconds = CASES[case][:3]
+    for number, tasks in enumerate(cluster(case)[1]):
+        durations = folder / f"{case}-{seed}-{number}.txt"
+        lines = [":".join(f"{one:.3f}" for one in seconds(draw)) for _ in range(tasks)]
+        durations.write_text("\n".join(lines) + "\n")
+        after = f'after = ["work{number - 1}"]\n' if number else ""
+        yield PHASE.format(number=number, after=after, tasks=tasks, durations=durations, factor=factor)
 
 
 def run(program, folder, case, seed, policy):
-    durations = folder / f"{case}-{seed}.txt"
-    durations.write_text("\n".join(lines(case, seed)) + "\n")
     job = folder / f"{case}-{seed}.toml"
-    job.write_text(JOB.format(tasks=TASKS, durations=durations, factor=CASES[case][1]))
+    job.write_text('name = "case"\n' + "".join(phases(folder, case, seed)))
     out = folder / f"{case}-{seed}-{policy}"
-    options = ["--nodes", "n1:4,n2:4", "--policy", policy, "--out", out, "--json"]
+    options = ["--nodes", cluster(case)[0], "--policy", policy, "--out", out, "--json"]
     done = subprocess.run([program, "run", job, *options], check=True, stdout=subprocess.PIPE, text=True)
     return out, json.loads(done.stdout)["flowtime"]
 

@@ -74,6 +74,7 @@ pub mod explain;
 pub mod id_set;
 pub mod ids;
 pub mod journal;
+pub mod learning;
 pub mod metrics;
 pub mod names;
 pub mod node_speeds;

@@ -15,7 +15,7 @@ use crate::ids::NodeId;
 use crate::time::Time;
 use hindmost_math::distribution::Distribution;
 pub use situated::{
-    NodeHistory, Situated, SituatedAttempt, SituatedDraws, SituatedEnd, SituatedTask, Situation, lasting,
+    NodeHistory, Situated, SituatedAttempt, SituatedDraws, SituatedEnd, SituatedTask, Situation, lasting, slowness,
 };
 
 /// Resources that one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in their own

@@ -78,7 +78,7 @@ pub(crate) fn used_at_once(executors: &[Presence]) -> Vec<Presence> {
     executors.iter().map(|one| Presence { added: one.registered, ..*one }).collect()
 }
 
-fn situated(job: &WorkloadJob) -> impl Iterator<Item = &Situated> {
+pub(crate) fn situated(job: &WorkloadJob) -> impl Iterator<Item = &Situated> {
     job.durations.iter().filter_map(|durations| match durations {
         Durations::Situated(situated) => Some(&**situated),
         _ => None,
@@ -147,6 +147,13 @@ pub(crate) fn with_even_inputs(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
         };
         Some(Situated { tasks: phase.tasks.iter().map(even).collect(), ..phase.clone() })
     })
+}
+
+/// Returns the jobs with attempts that take longer on slower nodes than their own; `None` if no node was slow all the time.
+pub(crate) fn with_moves(jobs: &[WorkloadJob]) -> Option<Vec<WorkloadJob>> {
+    let has_slow_node = |phase: &Situated| phase.nodes.iter().any(|node| node.slowness.is_some());
+    let is_known = jobs.iter().flat_map(situated).any(has_slow_node);
+    is_known.then(|| changed(jobs, |phase| Some(Situated { moves: true, ..phase.clone() })))
 }
 
 /// Returns the jobs without gaps between the tasks on a slot.

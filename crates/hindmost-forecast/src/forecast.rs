@@ -6,15 +6,17 @@ use std::sync::atomic::AtomicBool;
 use hindmost_core::metrics::{Advice, Recommended, WallTime};
 use hindmost_core::workload::WorkloadJob;
 use hindmost_math::statistics::mean;
-use hindmost_sim::driver::{RunResult, SimulationError};
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_sim::driver::{Learns, RunResult, SimulationError};
 
 use crate::candidates::{Candidate, Change, candidates};
 use crate::changes::{
-    all_slots, kept, most_slots, slots_of, used_at_once, with_even_inputs, with_more_tasks, without_waits,
+    all_slots, kept, most_slots, slots_of, used_at_once, with_even_inputs, with_more_tasks, with_moves, without_waits,
 };
 use crate::recorded::RecordedApplication;
 use crate::runs::{Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
 use crate::warnings::{copies_nothing, warnings, writes_directly};
+use crate::world::Engine;
 
 /// Seeds of each replay.
 const SEEDS: u64 = 5;
@@ -36,33 +38,40 @@ pub fn advice(
     stop: &AtomicBool,
 ) -> Result<Advice, SimulationError> {
     let jobs = Arc::new(application.jobs.clone());
-    let as_it_ran = |share| Replay {
+    let is_live = application.world.engine == Engine::Hindmost;
+    let moving = if is_live { Moving::of(application) } else { None };
+    // The policy that ran has learned what there was to learn.
+    let learns = if is_live { Learns::DurationsAndSpeeds } else { Learns::Nothing };
+    let as_it_ran = |share, jobs: &Arc<Vec<WorkloadJob>>| Replay {
         application,
         jobs: jobs.clone(),
         policy: application.world.policy.clone(),
         executors: &application.world.recorded.executors,
         share,
         are_held_back: true,
+        learns,
     };
-    let calibration = application.world.against(log, &as_it_ran(application.world.middle_share()).run(SEEDS, stop)?);
+    let calibration =
+        application.world.against(log, &as_it_ran(application.world.middle_share(), &jobs).run(SEEDS, stop)?);
     let mut found = Advice { warnings: warnings(application), ..Advice::default() };
     if !calibration.calibrated || wall_time.seconds <= 0.0 {
         found.calibration = Some(calibration);
         return Ok(found);
     }
-    let base: Vec<(f64, Vec<RunResult>)> = application
-        .world
-        .shares()
-        .into_iter()
-        .map(|share| Ok((share, as_it_ran(share).run(SEEDS, stop)?)))
-        .collect::<Result<_, SimulationError>>()?;
+    let base = |share| {
+        let moved = moving.as_ref().map(|moving| as_it_ran(share, &moving.jobs));
+        let moved = moved.map(|replay| replay.run(SEEDS, stop)).transpose()?.unwrap_or_default();
+        Ok(Base { share, as_recorded: as_it_ran(share, &jobs).run(SEEDS, stop)?, moved })
+    };
+    let base: Vec<Base> = application.world.shares().into_iter().map(base).collect::<Result<_, SimulationError>>()?;
+    let worlds = Worlds { jobs: &jobs, moving: moving.as_ref(), base: &base, is_live };
     let direct = writes_directly(&application.world.recorded.settings);
     for candidate in candidates(application) {
         let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();
         if is_copies && copies_nothing(application) {
             continue;
         }
-        let mut forecast = of_candidate(application, &jobs, &candidate, &base, (wall_time, stop))?;
+        let mut forecast = of_candidate(application, &worlds, &candidate, (wall_time, stop))?;
         let is_more_copies = matches!(&candidate.change, Change::Policy(policy) if policy.system != "none");
         if let Some(setting) = direct.filter(|_| is_more_copies) {
             // Without a setting it is only listed.
@@ -90,16 +99,57 @@ fn recommend(advice: &mut Advice) {
     }
 }
 
+/// Jobs whose attempts take longer on slower nodes than their own.
+struct Moving {
+    jobs: Arc<Vec<WorkloadJob>>,
+    /// Whether the log proves that a node was slow all the time.
+    is_proven: bool,
+}
+
+impl Moving {
+    /// `None` if no node was slow, or may have been.
+    fn of(application: &RecordedApplication) -> Option<Moving> {
+        let proven = with_moves(&application.jobs).map(|jobs| (jobs, true));
+        let possible = || application.world.recorded.with_possibly_slow_nodes(&application.jobs);
+        let (jobs, is_proven) = proven.or_else(|| Some((with_moves(&possible()?)?, false)))?;
+        Some(Moving { jobs: Arc::new(jobs), is_proven })
+    }
+}
+
+/// Replays of the policy that ran, one for each seed.
+struct Base {
+    /// The share of the durations that belongs to the tasks.
+    share: f64,
+    /// Attempts take what they took, wherever they run.
+    as_recorded: Vec<RunResult>,
+    /// Attempts take longer on slower nodes; empty if no node is slower.
+    moved: Vec<RunResult>,
+}
+
+/// What changes are compared with.
+struct Worlds<'a> {
+    jobs: &'a Arc<Vec<WorkloadJob>>,
+    moving: Option<&'a Moving>,
+    base: &'a [Base],
+    /// Whether Hindmost ran the log.
+    is_live: bool,
+}
+
+/// Returns whether a policy keeps tasks from nodes that it finds slow.
+fn avoids_slow_nodes(policy: &PolicySpec) -> bool {
+    policy.system == "pace"
+}
+
 fn of_candidate(
     application: &RecordedApplication,
-    jobs: &Arc<Vec<WorkloadJob>>,
+    worlds: &Worlds<'_>,
     candidate: &Candidate,
-    base: &[(f64, Vec<RunResult>)],
     (wall_time, stop): (&WallTime, &AtomicBool),
 ) -> Result<Recommended, SimulationError> {
     let are_in_turn = are_in_turn(application);
     let (slots, each) = (all_slots(application), slots_of(application));
     let recorded = &application.world.recorded.executors;
+    let jobs = worlds.jobs;
     let (mut changed, mut policy, mut executors) = (jobs.clone(), application.world.policy.clone(), recorded.clone());
     match &candidate.change {
         Change::Policy(other) => policy = other.clone(),
@@ -112,18 +162,30 @@ fn of_candidate(
         }
     }
     let is_about_executors = matches!(candidate.change, Change::Executors);
-    let (mut gains, mut costs) = (Vec::new(), Vec::new());
-    for (share, base) in base {
-        let replay = Replay {
+    // Only the choice of nodes makes it matter on which node an attempt runs.
+    let chooses_otherwise = avoids_slow_nodes(&policy) != avoids_slow_nodes(&application.world.policy);
+    let moving = worlds.moving.filter(|_| chooses_otherwise);
+    // Where attempts take what they took on any node, another policy must not learn from the nodes: what it learned there would keep
+    // tasks from a node without making them faster.
+    let learns = match (worlds.is_live, policy == application.world.policy) {
+        (false, _) => Learns::Nothing,
+        (true, true) => Learns::DurationsAndSpeeds,
+        (true, false) => Learns::Durations,
+    };
+    let (mut gains, mut costs) = (Gains::default(), Vec::new());
+    for Base { share, as_recorded, moved } in worlds.base {
+        let replay = |jobs: &Arc<Vec<WorkloadJob>>, learns| Replay {
             application,
-            jobs: changed.clone(),
+            jobs: jobs.clone(),
             policy: policy.clone(),
             executors: &executors,
             share: *share,
             are_held_back: !matches!(candidate.change, Change::NoWaits),
+            learns,
         };
-        for (before, after) in base.iter().zip(&replay.run(SEEDS, stop)?) {
-            gains.push(time_of_jobs(before, jobs, are_in_turn) - time_of_jobs(after, &changed, are_in_turn));
+        let time = |run: &RunResult| time_of_jobs(run, &changed, are_in_turn);
+        let before: Vec<f64> = as_recorded.iter().map(|run| time_of_jobs(run, jobs, are_in_turn)).collect();
+        let mut cost = |before: &RunResult, after: &RunResult| {
             costs.push(if is_about_executors {
                 let idle = wall_time.no_job.after_last;
                 held_seconds(after, &changed, &each, (&executors, idle))
@@ -131,9 +193,27 @@ fn of_candidate(
             } else {
                 slot_seconds(after, slots) - slot_seconds(before, slots)
             });
+        };
+        if let Some(moving) = moving {
+            let after = replay(&moving.jobs, Learns::DurationsAndSpeeds).run(SEEDS, stop)?;
+            for ((before, moved), after) in before.iter().zip(moved).zip(&after) {
+                // Against the same policy where attempts take longer on slower nodes, and against the times of the log: what differs
+                // between the two is only due to the nodes on which a replay places tasks.
+                // The replays may take much longer or shorter than the log, so it is the share of their time that counts.
+                gains.moved.push((1.0 - time(after) / time(moved).max(f64::MIN_POSITIVE)) * before);
+                gains.crossed.push(before - time(after));
+                cost(moved, after);
+            }
+        }
+        if moving.is_none_or(|moving| !moving.is_proven) {
+            let after = replay(&changed, learns).run(SEEDS, stop)?;
+            for ((before, run), after) in before.iter().zip(as_recorded).zip(&after) {
+                gains.as_recorded.push(before - time(after));
+                cost(run, after);
+            }
         }
     }
-    let (all, [least, most]) = mean_and_range(&gains);
+    let (all, [least, most]) = gains.mean_and_range();
     // The whole gain is what the change gives at best.
     let is_bound = candidate.condition.is_some();
     let (gain, least) = of_bound(is_bound, all, [least, most]);
@@ -151,6 +231,27 @@ fn of_candidate(
         gain_share_range: [least / wall_time.seconds, most / wall_time.seconds],
         extra_core_hours: mean(&costs).unwrap_or(0.0) / 3600.0,
     })
+}
+
+/// What a change gains in each replay, in seconds.
+#[derive(Default)]
+struct Gains {
+    /// Where attempts take what they took, wherever they run.
+    as_recorded: Vec<f64>,
+    /// Where attempts take longer on slower nodes.
+    moved: Vec<f64>,
+    /// Where the change is replayed with attempts that take longer on slower nodes, and the policy that ran without.
+    crossed: Vec<f64>,
+}
+
+impl Gains {
+    /// Returns the least of the mean gains, and the range of all gains. So what is gained in some of these worlds only is no gain.
+    fn mean_and_range(&self) -> (f64, [f64; 2]) {
+        let worlds = [&self.as_recorded, &self.moved, &self.crossed].into_iter().filter(|gains| !gains.is_empty());
+        let least_mean = worlds.map(|gains| mean_and_range(gains).0).reduce(f64::min).unwrap_or(0.0);
+        let all: Vec<f64> = [&self.as_recorded[..], &self.moved, &self.crossed].concat();
+        (least_mean, mean_and_range(&all).1)
+    }
 }
 
 /// Returns the gain and its least value. Of a bound, the gain is anything between nothing and the mean, if that is no loss.
@@ -184,5 +285,14 @@ mod tests {
         // What loses time in all replays.
         assert_eq!(of_bound(true, -2.2, [-2.2, -2.2]), (-2.2, -2.2));
         assert_eq!(of_bound(false, 4.0, [3.0, 5.0]), (4.0, 3.0));
+    }
+
+    #[test]
+    fn what_only_some_worlds_gain_is_no_gain() {
+        // 20% where attempts move, but nothing against the times of the log.
+        let gains = Gains { as_recorded: Vec::new(), moved: vec![20.0, 22.0], crossed: vec![-1.0, 1.0] };
+        assert_eq!(gains.mean_and_range(), (0.0, [-1.0, 22.0]));
+        let gains = Gains { as_recorded: vec![3.0, 5.0], ..Gains::default() };
+        assert_eq!(gains.mean_and_range(), (4.0, [3.0, 5.0]));
     }
 }

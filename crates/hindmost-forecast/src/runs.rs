@@ -9,7 +9,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, WorkloadJob};
 use hindmost_math::statistics::mean;
 use hindmost_policies::catalogue::spec::PolicySpec;
-use hindmost_sim::driver::{RunResult, Setup, SimulationError};
+use hindmost_sim::driver::{Learns, RunResult, Setup, SimulationError};
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, default_placement, run_all};
 use hindmost_sim::scenario::CommonPart;
 use hindmost_trace::diagnosis::Presence;
@@ -28,6 +28,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) share: f64,
     /// Whether tasks that something else than slots held back are held back again.
     pub(crate) are_held_back: bool,
+    /// What the policy learns.
+    pub(crate) learns: Learns,
 }
 
 impl Replay<'_> {
@@ -54,8 +56,6 @@ impl Replay<'_> {
             outages: Vec::new(),
             disturbances: Vec::new(),
             stragglers: None,
-            // Runs of Hindmost learn speeds. In a replay that would only cost time: first attempts take what they took wherever they
-            // run, so a task that is kept from a slow node is not faster elsewhere.
             learns_speeds: false,
             known_profiles: Arc::default(),
             keeps_profiles: false,
@@ -64,6 +64,9 @@ impl Replay<'_> {
         };
         self.application.world.set_up_with(&mut setup, self.executors, self.are_held_back);
         setup.correlation = self.share;
+        if let Some(recorded) = &mut setup.as_recorded {
+            Arc::make_mut(recorded).learns = self.learns;
+        }
         let experiment = Experiment {
             name: String::new(),
             dimensions,

@@ -81,7 +81,8 @@ impl World {
     pub fn set_up_with(&self, setup: &mut Setup, executors: &[Presence], are_held_back: bool) {
         let lag = |one: &PhaseLag| lag(one, are_held_back);
         let lags = |job: &hindmost_trace::diagnosis::RecordedJob| job.lags.iter().map(lag).collect();
-        let mut as_recorded = AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), leaving: Vec::new() };
+        let mut as_recorded =
+            AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), ..AsRecorded::default() };
         for (node, presence) in (0..).map(NodeId).zip(executors) {
             let Presence { added, removed, lost, .. } = *presence;
             let time = |at: f64| Time::from_seconds(at.max(0.0));

@@ -29,6 +29,8 @@ pub(crate) enum Due {
     Release(TaskId),
     /// A node leaves when no attempt runs there.
     Leave(NodeId),
+    /// Late attempts are looked at, because they may show that their nodes are slow.
+    Look,
     /// The policy is notified, because it requested a wake-up or a reservation ends.
     Wake,
 }
@@ -48,7 +50,8 @@ const WATCH: u128 = 6;
 const WATCH_REVEALED: u128 = 7;
 const RELEASE: u128 = 8;
 const LEAVE: u128 = 9;
-const WAKE: u128 = 10;
+const LOOK: u128 = 10;
+const WAKE: u128 = 11;
 
 /// The heap of future events. An entry has the time in ticks and a number that is packed from kind and attempt, because
 /// numbers are fast to compare.
@@ -90,6 +93,7 @@ impl Agenda {
             Due::Watch(attempt, true) => pack(WATCH_REVEALED, attempt),
             Due::Release(task) => pack(RELEASE, AttemptId { task, copy: 0 }),
             Due::Leave(node) => LEAVE << 124 | u128::from(node.0),
+            Due::Look => LOOK << 124,
             Due::Wake => WAKE << 124,
         };
         self.heap.push(Reverse((at.0, key)));
@@ -125,6 +129,7 @@ impl Agenda {
             WATCH_REVEALED => Due::Watch(unpack(key), true),
             RELEASE => Due::Release(unpack(key).task),
             LEAVE => Due::Leave(NodeId(key as u32)),
+            LOOK => Due::Look,
             _ => Due::Wake,
         };
         Some((Time(at), due))
@@ -153,6 +158,7 @@ mod tests {
             (7, Due::Watch(attempt(0, 0, 0, 0), true)),
             (7, Due::Release(TaskId { job: JobId(3), phase: 0xf_ffff, index: 9 })),
             (7, Due::Leave(NodeId(4))),
+            (7, Due::Look),
             (7, Due::Wake),
         ];
         for (at, due) in in_order.iter().rev() {

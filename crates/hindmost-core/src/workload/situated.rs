@@ -2,7 +2,8 @@
 //! before.
 //!
 //! An attempt that a log shows takes as long as it took there, wherever it runs in a replay: so as many attempts take long because of
-//! slow nodes and first waves as in the log. The duration of any other attempt is composed: the typical duration of the phase × the part that the task's input explains × the
+//! slow nodes and first waves as in the log. For policies that keep tasks from slow nodes, a replay may let attempts [move](Situated::moves)
+//! instead: on a node that is slower or faster than theirs in the log, they take longer or shorter. The duration of any other attempt is composed: the typical duration of the phase × the part that the task's input explains × the
 //! circumstances × a residual. The residual is either that of the task itself, or that of another task of the phase, drawn at
 //! random. The share of the durations that belongs to the task is the probability that it is its own; so the residuals of
 //! copies have the distribution of all residuals, and this share is their correlation with those of the first attempts.
@@ -26,6 +27,9 @@ pub struct Situated {
     pub first_wave: f64,
     /// Seconds that pass between two attempts on a slot while tasks wait.
     pub gap: f64,
+    /// Whether an attempt that the log shows takes longer on a slower node than its own, and shorter on a faster one. Otherwise it takes
+    /// what it took wherever it runs.
+    pub moves: bool,
     /// The nodes, by id; shared by all phases. Nodes past the end are normal.
     pub nodes: Arc<Vec<NodeHistory>>,
 }
@@ -52,6 +56,8 @@ pub struct SituatedAttempt {
     pub ended: SituatedEnd,
     /// How many times as long it took because its node was slow, and because it was in a first wave.
     pub met: f64,
+    /// How many times as long it took because its node was slow all the time, which is a part of `met`.
+    pub slowness: f64,
     /// Seconds after its end until its task could start again, if it failed or was lost.
     pub again_after: f64,
 }
@@ -92,7 +98,12 @@ impl NodeHistory {
 /// Returns how many times as long an attempt takes because its node is slow, and because it is in a first wave. What a first wave takes in
 /// addition (the start of a process, loading) is not multiplied by the slowness of the node.
 pub fn lasting(node: Option<&NodeHistory>, first_wave: Option<f64>) -> f64 {
-    node.and_then(|node| node.slowness).unwrap_or(1.0) + first_wave.map_or(0.0, |times| times - 1.0)
+    slowness(node) + first_wave.map_or(0.0, |times| times - 1.0)
+}
+
+/// Returns how many times as long an attempt takes because its node is slow all the time.
+pub fn slowness(node: Option<&NodeHistory>) -> f64 {
+    node.and_then(|node| node.slowness).unwrap_or(1.0)
 }
 
 /// Where and when an attempt starts.
@@ -147,6 +158,13 @@ impl Situated {
         self.seen(task, attempt).map_or(0.0, |seen| seen.again_after)
     }
 
+    /// Returns how many times as long as in the log an attempt takes on a node, because that is slower or faster than its own. The part
+    /// that it took longer in a first wave stays.
+    fn moved(&self, seen: &SituatedAttempt, situation: &Situation) -> f64 {
+        let there = slowness(self.nodes.get(situation.node.0 as usize));
+        if !self.moves || there == seen.slowness { 1.0 } else { (seen.met - seen.slowness + there) / seen.met }
+    }
+
     fn seen(&self, task: u32, attempt: u32) -> Option<&SituatedAttempt> {
         self.tasks.get(task as usize)?.attempts.get(attempt as usize)
     }
@@ -165,10 +183,13 @@ impl Situated {
         let composed = || self.composed(task, circumstances, own_share, draws);
         let work = match of_task.attempts.get(attempt as usize) {
             // It was stopped, so it would have taken longer than it ran.
-            Some(seen) if seen.ended == SituatedEnd::Stopped => composed().max(seen.seconds),
+            Some(seen) if seen.ended == SituatedEnd::Stopped => {
+                composed().max(seen.seconds * self.moved(seen, situation))
+            }
             Some(seen @ SituatedAttempt { ended: SituatedEnd::Lost(node), .. }) => {
                 self.until_lost(seen, *node, situation)
             }
+            Some(seen) if seen.ended == SituatedEnd::Finished => seen.seconds * self.moved(seen, situation),
             Some(seen) => seen.seconds,
             None => composed(),
         };
@@ -194,7 +215,7 @@ mod tests {
     use super::*;
 
     fn finished(seconds: f64, met: f64) -> SituatedAttempt {
-        SituatedAttempt { seconds, ended: SituatedEnd::Finished, met, again_after: 0.0 }
+        SituatedAttempt { seconds, ended: SituatedEnd::Finished, met, slowness: 1.0, again_after: 0.0 }
     }
 
     /// Four tasks of 10 s, of which one took 40 s by its own, and one 30 s in a first wave; node 1 is three times as slow.
@@ -216,6 +237,7 @@ mod tests {
             typical: 10.0,
             first_wave: 3.0,
             gap: 0.5,
+            moves: false,
             nodes: Arc::new(vec![NodeHistory::default(), slow, busy]),
         }
     }
@@ -233,6 +255,18 @@ mod tests {
         assert_eq!((seconds(1, at(0, 0.0, false)), seconds(1, at(1, 0.0, false))), (40.5, 40.5));
         assert_eq!(seconds(2, at(0, 0.0, true)), 30.0, "no gap in a first wave");
         assert_eq!(phase.seconds((4, 0), &at(0, 0.0, false), 0.0, DRAWS), None);
+    }
+
+    #[test]
+    fn attempts_that_move_take_what_their_node_makes_of_it() {
+        let mut phase = phase();
+        phase.moves = true;
+        // Task 3 ran on node 1, three times as slow, and in a first wave, which took twice the usual time in addition.
+        phase.tasks[3].attempts = vec![SituatedAttempt { slowness: 3.0, ..finished(50.0, 5.0) }];
+        let seconds = |task, situation| phase.seconds((task, 0), &situation, 0.0, DRAWS).unwrap() - phase.gap;
+        // Node 2 is as fast as node 0; being busy or in a first wave stays as it was.
+        assert_eq!([0, 1, 2].map(|node| seconds(1, at(node, 5.0, false))), [40.0, 120.0, 40.0]);
+        assert_eq!([0, 1].map(|node| seconds(3, at(node, 0.0, false))), [30.0, 50.0]);
     }
 
     #[test]
@@ -282,7 +316,8 @@ mod tests {
     #[test]
     fn lost_attempts_are_lost_again() {
         let mut phase = phase();
-        let lost = SituatedAttempt { seconds: 20.0, ended: SituatedEnd::Lost(NodeId(2)), met: 1.0, again_after: 3.0 };
+        let lost = SituatedAttempt { seconds: 20.0, ended: SituatedEnd::Lost(NodeId(2)), ..finished(20.0, 1.0) };
+        let lost = SituatedAttempt { again_after: 3.0, ..lost };
         phase.tasks[0].attempts.insert(0, lost);
         let seconds = |attempt, node, from| phase.seconds((0, attempt), &at(node, from, true), 0.0, DRAWS).unwrap();
         assert!(phase.fails(0, 0) && !phase.fails(0, 1));

@@ -12,9 +12,9 @@ use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use super::learning::Observed;
 use super::progress::Progress;
 use crate::store::InputState;
+use hindmost_core::learning::Observed;
 
 /// Why an attempt is being killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

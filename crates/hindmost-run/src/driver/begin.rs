@@ -21,7 +21,6 @@ use super::deadlines::{Deadline, Deadlines};
 use super::fault_injection::FaultInjection;
 use super::jobs::{Jobs, LiveJob, ONLY};
 use super::journal::{self, LiveJournal};
-use super::learning::Learner;
 use super::node_loss::LostNodes;
 use super::permanent::FailedAgain;
 use super::profiles::RunProfiles;
@@ -34,6 +33,7 @@ use crate::energy::EnergyMeter;
 use crate::engine::Engine;
 use crate::job_file::Plan;
 use crate::store::{GivenUp, Opened, Store};
+use hindmost_core::learning::Learner;
 
 /// Runs a job in a folder, or resumes the run that the folder holds.
 ///

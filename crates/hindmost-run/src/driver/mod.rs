@@ -13,7 +13,7 @@
 //! | `waiting.rs` | attempts that cannot be started yet |
 //! | `failures.rs` | how often each task has failed, and which tasks have failed permanently |
 //! | `watches.rs` | the conditions of which the policy is to be notified |
-//! | `learning/` | how long attempts take, and which nodes are slow |
+//! | `core/learning/` | how long attempts take, and which nodes are slow |
 //! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |
 //! | `node_loss.rs` | the nodes that the engine has lost |
 //! | `limits.rs` | how long attempts may take |
@@ -39,7 +39,6 @@ mod follow;
 mod jobs;
 mod journal;
 mod launching;
-mod learning;
 mod limits;
 mod node_loss;
 mod options;
@@ -66,6 +65,7 @@ use std::time::Duration;
 use hindmost_core::cluster::{Applied, Attempt, Task};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::Header;
+use hindmost_core::learning::Learner;
 use hindmost_core::metrics::{PhaseProgress, RunState, RunSummary};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::session::Session;
@@ -89,7 +89,6 @@ use attempts::{Attempts, Kill};
 use deadlines::{Deadline, Deadlines};
 use fault_injection::FaultInjection;
 use jobs::Jobs;
-use learning::Learner;
 use node_loss::LostNodes;
 use recorder::Recorder;
 use shutdown::Request;

@@ -23,6 +23,20 @@ pub struct AsRecorded {
     pub lags: Vec<Vec<Lag>>,
     /// Nodes that leave, and when.
     pub leaving: Vec<(NodeId, Time)>,
+    /// What policies learn while the run goes on.
+    pub learns: Learns,
+}
+
+/// What policies learn while a replay goes on, as in a live run whose commands report no progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Learns {
+    /// Nothing: they know the durations of the phases, and all nodes have their given speeds.
+    #[default]
+    Nothing,
+    /// The durations of the phases.
+    Durations,
+    /// The durations of the phases and the speeds of the nodes.
+    DurationsAndSpeeds,
 }
 
 /// When the tasks of a phase can start, after the phases that it waits for have finished, or after the job has arrived.

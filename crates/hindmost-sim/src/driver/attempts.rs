@@ -33,6 +33,7 @@ impl Driver<'_> {
             self.agenda.push(finish, Due::Finish(attempt));
         }
         self.energy_begins(attempt);
+        self.look_at(attempt);
         self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
     }
 
@@ -183,6 +184,8 @@ impl Driver<'_> {
             rates.end(node, id, at);
         }
         let ended = self.energy_ends(id, at);
+        let is_failure = matches!(event, Event::AttemptFailed { .. });
+        let seen = if is_failure { None } else { self.observed(id, at) };
         let Stepped { applied, retired } = self.step(at, event)?;
         if applied.phase_finished {
             self.release_tasks(id.task.job, at);
@@ -210,6 +213,9 @@ impl Driver<'_> {
         retired.into_iter().try_for_each(|job| self.leave(&job, at))?;
         if let Some(sample) = sample {
             self.learn_speeds(sample, at)?;
+        }
+        if let Some(seen) = seen {
+            self.learn_from(&seen, applied.won, at)?;
         }
         self.learn_profiles(at)
     }

@@ -15,6 +15,7 @@ mod energy;
 pub(crate) mod error;
 mod failures;
 mod learned_speeds;
+mod live_learning;
 mod measure;
 pub(crate) mod outages;
 mod profiles;
@@ -37,9 +38,10 @@ use hindmost_core::workload::WorkloadJob;
 use hindmost_math::distribution::Distribution;
 
 use as_recorded::Withheld;
-pub use as_recorded::{AsRecorded, Lag};
+pub use as_recorded::{AsRecorded, Lag, Learns};
 pub use error::SimulationError;
 use failures::NodeFailures;
+use live_learning::LiveLearning;
 pub use outages::Outage;
 use profiles::Profiles;
 use rates::{Notice, Rates};
@@ -125,6 +127,8 @@ struct Driver<'a> {
     failures: Option<NodeFailures>,
     /// What policies learn about the speeds of nodes; `None` if they know them.
     learned: Option<NodeSpeeds>,
+    /// What policies learn in the replay of a live run; `None` in other runs.
+    live: Option<Box<LiveLearning>>,
     /// Profiles of attempts; `None` if nobody needs them.
     profiles: Option<Box<Profiles>>,
     agenda: Agenda,
@@ -180,6 +184,7 @@ pub fn simulate(
         rates: Rates::of(setup)?,
         failures: NodeFailures::of(setup, &mut agenda)?,
         learned: setup.learns_speeds.then(|| NodeSpeeds::new(setup.nodes.len())),
+        live: LiveLearning::of(setup),
         profiles: Profiles::of(setup),
         session: Session::new(cluster, policy, estimator(setup.knowledge)),
         truth: Truth::new(model),
@@ -413,6 +418,9 @@ impl Driver<'_> {
             other => other.map(|_| ()),
         }?;
         learned.iter().try_for_each(|event| self.step(at, event).map(drop))?;
+        if let Some((live, job)) = self.live.as_mut().zip(self.session.cluster().job(id)) {
+            live.add_job(job.spec());
+        }
         self.withhold_tasks(id, at)
     }
 
@@ -459,6 +467,7 @@ impl Driver<'_> {
                 self.step(at, &Event::TaskReturned { task })?;
             }
             Due::Leave(node) => self.leave_cluster(node, at)?,
+            Due::Look => self.look_at_late(at)?,
             Due::Wake => {
                 self.step(at, &Event::Woken)?;
             }

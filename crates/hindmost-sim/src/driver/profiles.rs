@@ -16,7 +16,7 @@ use hindmost_core::workload::JobSpec;
 use hindmost_profiles::Learner;
 use rustc_hash::FxHashMap;
 
-use super::{Driver, Setup, SimulationError};
+use super::{Driver, Learns, Setup, SimulationError};
 
 /// Mean duration that policies assume before a duration is known, seconds; as in live runs.
 const GUESSED_MEAN: f64 = 1.0;
@@ -45,7 +45,9 @@ impl Profiles {
     /// Returns the profiles of a run that has just begun; `None` if nobody needs them.
     pub(super) fn of(setup: &Setup) -> Option<Box<Profiles>> {
         let learns = matches!(setup.knowledge, Knowledge::Profiles(_));
-        (learns || setup.keeps_profiles).then(|| {
+        // A live run does not know the durations either.
+        let is_live = setup.as_recorded.as_deref().is_some_and(|recorded| recorded.learns != Learns::Nothing);
+        (learns || is_live || setup.keeps_profiles).then(|| {
             Box::new(Profiles {
                 learner: learns.then(|| Learner::new(setup.known_profiles.clone())),
                 hidden: FxHashMap::default(),
@@ -70,13 +72,16 @@ impl Driver<'_> {
         mut spec: JobSpec,
     ) -> Result<(JobSpec, Vec<Event>), SimulationError> {
         let Some(profiles) = &mut self.profiles else { return Ok((spec, Vec::new())) };
-        let Some(learner) = &mut profiles.learner else { return Ok((spec, Vec::new())) };
+        if profiles.learner.is_none() && self.live.is_none() {
+            return Ok((spec, Vec::new()));
+        }
         let means: Vec<f64> = spec.phases.iter().map(|phase| phase.mean).collect();
         let path = longest_path(&spec, |phase| (spec.phases[phase].tasks_to_do() > 0).then(|| means[phase]));
         profiles.hidden.insert(id, Hidden { means, path });
         for phase in &mut spec.phases {
             (phase.mean, phase.sd, phase.tail, phase.assumed) = (GUESSED_MEAN, None, None, true);
         }
+        let Some(learner) = &mut profiles.learner else { return Ok((spec, Vec::new())) };
         let (recalled, learned) = (learner.recall(&spec), learner.arrived(id, &spec));
         recalled.iter().try_for_each(|event| self.step(at, event).map(drop))?;
         Ok((spec, learned))

@@ -17,6 +17,9 @@ pub const FEWEST_ALIKE: usize = 3;
 /// ln of the least slowness of tasks on a busy node.
 pub const BUSY: f64 = 0.2;
 
+/// How many times as long the tasks of a node must have taken in the middle for it to be slow perhaps. Live runs count nodes as slow from
+/// there on.
+const MAY_BE_SLOW: f64 = 1.5;
 /// Number of tasks that show whether a node was busy at a time.
 const GROUP: usize = 8;
 /// Fewest tasks of a wave of a machine while it warms up.
@@ -52,6 +55,7 @@ impl Wave {
 }
 
 /// What is known about the whole application.
+#[derive(Clone)]
 pub struct Context<'a> {
     /// The application.
     pub recording: &'a Recording,
@@ -113,6 +117,34 @@ impl<'a> Context<'a> {
         // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
         context.spread = quantile(&mut distances, 0.5).unwrap_or(0.0) / 0.6745;
         (context, slow)
+    }
+
+    /// Returns this context under the assumption that the nodes are slow that may be: those whose tasks took in the middle at least
+    /// [`MAY_BE_SLOW`] times as long as others, although too few tasks ran there to prove it. `None` if a node is proven to be slow, or if
+    /// there is no such node.
+    pub fn with_possibly_slow(&self) -> Option<Context<'a>> {
+        if !self.slow.is_empty() {
+            return None;
+        }
+        let mut by_phase: BTreeMap<usize, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
+        for (at, _, row, slowness) in self.winners() {
+            let Some(machine) = self.machine(row) else { continue };
+            by_phase.entry(at).or_default().entry(machine).or_default().push(slowness - self.by_input(at, row));
+        }
+        // ln of how many times as long the tasks of each machine took, once for each task.
+        let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for of_machines in by_phase.values() {
+            for (machine, own) in of_machines {
+                let others = of_machines.iter().filter(|(other, _)| *other != machine).flat_map(|(_, logs)| logs);
+                let Some(usual) = quantile(&mut others.copied().collect::<Vec<f64>>(), 0.5) else { continue };
+                ratios.entry(*machine).or_default().extend(own.iter().map(|log| log - usual));
+            }
+        }
+        ratios.retain(|_, logs| logs.len() >= FEWEST_ALIKE);
+        let middle = |(machine, mut logs): (u32, Vec<f64>)| Some((machine, quantile(&mut logs, 0.5)?.exp()));
+        let slow: BTreeMap<u32, f64> =
+            ratios.into_iter().filter_map(middle).filter(|(_, ratio)| *ratio >= MAY_BE_SLOW).collect();
+        (!slow.is_empty()).then(|| Context { slow, ..self.clone() })
     }
 
     /// True if an attempt was among the first of its executor, so that its duration shows that, too.
@@ -242,7 +274,10 @@ impl<'a> Context<'a> {
         let (phase, typical) = (&self.recording.phases[at], &self.typical[at]);
         let seconds = typical.seconds.filter(|_| typical.is_later)?;
         let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, first)| row.wins && **first);
-        let own = |row: &AttemptRow| slowness(row.seconds(), seconds) - self.by_input(at, row);
+        let own = |row: &AttemptRow| {
+            let seconds_elsewhere = row.seconds() / self.slowness_of_node(row).unwrap_or(1.0);
+            slowness(seconds_elsewhere, seconds) - self.by_input(at, row)
+        };
         let mut all: Vec<f64> = first.map(|(row, _)| own(row)).collect();
         if all.len() < fewest { None } else { quantile(&mut all, 0.5) }
     }

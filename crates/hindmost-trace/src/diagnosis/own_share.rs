@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn attempt(seconds: f64, ended: SituatedEnd) -> SituatedAttempt {
-        SituatedAttempt { seconds, ended, met: 1.0, again_after: 0.0 }
+        SituatedAttempt { seconds, ended, met: 1.0, slowness: 1.0, again_after: 0.0 }
     }
 
     /// A task of 30 s with the given attempts among `others` tasks of 1 s.
@@ -112,7 +112,7 @@ mod tests {
         let one = |attempts, residual| SituatedTask { attempts, input: 1.0, garbage: 1.0, residual };
         let mut tasks = vec![one(attempts, 30.0)];
         tasks.extend((0..others).map(|_| one(vec![attempt(1.0, SituatedEnd::Finished)], 1.0)));
-        Situated { tasks, typical: 1.0, first_wave: 1.0, gap: 0.0, nodes: Arc::default() }
+        Situated { tasks, typical: 1.0, first_wave: 1.0, gap: 0.0, moves: false, nodes: Arc::default() }
     }
 
     fn share(phase: &Situated, pairs: usize) -> OwnShare {

@@ -59,7 +59,9 @@ pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
     // The sort is stable, so jobs that arrive together keep their order.
     jobs.sort_by_key(|(job, _)| job.spec.arrival);
     let (jobs, sources): (Vec<WorkloadJob>, Vec<Source>) = jobs.into_iter().unzip();
-    let world = world(&recording, origin, &jobs, &sources);
+    // Only Hindmost, whose journals state the slots, keeps tasks from slow nodes.
+    let with_possible = recording.executors.iter().any(|executor| executor.slots.is_some());
+    let world = world(&recording, origin, (&jobs, &sources), with_possible);
     let had_copies = recording.phases.iter().flat_map(|phase| &phase.rows).any(|row| row.speculative);
     Some(RecordedWorkload { nodes: nodes(&recording), jobs, world, id: recording.id, had_copies })
 }
@@ -141,6 +143,8 @@ fn most_at_once(recording: &Recording, executor: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use hindmost_core::workload::{Durations, Situated};
+
     use super::super::testing::{executor, phase, recording, row};
     use super::*;
 
@@ -182,5 +186,52 @@ mod tests {
         assert_eq!(arrivals, [0.0, 3.0]);
         let times: Vec<(f64, f64)> = found.world.jobs.iter().map(|job| (job.seconds, job.tail)).collect();
         assert_eq!(times, [(2.5, 0.5), (2.0, 0.0)]);
+    }
+
+    /// The first phase of a run on two nodes of four slots: tasks of about 1.5 s, which take `slowness` times as long on the second node.
+    fn on_two_nodes(tasks: u32, slowness: f64) -> RecordedWorkload {
+        let mut free: Vec<(f64, u32)> = (0..8).map(|slot| (0.0, slot / 4)).collect();
+        let of_task = |task| {
+            free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let (start, node) = free[0];
+            free[0].0 = start + (1.5 + 0.01 * f64::from(task * 7 % 11)) * if node == 1 { slowness } else { 1.0 };
+            row(task, node, start, free[0].0)
+        };
+        let rows = (0..tasks).map(of_task).collect();
+        workload(recording(vec![phase(rows)], vec![executor("n1", 4), executor("n2", 4)])).unwrap()
+    }
+
+    fn situated(jobs: &[WorkloadJob]) -> &Situated {
+        match &jobs[0].durations[0] {
+            Durations::Situated(situated) => situated,
+            other => panic!("situated, not {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_node_may_be_slow_although_too_little_proves_it() {
+        let found = on_two_nodes(28, 4.0);
+        let possible = found.world.with_possibly_slow_nodes(&found.jobs).unwrap();
+        let phase = situated(&possible);
+        let slowness: Vec<Option<f64>> = phase.nodes.iter().map(|node| node.slowness).collect();
+        assert!(slowness[0].is_none() && slowness[1].is_some_and(|by| (by - 4.0).abs() < 0.2), "{slowness:?}");
+        // The first attempts on the slow node don't make first waves slow, and all tasks are alike.
+        assert!(phase.first_wave < 1.05 && (phase.typical - 1.5).abs() < 0.1, "{phase:?}");
+        assert!(phase.tasks.iter().all(|task| (task.residual - 1.0).abs() < 0.1), "{phase:?}");
+        // Nodes that are alike.
+        let found = on_two_nodes(28, 1.0);
+        assert_eq!(found.world.with_possibly_slow_nodes(&found.jobs), None);
+    }
+
+    #[test]
+    fn a_node_that_is_proven_to_be_slow_is_slow_in_any_case() {
+        let found = on_two_nodes(200, 4.0);
+        assert_eq!(found.world.with_possibly_slow_nodes(&found.jobs), None);
+        let mut jobs = found.jobs.clone();
+        found.world.give_durations(&mut jobs);
+        let phase = situated(&jobs);
+        assert!(phase.nodes[1].slowness.is_some_and(|by| (by - 4.0).abs() < 0.2), "{:?}", phase.nodes);
+        let on_slow_node = phase.tasks.iter().flat_map(|task| &task.attempts).filter(|one| one.slowness > 1.0).count();
+        assert!((30..50).contains(&on_slow_node), "{on_slow_node}");
     }
 }

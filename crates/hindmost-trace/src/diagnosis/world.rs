@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hindmost_core::ids::NodeId;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{
-    Durations, NodeHistory, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob, lasting,
+    Durations, NodeHistory, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob, lasting, slowness,
 };
 use hindmost_math::statistics::quantile;
 use rustc_hash::FxHashMap;
@@ -47,16 +47,30 @@ pub struct RecordedWorld {
     pub failures: u64,
     /// The durations of the jobs' phases; `None` for a phase about which the log says too little.
     durations: Vec<Vec<Option<Arc<Situated>>>>,
+    /// The same if the nodes are slow that may be; empty if no node may be slow, or one is proven to be.
+    possible: Vec<Vec<Option<Arc<Situated>>>>,
 }
 
 impl RecordedWorld {
     /// Gives the jobs of the log the durations that depend on what attempts meet.
     pub fn give_durations(&self, jobs: &mut [WorkloadJob]) {
-        for (job, phases) in jobs.iter_mut().zip(&self.durations) {
-            for (durations, situated) in job.durations.iter_mut().zip(phases) {
-                if let Some(situated) = situated {
-                    *durations = Durations::Situated(situated.clone());
-                }
+        give(&self.durations, jobs);
+    }
+
+    /// Returns the jobs with the durations that they have if the nodes are slow whose tasks took at least 1.5 times as long in the middle,
+    /// although too few tasks ran there to prove it. `None` if there is no such node, or if a node is proven to be slow.
+    pub fn with_possibly_slow_nodes(&self, jobs: &[WorkloadJob]) -> Option<Vec<WorkloadJob>> {
+        let mut jobs = (!self.possible.is_empty()).then(|| jobs.to_vec())?;
+        give(&self.possible, &mut jobs);
+        Some(jobs)
+    }
+}
+
+fn give(found: &[Vec<Option<Arc<Situated>>>], jobs: &mut [WorkloadJob]) {
+    for (job, phases) in jobs.iter_mut().zip(found) {
+        for (durations, situated) in job.durations.iter_mut().zip(phases) {
+            if let Some(situated) = situated {
+                *durations = Durations::Situated(situated.clone());
             }
         }
     }
@@ -109,12 +123,20 @@ pub struct Presence {
 
 /// Builds the world of an application. `jobs` are in the order of
 /// their arrivals, and `sources` in the same order; `origin` is the time from which they count, on the clock of the log.
-pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], sources: &[Source]) -> RecordedWorld {
+/// `with_possible` is true if nodes that may be slow matter.
+pub(crate) fn world(
+    recording: &Recording,
+    origin: f64,
+    (jobs, sources): (&[WorkloadJob], &[Source]),
+    with_possible: bool,
+) -> RecordedWorld {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, _) = Context::of(recording, &typical);
     let losses = Losses::of(recording);
     let executors = presence(recording, &typical, &losses, origin);
     let nodes = Arc::new(histories(&executors, &context, origin));
+    let possible = if with_possible { context.with_possibly_slow() } else { None };
+    let possible = possible.map(|context| (Arc::new(histories(&executors, &context, origin)), context));
     let by_number: FxHashMap<u32, usize> =
         recording.phases.iter().enumerate().map(|(at, phase)| (phase.phase, at)).collect();
     let mut gaps = gaps::gaps(recording, &typical);
@@ -133,6 +155,7 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
         let mut ends = Vec::new();
         let mut found = RecordedJob::default();
         let mut durations = vec![None; job.spec.phases.len()];
+        let mut if_slow = vec![None; job.spec.phases.len()];
         for (at, number) in source.phases.iter().enumerate() {
             let parents = job.spec.phases[at].after.iter().filter_map(|parent| ends.get(*parent as usize));
             let ready = parents.copied().fold(arrival, f64::max);
@@ -161,13 +184,11 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
                 PhaseLag::Each(each())
             });
             ends.push(phase.winners().map(|row| row.end).fold(ready, f64::max));
-            let (situated, copies) = situated(
-                &context,
-                (phase, index, &typical[index]),
-                (gaps[index], &losses, &busy),
-                &nodes,
-                (origin, ready),
-            );
+            let found_with = |context, nodes| {
+                let (of_phase, of_slots) = ((phase, index, &typical[index]), (gaps[index], &losses, &busy));
+                situated(context, of_phase, of_slots, nodes, (origin, ready))
+            };
+            let (situated, copies) = found_with(&context, &nodes);
             let tasks = &situated.tasks;
             if tasks.len() != job.spec.phases[at].tasks as usize {
                 continue;
@@ -175,12 +196,16 @@ pub(crate) fn world(recording: &Recording, origin: f64, jobs: &[WorkloadJob], so
             world.failures += tasks.iter().flat_map(|task| &task.attempts).filter(|one| is_failed(one)).count() as u64;
             pairs.add(&situated, &copies);
             durations[at] = Some(Arc::new(situated));
+            if_slow[at] = possible.as_ref().map(|(nodes, context)| Arc::new(found_with(context, nodes).0));
         }
         let last = ends.iter().copied().fold(arrival, f64::max);
         let ended = source.ids.iter().filter_map(|id| job_ends.get(id).copied()).fold(last, f64::max);
         (found.seconds, found.tail) = (ended - arrival, ended - last);
         world.jobs.push(found);
         world.durations.push(durations);
+        if possible.is_some() {
+            world.possible.push(if_slow);
+        }
     }
     world.own_share = pairs.own_share();
     world
@@ -351,10 +376,11 @@ fn situated(
         } else if loss.is_none() && row.ended != Ended::Failed {
             originals.insert(row.task, task.attempts.len());
         }
-        task.attempts.push(SituatedAttempt { seconds, ended, met: met(row, is_first), again_after: 0.0 });
+        let (met, slowness) = (met(row, is_first), slowness(node(row)));
+        task.attempts.push(SituatedAttempt { seconds, ended, met, slowness, again_after: 0.0 });
     }
     let places: FxHashMap<u32, usize> = tasks.keys().enumerate().map(|(at, task)| (*task, at)).collect();
     let copies = copies.into_iter().map(|(task, original, copy)| (places[&task], original, copy)).collect();
     let tasks = tasks.into_values().collect();
-    (Situated { tasks, typical: typical_seconds, first_wave, gap, nodes: nodes.clone() }, copies)
+    (Situated { tasks, typical: typical_seconds, first_wave, gap, moves: false, nodes: nodes.clone() }, copies)
 }

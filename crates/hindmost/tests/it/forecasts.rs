@@ -413,6 +413,79 @@ fn other_policies_are_forecast_for_the_journal_of_a_run() {
     assert!(changed.iter().all(|one| one["name"] == "policy" && one["recorded"] == "none"), "{advice}");
 }
 
+/// The advice for the journal of a run without copies on the nodes n1 and n2 of four slots each: tasks that take about `typical` seconds on
+/// n1, and `slowness` times as long on n2, start in their order on the slots that are free first.
+fn advice_for_journal(tasks: usize, typical: f64, slowness: f64) -> Value {
+    let mut lines: Vec<(f64, u8, String)> = Vec::new();
+    for node in 0..2 {
+        let joined = json!({"node": node, "name": format!("n{}", node + 1), "capacity": [4000, 0, 0, 0, 0, 0, 0, 0], "speed": 1.0});
+        lines.push((0.0, 0, json!({"event": {"node_joined": joined}}).to_string()));
+    }
+    let phase =
+        json!({"name": "work", "after": [], "tasks": tasks, "demand": {"cpus": 1.0}, "mean": 1.0, "assumed": true});
+    let job =
+        json!({"job": 0, "spec": {"name": "job", "arrival": 0, "deadline": null, "weight": 1.0, "phases": [phase]}});
+    lines.push((0.0, 1, json!({"event": {"job_arrived": job}}).to_string()));
+    let mut free: Vec<(f64, u32)> = (0..8).map(|slot| (0.0, slot / 4)).collect();
+    for (task, factor) in alike(tasks as u32).enumerate() {
+        free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (start, node) = free[0];
+        let end = start + typical * factor * if node == 1 { slowness } else { 1.0 };
+        free[0].0 = end;
+        let attempt = json!({"task": {"job": 0, "phase": 0, "index": task}, "copy": 0});
+        let started = json!({"start": {"attempt": attempt, "node": node, "from_progress": 0.0}});
+        lines.push((start, 3, json!({"decision": started}).to_string()));
+        lines.push((end, 2, json!({"event": {"attempt_finished": {"attempt": attempt}}}).to_string()));
+    }
+    lines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut text = json!({"hindmost_journal": 1, "dimensions": ["cpus", "memory"], "policy": "none", "order": "fifo", "gamma": 1.0,
+        "knowledge": "progress(0.1)"})
+    .to_string();
+    for (at, _, line) in lines {
+        let _ = write!(text, "\n{{\"at\":{},{}", (at * 1e9).round() as u64, &line[1..]);
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("journal.jsonl");
+    fs::write(&path, text + "\n").unwrap();
+    printed(&["advise", path.to_str().unwrap(), "--json"])["logs"][0]["applications"][0].clone()
+}
+
+/// The forecast for policy `pace`: the least and the largest gain as shares of the wall time, and whether it is recommended.
+fn pace_would_gain(application: &Value) -> (f64, f64, bool) {
+    let advice = &application["advice"];
+    assert_eq!(advice["calibration"]["calibrated"], true, "{advice}");
+    let tried = advice["tried"].as_array().unwrap();
+    let pace = tried.iter().find(|one| one["title"] == "policy pace").unwrap();
+    let end = |at: usize| pace["gain_share_range"][at].as_f64().unwrap();
+    (end(0), end(1), pace["recommended"] == true)
+}
+
+#[test]
+fn pace_gains_where_a_node_is_slow() {
+    // At 16 s the first node has done 64 tasks and the other one 8. Then 4 tasks start on the slow node, which end at 24 s. If the
+    // first node does them, all tasks have ended at about 18 s.
+    let application = advice_for_journal(80, 1.0, 8.0);
+    assert_eq!(application["slow_nodes"][0]["node"], "n2", "{application}");
+    let (least, most, is_recommended) = pace_would_gain(&application);
+    assert!(least > 0.18 && most < 0.3 && is_recommended, "{least} to {most}");
+    // Nodes that are alike: nothing to gain.
+    let application = advice_for_journal(83, 1.0, 1.0);
+    if !application["advice"].is_null() {
+        let (least, most, is_recommended) = pace_would_gain(&application);
+        assert!(least.abs() < 0.02 && most.abs() < 0.02 && !is_recommended, "{least} to {most}");
+    }
+}
+
+#[test]
+fn a_node_that_may_be_slow_leaves_the_gain_open() {
+    // The second node runs 8 of the 28 tasks, 4 at a time. That is too little to prove that it is slow. If it is, the first node would do
+    // the last tasks 3 s sooner.
+    let application = advice_for_journal(28, 1.5, 4.0);
+    assert_eq!(application["slow_nodes"], json!([]), "{application}");
+    let (least, most, is_recommended) = pace_would_gain(&application);
+    assert!(least > -0.2 && least <= 0.0 && most > 0.15 && most < 0.3 && !is_recommended, "{least} to {most}");
+}
+
 #[test]
 fn real_logs_are_replayed_within_a_tenth() {
     let Some(folder) = std::env::var_os("HINDMOST_DATA") else {

@@ -1,6 +1,9 @@
 //! Learned speeds: policies learn which nodes are slow from finished attempts.
 
+use std::sync::Arc;
+
 use hindmost_core::record::{Change, Event};
+use hindmost_sim::driver::{AsRecorded, Learns};
 use hindmost_sim::testing::{Run, World};
 
 fn learned(run: &Run) -> Vec<(f64, u32, f64)> {
@@ -52,4 +55,29 @@ fn fastest_placement_prefers_nodes_not_known_to_be_slow() {
     // Node 1 was very slow once, at 4.
     assert_eq!(learned(&run), [(4.0, 1, 0.25)]);
     assert_eq!(run.tries("b")[0].node, 0);
+}
+
+#[test]
+fn replays_of_live_runs_learn_from_attempts_that_run() {
+    let learned_with = |learns| {
+        let mut world = two_nodes(0.125);
+        world.setup.as_recorded = Some(Arc::new(AsRecorded { learns, ..AsRecorded::default() }));
+        world.job("a").same(9, 1.0).run("none")
+    };
+    // The durations are known after the second task, at 2. The attempt on node 1 has then lasted for 2 medians, and for 3 at 3: from there
+    // on it counts twice.
+    let run = learned_with(Learns::DurationsAndSpeeds);
+    let [(at, 1, speed), ..] = learned(&run)[..] else { panic!("{:?}", learned(&run)) };
+    assert!((3.0..3.5).contains(&at) && speed < 0.3, "{at} {speed}");
+    assert!(run.result.speeds_learned > 0 && run.verify().is_ok());
+    // Only the durations are learned.
+    let durations = |run: &Run| {
+        let is_learned = |change: &Change| matches!(change, Change::Event(Event::DurationsLearned { .. }));
+        run.records.iter().find(|record| is_learned(&record.change)).map(|record| record.at.seconds())
+    };
+    assert_eq!(durations(&run), Some(2.0));
+    let run = learned_with(Learns::Durations);
+    assert_eq!((learned(&run), durations(&run)), (Vec::new(), Some(2.0)));
+    let run = learned_with(Learns::Nothing);
+    assert_eq!((learned(&run), durations(&run)), (Vec::new(), None));
 }

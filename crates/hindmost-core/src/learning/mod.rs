@@ -1,4 +1,4 @@
-//! Learns during a live run how long the copies of a phase take, and which nodes are slow.
+//! Learns during a live run, and in the replay of one, how long the copies of a phase take, and which nodes are slow.
 //!
 //! A live run does not know in advance how long its tasks take. It learns this from three sources: the durations of earlier
 //! runs of the job, if they are given; the progress of running attempts; and the durations of winners. What it learns
@@ -27,13 +27,15 @@ mod durations;
 #[cfg(test)]
 mod tests;
 
-use hindmost_core::cluster::Cluster;
-use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::node_speeds::{INFORMATIVE_AGE, NodeSamples, SLOW, node_paces, relative_paces, stands_out};
-use hindmost_core::record::Event;
-use hindmost_core::time::Time;
 use hindmost_math::statistics::median;
 
+use crate::cluster::Cluster;
+use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::node_speeds::{INFORMATIVE_AGE, NodeSamples, SLOW, node_paces, relative_paces, stands_out};
+use crate::record::Event;
+use crate::time::Time;
+
+pub use durations::LATE_AGE;
 use durations::PhaseSamples;
 
 /// Standard deviations of the rank test above which a node becomes slow (one node in 100 by chance), and above which it stays slow (one
@@ -43,20 +45,22 @@ const STAYS_SLOW: f64 = 1.28;
 
 /// What the learner observes of an attempt.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Observed {
-    pub(super) attempt: AttemptId,
-    pub(super) node: NodeId,
+pub struct Observed {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// Its node.
+    pub node: NodeId,
     /// When it was observed.
-    pub(super) at: Time,
+    pub at: Time,
     /// Seconds since the start of the attempt.
-    pub(super) age: f64,
+    pub age: f64,
     /// Share of its task's work that the attempt does itself: 1, or less if it continues from the progress of another.
-    pub(super) work: f64,
+    pub work: f64,
     /// Share of its task's work that the attempt has done itself; `None` if unknown.
-    pub(super) progress: Option<f64>,
+    pub progress: Option<f64>,
     /// False if no duration can be predicted from `progress`, because the attempt has stalled or seems to have done all its
     /// work.
-    pub(super) predicts_duration: bool,
+    pub predicts_duration: bool,
 }
 
 impl Observed {
@@ -67,7 +71,7 @@ impl Observed {
 }
 
 /// Learns the durations of phases and the speeds of nodes.
-pub(super) struct Learner {
+pub struct Learner {
     /// By job and phase.
     jobs: Vec<Vec<PhaseSamples>>,
     nodes: Vec<NodeSamples>,
@@ -83,7 +87,7 @@ pub(super) struct Learner {
 
 impl Learner {
     /// Creates a learner for nodes with these given speeds, without jobs.
-    pub(super) fn new(speeds: &[f64], reveal_share: f64) -> Learner {
+    pub fn new(speeds: &[f64], reveal_share: f64) -> Learner {
         Learner {
             jobs: Vec::new(),
             nodes: NodeSamples::of_speeds(speeds),
@@ -95,22 +99,22 @@ impl Learner {
     }
 
     /// Adds the next job. `history` holds durations of earlier runs by phase, in seconds.
-    pub(super) fn add_job(&mut self, history: impl IntoIterator<Item = Vec<f64>>) {
+    pub fn add_job(&mut self, history: impl IntoIterator<Item = Vec<f64>>) {
         self.jobs.push(history.into_iter().map(PhaseSamples::new).collect());
     }
 
     /// Records a new observation, which the next call of [`Learner::take_due`] reports.
-    pub(super) fn set_due(&mut self) {
+    pub fn set_due(&mut self) {
         self.is_due = true;
     }
 
     /// Returns whether there is a new observation since the last call.
-    pub(super) fn take_due(&mut self) -> bool {
+    pub fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }
 
     /// Takes over what an earlier process has learned, from an event in its journal.
-    pub(super) fn recall(&mut self, event: &Event) {
+    pub fn recall(&mut self, event: &Event) {
         match event {
             Event::DurationsLearned { job, phase, median, progress, samples, .. } => {
                 let job = self.jobs.get_mut(job.0 as usize);
@@ -137,46 +141,46 @@ impl Learner {
     }
 
     /// Returns the median duration of the copies of a task's phase in seconds; `None` if it is unknown.
-    pub(super) fn median(&self, task: TaskId) -> Option<f64> {
+    pub fn median(&self, task: TaskId) -> Option<f64> {
         self.phase(task)?.median
     }
 
     /// Returns the median age at which the attempts of a task's phase report their first progress, in seconds.
-    pub(super) fn first_report(&self, task: TaskId) -> Option<f64> {
+    pub fn first_report(&self, task: TaskId) -> Option<f64> {
         median_of(&self.phase(task)?.first_reports)
     }
 
     /// Returns the median share of the work that the attempts of a task's phase report first.
-    pub(super) fn first_share(&self, task: TaskId) -> Option<f64> {
+    pub fn first_share(&self, task: TaskId) -> Option<f64> {
         median_of(&self.phase(task)?.first_shares)
     }
 
     /// True if the commands of a task's phase read their input first and then work, so that reading is not progress.
-    pub(super) fn reads_first(&self, task: TaskId) -> bool {
+    pub fn reads_first(&self, task: TaskId) -> bool {
         self.phase(task).is_some_and(|known| known.reads_first)
     }
 
     /// Adds the first progress report of an attempt.
-    pub(super) fn first_progress(&mut self, task: TaskId, age: f64, share: f64) {
+    pub fn first_progress(&mut self, task: TaskId, age: f64, share: f64) {
         self.phase_mut(task).first_progress(age, share);
         self.set_due();
     }
 
     /// Notes that the commands of a task's phase read their input first and then work. Discards the progress that was derived from
     /// reading.
-    pub(super) fn no_progress(&mut self, task: TaskId) {
+    pub fn no_progress(&mut self, task: TaskId) {
         self.phase_mut(task).no_progress();
         self.set_due();
     }
 
     /// Notes that an attempt has reported no progress up to this age, in seconds. Once the attempt is older than the median
     /// duration of its phase, this is evidence about its node.
-    pub(super) fn no_report(&mut self, task: TaskId, age: f64) {
+    pub fn no_report(&mut self, task: TaskId, age: f64) {
         self.is_due |= self.median(task).is_some_and(|median| age > median);
     }
 
     /// Adds the duration of a task's winner.
-    pub(super) fn won(&mut self, seen: &Observed) {
+    pub fn won(&mut self, seen: &Observed) {
         let seconds = seen.age * self.speed(seen.node) / seen.work;
         self.phase_mut(seen.attempt.task).finished.push(seconds);
         let seen = Observed { progress: Some(seen.work), ..*seen };
@@ -188,7 +192,7 @@ impl Learner {
     }
 
     /// Adds the pace of an attempt that has ended to its node.
-    pub(super) fn ended(&mut self, seen: &Observed) {
+    pub fn ended(&mut self, seen: &Observed) {
         let at = seen.node.0 as usize;
         let paces = self.evidence(seen);
         if paces.first().is_some_and(|pace| *pace >= SLOW)
@@ -221,7 +225,7 @@ impl Learner {
     }
 
     /// Returns what has been learned since the last call, as events.
-    pub(super) fn learned(&mut self, cluster: &Cluster, running: &[Observed]) -> Vec<Event> {
+    pub fn learned(&mut self, cluster: &Cluster, running: &[Observed]) -> Vec<Event> {
         let mut events = Vec::new();
         for (at, job) in (0..self.jobs.len()).zip((0..).map(JobId)) {
             let Some(unfinished) = cluster.job(job) else { continue };

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hindmost_core::ids::TaskId;
-use hindmost_core::resources::{Dimensions, Resources};
-use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+use crate::ids::TaskId;
+use crate::resources::{Dimensions, Resources};
+use crate::workload::{DemandByName, JobSpec, PhaseSpec};
 
 use super::*;
 

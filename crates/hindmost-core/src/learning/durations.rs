@@ -1,14 +1,14 @@
 //! Learns how long the copies of a phase take.
 
-use hindmost_core::ids::JobId;
-use hindmost_core::node_speeds;
-use hindmost_core::record::Event;
+use crate::ids::JobId;
+use crate::node_speeds;
+use crate::record::Event;
 use hindmost_math::fit::sample::{AssumedFromSample, describe_sample};
 
 use super::{INFORMATIVE_AGE, Observed, SLOW, median_of};
 
 /// Age, in median durations, above which an attempt without progress reports is evidence that its node is slow.
-const LATE_AGE: f64 = 1.5;
+pub const LATE_AGE: f64 = 1.5;
 /// Number of winners in this run from which on the durations of earlier runs no longer count.
 const HISTORY_UNTIL: usize = 20;
 /// Number of attempts of a phase whose first progress reports are kept.

@@ -209,6 +209,12 @@ pub trait Engine {
         false
     }
 
+    /// Returns why the command of an attempt is not to blame for its end, such as the end of its allocation; `None` if nothing else
+    /// is known to have ended it. The attempt was started by an earlier process, in this folder, and has ended with this exit code.
+    fn cut_short(&mut self, _folder: BorrowedFd<'_>, _code: i32) -> Option<String> {
+        None
+    }
+
     /// False while the system can start no more processes.
     fn can_start(&self) -> bool {
         true

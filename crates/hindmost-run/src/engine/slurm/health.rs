@@ -56,7 +56,7 @@ impl Slurm {
     /// Ends allocations of this run that it does not use. A controller that was killed may have forgotten their end, or they were
     /// granted to an earlier process of the run.
     fn end_surplus(&mut self) {
-        let held = |one: &&Allocation| one.comment == self.terms.comment && allocation::is_held(one);
+        let held = |one: &&Allocation| one.comment == self.terms.comment && one.is_held();
         // The cancel of one whose node was lost may have been forgotten. It would hold the node for ever.
         let mut surplus: Vec<u32> = self.snapshot.allocations.iter().filter(held).map(|one| one.id).collect();
         // A controller that has forgotten an allocation may give its id to the next one.
@@ -107,7 +107,7 @@ impl Slurm {
                             let reason = node.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                             format!("Slurm says {}{reason}", node.state)
                         }
-                        (_, Some(one)) => format!("its allocation {} is {}", one.id, one.state),
+                        (_, Some(one)) => format!("its allocation {} {}", one.id, one.end_in_words()),
                         _ => "its allocation has ended".to_owned(),
                     };
                     self.lose(at, why, happened);

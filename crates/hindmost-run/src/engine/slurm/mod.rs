@@ -33,6 +33,7 @@ mod step;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -70,6 +71,9 @@ const KEPT: Duration = Duration::from_secs(15);
 const WITHDRAWN: Duration = Duration::from_secs(2);
 /// Time within which steps that are killed at the begin and end of a run must end.
 const STRAYS: Duration = Duration::from_secs(30);
+
+/// Age above which a snapshot is taken anew, to find out whether an allocation has ended.
+const SHORT: Duration = Duration::from_secs(1);
 
 /// Returns a text that no other call returns.
 fn new_nonce() -> String {
@@ -149,6 +153,11 @@ impl Slurm {
 
     fn check_name(&self) -> String {
         format!("check{}", step::run_suffix(&self.run))
+    }
+
+    /// True if Slurm lists an allocation that has not ended.
+    fn is_held(&self, job: u32) -> bool {
+        self.snapshot.allocations.iter().any(|one| one.id == job && one.is_held())
     }
 
     /// Starts a keeper in the allocation of a node, unless it has one or was given one just before.
@@ -356,6 +365,26 @@ impl Engine for Slurm {
     fn is_running(&self, run: &RunIdentity, attempt: AttemptId) -> bool {
         let name = step::name_of(run, attempt);
         self.snapshot.steps.iter().any(|step| step.name == name)
+    }
+
+    fn cut_short(&mut self, folder: BorrowedFd<'_>, code: i32) -> Option<String> {
+        let description = Description::read(folder).ok()?;
+        let beat = Beat::read(folder, &description.nonce)?;
+        if !ends::is_suspect(&beat, code) {
+            return None;
+        }
+        if self.is_held(beat.job) && self.snapshot.begun.elapsed() > SHORT {
+            // It may have ended since.
+            if let Ok(allocations) = commands::allocations() {
+                self.snapshot.allocations = allocations;
+            }
+        }
+        if self.is_held(beat.job) {
+            return None;
+        }
+        let found = self.snapshot.allocations.iter().find(|one| one.id == beat.job);
+        let how = found.map_or("has ended".to_owned(), commands::Allocation::end_in_words);
+        Some(format!("its allocation {} {how}", beat.job))
     }
 
     fn read_share(&self, attempt: AttemptId) -> Option<f64> {

@@ -1,4 +1,4 @@
-//! `hindmost map`: runs a command for each of many values on this machine.
+//! `hindmost map`: runs a command for each of many values on this machine or a cluster.
 
 mod gain;
 mod output;
@@ -65,13 +65,13 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
     }
     let recorded = args.out.as_deref().filter(|_| args.resume).and_then(begun_with);
-    let mut engine =
-        Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded, &|_| true)?;
-    if !engine.is_shared() && args.nodes.is_some() {
+    if args.nodes.is_some() && !Chosen::is_of_cluster(&args.engine, recorded.as_ref()) {
         return Err(Failure::input(
             "--nodes chooses nodes of a cluster: add --engine slurm, or use -j for this machine",
         ));
     }
+    let mut engine =
+        Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded, &|_| true)?;
     if engine.is_shared() && args.jobs.is_some() {
         engine.set_cpus(jobs as f64);
     }

@@ -37,6 +37,7 @@ impl Slurm {
             match seen {
                 Seen::Cluster(snapshot) => {
                     self.snapshot = snapshot;
+                    self.is_unanswered = false;
                     self.compare(happened);
                 }
                 Seen::Silent(why) => happened.push(Happened::Notice(format!(

@@ -113,6 +113,12 @@ pub struct Slurm {
     has_given_back: bool,
     /// Allocations of lost nodes, which were cancelled.
     given_up: Vec<u32>,
+    /// True if Slurm has not answered yet. That is possible only if nothing was left to run when the engine was opened.
+    is_unanswered: bool,
+    /// Since when Slurm does not list the enclosing allocation; `None` if it does.
+    unlisted_since: Option<Instant>,
+    /// How the enclosing allocation has ended; `None` while it has not.
+    over: Option<String>,
     /// Names of the steps of attempts whose agents did not report their ends. Slurm may list them for ever.
     dead_steps: HashSet<String>,
 }
@@ -147,6 +153,9 @@ impl Slurm {
             pending: Vec::new(),
             has_given_back: false,
             given_up: Vec::new(),
+            is_unanswered: false,
+            unlisted_since: None,
+            over: None,
             dead_steps: HashSet::new(),
         })
     }
@@ -255,6 +264,10 @@ impl Slurm {
         drop(requested);
         let ids: Vec<u32> = self.places.iter_mut().filter_map(|place| place.job.take()).collect();
         own::end(&self.folder);
+        if self.is_unanswered && ids.is_empty() {
+            // The user knows that nothing can be found out.
+            return None;
+        }
         let left = allocation::give_back(&ids, &self.terms.comment);
         if left.is_none() {
             own::clear(&self.folder);
@@ -322,6 +335,10 @@ impl Engine for Slurm {
     }
 
     fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
+        if self.is_unanswered {
+            // The run was done, so nothing of it should be left, and the user knows that this can't be checked.
+            return Vec::new();
+        }
         let suffix = step::run_suffix(run);
         let kept = kept.iter().map(|attempt| step::name_of(run, *attempt));
         // Attempts of other jobs may have the same numbers.
@@ -342,7 +359,9 @@ impl Engine for Slurm {
                     let names = format!("Slurm's steps {} do not end", ids.join(", "));
                     cancelled.err().map_or(names, |error| error.to_string())
                 }
-                Err(error) => error.to_string(),
+                Err(error) => format!(
+                    "perhaps steps of Slurm, which does not answer ({error}); `squeue --me --steps` shows them once it answers"
+                ),
             };
             if begin.elapsed() > STRAYS {
                 return vec![trouble];

@@ -406,6 +406,10 @@ impl Engine for Slurm {
         Some(format!("its allocation {} {how}", beat.job))
     }
 
+    fn is_over(&self) -> Option<&str> {
+        self.over.as_deref()
+    }
+
     fn read_share(&self, attempt: AttemptId) -> Option<f64> {
         self.running.get(&attempt)?.beat.as_ref()?.share
     }

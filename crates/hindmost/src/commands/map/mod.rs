@@ -113,6 +113,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     let mut printer = Printer::new(&opened.plan, style, &board, (halt, joblog), report_requests);
     let outcome = super::run::execute(opened, &options, resumes, engine, &mut printer);
     board.finish();
+    let has_ended_run = printer.has_ended_run();
     let code = printer.finish();
     let outcome = outcome.map_err(as_other_error);
     if let (Ok(outcome), None) = (&outcome, &temporary) {
@@ -132,7 +133,9 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         say(&line);
     }
     let printed = if args.json { terminal::print_json(&outcome.summary) } else { Ok(()) };
-    if presses.load(Ordering::Relaxed) > 0 && outcome.summary.state != RunState::Done {
+    let is_stopped = presses.load(Ordering::Relaxed) > 0 && outcome.summary.state != RunState::Done;
+    // Without a request of the user, all nodes are lost for good.
+    if is_stopped || outcome.summary.state == RunState::Interrupted && !has_ended_run {
         if args.out.is_some() {
             say("the same command with --resume continues the run");
         }

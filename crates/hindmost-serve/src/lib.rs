@@ -15,6 +15,8 @@
 //!   latest, so slow clients take nothing from others.
 //! - A connection that has sent nothing yet does not count. Browsers open such connections in advance. If there are more than
 //!   [`MOST_IDLE`] of them, the oldest one is closed.
+//! - If a connection has to wait because all others are taken, the oldest of those whose requests are not complete is closed. So
+//!   clients that begin many requests and send no more keep nobody waiting.
 //!
 //! Pages of other sites can send requests to the loopback interface too. They can't read the answers, since no answer allows
 //! it (CORS), and a request under another host name, as after DNS rebinding, is refused. The page's content security policy
@@ -70,6 +72,8 @@ pub const LONGEST_REQUEST: Duration = Duration::from_secs(2);
 const WATCHED: Duration = Duration::from_secs(5);
 /// Longest time that [`Server::finish`] waits for a browser to fetch the last document.
 const LAST_LOOK: Duration = Duration::from_millis(2500);
+/// Time between two looks for an incomplete request while a connection waits for a place.
+const MOMENT: Duration = Duration::from_millis(20);
 /// Pause after a connection could not be accepted, for example because too many files are open.
 const BREATH: Duration = Duration::from_millis(200);
 
@@ -217,58 +221,99 @@ impl Drop for Server {
     }
 }
 
-/// The connections that have sent nothing yet, the oldest first, each with its task.
+/// Connections with their tasks, the oldest first.
 #[derive(Default)]
-struct Idle(Mutex<VecDeque<(u64, AbortHandle)>>);
+struct Tasks(Mutex<VecDeque<(u64, AbortHandle)>>);
 
-impl Idle {
-    /// Adds a connection. Closes the oldest one if there are too many.
-    fn add(&self, number: u64, task: AbortHandle) {
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.push_back((number, task));
-        if idle.len() > MOST_IDLE
-            && let Some((_, oldest)) = idle.pop_front()
+impl Tasks {
+    /// Adds a connection. Closes the oldest one if there are more than `most`.
+    fn add(&self, number: u64, task: AbortHandle, most: usize) {
+        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.push_back((number, task));
+        if tasks.len() > most
+            && let Some((_, oldest)) = tasks.pop_front()
         {
             oldest.abort();
         }
     }
 
-    /// Removes a connection.
-    fn remove(&self, number: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| *other != number);
+    /// Removes a connection and returns its task.
+    fn remove(&self, number: u64) -> Option<AbortHandle> {
+        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = tasks.iter().position(|(other, _)| *other == number)?;
+        tasks.remove(at).map(|(_, task)| task)
+    }
+
+    /// Closes the oldest connection, if there is one.
+    fn close_oldest(&self) {
+        if let Some((_, oldest)) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
+            oldest.abort();
+        }
+    }
+}
+
+/// What the connections of a server share.
+#[derive(Default)]
+struct Connections {
+    /// Those that have sent nothing yet.
+    idle: Tasks,
+    /// Those that hold a place and whose requests are not complete.
+    incomplete: Tasks,
+}
+
+impl Connections {
+    /// Waits for a place. While all are taken, closes the connections whose requests are not complete, one after the other, the
+    /// oldest first.
+    async fn place(&self, places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+            return Some(place);
+        }
+        let mut acquired = std::pin::pin!(Arc::clone(places).acquire_owned());
+        loop {
+            self.incomplete.close_oldest();
+            if let Ok(place) = tokio::time::timeout(MOMENT, &mut acquired).await {
+                return place.ok();
+            }
+        }
     }
 }
 
 async fn serve(listener: TcpListener, site: Arc<Site>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let idle = Arc::new(Idle::default());
+    let connections = Arc::new(Connections::default());
     for number in 0.. {
         // Idle connections have no place: what they send first makes them wait for one.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Some(place) = connections.place(&places).await else { return };
         drop(place);
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(BREATH).await;
             continue;
         };
-        let (site, places, waiting) = (Arc::clone(&site), Arc::clone(&places), Arc::clone(&idle));
+        let (site, places, shared) = (Arc::clone(&site), Arc::clone(&places), Arc::clone(&connections));
         let task = tokio::spawn(async move {
             // Waits for the first byte, as long as there are not too many others. `readable` may return earlier.
             let begun = stream.peek(&mut [0]).await;
-            waiting.remove(number);
+            let task = shared.idle.remove(number);
             if !begun.is_ok_and(|bytes| bytes > 0) {
                 return;
             }
-            let Ok(place) = places.acquire_owned().await else { return };
-            serve_one(stream, &site, place).await;
+            let Some(place) = shared.place(&places).await else { return };
+            if let Some(task) = task {
+                shared.incomplete.add(number, task, MOST_CONNECTIONS);
+            }
+            serve_one(stream, &site, || _ = shared.incomplete.remove(number)).await;
+            shared.incomplete.remove(number);
+            drop(place);
         });
-        idle.add(number, task.abort_handle());
+        connections.idle.add(number, task.abort_handle(), MOST_IDLE);
     }
 }
 
-/// Serves a connection that holds a place until it is closed.
-async fn serve_one(stream: TcpStream, site: &Arc<Site>, place: OwnedSemaphorePermit) {
+/// Serves a connection until it is closed. Calls `is_complete` when its request is complete.
+async fn serve_one(stream: TcpStream, site: &Arc<Site>, is_complete: impl Fn()) {
     let service = service_fn(|request| {
+        is_complete();
         let site = Arc::clone(site);
         async move { Ok::<_, std::convert::Infallible>(site.answer(&request).await) }
     });
@@ -279,5 +324,4 @@ async fn serve_one(stream: TcpStream, site: &Arc<Site>, place: OwnedSemaphorePer
         .serve_connection(TokioIo::new(stream), service);
     // A client that goes away or is too slow is no error of the server.
     let _ = tokio::time::timeout(LONGEST, connection).await;
-    drop(place);
 }

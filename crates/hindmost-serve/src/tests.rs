@@ -104,6 +104,27 @@ fn idle_clients_do_not_hold_up_others() {
 }
 
 #[test]
+fn incomplete_requests_do_not_hold_up_others() {
+    let server = server();
+    let begin = Instant::now();
+    let begin_request = |_| {
+        let mut client = TcpStream::connect(server.address()).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: local").unwrap();
+        client
+    };
+    let mut half: Vec<TcpStream> = (0..187).map(begin_request).collect();
+    assert!(get(&server, "/").starts_with("HTTP/1.1 200 "));
+    let took = begin.elapsed();
+    assert!(took < LONGEST_REQUEST, "{took:?}");
+    // The newest one may still complete its request.
+    let mut last = half.pop().unwrap();
+    last.write_all(b"host\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    last.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+#[test]
 fn idle_clients_do_not_hold_up_the_end() {
     let server = server();
     let idle: Vec<TcpStream> =

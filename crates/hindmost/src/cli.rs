@@ -46,7 +46,7 @@ fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| "give a number".to_owned())
 }
 
-/// Runs parallel jobs on this machine without waiting for their stragglers, and compares scheduling
+/// Runs parallel jobs on this machine or a Slurm cluster without waiting for their stragglers, and compares scheduling
 /// policies with clones and backups on simulated clusters and on the logs of real ones.
 #[derive(Parser)]
 #[command(name = "hindmost", version, max_term_width = 100, arg_required_else_help = true)]
@@ -60,13 +60,13 @@ pub enum Command {
     /// Run a real job with one slow node twice, without Hindmost and with it, and compare the times
     #[command(allow_negative_numbers = true)]
     Demo(DemoArgs),
-    /// Run a job of many tasks on this machine, with backup copies of slow tasks
+    /// Run a job of many tasks on this machine or a Slurm cluster, with backup copies of slow tasks
     Run(RunJobArgs),
     /// Show a run in progress: its phases, nodes and running attempts
     Watch(WatchArgs),
     /// Submit a job to a run that accepts jobs (`hindmost run --listen`)
     Submit(SubmitArgs),
-    /// Run a command for each of many values on this machine, as GNU parallel does, with backup copies of slow tasks
+    /// Run a command for each of many values, as GNU parallel does, with backup copies of slow tasks, on this machine or a Slurm cluster
     Map(Box<MapArgs>),
     /// Compare policies on a simulated cluster and workload
     #[command(allow_negative_numbers = true, before_help = SIMULATE_FIRST, help_template = TEXT_BEFORE_USAGE)]

@@ -46,6 +46,12 @@ impl Chosen {
         }
     }
 
+    /// True if the nodes of a run are those of a cluster. `recorded` are the options of the run that is resumed.
+    pub fn is_of_cluster(args: &EngineArgs, recorded: Option<&BegunWith>) -> bool {
+        let was_slurm = recorded.and_then(|begun| begun.engine.as_deref()) == Some(EngineName::Slurm.name());
+        args.engine.map_or(was_slurm, |engine| engine == EngineName::Slurm)
+    }
+
     /// Returns the engine of a run and its nodes. `named` is the value of `--nodes`, `local` those of engine `local` without it.
     /// `recorded` are the options of the run that is resumed. Of a cluster's nodes, those are not taken for which `is_useful` is
     /// false.
@@ -91,7 +97,7 @@ impl Chosen {
         let cluster = match recorded.filter(|_| named.is_none()) {
             Some(begun) => {
                 let args = if slurm_args.is_empty() { begun.slurm_args } else { slurm_args };
-                slurm::Cluster::recorded(begun.nodes, args)
+                slurm::Cluster::recorded(begun.nodes, args).map_err(Failure::input)?
             }
             None => slurm::Cluster::choose(named, &slurm_args, is_useful).map_err(Failure::input)?,
         };

@@ -59,7 +59,7 @@ impl Driver<'_> {
                 Happened::Ended(attempt) => ended.push((attempt, None, None)),
                 Happened::Stays(attempt, what) => ended.push((attempt, Some(what), None)),
                 Happened::NotBegun(attempt, what) => self.not_begun(attempt, &what)?,
-                Happened::NodeLost(node, why) => self.node_lost(node, &why)?,
+                Happened::NodeLost(node, loss) => self.node_lost(node, &loss)?,
                 Happened::NodeReturned(node) => self.node_returned(node)?,
                 Happened::Notice(what) => self.follower.message(&what),
             }

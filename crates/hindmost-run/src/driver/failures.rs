@@ -85,8 +85,8 @@ impl Failures {
         self.given_up.extend(self.of.get_mut(&task).and_then(|found| found.last.take()));
     }
 
-    /// Adds failures from before the run was resumed, which are kept for tasks that may not run twice (`idempotent = false`).
-    /// Returns the pending tasks that are exhausted now.
+    /// Adds failures from before the run was resumed. `earlier` has them for tasks that may not run twice (`idempotent = false`), and
+    /// for no others. Returns the pending tasks that are exhausted now, also those that have failed only since.
     /// `describe` returns what is known of a failed task.
     pub(super) fn recall(
         &mut self,
@@ -103,7 +103,8 @@ impl Failures {
         let tasks: Vec<TaskId> =
             self.of.keys().copied().filter(|task| self.is_exhausted(*task) && is_pending(*task)).collect();
         for task in &tasks {
-            if let Some(failed) = self.of.get_mut(task).and_then(|found| found.last.as_mut()) {
+            let is_recalled = earlier.iter().any(|(recalled, count)| recalled == task && *count > 0);
+            if is_recalled && let Some(failed) = self.of.get_mut(task).and_then(|found| found.last.as_mut()) {
                 failed.reason += "; it may not run twice (idempotent = false), unless its phase gets more retries";
             }
             self.give_up(*task);
@@ -179,12 +180,16 @@ mod tests {
         let mut failures = failures();
         // It failed while no Hindmost ran, so the journal does not hold this failure.
         failures.count(task(0, 1), failed("exit code 3", ""));
+        // This one, too, and it may run twice.
+        failures.count(task(1, 4), failed("exit code 143", ""));
         let earlier = [(task(1, 0), 1), (task(0, 1), 1), (task(0, 2), 1), (task(1, 3), 9)];
         let exhausted = failures.recall(&earlier, |task| task.index != 3, |_| FailedTask::default());
-        assert_eq!(exhausted, [task(0, 1), task(1, 0)]);
+        assert_eq!(exhausted, [task(0, 1), task(1, 0), task(1, 4)]);
         let given_up = failures.into_given_up();
         let names: Vec<_> = given_up.iter().map(|failed| (&*failed.phase, failed.task, failed.failures)).collect();
-        assert_eq!(names, [("map", 1, 2), ("end", 0, 1)]);
-        assert!(given_up.iter().all(|failed| failed.reason.contains("idempotent = false")));
+        assert_eq!(names, [("map", 1, 2), ("end", 0, 1), ("end", 4, 1)]);
+        let (recalled, other) = given_up.split_at(2);
+        assert!(recalled.iter().all(|failed| failed.reason.contains("idempotent = false")));
+        assert_eq!(other[0].reason, "exit code 143");
     }
 }

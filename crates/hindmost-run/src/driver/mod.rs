@@ -190,6 +190,7 @@ impl Driver<'_> {
             let until = if self.is_due && self.is_open() { now } else { until };
             self.engine.wait(until, &mut happened);
             self.happened(std::mem::take(&mut happened))?;
+            self.check_nodes_can_return()?;
             self.pass_deadlines()?;
             self.learn()?;
         }

@@ -305,7 +305,11 @@ impl Driver<'_> {
         let cluster = self.session.cluster();
         let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
         let own = |(task, count): &TaskFailures| (self.jobs[job].own(*task), *count);
-        let earlier: Vec<TaskFailures> = earlier.iter().map(own).collect();
+        // The job may say by now that its tasks may run twice.
+        let counts = |(task, _): &TaskFailures| {
+            self.jobs[job].plan.phases.get(task.phase as usize).is_none_or(|phase| !phase.idempotent)
+        };
+        let earlier: Vec<TaskFailures> = earlier.iter().map(own).filter(counts).collect();
         let described: BTreeMap<TaskId, FailedTask> =
             earlier.iter().map(|(task, _)| (*task, self.described(*task))).collect();
         let describe = |task: TaskId| described.get(&task).cloned().unwrap_or_default();

@@ -4,8 +4,9 @@
 //! whose results are valid are finished from the job's arrival on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::AsFd;
 
-use hindmost_core::ids::TaskId;
+use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::journal::Header;
 use hindmost_core::record::{Change, Event, Record};
 
@@ -196,7 +197,9 @@ fn count_ended(
                 let has_output = store.prepare(attempt, input).map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
-            EndMarker::Exit(_) if !idempotent => failures.push((attempt.task, 1)),
+            EndMarker::Exit(_) if !idempotent && cut_short_by(store, engine, attempt, marker).is_none() => {
+                failures.push((attempt.task, 1));
+            }
             _ => {}
         }
     }
@@ -207,6 +210,19 @@ fn count_ended(
     }
     store.sync_results(good.iter().map(|attempt| attempt.task)).map_err(unreadable(store))?;
     Ok(failures)
+}
+
+/// Returns why the command of an attempt that ended while no Hindmost ran is not to blame for this end; `None` if it is, or if it
+/// succeeded.
+pub(super) fn cut_short_by(
+    store: &Store,
+    engine: &mut dyn Engine,
+    attempt: AttemptId,
+    marker: EndMarker,
+) -> Option<String> {
+    let EndMarker::Exit(code) = marker else { return None };
+    let folder = store.open_attempt(attempt).ok().filter(|_| code != 0)?;
+    engine.cut_short(folder.as_fd(), code)
 }
 
 /// Carries out that the run begins again: puts results that no longer count aside, and prepares the run to begin again.

@@ -5,7 +5,7 @@
 //! compares the journal with the run's folder and the processes. It adopts attempts that still run, and handles attempts
 //! that ended while no Hindmost ran. Results in place outrank the journal. Everything else is killed and removed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use hindmost_core::cluster::{Attempt, AttemptState, Phase};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
@@ -22,7 +22,7 @@ use super::attempts::Kill;
 use super::jobs::ONLY;
 use super::journal::LiveJournal;
 use super::permanent::FailedBefore;
-use super::recheck::{self, TaskFailures};
+use super::recheck::{self, TaskFailures, cut_short_by};
 use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
 use crate::store::{EndMarker, Store, Whereabouts};
@@ -272,7 +272,8 @@ impl Driver<'_> {
         }
         self.find_results_in_place()?;
         self.finish_what_is_in_place(&unended, &adopted)?;
-        let last_end = if trusted { self.end_what_ended(&unended, &adopted)? } else { Time::ZERO };
+        let (last_end, mut cut_short) =
+            if trusted { self.end_what_ended(&unended, &adopted)? } else { (Time::ZERO, BTreeMap::new()) };
         let is_replacement = |(attempt, ..): &&(AttemptId, NodeId, AttemptState)| self.waiting.is_replacement(*attempt);
         let replacements: HashSet<AttemptId> =
             unended.iter().filter(is_replacement).map(|(attempt, ..)| *attempt).collect();
@@ -301,7 +302,8 @@ impl Driver<'_> {
             } else if changed.contains(&self.jobs[ONLY].phase(attempt.task).name) {
                 self.record_failure(attempt, "stopped, because its command has changed".to_owned(), false)?;
             } else {
-                self.record_failure(attempt, "lost while Hindmost was not running".to_owned(), false)?;
+                let why = cut_short.remove(&attempt).map(|why| format!(": {why}")).unwrap_or_default();
+                self.record_failure(attempt, format!("lost while Hindmost was not running{why}"), false)?;
             }
         }
         Ok(adopted.is_empty().then_some(last_end))
@@ -363,21 +365,27 @@ impl Driver<'_> {
     }
 
     /// Records the ends of attempts that ended while no Hindmost ran, at the times of their end markers and in that order.
-    /// Returns the last of these times, zero if there are none.
+    /// Returns the last of these times, zero if there are none, and the attempts that are lost although they have end markers, because
+    /// their commands are not to blame for their ends; with the reasons.
     fn end_what_ended(
         &mut self,
         unended: &[(AttemptId, NodeId, AttemptState)],
         adopted: &HashSet<AttemptId>,
-    ) -> Result<Time, RunError> {
+    ) -> Result<(Time, BTreeMap<AttemptId, String>), RunError> {
         let now = self.engine.now();
-        let mut ended = Vec::new();
+        let (mut ended, mut cut_short, mut last) = (Vec::new(), BTreeMap::new(), Time::ZERO);
         for (attempt, node, _) in unended {
             let Some(since) = self.attempt(*attempt).map(Attempt::since) else { continue };
             let marker = self.jobs[ONLY].store.end_marker(*attempt).map_err(|error| self.unreadable(error))?;
             let marked = matches!(marker, EndMarker::Exit(_) | EndMarker::Moved);
             let (_, input_changed) = self.earlier_input(*attempt);
             if marked && !input_changed && !adopted.contains(attempt) {
-                ended.push((now - self.ended_ago(*attempt, since), *attempt, *node));
+                let at = now - self.ended_ago(*attempt, since);
+                last = last.max(at);
+                match cut_short_by(&self.jobs[ONLY].store, self.engine, *attempt, marker) {
+                    Some(why) => _ = cut_short.insert(*attempt, why),
+                    None => ended.push((at, *attempt, *node)),
+                }
             }
         }
         ended.sort_unstable();
@@ -385,9 +393,8 @@ impl Driver<'_> {
             let (input, _) = self.earlier_input(*attempt);
             self.enter(*attempt, *node, 0.0, input);
         }
-        let last = ended.last().map_or(Time::ZERO, |(at, ..)| *at);
         self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())?;
-        Ok(last)
+        Ok((last, cut_short))
     }
 
     /// Turns a read error into the run's error. The run must end, because continuing could lose results.

@@ -94,6 +94,13 @@ impl Driver<'_> {
         self.jobs[attempt.task.job].failing.0.insert(attempt.task, end);
     }
 
+    /// Notes that an attempt has failed because it was cut off, in case it is the last one of its task.
+    pub(super) fn note_cut_off(&mut self, attempt: AttemptId) {
+        let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return };
+        let end = self.end_of_task(attempt, since, How::Failed { exit: None, timed_out: false });
+        self.jobs[attempt.task.job].failing.0.insert(attempt.task, end);
+    }
+
     /// Reports that a task has its result, from this attempt that started at `since`.
     pub(super) fn report_success(&mut self, attempt: AttemptId, since: Time) {
         let job = &mut self.jobs[attempt.task.job];

@@ -302,6 +302,13 @@ pub(super) fn may_be_signalled(folder: &std::path::Path) -> bool {
     !text.ends_with('\n') || code.is_none_or(|code| code > 128)
 }
 
+/// True if an attempt's end marker says that the command failed.
+#[cfg(target_os = "linux")]
+pub(super) fn says_failed(folder: &std::path::Path) -> bool {
+    let text = fs::read_to_string(folder.join(END_MARKER)).unwrap_or_default();
+    text.split_whitespace().nth(1).is_some_and(|code| code != "0")
+}
+
 /// True if an attempt's end marker is complete.
 fn has_marker(folder: &std::path::Path) -> bool {
     fs::read(folder.join(END_MARKER)).is_ok_and(|text| text.ends_with(b"\n"))

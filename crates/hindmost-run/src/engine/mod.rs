@@ -150,6 +150,15 @@ pub struct Launch<'a> {
     pub outlives: bool,
 }
 
+/// The loss of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeLoss {
+    /// The reason, for the user; `None` if there is nothing to say about it.
+    pub why: Option<String>,
+    /// True if the time is up for which the node was allocated. Tasks that take longer can't finish there.
+    pub is_time_up: bool,
+}
+
 /// What an engine reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
@@ -161,9 +170,8 @@ pub enum Happened {
     /// The attempt has ended, but a process that it has started does not end and may still write; holds a message about this
     /// process.
     Stays(AttemptId, String),
-    /// A node is lost, with all attempts that run on it; holds the reason. An end follows for each of these attempts, once it can
-    /// do no harm.
-    NodeLost(NodeId, String),
+    /// A node is lost, with all attempts that run on it. An end follows for each of these attempts, once it can do no harm.
+    NodeLost(NodeId, NodeLoss),
     /// A lost node has returned, and attempts can be started on it.
     NodeReturned(NodeId),
     /// Something that the user should know, which changes nothing for the run.
@@ -207,6 +215,17 @@ pub trait Engine {
     /// True if an attempt that an earlier process started still runs.
     fn is_running(&self, _run: &RunIdentity, _attempt: AttemptId) -> bool {
         false
+    }
+
+    /// Returns why the command of an attempt is not to blame for its end, such as the end of its allocation; `None` if nothing else
+    /// is known to have ended it. The attempt was started by an earlier process, in this folder, and has ended with this exit code.
+    fn cut_short(&mut self, _folder: BorrowedFd<'_>, _code: i32) -> Option<String> {
+        None
+    }
+
+    /// Returns the reason if no lost node can return any more; `None` if it can.
+    fn is_over(&self) -> Option<&str> {
+        None
     }
 
     /// False while the system can start no more processes.

@@ -97,7 +97,7 @@ fn log_name(attempt: AttemptId, ending: &str) -> String {
 }
 
 /// How an attempt's command ended, according to the attempt's end marker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndMarker {
     /// The command ended with this exit code.
     Exit(i32),

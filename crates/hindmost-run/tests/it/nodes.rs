@@ -1,8 +1,18 @@
 //! Tests with nodes that are lost and return, one by one or all at once.
 
-use hindmost_core::timeline::AttemptEnd;
+use std::collections::HashSet;
+use std::io;
+use std::sync::atomic::AtomicU32;
 
-use crate::test_run::{FinishedRun, TestRun, takes};
+use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::metrics::{PhaseProgress, RunState};
+use hindmost_core::time::Time;
+use hindmost_core::timeline::AttemptEnd;
+use hindmost_run::driver::{self, Follower, RunOptions, RunOutcome};
+use hindmost_run::engine::{Engine, Happened, Launch, NodeLoss, NodeOffer, RunIdentity};
+
+use crate::fake_engine::FakeEngine;
+use crate::test_run::{FinishedRun, TestRun, open, scratch, takes};
 
 fn run_with_faults(policy: &str, chaos: &str) -> FinishedRun {
     let test_run =
@@ -95,4 +105,119 @@ fn nothing_starts_on_a_node_lost_as_a_task_ends() {
         let messages = test_run.messages();
         assert!(!messages.iter().any(|line| line.contains("impossible")), "{policy}: {messages:?}");
     }
+}
+
+/// Time for which nodes are allocated.
+const ALLOCATED: f64 = 30.0;
+/// Time after which a lost node returns.
+const AWAY: f64 = 5.0;
+
+/// An engine whose only node is allocated for some time, and again after a pause.
+struct Allocated {
+    inner: FakeEngine,
+    next: (Time, bool),
+    /// Number of allocations after which the node does not return.
+    left: u32,
+}
+
+impl Engine for Allocated {
+    fn nodes(&self) -> &[NodeOffer] {
+        self.inner.nodes()
+    }
+
+    fn now(&self) -> Time {
+        self.inner.now()
+    }
+
+    fn resume_at(&mut self, at: Time) {
+        self.inner.resume_at(at);
+    }
+
+    fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
+        self.inner.start(launch)
+    }
+
+    fn adopt(&mut self, launch: &Launch<'_>) -> bool {
+        self.inner.adopt(launch)
+    }
+
+    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
+        self.inner.kill_strays_but(run, kept)
+    }
+
+    fn kill(&mut self, attempt: AttemptId) {
+        self.inner.kill(attempt);
+    }
+
+    fn is_over(&self) -> Option<&str> {
+        (self.left == 0).then_some("its allocation has ended")
+    }
+
+    fn read_share(&self, attempt: AttemptId) -> Option<f64> {
+        self.inner.read_share(attempt)
+    }
+
+    fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {
+        let (at, is_loss) = self.next;
+        self.inner.wait(until.min(at), happened);
+        if self.now() < at || self.left == 0 {
+            return;
+        }
+        if is_loss {
+            self.left -= 1;
+            let loss = NodeLoss { why: Some("its allocation reached its time limit".to_owned()), is_time_up: true };
+            happened.push(Happened::NodeLost(NodeId(0), loss));
+        } else {
+            happened.push(Happened::NodeReturned(NodeId(0)));
+        }
+        let pause = if is_loss { AWAY } else { ALLOCATED };
+        self.next = (if self.left == 0 { Time::NEVER } else { self.now() + Time::from_seconds(pause) }, !is_loss);
+    }
+}
+
+#[derive(Default)]
+struct Messages(Vec<String>);
+
+impl Follower for Messages {
+    fn phases(&mut self, _phases: &[PhaseProgress], _elapsed: std::time::Duration) {}
+
+    fn message(&mut self, line: &str) {
+        self.0.push(line.to_owned());
+    }
+}
+
+/// Runs three tasks, of which the first takes 100 s, on a node that is allocated for 30 s at a time, this many times.
+fn run_in_allocations(keys: &str, left: u32) -> (RunOutcome, Vec<String>) {
+    let test_run = TestRun::on("n1:3").phase_with("map", 3, keys);
+    let folder = scratch();
+    let plan = test_run.plan(folder.path());
+    let behaviour = |launch: &Launch<'_>| takes(if launch.attempt.task.index == 0 { 100.0 } else { 20.0 });
+    let inner = FakeEngine::new(test_run.offers(), behaviour);
+    let mut engine = Allocated { inner, next: (Time::from_seconds(ALLOCATED), true), left };
+    let mut messages = Messages::default();
+    let options = RunOptions { policy: Some("none".parse().unwrap()), ..RunOptions::default() };
+    let store = open(&plan, &folder.path().join("out"), false).unwrap();
+    let outcome = driver::run_under(None, &options, store, &mut engine, &AtomicU32::new(0), &mut messages).unwrap();
+    (outcome, messages.0)
+}
+
+#[test]
+fn a_task_longer_than_allocations_fails_in_the_end() {
+    for (retries, starts) in [(0, 3), (2, 5)] {
+        let (outcome, messages) = run_in_allocations(&format!("retries = {retries}"), 100);
+        let [failed] = &outcome.summary.failed_tasks[..] else { panic!("{:?}", outcome.summary.failed_tasks) };
+        assert_eq!((outcome.summary.state, failed.task, failed.failures), (RunState::Failed, 0, retries + 1));
+        assert!(failed.reason.starts_with(&format!("cut off {starts} times")), "{}", failed.reason);
+        assert_eq!(outcome.timeline.rows.len(), 2 + starts, "{messages:?}");
+    }
+}
+
+#[test]
+fn a_run_whose_nodes_are_lost_for_good_is_interrupted() {
+    let (outcome, messages) = run_in_allocations("", 2);
+    assert_eq!(outcome.summary.state, RunState::Interrupted, "{messages:?}");
+    assert_eq!(outcome.summary.phases[0].finished, 2);
+    let last = messages.iter().find(|line| line.contains("none can return")).unwrap();
+    assert!(last.contains("its allocation has ended"), "{last}");
+    assert_eq!(messages.iter().filter(|line| line.contains("waits until one returns")).count(), 1, "{messages:?}");
 }

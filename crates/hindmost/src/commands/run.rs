@@ -1,4 +1,4 @@
-//! `hindmost run`: runs a job of many tasks on this machine.
+//! `hindmost run`: runs a job of many tasks on this machine or a cluster.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

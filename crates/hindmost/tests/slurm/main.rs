@@ -3,6 +3,7 @@
 //! Where Slurm is not installed each test prints `skipped`, and fails if `HINDMOST_REQUIRE_SLURM` is set.
 #![cfg(target_os = "linux")]
 
+mod allocations;
 mod chaos;
 mod crashes;
 mod ends;

@@ -20,7 +20,7 @@ use hindmost_core::ids::NodeId;
 use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
 
-use super::super::local::may_be_signalled;
+use super::super::local::{may_be_signalled, says_failed};
 use super::super::{Engine, Happened, Launch, Local, NodeOffer, RunIdentity};
 use super::beat::{Beat, STOP, State, shortened};
 use super::launch::Description;
@@ -36,6 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Longest time between the signals that processes of one step are sent.
 const SIGNALS: Duration = Duration::from_millis(500);
+/// The same time for a command that has failed, but not by a signal: it may have handled one.
+const HANDLED_SIGNALS: Duration = Duration::from_millis(200);
 
 /// Environment variables that list the GPUs of a step.
 const GPU_LISTS: [&str; 5] =
@@ -138,11 +140,18 @@ impl Agent {
     }
 
     /// Notes whether this agent has been sent a signal. Slurm sends it to all processes of the step, one after the other, so the
-    /// end of an attempt that a signal may have killed waits for the agent's own.
+    /// end of an attempt that a signal may have killed waits for the agent's own. A command that handles the signal may end with any
+    /// exit code.
     fn notice_signal(&mut self, stop_requests: &AtomicU32) {
         let begin = Instant::now();
-        while stop_requests.load(Ordering::Relaxed) == 0 && may_be_signalled(&self.folder) && begin.elapsed() < SIGNALS
-        {
+        let longest = if may_be_signalled(&self.folder) {
+            SIGNALS
+        } else if says_failed(&self.folder) {
+            HANDLED_SIGNALS
+        } else {
+            Duration::ZERO
+        };
+        while stop_requests.load(Ordering::Relaxed) == 0 && begin.elapsed() < longest {
             std::thread::sleep(Duration::from_millis(10));
         }
         self.beat.signalled |= stop_requests.load(Ordering::Relaxed) > 0;

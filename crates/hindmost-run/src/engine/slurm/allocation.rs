@@ -194,13 +194,8 @@ fn kept_in(text: &str) -> Option<u32> {
 /// If Slurm does not answer.
 pub fn with_comment(comment: &str) -> Result<Vec<Allocation>, commands::SlurmError> {
     let mut found = commands::allocations()?;
-    found.retain(|one| one.comment == comment && is_held(one));
+    found.retain(|one| one.comment == comment && one.is_held());
     Ok(found)
-}
-
-/// True unless an allocation has ended or is ending.
-pub fn is_held(one: &Allocation) -> bool {
-    ["RUNNING", "PENDING", "CONFIGURING", "SUSPENDED"].contains(&&*one.state)
 }
 
 /// Gives allocations back: those with these ids, and all others with the comment. Waits until Slurm confirms that they have

@@ -1,5 +1,7 @@
 //! Which nodes a run uses: those of the allocation in which this process runs, or nodes for which it makes allocations.
 
+use hindmost_math::plain::Quoted;
+
 use super::super::NodeOffer;
 use super::commands::{self, SlurmError};
 use super::nodes::{self, SlurmNode};
@@ -50,6 +52,20 @@ impl Cluster {
                  leave --slurm-args out, or unset SLURM_JOB_ID"
             )));
         }
+        check_args(args)?;
+        if named.is_some_and(|named| named.trim().is_empty()) {
+            return Err(ClusterError::Choice(
+                "--nodes \"\" names no node: give a number of nodes or a list such as n[1-3], or leave --nodes out"
+                    .to_owned(),
+            ));
+        }
+        if let Some(word) = named.and_then(|named| named.split(',').find(|word| word.contains(':'))) {
+            return Err(ClusterError::Choice(format!(
+                "--nodes: with engine slurm, nodes have only names, or a number of them is given (--nodes n[1-3] or --nodes 3), because \
+                 Slurm knows their CPUs and memory: {} is neither",
+                Quoted(word)
+            )));
+        }
         let number: Option<usize> = named.and_then(|named| named.trim().parse().ok());
         if number == Some(0) {
             return Err(ClusterError::Choice("--nodes 0: a run needs at least one node".to_owned()));
@@ -84,8 +100,12 @@ impl Cluster {
     }
 
     /// Returns the nodes with which a run was begun, for its resumption. `args` are the options of new allocations.
-    pub fn recorded(offers: Vec<NodeOffer>, args: Vec<String>) -> Cluster {
-        Cluster { offers, enclosing: enclosing(), args }
+    ///
+    /// # Errors
+    /// If an option is not possible.
+    pub fn recorded(offers: Vec<NodeOffer>, args: Vec<String>) -> Result<Cluster, ClusterError> {
+        check_args(&args)?;
+        Ok(Cluster { offers, enclosing: enclosing(), args })
     }
 }
 
@@ -93,7 +113,7 @@ impl Cluster {
 /// are none.
 fn candidates(args: &[String], listed: Option<&[String]>) -> Result<Vec<SlurmNode>, ClusterError> {
     let all = match listed {
-        Some(names) => nodes::show(Some(&names.join(",")))?,
+        Some(names) => known(names)?,
         None => nodes::show(None)?,
     };
     if listed.is_some() {
@@ -125,6 +145,62 @@ fn candidates(args: &[String], listed: Option<&[String]>) -> Result<Vec<SlurmNod
     }
 }
 
+/// Returns the nodes with these names.
+fn known(names: &[String]) -> Result<Vec<SlurmNode>, ClusterError> {
+    let shown = nodes::show(Some(&names.join(",")));
+    // `scontrol` fails if it does not know one of them, and describes the others in its message.
+    let all = if shown.is_ok() { Vec::new() } else { nodes::show(None)? };
+    let unknown: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| all.iter().all(|node| node.name != *name)).collect();
+    match shown {
+        Err(_) if !unknown.is_empty() => Err(ClusterError::Choice(format!(
+            "--nodes: Slurm has no node {}; `sinfo --Node` shows the nodes",
+            unknown.join(", ")
+        ))),
+        shown => Ok(shown?),
+    }
+}
+
+/// Options of `salloc` that choose or count nodes, which Hindmost does: one letter, the name, and the shortest beginning of it that
+/// `salloc` accepts.
+const CHOOSING: [(char, &str, &str); 4] =
+    [('w', "nodelist", "nodel"), ('F', "nodefile", "nodef"), ('N', "nodes", "nodes"), ('n', "ntasks", "ntasks")];
+/// Options of `salloc` with which it requests nothing.
+const ASKING: [(char, &str, &str); 3] = [('h', "help", "h"), ('V', "version", "vers"), (' ', "usage", "usa")];
+/// Options of one letter of `salloc` that have no value, so that others may follow in the same word.
+const FLAGS: &str = "HIkKOQsuv";
+
+/// Checks the user's options of `salloc`.
+///
+/// # Errors
+/// If one of them chooses or counts nodes, or only requests a text.
+fn check_args(args: &[String]) -> Result<(), ClusterError> {
+    for word in args {
+        let refused = |why: &str| Err(ClusterError::Choice(format!("--slurm-args: {} {why}", Quoted(word))));
+        if is_one_of(word, &CHOOSING) {
+            return refused(
+                "chooses or counts nodes, and Hindmost makes an allocation of its own for each node: use --nodes N or --nodes LIST \
+                 of hindmost",
+            );
+        }
+        if is_one_of(word, &ASKING) {
+            return refused("only makes salloc print a text: run salloc itself for that");
+        }
+    }
+    Ok(())
+}
+
+/// True if a word is one of these options, such as `-N4`, `-HN`, `--nodes` or `--nodes=4`.
+fn is_one_of(word: &str, options: &[(char, &str, &str)]) -> bool {
+    if let Some(long) = word.strip_prefix("--") {
+        let name = long.split('=').next().unwrap_or_default();
+        return options.iter().any(|(_, full, shortest)| full.starts_with(name) && name.starts_with(shortest));
+    }
+    let Some(letters) = word.strip_prefix('-') else { return false };
+    let first = letters.chars().find(|letter| !FLAGS.contains(*letter));
+    first.is_some_and(|letter| options.iter().any(|(short, ..)| *short == letter))
+}
+
 /// Returns the value of an option in a list of arguments, such as `-p X`, `-pX`, `--partition X` or `--partition=X`. The last one
 /// counts.
 fn value_of(args: &[String], short: &str, long: &str) -> Option<String> {
@@ -147,6 +223,59 @@ fn value_of(args: &[String], short: &str, long: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_that_choose_nodes_are_refused() {
+        let check = |text: &str| {
+            let args: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            check_args(&args).map_err(|error| error.to_string())
+        };
+        for text in [
+            "-w n1",
+            "-wn1",
+            "--nodelist=n1",
+            "--nodelist n1",
+            "--nodel=n1",
+            "-N 2",
+            "-N4",
+            "--nodes=2",
+            "--nodes 2",
+            "-n 4",
+            "-n4",
+            "--ntasks=4",
+            "-HN2",
+            "-p main -N2",
+            "-F file",
+            "--nodefile=x",
+        ] {
+            let error = check(text).unwrap_err();
+            assert!(error.contains("use --nodes N"), "{text}: {error}");
+        }
+        for text in ["--help", "-h", "--usage", "--version", "-V", "--he"] {
+            assert!(check(text).unwrap_err().contains("print a text"), "{text}");
+        }
+        for text in [
+            "-p main",
+            "-pnormal",
+            "--partition=n",
+            "-A wN",
+            "-AN",
+            "--time=1:00",
+            "-t10",
+            "--ntasks-per-node=4",
+            "-C ssd",
+            "-x n1",
+            "--verbose",
+            "-v",
+            "--no-kill",
+            "--nice=5",
+            "-Q -H",
+            "--qos=high",
+            "",
+        ] {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
+    }
 
     #[test]
     fn the_partition_is_found_in_the_arguments() {

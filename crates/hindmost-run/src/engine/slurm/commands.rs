@@ -148,6 +148,21 @@ impl Allocation {
     pub fn is_running(&self) -> bool {
         self.state == "RUNNING"
     }
+
+    /// True unless it has ended or is ending.
+    pub fn is_held(&self) -> bool {
+        ["RUNNING", "PENDING", "CONFIGURING", "SUSPENDED"].contains(&&*self.state)
+    }
+
+    /// True if it has ended, or is ending, because of its time limit.
+    pub fn is_timed_out(&self) -> bool {
+        self.state == "TIMEOUT" || self.state == "COMPLETING" && self.reason == "TimeLimit"
+    }
+
+    /// Returns what has become of an allocation that is not running, such as `is CANCELLED` or `reached its time limit`.
+    pub fn end_in_words(&self) -> String {
+        if self.is_timed_out() { "reached its time limit".to_owned() } else { format!("is {}", self.state) }
+    }
 }
 
 /// Separates fields of a line of `squeue`. No name of Slurm contains it.

@@ -190,6 +190,12 @@ fn end_of(
     is_late.then(|| Happened::Stays(attempt, format!("Slurm does not end its step {}", running.name)))
 }
 
+/// True if something else than the command may have ended an attempt with this exit code: its agent was sent a signal, or was killed
+/// before it could report the end, and so was the command.
+pub(super) fn is_suspect(beat: &super::Beat, code: i32) -> bool {
+    beat.signalled || !beat.is_last() && code > 128
+}
+
 /// Returns the messages of an attempt's `srun`.
 fn messages(running: &Running) -> String {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -302,6 +308,14 @@ mod tests {
         assert_eq!(end_of(ATTEMPT, &running, &newer, Health::Up, now), Some(Happened::Ended(ATTEMPT)));
         running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: false });
         assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), Health::Up, now), Some(Happened::Ended(ATTEMPT)));
+    }
+
+    #[test]
+    fn a_command_that_ends_by_itself_is_to_blame() {
+        let signalled = Beat { signalled: true, ..beat(State::Ended) };
+        assert!(is_suspect(&signalled, 143) && is_suspect(&signalled, 1));
+        assert!(!is_suspect(&beat(State::Ended), 143), "its agent was not sent a signal");
+        assert!(is_suspect(&beat(State::Running), 137) && !is_suspect(&beat(State::Running), 1));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hindmost_core::ids::{AttemptId, NodeId};
 
-use super::super::Happened;
+use super::super::{Happened, NodeLoss};
 use super::allocation::{self, Answer, Requested};
 use super::commands::Allocation;
 use super::observer::Seen;
@@ -37,6 +37,7 @@ impl Slurm {
             match seen {
                 Seen::Cluster(snapshot) => {
                     self.snapshot = snapshot;
+                    self.is_unanswered = false;
                     self.compare(happened);
                 }
                 Seen::Silent(why) => happened.push(Happened::Notice(format!(
@@ -56,7 +57,7 @@ impl Slurm {
     /// Ends allocations of this run that it does not use. A controller that was killed may have forgotten their end, or they were
     /// granted to an earlier process of the run.
     fn end_surplus(&mut self) {
-        let held = |one: &&Allocation| one.comment == self.terms.comment && allocation::is_held(one);
+        let held = |one: &&Allocation| one.comment == self.terms.comment && one.is_held();
         // The cancel of one whose node was lost may have been forgotten. It would hold the node for ever.
         let mut surplus: Vec<u32> = self.snapshot.allocations.iter().filter(held).map(|one| one.id).collect();
         // A controller that has forgotten an allocation may give its id to the next one.
@@ -78,6 +79,7 @@ impl Slurm {
     /// Compares the nodes of the run with the snapshot.
     fn compare(&mut self, happened: &mut Vec<Happened>) {
         self.end_surplus();
+        self.look_at_enclosing();
         for at in 0..self.places.len() {
             let is_listed = |id: u32| self.snapshot.allocations.iter().any(|one| one.id == id);
             let is_unlisted = self.places[at].job.is_some_and(|id| !is_listed(id));
@@ -102,15 +104,16 @@ impl Slurm {
                 (true, false) if holds && !is_down && is_silent => self.check(at),
                 (true, false) if holds && !is_down => {}
                 (true, false) => {
+                    let is_time_up = !is_down && allocation.is_some_and(Allocation::is_timed_out);
                     let why = match (node, allocation) {
                         (Some(node), _) if is_down => {
                             let reason = node.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                             format!("Slurm says {}{reason}", node.state)
                         }
-                        (_, Some(one)) => format!("its allocation {} is {}", one.id, one.state),
+                        (_, Some(one)) => format!("its allocation {} {}", one.id, one.end_in_words()),
                         _ => "its allocation has ended".to_owned(),
                     };
-                    self.lose(at, why, happened);
+                    self.lose(at, NodeLoss { why: Some(why), is_time_up }, happened);
                 }
                 // Attempts that ran there when it was lost must have ended first.
                 (true, true) => self.keep(at),
@@ -119,6 +122,22 @@ impl Slurm {
                 _ => {}
             }
         }
+    }
+
+    /// Notes the end of the allocation in which this process runs. Its nodes can't return then.
+    fn look_at_enclosing(&mut self) {
+        let Some(id) = self.enclosing else { return };
+        let found = self.snapshot.allocations.iter().find(|one| one.id == id);
+        let how = match found {
+            Some(one) if one.is_held() => {
+                self.unlisted_since = None;
+                return;
+            }
+            Some(one) => one.end_in_words(),
+            None if self.unlisted_since.get_or_insert_with(Instant::now).elapsed() < UNLISTED => return,
+            None => "has ended".to_owned(),
+        };
+        self.over.get_or_insert_with(|| format!("allocation {id}, in which this run takes place, {how}"));
     }
 
     /// Returns the allocation of a node as Slurm knows it. After a controller was killed, it may give the same id to an allocation
@@ -131,12 +150,12 @@ impl Slurm {
     }
 
     /// Notes the loss of a node, and fences its attempts.
-    fn lose(&mut self, at: usize, why: String, happened: &mut Vec<Happened>) {
+    fn lose(&mut self, at: usize, loss: NodeLoss, happened: &mut Vec<Happened>) {
         self.places[at].lose();
         for running in self.running.values().filter(|running| running.place == at) {
             running.request_stop();
         }
-        happened.push(Happened::NodeLost(NodeId(at as u32), why));
+        happened.push(Happened::NodeLost(NodeId(at as u32), loss));
     }
 
     /// Requests an allocation of a node whose allocation has ended.
@@ -230,7 +249,7 @@ impl Slurm {
                 // The pause counts from the end of a check, which may take long.
                 place.checked = Some(Instant::now());
                 if place.failures >= FAILURES {
-                    self.lose(at, fault.to_string(), happened);
+                    self.lose(at, NodeLoss { why: Some(fault.to_string()), is_time_up: false }, happened);
                 }
             }
             Err(_) => {}
@@ -270,11 +289,13 @@ impl Slurm {
     pub(super) fn report_missing(&mut self) {
         for (at, place) in self.places.iter().enumerate().filter(|(_, place)| !place.is_up()) {
             let why = match (&place.requested, place.job) {
-                (Some(_), _) => "Slurm has not granted it yet",
-                (None, Some(_)) => "it can't be used yet",
-                (None, None) => "it has no allocation yet",
+                (Some(_), _) => Some("Slurm has not granted it yet"),
+                (None, Some(_)) => Some("it can't be used yet"),
+                // It was not requested, because nothing is left to run, or the user has been notified why Slurm does not grant it.
+                (None, None) => None,
             };
-            self.pending.push(Happened::NodeLost(NodeId(at as u32), why.to_owned()));
+            let loss = NodeLoss { why: why.map(str::to_owned), is_time_up: false };
+            self.pending.push(Happened::NodeLost(NodeId(at as u32), loss));
         }
     }
 }

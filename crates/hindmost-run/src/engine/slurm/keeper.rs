@@ -183,7 +183,7 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) {
 
 /// True if Slurm says that an allocation has ended, or does not know it.
 fn has_gone(job: &str) -> bool {
-    let is_it = |one: &commands::Allocation| one.id.to_string() == job && allocation::is_held(one);
+    let is_it = |one: &commands::Allocation| one.id.to_string() == job && one.is_held();
     commands::allocations().is_ok_and(|allocations| !allocations.iter().any(is_it))
 }
 

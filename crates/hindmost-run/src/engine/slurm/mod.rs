@@ -33,6 +33,7 @@ mod step;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -70,6 +71,9 @@ const KEPT: Duration = Duration::from_secs(15);
 const WITHDRAWN: Duration = Duration::from_secs(2);
 /// Time within which steps that are killed at the begin and end of a run must end.
 const STRAYS: Duration = Duration::from_secs(30);
+
+/// Age above which a snapshot is taken anew, to find out whether an allocation has ended.
+const SHORT: Duration = Duration::from_secs(1);
 
 /// Returns a text that no other call returns.
 fn new_nonce() -> String {
@@ -109,6 +113,12 @@ pub struct Slurm {
     has_given_back: bool,
     /// Allocations of lost nodes, which were cancelled.
     given_up: Vec<u32>,
+    /// True if Slurm has not answered yet. That is possible only if nothing was left to run when the engine was opened.
+    is_unanswered: bool,
+    /// Since when Slurm does not list the enclosing allocation; `None` if it does.
+    unlisted_since: Option<Instant>,
+    /// How the enclosing allocation has ended; `None` while it has not.
+    over: Option<String>,
     /// Names of the steps of attempts whose agents did not report their ends. Slurm may list them for ever.
     dead_steps: HashSet<String>,
 }
@@ -143,12 +153,20 @@ impl Slurm {
             pending: Vec::new(),
             has_given_back: false,
             given_up: Vec::new(),
+            is_unanswered: false,
+            unlisted_since: None,
+            over: None,
             dead_steps: HashSet::new(),
         })
     }
 
     fn check_name(&self) -> String {
         format!("check{}", step::run_suffix(&self.run))
+    }
+
+    /// True if Slurm lists an allocation that has not ended.
+    fn is_held(&self, job: u32) -> bool {
+        self.snapshot.allocations.iter().any(|one| one.id == job && one.is_held())
     }
 
     /// Starts a keeper in the allocation of a node, unless it has one or was given one just before.
@@ -246,6 +264,10 @@ impl Slurm {
         drop(requested);
         let ids: Vec<u32> = self.places.iter_mut().filter_map(|place| place.job.take()).collect();
         own::end(&self.folder);
+        if self.is_unanswered && ids.is_empty() {
+            // The user knows that nothing can be found out.
+            return None;
+        }
         let left = allocation::give_back(&ids, &self.terms.comment);
         if left.is_none() {
             own::clear(&self.folder);
@@ -313,6 +335,10 @@ impl Engine for Slurm {
     }
 
     fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
+        if self.is_unanswered {
+            // The run was done, so nothing of it should be left, and the user knows that this can't be checked.
+            return Vec::new();
+        }
         let suffix = step::run_suffix(run);
         let kept = kept.iter().map(|attempt| step::name_of(run, *attempt));
         // Attempts of other jobs may have the same numbers.
@@ -333,7 +359,9 @@ impl Engine for Slurm {
                     let names = format!("Slurm's steps {} do not end", ids.join(", "));
                     cancelled.err().map_or(names, |error| error.to_string())
                 }
-                Err(error) => error.to_string(),
+                Err(error) => format!(
+                    "perhaps steps of Slurm, which does not answer ({error}); `squeue --me --steps` shows them once it answers"
+                ),
             };
             if begin.elapsed() > STRAYS {
                 return vec![trouble];
@@ -356,6 +384,30 @@ impl Engine for Slurm {
     fn is_running(&self, run: &RunIdentity, attempt: AttemptId) -> bool {
         let name = step::name_of(run, attempt);
         self.snapshot.steps.iter().any(|step| step.name == name)
+    }
+
+    fn cut_short(&mut self, folder: BorrowedFd<'_>, code: i32) -> Option<String> {
+        let description = Description::read(folder).ok()?;
+        let beat = Beat::read(folder, &description.nonce)?;
+        if !ends::is_suspect(&beat, code) {
+            return None;
+        }
+        if self.is_held(beat.job) && self.snapshot.begun.elapsed() > SHORT {
+            // It may have ended since.
+            if let Ok(allocations) = commands::allocations() {
+                self.snapshot.allocations = allocations;
+            }
+        }
+        if self.is_held(beat.job) {
+            return None;
+        }
+        let found = self.snapshot.allocations.iter().find(|one| one.id == beat.job);
+        let how = found.map_or("has ended".to_owned(), commands::Allocation::end_in_words);
+        Some(format!("its allocation {} {how}", beat.job))
+    }
+
+    fn is_over(&self) -> Option<&str> {
+        self.over.as_deref()
     }
 
     fn read_share(&self, attempt: AttemptId) -> Option<f64> {

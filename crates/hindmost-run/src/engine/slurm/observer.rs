@@ -44,6 +44,11 @@ impl Snapshot {
         })
     }
 
+    /// Returns the state of a cluster of which nothing is known.
+    pub fn empty() -> Snapshot {
+        Snapshot { begun: Instant::now(), steps: Vec::new(), allocations: Vec::new(), nodes: Vec::new() }
+    }
+
     /// Takes a snapshot, and tries again for some time while the controller does not answer.
     ///
     /// # Errors

@@ -54,7 +54,17 @@ impl Slurm {
         say: &mut dyn FnMut(&str),
     ) -> Result<Slurm, OpenError> {
         let names: Vec<&str> = cluster.offers.iter().map(|offer| offer.name.as_str()).collect();
-        let snapshot = Snapshot::take_within(&names.join(","), PATIENCE)?;
+        let patience = if purpose.is_done { Duration::ZERO } else { PATIENCE };
+        let (snapshot, unanswered) = match Snapshot::take_within(&names.join(","), patience) {
+            Err(error) if purpose.is_done => (Snapshot::empty(), Some(error)),
+            taken => (taken?, None),
+        };
+        if let Some(error) = &unanswered {
+            say(&format!(
+                "Slurm does not answer ({error}), so it is unknown whether allocations or steps of this run are left; `squeue --me` \
+                 shows them once it answers"
+            ));
+        }
         let folder = own::create(folder)?;
         let name = format!("hindmost-{}", purpose.name);
         let (comment, program) = (own::comment(&folder)?, std::env::current_exe()?);
@@ -64,6 +74,7 @@ impl Slurm {
             Place::new(offer.name.clone(), if purpose.wants_gpus { gpus } else { 0 })
         });
         let mut slurm = Slurm::new(cluster, run, terms, places.collect(), folder, snapshot)?;
+        slurm.is_unanswered = unanswered.is_some();
         let opened =
             slurm.allocate(purpose.is_done, stop_requests, say).and_then(|()| slurm.check_nodes(stop_requests, say));
         opened.inspect_err(|_| {
@@ -87,6 +98,9 @@ impl Slurm {
         stop_requests: &AtomicU32,
         say: &mut dyn FnMut(&str),
     ) -> Result<(), OpenError> {
+        if is_done && self.is_unanswered {
+            return Ok(());
+        }
         if let Some(job) = self.enclosing {
             let of_job = super::nodes::of_allocation(job)?;
             for place in &mut self.places {

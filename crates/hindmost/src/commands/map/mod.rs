@@ -1,4 +1,4 @@
-//! `hindmost map`: runs a command for each of many values on this machine.
+//! `hindmost map`: runs a command for each of many values on this machine or a cluster.
 
 mod gain;
 mod output;
@@ -65,13 +65,13 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
     }
     let recorded = args.out.as_deref().filter(|_| args.resume).and_then(begun_with);
-    let mut engine =
-        Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded, &|_| true)?;
-    if !engine.is_shared() && args.nodes.is_some() {
+    if args.nodes.is_some() && !Chosen::is_of_cluster(&args.engine, recorded.as_ref()) {
         return Err(Failure::input(
             "--nodes chooses nodes of a cluster: add --engine slurm, or use -j for this machine",
         ));
     }
+    let mut engine =
+        Chosen::of(&args.engine, args.nodes.as_deref(), Some(&format!("local:{jobs}")), recorded, &|_| true)?;
     if engine.is_shared() && args.jobs.is_some() {
         engine.set_cpus(jobs as f64);
     }
@@ -113,6 +113,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     let mut printer = Printer::new(&opened.plan, style, &board, (halt, joblog), report_requests);
     let outcome = super::run::execute(opened, &options, resumes, engine, &mut printer);
     board.finish();
+    let has_ended_run = printer.has_ended_run();
     let code = printer.finish();
     let outcome = outcome.map_err(as_other_error);
     if let (Ok(outcome), None) = (&outcome, &temporary) {
@@ -132,7 +133,9 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         say(&line);
     }
     let printed = if args.json { terminal::print_json(&outcome.summary) } else { Ok(()) };
-    if presses.load(Ordering::Relaxed) > 0 && outcome.summary.state != RunState::Done {
+    let is_stopped = presses.load(Ordering::Relaxed) > 0 && outcome.summary.state != RunState::Done;
+    // Without a request of the user, all nodes are lost for good.
+    if is_stopped || outcome.summary.state == RunState::Interrupted && !has_ended_run {
         if args.out.is_some() {
             say("the same command with --resume continues the run");
         }

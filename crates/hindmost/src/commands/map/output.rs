@@ -230,6 +230,11 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// True if the run ends because of what this printer has returned ([`Next`]).
+    pub fn has_ended_run(&self) -> bool {
+        self.halted.is_some() || self.error.is_some()
+    }
+
     /// Returns whether the run goes on, and says why if it does not.
     fn next(&mut self, end: &TaskEnd) -> Next {
         let code = code(end.how);

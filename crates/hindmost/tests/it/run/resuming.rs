@@ -153,6 +153,25 @@ fn a_killed_run_keeps_its_finished_and_running_tasks() {
 }
 
 #[test]
+fn tasks_that_fail_while_hindmost_is_away_have_their_own_reasons() {
+    let text = "name = \"m\"\n[[phase]]\nname = \"m\"\ntasks = 4\nretries = 0\n\
+                command = 'echo run >> began; sleep 2; echo end >> ended; kill -TERM $$'\n";
+    let job = Job::new(text);
+    let started = job.start(&["--nodes", "n1:4"]);
+    wait_for("the tasks run", || job.lines("began") == 4);
+    started.signal("KILL");
+    assert_eq!(started.wait().code, None);
+    wait_for("the tasks' end", || job.lines("ended") == 4);
+    std::thread::sleep(Duration::from_secs(1));
+    let result = job.json(&["--resume"], 1);
+    let failed = result["failed_tasks"].as_array().unwrap();
+    assert!(!failed.is_empty() && job.lines("began") == 4, "{result}");
+    for task in failed {
+        assert_eq!(task["reason"], "exit code 143 (killed by signal 15)", "{task}");
+    }
+}
+
+#[test]
 fn a_folder_in_use_is_refused_to_a_second_run() {
     let job = Job::new(WAITS);
     let started = job.start(&NODES);

@@ -1,0 +1,169 @@
+//! Allocations that end before the run does: cancelled, or at their time limit.
+
+use std::time::{Duration, Instant};
+
+use hindmost_core::timeline::{AttemptEnd, Cause};
+
+use crate::ends::{has_results, job};
+use crate::lab::{Lab, cluster, own_cluster};
+use crate::scene::{Live, Scene, timeline, until};
+
+/// Options of runs that start no copies.
+const SLURM: [&str; 4] = ["--engine", "slurm", "--policy", "none"];
+
+/// A job whose tasks must not fail.
+fn strict(tasks: u32, seconds: &str) -> String {
+    job(tasks, seconds).replace(&format!("tasks = {tasks}"), &format!("tasks = {tasks}\nretries = 0"))
+}
+
+fn cancel_all(lab: &Lab) {
+    let allocations = lab.allocations();
+    let ids: Vec<&str> = allocations.iter().map(|(id, _)| id.as_str()).collect();
+    lab.output("scancel", &ids);
+}
+
+#[test]
+fn allocations_that_end_while_hindmost_is_away_are_no_failures() {
+    let Some(cluster) = cluster("allocations_that_end_while_hindmost_is_away_are_no_failures") else { return };
+    let lab = &cluster.lab;
+    for waits in [true, false] {
+        // The second task of each pair ends with another code when Slurm ends it.
+        let command = "[ $((HINDMOST_TASK % 2)) = 0 ] || trap 'exit 1' TERM\nsleep 60 &\n";
+        let scene =
+            Scene::new(&strict(18, "4").replace("sleep 60 &\n", command).replace("sleep 4", "sleep 4 & wait $!"));
+        let live = Live::start_with(crate::hindmost(), scene.folder.path(), "job.toml", "out", &SLURM);
+        until("attempts run", || lab.attempts().len() == 18);
+        // Each agent has reported.
+        std::thread::sleep(Duration::from_millis(1500));
+        live.kill();
+        cancel_all(lab);
+        if waits {
+            until("the attempts have ended", || lab.attempts().is_empty());
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        scene.run(&["--resume"]).with(0);
+        has_results(&scene, 18);
+        let rows = timeline(&scene.out()).rows;
+        let is_lost = |end: &AttemptEnd| matches!(end, AttemptEnd::Failed(Cause::External(_)) | AttemptEnd::NodeLost);
+        let lost = rows.iter().filter(|row| is_lost(&row.outcome)).count();
+        assert_eq!((rows.len(), lost), (36, 18), "{rows:?}");
+        lab.until_clean();
+    }
+}
+
+#[test]
+fn a_command_that_a_signal_ends_while_hindmost_is_away_has_failed() {
+    let Some(cluster) = cluster("a_command_that_a_signal_ends_while_hindmost_is_away_has_failed") else { return };
+    let lab = &cluster.lab;
+    let scene = Scene::new(&strict(4, "2").replace("sleep 2", "sleep 3; [ $HINDMOST_TASK != 1 ] || kill -TERM $$"));
+    let live = Live::start_with(crate::hindmost(), scene.folder.path(), "job.toml", "out", &SLURM);
+    until("attempts run", || lab.attempts().len() == 4);
+    std::thread::sleep(Duration::from_secs(1));
+    live.kill();
+    until("the attempts have ended", || lab.attempts().is_empty());
+    // Its allocation ends only later.
+    cancel_all(lab);
+    let ended = scene.run(&["--resume"]).with(1);
+    assert_eq!(ended.reason(), "exit code 143 (killed by signal 15)");
+    lab.until_clean();
+}
+
+#[test]
+fn a_run_ends_with_the_allocation_in_which_it_takes_place() {
+    let Some(cluster) = cluster("a_run_ends_with_the_allocation_in_which_it_takes_place") else { return };
+    let lab = &cluster.lab;
+    let scene = Scene::new(&strict(6, "8"));
+    lab.output("salloc", &["--no-shell", "--nodes=2", "--nodelist=n1,n2", "--exclusive"]);
+    let allocations = lab.allocations();
+    let [(id, _)] = &allocations[..] else { panic!("{allocations:?}") };
+    let mut command = crate::hindmost();
+    command.env("SLURM_JOB_ID", id);
+    let live = Live::start_with(command, scene.folder.path(), "job.toml", "out", &SLURM);
+    until("attempts run", || lab.attempts().len() == 6);
+    std::thread::sleep(Duration::from_secs(1));
+    lab.output("scancel", &[id]);
+    let ended = live.end().with(130);
+    let why = format!("none can return: allocation {id}, in which this run takes place, is ");
+    assert!(ended.stderr.contains(&why) && ended.stderr.contains("--resume` continues the run"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("waits until one returns"), "{}", ended.stderr);
+    scene.is_clean();
+    lab.until_clean();
+    scene.run(&["--resume"]).with(0);
+    has_results(&scene, 6);
+    lab.until_clean();
+}
+
+#[test]
+fn a_finished_run_is_resumed_without_slurm() {
+    let Some(cluster) = own_cluster("a_finished_run_is_resumed_without_slurm") else { return };
+    let lab = &cluster.lab;
+    let scene = Scene::new(&strict(4, "0.2"));
+    scene.run(&SLURM).with(0);
+    let again = scene.run(&["--resume"]).with(0);
+    assert_eq!(again.stderr, "the run is already done: every task has its result, so nothing is left to run\n");
+    lab.until_clean();
+    lab.until_saved();
+    lab.end_controller();
+    let begin = Instant::now();
+    let again = scene.run(&["--resume"]).with(0);
+    let took = begin.elapsed();
+    lab.start_controller();
+    assert!(took < Duration::from_secs(30), "{took:?}");
+    let [unknown, done] = &again.stderr.lines().collect::<Vec<_>>()[..] else { panic!("{}", again.stderr) };
+    assert!(unknown.starts_with("Slurm does not answer (") && unknown.contains("`squeue --me`"), "{unknown}");
+    assert!(done.starts_with("the run is already done"), "{done}");
+    has_results(&scene, 4);
+}
+
+#[test]
+fn nodes_that_slurm_refuses_are_named_once() {
+    let Some(cluster) = cluster("nodes_that_slurm_refuses_are_named_once") else { return };
+    let scene = Scene::new(&strict(4, "0.5"));
+    // Only n1 has this feature.
+    let args = ["--engine", "slurm", "--policy", "none", "--nodes", "n1,n3", "--slurm-args=--constraint=ssd"];
+    let ended = scene.run(&args).with(0);
+    let of_n3: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("n3")).collect();
+    assert!(of_n3.len() == 1 && of_n3[0].ends_with("the run uses the other nodes"), "{}", ended.stderr);
+    has_results(&scene, 4);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn nodes_are_chosen_with_the_option_for_them() {
+    let Some(_cluster) = cluster("nodes_are_chosen_with_the_option_for_them") else { return };
+    let scene = Scene::new(&strict(4, "0.2"));
+    for (args, why) in [
+        (&["--slurm-args=-N4"][..], "use --nodes N or --nodes LIST"),
+        (&["--slurm-args", "--partition=main -w n1"], "use --nodes N or --nodes LIST"),
+        (&["--slurm-args=--usage"], "run salloc itself"),
+        (&["--nodes", ""], "names no node"),
+        (&["--nodes", "n1:2,n2:2"], "nodes have only names"),
+        (&["--nodes", "n1,n9,n10"], "--nodes: Slurm has no node n9, n10; `sinfo --Node` shows the nodes"),
+    ] {
+        let ended = scene.run(&[&["--engine", "slurm"], args].concat()).with(2);
+        assert!(ended.stderr.contains(why) && ended.stderr.lines().count() == 1, "{args:?}: {}", ended.stderr);
+        assert!(!scene.out().exists(), "{args:?}");
+    }
+    let mut command = crate::hindmost();
+    let ran = command.args(["map", "--nodes", "2", "echo", ":::", "a"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("add --engine slurm"), "{ran:?}");
+}
+
+#[test]
+fn the_time_limit_of_an_allocation_is_named() {
+    let Some(cluster) = cluster("the_time_limit_of_an_allocation_is_named") else { return };
+    let lab = &cluster.lab;
+    let gate = "[ $HINDMOST_ATTEMPT != 0 ] || sleep 100\nsleep 60 &\n";
+    let scene = Scene::new(&strict(2, "0.2").replace("sleep 60 &\n", gate));
+    let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none", "--nodes", "n1"]);
+    until("attempts run", || lab.attempts().len() == 2);
+    let allocations = lab.allocations();
+    let [(id, _)] = &allocations[..] else { panic!("{allocations:?}") };
+    // Slurm enforces limits every half minute.
+    lab.output("scontrol", &["update", &format!("jobid={id}"), "EndTime=now+1"]);
+    let ended = scene.end(child).with(0);
+    let why = format!("node n1 is lost: its allocation {id} reached its time limit");
+    assert!(ended.stderr.contains(&why), "{}", ended.stderr);
+    has_results(&scene, 2);
+    lab.until_clean();
+}

@@ -37,6 +37,7 @@ fn run_on_1000_nodes(policy: &str) -> RunOutcome {
         seconds: if launch.node.0 % 100 == 0 { 80.0 } else { 10.0 + f64::from(launch.attempt.task.index % 97) / 97.0 },
         exit: Some(0),
         reports: false,
+        power: 1,
     });
     run_job(&plan(2000, folder.path()), policy, &folder.path().join("out"), &mut engine)
 }

@@ -71,17 +71,17 @@ impl Predictions {
         let (found, phase) = cluster.attempt(attempt).zip(cluster.phase(attempt.task))?;
         let now = cluster.now();
         let end = found.measured_finish().filter(|end| *end > now)?;
-        match self.expected.get_mut(&attempt) {
-            Some(known) if end > known.end => *known = Expected { at: now, end, ..*known },
-            Some(known) if !known.is_wrong && known.is_refuted(end, now) => {
-                known.is_wrong = true;
-                return self.count(attempt.task, true);
-            }
-            Some(_) => {}
-            None if (end - now).seconds() > medians * phase.median() => {
+        let Some(known) = self.expected.get_mut(&attempt) else {
+            if (end - now).seconds() > medians * phase.median() {
                 self.expected.insert(attempt, Expected { at: now, end, is_wrong: false });
             }
-            None => {}
+            return None;
+        };
+        if end > known.end {
+            *known = Expected { at: now, end, ..*known };
+        } else if !known.is_wrong && known.is_refuted(end, now) {
+            known.is_wrong = true;
+            return self.count(attempt.task, true);
         }
         None
     }

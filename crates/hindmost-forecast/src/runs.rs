@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executors_are_held_before_the_first_job_and_after_the_last_one() {
+    fn executors_are_held_before_and_after_the_jobs() {
         // The application held one executor of 4 slots from 70 s before its only job of 100 s until 10 s after it began, and another one
         // from then on; it ended 30 s after the job.
         let spec = JobSpec {

@@ -178,7 +178,7 @@ fn progress_that_speeds_up_misleads_only_at_first() {
 }
 
 #[test]
-fn jobs_of_few_waves_take_no_longer_although_copies_use_their_free_slots() {
+fn jobs_of_few_waves_take_no_longer_with_copies() {
     let (log_normal, pareto) = (log_normal(0.6, 1.0), Distribution::pareto(1.3, 1.3).unwrap());
     let some_long = |uniform: f64| if uniform < 0.2 { 3.0 } else { 0.3 + 0.1 * (uniform - 0.2) };
     let kinds: [(&str, Drawn<'_>); 3] = [

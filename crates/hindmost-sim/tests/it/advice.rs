@@ -363,7 +363,7 @@ fn a_policy_that_harms_at_another_correlation_is_not_recommended() {
 }
 
 #[test]
-fn the_middle_correlation_decides_where_the_scenario_leaves_it_open() {
+fn an_open_correlation_is_decided_by_the_middle_one() {
     // `mantri` is the shortest at the lowest correlation, `late` at the middle one.
     let others = [(0.5, [0.8, 0.6]), (0.9, [0.95, 0.9])];
     let found = decided_at(Some(0.5), [0.2, 0.4], &others);

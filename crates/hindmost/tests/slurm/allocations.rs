@@ -52,8 +52,8 @@ fn allocations_that_end_while_hindmost_is_away_are_no_failures() {
 }
 
 #[test]
-fn a_command_that_a_signal_ends_while_hindmost_is_away_has_failed() {
-    let Some(cluster) = cluster("a_command_that_a_signal_ends_while_hindmost_is_away_has_failed") else { return };
+fn a_command_that_a_signal_ends_while_away_has_failed() {
+    let Some(cluster) = cluster("a_command_that_a_signal_ends_while_away_has_failed") else { return };
     let lab = &cluster.lab;
     let scene = Scene::new(&strict(4, "2").replace("sleep 2", "sleep 3; [ $HINDMOST_TASK != 1 ] || kill -TERM $$"));
     let live = Live::start_with(crate::hindmost(), scene.folder.path(), "job.toml", "out", &SLURM);

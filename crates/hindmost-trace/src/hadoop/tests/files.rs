@@ -54,7 +54,7 @@ fn configuration(maps: &str) -> String {
 }
 
 #[test]
-fn jobs_have_the_settings_of_the_configurations_beside_their_histories() {
+fn jobs_have_the_settings_of_their_configurations() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     let text = history(Version::V2).json();

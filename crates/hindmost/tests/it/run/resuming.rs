@@ -153,7 +153,7 @@ fn a_killed_run_keeps_its_finished_and_running_tasks() {
 }
 
 #[test]
-fn tasks_that_fail_while_hindmost_is_away_have_their_own_reasons() {
+fn tasks_that_fail_while_away_have_their_own_reasons() {
     let text = "name = \"m\"\n[[phase]]\nname = \"m\"\ntasks = 4\nretries = 0\n\
                 command = 'echo run >> began; sleep 2; echo end >> ended; kill -TERM $$'\n";
     let job = Job::new(text);

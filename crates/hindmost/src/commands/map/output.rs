@@ -73,8 +73,8 @@ pub struct Printer<'a> {
     next: u32,
     /// Number of tasks whose result is of an earlier process and whose output is gone.
     without_logs: u64,
-    /// A line for each of the first failed tasks.
-    failed: Vec<String>,
+    /// A line for each of the first failed tasks, by the number of the task.
+    failed: BTreeMap<u64, String>,
     /// Why output or the job log can't be written.
     error: Option<(String, io::Error)>,
     progress_at: Instant,
@@ -136,7 +136,7 @@ impl<'a> Printer<'a> {
             held,
             next: 0,
             without_logs: 0,
-            failed: Vec::new(),
+            failed: BTreeMap::new(),
             error: None,
             progress_at,
             copies: CopyWatch { since: Instant::now(), started: 0 },
@@ -176,7 +176,7 @@ impl<'a> Printer<'a> {
             return;
         }
         let mut lines = vec![format!("{} of {} failed:", grouped(failed), counted(total, "task"))];
-        lines.extend(self.failed.iter().cloned());
+        lines.extend(self.failed.values().cloned());
         let others = failed.saturating_sub(self.failed.len() as u64);
         if others > 0 {
             let all = if self.joblog.is_some() { "the job log has all" } else { "--joblog FILE lists all" };
@@ -314,8 +314,12 @@ impl Follower for Printer<'_> {
     fn task_ended(&mut self, end: &TaskEnd) -> Next {
         self.counted.done += 1;
         self.counted.failed += u64::from(end.how != How::Succeeded);
-        if end.how != How::Succeeded && self.failed.len() < MOST_LISTED {
-            self.failed.push(failed_line(&self.tasks[end.attempt.task.index as usize], end.how));
+        if end.how != How::Succeeded {
+            let task = &self.tasks[end.attempt.task.index as usize];
+            self.failed.insert(task.number, failed_line(task, end.how));
+            if self.failed.len() > MOST_LISTED {
+                self.failed.pop_last();
+            }
         }
         self.log(end);
         self.print_in_order(end.attempt.task.index, &end.logs);

@@ -47,6 +47,10 @@ fn the_exit_code_counts_failed_tasks() {
         (lines.len(), lines[0], lines[11]),
         (12, "102 of 102 tasks failed:", "  and 92 more; --joblog FILE lists all")
     );
+    // They are listed by number, whichever failed first.
+    let expected: Vec<String> =
+        (1..=10).map(|number| format!("  task {number}, exit code 1: false {}", number - 1)).collect();
+    assert_eq!(lines[1..11], expected);
 }
 
 #[test]

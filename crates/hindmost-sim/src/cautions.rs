@@ -140,18 +140,28 @@ pub fn unfinished(results: &[PolicyResult]) -> Option<String> {
     ))
 }
 
-/// Returns a caution if policies started copies whose durations are independent of each other, unless the comparison shows
-/// other correlations, too. `results` are the results of all points of a sweep, `side_by_side` says whether other values are
-/// shown.
-pub fn independent_copies(experiments: &[&Experiment], results: &[PolicyResult], side_by_side: bool) -> Option<String> {
+/// Returns a caution if policies started copies whose durations are independent of each other, and no point of a sweep has other ones.
+/// `results` are the results of all points, `decisive` is the correlation by which recommendations go, if the scenario leaves it open.
+pub fn independent_copies(
+    experiments: &[&Experiment],
+    results: &[PolicyResult],
+    decisive: Option<f64>,
+) -> Option<String> {
     let generated = |one: &&Experiment| matches!(one.jobs, Jobs::Generated { .. });
     let is_independent = |one: &&Experiment| generated(one) && one.setup.correlation == 0.0;
     let is_swept = experiments.iter().any(|one| one.setup.correlation > 0.0);
     let copies = results.iter().any(|row| row.copies.launched > 0);
-    (experiments.iter().any(is_independent) && copies && !side_by_side && !is_swept).then(|| {
-        "a copy is slow independently of the attempt that it backs up (correlation 0), which favours policies that start many \
-         copies; --sweep workload.correlation=0,0.5,0.9 shows by how much"
-            .to_owned()
+    let recommended = decisive.map_or_else(String::new, |value| {
+        format!(
+            "; because the scenario does not say what share of a duration belongs to the task, recommendations go by the middle of \
+             the compared values, {value}"
+        )
+    });
+    (experiments.iter().any(is_independent) && copies && !is_swept).then(|| {
+        format!(
+            "a copy is slow independently of the attempt that it backs up (correlation 0), which favours policies that start many \
+             copies; --sweep workload.correlation=0,0.5,0.9 shows by how much{recommended}"
+        )
     })
 }
 

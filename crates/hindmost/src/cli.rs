@@ -244,8 +244,9 @@ pub struct SimulateArgs {
     #[arg(long, conflicts_with_all = ["list", "print"])]
     pub schema: bool,
     /// Show the results for these values of workload.correlation side by side, or off. The policies that start copies run again
-    /// for each value [default: 0,0.5,0.9 if the scenario does not give the key and nothing is swept; else off]
-    #[arg(long, value_name = "W,W,…|off", conflicts_with = "sweep")]
+    /// for each value. With --sweep, they are in the recommendations only [default: 0,0.5,0.9 if neither the scenario nor the sweep
+    /// gives the key; else off]
+    #[arg(long, value_name = "W,W,…|off")]
     pub correlations: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,

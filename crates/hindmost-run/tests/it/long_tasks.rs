@@ -361,3 +361,25 @@ fn many_long_tasks_are_not_taken_for_hung_ones() {
         }
     }
 }
+
+#[test]
+fn many_hung_attempts_do_not_fill_all_slots() {
+    // Copies hang as often as originals. With even more of them, they can come to fill all slots within one duration.
+    for (share, slots, bound) in [(0.1, 4, 1.6), (0.15, 8, 1.9), (0.2, 8, 2.2)] {
+        let mut flows = Vec::new();
+        for seed in 0..40u64 {
+            let takes = move |index: u32, copy: u32| {
+                if draw(seed + 500, index, copy) < share { 120.0 } else { 0.4 + 0.01 * draw(seed, index, copy) }
+            };
+            let test_run = TestRun::on(&format!("n1:{slots}")).phase("map", 100).policy("pace");
+            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
+                silently(takes(launch.attempt.task.index, launch.attempt.copy))
+            };
+            flows.push(test_run.behaviour(behaviour).run().done().flowtime());
+        }
+        let (mean, ideal) = (flows.iter().sum::<f64>() / 40.0, 40.5 / f64::from(slots));
+        println!("{share} hang on {slots} slots: {:.2} times ideal {ideal:.1}; {flows:.1?}", mean / ideal);
+        assert!(mean <= bound * ideal, "{share} hang on {slots} slots: {flows:.1?}");
+        assert!(flows.iter().all(|flow| *flow < 30.0), "{share} hang on {slots} slots: {flows:.1?}");
+    }
+}

@@ -76,10 +76,11 @@ impl Words<'_, '_> {
         format!(" at correlation {}", evidence.worlds[0].correlation)
     }
 
-    /// Says why this correlation decides, if the scenario leaves it open.
+    /// Says why this correlation decides, if the scenario leaves it open. In a sweep, the caution says it once for all points.
     fn why_this_correlation(&self) -> Option<String> {
         let evidence = self.0;
-        (evidence.is_open && evidence.worlds.len() > 1).then(|| {
+        let alone = evidence.rows.iter().all(|row| row.set.is_empty());
+        (evidence.is_open && evidence.worlds.len() > 1 && alone).then(|| {
             format!(
                 "The scenario does not say what share of a duration belongs to the task (workload.correlation), so the middle \
                  value, {}, decides",

@@ -340,6 +340,13 @@ fn in_plain_words(error: &toml::de::Error) -> String {
     let message = with_nearest_name(&with_plain_numbers(error.to_string().trim_end()));
     // Of the progress models, this one is for live runs only.
     let message = message.replace(", age, history, ", ", age, ");
+    // The word is easily written at a wrong place, because --set accepts it alone.
+    let is_of_other_place = message.contains("there is no key \"load\"") || message.contains("\"load\" is not valid");
+    let message = if is_of_other_place {
+        format!("{message}\na load takes the place of a rate or gap, as in arrival = {{ poisson = {{ load = 0.6 }} }}")
+    } else {
+        message
+    };
     // A table of kinds, such as arrivals and distributions, has two of them.
     let message = message.replace(
         "wanted exactly 1 element, more than 1 element",

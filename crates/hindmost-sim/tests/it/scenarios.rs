@@ -95,6 +95,12 @@ fn errors_name_the_mistake_and_the_valid_values() {
         ("correlation = 0.2", "corelation = 0.2", &["did you mean \"correlation\"?"]),
         ("{ pareto = { alpha", "{ paretto = { alpha", &["paretto", "did you mean \"pareto\"?"]),
         ("{ poisson = {", "{ poison = {", &["poison", "did you mean \"poisson\"?"]),
+        ("slot = 0.1", "load = 0.6", &["there is no key \"load\"", "as in arrival = { poisson = { load = 0.6 } }"]),
+        (
+            "{ poisson = { rate = 0.5 } }",
+            "{ load = 0.6 }",
+            &["\"load\" is not valid", "arrival = { poisson = { load = 0.6 } }"],
+        ),
         ("order = \"fair\"", "order = \"fare\"", &["no order is called \"fare\"", "did you mean \"fair\"?"]),
         ("name = \"sca\"", "name = \"sac\"", &["no policy is called \"sac\"", "did you mean"]),
         ("max_copies = 4", "max_copy = 4", &["sca has no parameter \"max_copy\"", "did you mean \"max_copies\"?"]),

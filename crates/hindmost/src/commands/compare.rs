@@ -205,7 +205,7 @@ pub fn run(
         files::empty(folder);
     }
     let results = results?;
-    let others = other_correlations(&experiments[0], &results[0], correlations, threads);
+    let others = other_correlations(&experiments, &results, correlations, threads);
     if others.is_err()
         && let Some(folder) = &args.out
     {
@@ -224,17 +224,19 @@ pub fn run(
     }
     let jobs = jobs?;
     let (mut rows, mut advice, mut by_correlation) = (Vec::new(), Vec::new(), None);
-    for (point, results) in points.iter().zip(&results) {
+    let mut compares_correlations = false;
+    for ((point, results), others) in points.iter().zip(&results).zip(&others) {
         let of_point = policy_results(&point.experiment, results, &point.set);
-        // Correlations are compared only without a sweep, at the only point.
         let beside =
             others.as_ref().and_then(|(plan, others)| plan.beside(&point.experiment, (results, &of_point), others));
         let beside = beside.map(|beside| Beside { decisive, ..beside });
+        compares_correlations |= beside.is_some();
         advice.extend(recommendation(&point.experiment, results, &of_point, beside.as_ref()));
-        by_correlation = beside.map(|beside| beside.table(&point.experiment));
+        // In a sweep, the recommendation of each point has what the table would have of its policy.
+        by_correlation = beside.filter(|_| point.set.is_empty()).map(|beside| beside.table(&point.experiment));
         rows.extend(of_point);
     }
-    if let (None, Subject::Scenario(_, Some(given))) = (&by_correlation, what)
+    if let (false, Subject::Scenario(_, Some(given))) = (compares_correlations, what)
         && !correlations.is_empty()
     {
         notes.push(format!(
@@ -247,7 +249,9 @@ pub fn run(
     let shown: Vec<&Experiment> = points.iter().map(|point| &point.experiment).collect();
     notes.extend(world_notes::notes(&shown, &rows));
     let mut cautions = cautions(&shown);
-    cautions.extend(independent_copies(&shown, &rows, by_correlation.is_some()));
+    if by_correlation.is_none() {
+        cautions.extend(independent_copies(&shown, &rows, decisive.filter(|_| compares_correlations)));
+    }
     cautions.extend(no_copies(&shown, &rows));
     cautions.extend(unfinished(&rows));
     cautions.extend(abandoned(&rows));
@@ -297,20 +301,30 @@ fn recorded_applications(what: &Subject<'_>) -> Vec<Diagnosis> {
     logs.iter().filter(|log| log.is_file() || log.is_dir()).flat_map(read).collect()
 }
 
-/// Runs the policies that start copies for the other correlations.
+/// The runs for other correlations than a point's own, with their plan.
+type AtOthers = Option<(Plan, Vec<Results>)>;
+
+/// Runs the policies that start copies for the other correlations, at each point.
 fn other_correlations(
-    experiment: &Experiment,
-    results: &Results,
+    points: &[Experiment],
+    results: &[Results],
     values: &[f64],
     threads: usize,
-) -> Outcome<Option<(Plan, Vec<Results>)>> {
-    let Some(plan) = Plan::of(experiment, results, values) else { return Ok(None) };
-    let units: usize = plan.experiments.iter().map(|one| one.policies.len() * one.seeds.len()).sum();
+) -> Outcome<Vec<AtOthers>> {
+    let of = |(point, results): (&Experiment, &Results)| Plan::of(point, results, values);
+    let plans: Vec<Option<Plan>> = points.iter().zip(results).map(of).collect();
+    let experiments: Vec<Experiment> = plans.iter().flatten().flat_map(|plan| &plan.experiments).cloned().collect();
+    let units: usize = experiments.iter().map(|one| one.policies.len() * one.seeds.len()).sum();
     let bar = Progress::new(units as f64, "simulating other correlations");
     let execution = Execution { threads, stop: stop::flag(), progress: &|units| bar.advance(units), output: None };
-    let others = run_all(&plan.experiments, &execution);
+    let others = run_all(&experiments, &execution);
     bar.finish(true);
-    Ok(Some((plan, others?)))
+    let mut others = others?.into_iter();
+    let mut runs_of = |plan: Plan| {
+        let runs = others.by_ref().take(plan.experiments.len()).collect();
+        (plan, runs)
+    };
+    Ok(plans.into_iter().map(|plan| plan.map(&mut runs_of)).collect())
 }
 
 /// Adds the profiles of the first policy's runs to a file, in the order of points and seeds.

@@ -5,7 +5,7 @@ use hindmost_policies::catalogue;
 use hindmost_report::text::indented;
 use hindmost_sim::by_correlation;
 use hindmost_sim::experiment::Experiment;
-use hindmost_sim::scenario::{self, BUILT_IN, PolicyEntry, Scenario};
+use hindmost_sim::scenario::{self, BUILT_IN, PolicyEntry, Scenario, full_key};
 
 use crate::cli::SimulateArgs;
 use crate::failure::{Failure, Outcome};
@@ -49,7 +49,8 @@ pub fn run(args: &SimulateArgs) -> Outcome {
     }
     let swept = points.first().map(|point: &Point| point.set.as_slice()).unwrap_or_default();
     let summary = describe(&base, &|key| swept.iter().any(|(other, _)| other == key));
-    let correlations = correlations(args, &base)?;
+    let sweeps_correlation = swept.iter().any(|(key, _)| is_correlation(key));
+    let correlations = correlations(args, &base, sweeps_correlation)?;
     let subject = Subject::Scenario(&args.scenario, args.correlations.as_deref());
     let decisive = by_correlation::middle(&correlations).filter(|_| by_correlation::is_open(&base));
     let about =
@@ -58,14 +59,18 @@ pub fn run(args: &SimulateArgs) -> Outcome {
 }
 
 /// Returns the values of `workload.correlation` whose results stand side by side: those of `--correlations`, or the usual
-/// ones if the scenario leaves the key open and nothing is swept.
-fn correlations(args: &SimulateArgs, scenario: &Scenario) -> Outcome<Vec<f64>> {
+/// ones if the scenario leaves the key open. `is_swept` is true if a sweep changes the key, which then gives the values.
+fn correlations(args: &SimulateArgs, scenario: &Scenario, is_swept: bool) -> Outcome<Vec<f64>> {
     let Some(text) = args.correlations.as_deref() else {
-        let is_open = by_correlation::is_open(scenario) && args.run.sweep.is_empty();
+        let is_open = by_correlation::is_open(scenario) && !is_swept;
         return Ok(if is_open { by_correlation::VALUES.to_vec() } else { Vec::new() });
     };
     if text.trim() == "off" {
         return Ok(Vec::new());
+    }
+    if is_swept {
+        let why = "the sweep gives the values of workload.correlation";
+        return Err(Failure::input(format!("--correlations {text}: {why}; leave one of the two out")));
     }
     if scenario.workload.file.is_some() {
         let why = "the workload is exact: its file has the duration of every copy";
@@ -83,6 +88,11 @@ fn correlations(args: &SimulateArgs, scenario: &Scenario) -> Outcome<Vec<f64>> {
         }
     }
     Ok(values)
+}
+
+/// Returns true if the value of a key changes the correlation.
+fn is_correlation(key: &str) -> bool {
+    ["workload.correlation", "workload"].contains(&full_key(key))
 }
 
 /// Returns the first sentence of a scenario's leading comment, on one line.

@@ -300,11 +300,32 @@ fn an_open_correlation_is_compared_side_by_side() {
     assert_eq!(heading.split_whitespace().collect::<Vec<_>>()[..4], ["policy", "0", "0.5", "0.9"]);
     for (options, reason) in [
         (&["--correlations", "0,2"][..], "\"2\" is not a number from 0 to 1"),
-        (&["--correlations", "0,1", "--sweep", "gamma=0,1"][..], "--sweep"),
+        (&["--correlations", "0,1", "--sweep", "correlation=0,1"][..], "leave one of the two out"),
     ] {
         let args = small(options);
         let ran = run(&args.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(ran.code == Some(2) && ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_recommendations_of_a_sweep_weigh_other_correlations() {
+    let swept = small_document(&["--sweep", "gamma=0,1"]);
+    let alone = small_document(&[]);
+    let values = |document: &serde_json::Value, point: usize| {
+        let found = &document["recommendation"][point];
+        ["policy", "flowtime_ratio", "correlation", "at_correlations", "worst_case"].map(|key| found[key].clone())
+    };
+    // The price of resources changes no decision of these policies.
+    for point in [0, 1] {
+        assert_eq!(values(&swept, point), values(&alone, 0));
+    }
+    assert_eq!(swept["recommendation"][1]["correlation"], 0.5);
+    assert!(cautions(&swept).iter().any(|one| one.contains("recommendations go by the middle")), "{swept}");
+    // The results are those of the scenario's own correlation.
+    assert_eq!(swept["results"][1]["flowtime"], alone["results"][1]["flowtime"]);
+    for options in [&["--sweep", "gamma=0,1", "--correlations", "off"][..], &["--sweep", "correlation=0,0.5"]] {
+        assert_eq!(small_document(options)["recommendation"][0]["at_correlations"], serde_json::Value::Null);
     }
 }
 

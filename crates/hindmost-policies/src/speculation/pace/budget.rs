@@ -13,7 +13,10 @@
 //! - While no task is pending, a copy delays nothing. But once all losing copies have cost [`IDLE_SHARE`] of the total, copies
 //!   that are late themselves are stopped, and their tasks get no others until the total has grown.
 //!
-//! An attempt that hangs makes the total grow, so its task gets a copy in the end, also in a small job.
+//! - The budget of a small job does not pay for a copy until an attempt that hangs has made the total grow, and by then another one may hold
+//!   the last slot. So the first copy of a job may cost [`FIRST_SHARE`], if its original seems to hang.
+//!
+//! An attempt that hangs makes the total grow, so its task gets a copy in the end, also in a very small job.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +30,8 @@ use hindmost_core::time::Time;
 pub(super) const PENDING_SHARE: f64 = 0.025;
 /// The same where attempts that seem to hang hold much of the cluster (`hung`).
 pub(super) const CROWD_SHARE: f64 = 0.03;
+/// The same for the first copy of a job, if its original seems to hang.
+pub(super) const FIRST_SHARE: f64 = 0.04;
 /// Share of a job's total slot-time that all copies may cost.
 pub(super) const IDLE_SHARE: f64 = 0.06;
 
@@ -100,6 +105,12 @@ impl Budget {
     /// Returns true if a job's copies that started while tasks were pending have cost less than [`CROWD_SHARE`] of its total.
     pub(super) fn is_left_in_a_crowd(&self, job: JobId, late: &[AttemptId], cluster: &Cluster) -> bool {
         self.spent(job, true, cluster) < CROWD_SHARE * self.total(job, late, cluster)
+    }
+
+    /// Returns true if no copy of a job has lost or runs, and its first one would cost at most [`FIRST_SHARE`] of its total.
+    pub(super) fn pays_for_first(&self, job: JobId, price: f64, late: &[AttemptId], cluster: &Cluster) -> bool {
+        let is_first = self.jobs.get(&job).is_none_or(|account| account.lost == 0.0 && account.running.is_empty());
+        is_first && price <= FIRST_SHARE * self.total(job, late, cluster)
     }
 
     fn spent(&self, job: JobId, pending: bool, cluster: &Cluster) -> f64 {

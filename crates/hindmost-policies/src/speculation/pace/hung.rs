@@ -38,7 +38,7 @@ impl Crowds {
 impl PaceRule {
     /// Returns true if an attempt is older than its phase's durations explain by 2 to the power of `doublings`, and much older than any
     /// winner of its phase became. Ages on a slow node count less.
-    fn seems_to_hang(&self, attempt: &Attempt, doublings: u32, cluster: &Cluster) -> bool {
+    pub(super) fn seems_to_hang(&self, attempt: &Attempt, doublings: u32, cluster: &Cluster) -> bool {
         let task = attempt.id().task;
         let Some(phase) = cluster.phase(task).filter(|phase| !phase.is_assumed()) else { return false };
         let age = (cluster.now() - attempt.since()).seconds() * PaceRule::node_speed(cluster, attempt).min(1.0);

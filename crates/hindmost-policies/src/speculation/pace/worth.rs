@@ -101,10 +101,13 @@ impl PaceRule {
             return None;
         }
         let (left, _) = self.budget.left(id.task.job, pending, late, cluster);
-        if left < price(cluster, node, phase) {
-            return None;
+        let (price, usual) = (price(cluster, node, phase), self.ages(phase).limit(PENDING, Outcomes::default()));
+        if left < price {
+            let is_first = self.seems_to_hang(attempt, 0, cluster)
+                && self.budget.pays_for_first(id.task.job, price, late, cluster);
+            return is_first.then_some(usual);
         }
-        Some(if pending { left.min(self.ages(phase).limit(PENDING, Outcomes::default())) } else { f64::INFINITY })
+        Some(if pending { left.min(usual) } else { f64::INFINITY })
     }
 
     /// Returns true if a lagging attempt is old enough for a backup. If its progress is known, any age is.

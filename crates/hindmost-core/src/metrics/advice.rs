@@ -65,6 +65,10 @@ pub struct Recommendation {
     /// Policies whose flowtimes differ from those of this policy by no more than chance explains: a 95% interval of the ratio
     /// on the same jobs includes 1.
     pub not_distinguishable: Vec<String>,
+    /// A policy that takes longer than the recommended one, but saves most of the same time for much less resource usage; left out
+    /// if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cheaper: Option<String>,
     /// The ratios of the same policy at each correlation that was compared, that of `correlation` first; left out if only one
     /// was.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -183,6 +183,7 @@ mod tests {
             resource_ratio: None,
             not_distinguishable: Vec::new(),
             at_correlations: Vec::new(),
+            cheaper: None,
             worst_case: None,
             correlation: None,
             text: "why".to_owned(),

@@ -226,6 +226,7 @@ fn the_page_has_recommendations_and_correlations() {
         resource_ratio: Some(0.9),
         not_distinguishable: Vec::new(),
         at_correlations: Vec::new(),
+        cheaper: None,
         worst_case: None,
         correlation: None,
         text: "pace, whose <mean> is shorter".to_owned(),

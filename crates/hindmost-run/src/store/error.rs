@@ -29,7 +29,7 @@ pub enum StoreError {
     NotEmpty(PathBuf),
     /// The folder holds a run, and `--resume` was not given.
     #[error("{} holds {} of job {job:?}: {}use --out DIR to run the job in another folder, or remove the folder to run it again",
-        path.display(), if *done { "the finished run" } else { "a run" }, if *done { "" } else { "use --resume to continue it, " })]
+        path.display(), if *done { "the finished run" } else { "a run" }, if *done { "use --resume --redo PHASE to run parts again, " } else { "use --resume to continue it, " })]
     HoldsRun {
         /// Path of the folder.
         path: PathBuf,

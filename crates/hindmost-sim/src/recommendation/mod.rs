@@ -22,6 +22,10 @@ use crate::experiment::{Experiment, Results};
 
 /// A difference of resource usage below this share does not count.
 const SMALL: f64 = 0.02;
+/// A cheaper policy is named beside the recommended one if it saves at least this share of the time that the recommended one saves, …
+const MOST_OF_THE_GAIN: f64 = 0.8;
+/// … for at most this share of its resource usage.
+const MUCH_LESS: f64 = 0.75;
 /// Largest share of unfinished jobs of a policy with which a policy is recommended.
 const MOST_UNFINISHED: f64 = 0.05;
 
@@ -47,6 +51,7 @@ pub fn recommendation(
         resource_ratio: evidence.resource_ratio(shown),
         not_distinguishable: if evidence.has_uncertainty() { names(&evidence.ties(shown)) } else { Vec::new() },
         correlation: (evidence.worlds.len() > 1).then_some(evidence.worlds[0].correlation),
+        cheaper: evidence.cheaper(&choice).map(|at| rows[at].policy.clone()),
         at_correlations: evidence.at_correlations(shown),
         worst_case: evidence.worst_case().map(|at| rows[at].policy.clone()),
         text: words::text(&evidence, &choice),
@@ -103,6 +108,8 @@ struct Evidence<'a> {
     worlds: Vec<World<'a>>,
     /// True if the scenario leaves the correlation open, so that the middle one decides.
     is_open: bool,
+    /// Number of compared correlations that were asked for, or are compared by default.
+    asked: usize,
 }
 
 /// What is recommended, and why.
@@ -172,10 +179,11 @@ impl<'a> Evidence<'a> {
         let others = beside.into_iter().flat_map(|beside| &beside.values).filter(|value| value.correlation != own);
         worlds.extend(others.map(|value| world(value.correlation, value.runs.clone(), value.versus_first.clone())));
         let decisive = beside.and_then(|beside| beside.decisive);
+        let asked = beside.map_or(0, |beside| beside.values.len());
         if let Some(at) = worlds.iter().position(|world| Some(world.correlation) == decisive) {
             worlds[..=at].rotate_right(1);
         }
-        Some(Evidence { experiment, rows, candidates, base, worlds, is_open: decisive.is_some() })
+        Some(Evidence { experiment, rows, candidates, base, worlds, is_open: decisive.is_some(), asked })
     }
 
     fn is_one_seed(&self) -> bool {
@@ -301,6 +309,21 @@ impl<'a> Evidence<'a> {
         let is_cheaper = || Ratio::of(&resource_versus(runs[than], runs[policy]), is_exact).is_shorter();
         let is_longer = |world| self.between(world, than, policy).is_longer();
         is_cheaper() && !(0..self.worlds.len()).any(is_longer)
+    }
+
+    /// Returns the cheapest policy that is worth a thought in place of the recommended one, if resource usage matters.
+    fn cheaper(&self, choice: &Choice) -> Option<usize> {
+        let Choice::Policy { policy, .. } = *choice else { return None };
+        let gain = |of: usize| 1.0 - self.ratio(0, of).or_infinite();
+        let is_cheaper = |at: &usize| {
+            *at != policy
+                && self.ratio(0, *at).is_shorter()
+                && self.harms(*at).is_empty()
+                && gain(*at) >= MOST_OF_THE_GAIN * gain(policy)
+                && self.cost(*at) <= MUCH_LESS * self.cost(policy)
+        };
+        let cheaper = self.candidates.iter().copied().filter(is_cheaper);
+        cheaper.min_by(|one, other| self.cost(*one).total_cmp(&self.cost(*other)))
     }
 
     /// Returns the ratio of a policy in each world beside the smallest one there; nothing with a single world.

@@ -14,6 +14,7 @@ pub(super) fn text(evidence: &Evidence<'_>, choice: &Choice) -> String {
     let mut said = vec![words.choice(choice)];
     if let Some(policy) = choice.policy() {
         said.extend(words.unclear(policy, choice));
+        said.extend(words.cheaper(choice));
         said.extend(words.at_correlations(policy, choice));
         said.extend(words.ties(policy, choice));
         said.extend(words.why_this_correlation());
@@ -80,10 +81,14 @@ impl Words<'_, '_> {
     fn why_this_correlation(&self) -> Option<String> {
         let evidence = self.0;
         let alone = evidence.rows.iter().all(|row| row.set.is_empty());
+        let which = match evidence.asked {
+            1 => "the given value",
+            values if values % 2 == 0 => "the higher of the middle values",
+            _ => "the middle value",
+        };
         (evidence.is_open && evidence.worlds.len() > 1 && alone).then(|| {
             format!(
-                "The scenario does not say what share of a duration belongs to the task (workload.correlation), so the middle \
-                 value, {}, decides",
+                "The scenario does not say what share of a duration belongs to the task (workload.correlation), so {which}, {}, decides",
                 evidence.worlds[0].correlation
             )
         })
@@ -170,6 +175,18 @@ impl Words<'_, '_> {
                 self.name(self.0.base)
             )
         })
+    }
+
+    /// Names the policy that saves most of the same time for much less resource usage.
+    fn cheaper(&self, choice: &Choice) -> Option<String> {
+        let cheaper = self.0.cheaper(choice)?;
+        Some(format!(
+            "If resource usage matters: {}, {} times that of {}{}",
+            self.name(cheaper),
+            self.with_interval(0, cheaper),
+            self.name(self.0.base),
+            self.cost(cheaper)
+        ))
     }
 
     /// Says what the recommended policy does at other correlations, beside the best one there.

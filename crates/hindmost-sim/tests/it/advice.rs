@@ -126,7 +126,9 @@ fn recommended_from(
     let rows = policy_results(&experiment, &results, &[]);
     let others: Vec<(f64, Results)> =
         others.iter().map(|(value, of)| (*value, of.iter().map(runs).collect())).collect();
-    let values = others.iter().map(|(correlation, results)| AtValue {
+    let own = std::iter::once((&0.3, &results));
+    let values = own.chain(others.iter().map(|(correlation, results)| (correlation, results)));
+    let values = values.map(|(correlation, results)| AtValue {
         correlation: *correlation,
         runs: results.iter().map(Vec::as_slice).collect(),
         versus_first: policy_results(&experiment, results, &[]).iter().map(|row| row.versus_first).collect(),
@@ -178,6 +180,23 @@ fn what_the_seeds_do_not_distinguish_is_named() {
     let found = recommended("", &[("none", NEAR, 2.0), ("mantri", HALF, 3.0)]).unwrap();
     assert_eq!((found.policy, found.not_distinguishable), (None, vec!["none".to_owned()]));
     assert!(found.text.starts_with("mantri has the shortest mean") && found.text.contains("may be chance"));
+}
+
+#[test]
+fn a_policy_with_most_of_the_gain_for_much_less_resource_is_named() {
+    let [most, less] = [0.55, 0.7].map(share);
+    let [most, less] = [&most, &less].map(|of| of.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let named = |mantri: &[&[f64]], cost| {
+        let found = recommended("", &[("none", LONG, 1.0), ("late", HALF, 2.4), ("mantri", mantri, cost)]).unwrap();
+        assert_eq!(found.policy.as_deref(), Some("late"));
+        (found.cheaper, found.text)
+    };
+    let (cheaper, text) = named(&most, 1.1);
+    assert_eq!(cheaper.as_deref(), Some("mantri"));
+    let end = "If resource usage matters: mantri, 0.550 (0.550 to 0.550) times that of none, for 1.10 times its resource usage";
+    assert!(text.contains(end), "{text}");
+    // 60% of the gain is not enough, and 83% of the resource usage not much less.
+    assert_eq!([named(&less, 1.1).0, named(&most, 2.0).0], [None, None]);
 }
 
 #[test]
@@ -374,6 +393,9 @@ fn an_open_correlation_is_decided_by_the_middle_one() {
     assert!(found.text.contains("(workload.correlation), so the middle value, 0.5, decides"), "{}", found.text);
     let at: Vec<f64> = found.at_correlations.iter().map(|one| one.correlation).collect();
     assert_eq!(at, [0.5, 0.3, 0.9]);
+    // Of an even number of values, it is the higher one of the two in the middle.
+    let found = decided_at(Some(0.9), [0.2, 0.4], &[(0.9, [0.95, 0.9])]);
+    assert!(found.text.contains("so the higher of the middle values, 0.9, decides"), "{}", found.text);
     // Without that, the correlation of the other results decides.
     let found = from_ratios([0.2, 0.4], &others);
     assert_eq!((found.policy.as_deref(), found.correlation), (Some("mantri"), Some(0.3)));

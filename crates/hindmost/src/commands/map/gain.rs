@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::RunSummary;
+use hindmost_core::policy::HeldBack;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
 use hindmost_report::text::{duration, grouped, percent};
@@ -30,17 +31,29 @@ pub fn gain(summary: &RunSummary, timeline: &Timeline) -> Option<String> {
     }
 }
 
-/// Returns how many slow tasks found no free place for a copy, and what ends those that hang; `None` if none did.
+/// Returns how many slow tasks found no free place for a copy, or got none because of what copies may cost the job, and what ends
+/// those that hang; `None` if there are none.
 fn waited(summary: &RunSummary) -> Option<String> {
-    let learned = summary.phases.iter().filter_map(|phase| phase.learned);
-    let count: u32 = learned.map(|learned| learned.held_back.by_resources).sum();
-    (count > 0).then(|| {
-        let tasks =
-            if count == 1 { "1 slow task".to_owned() } else { format!("{} slow tasks", grouped(u64::from(count))) };
-        format!(
-            "{tasks} found no free place for a copy: a larger -j, or --timeout 300% --retries 2, ends those that hang"
-        )
-    })
+    let of = |count: fn(&HeldBack) -> u32| -> u32 {
+        let learned = summary.phases.iter().filter_map(|phase| phase.learned);
+        learned.map(|learned| count(&learned.held_back)).sum()
+    };
+    let tasks = |count: u32| {
+        if count == 1 { "1 slow task".to_owned() } else { format!("{} slow tasks", grouped(u64::from(count))) }
+    };
+    let (no_place, too_small) = (of(|held| held.by_resources), of(|held| held.by_budget));
+    let mut parts = Vec::new();
+    if no_place > 0 {
+        parts.push(format!("{} found no free place for a copy", tasks(no_place)));
+    }
+    if too_small > 0 {
+        parts.push(format!(
+            "{} got no copy, because copies may cost this job no more until one has won",
+            tasks(too_small)
+        ));
+    }
+    (!parts.is_empty())
+        .then(|| format!("{}: a larger -j, or --timeout 300% --retries 2, ends those that hang", parts.join(", and ")))
 }
 
 /// Returns what the copies of a run gained or cost. There is at least one.
@@ -88,7 +101,7 @@ fn in_words(summary: &RunSummary) -> String {
 #[cfg(test)]
 mod tests {
     use hindmost_core::metrics::{Copies, PhaseSummary, TimeSaved};
-    use hindmost_core::policy::{Effect, HeldBack, Learned};
+    use hindmost_core::policy::{Effect, Learned};
     use hindmost_run::driver::RunOptions;
 
     use super::*;
@@ -141,6 +154,10 @@ mod tests {
         });
         let said = waited(&summary).unwrap();
         assert!(said.starts_with("2 slow tasks found no free place for a copy: a larger -j"), "{said}");
+        let held_back = HeldBack { by_budget: 1, ..HeldBack::default() };
+        summary.phases[0].learned = Some(Learned { held_back, ..learned });
+        let said = waited(&summary).unwrap();
+        assert!(said.starts_with("1 slow task got no copy, because copies may cost this job no more"), "{said}");
     }
 
     #[test]

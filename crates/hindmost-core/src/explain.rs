@@ -253,7 +253,7 @@ fn known(cluster: &Cluster, estimator: &dyn Estimator, copy: &Attempt, at: Time)
     Known {
         copy: copy.id().copy,
         node: cluster.node(copy.node()).map_or_else(String::new, |node| node.name().to_string()),
-        elapsed: (at - copy.since()).seconds(),
+        elapsed: copy.age(at).seconds(),
         remaining: estimator.remaining(cluster, copy),
     }
 }

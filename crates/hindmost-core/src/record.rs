@@ -57,6 +57,10 @@ pub enum Event {
     AttemptRunning {
         /// Id of the attempt that runs now.
         attempt: AttemptId,
+        /// Time from the start of the attempt to the begin of its command, if the command did not begin at once; `None` if it did.
+        /// Also `None` in journals of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited: Option<Time>,
     },
     /// An attempt finished its work. The first copy of a task to finish is the task's winner.
     AttemptFinished {

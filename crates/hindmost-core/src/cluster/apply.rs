@@ -129,6 +129,8 @@ pub struct Applied {
     /// The node of the attempt that has ended; `None` if no attempt has ended, or only one that had already ended
     /// before.
     pub ended_on: Option<NodeId>,
+    /// Time from the start of the attempt that has ended to the begin of its command; zero if the command began at once.
+    pub waited: Time,
     /// True if the task of the attempt has no running copy left and is pending again, or if a withheld task has returned. For
     /// the loss of a node: true if this holds for any task.
     pub pending_again: bool,
@@ -167,11 +169,15 @@ impl Cluster {
             Event::NodeLost { node } => self.node_lost(*node),
             Event::NodeReturned { node } => self.node_returned(*node),
             Event::JobArrived { job, spec } => self.job_arrived(*job, spec),
-            Event::AttemptRunning { attempt } => {
+            Event::AttemptRunning { attempt, waited } => {
+                let now = self.now;
                 if let Some(slot) = self.slot_of(*attempt)? {
                     let attempt = self.attempts.get_mut(slot);
                     if attempt.state == AttemptState::Starting {
                         attempt.state = AttemptState::Running;
+                    }
+                    if let Some(waited) = waited {
+                        attempt.wait((*waited).min(now - attempt.since));
                     }
                 }
                 Ok(Applied::default())

@@ -76,7 +76,7 @@ impl Collector {
             phase: phase.name.clone(),
             node: node.name().clone(),
             speed: node.speed(),
-            seconds: (at.max(attempt.since()) - attempt.since()).seconds(),
+            seconds: attempt.age(at).seconds(),
             conditions,
         };
         let finished = FinishedProfile { job: id.task.job, phase: id.task.phase, profile: Arc::new(profile) };

@@ -56,6 +56,7 @@ impl Driver<'_> {
         let mut ended = Vec::new();
         for one in happened {
             match one {
+                Happened::Begun(attempt, after) => self.begun(attempt, after)?,
                 Happened::Ended(attempt) => ended.push((attempt, None, None)),
                 Happened::Stays(attempt, what) => ended.push((attempt, Some(what), None)),
                 Happened::NotBegun(attempt, what) => self.not_begun(attempt, &what)?,
@@ -247,7 +248,9 @@ impl Driver<'_> {
                 self.record_failure(attempt, reason, counted)
             }
             End::Stopped | End::Good | End::Scarce(_) => {
-                self.learner.ended(&observed);
+                if !running.is_starting() {
+                    self.learner.ended(&observed);
+                }
                 self.clean(attempt, false);
                 self.happen(&Event::AttemptStopped { attempt }).map(drop)
             }

@@ -52,7 +52,7 @@ impl JournalState {
                     state.replacements.insert(attempt, replacement);
                     state.start(replacement, state.unended[&attempt].node, Some(attempt));
                 }
-                Change::Event(Event::AttemptRunning { attempt }) => {
+                Change::Event(Event::AttemptRunning { attempt, .. }) => {
                     if let Some(unended) = state.unended.get_mut(&attempt) {
                         unended.running = true;
                     }

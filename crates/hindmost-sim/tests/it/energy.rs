@@ -191,7 +191,7 @@ fn journal(run: &Run, network: Option<(f64, f64)>, stops: Option<f64>) -> Journa
             Change::Event(Event::JobArrived { job, spec }) => {
                 specs.insert(*job, (**spec).clone());
             }
-            Change::Event(Event::AttemptRunning { attempt }) => {
+            Change::Event(Event::AttemptRunning { attempt, .. }) => {
                 let spec = &specs[&attempt.task.job].phases[attempt.task.phase as usize];
                 let node = placed[attempt];
                 let input = spec.input.as_ref();

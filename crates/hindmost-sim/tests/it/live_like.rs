@@ -345,7 +345,7 @@ impl Driver<'_> {
         if self.world.learns && self.hash(attempt, 4).is_multiple_of(4) {
             self.agenda.insert((at + Time::from_seconds(0.5), Due::Learn(attempt)));
         }
-        self.happen(at, &Event::AttemptRunning { attempt });
+        self.happen(at, &Event::AttemptRunning { attempt, waited: None });
     }
 
     fn happen(&mut self, at: Time, event: &Event) {

@@ -59,11 +59,12 @@ pub fn run_attempt(folder: &Path, nonce: &str, stop_requests: &AtomicU32) -> io:
         job: number("SLURM_JOB_ID"),
         step: number("SLURM_STEP_ID"),
         count: 0,
+        ran: 0.0,
         share: None,
         signalled: false,
         state: State::Running,
     };
-    let mut agent = Agent { folder: folder.to_owned(), handle, beat, parent: parent() };
+    let mut agent = Agent { folder: folder.to_owned(), handle, beat, began: Instant::now(), parent: parent() };
     agent.beat.write(agent.handle.as_fd())?;
     agent.beat.signalled = stop_requests.load(Ordering::Relaxed) > 0;
     if agent.beat.signalled || agent.is_stopped() {
@@ -91,6 +92,7 @@ struct Agent {
     folder: PathBuf,
     handle: File,
     beat: Beat,
+    began: Instant,
     parent: Option<i32>,
 }
 
@@ -129,6 +131,7 @@ impl Agent {
             if now >= next_beat {
                 next_beat = now + BEATS;
                 self.beat.count += 1;
+                self.beat.ran = self.began.elapsed().as_secs_f64();
                 self.beat.share = local.read_share(description.attempt);
                 // A disk that is full or a server that does not answer may recover.
                 let _ = self.beat.write(self.handle.as_fd());
@@ -199,6 +202,7 @@ impl Agent {
     /// Reports the end of the attempt.
     fn end(&mut self, state: State) -> io::Result<()> {
         self.beat.count += 1;
+        self.beat.ran = self.began.elapsed().as_secs_f64();
         self.beat.state = state;
         self.beat.write(self.handle.as_fd())
     }

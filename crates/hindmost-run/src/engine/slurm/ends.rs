@@ -5,13 +5,14 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use hindmost_core::ids::AttemptId;
+use hindmost_core::time::Time;
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::super::Happened;
 use super::beat::State;
 use super::commands::{self, one_line};
 use super::observer::Snapshot;
-use super::{CALM, Health, LOG, Running, SOON, Slurm, reaper};
+use super::{Health, LOG, Running, SOON, Slurm, reaper};
 
 /// Time for which an agent may take to end a killed attempt, before Slurm kills its step.
 const POLITE: Duration = Duration::from_secs(3);
@@ -65,7 +66,10 @@ impl Slurm {
             if ends && running.killed.is_none() && running.beat.as_ref().is_some_and(|beat| beat.signalled) {
                 running.doubt.get_or_insert(running.reported);
             }
-            running.next_look = now + if is_calm && !ends { CALM } else { SOON };
+            running.next_look = now + if is_calm && !ends { running.calm() } else { SOON };
+            if let Some(after) = running.take_begin() {
+                happened.push(Happened::Begun(attempt, Time(after.as_nanos() as u64)));
+            }
             let health = self.places[running.place].health();
             if let Some(end) = end_of(attempt, running, &self.snapshot, health, now) {
                 if matches!(end, Happened::NotBegun(..)) {
@@ -252,7 +256,7 @@ mod tests {
     }
 
     fn beat(state: State) -> Beat {
-        Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, share: None, signalled: false, state }
+        Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, ran: 0.0, share: None, signalled: false, state }
     }
 
     #[test]

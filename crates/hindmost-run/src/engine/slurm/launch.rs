@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
+use std::time::SystemTime;
 
 use hindmost_core::ids::AttemptId;
 use rustix::fs::{Mode, OFlags, openat};
@@ -50,6 +51,13 @@ impl Description {
         // The environment may hold secrets.
         let mut file: File = openat(folder, NAME, flags, Mode::from_raw_mode(0o600))?.into();
         file.write_all(&serde_json::to_vec(self)?)
+    }
+
+    /// Returns when the file was written, by the clock of the file system; `None` if that is unknown.
+    pub fn written(folder: BorrowedFd<'_>) -> Option<SystemTime> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file: File = openat(folder, NAME, flags, Mode::empty()).ok()?.into();
+        file.metadata().ok()?.modified().ok()
     }
 
     /// Reads the file.

@@ -219,6 +219,7 @@ impl Slurm {
             gpus: gpus.map(<[usize]>::to_vec),
         };
         description.write(launch.handle)?;
+        let launched = Description::written(launch.handle);
         Beat::create(launch.handle)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let log: File = openat(launch.handle, LOG, flags, Mode::from_raw_mode(0o644))?.into();
@@ -246,7 +247,9 @@ impl Slurm {
         self.next_token += 1;
         self.tokens.insert(token, launch.attempt);
         let gpus = gpus.map(<[usize]>::to_vec).unwrap_or_default();
-        Ok(Running::new((place, name), nonce, (folder, launch.folder), Some((child, token)), gpus))
+        let mut running = Running::new((place, name), nonce, (folder, launch.folder), Some((child, token)), gpus);
+        running.launched = launched;
+        Ok(running)
     }
 
     /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back.
@@ -307,6 +310,10 @@ impl Engine for Slurm {
         }
     }
 
+    fn has_begun(&self, attempt: AttemptId) -> bool {
+        self.running.get(&attempt).is_none_or(|running| running.beat.is_some())
+    }
+
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
         let place = launch.node.0 as usize;
         let name = step::name_of(launch.run, launch.attempt);
@@ -325,6 +332,7 @@ impl Engine for Slurm {
         if running.beat.as_ref().is_none_or(Beat::is_last) {
             return false;
         }
+        running.is_begin_reported = true;
         for gpu in &running.gpus {
             if let Some(taken) = self.places[place].gpus.get_mut(*gpu) {
                 *taken = true;

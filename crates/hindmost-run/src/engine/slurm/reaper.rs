@@ -147,6 +147,7 @@ mod tests {
             job: 1,
             step: 2,
             count: 3,
+            ran: 0.0,
             share: None,
             signalled: false,
             state: State::Running,

@@ -40,6 +40,9 @@ pub enum Event {
     NodeLost {
         /// Id of the lost node.
         node: NodeId,
+        /// True if the time was up for which the node was allocated. Also false in journals of older versions.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        time_is_up: bool,
     },
     /// A lost node returned. No attempts run on it yet.
     NodeReturned {

@@ -166,7 +166,7 @@ impl Cluster {
                 self.check_power(*node, power.as_ref())?;
                 self.node_joined(*node, name, (*capacity, *speed), (rack.as_ref(), power.as_ref()))
             }
-            Event::NodeLost { node } => self.node_lost(*node),
+            Event::NodeLost { node, .. } => self.node_lost(*node),
             Event::NodeReturned { node } => self.node_returned(*node),
             Event::JobArrived { job, spec } => self.job_arrived(*job, spec),
             Event::AttemptRunning { attempt, waited } => {
@@ -497,7 +497,7 @@ mod tests {
         let resources = Box::new(Resources::ONE_SLOT);
         let reserve = Decision::Reserve { node: NODE, resources, until: seconds(5.0), task: None };
         cluster.apply_decision(seconds(1.0), &reserve).unwrap();
-        let unknown = Event::NodeLost { node: NodeId(7) };
+        let unknown = Event::NodeLost { node: NodeId(7), time_is_up: false };
         assert!(cluster.apply_event(seconds(9.0), &unknown).is_err());
         assert_eq!((cluster.now(), cluster.open_nodes()), (seconds(1.0), 0));
         assert_eq!(*cluster.node(NODE).unwrap().reserved(), Resources::ONE_SLOT);

@@ -50,7 +50,7 @@ impl Collector {
                 self.started.remove(attempt);
                 None
             }
-            Event::NodeLost { node } => {
+            Event::NodeLost { node, .. } => {
                 for attempt in cluster.attempts_on(*node) {
                     self.started.remove(&attempt.id());
                 }

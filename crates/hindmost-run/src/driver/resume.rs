@@ -158,6 +158,7 @@ impl Driver<'_> {
         let failures = recheck::failures(&job.plan, &records);
         let failed = FailedBefore::of(&job.plan, &job.store, &records);
         failed.remember(job);
+        self.lost.recall(&records);
         self.report_earlier(&recheck::finished(&records), recheck::winners(&records))?;
         self.replay(records, failed.given_up.len())?;
         self.resume_profiles();

@@ -64,7 +64,7 @@ impl JournalState {
                 Change::Event(Event::AttemptStopped { attempt } | Event::AttemptFailed { attempt, .. }) => {
                     state.end(attempt);
                 }
-                Change::Event(Event::NodeLost { node }) => {
+                Change::Event(Event::NodeLost { node, .. }) => {
                     let gone =
                         state.unended.iter().filter(|(_, unended)| unended.node == node && unended.replaces.is_none());
                     state.lost.extend(gone.map(|(attempt, _)| *attempt));

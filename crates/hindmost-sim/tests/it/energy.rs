@@ -175,7 +175,7 @@ fn journal(run: &Run, network: Option<(f64, f64)>, stops: Option<f64>) -> Journa
                 journal.models.push((**power.as_ref().unwrap()).clone());
                 journal.up.push(vec![(at, f64::INFINITY)]);
             }
-            Change::Event(Event::NodeLost { node }) => {
+            Change::Event(Event::NodeLost { node, .. }) => {
                 journal.up[node.0 as usize].last_mut().unwrap().1 = at;
                 let lost: Vec<AttemptId> =
                     open.iter().filter(|(_, seen)| seen.node == node.0 as usize).map(|(id, _)| *id).collect();

@@ -39,9 +39,18 @@ const SIGNALS: Duration = Duration::from_millis(500);
 /// The same time for a command that has failed, but not by a signal: it may have handled one.
 const HANDLED_SIGNALS: Duration = Duration::from_millis(200);
 
-/// Environment variables that list the GPUs of a step.
-const GPU_LISTS: [&str; 5] =
-    ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"];
+/// Environment variables that list the GPUs of a step, which are all those that the run has on the node.
+const GPU_LISTS: [&str; 7] = [
+    "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "ZE_AFFINITY_MASK",
+    "SLURM_STEP_GPUS",
+    "SLURM_JOB_GPUS",
+];
+/// Environment variable with their number.
+const GPU_COUNT: &str = "SLURM_GPUS_ON_NODE";
 
 /// Runs the attempt whose folder is `folder`. `nonce` is that of its launch. `stop_requests` counts the signals to stop.
 ///
@@ -168,6 +177,9 @@ impl Agent {
             for name in GPU_LISTS {
                 let Ok(list) = std::env::var(name) else { continue };
                 environment.push((name.into(), chosen(&list, gpus).into()));
+            }
+            if std::env::var_os(GPU_COUNT).is_some() {
+                environment.push((GPU_COUNT.into(), gpus.len().to_string().into()));
             }
         }
         local.start(&Launch {

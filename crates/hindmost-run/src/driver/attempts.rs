@@ -42,6 +42,8 @@ pub(super) struct Running {
     slot: u32,
     /// When the engine was requested to start the attempt, if its command has not begun yet.
     launched: Option<Time>,
+    /// What has ended the attempt, if its command is not to blame.
+    pub(super) cut_short: Option<String>,
 }
 
 impl Running {
@@ -99,7 +101,15 @@ impl Attempts {
         if self.free.pop().is_none() {
             self.slots = slot;
         }
-        let new = Running { node, progress: Progress::resumed(since, from), input, kill: None, slot, launched: None };
+        let new = Running {
+            node,
+            progress: Progress::resumed(since, from),
+            input,
+            kill: None,
+            slot,
+            launched: None,
+            cut_short: None,
+        };
         match self.running.insert(attempt, new) {
             Some(earlier) => self.free.push(Reverse(earlier.slot)),
             None => *self.by_job.entry(attempt.task.job).or_default() += 1,
@@ -179,6 +189,13 @@ impl Attempts {
         let began = (running.launched.take()? + after).min(now);
         running.progress = running.progress.begun_at(began);
         Some(running.progress.since)
+    }
+
+    /// Notes what has ended an attempt whose command is not to blame.
+    pub(super) fn note_cut_short(&mut self, attempt: AttemptId, why: String) {
+        if let Some(running) = self.running.get_mut(&attempt) {
+            running.cut_short = Some(why);
+        }
     }
 
     /// Sets the reason to kill an attempt. Returns whether it is the first reason; `None` if the attempt does not run.

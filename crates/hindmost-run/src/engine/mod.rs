@@ -166,6 +166,9 @@ pub enum Happened {
     Begun(AttemptId, Time),
     /// All processes of the attempt have ended. Its end marker says how its command ended.
     Ended(AttemptId),
+    /// All processes of the attempt have ended, and its command is not to blame unless its end marker says that it succeeded; holds what
+    /// ended it, such as the failure of its node.
+    CutShort(AttemptId, String),
     /// The attempt's command was not started, because the system lacked something that may be available soon, such as free
     /// processes; holds a message about it.
     NotBegun(AttemptId, String),

@@ -40,6 +40,9 @@ pub struct Description {
     pub input: Option<OsString>,
     /// Factor by which fault injection slows the attempt down.
     pub slowed: f64,
+    /// When the `slurmd` of the node was started, as Slurm prints it, if that was known.
+    #[serde(default)]
+    pub slurmd: Option<String>,
     /// Positions of the attempt's GPUs among those of the node, if it demands any.
     pub gpus: Option<Vec<usize>>,
 }
@@ -102,6 +105,7 @@ mod tests {
             environment: vec![("A".into(), odd.clone())],
             input: Some(odd),
             slowed: 2.0,
+            slurmd: Some("2026-11-24T05:04:36".to_owned()),
             gpus: Some(vec![0, 2]),
         };
         assert!(Description::read(handle.as_fd()).is_err());

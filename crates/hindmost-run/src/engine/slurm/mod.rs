@@ -56,7 +56,7 @@ use allocation::{Requested, Terms};
 use beat::Beat;
 use launch::Description;
 use observer::{Observer, Snapshot};
-use place::{Health, Place};
+use place::Place;
 use running::{Killed, Running};
 
 /// Name of the file in an attempt's folder with the messages of `srun`.
@@ -82,8 +82,8 @@ fn new_nonce() -> String {
     format!("{:016x}", std::collections::hash_map::RandomState::new().build_hasher().finish())
 }
 
-/// The result of a check: the index of the node, and what is wrong with it.
-type Checked = (usize, Result<(), step::Fault>);
+/// The result of a check: the index of the node, when the check began, and what is wrong with the node.
+type Checked = (usize, Instant, Result<(), step::Fault>);
 
 /// The engine that runs attempts as steps of Slurm.
 pub struct Slurm {
@@ -216,6 +216,7 @@ impl Slurm {
             environment: launch.environment.to_vec(),
             input: launch.input.map(Into::into),
             slowed: launch.slowed,
+            slurmd: self.snapshot.slurmd_started(&self.places[place].name).map(str::to_owned),
             gpus: gpus.map(<[usize]>::to_vec),
         };
         description.write(launch.handle)?;
@@ -249,6 +250,7 @@ impl Slurm {
         let gpus = gpus.map(<[usize]>::to_vec).unwrap_or_default();
         let mut running = Running::new((place, name), nonce, (folder, launch.folder), Some((child, token)), gpus);
         running.launched = launched;
+        running.slurmd = description.slurmd;
         Ok(running)
     }
 
@@ -327,6 +329,7 @@ impl Engine for Slurm {
         };
         let gpus = description.gpus.unwrap_or_default();
         let mut running = Running::new((place, name), description.nonce, (folder, launch.folder), None, gpus);
+        running.slurmd = description.slurmd;
         running.read_beat();
         // Without a report the step has only begun, and starting the attempt again loses nothing.
         if running.beat.as_ref().is_none_or(Beat::is_last) {
@@ -407,7 +410,7 @@ impl Engine for Slurm {
             }
         }
         if self.is_held(beat.job) {
-            return None;
+            return self.snapshot.node_fault(&description.node, description.slurmd.as_deref());
         }
         let found = self.snapshot.allocations.iter().find(|one| one.id == beat.job);
         let how = found.map_or("has ended".to_owned(), commands::Allocation::end_in_words);

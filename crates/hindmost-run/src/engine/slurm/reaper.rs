@@ -138,6 +138,7 @@ mod tests {
             environment: Vec::new(),
             input: None,
             slowed: 1.0,
+            slurmd: None,
             gpus: None,
         };
         description.write(handle.as_fd()).unwrap();

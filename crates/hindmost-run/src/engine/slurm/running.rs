@@ -29,6 +29,8 @@ pub(super) struct Running {
     pub(super) token: Option<u64>,
     pub(super) beat: Option<Beat>,
     pub(super) started: Instant,
+    /// When the `slurmd` of the node was started, as far as it was known at the last report.
+    pub(super) slurmd: Option<String>,
     /// When the attempt was launched, by the clock of the file system; `None` if an earlier process has started the step.
     pub(super) launched: Option<SystemTime>,
     /// How long after its launch the attempt's agent began; `None` while it has not.
@@ -77,6 +79,7 @@ impl Running {
             token,
             beat: None,
             started: now,
+            slurmd: None,
             launched: None,
             began: None,
             is_begin_reported: false,
@@ -88,19 +91,28 @@ impl Running {
         }
     }
 
-    /// Reads the agent's report.
-    pub(super) fn read_beat(&mut self) {
-        let Some((beat, written)) = Beat::read_with_time(self.folder.as_fd(), &self.nonce) else { return };
+    /// Reads the agent's report. Returns true if it is a new one.
+    pub(super) fn read_beat(&mut self) -> bool {
+        let Some((beat, written)) = Beat::read_with_time(self.folder.as_fd(), &self.nonce) else { return false };
         self.began.get_or_insert_with(|| {
             // Both times are of the clock of the file system, so it does not matter what the clocks of nodes show.
             let ran = Duration::try_from_secs_f64(beat.ran).unwrap_or_default();
             let after = self.launched.and_then(|launched| written.duration_since(launched).ok());
             after.unwrap_or(self.started.elapsed()).saturating_sub(ran)
         });
-        if self.beat.as_ref() != Some(&beat) {
+        let is_new = self.beat.as_ref() != Some(&beat);
+        if is_new {
             self.reported = Instant::now();
             self.beat = Some(beat);
         }
+        is_new
+    }
+
+    /// Returns when the agent wrote its last report while the attempt ran; `None` if that is unknown.
+    pub(super) fn written(&self) -> Option<Instant> {
+        let (beat, began) = self.beat.as_ref().zip(self.began)?;
+        let ran = Duration::try_from_secs_f64(beat.ran).ok()?;
+        (self.launched.is_some() && !beat.is_last()).then(|| self.started + began + ran)
     }
 
     /// Returns how long after its launch the attempt began, if that has become known and the driver is to be notified.
@@ -121,6 +133,18 @@ impl Running {
         let reported = self.beat.as_ref().map(|beat| (beat.job, beat.step));
         let listed = || snapshot.steps.iter().find(|step| step.name == self.name).map(|step| (step.job, step.id));
         reported.or_else(listed).map(|(job, step)| format!("{job}.{step}"))
+    }
+
+    /// True if the agent was killed or sent a signal, and not because this run has decided so. If it was killed, another step may have
+    /// written its last report.
+    pub(super) fn was_interrupted(&self) -> bool {
+        let was = |beat: &Beat| beat.signalled || !beat.is_last() || self.reaped.is_some();
+        self.killed.is_none() && self.beat.as_ref().is_some_and(was)
+    }
+
+    /// True if it is to be found out what has interrupted the attempt.
+    pub(super) fn is_unexplained(&self) -> bool {
+        self.doubt.is_some() && self.was_interrupted()
     }
 
     /// True if the agent has reported before, but not for this time, and nothing else has shown that the attempt has ended.

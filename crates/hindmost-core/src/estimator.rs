@@ -374,7 +374,7 @@ impl AgeTable {
 }
 
 fn elapsed(cluster: &Cluster, attempt: &Attempt) -> f64 {
-    (cluster.now() - attempt.since()).seconds()
+    attempt.age(cluster.now()).seconds()
 }
 
 /// Returns the expected remaining time, seconds, at the attempt's age. `None` if its job has left the cluster.
@@ -512,7 +512,7 @@ fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attem
     let Some(phase) = cluster.phase(attempt.id().task) else { return false };
     let (pace, durations) = (Pace::of(cluster, attempt), phase.durations());
     let Some(from) = age_where_holds(table, test, durations, pace) else { return false };
-    let elapsed = cluster.now() - attempt.since();
+    let elapsed = attempt.age(cluster.now());
     if elapsed <= Time::from_seconds(pace.seconds(from)) {
         return false;
     }

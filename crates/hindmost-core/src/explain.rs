@@ -253,7 +253,7 @@ fn known(cluster: &Cluster, estimator: &dyn Estimator, copy: &Attempt, at: Time)
     Known {
         copy: copy.id().copy,
         node: cluster.node(copy.node()).map_or_else(String::new, |node| node.name().to_string()),
-        elapsed: (at - copy.since()).seconds(),
+        elapsed: copy.age(at).seconds(),
         remaining: estimator.remaining(cluster, copy),
     }
 }
@@ -339,7 +339,7 @@ fn happened(
             let concerns = running.iter().any(|known| known.node == name);
             concerns.then(|| (None, format!("speed of node {name} estimated: {speed:.2} (1 is normal)")))
         }
-        Event::NodeLost { node } => {
+        Event::NodeLost { node, .. } => {
             let name = cluster.node(*node).map(|node| node.name().to_string())?;
             let lost = running.iter().find(|known| known.node == name)?;
             Some((Some(lost.copy), format!("was lost with node {name} after {:.2} s", lost.elapsed)))

@@ -40,6 +40,9 @@ pub enum Event {
     NodeLost {
         /// Id of the lost node.
         node: NodeId,
+        /// True if the time was up for which the node was allocated. Also false in journals of older versions.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        time_is_up: bool,
     },
     /// A lost node returned. No attempts run on it yet.
     NodeReturned {
@@ -57,6 +60,10 @@ pub enum Event {
     AttemptRunning {
         /// Id of the attempt that runs now.
         attempt: AttemptId,
+        /// Time from the start of the attempt to the begin of its command, if the command did not begin at once; `None` if it did.
+        /// Also `None` in journals of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited: Option<Time>,
     },
     /// An attempt finished its work. The first copy of a task to finish is the task's winner.
     AttemptFinished {

@@ -229,7 +229,7 @@ impl Session {
 
     /// Returns the jobs with attempts on a node that is lost, in the order of their ids; empty for every other event.
     fn jobs_that_may_retire(&self, event: &Event) -> Vec<JobId> {
-        let Event::NodeLost { node } = event else { return Vec::new() };
+        let Event::NodeLost { node, .. } = event else { return Vec::new() };
         let mut jobs: Vec<JobId> = self.cluster.attempts_on(*node).map(|attempt| attempt.id().task.job).collect();
         jobs.sort_unstable();
         jobs.dedup();

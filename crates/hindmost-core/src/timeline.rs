@@ -255,7 +255,7 @@ impl TimelineBuilder {
                 self.unfinished.insert(job, to_do);
                 self.timeline.jobs.push(TimelineJob { spec, arrival: at, finish: None, abandoned: None });
             }
-            Event::NodeLost { node } => {
+            Event::NodeLost { node, .. } => {
                 let lost = |row: &usize| self.timeline.rows[*row].node == node;
                 let gone: Vec<AttemptId> =
                     self.running.iter().filter(|(_, row)| lost(row)).map(|(attempt, _)| *attempt).collect();

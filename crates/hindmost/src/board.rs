@@ -218,7 +218,7 @@ fn selected(phases: &[PhaseProgress]) -> Vec<&PhaseProgress> {
     let mut shown: Vec<&PhaseProgress> = phases.iter().collect();
     if shown.len() > PHASES_SHOWN {
         shown.sort_by_key(|phase| match phase {
-            _ if phase.running > 0 => 0,
+            _ if phase.running + phase.starting > 0 => 0,
             _ if phase.finished >= phase.tasks => 3,
             _ if phase.waiting => 2,
             _ => 1,
@@ -235,6 +235,7 @@ type Fact = (usize, fn(&PhaseProgress) -> String);
 const FACTS: [Fact; METER_WITH_FACT.len()] = [
     (0, |phase| match phase {
         _ if phase.finished >= phase.tasks => "done".to_owned(),
+        _ if phase.running == 0 && phase.starting > 0 => format!("{} starting", grouped(phase.starting)),
         _ if phase.waiting && phase.running == 0 => "waiting".to_owned(),
         _ => format!("{} running", grouped(phase.running)),
     }),
@@ -282,7 +283,7 @@ fn table(phases: &[&PhaseProgress], canvas: Canvas) -> Vec<String> {
     let meter = space.min(METER[1]);
     let line = |(at, phase): (usize, &&PhaseProgress)| {
         let complete = phase.finished >= phase.tasks;
-        let idle = phase.waiting && phase.running == 0;
+        let idle = phase.waiting && phase.running + phase.starting == 0;
         let name = padded(&names[at], name_width);
         let mut line = if idle { canvas.paint("90", &name) } else { name };
         if meter >= METER[0] {

@@ -129,6 +129,8 @@ pub struct Applied {
     /// The node of the attempt that has ended; `None` if no attempt has ended, or only one that had already ended
     /// before.
     pub ended_on: Option<NodeId>,
+    /// Time from the start of the attempt that has ended to the begin of its command; zero if the command began at once.
+    pub waited: Time,
     /// True if the task of the attempt has no running copy left and is pending again, or if a withheld task has returned. For
     /// the loss of a node: true if this holds for any task.
     pub pending_again: bool,
@@ -164,14 +166,18 @@ impl Cluster {
                 self.check_power(*node, power.as_ref())?;
                 self.node_joined(*node, name, (*capacity, *speed), (rack.as_ref(), power.as_ref()))
             }
-            Event::NodeLost { node } => self.node_lost(*node),
+            Event::NodeLost { node, .. } => self.node_lost(*node),
             Event::NodeReturned { node } => self.node_returned(*node),
             Event::JobArrived { job, spec } => self.job_arrived(*job, spec),
-            Event::AttemptRunning { attempt } => {
+            Event::AttemptRunning { attempt, waited } => {
+                let now = self.now;
                 if let Some(slot) = self.slot_of(*attempt)? {
                     let attempt = self.attempts.get_mut(slot);
                     if attempt.state == AttemptState::Starting {
                         attempt.state = AttemptState::Running;
+                    }
+                    if let Some(waited) = waited {
+                        attempt.wait((*waited).min(now - attempt.since));
                     }
                 }
                 Ok(Applied::default())
@@ -491,7 +497,7 @@ mod tests {
         let resources = Box::new(Resources::ONE_SLOT);
         let reserve = Decision::Reserve { node: NODE, resources, until: seconds(5.0), task: None };
         cluster.apply_decision(seconds(1.0), &reserve).unwrap();
-        let unknown = Event::NodeLost { node: NodeId(7) };
+        let unknown = Event::NodeLost { node: NodeId(7), time_is_up: false };
         assert!(cluster.apply_event(seconds(9.0), &unknown).is_err());
         assert_eq!((cluster.now(), cluster.open_nodes()), (seconds(1.0), 0));
         assert_eq!(*cluster.node(NODE).unwrap().reserved(), Resources::ONE_SLOT);

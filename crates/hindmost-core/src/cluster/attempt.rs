@@ -5,6 +5,9 @@ use crate::time::Time;
 
 use super::task::{NO_ATTEMPT, NO_NODE};
 
+/// Nanoseconds of a millisecond.
+const MILLISECOND: u64 = 1_000_000;
+
 /// The state of an attempt. An attempt holds its resources in every state, except while it is a replacement that waits
 /// for the resources of the attempt that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub struct Attempt {
     pub(super) node: NodeId,
     pub(super) state: AttemptState,
     pub(super) since: Time,
+    /// Milliseconds from `since` to the begin of the attempt's command.
+    pub(super) waited: u32,
     pub(super) from_progress: f64,
     /// Time at which the attempt is expected to finish; [`Time::NEVER`] while this is unknown.
     pub(super) expected_finish: Time,
@@ -60,6 +65,24 @@ impl Attempt {
     /// Returns the time since which the attempt holds its resources or, if it is a waiting replacement, waits for them.
     pub fn since(&self) -> Time {
         self.since
+    }
+
+    /// Returns the time at which the attempt's command began. While the attempt is starting, this is `now`: the command has not begun.
+    pub fn began(&self, now: Time) -> Time {
+        match self.state {
+            AttemptState::Starting => now.max(self.since),
+            AttemptState::Running | AttemptState::Stopping => self.since + Time(u64::from(self.waited) * MILLISECOND),
+        }
+    }
+
+    /// Returns for how long the attempt's command has run: zero while the attempt is starting.
+    pub fn age(&self, now: Time) -> Time {
+        now - self.began(now)
+    }
+
+    /// Sets the time from `since` to the begin of the attempt's command, to the millisecond.
+    pub(super) fn wait(&mut self, waited: Time) {
+        self.waited = u32::try_from(waited.0 / MILLISECOND).unwrap_or(u32::MAX);
     }
 
     /// Returns the attempt for whose resources this replacement waits; `None` if this attempt does not wait.

@@ -76,6 +76,7 @@ impl Cluster {
             node,
             state: AttemptState::Starting,
             since: now,
+            waited: 0,
             from_progress: 0.0,
             expected_finish: Time::NEVER,
             is_finish_guessed: false,

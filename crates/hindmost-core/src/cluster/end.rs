@@ -24,12 +24,13 @@ impl Cluster {
     /// Ends an attempt.
     pub(super) fn attempt_ended(&mut self, id: AttemptId, ending: Ending) -> Result<Applied, RecordError> {
         let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
-        let Attempt { node: node_id, since, older, holds_resources, replacement, state, is_relaunch, .. } =
-            *self.attempts.get(slot);
+        let ended = self.attempts.get(slot);
+        let Attempt { node: node_id, since, older, holds_resources, replacement, state, is_relaunch, .. } = *ended;
+        let waited = ended.began(since) - since;
         let now = self.now;
         let mut won = false;
         let released = holds_resources.then_some((node_id, since));
-        let mut applied = Applied { released, ended_on: Some(node_id), ..Applied::default() };
+        let mut applied = Applied { released, ended_on: Some(node_id), waited, ..Applied::default() };
         let held = if holds_resources { now - since } else { Time::ZERO };
 
         // Unlink the attempt from its task's chain of copies.

@@ -65,7 +65,7 @@ use reservations::Reservations;
 /// let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None, power: None };
 /// cluster.apply_event(Time::ZERO, &joined)?;
 /// assert_eq!(cluster.open_nodes(), 1);
-/// cluster.apply_event(Time::from_seconds(5.0), &Event::NodeLost { node: NodeId(0) })?;
+/// cluster.apply_event(Time::from_seconds(5.0), &Event::NodeLost { node: NodeId(0), time_is_up: false })?;
 /// assert_eq!(cluster.find_node_for_demand(&Resources::ONE_SLOT), None);
 /// # Ok::<(), hindmost_core::cluster::RecordError>(())
 /// ```

@@ -398,12 +398,12 @@ mod tests {
         }
         is_uniform(&(0..300).collect::<Vec<_>>(), |task| cluster.find_node(task, &Resources::ONE_SLOT, |_, _| true));
         for node in (0..300).filter(|node| node % 60 != 7).map(NodeId) {
-            cluster.apply_event(Time::ZERO, &Event::NodeLost { node }).unwrap();
+            cluster.apply_event(Time::ZERO, &Event::NodeLost { node, time_is_up: false }).unwrap();
         }
         let idle = [7, 67, 127, 187, 247];
         is_uniform(&idle, |task| cluster.find_node(task, &Resources::ONE_SLOT, |_, _| true));
         for node in idle.map(NodeId) {
-            cluster.apply_event(Time::ZERO, &Event::NodeLost { node }).unwrap();
+            cluster.apply_event(Time::ZERO, &Event::NodeLost { node, time_is_up: false }).unwrap();
         }
         assert_eq!(cluster.find_node(task(0), &Resources::ONE_SLOT, |_, _| true), None);
     }

@@ -333,8 +333,10 @@ pub struct PhaseProgress {
     pub tasks: u64,
     /// Number of tasks that have their result.
     pub finished: u64,
-    /// Number of running attempts, including redundant copies.
+    /// Number of tasks with running attempts.
     pub running: u64,
+    /// Number of tasks of which attempts are starting and none runs.
+    pub starting: u64,
     /// Number of running redundant copies.
     pub copies: u64,
     /// Number of redundant copies started so far.

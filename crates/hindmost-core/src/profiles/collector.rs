@@ -50,7 +50,7 @@ impl Collector {
                 self.started.remove(attempt);
                 None
             }
-            Event::NodeLost { node } => {
+            Event::NodeLost { node, .. } => {
                 for attempt in cluster.attempts_on(*node) {
                     self.started.remove(&attempt.id());
                 }
@@ -76,7 +76,7 @@ impl Collector {
             phase: phase.name.clone(),
             node: node.name().clone(),
             speed: node.speed(),
-            seconds: (at.max(attempt.since()) - attempt.since()).seconds(),
+            seconds: attempt.age(at).seconds(),
             conditions,
         };
         let finished = FinishedProfile { job: id.task.job, phase: id.task.phase, profile: Arc::new(profile) };

@@ -93,7 +93,7 @@ impl Estimator for ByProfiles {
         if let Some(finish) = attempt.expected_finish() {
             return Some(Outcomes::certain((finish.max(cluster.now()) - cluster.now()).seconds()));
         }
-        let age = (cluster.now() - attempt.since()).seconds();
+        let age = attempt.age(cluster.now()).seconds();
         let predicted = self.predict(cluster, attempt.id().task, attempt.node());
         let rest = predicted.filter(|_| attempt.from_progress() == 0.0);
         let rest = rest.and_then(|prediction| prediction.duration.rest_after(age));
@@ -106,7 +106,7 @@ impl Estimator for ByProfiles {
 
     fn remaining_mean(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
         if attempt.expected_finish().is_none() && attempt.from_progress() == 0.0 {
-            let age = (cluster.now() - attempt.since()).seconds();
+            let age = attempt.age(cluster.now()).seconds();
             let predicted = self.predict(cluster, attempt.id().task, attempt.node());
             if let Some(mean) = predicted.and_then(|prediction| prediction.duration.mean_rest_after(age)) {
                 return Some(mean);

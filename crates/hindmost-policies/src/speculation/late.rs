@@ -426,7 +426,7 @@ impl Rule for LateRule {
                     self.ended(*attempt, view);
                 }
             }
-            Seen::Event(Event::NodeLost { node }, _) => {
+            Seen::Event(Event::NodeLost { node, .. }, _) => {
                 self.backups.retain(|id| cluster.attempt(*id).is_some());
                 for id in self.lost(cluster) {
                     self.ended(id, view);

@@ -190,7 +190,7 @@ impl PaceRule {
         let cluster = view.cluster;
         let Some((attempt, phase)) = only_copy(id, cluster) else { return };
         let Some(ages) = self.lateness(view.estimator, id.task, phase) else { return };
-        let (since, outcomes) = (attempt.since(), self.evidence.of(id.task));
+        let (since, outcomes) = (attempt.began(cluster.now()), self.evidence.of(id.task));
         let mut age = (cluster.now() - since).seconds();
         let mut wake = |age: f64| view.wake(since + Time::from_seconds(age) + Time::TICK);
         let start = age;

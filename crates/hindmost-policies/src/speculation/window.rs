@@ -536,7 +536,7 @@ impl Pass for ReserveSlots {
                     | Event::TaskGivenUp { task } => {
                         self.plan(phase_of(*task), view);
                     }
-                    Event::NodeLost { node } => self.node_lost(*node, view),
+                    Event::NodeLost { node, .. } => self.node_lost(*node, view),
                     Event::NodeJoined { node, .. } | Event::NodeSpeedLearned { node, .. } => {
                         if let Some(found) = view.cluster.node(*node) {
                             self.history.add_node(found);

@@ -1,7 +1,7 @@
 //! Policies make each decision once: they do not stop a copy that is already stopping, and a straggler that meets its
 //! watched condition twice gets one backup.
 
-use hindmost_core::cluster::{Cluster, Placement};
+use hindmost_core::cluster::{Attempt, Cluster, Placement};
 use hindmost_core::estimator::{Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event, StopReason};
@@ -42,6 +42,11 @@ fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> S
     let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases: vec![phase] };
     step(Event::JobArrived { job: JobId(0), spec: spec.into() });
     step(Event::Round);
+    let started: Vec<AttemptId> = session.cluster().running().map(Attempt::id).collect();
+    for attempt in started {
+        let running = Event::AttemptRunning { attempt, waited: None };
+        session.step(Time::ZERO, &running, &mut Answers::default()).unwrap();
+    }
     session
 }
 

@@ -156,7 +156,7 @@ fn two_stragglers(policy: &str, free_at: f64) -> Story {
     story.ends(10.0, attempt(1, 0, 0), free_at);
     for index in [2, 3] {
         story.finish(20.0, attempt(0, index, 0));
-        story.step(20.0, &Event::NodeLost { node: NodeId(2 + index) });
+        story.step(20.0, &Event::NodeLost { node: NodeId(2 + index), time_is_up: false });
     }
     story
 }
@@ -232,7 +232,7 @@ fn a_reservation_ends_with_its_window_its_task_or_its_node() {
     // The node is lost. At the start of the next window the straggler has 40 s left, and no node is free.
     let mut story = two_stragglers(LOCAL, 36.0);
     story.round(20.0);
-    story.step(30.0, &Event::NodeLost { node: NodeId(3) });
+    story.step(30.0, &Event::NodeLost { node: NodeId(3), time_is_up: false });
     assert_eq!(story.session.cluster().reservations().count(), 0);
     story.round(30.0);
     // The task that ran on node 3 is pending again; the node that the copy of task 1 frees goes to the straggler or to it.

@@ -125,7 +125,7 @@ fn one_winner_is_valid_however_other_copies_end() {
         vec![finished(0), failed(1), stopped(2)],
         vec![failed(0), finished(1), stopped(1), stopped(2)],
         // Attempt 0 was lost with its node, so its late finish does not make it a winner.
-        vec![Event::NodeLost { node: NodeId(0) }, finished(0), finished(1)],
+        vec![Event::NodeLost { node: NodeId(0), time_is_up: false }, finished(0), finished(1)],
     ] {
         for is_live in [true, false] {
             let found = found(is_live, "none", &ends);

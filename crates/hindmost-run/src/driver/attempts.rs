@@ -40,9 +40,18 @@ pub(super) struct Running {
     pub(super) input: Option<InputState>,
     kill: Option<Kill>,
     slot: u32,
+    /// When the engine was requested to start the attempt, if its command has not begun yet.
+    launched: Option<Time>,
+    /// What has ended the attempt, if its command is not to blame.
+    pub(super) cut_short: Option<String>,
 }
 
 impl Running {
+    /// True if the attempt's command has not begun yet.
+    pub(super) fn is_starting(&self) -> bool {
+        self.launched.is_some()
+    }
+
     /// Returns why this attempt is being killed; `None` if it is not.
     pub(super) fn kill(&self) -> Option<Kill> {
         self.kill
@@ -92,7 +101,15 @@ impl Attempts {
         if self.free.pop().is_none() {
             self.slots = slot;
         }
-        let new = Running { node, progress: Progress::resumed(since, from), input, kill: None, slot };
+        let new = Running {
+            node,
+            progress: Progress::resumed(since, from),
+            input,
+            kill: None,
+            slot,
+            launched: None,
+            cut_short: None,
+        };
         match self.running.insert(attempt, new) {
             Some(earlier) => self.free.push(Reverse(earlier.slot)),
             None => *self.by_job.entry(attempt.task.job).or_default() += 1,
@@ -158,6 +175,29 @@ impl Attempts {
         matching
     }
 
+    /// Notes that the engine was requested to start an attempt, whose command has not begun yet.
+    pub(super) fn launched(&mut self, attempt: AttemptId, at: Time) {
+        if let Some(running) = self.running.get_mut(&attempt) {
+            running.launched = Some(at);
+        }
+    }
+
+    /// Notes that the command of an attempt has begun, this long after the engine was requested to start it. Returns the time of the
+    /// begin; `None` if no begin of the attempt is expected.
+    pub(super) fn begin(&mut self, attempt: AttemptId, after: Time, now: Time) -> Option<Time> {
+        let running = self.running.get_mut(&attempt)?;
+        let began = (running.launched.take()? + after).min(now);
+        running.progress = running.progress.begun_at(began);
+        Some(running.progress.since)
+    }
+
+    /// Notes what has ended an attempt whose command is not to blame.
+    pub(super) fn note_cut_short(&mut self, attempt: AttemptId, why: String) {
+        if let Some(running) = self.running.get_mut(&attempt) {
+            running.cut_short = Some(why);
+        }
+    }
+
     /// Sets the reason to kill an attempt. Returns whether it is the first reason; `None` if the attempt does not run.
     pub(super) fn kill(&mut self, attempt: AttemptId, why: Kill) -> Option<bool> {
         let running = self.running.get_mut(&attempt)?;
@@ -168,9 +208,9 @@ impl Attempts {
         Some(is_first)
     }
 
-    /// Returns the observations of all attempts that are not being killed, sorted by id.
+    /// Returns the observations of all attempts whose commands have begun and that are not being killed, sorted by id.
     pub(super) fn observed(&self, now: Time) -> Vec<Observed> {
-        let kept = self.iter().filter(|(_, running)| running.kill.is_none());
+        let kept = self.iter().filter(|(_, running)| running.kill.is_none() && !running.is_starting());
         let mut observed: Vec<Observed> = kept.map(|(attempt, running)| running.observed(attempt, now)).collect();
         observed.sort_unstable_by_key(|seen| seen.attempt);
         observed

@@ -56,7 +56,12 @@ impl Driver<'_> {
         let mut ended = Vec::new();
         for one in happened {
             match one {
+                Happened::Begun(attempt, after) => self.begun(attempt, after)?,
                 Happened::Ended(attempt) => ended.push((attempt, None, None)),
+                Happened::CutShort(attempt, why) => {
+                    self.attempts.note_cut_short(attempt, why);
+                    ended.push((attempt, None, None));
+                }
                 Happened::Stays(attempt, what) => ended.push((attempt, Some(what), None)),
                 Happened::NotBegun(attempt, what) => self.not_begun(attempt, &what)?,
                 Happened::NodeLost(node, loss) => self.node_lost(node, &loss)?,
@@ -118,6 +123,9 @@ impl Driver<'_> {
                 Ok(false) => no_output(),
                 Err(error) => End::Failed(format!("its output can't be read: {error}"), true),
             };
+        }
+        if let Some(why) = running.cut_short.as_ref().filter(|_| running.kill().is_none()) {
+            return End::Failed(format!("lost: {why}"), false);
         }
         match (running.kill(), marker) {
             (Some(Kill::Decided | Kill::Shutdown), _) => End::Stopped,
@@ -247,7 +255,9 @@ impl Driver<'_> {
                 self.record_failure(attempt, reason, counted)
             }
             End::Stopped | End::Good | End::Scarce(_) => {
-                self.learner.ended(&observed);
+                if !running.is_starting() {
+                    self.learner.ended(&observed);
+                }
                 self.clean(attempt, false);
                 self.happen(&Event::AttemptStopped { attempt }).map(drop)
             }

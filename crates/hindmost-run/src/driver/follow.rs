@@ -5,11 +5,12 @@
 use std::time::Duration;
 
 use hindmost_core::cluster::{Phase, Task};
-use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashSet;
 
+use super::attempts::Running;
 use super::jobs::LiveJob;
 use super::{Driver, EarlierResult, Next, TaskEnd};
 use crate::job_file::PlannedPhase;
@@ -114,13 +115,14 @@ impl Counts {
 
     /// Returns the progress of a phase, without its withdrawn tasks. `number` is its index. `phase` is its state in the
     /// cluster, or, once the job has finished, the number of its tasks that have failed. `done` is the sum of the shares of
-    /// work that running attempts have done, for one attempt of each task.
+    /// work that running attempts have done, for one attempt of each task. `starting` is the number of tasks of which attempts are
+    /// starting and none runs.
     pub(super) fn progress(
         &self,
         number: usize,
         planned: &PlannedPhase,
         phase: Result<&Phase, u64>,
-        done: f64,
+        (done, starting): (f64, u64),
     ) -> PhaseProgress {
         let counts = &self.phases[number];
         let tasks = u64::from(planned.tasks - planned.withdrawn());
@@ -140,7 +142,8 @@ impl Counts {
             name: planned.name.clone(),
             tasks,
             finished,
-            running: started,
+            running: started.saturating_sub(starting),
+            starting: starting.min(started),
             copies: running.saturating_sub(started),
             copies_started: counts.copies_started,
             copies_won: counts.copies_won,
@@ -186,12 +189,23 @@ impl Driver<'_> {
             let is_newest = cluster.copies(attempt.task).next().is_some_and(|copy| copy.id() == attempt);
             done[attempt.task.phase as usize] += if is_newest { running.progress.of_task() } else { 0.0 };
         }
+        let mut starting = vec![0; job.plan.phases.len()];
+        let mut tasks: Vec<TaskId> =
+            self.attempts.iter().filter(|(_, of)| of.is_starting()).map(|(id, _)| id.task).collect();
+        tasks.sort_unstable();
+        tasks.dedup();
+        for task in tasks.into_iter().filter(|task| task.job == job.id()) {
+            let is_starting = |copy: AttemptId| self.attempts.get(copy).is_none_or(Running::is_starting);
+            if cluster.copies(task).all(|copy| is_starting(copy.id())) {
+                starting[task.phase as usize] += 1;
+            }
+        }
         // A job that is no longer in the cluster has finished.
         let phases = cluster.job(job.id()).map_or(&[][..], |job| job.phases());
         let planned = job.plan.phases.iter().enumerate();
         let progress = |(at, phase): (usize, &PlannedPhase)| {
             let state = phases.get(at).ok_or_else(|| job.failures.given_up_in(&phase.name));
-            let progress = job.counts.progress(at, phase, state, done[at]);
+            let progress = job.counts.progress(at, phase, state, (done[at], starting[at]));
             match self.home {
                 Some(_) => PhaseProgress { name: format!("{}/{}", job.plan.name, progress.name), ..progress },
                 None => progress,
@@ -214,8 +228,6 @@ impl Driver<'_> {
 mod tests {
     use std::path::Path;
 
-    use hindmost_core::ids::{JobId, TaskId};
-
     use super::*;
 
     /// A phase of this many tasks.
@@ -229,7 +241,7 @@ mod tests {
     fn withdrawn_tasks_are_left_out() {
         let mut phase = planned(4);
         phase.places = Some(vec![None, Some(0), None, Some(1)]);
-        let progress = Counts::new(1).progress(0, &phase, Err(1), 0.0);
+        let progress = Counts::new(1).progress(0, &phase, Err(1), (0.0, 0));
         assert_eq!((progress.tasks, progress.finished, progress.progress), (2, 1, 0.5));
     }
 
@@ -240,12 +252,12 @@ mod tests {
         counts.copy_started(attempt(1));
         counts.copy_started(attempt(1));
         counts.won(attempt(0));
-        assert_eq!(counts.progress(1, &planned(4), Err(0), 0.0).copies_won, 0);
+        assert_eq!(counts.progress(1, &planned(4), Err(0), (0.0, 0)).copies_won, 0);
         counts.won(attempt(1));
         counts.killed(attempt(0));
-        let phase = counts.progress(1, &planned(4), Err(0), 0.5);
+        let phase = counts.progress(1, &planned(4), Err(0), (0.5, 0));
         assert_eq!((phase.copies_started, phase.copies_won, phase.killed, phase.failed), (1, 1, 1, 0));
         assert_eq!((phase.finished, phase.running, phase.progress), (4, 0, 1.0));
-        assert_eq!(counts.progress(0, &planned(1), Err(1), 0.0).finished, 0);
+        assert_eq!(counts.progress(0, &planned(1), Err(1), (0.0, 0)).finished, 0);
     }
 }

@@ -127,7 +127,7 @@ impl Driver<'_> {
         }
         // Results outrank the journal: a task whose result is in place does not run again.
         if self.jobs[attempt.task.job].in_place.contains(&attempt.task) {
-            self.happen(&Event::AttemptRunning { attempt })?;
+            self.happen(&Event::AttemptRunning { attempt, waited: None })?;
             return self.finish_with_result(attempt);
         }
         let from = self.resumes_from(attempt);
@@ -139,9 +139,10 @@ impl Driver<'_> {
             made.and_then(|()| self.with_launch(attempt, (node, from), |engine, launch| engine.start(launch))?);
         match started {
             Ok(()) => {
-                self.enter(attempt, node, from, input);
-                if state == AttemptState::Starting {
-                    self.happen(&Event::AttemptRunning { attempt })?;
+                let has_begun = self.engine.has_begun(attempt);
+                self.enter(attempt, node, from, input, has_begun);
+                if has_begun && state == AttemptState::Starting {
+                    self.happen(&Event::AttemptRunning { attempt, waited: None })?;
                 }
                 Ok(())
             }
@@ -227,12 +228,44 @@ impl Driver<'_> {
         (Some(noted), has_changed)
     }
 
-    /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work, and schedules its polls,
-    /// time limit, fault and tests. `input` is the state of its input file when it began to use it.
-    pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId, from: f64, input: Option<InputState>) {
+    /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work. `input` is the state of its
+    /// input file when it began to use it. If the attempt's command has not begun yet, its age does not count yet.
+    pub(super) fn enter(
+        &mut self,
+        attempt: AttemptId,
+        node: NodeId,
+        from: f64,
+        input: Option<InputState>,
+        has_begun: bool,
+    ) {
         let now = self.engine.now();
-        let since = self.attempt(attempt).map_or(now, Attempt::since);
+        let since = self.attempt(attempt).map_or(now, |found| match found.state() {
+            AttemptState::Starting => found.since(),
+            _ => found.began(now),
+        });
         self.attempts.insert(attempt, node, (since, from), input);
+        if has_begun {
+            self.follow_attempt(attempt);
+        } else {
+            self.attempts.launched(attempt, now);
+        }
+    }
+
+    /// Handles the begin of an attempt's command, this long after the engine was requested to start it.
+    pub(super) fn begun(&mut self, attempt: AttemptId, after: Time) -> Result<(), RunError> {
+        let Some(began) = self.attempts.begin(attempt, after, self.engine.now()) else { return Ok(()) };
+        if let Some(found) = self.attempt(attempt) {
+            let waited = Some(began - found.since()).filter(|waited| *waited > Time::ZERO);
+            self.happen(&Event::AttemptRunning { attempt, waited })?;
+        }
+        self.follow_attempt(attempt);
+        Ok(())
+    }
+
+    /// Schedules the polls of an attempt whose command has begun, its time limit, fault and tests.
+    fn follow_attempt(&mut self, attempt: AttemptId) {
+        let now = self.engine.now();
+        let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return };
         self.deadlines.push(now + FIRST_POLL, Deadline::Poll(attempt));
         if let Some(limit) = self.jobs[attempt.task.job].limits.of(attempt.task.phase) {
             self.deadlines.push(since + limit, Deadline::TimeLimit(attempt));

@@ -75,7 +75,9 @@ impl Driver<'_> {
 
     /// Kills an attempt that has reached its limit. If the limit has grown, checks again later.
     pub(super) fn check_time_limit(&mut self, attempt: AttemptId) {
-        let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return };
+        // A limit counts from the begin of the command.
+        let begun = self.attempts.get(attempt).filter(|running| !running.is_starting());
+        let Some(since) = begun.map(|running| running.progress.since) else { return };
         let Some(limit) = self.jobs[attempt.task.job].limits.of(attempt.task.phase) else { return };
         if since + limit <= self.engine.now() {
             self.kill(attempt, Kill::TimeLimit);

@@ -8,7 +8,8 @@
 
 use hindmost_core::cluster::Task;
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
-use hindmost_core::record::Event;
+use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::timeline::{AttemptEnd, TimelineBuilder, TimelineRow};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attempts::Kill;
@@ -34,6 +35,32 @@ impl LostNodes {
         !self.nodes.is_empty()
     }
 
+    /// Takes over from a journal how often each task was lost because the time of its node was up.
+    pub(super) fn recall(&mut self, records: &[Record]) {
+        let mut builder = TimelineBuilder::default();
+        for record in records {
+            let node = match &record.change {
+                Change::Event(Event::NodeLost { node, time_is_up: true }) => Some(*node),
+                _ => None,
+            };
+            let is_cut_off = |row: &&TimelineRow| {
+                Some(row.node) == node && row.outcome == AttemptEnd::Running && !builder.is_stopping(row.attempt)
+            };
+            let rows = &builder.timeline().rows;
+            let cut_off: FxHashSet<TaskId> = match node {
+                Some(_) => rows.iter().filter(is_cut_off).map(|row| row.attempt.task).collect(),
+                None => FxHashSet::default(),
+            };
+            builder.apply(record.clone());
+            let goes_on = |row: &TimelineRow| matches!(row.outcome, AttemptEnd::Running | AttemptEnd::Won);
+            for task in cut_off {
+                if !builder.timeline().attempts_of(task).any(goes_on) {
+                    *self.times_up.entry(task).or_default() += 1;
+                }
+            }
+        }
+    }
+
     /// Counts the loss of a task because the time of its node was up. Returns how often this has happened if it counts as a failure.
     fn time_is_up(&mut self, task: TaskId) -> Option<u32> {
         let times = self.times_up.entry(task).or_default();
@@ -54,7 +81,7 @@ impl Driver<'_> {
         };
         let cut_off: Vec<AttemptId> =
             self.attempts.iter().map(|(attempt, _)| attempt).filter(|one| loss.is_time_up && is_cut_off(one)).collect();
-        self.leave(node)?;
+        self.leave(node, loss.is_time_up)?;
         for attempt in cut_off {
             self.time_is_up(attempt)?;
         }
@@ -117,7 +144,7 @@ impl Driver<'_> {
         }
         let Some((node, back)) = self.faults.lose(loss, self.engine.now()) else { return Ok(()) };
         self.follower.message(&format!("node {} is lost (fault injection)", self.node_name(node)));
-        self.leave(node)?;
+        self.leave(node, false)?;
         self.deadlines.push(back, Deadline::Return(loss));
         Ok(())
     }
@@ -133,11 +160,11 @@ impl Driver<'_> {
         self.come_back(node, " (fault injection)")
     }
 
-    /// Takes a node out of the cluster and kills its attempts.
-    fn leave(&mut self, node: NodeId) -> Result<(), RunError> {
+    /// Takes a node out of the cluster and kills its attempts. `time_is_up` says that the time is up for which it was allocated.
+    fn leave(&mut self, node: NodeId, time_is_up: bool) -> Result<(), RunError> {
         let is_up = self.session.cluster().node(node).is_some_and(hindmost_core::cluster::Node::is_up);
         if is_up && self.is_open() {
-            self.happen(&Event::NodeLost { node })?;
+            self.happen(&Event::NodeLost { node, time_is_up })?;
         }
         for attempt in self.kill_matching(Kill::NodeLost, |_, running| running.node == node) {
             self.check_given_up(attempt.task)?;

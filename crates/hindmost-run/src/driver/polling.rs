@@ -5,6 +5,7 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
+use super::attempts::Running;
 use super::deadlines::Deadline;
 use super::progress::{Poll, next_poll};
 use super::watches::{FirstReports, Notice};
@@ -73,9 +74,8 @@ impl Driver<'_> {
     /// Notifies the policy if a condition on an attempt has come true, or if the expected finish that the policy
     /// has received is wrong.
     pub(super) fn test(&mut self, attempt: AttemptId) -> Result<(), RunError> {
-        let Some(running) = self.attempts.get(attempt).filter(|running| running.kill().is_none()) else {
-            return Ok(());
-        };
+        let is_tested = |running: &&Running| running.kill().is_none() && !running.is_starting();
+        let Some(running) = self.attempts.get(attempt).filter(is_tested) else { return Ok(()) };
         let is_stopping = self.attempt(attempt).is_none_or(|found| found.state() == AttemptState::Stopping);
         if is_stopping || !self.jobs[attempt.task.job].shutdown.is_open() {
             return Ok(());

@@ -81,6 +81,11 @@ impl Progress {
         Progress { since, share: 0.0, at: since, step: 0.0, by_reading: false, from }
     }
 
+    /// Returns the progress of the same attempt, whose command began at this time or, if that is later, at its start.
+    pub(super) fn begun_at(&self, began: Time) -> Progress {
+        Progress::resumed(began.max(self.since), self.from)
+    }
+
     /// Returns this progress before the first report.
     pub(super) fn unreported(&self) -> Progress {
         Progress::resumed(self.since, self.from)

@@ -158,6 +158,7 @@ impl Driver<'_> {
         let failures = recheck::failures(&job.plan, &records);
         let failed = FailedBefore::of(&job.plan, &job.store, &records);
         failed.remember(job);
+        self.lost.recall(&records);
         self.report_earlier(&recheck::finished(&records), recheck::winners(&records))?;
         self.replay(records, failed.given_up.len())?;
         self.resume_profiles();
@@ -257,7 +258,7 @@ impl Driver<'_> {
                 && !input_changed
                 && self.with_launch(*attempt, (*node, from), |engine, launch| engine.adopt(launch)).unwrap_or(false)
             {
-                self.enter(*attempt, *node, from, input);
+                self.enter(*attempt, *node, from, input, true);
                 adopted.insert(*attempt);
             }
         }
@@ -285,7 +286,7 @@ impl Driver<'_> {
             let is_unwanted = state == AttemptState::Stopping || self.is_finished(attempt.task);
             if adopted.contains(&attempt) {
                 if state == AttemptState::Starting {
-                    self.happen(&Event::AttemptRunning { attempt })?;
+                    self.happen(&Event::AttemptRunning { attempt, waited: None })?;
                 }
                 if is_unwanted {
                     self.kill(attempt, Kill::Decided);
@@ -293,7 +294,7 @@ impl Driver<'_> {
             } else if waits || self.attempts.contains(attempt) || self.waiting.waits(attempt) {
                 // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
-                self.enter(attempt, node, 0.0, None);
+                self.enter(attempt, node, 0.0, None, true);
                 self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
             } else if state == AttemptState::Starting {
@@ -354,9 +355,9 @@ impl Driver<'_> {
             let found = of_task().find(|(attempt, ..)| Some(*attempt) == winner).or_else(|| of_task().next());
             if let Some((attempt, node, state)) = found.copied() {
                 if state == AttemptState::Starting {
-                    self.happen(&Event::AttemptRunning { attempt })?;
+                    self.happen(&Event::AttemptRunning { attempt, waited: None })?;
                 }
-                self.enter(attempt, node, 0.0, None);
+                self.enter(attempt, node, 0.0, None, true);
                 self.finish_with_result(attempt)?;
                 self.launch_replacement_of(attempt)?;
             }
@@ -391,7 +392,7 @@ impl Driver<'_> {
         ended.sort_unstable();
         for (_, attempt, node) in &ended {
             let (input, _) = self.earlier_input(*attempt);
-            self.enter(*attempt, *node, 0.0, input);
+            self.enter(*attempt, *node, 0.0, input, true);
         }
         self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())?;
         Ok((last, cut_short))

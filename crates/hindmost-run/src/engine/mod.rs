@@ -162,8 +162,13 @@ pub struct NodeLoss {
 /// What an engine reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
+    /// The command of an attempt that did not begin at once ([`Engine::has_begun`]) has begun, this long after its start.
+    Begun(AttemptId, Time),
     /// All processes of the attempt have ended. Its end marker says how its command ended.
     Ended(AttemptId),
+    /// All processes of the attempt have ended, and its command is not to blame unless its end marker says that it succeeded; holds what
+    /// ended it, such as the failure of its node.
+    CutShort(AttemptId, String),
     /// The attempt's command was not started, because the system lacked something that may be available soon, such as free
     /// processes; holds a message about it.
     NotBegun(AttemptId, String),
@@ -194,6 +199,11 @@ pub trait Engine {
     /// # Errors
     /// If it can't be started. In that case none of its processes runs.
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()>;
+
+    /// True if the command of a running attempt has begun. If not, [`Happened::Begun`] follows once it has.
+    fn has_begun(&self, _attempt: AttemptId) -> bool {
+        true
+    }
 
     /// Takes over an attempt that an earlier process started. Returns false if it no longer runs; in that
     /// case no [`Happened::Ended`] follows.

@@ -86,9 +86,12 @@ pub struct Snapshot {
     pub jobs: Vec<JobView>,
     /// The nodes, in the order in which they joined.
     pub nodes: Vec<NodeView>,
-    /// Number of running attempts.
+    /// Number of running attempts, without those that are starting.
     pub running_attempts: u64,
-    /// The running attempts that have run longest; see `running_attempts` for the number of all.
+    /// Number of attempts that are starting: their commands have not begun.
+    pub starting_attempts: u64,
+    /// The running attempts that have run longest, and after them those that are starting; see `running_attempts` and
+    /// `starting_attempts` for the numbers of all.
     pub running: Vec<AttemptView>,
     /// The attempts that ended last, in the last minutes; the newest first.
     pub ended: Vec<EndedView>,
@@ -179,6 +182,8 @@ pub struct PhaseView {
     pub failed_tasks: u64,
     /// Number of tasks with running attempts.
     pub running: u64,
+    /// Number of tasks of which attempts are starting and none runs.
+    pub starting: u64,
     /// Number of attempts started.
     pub attempts: u64,
     /// Redundant copies.
@@ -205,6 +210,7 @@ impl PhaseView {
             tasks: self.tasks,
             finished: self.finished,
             running: self.running,
+            starting: self.starting,
             copies: self.copies.running,
             copies_started: self.copies.launched,
             copies_won: self.copies.won,
@@ -230,7 +236,7 @@ pub struct NodeView {
     pub capacity: BTreeMap<String, f64>,
     /// Resources that attempts hold or that are reserved, by dimension; `null` if they are unknown.
     pub used: Option<BTreeMap<String, f64>>,
-    /// Number of running attempts.
+    /// Number of attempts that run or are starting.
     pub attempts: u64,
 }
 
@@ -238,7 +244,7 @@ pub struct NodeView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptState {
-    /// The policy has decided the start, and the attempt does not run yet.
+    /// The policy has decided the start, and the attempt's command has not begun yet.
     Starting,
     /// The attempt runs.
     Running,
@@ -265,7 +271,7 @@ pub struct AttemptView {
     pub state: AttemptState,
     /// Time at which the attempt started.
     pub start: f64,
-    /// Time for which the attempt has been running, seconds.
+    /// Time for which the attempt has been running, seconds. For an attempt that is starting, the time since its start.
     pub elapsed: f64,
     /// Time at which the attempt is expected to finish, from its progress; `null` if it is unknown.
     pub expected_finish: Option<f64>,

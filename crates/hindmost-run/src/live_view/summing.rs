@@ -56,6 +56,7 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, ends: &[Option<End>],
     let (mut running, mut ended, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let mut on_nodes = vec![0; timeline.nodes.len()];
     let mut copies_of: FxHashMap<TaskId, u32> = FxHashMap::default();
+    let mut starting: FxHashMap<TaskId, u32> = FxHashMap::default();
     for (at, row) in timeline.rows.iter().enumerate() {
         let task = row.attempt.task;
         let Some(of) = counts.get_mut(task.job.0 as usize).and_then(|job| job.get_mut(task.phase as usize)) else {
@@ -65,6 +66,9 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, ends: &[Option<End>],
         if row.outcome == AttemptEnd::Running {
             running.push(at);
             *copies_of.entry(task).or_default() += 1;
+            if is_starting(followed, row) {
+                *starting.entry(task).or_default() += 1;
+            }
             if let Some(count) = on_nodes.get_mut(row.node.0 as usize) {
                 *count += 1;
             }
@@ -79,10 +83,13 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, ends: &[Option<End>],
     }
     newest(&mut ended, MOST_ENDED, timeline);
     newest(&mut failed, MOST_FAILURES, timeline);
-    let running_attempts = running.len() as u64;
+    let starting_attempts = starting.values().copied().map(u64::from).sum::<u64>();
+    let running_attempts = running.len() as u64 - starting_attempts;
     let views = attempts(followed, files, &running, &copies_of, now, &mut counts);
-    for task in copies_of.keys() {
-        counts[task.job.0 as usize][task.phase as usize].view.running += 1;
+    for (task, copies) in &copies_of {
+        let view = &mut counts[task.job.0 as usize][task.phase as usize].view;
+        let runs = starting.get(task).is_none_or(|starting| starting < copies);
+        *(if runs { &mut view.running } else { &mut view.starting }) += 1;
     }
     let jobs: Vec<JobView> = (0..)
         .zip(timeline.jobs.iter().zip(counts))
@@ -120,6 +127,7 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, ends: &[Option<End>],
         copies,
         nodes: nodes(followed, &on_nodes),
         running_attempts,
+        starting_attempts,
         running: views.into_iter().map(|view| AttemptView { job: number(view.job), ..view }).collect(),
         ended: ended
             .iter()
@@ -150,9 +158,17 @@ fn current_jobs(all: Vec<JobView>, timeline: &Timeline, files: &Files, now: Time
     (current.chain(missing).collect(), numbers)
 }
 
+/// Returns true if the command of an attempt that has not ended has not begun either.
+fn is_starting(followed: &Followed, row: &TimelineRow) -> bool {
+    let known = followed.cluster().and_then(|cluster| cluster.attempt(row.attempt));
+    known.is_some_and(|attempt| attempt.state() == cluster::AttemptState::Starting)
+}
+
 /// Returns true if a phase of the job has not begun yet, or waits.
 fn has_more_phases(job: &JobView) -> bool {
-    let is_open = |phase: &PhaseView| phase.running == 0 && phase.finished + phase.failed_tasks < phase.tasks;
+    let is_open = |phase: &PhaseView| {
+        phase.running == 0 && phase.starting == 0 && phase.finished + phase.failed_tasks < phase.tasks
+    };
     job.end.is_none() && job.phases.iter().any(is_open)
 }
 
@@ -278,9 +294,8 @@ fn attempts(
     counts: &mut [Vec<Counts>],
 ) -> Vec<AttemptView> {
     let timeline = followed.builder.timeline();
-    // Rows are in the order of their starts, except for replacements.
     let mut rows = running.to_vec();
-    rows.sort_by_key(|at| timeline.rows[*at].start);
+    rows.sort_by_key(|at| (is_starting(followed, &timeline.rows[*at]), timeline.rows[*at].start));
     let mut views = Vec::new();
     let mut shares: FxHashMap<TaskId, f64> = FxHashMap::default();
     for (number, at) in rows.into_iter().enumerate() {
@@ -293,9 +308,15 @@ fn attempts(
         } else {
             None
         };
-        let elapsed = (now.max(row.start) - row.start).seconds();
+        let began = match known.map(cluster::Attempt::state) {
+            Some(cluster::AttemptState::Running | cluster::AttemptState::Stopping) => {
+                known.map_or(row.start, |known| known.began(now).max(row.start))
+            }
+            Some(cluster::AttemptState::Starting) | None => row.start,
+        };
+        let elapsed = (now.max(began) - began).seconds();
         let share = reported.or_else(|| {
-            let all = (expected? - row.start).seconds();
+            let all = (expected? - began).seconds();
             (all > 0.0).then(|| (elapsed / all).min(1.0))
         });
         if let Some(share) = share {

@@ -137,6 +137,10 @@ impl Engine for CheckedEngine {
         Ok(())
     }
 
+    fn has_begun(&self, attempt: AttemptId) -> bool {
+        self.inner.has_begun(attempt)
+    }
+
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
         self.call(true);
         if !self.orphans.remove(&launch.attempt) {
@@ -172,8 +176,11 @@ impl Engine for CheckedEngine {
         self.inner.wait(until, happened);
         self.ended = !happened.is_empty();
         for happened in happened.iter() {
-            let Happened::Ended(attempt) = happened else { panic!("{happened:?} does not happen here") };
-            self.running.remove(attempt);
+            match happened {
+                Happened::Begun(..) => {}
+                Happened::Ended(attempt) => _ = self.running.remove(attempt),
+                other => panic!("{other:?} does not happen here"),
+            }
         }
     }
 }

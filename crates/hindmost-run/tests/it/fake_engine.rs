@@ -24,6 +24,8 @@ pub struct FakeTask {
     pub reports: bool,
     /// It reports this power of the share of its time that has passed: 1 is progress that predicts its end.
     pub power: i32,
+    /// Seconds from the start of the attempt to the begin of its command. `seconds` counts from the begin.
+    pub begins: f64,
 }
 
 struct Running {
@@ -34,6 +36,8 @@ struct Running {
     from: f64,
     since: Time,
     end: Time,
+    /// Time from its start to the begin that has not been reported yet.
+    starting: Option<Time>,
 }
 
 /// Returns the share of its work that an attempt may leave out, as its environment says; `None` if the variable is not set.
@@ -48,6 +52,7 @@ pub struct FakeEngine {
     now: Time,
     behaviour: Box<dyn FnMut(&Launch<'_>) -> FakeTask>,
     running: FxHashMap<AttemptId, Running>,
+    /// Times at which attempts end or begin.
     ends: BinaryHeap<Reverse<(Time, AttemptId)>>,
 }
 
@@ -64,7 +69,8 @@ impl FakeEngine {
     }
 
     fn report(&self) {
-        for running in self.running.values().filter(|running| running.task.reports) {
+        let reports = |running: &&Running| running.task.reports && running.starting.is_none();
+        for running in self.running.values().filter(reports) {
             let own = (self.now - running.since).seconds() / (running.end - running.since).seconds();
             let share = running.from + (1.0 - running.from) * own.powi(running.task.power);
             let _ = fs::write(running.folder.join("progress"), format!("{share}\n"));
@@ -87,12 +93,19 @@ impl Engine for FakeEngine {
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
         let task = (self.behaviour)(launch);
-        let end = self.now + Time::from_seconds(task.seconds * launch.slowed);
+        let begins = Time::from_seconds(task.begins);
+        let end = self.now + begins + Time::from_seconds(task.seconds * launch.slowed);
+        let starting = (task.begins > 0.0).then_some(begins);
+        self.ends.extend(starting.map(|begins| Reverse((self.now + begins, launch.attempt))));
         self.ends.push(Reverse((end, launch.attempt)));
         let folder = launch.folder.to_owned();
-        let (run, from, since) = (launch.run.id.clone(), from_progress(launch).unwrap_or(0.0), self.now);
-        self.running.insert(launch.attempt, Running { run, folder, task, from, since, end });
+        let (run, from, since) = (launch.run.id.clone(), from_progress(launch).unwrap_or(0.0), self.now + begins);
+        self.running.insert(launch.attempt, Running { run, folder, task, from, since, end, starting });
         Ok(())
+    }
+
+    fn has_begun(&self, attempt: AttemptId) -> bool {
+        self.running.get(&attempt).is_none_or(|running| running.starting.is_none())
     }
 
     fn adopt(&mut self, _launch: &Launch<'_>) -> bool {
@@ -124,6 +137,15 @@ impl Engine for FakeEngine {
                 return self.report();
             }
             self.ends.pop();
+            if let Some(running) = self.running.get_mut(&attempt)
+                && running.since == at
+                && running.end > at
+                && let Some(starting) = running.starting.take()
+            {
+                self.now = self.now.max(at);
+                happened.push(Happened::Begun(attempt, starting));
+                continue;
+            }
             // A killed attempt has a second, later end in the queue, which is ignored.
             if self.running.get(&attempt).is_none_or(|running| running.end != at) {
                 continue;

@@ -52,7 +52,7 @@ impl JournalState {
                     state.replacements.insert(attempt, replacement);
                     state.start(replacement, state.unended[&attempt].node, Some(attempt));
                 }
-                Change::Event(Event::AttemptRunning { attempt }) => {
+                Change::Event(Event::AttemptRunning { attempt, .. }) => {
                     if let Some(unended) = state.unended.get_mut(&attempt) {
                         unended.running = true;
                     }
@@ -64,7 +64,7 @@ impl JournalState {
                 Change::Event(Event::AttemptStopped { attempt } | Event::AttemptFailed { attempt, .. }) => {
                     state.end(attempt);
                 }
-                Change::Event(Event::NodeLost { node }) => {
+                Change::Event(Event::NodeLost { node, .. }) => {
                     let gone =
                         state.unended.iter().filter(|(_, unended)| unended.node == node && unended.replaces.is_none());
                     state.lost.extend(gone.map(|(attempt, _)| *attempt));

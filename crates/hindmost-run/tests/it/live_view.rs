@@ -91,7 +91,8 @@ fn attempts_of_a_run_in_the_middle_are_shown() {
     let snapshot = seen(folder.path());
     assert_eq!(snapshot.state, State::Gone);
     assert!(
-        snapshot.running_attempts > 0 && snapshot.running.len() as u64 == snapshot.running_attempts,
+        snapshot.running_attempts > 0
+            && snapshot.running.len() as u64 == snapshot.running_attempts + snapshot.starting_attempts,
         "{snapshot:?}"
     );
     assert_eq!(snapshot.jobs[0].state, JobState::Running);
@@ -99,7 +100,7 @@ fn attempts_of_a_run_in_the_middle_are_shown() {
     let newest = snapshot.running.last().unwrap();
     assert!(newest.copy == 1 && newest.kind != AttemptKind::Original, "{newest:?}");
     let on_nodes: u64 = snapshot.nodes.iter().map(|node| node.attempts).sum();
-    assert_eq!(on_nodes, snapshot.running_attempts);
+    assert_eq!(on_nodes, snapshot.running_attempts + snapshot.starting_attempts);
     for node in &snapshot.nodes {
         let used = node.used.as_ref().unwrap().get("cpus").copied().unwrap_or(0.0);
         // The policy's next decisions are known before the journal has them.

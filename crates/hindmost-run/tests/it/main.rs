@@ -22,5 +22,6 @@ mod refusals;
 mod scale;
 mod several_jobs;
 mod slow_nodes;
+mod starting;
 mod test_run;
 mod watches;

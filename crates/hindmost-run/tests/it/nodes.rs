@@ -10,6 +10,7 @@ use hindmost_core::time::Time;
 use hindmost_core::timeline::AttemptEnd;
 use hindmost_run::driver::{self, Follower, RunOptions, RunOutcome};
 use hindmost_run::engine::{Engine, Happened, Launch, NodeLoss, NodeOffer, RunIdentity};
+use tempfile::TempDir;
 
 use crate::fake_engine::FakeEngine;
 use crate::test_run::{FinishedRun, TestRun, open, scratch, takes};
@@ -131,6 +132,7 @@ impl Engine for Allocated {
 
     fn resume_at(&mut self, at: Time) {
         self.inner.resume_at(at);
+        self.next.0 = at + self.next.0;
     }
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
@@ -188,17 +190,37 @@ impl Follower for Messages {
 
 /// Runs three tasks, of which the first takes 100 s, on a node that is allocated for 30 s at a time, this many times.
 fn run_in_allocations(keys: &str, left: u32) -> (RunOutcome, Vec<String>) {
+    run_in_allocations_of(&scratch(), keys, left, false)
+}
+
+/// Runs such a job in a folder, or resumes it.
+fn run_in_allocations_of(folder: &TempDir, keys: &str, left: u32, resumes: bool) -> (RunOutcome, Vec<String>) {
     let test_run = TestRun::on("n1:3").phase_with("map", 3, keys);
-    let folder = scratch();
     let plan = test_run.plan(folder.path());
     let behaviour = |launch: &Launch<'_>| takes(if launch.attempt.task.index == 0 { 100.0 } else { 20.0 });
     let inner = FakeEngine::new(test_run.offers(), behaviour);
     let mut engine = Allocated { inner, next: (Time::from_seconds(ALLOCATED), true), left };
     let mut messages = Messages::default();
     let options = RunOptions { policy: Some("none".parse().unwrap()), ..RunOptions::default() };
-    let store = open(&plan, &folder.path().join("out"), false).unwrap();
+    let store = open(&plan, &folder.path().join("out"), resumes).unwrap();
     let outcome = driver::run_under(None, &options, store, &mut engine, &AtomicU32::new(0), &mut messages).unwrap();
     (outcome, messages.0)
+}
+
+#[test]
+fn losses_at_time_limits_are_remembered_by_a_resumed_run() {
+    // The first process ends with the second allocation, so the third loss is the first one that counts.
+    for (earlier, starts) in [(1, 3), (2, 3), (0, 3)] {
+        let folder = scratch();
+        if earlier > 0 {
+            let (outcome, messages) = run_in_allocations_of(&folder, "retries = 0", earlier, false);
+            assert_eq!(outcome.summary.state, RunState::Interrupted, "{messages:?}");
+        }
+        let (outcome, messages) = run_in_allocations_of(&folder, "retries = 0", 100, earlier > 0);
+        let [failed] = &outcome.summary.failed_tasks[..] else { panic!("{:?}", outcome.summary.failed_tasks) };
+        assert!(failed.reason.starts_with(&format!("cut off {starts} times")), "{}", failed.reason);
+        assert_eq!(outcome.timeline.rows.len(), 2 + starts, "{earlier}: {messages:?}");
+    }
 }
 
 #[test]

@@ -33,7 +33,13 @@ impl RandomBehaviour {
         } else {
             Some(0)
         };
-        FakeTask { seconds: (2.0 + 6.0 * length) * stretched, exit, reports: self.reports, power: 1 }
+        FakeTask {
+            seconds: (2.0 + 6.0 * length) * stretched,
+            exit,
+            reports: self.reports,
+            power: 1,
+            begins: if stretched > 1.0 { 1.5 } else { 0.0 },
+        }
     }
 }
 

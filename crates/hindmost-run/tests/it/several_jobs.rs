@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use crate::fake_engine::{FakeEngine, FakeTask};
 use crate::live_view::seen;
 use crate::random_jobs::RandomBehaviour;
-use crate::test_run::{records, scratch, verified};
+use crate::test_run::{records, scratch, takes, verified};
 
 /// A job file: phases with their numbers of tasks, each after the one before it.
 fn plan(name: &str, phases: &[(&str, u32)], keys: &str, folder: &Path) -> Plan {
@@ -105,7 +105,7 @@ fn run_on(
 }
 
 fn one_second(_launch: &Launch<'_>) -> FakeTask {
-    FakeTask { seconds: 1.0, exit: Some(0), reports: true, power: 1 }
+    takes(1.0)
 }
 
 /// Returns the name of the job to which an attempt belongs.
@@ -200,7 +200,7 @@ fn every_system_runs_several_jobs() {
         let late = [(1, late[0].clone())];
         let behaviour = |launch: &Launch<'_>| {
             let slow = launch.attempt.task.index == 3 && launch.attempt.copy == 0;
-            FakeTask { seconds: if slow { 20.0 } else { 1.0 }, exit: Some(0), reports: true, power: 1 }
+            takes(if slow { 20.0 } else { 1.0 })
         };
         let (inbox, result) = run(folder.path(), (early, &late), (policy, false), behaviour, &AtomicU32::new(0));
         result.unwrap_or_else(|error| panic!("{policy}: {error}"));

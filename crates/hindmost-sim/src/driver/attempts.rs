@@ -34,7 +34,7 @@ impl Driver<'_> {
         }
         self.energy_begins(attempt);
         self.look_at(attempt);
-        self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
+        self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt, waited: None }).map(drop)
     }
 
     /// Returns the error for a task with too many attempts. So many happen only where its node fails each time.

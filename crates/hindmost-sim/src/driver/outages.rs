@@ -64,7 +64,7 @@ impl Driver<'_> {
         if let Some(rates) = &mut self.rates {
             rates.lose(node);
         }
-        let Stepped { retired, .. } = self.step(at, &Event::NodeLost { node })?;
+        let Stepped { retired, .. } = self.step(at, &Event::NodeLost { node, time_is_up: false })?;
         self.result.lost_attempts += lost.len() as u64;
         let outcome = Outcome::NodeLost;
         for ((attempt, start, is_relaunch), (shares, spec, ended)) in lost.into_iter().zip(described) {

@@ -129,7 +129,7 @@ impl Ledger {
                 self.capacities.push(*capacity);
                 self.lost.push(false);
             }
-            Change::Event(Event::NodeLost { node }) => {
+            Change::Event(Event::NodeLost { node, .. }) => {
                 self.lost[node.0 as usize] = true;
                 self.reserved.retain(|reserved| reserved.node != node.0);
                 let on_node = self.held.iter().filter(|(_, held)| held.node == node.0).map(|(id, _)| *id);

@@ -175,7 +175,7 @@ fn journal(run: &Run, network: Option<(f64, f64)>, stops: Option<f64>) -> Journa
                 journal.models.push((**power.as_ref().unwrap()).clone());
                 journal.up.push(vec![(at, f64::INFINITY)]);
             }
-            Change::Event(Event::NodeLost { node }) => {
+            Change::Event(Event::NodeLost { node, .. }) => {
                 journal.up[node.0 as usize].last_mut().unwrap().1 = at;
                 let lost: Vec<AttemptId> =
                     open.iter().filter(|(_, seen)| seen.node == node.0 as usize).map(|(id, _)| *id).collect();
@@ -191,7 +191,7 @@ fn journal(run: &Run, network: Option<(f64, f64)>, stops: Option<f64>) -> Journa
             Change::Event(Event::JobArrived { job, spec }) => {
                 specs.insert(*job, (**spec).clone());
             }
-            Change::Event(Event::AttemptRunning { attempt }) => {
+            Change::Event(Event::AttemptRunning { attempt, .. }) => {
                 let spec = &specs[&attempt.task.job].phases[attempt.task.phase as usize];
                 let node = placed[attempt];
                 let input = spec.input.as_ref();

@@ -259,7 +259,7 @@ impl Driver<'_> {
                 let spec = Arc::clone(&self.world.jobs[job as usize]);
                 self.happen(at, &Event::JobArrived { job: JobId(job), spec });
             }
-            Due::Lose(node) => self.happen(at, &Event::NodeLost { node: NodeId(node) }),
+            Due::Lose(node) => self.happen(at, &Event::NodeLost { node: NodeId(node), time_is_up: false }),
             Due::Return(node) => {
                 if self.away[&node] <= at {
                     self.happen(at, &Event::NodeReturned { node: NodeId(node) });
@@ -345,7 +345,7 @@ impl Driver<'_> {
         if self.world.learns && self.hash(attempt, 4).is_multiple_of(4) {
             self.agenda.insert((at + Time::from_seconds(0.5), Due::Learn(attempt)));
         }
-        self.happen(at, &Event::AttemptRunning { attempt });
+        self.happen(at, &Event::AttemptRunning { attempt, waited: None });
     }
 
     fn happen(&mut self, at: Time, event: &Event) {

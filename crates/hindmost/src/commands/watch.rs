@@ -88,7 +88,7 @@ fn text(snapshot: &Snapshot, canvas: Canvas, height: usize) -> Vec<String> {
     shown.extend(snapshot.problem.iter().map(|problem| beginning(&escaped(problem), canvas.width, "…")));
     let parts = [
         ("Failures", failures(snapshot), snapshot.failed_attempts),
-        ("Longest running attempts", attempts(snapshot), snapshot.running_attempts),
+        ("Longest running attempts", attempts(snapshot), snapshot.running_attempts + snapshot.starting_attempts),
         ("Nodes", nodes(snapshot), snapshot.nodes.len() as u64),
     ];
     for (title, rows, all) in parts {
@@ -184,6 +184,10 @@ fn code(state: State) -> &'static str {
 fn in_words(snapshot: &Snapshot) -> String {
     let state = match snapshot.state {
         State::Starting => "the run is starting".to_owned(),
+        State::Running if snapshot.starting_attempts > 0 => {
+            let starting = grouped(snapshot.starting_attempts);
+            format!("running: {}, {starting} starting", counted(snapshot.running_attempts, "attempt"))
+        }
         State::Running => format!("running: {}", counted(snapshot.running_attempts, "attempt")),
         State::Done if snapshot.jobs.is_empty() => "the run has ended without a job".to_owned(),
         State::Done => "the run is done".to_owned(),
@@ -227,8 +231,10 @@ fn attempts(snapshot: &Snapshot) -> Vec<String> {
             AttemptKind::Backup => ", backup",
             AttemptKind::Replacement => ", replacement",
         };
-        row += &format!(": {}{kind}", duration(attempt.elapsed));
-        if let Some(median) = median {
+        let is_starting = attempt.state == AttemptState::Starting;
+        let starting = if is_starting { "starting for " } else { "" };
+        row += &format!(": {starting}{}{kind}", duration(attempt.elapsed));
+        if let Some(median) = median.filter(|_| !is_starting) {
             row += &format!(", {:.1} × median", attempt.elapsed / median);
         }
         if let Some(progress) = attempt.progress {

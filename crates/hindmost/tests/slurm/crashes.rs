@@ -2,7 +2,7 @@
 //! that watches over its step.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::ends::{failed, has_results, job};
@@ -92,6 +92,28 @@ fn a_request_of_a_killed_run_is_withdrawn() {
         has_results(&scene, 2);
         lab.until_clean();
     }
+}
+
+#[test]
+fn a_request_is_withdrawn_although_salloc_hangs() {
+    let Some(cluster) = cluster("a_request_is_withdrawn_although_salloc_hangs") else { return };
+    let lab = &cluster.lab;
+    let folder = tempfile::tempdir().unwrap();
+    // It does not end when it is sent a signal, as the one of Slurm 22.05 sometimes does not.
+    let hangs = "#!/bin/sh\ntrap '' TERM\nPATH=${PATH#*:}\nsalloc --no-shell --nodes=1 --exclusive\nexec sleep 100\n";
+    let program = folder.path().join("salloc");
+    fs::write(&program, hangs).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let mut command = crate::hindmost();
+    command.env("PATH", path).args(["slurm-step", "request"]).stdin(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    until("the allocation is granted", || lab.allocations().len() == 1);
+    // As if the run had died.
+    drop(child.stdin.take());
+    until("the allocation is given back", || lab.allocations().is_empty());
+    child.wait().unwrap();
+    lab.until_clean();
 }
 
 #[test]

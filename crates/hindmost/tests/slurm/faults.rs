@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use hindmost_core::timeline::AttemptEnd;
+use hindmost_core::timeline::{AttemptEnd, Cause};
+use hindmost_run::live_view::LiveView;
 
 use crate::ends::{failed, has_results, job};
-use crate::lab::{cluster, on_cluster, own_cluster};
+use crate::lab::{Lab, cluster, on_cluster, own_cluster};
 use crate::scene::{Scene, timeline, until};
 
 #[test]
@@ -105,4 +107,62 @@ fn a_folder_that_a_node_does_not_share_is_found_at_the_start() {
     assert_eq!(ran.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("node n3 ") && stderr.contains("hidden/out") && stderr.contains("share"), "{stderr}");
     cluster.lab.until_clean();
+}
+
+#[test]
+fn a_killed_slurmd_with_its_steps_is_no_failure() {
+    let Some(cluster) = cluster("a_killed_slurmd_with_its_steps_is_no_failure") else { return };
+    let lab = &cluster.lab;
+    // The `slurmd` is back at once, before Slurm notices anything, or after a while.
+    for away in [Duration::ZERO, Duration::from_millis(1500), Duration::from_secs(12)] {
+        let scene = Scene::new(&job(10, "4").replace("tasks = 10", "tasks = 10\nretries = 0"));
+        let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none", "--nodes", "n1,n2"]);
+        until("attempts run", || lab.attempts().len() == 8);
+        // Each agent has reported.
+        std::thread::sleep(Duration::from_secs(1));
+        lab.kill_node_with_steps("n1");
+        std::thread::sleep(away);
+        lab.start_node("n1");
+        scene.end(child).with(0);
+        has_results(&scene, 10);
+        let rows = timeline(&scene.out()).rows;
+        let is_lost = |end: &AttemptEnd| matches!(end, AttemptEnd::Failed(Cause::External(_)) | AttemptEnd::NodeLost);
+        let lost = rows.iter().filter(|row| is_lost(&row.outcome)).count();
+        assert_eq!((rows.len(), lost), (14, 4), "{away:?}: {rows:?}");
+        lab.until_clean();
+    }
+}
+
+/// Lets a stopped `slurmd` continue.
+struct Continues<'a>(&'a Lab);
+
+impl Drop for Continues<'_> {
+    fn drop(&mut self) {
+        self.0.signal_node("n1", "CONT");
+    }
+}
+
+#[test]
+fn attempts_whose_steps_wait_are_starting() {
+    let Some(cluster) = cluster("attempts_whose_steps_wait_are_starting") else { return };
+    let lab = &cluster.lab;
+    let scene = Scene::new(&job(16, "1").replace("tasks = 16", "tasks = 16\nretries = 0"));
+    let child = scene.spawn(None, &["--engine", "slurm", "--nodes", "n1,n2"]);
+    let state = || {
+        let mut view = LiveView::new(&scene.out());
+        view.refresh().map(|()| view.snapshot()).ok()
+    };
+    until("attempts run", || state().is_some_and(|state| state.running_attempts == 8));
+    let continues = Continues(lab);
+    lab.signal_node("n1", "STOP");
+    until("those of n1 wait", || state().is_some_and(|state| state.starting_attempts == 4 && state.finished >= 8));
+    std::thread::sleep(Duration::from_millis(2200));
+    let waiting = state().unwrap();
+    assert_eq!((waiting.starting_attempts, waiting.running_attempts), (4, 0), "{waiting:?}");
+    drop(continues);
+    let ended = scene.end(child).with(0);
+    has_results(&scene, 16);
+    // Although the attempts took three times as long as the others, they were not late.
+    assert_eq!(timeline(&scene.out()).rows.len(), 16, "{}", ended.stderr);
+    lab.until_clean();
 }

@@ -190,6 +190,34 @@ impl Lab {
         self.kill(&format!("slurmd-{node}"));
     }
 
+    /// Sends the `slurmd` of a node a signal, such as `STOP`.
+    pub fn signal_node(&self, node: &str, name: &str) {
+        let pid = self.pid(&format!("slurmd-{node}"));
+        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    }
+
+    /// Kills the `slurmd` of a node with everything that runs in its steps, as a machine does that restarts.
+    pub fn kill_node_with_steps(&self, node: &str) {
+        let wanted = [format!("SLURM_CONF={}", self.configuration().display()), format!("SLURMD_NODENAME={node}")];
+        let allocations = self.allocations();
+        let steps: Vec<String> =
+            allocations.iter().filter(|(_, of)| of == node).map(|(id, _)| format!("slurmstepd: [{id}.")).collect();
+        self.kill_node(node);
+        // Processes may be starting others.
+        for _ in 0..2 {
+            for number in process_numbers() {
+                let line = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+                let line = String::from_utf8_lossy(&line).into_owned();
+                let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
+                let variables: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
+                let is_in_step = wanted.iter().all(|one| variables.contains(&one.as_bytes()));
+                if is_in_step || steps.iter().any(|step| line.starts_with(step.as_str())) {
+                    let _ = Command::new("kill").args(["-KILL", &number.to_string()]).stderr(Stdio::null()).status();
+                }
+            }
+        }
+    }
+
     /// Starts the `slurmd` of a node again.
     pub fn start_node(&self, node: &str) {
         self.script("node", &[node]);
@@ -304,6 +332,11 @@ impl Lab {
             std::thread::sleep(Duration::from_millis(100));
         }
     }
+}
+
+fn process_numbers() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").unwrap();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn user() -> String {

@@ -97,7 +97,10 @@ tasks = 4
 gpus = 1
 command = '''
 begin=$(date +%s%N); sleep 0.3
-echo "$CUDA_VISIBLE_DEVICES $HINDMOST_GPUS $SLURMD_NODENAME $begin $(date +%s%N)" > "$HINDMOST_OUTPUT/gpu"
+for name in ROCR_VISIBLE_DEVICES ZE_AFFINITY_MASK GPU_DEVICE_ORDINAL SLURM_STEP_GPUS; do
+  eval "other=\$$name"; [ "$other" = "$CUDA_VISIBLE_DEVICES" ] || { echo "$name is $other" >&2; exit 1; }
+done
+echo "$CUDA_VISIBLE_DEVICES$SLURM_GPUS_ON_NODE $HINDMOST_GPUS $SLURMD_NODENAME $begin $(date +%s%N)" > "$HINDMOST_OUTPUT/gpu"
 '''
 "#,
     );
@@ -106,7 +109,8 @@ echo "$CUDA_VISIBLE_DEVICES $HINDMOST_GPUS $SLURMD_NODENAME $begin $(date +%s%N)
     for (name, text) in files(&scene.out().join("a")) {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [visible, own, node, begin, end] = words[..] else { panic!("{name}: {text}") };
-        assert_eq!((visible, node), (own, "n4"), "{text}");
+        // Its own GPU is the only one that it sees.
+        assert_eq!((visible, node), (&*format!("{own}1"), "n4"), "{text}");
         used.push((own.to_owned(), begin.parse().unwrap(), end.parse().unwrap()));
     }
     assert_eq!(used.len(), 4);

@@ -148,7 +148,7 @@ fn a_reservation_ends_at_its_time_or_with_its_task_or_node() {
     assert_eq!((cpus(&done, 0), done.reservations().count()), ((1, 0), 0));
     // When its node is lost, also if the node returns.
     let mut lost = waiting();
-    lost.apply_event(Time::ZERO, &Event::NodeLost { node: NodeId(0) }).unwrap();
+    lost.apply_event(Time::ZERO, &Event::NodeLost { node: NodeId(0), time_is_up: false }).unwrap();
     lost.apply_event(Time::ZERO, &Event::NodeReturned { node: NodeId(0) }).unwrap();
     assert_eq!((cpus(&lost, 0), lost.reservation(large(0))), ((4, 0), None));
     // When its task starts an attempt on another node.
@@ -172,7 +172,7 @@ fn impossible_reservations_are_refused() {
     finish(&mut cluster, small(0));
     assert!(refused(&mut cluster, small(0), 1).ends_with("the task has finished"));
     assert!(refused(&mut cluster, small(1), 7).contains("node 7"));
-    cluster.apply_event(Time::ZERO, &Event::NodeLost { node: NodeId(2) }).unwrap();
+    cluster.apply_event(Time::ZERO, &Event::NodeLost { node: NodeId(2), time_is_up: false }).unwrap();
     assert!(refused(&mut cluster, small(1), 2).ends_with("the node is lost"));
     let too_much = Decision::Reserve {
         node: NodeId(1),
@@ -192,7 +192,7 @@ fn a_refused_record_restores_reservations_that_expired_with_it() {
     // Both reservations of node 0; the older one ends at 100 s.
     try_reserve(&mut cluster, small(3), 0, seconds(200)).unwrap();
     let before: Vec<Reservation> = cluster.reservations().cloned().collect();
-    let unknown = Event::NodeLost { node: NodeId(9) };
+    let unknown = Event::NodeLost { node: NodeId(9), time_is_up: false };
     assert!(cluster.apply_event(seconds(150), &unknown).is_err());
     assert_eq!(cluster.reservations().cloned().collect::<Vec<_>>(), before);
     assert_eq!((cluster.now(), cpus(&cluster, 0)), (Time::ZERO, (0, 1)));
@@ -245,7 +245,7 @@ proptest! {
                 0..=2 => try_start(&mut copy, task, node.0),
                 3 => copy.apply_event(now, &Event::AttemptFinished { attempt }),
                 4 => copy.apply_event(now, &Event::AttemptFailed { attempt, reason: None, external: None }),
-                5 => copy.apply_event(now, &if later == 0 { Event::NodeLost { node } } else { Event::NodeReturned { node } }),
+                5 => copy.apply_event(now, &if later == 0 { Event::NodeLost { node, time_is_up: false } } else { Event::NodeReturned { node } }),
                 6 => {
                     let until = now + seconds(later + 1);
                     copy.apply_decision(now, &Decision::Reserve { node, resources, until, task: Some(Box::new(task)) })

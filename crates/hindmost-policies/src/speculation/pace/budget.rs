@@ -127,7 +127,7 @@ impl Budget {
         });
         let excess = |attempt: &Attempt| {
             let median = cluster.phase(attempt.id().task).map_or(0.0, Phase::median);
-            ((cluster.now() - attempt.since()).seconds() - median).max(0.0)
+            (attempt.age(cluster.now()).seconds() - median).max(0.0)
         };
         let late = late.iter().filter(|id| id.task.job == job).filter_map(|id| cluster.attempt(*id));
         let copied = self.jobs.get(&job).into_iter().flat_map(|account| account.running.keys());

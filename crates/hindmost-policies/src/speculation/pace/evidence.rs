@@ -195,11 +195,12 @@ impl Evidence {
                 let before = self.of(attempt.task).factor();
                 self.close(*attempt);
                 if let Some((node, since)) = applied.released.filter(|_| applied.won) {
-                    let took = (cluster.now() - since).seconds() * cluster.node(node).map_or(1.0, Node::speed);
+                    let began = since + applied.waited;
+                    let took = (cluster.now() - began).seconds() * cluster.node(node).map_or(1.0, Node::speed);
                     let longest = self.longest.entry((attempt.task.job, attempt.task.phase)).or_default();
                     *longest = longest.max(took);
-                    self.finished(attempt.task, since, cluster);
-                    self.compare(attempt.task, Some((*attempt, node, since)), cluster);
+                    self.finished(attempt.task, (since, began), cluster);
+                    self.compare(attempt.task, Some((*attempt, node, began)), cluster);
                     self.task_share.end(attempt.task);
                 }
                 if applied.job_finished {
@@ -263,15 +264,15 @@ impl Evidence {
         (self.of(task).factor() != before).then_some((task.job, task.phase))
     }
 
-    /// Counts the copies that run when a copy that started at `since` finishes.
-    fn finished(&mut self, task: TaskId, since: Time, cluster: &Cluster) {
+    /// Counts the copies that run when a copy finishes that was started at `since` and whose command began at `began`.
+    fn finished(&mut self, task: TaskId, (since, began): (Time, Time), cluster: &Cluster) {
         // Copies that are being stopped were counted when that was decided.
         let others = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
         let (mut has_older, mut lost, mut losers) = (false, 0.0, 0);
         let others: Vec<&Attempt> = others.collect();
         for other in others {
             has_older |= other.since() < since;
-            let took = (cluster.now() - since).seconds();
+            let took = (cluster.now() - began).seconds();
             let is_open = self.close(other.id());
             if is_open && other.since() > since {
                 lost += weight(other, took, cluster);
@@ -310,7 +311,7 @@ impl Evidence {
 /// Returns the time that a copy takes from its start to its end, extrapolated from its progress, in seconds. `None` if its
 /// progress is unknown.
 pub(super) fn measured(copy: &Attempt) -> Option<f64> {
-    copy.measured_finish().map(|finish| (finish - copy.since()).seconds())
+    copy.measured_finish().map(|finish| (finish - copy.began(copy.since())).seconds())
 }
 
 /// Returns the weight of a copy that lost to an older one, which takes `takes` seconds: its age in medians of its phase, at
@@ -320,7 +321,7 @@ fn weight(copy: &Attempt, takes: f64, cluster: &Cluster) -> f64 {
         return MEASURED;
     }
     let median = cluster.phase(copy.id().task).map_or(0.0, Phase::median);
-    let age = (cluster.now() - copy.since()).seconds();
+    let age = copy.age(cluster.now()).seconds();
     if age < median { age / median } else { 1.0 }
 }
 

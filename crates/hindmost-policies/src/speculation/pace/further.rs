@@ -75,7 +75,7 @@ impl PaceRule {
         if !self.evidence.is_open(id) {
             return;
         }
-        let (age, late) = ((cluster.now() - copy.since()).seconds(), ages.limit(PENDING, Outcomes::default()));
+        let (age, late) = (copy.age(cluster.now()).seconds(), ages.limit(PENDING, Outcomes::default()));
         let running = cluster.copies(id.task).count();
         let next = if age > late {
             self.evidence.late(id, cluster);
@@ -140,9 +140,9 @@ impl PaceRule {
         let late_age = self.age_for_further(task, phase, running);
         let Some(node) = self.node_for(task, cluster) else {
             let newest =
-                copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.since()));
-            if let Some((newest, since)) = newest.filter(|_| is_by_age && others_wait) {
-                self.free_resources(newest, (now - since).seconds() > late_age, round);
+                copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.age(now)));
+            if let Some((newest, age)) = newest.filter(|_| is_by_age && others_wait) {
+                self.free_resources(newest, age.seconds() > late_age, round);
             }
             return Further::Waits;
         };
@@ -156,7 +156,7 @@ impl PaceRule {
         if copies.iter().any(ends_soon) {
             return Further::NotNeeded;
         }
-        if copies.iter().any(|copy| end(copy).is_none() && (now - copy.since()).seconds() <= late_age) {
+        if copies.iter().any(|copy| end(copy).is_none() && copy.age(now).seconds() <= late_age) {
             return Further::Waits;
         }
         if is_by_age && !pending && self.is_over_budget(task, price(cluster, node, phase), cluster) {

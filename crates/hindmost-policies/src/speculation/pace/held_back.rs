@@ -90,7 +90,8 @@ impl PaceRule {
         }
         let hung = self.lateness(round.estimator, id.task, phase).map(|ages| ages.hung(Outcomes::default()));
         let hung = hung.filter(|hung| hung.is_finite()).unwrap_or(0.0);
-        let since = (cluster.now() + (cluster.now() - attempt.since())).max(attempt.since() + Time::from_seconds(hung));
+        let now = cluster.now();
+        let since = (now + attempt.age(now)).max(attempt.began(now) + Time::from_seconds(hung));
         round.hold_back(id, HeldBackBy::Resources, since, || "no resources are free for a copy".to_owned());
     }
 
@@ -132,7 +133,7 @@ impl PaceRule {
         if age <= needed {
             let why = || format!("{shown}: it gets a copy only at the age of {needed:.2} s instead of {usual:.2} s");
             return (needed > usual)
-                .then(|| (HeldBackBy::Outcomes, attempt.since() + Time::from_seconds(usual), why()));
+                .then(|| (HeldBackBy::Outcomes, attempt.began(now) + Time::from_seconds(usual), why()));
         }
         (!self.may_try(id, without.node, pending, cluster)).then(|| {
             let why = format!("{shown}, so one copy of the phase is tried at a time, and another one runs");
@@ -174,5 +175,5 @@ fn shown(outcomes: Outcomes) -> String {
 }
 
 fn age_of(attempt: &Attempt, cluster: &Cluster) -> f64 {
-    (cluster.now() - attempt.since()).seconds()
+    attempt.age(cluster.now()).seconds()
 }

@@ -41,7 +41,7 @@ impl PaceRule {
     pub(super) fn seems_to_hang(&self, attempt: &Attempt, doublings: u32, cluster: &Cluster) -> bool {
         let task = attempt.id().task;
         let Some(phase) = cluster.phase(task).filter(|phase| !phase.is_assumed()) else { return false };
-        let age = (cluster.now() - attempt.since()).seconds() * PaceRule::node_speed(cluster, attempt).min(1.0);
+        let age = attempt.age(cluster.now()).seconds() * PaceRule::node_speed(cluster, attempt).min(1.0);
         age > self.ages(phase).hung(Outcomes::default()) * f64::from(doublings).exp2()
             && age > BEYOND * self.evidence.longest(task)
     }

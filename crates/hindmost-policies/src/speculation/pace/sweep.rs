@@ -86,7 +86,7 @@ impl PaceRule {
         let running = cluster.running().map(Attempt::id);
         let short = running.filter_map(|id| {
             let (attempt, phase) = only_copy(id, cluster)?;
-            self.is_short(id.task, phase, view).then_some((attempt.since(), id))
+            self.is_short(id.task, phase, view).then_some((attempt.began(cluster.now()), id))
         });
         short.collect()
     }

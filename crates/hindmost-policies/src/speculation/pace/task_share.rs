@@ -155,7 +155,7 @@ pub(super) fn kind(job: JobId, phase: u32, cluster: &Cluster) -> Option<u64> {
 pub(super) fn measured_work(copy: &Attempt, cluster: &Cluster) -> Option<f64> {
     let finish = copy.measured_finish().filter(|_| copy.from_progress() <= 0.0)?;
     let speed = cluster.node(copy.node()).map_or(1.0, Node::speed);
-    Some((finish - copy.since()).seconds() * speed)
+    Some((finish - copy.began(cluster.now())).seconds() * speed)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ impl PaceRule {
     pub(super) fn remaining(&self, attempt: &Attempt, round: &Round<'_>) -> f64 {
         let cluster = round.cluster();
         let now = cluster.now();
-        let age = (now - attempt.since()).seconds();
+        let age = attempt.age(now).seconds();
         if let Some(finish) = self.expected_finish(attempt, now) {
             return (finish - now).seconds();
         }
@@ -62,7 +62,7 @@ impl PaceRule {
             return true;
         }
         let median = fresh(cluster, node, phase);
-        let age = (cluster.now() - attempt.since()).seconds();
+        let age = attempt.age(cluster.now()).seconds();
         let work = (age + remaining) * PaceRule::node_speed(cluster, attempt);
         let long = (work / cluster.node(node).map_or(1.0, Node::speed)).max(median);
         let gain = (1.0 - w) * (remaining - median).max(0.0) + w * (remaining - long).max(0.0);
@@ -115,7 +115,7 @@ impl PaceRule {
         let cluster = round.cluster();
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
         let Some(ages) = self.lateness(round.estimator, id.task, phase) else { return true };
-        let age = (cluster.now() - attempt.since()).seconds();
+        let age = attempt.age(cluster.now()).seconds();
         age > ages.limit(if pending { PENDING } else { IDLE }, self.evidence.of(id.task))
     }
 }

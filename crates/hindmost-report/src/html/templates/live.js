@@ -54,11 +54,12 @@ const status = (phase, isOver) => {
   if (missing && isOver) return "not finished";
   if (!missing) return phase.failed_tasks ? count(phase.failed_tasks) + " failed" : "done";
   if (phase.running) return count(phase.running) + " running";
+  if (phase.starting) return count(phase.starting) + " starting";
   return phase.waiting ? "waiting" : "ready";
 };
 // Of many phases, those that run come first, and those that are done last.
 const chosen = phases => {
-  const rank = phase => (phase.running ? 0 : phase.finished + phase.failed_tasks >= phase.tasks ? 3 : phase.waiting ? 2 : 1);
+  const rank = phase => (phase.running || phase.starting ? 0 : phase.finished + phase.failed_tasks >= phase.tasks ? 3 : phase.waiting ? 2 : 1);
   return phases.length > MOST.phases ? [...phases].sort((a, b) => rank(a) - rank(b)) : phases;
 };
 const JOBS = {waiting: 1, running: 0, done: 3, failed: 2, abandoned: 2, interrupted: 2};
@@ -118,7 +119,10 @@ const nodes = (snapshot, most) => {
     const classes = {won: "won", lost: "lost", replaced: "lost"}[attempt.outcome] ?? "failed";
     put(attempt, attempt.end, classes, attempt.outcome.replace("_", " ") + " after " + span(attempt.end - attempt.start));
   }
-  for (const attempt of snapshot.running) put(attempt, end, "running", "running for " + span(attempt.elapsed));
+  for (const attempt of snapshot.running) {
+    const isStarting = attempt.state === "starting";
+    put(attempt, end, isStarting ? "starting" : "running", (isStarting ? "starting for " : "running for ") + span(attempt.elapsed));
+  }
   const order = snapshot.nodes.map((node, index) => [node, index]);
   const rank = node => (node.slow != null || node.lost ? 0 : byNode.has(node.name) ? 1 : 2);
   if (order.length > MOST.nodes) order.sort(([a, i], [b, j]) => rank(a) - rank(b) || i - j);
@@ -143,7 +147,7 @@ const nodes = (snapshot, most) => {
     }
     track.style.height = Math.max(1, lanes.length) * .8 + .1 + "rem";
     track.setAttribute("role", "img");
-    track.setAttribute("aria-label", node.name + ": " + count(node.attempts) + " running attempts");
+    track.setAttribute("aria-label", node.name + ": " + count(node.attempts) + " attempts");
     if (hidden) about.append(make("span", " " + count(hidden) + " attempts not shown"));
     return make("div", [about, track], "node");
   });
@@ -161,9 +165,9 @@ const attempts = snapshot => {
       const name = [named(snapshot, attempt)];
       if (attempt.because) name.push(make("span", attempt.because, "why"));
       return [name, attempt.node, (KINDS[attempt.kind] ?? "") + (attempt.state === "stopping" ? ", stopping" : ""),
-        span(attempt.elapsed), median ? (attempt.elapsed / median).toFixed(1) + "×" : "–",
+        (attempt.state === "starting" ? "starting for " : "") + span(attempt.elapsed), median && attempt.state !== "starting" ? (attempt.elapsed / median).toFixed(1) + "×" : "–",
         attempt.progress == null ? "–" : Math.floor(attempt.progress * 100) + "%", count(attempt.copies)];
-    })), ...more(shown.length, snapshot.running_attempts, "running attempts")];
+    })), ...more(shown.length, snapshot.running_attempts + snapshot.starting_attempts, "running attempts")];
 };
 const failures = snapshot => {
   if (!snapshot.failures.length) return [make("p", "No attempt has failed.")];
@@ -179,7 +183,7 @@ const facts = snapshot => [
   ["Time", span(snapshot.elapsed)],
   !over(snapshot) && ["Time left", span(snapshot.left), snapshot.more_phases ? "estimated, then other phases" : "estimated"],
   ["Tasks", count(snapshot.finished) + " of " + count(snapshot.tasks)],
-  ["Running attempts", count(snapshot.running_attempts)],
+  ["Running attempts", count(snapshot.running_attempts), snapshot.starting_attempts ? count(snapshot.starting_attempts) + " starting" : ""],
   ["Copies", count(snapshot.copies.launched), count(snapshot.copies.won) + " won"],
   ["Failed attempts", count(snapshot.failed_attempts)],
 ].filter(Boolean).map(([name, value, detail]) => make("div", [make("dt", name), make("dd", detail && value !== "–" ? [value, make("span", detail)] : value)]));

@@ -39,9 +39,18 @@ const SIGNALS: Duration = Duration::from_millis(500);
 /// The same time for a command that has failed, but not by a signal: it may have handled one.
 const HANDLED_SIGNALS: Duration = Duration::from_millis(200);
 
-/// Environment variables that list the GPUs of a step.
-const GPU_LISTS: [&str; 5] =
-    ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"];
+/// Environment variables that list the GPUs of a step, which are all those that the run has on the node.
+const GPU_LISTS: [&str; 7] = [
+    "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "ZE_AFFINITY_MASK",
+    "SLURM_STEP_GPUS",
+    "SLURM_JOB_GPUS",
+];
+/// Environment variable with their number.
+const GPU_COUNT: &str = "SLURM_GPUS_ON_NODE";
 
 /// Runs the attempt whose folder is `folder`. `nonce` is that of its launch. `stop_requests` counts the signals to stop.
 ///
@@ -59,11 +68,12 @@ pub fn run_attempt(folder: &Path, nonce: &str, stop_requests: &AtomicU32) -> io:
         job: number("SLURM_JOB_ID"),
         step: number("SLURM_STEP_ID"),
         count: 0,
+        ran: 0.0,
         share: None,
         signalled: false,
         state: State::Running,
     };
-    let mut agent = Agent { folder: folder.to_owned(), handle, beat, parent: parent() };
+    let mut agent = Agent { folder: folder.to_owned(), handle, beat, began: Instant::now(), parent: parent() };
     agent.beat.write(agent.handle.as_fd())?;
     agent.beat.signalled = stop_requests.load(Ordering::Relaxed) > 0;
     if agent.beat.signalled || agent.is_stopped() {
@@ -91,6 +101,7 @@ struct Agent {
     folder: PathBuf,
     handle: File,
     beat: Beat,
+    began: Instant,
     parent: Option<i32>,
 }
 
@@ -129,6 +140,7 @@ impl Agent {
             if now >= next_beat {
                 next_beat = now + BEATS;
                 self.beat.count += 1;
+                self.beat.ran = self.began.elapsed().as_secs_f64();
                 self.beat.share = local.read_share(description.attempt);
                 // A disk that is full or a server that does not answer may recover.
                 let _ = self.beat.write(self.handle.as_fd());
@@ -166,6 +178,9 @@ impl Agent {
                 let Ok(list) = std::env::var(name) else { continue };
                 environment.push((name.into(), chosen(&list, gpus).into()));
             }
+            if std::env::var_os(GPU_COUNT).is_some() {
+                environment.push((GPU_COUNT.into(), gpus.len().to_string().into()));
+            }
         }
         local.start(&Launch {
             attempt: description.attempt,
@@ -199,6 +214,7 @@ impl Agent {
     /// Reports the end of the attempt.
     fn end(&mut self, state: State) -> io::Result<()> {
         self.beat.count += 1;
+        self.beat.ran = self.began.elapsed().as_secs_f64();
         self.beat.state = state;
         self.beat.write(self.handle.as_fd())
     }

@@ -11,10 +11,11 @@
 //! starter gives back what was granted too late.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,10 @@ use super::{keeper, step};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Time after which Slurm is requested again to end an allocation that it still lists.
 const AGAIN: Duration = Duration::from_secs(3);
+/// Time after which a `salloc` hangs that was sent a signal to end.
+const HANGS: Duration = Duration::from_secs(15);
+/// Time for which the cancel of the allocation of such a `salloc` is tried again.
+const CANCELS: Duration = Duration::from_mins(1);
 /// First of the words that make this program request an allocation.
 pub const REQUEST: &str = "request";
 /// What stands before the id of an allocation whose keeper runs.
@@ -110,19 +115,61 @@ fn slurm_step(program: &std::path::Path) -> Command {
 /// # Errors
 /// If `salloc` can't be started or watched.
 pub fn watch_request(args: &[OsString], stop_requests: &'static AtomicU32) -> io::Result<()> {
-    let mut child = slurm("salloc").args(args).stdin(Stdio::inherit()).stdout(Stdio::null()).spawn()?;
+    let mut command = slurm("salloc");
+    let mut child = command.args(args).stdin(Stdio::inherit()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let requested = Arc::new(AtomicU32::new(0));
+    let messages = child.stderr.take().map(|pipe| {
+        let requested = Arc::clone(&requested);
+        std::thread::spawn(move || pass_on(pipe, &requested))
+    });
     let pid = Pid::from_child(&child);
     // As long as the child has not been waited for, no other process has its number.
     let process = pidfd_open(pid, PidfdFlags::empty())?;
+    let was_killed = Arc::new(AtomicBool::new(false));
+    let kills = Arc::clone(&was_killed);
     std::thread::spawn(move || {
         while !is_abandoned(stop_requests, LOOKS[1]) {}
+        let since = Instant::now();
         loop {
-            // `salloc` withdraws a request that waits. It may be just about to send it.
-            let _ = pidfd_send_signal(&process, Signal::TERM);
+            // `salloc` withdraws a request that waits. It may be just about to send it. Its handler of the signal may wait for ever for
+            // what the interrupted code holds.
+            let hangs = since.elapsed() > HANGS;
+            kills.fetch_or(hangs, Ordering::Relaxed);
+            let _ = pidfd_send_signal(&process, if hangs { Signal::KILL } else { Signal::TERM });
             std::thread::sleep(AGAIN);
         }
     });
-    child.wait().map(drop)
+    child.wait()?;
+    if let Some(messages) = messages.filter(|_| !was_killed.load(Ordering::Relaxed)) {
+        let _ = messages.join();
+    }
+    let id = requested.load(Ordering::Relaxed);
+    let since = Instant::now();
+    while was_killed.load(Ordering::Relaxed) && id > 0 && since.elapsed() < CANCELS {
+        if commands::cancel(&[id.to_string()], None).is_ok() {
+            break;
+        }
+        std::thread::sleep(AGAIN);
+    }
+    Ok(())
+}
+
+/// Passes the messages of `salloc` on, and notes the id of the allocation that they name.
+fn pass_on(pipe: impl Read, requested: &AtomicU32) {
+    for line in BufReader::new(pipe).lines() {
+        let Ok(line) = line else { return };
+        if let Some(id) = requested_in(&line) {
+            requested.store(id, Ordering::Relaxed);
+        }
+        // The process that has started this one may have died.
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}
+
+/// Returns the id of the allocation that a message of `salloc` names.
+fn requested_in(line: &str) -> Option<u32> {
+    let names = |what: &str| line.strip_prefix("salloc: ")?.strip_prefix(what)?.trim().parse().ok();
+    ["Pending job allocation", "Granted job allocation"].into_iter().find_map(names)
 }
 
 /// True if the process at the other end of the standard input has died or closed it, or this process has been signalled. Waits up to
@@ -250,6 +297,8 @@ mod tests {
         let text = "salloc: Pending job allocation 12\nsalloc: job 12 queued\nsalloc: Granted job allocation 12\n";
         assert_eq!(kept_in(text), None, "its keeper does not run yet");
         assert_eq!(kept_in(&format!("{text}{KEPT}12\n")), Some(12));
+        let ids: Vec<_> = text.lines().map(requested_in).collect();
+        assert_eq!(ids, [Some(12), None, Some(12)]);
         assert_eq!(kept_in("salloc: error: Job submit/allocate failed: Invalid partition name specified\n"), None);
     }
 }

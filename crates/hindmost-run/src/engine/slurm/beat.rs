@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
+use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags, openat};
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,9 @@ pub struct Beat {
     pub step: u32,
     /// Number of the report. It grows with each one.
     pub count: u64,
+    /// Seconds since the agent began, at the time of the report.
+    #[serde(default)]
+    pub ran: f64,
     /// Share of the input that the attempt has read, if it is known.
     pub share: Option<f64>,
     /// True once the agent has been sent a signal: by this run, by a user's `scancel`, or because the allocation ends.
@@ -76,15 +80,21 @@ impl Beat {
 
     /// Reads the report of the launch with this nonce; `None` if there is none yet, or not a complete one.
     pub fn read(folder: BorrowedFd<'_>, nonce: &str) -> Option<Beat> {
+        Beat::read_with_time(folder, nonce).map(|(beat, _)| beat)
+    }
+
+    /// Reads the report of the launch with this nonce, and the time at which it was written, by the clock of the file system.
+    pub fn read_with_time(folder: BorrowedFd<'_>, nonce: &str) -> Option<(Beat, SystemTime)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file: File = openat(folder, BEAT, flags, Mode::empty()).ok()?.into();
-        if !file.metadata().ok()?.is_file() {
+        let found = file.metadata().ok()?;
+        if !found.is_file() {
             return None;
         }
         let mut text = Vec::new();
         file.take(LENGTH as u64).read_to_end(&mut text).ok()?;
         let beat: Beat = serde_json::from_slice(text.strip_suffix(b"\n")?).ok()?;
-        (beat.nonce == nonce).then_some(beat)
+        (beat.nonce == nonce).then_some((beat, found.modified().ok()?))
     }
 
     /// True if the attempt has ended.
@@ -117,6 +127,7 @@ mod tests {
             job: 1,
             step: 2,
             count: 3,
+            ran: 0.0,
             share: Some(0.5),
             signalled: false,
             state: State::Running,

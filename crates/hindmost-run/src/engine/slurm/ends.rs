@@ -1,17 +1,19 @@
 //! How attempts end: what the reports of their agents, their `srun` and Slurm's list of steps say together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use hindmost_core::ids::AttemptId;
+use hindmost_core::time::Time;
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::super::Happened;
 use super::beat::State;
 use super::commands::{self, one_line};
 use super::observer::Snapshot;
-use super::{CALM, Health, LOG, Running, SOON, Slurm, reaper};
+use super::place::{Health, Place};
+use super::{LOG, Running, SOON, Slurm, reaper};
 
 /// Time for which an agent may take to end a killed attempt, before Slurm kills its step.
 const POLITE: Duration = Duration::from_secs(3);
@@ -26,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const LINGERS: Duration = Duration::from_secs(1);
 /// Time after which the end of an attempt that was sent a signal is reported, even if Slurm does not say why.
 const UNKNOWN: Duration = Duration::from_mins(1);
+/// Time within which a `slurmd` that answers a check has registered, so that Slurm knows when it was started.
+const REGISTERED: Duration = Duration::from_secs(1);
 /// Largest number of bytes that are read of the messages of `srun`.
 const LONGEST: usize = 4096;
 
@@ -56,18 +60,32 @@ impl Slurm {
         let mut signalled = Vec::new();
         let mut cancelled = Vec::new();
         let mut suspects = BTreeSet::new();
+        let mut unexplained = BTreeMap::new();
         let mut silent = Vec::new();
         for attempt in due {
             let Some(running) = self.running.get_mut(&attempt) else { continue };
-            running.read_beat();
+            // A `slurmd` that was started before a report of the agent has not ended the attempt.
+            if running.read_beat()
+                && running.written().is_some_and(|written| self.snapshot.begun < written)
+                && let Some(started) = self.snapshot.slurmd_started(&self.places[running.place].name)
+            {
+                running.slurmd = Some(started.to_owned());
+            }
             let is_calm = running.srun.is_some() && running.killed.is_none() && running.doubt.is_none();
             let ends = running.beat.as_ref().is_some_and(super::beat::Beat::is_last);
-            if ends && running.killed.is_none() && running.beat.as_ref().is_some_and(|beat| beat.signalled) {
+            if ends && running.was_interrupted() {
                 running.doubt.get_or_insert(running.reported);
             }
-            running.next_look = now + if is_calm && !ends { CALM } else { SOON };
-            let health = self.places[running.place].health();
-            if let Some(end) = end_of(attempt, running, &self.snapshot, health, now) {
+            running.next_look = now + if is_calm && !ends { running.calm() } else { SOON };
+            if let Some(after) = running.take_begin() {
+                happened.push(Happened::Begun(attempt, Time(after.as_nanos() as u64)));
+            }
+            let place = &self.places[running.place];
+            let health = place.health();
+            if running.is_unexplained() && health != Health::Lost && place.answered <= running.doubt {
+                unexplained.insert(running.place, running.doubt);
+            }
+            if let Some(end) = end_of(attempt, running, &self.snapshot, place, now) {
                 if matches!(end, Happened::NotBegun(..)) {
                     suspects.insert(running.place);
                 }
@@ -104,6 +122,9 @@ impl Slurm {
         cancel_later(cancelled, None);
         for at in suspects {
             self.check(at);
+        }
+        for (at, since) in unexplained {
+            self.check_after(at, since);
         }
         for attempt in silent {
             self.reap(attempt, reaper::ANYWAY);
@@ -142,14 +163,33 @@ impl Slurm {
     }
 }
 
+/// What has ended an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Blame {
+    /// It is not known yet.
+    Unknown,
+    /// The attempt itself, or somebody who has cancelled or killed its step.
+    Attempt,
+    /// A fault of its node, which this text names.
+    Node(String),
+}
+
+/// Returns what has ended an attempt. If its agent was killed or sent a signal, the node has to answer a check first, and Slurm to say
+/// whether the node's `slurmd` still is the one that had started the step.
+fn blame(running: &Running, snapshot: &Snapshot, place: &Place) -> Blame {
+    let Some(doubt) = running.doubt.filter(|_| running.is_unexplained()) else { return Blame::Attempt };
+    match place.answered.filter(|answered| *answered > doubt) {
+        Some(answered) if snapshot.begun > answered + REGISTERED => {
+            let fault = snapshot.node_fault(&place.name, running.slurmd.as_deref());
+            fault.map_or(Blame::Attempt, Blame::Node)
+        }
+        _ => Blame::Unknown,
+    }
+}
+
 /// Returns the end of an attempt; `None` while it runs or may run.
-fn end_of(
-    attempt: AttemptId,
-    running: &Running,
-    snapshot: &Snapshot,
-    health: Health,
-    now: Instant,
-) -> Option<Happened> {
+fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, place: &Place, now: Instant) -> Option<Happened> {
+    let health = place.health();
     let killed = running.killed.as_ref().map(|killed| killed.since);
     if let Some(beat) = running.beat.as_ref().filter(|beat| beat.is_last()) {
         // `srun` ends just after its agent; ending it earlier would leave a step behind for a moment.
@@ -157,14 +197,15 @@ fn end_of(
             return None;
         }
         // Who has sent the signal? If the allocation has ended, the node is lost, and the attempt is not to blame.
-        let is_unclear = beat.signalled
-            && killed.is_none()
+        let blame = blame(running, snapshot, place);
+        let is_unclear = running.was_interrupted()
             && health != Health::Lost
-            && (snapshot.begun <= running.reported || health == Health::Unlisted);
+            && (snapshot.begun <= running.reported || health == Health::Unlisted || blame == Blame::Unknown);
         if is_unclear && running.reported.elapsed() < UNKNOWN {
             return None;
         }
         return Some(match &beat.state {
+            State::Ended | State::Running if let Blame::Node(why) = blame => Happened::CutShort(attempt, why),
             State::NotBegun(what) => Happened::NotBegun(attempt, what.clone()),
             State::Stays(what) => Happened::Stays(attempt, what.clone()),
             State::Ended | State::Running => Happened::Ended(attempt),
@@ -180,8 +221,15 @@ fn end_of(
     if snapshot.begun > since && !is_listed && is_explained {
         // The step may have ended between the last look at its report and the snapshot, so the report is read once more.
         let has_begun = running.beat.is_some() || super::Beat::read(running.folder.as_fd(), &running.nonce).is_some();
+        let blame = blame(running, snapshot, place);
+        if has_begun && blame == Blame::Unknown && since.elapsed() < UNKNOWN {
+            return None;
+        }
         return Some(if has_begun || killed.is_some() {
-            Happened::Ended(attempt)
+            match blame {
+                Blame::Node(why) => Happened::CutShort(attempt, why),
+                Blame::Unknown | Blame::Attempt => Happened::Ended(attempt),
+            }
         } else {
             Happened::NotBegun(attempt, format!("Slurm did not start its step: {}", messages(running)))
         });
@@ -228,6 +276,7 @@ mod tests {
 
     use super::super::beat::Beat;
     use super::super::commands::Step;
+    use super::super::nodes::SlurmNode;
     use super::super::{Killed, Running};
     use super::*;
 
@@ -251,8 +300,19 @@ mod tests {
         }
     }
 
+    /// Returns a node whose last successful check began at this time.
+    fn place(health: Health, answered: Option<Instant>) -> Place {
+        let mut place = Place::new("n1".to_owned(), 0);
+        if health != Health::Lost {
+            place.grant(1);
+        }
+        place.unlisted_since = (health == Health::Unlisted).then(Instant::now);
+        place.answered = answered;
+        place
+    }
+
     fn beat(state: State) -> Beat {
-        Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, share: None, signalled: false, state }
+        Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, ran: 0.0, share: None, signalled: false, state }
     }
 
     #[test]
@@ -261,13 +321,20 @@ mod tests {
         let now = Instant::now();
         running.beat = Some(beat(State::Running));
         running.doubt = Some(now);
-        let later = now + Duration::from_millis(1);
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, false), Health::Up, now), None, "the snapshot is too old");
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, true), Health::Up, now), None, "the step is listed");
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, false), Health::Up, now), Some(Happened::Ended(ATTEMPT)));
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(later, false), Health::Lost, now), None, "its node is lost");
-        let unlisted = end_of(ATTEMPT, &running, &snapshot(later, false), Health::Unlisted, now);
+        let answered = now + Duration::from_millis(1);
+        let later = answered + REGISTERED + Duration::from_millis(1);
+        let of = |seen: &Snapshot, health, answered| end_of(ATTEMPT, &running, seen, &place(health, answered), now);
+        let (up, ended) = (Health::Up, Some(Happened::Ended(ATTEMPT)));
+        assert_eq!(of(&snapshot(now, false), up, Some(answered)), None, "the snapshot is too old");
+        assert_eq!(of(&snapshot(later, true), up, Some(answered)), None, "the step is listed");
+        assert_eq!(of(&snapshot(later, false), up, Some(answered)), ended);
+        assert_eq!(of(&snapshot(later, false), Health::Lost, Some(answered)), None, "its node is lost");
+        let unlisted = of(&snapshot(later, false), Health::Unlisted, Some(answered));
         assert_eq!(unlisted, None, "its allocation may have ended");
+        // Its node may have failed.
+        assert_eq!(of(&snapshot(later, false), up, None), None);
+        assert_eq!(of(&snapshot(later, false), up, Some(now)), None, "the check is too old");
+        assert_eq!(of(&snapshot(answered + REGISTERED / 2, false), up, Some(answered)), None);
     }
 
     #[test]
@@ -276,7 +343,8 @@ mod tests {
         std::fs::write(folder.path().join(LOG), "srun: error: Unable to create step: x\n").unwrap();
         let now = Instant::now();
         running.doubt = Some(now);
-        let end = end_of(ATTEMPT, &running, &snapshot(now + Duration::from_millis(1), false), Health::Up, now);
+        let up = place(Health::Up, None);
+        let end = end_of(ATTEMPT, &running, &snapshot(now + Duration::from_millis(1), false), &up, now);
         let Some(Happened::NotBegun(ATTEMPT, what)) = end else { panic!("{end:?}") };
         assert_eq!(what, "Slurm did not start its step: Unable to create step: x");
     }
@@ -292,7 +360,7 @@ mod tests {
             (State::Stays("y".to_owned()), Happened::Stays(ATTEMPT, "y".to_owned())),
         ] {
             running.beat = Some(beat(state));
-            assert_eq!(end_of(ATTEMPT, &running, &old, Health::Up, now), Some(end));
+            assert_eq!(end_of(ATTEMPT, &running, &old, &place(Health::Up, None), now), Some(end));
         }
     }
 
@@ -300,14 +368,43 @@ mod tests {
     fn the_end_of_a_signalled_attempt_waits_until_slurm_says_whether_its_allocation_has_ended() {
         let (_folder, mut running) = running();
         let now = Instant::now();
-        running.reported = now;
+        (running.reported, running.doubt) = (now, Some(now));
         running.beat = Some(Beat { signalled: true, ..beat(State::Ended) });
-        let newer = snapshot(now + Duration::from_millis(1), true);
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), Health::Up, now), None);
-        assert_eq!(end_of(ATTEMPT, &running, &newer, Health::Unlisted, now), None);
-        assert_eq!(end_of(ATTEMPT, &running, &newer, Health::Up, now), Some(Happened::Ended(ATTEMPT)));
+        let answered = now + Duration::from_millis(1);
+        let newer = snapshot(answered + REGISTERED + Duration::from_millis(1), true);
+        let (up, unlisted) = (place(Health::Up, Some(answered)), place(Health::Unlisted, Some(answered)));
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), &up, now), None);
+        assert_eq!(end_of(ATTEMPT, &running, &newer, &unlisted, now), None);
+        assert_eq!(end_of(ATTEMPT, &running, &newer, &place(Health::Up, None), now), None);
+        assert_eq!(end_of(ATTEMPT, &running, &newer, &up, now), Some(Happened::Ended(ATTEMPT)));
         running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: false });
-        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), Health::Up, now), Some(Happened::Ended(ATTEMPT)));
+        assert_eq!(end_of(ATTEMPT, &running, &snapshot(now, true), &up, now), Some(Happened::Ended(ATTEMPT)));
+    }
+
+    #[test]
+    fn an_attempt_that_ends_with_its_slurmd_is_cut_short() {
+        let (_folder, mut running) = running();
+        let (now, started) = (Instant::now(), "2026-11-24T05:04:36");
+        (running.doubt, running.slurmd) = (Some(now), Some(started.to_owned()));
+        let answered = now + Duration::from_millis(1);
+        let up = place(Health::Up, Some(answered));
+        let seen = |slurmd: &str, state: &str| {
+            let mut seen = snapshot(answered + REGISTERED + Duration::from_millis(1), false);
+            let line = format!("NodeName=n1 CPUTot=1 RealMemory=1 State={state} SlurmdStartTime={slurmd}");
+            seen.nodes.extend(SlurmNode::parse(&line));
+            seen
+        };
+        for signalled in [false, true] {
+            let state = if signalled { State::Ended } else { State::Running };
+            running.beat = Some(Beat { signalled, ..beat(state) });
+            running.reported = now;
+            let end = |seen: &Snapshot| end_of(ATTEMPT, &running, seen, &up, now);
+            assert_eq!(end(&seen(started, "IDLE")), Some(Happened::Ended(ATTEMPT)));
+            for other in [seen("2026-11-24T06:00:00", "IDLE"), seen(started, "DOWN*")] {
+                let Some(Happened::CutShort(ATTEMPT, why)) = end(&other) else { panic!("{signalled}") };
+                assert!(why.contains("node n1"), "{why}");
+            }
+        }
     }
 
     #[test]
@@ -324,9 +421,9 @@ mod tests {
         let now = Instant::now();
         running.beat = Some(beat(State::Running));
         running.killed = Some(Killed { since: now, is_signalled: true, is_cancelled: true });
-        let listed = snapshot(now + Duration::from_millis(1), true);
-        assert_eq!(end_of(ATTEMPT, &running, &listed, Health::Up, now), None);
-        let late = end_of(ATTEMPT, &running, &listed, Health::Up, now + PATIENCE + Duration::from_secs(1));
+        let (listed, up) = (snapshot(now + Duration::from_millis(1), true), place(Health::Up, None));
+        assert_eq!(end_of(ATTEMPT, &running, &listed, &up, now), None);
+        let late = end_of(ATTEMPT, &running, &listed, &up, now + PATIENCE + Duration::from_secs(1));
         assert!(matches!(late, Some(Happened::Stays(ATTEMPT, _))), "{late:?}");
     }
 }

@@ -47,7 +47,10 @@ impl Slurm {
             }
         }
         let checks: Vec<_> = self.checks.1.try_iter().collect();
-        for (at, checked) in checks {
+        for (at, begun, checked) in checks {
+            if checked.is_ok() {
+                self.places[at].answered = Some(begun);
+            }
             self.checked(at, checked, happened);
         }
         self.check_silent();
@@ -212,16 +215,25 @@ impl Slurm {
 
     /// Checks a node in a thread, unless it was checked just before.
     pub(super) fn check(&mut self, at: usize) {
+        self.check_after(at, None);
+    }
+
+    /// Checks a node in a thread, unless it was checked just before. A check that began before the time `after`, or that has succeeded
+    /// although it began before, does not count.
+    pub(super) fn check_after(&mut self, at: usize, after: Option<Instant>) {
         let name = self.check_name();
         let place = &mut self.places[at];
         let pause = if place.failures > 0 { AGAIN } else { CHECKS };
-        let was_checked = place.checked.is_some_and(|checked| checked.elapsed() < pause && checked > place.since);
+        let counts = |checked: &Instant| after.is_none_or(|after| *checked > after);
+        let was_checked =
+            place.checked.filter(counts).is_some_and(|checked| checked.elapsed() < pause && checked > place.since);
         let Some(job) = place.job.filter(|_| !place.is_being_checked && !was_checked) else { return };
-        (place.is_being_checked, place.checked) = (true, Some(Instant::now()));
+        let begun = Instant::now();
+        (place.is_being_checked, place.checked) = (true, Some(begun));
         let (node, program, folder) = (place.name.clone(), self.program.clone(), self.folder.clone());
         let result = self.checks.0.clone();
         std::thread::spawn(move || {
-            let _ = result.send((at, step::check(job, &node, &name, &program, &folder)));
+            let _ = result.send((at, begun, step::check(job, &node, &name, &program, &folder)));
         });
     }
 

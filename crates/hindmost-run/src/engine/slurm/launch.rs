@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
+use std::time::SystemTime;
 
 use hindmost_core::ids::AttemptId;
 use rustix::fs::{Mode, OFlags, openat};
@@ -39,6 +40,9 @@ pub struct Description {
     pub input: Option<OsString>,
     /// Factor by which fault injection slows the attempt down.
     pub slowed: f64,
+    /// When the `slurmd` of the node was started, as Slurm prints it, if that was known.
+    #[serde(default)]
+    pub slurmd: Option<String>,
     /// Positions of the attempt's GPUs among those of the node, if it demands any.
     pub gpus: Option<Vec<usize>>,
 }
@@ -50,6 +54,13 @@ impl Description {
         // The environment may hold secrets.
         let mut file: File = openat(folder, NAME, flags, Mode::from_raw_mode(0o600))?.into();
         file.write_all(&serde_json::to_vec(self)?)
+    }
+
+    /// Returns when the file was written, by the clock of the file system; `None` if that is unknown.
+    pub fn written(folder: BorrowedFd<'_>) -> Option<SystemTime> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file: File = openat(folder, NAME, flags, Mode::empty()).ok()?.into();
+        file.metadata().ok()?.modified().ok()
     }
 
     /// Reads the file.
@@ -94,6 +105,7 @@ mod tests {
             environment: vec![("A".into(), odd.clone())],
             input: Some(odd),
             slowed: 2.0,
+            slurmd: Some("2026-11-24T05:04:36".to_owned()),
             gpus: Some(vec![0, 2]),
         };
         assert!(Description::read(handle.as_fd()).is_err());

@@ -56,7 +56,7 @@ use allocation::{Requested, Terms};
 use beat::Beat;
 use launch::Description;
 use observer::{Observer, Snapshot};
-use place::{Health, Place};
+use place::Place;
 use running::{Killed, Running};
 
 /// Name of the file in an attempt's folder with the messages of `srun`.
@@ -82,8 +82,8 @@ fn new_nonce() -> String {
     format!("{:016x}", std::collections::hash_map::RandomState::new().build_hasher().finish())
 }
 
-/// The result of a check: the index of the node, and what is wrong with it.
-type Checked = (usize, Result<(), step::Fault>);
+/// The result of a check: the index of the node, when the check began, and what is wrong with the node.
+type Checked = (usize, Instant, Result<(), step::Fault>);
 
 /// The engine that runs attempts as steps of Slurm.
 pub struct Slurm {
@@ -216,9 +216,11 @@ impl Slurm {
             environment: launch.environment.to_vec(),
             input: launch.input.map(Into::into),
             slowed: launch.slowed,
+            slurmd: self.snapshot.slurmd_started(&self.places[place].name).map(str::to_owned),
             gpus: gpus.map(<[usize]>::to_vec),
         };
         description.write(launch.handle)?;
+        let launched = Description::written(launch.handle);
         Beat::create(launch.handle)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let log: File = openat(launch.handle, LOG, flags, Mode::from_raw_mode(0o644))?.into();
@@ -246,7 +248,10 @@ impl Slurm {
         self.next_token += 1;
         self.tokens.insert(token, launch.attempt);
         let gpus = gpus.map(<[usize]>::to_vec).unwrap_or_default();
-        Ok(Running::new((place, name), nonce, (folder, launch.folder), Some((child, token)), gpus))
+        let mut running = Running::new((place, name), nonce, (folder, launch.folder), Some((child, token)), gpus);
+        running.launched = launched;
+        running.slurmd = description.slurmd;
+        Ok(running)
     }
 
     /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back.
@@ -307,6 +312,10 @@ impl Engine for Slurm {
         }
     }
 
+    fn has_begun(&self, attempt: AttemptId) -> bool {
+        self.running.get(&attempt).is_none_or(|running| running.beat.is_some())
+    }
+
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
         let place = launch.node.0 as usize;
         let name = step::name_of(launch.run, launch.attempt);
@@ -320,11 +329,13 @@ impl Engine for Slurm {
         };
         let gpus = description.gpus.unwrap_or_default();
         let mut running = Running::new((place, name), description.nonce, (folder, launch.folder), None, gpus);
+        running.slurmd = description.slurmd;
         running.read_beat();
         // Without a report the step has only begun, and starting the attempt again loses nothing.
         if running.beat.as_ref().is_none_or(Beat::is_last) {
             return false;
         }
+        running.is_begin_reported = true;
         for gpu in &running.gpus {
             if let Some(taken) = self.places[place].gpus.get_mut(*gpu) {
                 *taken = true;
@@ -399,7 +410,7 @@ impl Engine for Slurm {
             }
         }
         if self.is_held(beat.job) {
-            return None;
+            return self.snapshot.node_fault(&description.node, description.slurmd.as_deref());
         }
         let found = self.snapshot.allocations.iter().find(|one| one.id == beat.job);
         let how = found.map_or("has ended".to_owned(), commands::Allocation::end_in_words);

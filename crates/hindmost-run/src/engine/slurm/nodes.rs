@@ -23,6 +23,8 @@ pub struct SlurmNode {
     pub reason: Option<String>,
     /// Partitions to which it belongs.
     pub partitions: Vec<String>,
+    /// When its `slurmd` was started, as Slurm prints it; `None` if it has never run.
+    pub slurmd_started: Option<String>,
 }
 
 impl SlurmNode {
@@ -73,7 +75,7 @@ impl SlurmNode {
         NodeOffer { features: self.features.clone(), ..NodeOffer::new(self.name.clone(), self.capacity.clone()) }
     }
 
-    fn parse(line: &str) -> Option<SlurmNode> {
+    pub(super) fn parse(line: &str) -> Option<SlurmNode> {
         let fields = fields(line);
         let text = |name: &str| fields.get(name).copied().filter(|value| !value.is_empty() && *value != "(null)");
         let number = |name: &str| text(name).and_then(|value| value.parse::<f64>().ok());
@@ -97,6 +99,9 @@ impl SlurmNode {
             state: text("State")?.to_owned(),
             reason: text("Reason").map(str::to_owned),
             partitions: list("Partitions"),
+            slurmd_started: text("SlurmdStartTime")
+                .filter(|time| *time != "None" && *time != "Unknown")
+                .map(str::to_owned),
         })
     }
 }
@@ -216,7 +221,7 @@ mod tests {
     const LINE: &str = "NodeName=n1 Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=4 CPUTot=4 CPULoad=5.49 \
         AvailableFeatures=fast,ssd ActiveFeatures=fast,ssd Gres=gpu:tesla:2(S:0-1) NodeAddr=127.0.0.1 Version=22.05.8 \
         OS=Linux 6.1 #1 SMP RealMemory=4000 AllocMem=0 State=IDLE ThreadsPerCore=1 Weight=1 Partitions=main,big \
-        CfgTRES=cpu=4,mem=4000M,billing=4 AllocTRES= Reason=Not responding [slurm@2026-11-24T05:04:36]";
+        BootTime=2026-11-20T10:00:00 SlurmdStartTime=2026-11-24T05:04:36 CfgTRES=cpu=4,mem=4000M,billing=4 AllocTRES= Reason=Not responding [slurm@2026-11-24T05:04:36]";
 
     #[test]
     fn a_node_is_parsed() {
@@ -229,6 +234,7 @@ mod tests {
             ("fast,ssd".to_owned(), "main,big".to_owned())
         );
         assert_eq!(node.reason.as_deref(), Some("Not responding [slurm@2026-11-24T05:04:36]"));
+        assert_eq!(node.slurmd_started.as_deref(), Some("2026-11-24T05:04:36"));
         assert_eq!(SlurmNode::parse("NodeName=n1"), None);
     }
 

@@ -44,6 +44,22 @@ impl Snapshot {
         })
     }
 
+    /// Returns what has happened to a node since its `slurmd` was started at the time `before`, if that may have ended what ran there.
+    pub fn node_fault(&self, node: &str, before: Option<&str>) -> Option<String> {
+        let found = self.nodes.iter().find(|found| found.name == node)?;
+        if !found.is_up() {
+            return Some(format!("Slurm says {} of its node {node}", found.state));
+        }
+        let now = found.slurmd_started.as_deref();
+        let has_restarted = before.is_some_and(|before| now.is_some_and(|now| now != before));
+        has_restarted.then(|| format!("`slurmd` of its node {node} has ended and was started again"))
+    }
+
+    /// Returns when the `slurmd` of a node was started, as Slurm prints it; `None` if that is unknown.
+    pub fn slurmd_started(&self, node: &str) -> Option<&str> {
+        self.nodes.iter().find(|found| found.name == node)?.slurmd_started.as_deref()
+    }
+
     /// Returns the state of a cluster of which nothing is known.
     pub fn empty() -> Snapshot {
         Snapshot { begun: Instant::now(), steps: Vec::new(), allocations: Vec::new(), nodes: Vec::new() }

@@ -21,6 +21,8 @@ pub(super) struct Place {
     /// When the last check of the node began.
     pub(super) checked: Option<Instant>,
     pub(super) is_being_checked: bool,
+    /// When the last check began that has succeeded.
+    pub(super) answered: Option<Instant>,
     /// Since when Slurm does not list the allocation; `None` if it does.
     pub(super) unlisted_since: Option<Instant>,
     /// The `srun` of a keeper of the allocation that this process has started.
@@ -56,6 +58,7 @@ impl Place {
             since: now,
             checked: None,
             is_being_checked: false,
+            answered: None,
             unlisted_since: None,
             keeper: None,
             kept: None,

@@ -138,6 +138,7 @@ mod tests {
             environment: Vec::new(),
             input: None,
             slowed: 1.0,
+            slurmd: None,
             gpus: None,
         };
         description.write(handle.as_fd()).unwrap();
@@ -147,6 +148,7 @@ mod tests {
             job: 1,
             step: 2,
             count: 3,
+            ran: 0.0,
             share: None,
             signalled: false,
             state: State::Running,

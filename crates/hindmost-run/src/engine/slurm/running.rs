@@ -3,13 +3,16 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::beat::{Beat, STOP};
+use super::beat::{Beat, STOP, State};
 use super::observer::Snapshot;
 use super::{CALM, SOON};
+
+/// The time between two looks at an attempt that has not begun is the time since its launch divided by this.
+const STARTING: u32 = 10;
 
 /// An attempt that this engine has started or adopted, and whose end has not been reported.
 #[derive(Debug)]
@@ -25,6 +28,15 @@ pub(super) struct Running {
     pub(super) srun: Option<Child>,
     pub(super) token: Option<u64>,
     pub(super) beat: Option<Beat>,
+    pub(super) started: Instant,
+    /// When the `slurmd` of the node was started, as far as it was known at the last report.
+    pub(super) slurmd: Option<String>,
+    /// When the attempt was launched, by the clock of the file system; `None` if an earlier process has started the step.
+    pub(super) launched: Option<SystemTime>,
+    /// How long after its launch the attempt's agent began; `None` while it has not.
+    pub(super) began: Option<Duration>,
+    /// True once the begin has been reported to the driver.
+    pub(super) is_begin_reported: bool,
     /// When the last new report was read.
     pub(super) reported: Instant,
     pub(super) next_look: Instant,
@@ -62,10 +74,15 @@ impl Running {
             nonce,
             folder,
             path: path.to_owned(),
-            next_look: now + if srun.is_some() { CALM } else { SOON },
+            next_look: now + SOON,
             srun,
             token,
             beat: None,
+            started: now,
+            slurmd: None,
+            launched: None,
+            began: None,
+            is_begin_reported: false,
             reported: now,
             doubt: None,
             killed: None,
@@ -74,13 +91,41 @@ impl Running {
         }
     }
 
-    /// Reads the agent's report.
-    pub(super) fn read_beat(&mut self) {
-        let Some(beat) = Beat::read(self.folder.as_fd(), &self.nonce) else { return };
-        if self.beat.as_ref() != Some(&beat) {
+    /// Reads the agent's report. Returns true if it is a new one.
+    pub(super) fn read_beat(&mut self) -> bool {
+        let Some((beat, written)) = Beat::read_with_time(self.folder.as_fd(), &self.nonce) else { return false };
+        self.began.get_or_insert_with(|| {
+            // Both times are of the clock of the file system, so it does not matter what the clocks of nodes show.
+            let ran = Duration::try_from_secs_f64(beat.ran).unwrap_or_default();
+            let after = self.launched.and_then(|launched| written.duration_since(launched).ok());
+            after.unwrap_or(self.started.elapsed()).saturating_sub(ran)
+        });
+        let is_new = self.beat.as_ref() != Some(&beat);
+        if is_new {
             self.reported = Instant::now();
             self.beat = Some(beat);
         }
+        is_new
+    }
+
+    /// Returns when the agent wrote its last report while the attempt ran; `None` if that is unknown.
+    pub(super) fn written(&self) -> Option<Instant> {
+        let (beat, began) = self.beat.as_ref().zip(self.began)?;
+        let ran = Duration::try_from_secs_f64(beat.ran).ok()?;
+        (self.launched.is_some() && !beat.is_last()).then(|| self.started + began + ran)
+    }
+
+    /// Returns how long after its launch the attempt began, if that has become known and the driver is to be notified.
+    pub(super) fn take_begin(&mut self) -> Option<Duration> {
+        let has_begun = self.beat.as_ref().is_some_and(|beat| !matches!(beat.state, State::NotBegun(_)));
+        let began = self.began.filter(|_| has_begun && !self.is_begin_reported)?;
+        self.is_begin_reported = true;
+        Some(began)
+    }
+
+    /// Returns the time until the next look at an attempt that runs as it should. Its begin is noticed soon.
+    pub(super) fn calm(&self) -> Duration {
+        if self.beat.is_some() { CALM } else { (self.started.elapsed() / STARTING).clamp(SOON, CALM) }
     }
 
     /// Returns the step as `JOB.STEP`, from the agent's report or else from a snapshot.
@@ -88,6 +133,18 @@ impl Running {
         let reported = self.beat.as_ref().map(|beat| (beat.job, beat.step));
         let listed = || snapshot.steps.iter().find(|step| step.name == self.name).map(|step| (step.job, step.id));
         reported.or_else(listed).map(|(job, step)| format!("{job}.{step}"))
+    }
+
+    /// True if the agent was killed or sent a signal, and not because this run has decided so. If it was killed, another step may have
+    /// written its last report.
+    pub(super) fn was_interrupted(&self) -> bool {
+        let was = |beat: &Beat| beat.signalled || !beat.is_last() || self.reaped.is_some();
+        self.killed.is_none() && self.beat.as_ref().is_some_and(was)
+    }
+
+    /// True if it is to be found out what has interrupted the attempt.
+    pub(super) fn is_unexplained(&self) -> bool {
+        self.doubt.is_some() && self.was_interrupted()
     }
 
     /// True if the agent has reported before, but not for this time, and nothing else has shown that the attempt has ended.

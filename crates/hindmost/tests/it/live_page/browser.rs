@@ -66,21 +66,22 @@ fn state(name: &str, state: &str) -> Value {
         json!({"job": 0, "phase": name, "task": task, "copy": 0, "node": node, "kind": kind, "start": start,
             "end": start + 25.0, "outcome": outcome})
     };
+    let phases = json!([
+                {"name": name, "tasks": 16, "finished": 12, "failed_tasks": 0, "running": 2, "starting": 0, "attempts": 19, "copies": copies,
+                    "killed": 2, "failed": 1, "progress": 0.78, "waiting": false, "median": 8.0, "left": 42.0},
+                {"name": "last", "tasks": 4, "finished": 0, "failed_tasks": 0, "running": 0, "starting": 0, "attempts": 0,
+                    "copies": {"running": 0, "launched": 0, "won": 0}, "killed": 0, "failed": 0, "progress": 0.0,
+                    "waiting": true, "median": null, "left": null}]);
     json!({"state": state, "folder": format!("/data/{name}"), "policy": "pace", "knowledge": "progress(0.1)",
         "report": format!("/data/{name}/report.html"), "now": 100.0, "elapsed": 100.0, "left": 42.0, "more_phases": true,
         "tasks": 20, "finished": 12, "attempts": 20, "failed_attempts": 1, "failed_tasks": 0, "copies": copies,
         "jobs": [{"name": name, "state": "running", "arrival": 0.0, "end": null, "deadline": null, "tasks": 20, "finished": 12,
-            "phases": [
-                {"name": name, "tasks": 16, "finished": 12, "failed_tasks": 0, "running": 2, "attempts": 19, "copies": copies,
-                    "killed": 2, "failed": 1, "progress": 0.78, "waiting": false, "median": 8.0, "left": 42.0},
-                {"name": "last", "tasks": 4, "finished": 0, "failed_tasks": 0, "running": 0, "attempts": 0,
-                    "copies": {"running": 0, "launched": 0, "won": 0}, "killed": 0, "failed": 0, "progress": 0.0,
-                    "waiting": true, "median": null, "left": null}]}],
+            "phases": phases}],
         "nodes": [
             {"name": name, "lost": false, "slow": 0.25, "capacity": {"cpus": 4.0, "memory": 8e9},
                 "used": {"cpus": 2.0, "memory": 1e9}, "attempts": 1},
             {"name": "n2", "lost": true, "slow": null, "capacity": {"cpus": 4.0}, "used": null, "attempts": 1}],
-        "running_attempts": 2,
+        "running_attempts": 2, "starting_attempts": 0,
         "running": [attempt(3, 0, "original", name), attempt(3, 1, "backup", "n2")],
         "ended": [ended(1, "won", "original", name, 40.0), ended(2, "lost", "original", "n2", 30.0),
             ended(4, "failed", "original", name, 10.0), ended(5, "won", "backup", "n2", 60.0)],
@@ -134,7 +135,7 @@ fn each_state_of_a_run_is_said() {
     }
     let empty = json!({"state": "starting", "folder": "/data", "policy": "", "knowledge": "", "now": 0.0, "elapsed": 0.0,
         "left": null, "more_phases": false, "tasks": 0, "finished": 0, "attempts": 0, "failed_attempts": 0, "failed_tasks": 0,
-        "copies": {"running": 0, "launched": 0, "won": 0}, "jobs": [], "nodes": [], "running_attempts": 0, "running": [],
+        "copies": {"running": 0, "launched": 0, "won": 0}, "jobs": [], "nodes": [], "running_attempts": 0, "starting_attempts": 0, "running": [],
         "ended": [], "failures": []});
     let server = serving(&empty);
     assert!(open(browser, &server.url(), &["--dump-dom"]).contains("No attempt is running."));

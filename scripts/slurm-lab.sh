@@ -42,6 +42,20 @@ pid_in() {
   [ -n "$pid" ] && tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$lab/" && echo "$pid"
 }
 
+# Says whether a process is a daemon of this cluster.
+is_daemon() {
+  tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" | grep -qE -- "^[^ ]*(slurmd|slurmctld|munged) .*$lab/"
+}
+
+# Prints the ids of all daemons of this cluster, also of those that no file names any more.
+daemons() {
+  local entry
+  for entry in /proc/[0-9]*; do
+    is_daemon "${entry#/proc/}" && echo "${entry#/proc/}"
+  done
+  return 0
+}
+
 start_node() { slurmd -N "$1" -f "$SLURM_CONF"; }
 start_ctld() { slurmctld "$@" -f "$SLURM_CONF"; }
 
@@ -121,18 +135,19 @@ CONF
 }
 
 down() {
-  local file pid
+  local pid
   [ -f "$SLURM_CONF" ] || exit 0
   if pid_in "$lab/run/slurmctld.pid" >/dev/null; then
     timeout 5 scancel -u "$(id -un)" 2>/dev/null || true
     for _ in $(seq 30); do [ -z "$(timeout 5 squeue -h 2>/dev/null)" ] && break; sleep 0.1; done
   fi
+  # A daemon removes its file when it begins to end, and may hang after that.
+  local daemons
+  daemons=$(daemons)
   for signal in TERM KILL; do
-    for file in "$lab"/run/slurmd-*.pid "$lab/run/slurmctld.pid" "$lab/run/munged.pid"; do
-      pid=$(pid_in "$file") && kill -$signal "$pid" 2>/dev/null || true
-    done
+    for pid in $daemons; do is_daemon "$pid" && kill -$signal "$pid" 2>/dev/null || true; done
     for _ in $(seq 30); do
-      for file in "$lab"/run/*.pid; do pid_in "$file" >/dev/null && { sleep 0.1; continue 2; }; done
+      for pid in $daemons; do is_daemon "$pid" && { sleep 0.1; continue 2; }; done
       return 0
     done
   done

@@ -138,8 +138,8 @@ fn innocent_nodes_and_inputs_are_hardly_ever_accused() {
 fn long_tails_accuse_no_node_and_no_input() {
     // Jobs of one or two phases on up to 16 nodes of four slots, as tables have them. Durations and inputs have Pareto distributions and do
     // not depend on each other.
-    let count = 1500;
-    let mut accused = 0;
+    let count = 2000;
+    let (mut of_nodes, mut of_inputs) = (0, 0);
     for seed in 0..count {
         let world = World { seed, ..CALM };
         let nodes = [5, 8, 15, 16][(world.draw(20, 0) * 4.0) as usize];
@@ -167,10 +167,10 @@ fn long_tails_accuse_no_node_and_no_input() {
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
         let (context, nodes) = Context::of(&recording, &typical);
         let is_skewed = stragglers(&context).0.causes.iter().any(|found| found.cause == Cause::Input);
-        accused += u32::from(!nodes.slow.is_empty()) + u32::from(is_skewed);
+        (of_nodes, of_inputs) = (of_nodes + u32::from(!nodes.slow.is_empty()), of_inputs + u32::from(is_skewed));
     }
-    println!("{accused} of {count}");
-    assert!(accused <= 2, "{accused} of {count}");
+    println!("{of_nodes} nodes and {of_inputs} inputs of {count}");
+    assert!(of_nodes <= 1 && of_inputs <= 1, "{of_nodes} and {of_inputs} of {count}");
 }
 
 /// The share of recordings of a world for which something is true.

@@ -18,9 +18,11 @@ use super::typical::LEAST;
 
 /// Level of the test of whether durations depend on the input, over all phases of an application together. It is low because there are
 /// many applications.
-const LEVEL: f64 = 0.0002;
-/// The same without the task that speaks most for it, or for that task alone.
-const LEVEL_WITHOUT_ONE: f64 = 0.01;
+const LEVEL: f64 = 0.00005;
+/// The same without the task that speaks most for it.
+const LEVEL_WITHOUT_ONE: f64 = 0.001;
+/// The same for that task alone.
+const LEVEL_OF_ONE: f64 = 0.01;
 /// The least share of the variance that the input must explain.
 const LEAST_SHARE: f64 = 0.25;
 /// The least power of the input with which durations must grow.
@@ -185,7 +187,7 @@ fn is_proven<'p>(
     let most = centred.enumerate().max_by(|(_, a), (_, b)| (a.0 * a.1).total_cmp(&(b.0 * b.1)));
     let Some((most, (x, _))) = most else { return false };
     line(points, Some(most)).is_some_and(|without| is_plausible(&without, LEVEL_WITHOUT_ONE))
-        || beside.p(x, line_of_all.power * x / 2.0) * tests < LEVEL_WITHOUT_ONE
+        || beside.p(x, line_of_all.power * x / 2.0) * tests < LEVEL_OF_ONE
 }
 
 /// All winners of an application with known input, each relative to its stratum.

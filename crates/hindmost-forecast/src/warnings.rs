@@ -33,7 +33,7 @@ pub(crate) fn warnings(application: &RecordedApplication) -> Vec<String> {
     }
     let tasks: usize = application.jobs.iter().flat_map(|job| &job.spec.phases).map(|phase| phase.tasks as usize).sum();
     if tasks < FEW {
-        all.push(format!("The log has only {tasks} tasks: too few to say much about stragglers."));
+        all.push(format!("Only {tasks} tasks of the log finished: too few to say much about stragglers."));
     }
     if !all.is_empty() || tasks >= FEW {
         all.push(

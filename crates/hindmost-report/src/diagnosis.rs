@@ -11,6 +11,10 @@ use crate::text::{counted, duration, escaped, grouped, name, percent, wrapped};
 
 /// Largest number of slow nodes that are named.
 const NODES: usize = 5;
+/// The least share of the slots that is named if a policy left them free.
+const WORTH_SAYING: f64 = 0.01;
+/// Largest number of nodes that could not be tested and are named.
+const MOST_UNTESTED: usize = 3;
 /// The least share of the wall time for which a cure is named.
 pub(crate) const WORTH: f64 = 0.05;
 /// Fewest stragglers whose causes are given as shares.
@@ -268,12 +272,20 @@ pub(crate) fn title(diagnosis: &Diagnosis) -> String {
 pub(crate) fn whole(diagnosis: &Diagnosis, wall_time: &WallTime) -> String {
     let used = wall_time.used_share.map(|share| format!(", of which {} were used", percent(share))).unwrap_or_default();
     let about = if wall_time.slots_known { "" } else { "about " };
+    let left = wall_time.left_free_share.filter(|share| *share >= WORTH_SAYING);
+    let left = left.map(|share| {
+        format!(
+            " {} of the slots were on slow nodes and left free by the policy although tasks waited.",
+            percent(share)
+        )
+    });
     format!(
-        "{}, {}, {} of wall time, {about}{:.1} slots on average{used}.",
+        "{}, {}, {} of wall time, {about}{:.1} slots on average{used}.{}",
         counted(diagnosis.jobs, "job"),
         tasks(diagnosis.tasks, diagnosis.all_tasks),
         duration(wall_time.seconds),
-        wall_time.slots
+        wall_time.slots,
+        left.unwrap_or_default()
     )
 }
 
@@ -331,7 +343,7 @@ pub(crate) fn last(last: &FinishedLast) -> Option<String> {
 
 pub(crate) fn stragglers(stragglers: &StragglersByCause, workers: Option<Workers>) -> String {
     if stragglers.tasks == 0 {
-        return "No task took more than 1.5 times as long as is typical of its phase.".to_owned();
+        return "No task of a phase of at least four took more than 1.5 times as long as is typical of it.".to_owned();
     }
     let said: Vec<String> = stragglers
         .causes
@@ -388,6 +400,7 @@ fn failures(failures: &[FailureCost], wall_time: &WallTime) -> Option<String> {
 }
 
 pub(crate) fn nodes(diagnosis: &Diagnosis) -> Option<String> {
+    let what = if diagnosis.are_executors_tested { "executor" } else { "node" };
     let slow: Vec<String> = diagnosis
         .slow_nodes
         .iter()
@@ -397,11 +410,42 @@ pub(crate) fn nodes(diagnosis: &Diagnosis) -> Option<String> {
             format!("{} ({:.2} times as long, 95% interval {low:.2} to {high:.2})", escaped(&node.node), node.ratio)
         })
         .collect();
-    match (slow.len(), diagnosis.nodes_tested) {
-        (0, 0) => None,
-        (0, tested) => Some(format!("None of {} was slow all the time.", counted(tested, "tested node"))),
-        _ => Some(format!("Slow all the time: {}.", slow.join(", "))),
+    let mut said = match (slow.len(), diagnosis.nodes_tested) {
+        (0, 0) => Vec::new(),
+        (0, tested) => vec![format!("None of {} was slow all the time.", counted(tested, &format!("tested {what}")))],
+        _ => vec![format!("Slow all the time: {}.", slow.join(", "))],
+    };
+    if slow.len() == 1 && diagnosis.nodes_tested == 2 && diagnosis.nodes_untested.nodes == 0 {
+        said.push(format!("There was one other {what}, so the log does not show which of the two is usual."));
     }
+    said.extend(untested(diagnosis, what));
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
+/// Nodes on which too few tasks ran for a test: named where others were tested, or where their tasks took much longer.
+fn untested(diagnosis: &Diagnosis, what: &str) -> Option<String> {
+    let untested = &diagnosis.nodes_untested;
+    let perhaps = untested.perhaps_slow.iter().map(|node| {
+        let tasks = counted(node.tasks, "task");
+        format!("{} ({tasks}, {:.2} times as long in the middle)", escaped(&node.node), node.ratio)
+    });
+    let perhaps: Vec<String> = perhaps.collect();
+    if !perhaps.is_empty() {
+        return Some(format!(
+            "Tasks took longer on {}, but too few ran there beside others, after first waves, to prove that it was slow.",
+            perhaps.join(", ")
+        ));
+    }
+    if diagnosis.nodes_tested == 0 || untested.nodes == 0 {
+        return None;
+    }
+    let names: Vec<String> = untested.names.iter().map(|name| escaped(name)).collect();
+    let named =
+        if untested.nodes as usize <= MOST_UNTESTED { format!(": {}", names.join(", ")) } else { String::new() };
+    Some(format!(
+        "{} could not be tested, because too few tasks ran there beside others after first waves{named}.",
+        counted(untested.nodes, &format!("other {what}"))
+    ))
 }
 
 pub(crate) fn variance(variance: &Variance) -> String {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hindmost_core::metrics::Diagnosis;
 
 use crate::analysis::Findings;
+use crate::diagnosis::agree;
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::OnProgress;
@@ -154,12 +155,13 @@ pub fn diagnose_with(
     if let Some(file) = pipe(path)? {
         return diagnose_stream_with(file, &path.display().to_string(), columns, progress);
     }
-    match kind_with(path, columns)? {
+    let found = match kind_with(path, columns)? {
         LogKind::Journal(journal) => journal::diagnose(&journal, progress),
         LogKind::Hadoop => hadoop::diagnose(path, progress),
         LogKind::Tasks(format) => tasks::diagnose(path, format, columns, progress),
         LogKind::Spark => spark::diagnose(path, progress),
-    }
+    };
+    found.map(agreeing)
 }
 
 /// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
@@ -185,12 +187,21 @@ pub fn diagnose_stream_with(
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
     let (kind, whole) = recognised(reader, name, columns)?;
-    match kind {
+    let found = match kind {
         StreamKind::Journal => journal::diagnose_journal(whole, name),
         StreamKind::Hadoop => hadoop::diagnose_hadoop(whole, name, progress),
         StreamKind::Tasks(format) => tasks::diagnose_tasks(whole, name, format, columns, progress),
         StreamKind::Spark => spark::diagnose_spark(whole, name, progress),
-    }
+    };
+    found.map(agreeing)
+}
+
+/// Makes findings agree with the diagnoses of the same log.
+fn agreeing(
+    (summary, mut findings, diagnoses): (TraceSummary, Findings, Vec<Diagnosis>),
+) -> (TraceSummary, Findings, Vec<Diagnosis>) {
+    agree(&mut findings, &diagnoses);
+    (summary, findings, diagnoses)
 }
 
 /// Does the same as [`analyse`] for a log that is read from `reader`. `name` is the log's name in errors.

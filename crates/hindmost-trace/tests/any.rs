@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use hindmost_trace::TraceError;
-use hindmost_trace::any::{LogKind, analyse, analyse_stream, kind};
+use hindmost_trace::any::{LogKind, analyse, analyse_stream, diagnose_stream, kind};
 
 const SPARK: &str = r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000}
 {"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":0,"Index":0,"Attempt":0,"Launch Time":1000,"Executor ID":"1","Host":"h1","Speculative":false,"Finish Time":3000,"Failed":false,"Killed":false}}
@@ -131,5 +131,24 @@ fn a_stream_is_recognised_by_its_beginning() {
     for nothing in ["", "Dear Sir,\n"] {
         let error = analyse_stream(nothing.as_bytes(), "standard input", None).unwrap_err().to_string();
         assert!(error.contains("standard input") && error.contains("Rumen trace"), "{error}");
+    }
+}
+
+#[test]
+fn findings_and_diagnoses_have_the_same_stragglers() {
+    // Two tasks do not show what is typical of a phase.
+    let two = "task,start,end\n1,0,93600\n2,0,0.85\n".to_owned();
+    // Four slots: first waves of 8 s, tasks of 2 s, and one of 9 s.
+    let mut many = "task,node,start,end\n".to_owned();
+    for task in 0..24 {
+        let start = if task < 4 { 0 } else { 6 + 2 * (task / 4) };
+        let seconds = if task < 4 || task == 23 { 8 } else { 2 };
+        many += &format!("{task},n{},{start},{}\n", task % 2, start + seconds);
+    }
+    for (log, stragglers) in [(two, 0), (many, 5)] {
+        let (_, findings, diagnoses) = diagnose_stream(log.as_bytes(), "log", None).unwrap();
+        let of_phases: u64 = findings.phases.iter().map(|phase| phase.stragglers.tasks).sum();
+        let found = [findings.stragglers.tasks, of_phases, diagnoses[0].stragglers.tasks];
+        assert_eq!(found, [stragglers; 3], "{log}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use hindmost_core::metrics::Cause;
 use hindmost_trace::hadoop::JobEnds;
 use hindmost_trace::spark::{SparkTrace, analyse, open};
 use hindmost_trace::{any, hadoop};
@@ -92,4 +93,20 @@ fn an_executor_has_a_slot_for_each_attempt_at_a_time() {
         let Some(trace) = opened(path) else { return };
         assert!(trace.cluster_nodes().iter().all(|node| node.slots_known), "{path}");
     }
+}
+
+#[test]
+fn stragglers_of_stages_are_those_of_the_diagnosis() {
+    let Some(path) = log("spark/nds_q72_dataproc_2_2.zstd") else { return };
+    let (_, findings, diagnoses) = any::diagnose(&path, None).unwrap();
+    let of_cause = |cause| {
+        let mut causes = diagnoses.iter().flat_map(|one| &one.stragglers.causes);
+        causes.find(|found| found.cause == cause).map_or(0, |found| found.tasks)
+    };
+    let sum = findings.stragglers;
+    assert_eq!(sum.tasks, diagnoses[0].stragglers.tasks);
+    assert_eq!((sum.skew, sum.slow_node), (of_cause(Cause::Input), of_cause(Cause::SlowNode)));
+    // Mostly cold executors, not skew.
+    let stage = findings.phases.iter().find(|phase| phase.phase == 45).unwrap().stragglers;
+    assert!(stage.tasks > 100 && stage.other > 10 * stage.skew, "{stage:?}");
 }

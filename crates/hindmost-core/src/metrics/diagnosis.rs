@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::comparison::RecordedTime;
-use super::findings::SlowNode;
+use super::findings::{SlowNode, Stragglers};
 use super::slot_timeline::SlotTimeline;
 
 /// What an application of a log, a job of a Hadoop log or a recorded run spent its time on.
@@ -47,17 +47,62 @@ pub struct Diagnosis {
     pub finished_last: FinishedLast,
     /// The stragglers by cause.
     pub stragglers: StragglersByCause,
+    /// The stragglers of each phase. Not printed: the findings of the log have them.
+    #[serde(skip)]
+    pub by_phase: Vec<StragglersOfPhase>,
     /// What the durations of tasks depend on; `None` if there are too few tasks.
     pub variance: Option<Variance>,
     /// Nodes that were slow in both halves of the time for which the log shows them, slowest first.
     pub slow_nodes: Vec<SlowNode>,
     /// Number of nodes that were tested for slowness.
     pub nodes_tested: u64,
+    /// Nodes that ran too few tasks beside others to be tested.
+    pub nodes_untested: Untested,
+    /// True if the nodes that were tested are the executors of a single host.
+    pub are_executors_tested: bool,
     /// The engine's settings that matter for stragglers, with their values in the log.
     pub settings: BTreeMap<String, String>,
     /// What would have made the application faster, by replays of the log; left out if nothing was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
+}
+
+/// The stragglers of a phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StragglersOfPhase {
+    /// Number of the phase.
+    pub phase: u32,
+    /// Number of its job, where jobs are recorded together; otherwise 0.
+    pub of_job: u32,
+    /// The stragglers by their explanation.
+    pub stragglers: Stragglers,
+    /// True if durations grow with the input.
+    pub input_explains: bool,
+}
+
+/// Nodes that ran too few tasks beside those of other nodes to be tested for slowness.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Untested {
+    /// Number of these nodes.
+    pub nodes: u64,
+    /// Names of up to 8 of them.
+    pub names: Vec<String>,
+    /// Up to 8 of them whose tasks took much longer than those of other nodes, the slowest first. Too few tasks ran there to prove that the
+    /// nodes were slow.
+    pub perhaps_slow: Vec<PerhapsSlow>,
+}
+
+/// A node whose tasks took longer, although too few ran there to prove that it was slow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PerhapsSlow {
+    /// Name of the node.
+    pub node: String,
+    /// Number of its tasks that can be compared with those of other nodes.
+    pub tasks: u64,
+    /// How many times as long they took, in the middle.
+    pub ratio: f64,
 }
 
 /// What runs attempts one after the other and keeps programs and data from one to the next.
@@ -275,6 +320,9 @@ pub struct WallTime {
     pub slots_known: bool,
     /// The share of the slots that was in use, over the whole time; `None` if there was no slot.
     pub used_share: Option<f64>,
+    /// The share of the slots that the engine left free on nodes that it counted as slow, although tasks waited. It counts as neither free
+    /// nor used where `what` a part was spent on is found out.
+    pub left_free_share: Option<f64>,
     /// The parts, longest first. Their seconds add up to the whole.
     pub parts: Vec<TimePart>,
     /// When no job was running.

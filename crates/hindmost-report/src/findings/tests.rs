@@ -246,6 +246,7 @@ fn a_diagnosis_says_why_stragglers_were_slow_instead() {
             slots: 8.0,
             slots_known: true,
             used_share: Some(0.5),
+            left_free_share: None,
             parts: vec![part],
             no_job: NoJobTime::default(),
         }),

@@ -20,6 +20,7 @@ mod fold;
 mod job_waits;
 pub(crate) mod nodes;
 mod phase;
+mod rank_test;
 pub(crate) mod regression;
 mod task_set;
 mod winners;

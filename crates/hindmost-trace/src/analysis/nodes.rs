@@ -17,6 +17,7 @@ use hindmost_math::random::mix;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PhaseKey;
+use super::rank_test::{self, Stratum};
 
 /// Significance level of the test over all nodes together (family-wise error rate).
 const LEVEL: f64 = 0.05;
@@ -38,6 +39,14 @@ const HALF_WIDTH: f64 = 0.98;
 /// The most observations that are kept for estimating the slowness of several slow nodes. If there are more, only the
 /// observations of a sample of the phases are kept.
 const KEPT: usize = 1 << 18;
+
+/// The most tasks of a node, of the phases where it ran, and of all phases, for which p-values are exact. For more tasks, they are those
+/// of a normal distribution.
+const EXACT_OWN: u64 = 64;
+const EXACT_ALL: usize = 8192;
+const EXACT_IN_ALL: usize = 1 << 15;
+/// The least standard score for which an exact p-value matters.
+const EXACT_FROM: f64 = 1.5;
 
 /// Statistics of a node's tasks over all phases.
 #[derive(Debug, Default)]
@@ -69,6 +78,11 @@ impl Node {
     /// Returns the least p-value that the node could have.
     fn least_p(&self) -> f64 {
         if self.variance > 0.0 { normal_survival(self.most / self.variance.sqrt()) } else { 1.0 }
+    }
+
+    /// Returns whether the node's tasks took so much longer that its exact p-value matters.
+    fn may_be_slow(&self) -> bool {
+        self.variance > 0.0 && self.excess >= EXACT_FROM * self.variance.sqrt()
     }
 
     /// Returns a quantile of the residuals, which are assumed to be evenly spread within a bin. A quantile between two
@@ -122,6 +136,28 @@ impl Kept {
             self.observations -= left_out.len();
             self.beyond = Some(last);
         }
+    }
+
+    /// Returns the phases of a node with the ranks of their tasks; `None` if not all are kept, or if they have too many tasks.
+    fn strata(&self, node: u32) -> Option<Vec<Stratum>> {
+        if self.beyond.is_some() || self.observations > EXACT_IN_ALL {
+            return None;
+        }
+        let own = |observed: &Observations| observed.iter().filter(|(_, on)| *on == node).count();
+        let phases = || self.phases.values().filter(|observed| own(observed) > 0);
+        let all: usize = phases().map(|observed| observed.len()).sum();
+        if all > EXACT_ALL {
+            return None;
+        }
+        let stratum = |observed: &Observations| {
+            let sorted: Vec<(f64, u32)> = observed.iter().map(|(log, on)| (f64::from(*log), *on)).collect();
+            let middle = (sorted.len() as f64 + 1.0) / 2.0;
+            let scores: Vec<f64> = ranks(&sorted).0.iter().map(|rank| (rank - middle) / (2.0 * middle)).collect();
+            let of_node = sorted.iter().zip(&scores).filter(|((_, on), _)| *on == node);
+            let sum = of_node.map(|(_, score)| score).sum();
+            Stratum { own: own(observed), sum, scores }
+        };
+        Some(phases().map(stratum).collect())
     }
 
     /// Returns how many times as long the tasks of a slow node take as tasks of nodes that are not slow, and the 95%
@@ -210,24 +246,43 @@ impl Nodes {
 
     /// Returns the slow nodes with their numbers, the slowest first.
     pub(crate) fn slow(&self) -> Vec<(u32, SlowNode)> {
-        self.slow_of(LEVEL, &Node::is_tested)
+        self.slow_of(LEVEL, &|_, node| node.is_tested().then(|| node.p()))
     }
 
     /// Does the same as [`Nodes::slow`] at another significance level, for all nodes that could be proven slow at this level.
-    /// Returns their number, too. No fixed number of tasks is required, because a slow node runs fewer tasks than others.
-    pub(crate) fn provably_slow(&self, level: f64) -> (Vec<(u32, SlowNode)>, u64) {
+    /// Returns their numbers, too. No fixed number of tasks is required, because a slow node runs fewer tasks than others. The p-values
+    /// of nodes with few tasks are exact.
+    pub(crate) fn provably_slow(&self, level: f64) -> (Vec<(u32, SlowNode)>, Vec<u32>) {
         // Only tests that could succeed count as tests: R. E. Tarone, "A modified Bonferroni method for discrete data", 1990.
-        let mut least: Vec<f64> = self.nodes.values().map(Node::least_p).collect();
+        let of_nodes: BTreeMap<u32, f64> =
+            self.nodes.keys().filter_map(|node| Some((*node, self.least_p_of(*node)?))).collect();
+        let mut least: Vec<f64> = of_nodes.values().copied().collect();
         least.sort_by(f64::total_cmp);
         let within = |count: usize| least.partition_point(|p| p * count as f64 <= level);
         let count = (1..=least.len()).find(|count| within(*count) <= *count).unwrap_or(1);
-        let slow = self.slow_of(level, &|node| node.least_p() * count as f64 <= level);
-        (slow, within(count) as u64)
+        let is_tested = |node: &u32| of_nodes.get(node).is_some_and(|least| least * count as f64 <= level);
+        let slow = self.slow_of(level, &|id, _| if is_tested(&id) { self.p_of(id) } else { None });
+        (slow, of_nodes.keys().copied().filter(is_tested).collect())
     }
 
-    fn slow_of(&self, level: f64, is_tested: &dyn Fn(&Node) -> bool) -> Vec<(u32, SlowNode)> {
-        let mut tested: Vec<(f64, u32, &Node)> =
-            self.nodes.iter().filter(|(_, node)| is_tested(node)).map(|(id, node)| (node.p(), *id, node)).collect();
+    /// Returns the p-value of a node: exact, if it has few tasks and they took longer than those of other nodes. `None` for an unknown node.
+    pub(crate) fn p_of(&self, id: u32) -> Option<f64> {
+        let node = self.nodes.get(&id).filter(|node| node.variance > 0.0)?;
+        let exact = node.may_be_slow() && node.tasks <= EXACT_OWN;
+        let exact = if exact { self.kept.strata(id) } else { None };
+        Some(exact.map_or_else(|| node.p(), |strata| rank_test::p(&strata)))
+    }
+
+    fn least_p_of(&self, id: u32) -> Option<f64> {
+        let node = self.nodes.get(&id)?;
+        let exact = if node.tasks <= EXACT_OWN { self.kept.strata(id) } else { None };
+        Some(exact.map_or_else(|| node.least_p(), |strata| rank_test::least_p(&strata)))
+    }
+
+    /// `p_of` returns the p-values of the nodes that are tested.
+    fn slow_of(&self, level: f64, p_of: &dyn Fn(u32, &Node) -> Option<f64>) -> Vec<(u32, SlowNode)> {
+        let tested = self.nodes.iter().filter_map(|(id, node)| Some((p_of(*id, node)?, *id, node)));
+        let mut tested: Vec<(f64, u32, &Node)> = tested.collect();
         tested.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let count = tested.len();
         // Holm's correction: the smallest p-value is multiplied by the number of nodes, the next by one less, and no
@@ -341,12 +396,12 @@ mod tests {
             }
             (nodes.tested(), nodes.provably_slow(0.001))
         };
-        // z = 22/√(2·22·25/12) = 2.298 for one phase, times √4 for four.
+        // One of 24·23/2 pairs in each phase.
         let (by_number, (slow, tested)) = with(4);
-        assert_eq!((by_number, tested, slow.len()), (2, 3, 1), "8 tasks are too few for the other rule");
-        assert!((slow[0].1.p / normal_survival(2.0 * 22.0 / (1100.0_f64 / 12.0).sqrt()) - 1.0).abs() < 1e-9);
+        assert_eq!((by_number, tested, slow.len()), (2, vec![0, 1, 2], 1), "8 tasks are too few for the other rule");
+        assert!((slow[0].1.p * 276.0_f64.powi(4) - 1.0).abs() < 1e-9);
         let (_, (slow, tested)) = with(1);
-        assert_eq!((slow.len(), tested), (0, 2), "two tasks can't prove it, eleven could");
+        assert_eq!((slow.len(), tested), (0, vec![1, 2]), "two tasks can't prove it, eleven could");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use hindmost_math::numeric::normal_quantile;
 use hindmost_math::random::{hash, unit};
 
 use super::causes::Context;
-use super::recording::{PhaseRows, Recording};
+use super::recording::{Executor, PhaseRows, Recording};
 use super::stragglers::stragglers;
 use super::testing::{executor, row};
 use super::typical::Typical;
@@ -107,13 +107,13 @@ impl World {
         let recording = self.recording();
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
         let (context, nodes) = Context::of(&recording, &typical);
-        let is_skewed = stragglers(&context).causes.iter().any(|found| found.cause == Cause::Input);
+        let is_skewed = stragglers(&context).0.causes.iter().any(|found| found.cause == Cause::Input);
         (nodes.slow.into_iter().map(|node| node.node).collect(), is_skewed)
     }
 }
 
 #[test]
-fn innocent_nodes_and_inputs_are_accused_in_less_than_one_of_100_recordings() {
+fn innocent_nodes_and_inputs_are_hardly_ever_accused() {
     let count = 600;
     let (mut of_nodes, mut of_inputs) = (0, 0);
     for seed in 0..count {
@@ -129,11 +129,48 @@ fn innocent_nodes_and_inputs_are_accused_in_less_than_one_of_100_recordings() {
         let (slow, is_skewed) = world.accused();
         (of_nodes, of_inputs) = (of_nodes + u32::from(!slow.is_empty()), of_inputs + u32::from(is_skewed));
     }
-    // Three standard deviations more than 1%.
-    let most = count as f64 * 0.01 + 3.0 * (count as f64 * 0.01 * 0.99).sqrt();
-    println!("{of_nodes} nodes and {of_inputs} inputs of {count}, at most {most}");
-    assert!(f64::from(of_nodes) <= most, "{of_nodes} of {count}");
-    assert!(f64::from(of_inputs) <= most, "{of_inputs} of {count}");
+    println!("{of_nodes} nodes and {of_inputs} inputs of {count}");
+    assert!(of_nodes <= 2, "{of_nodes} of {count}");
+    assert!(of_inputs <= 2, "{of_inputs} of {count}");
+}
+
+#[test]
+fn long_tails_accuse_no_node_and_no_input() {
+    // Jobs of one or two phases on up to 16 nodes of four slots, as tables have them. Durations and inputs have Pareto distributions and do
+    // not depend on each other.
+    let count = 2000;
+    let (mut of_nodes, mut of_inputs) = (0, 0);
+    for seed in 0..count {
+        let world = World { seed, ..CALM };
+        let nodes = [5, 8, 15, 16][(world.draw(20, 0) * 4.0) as usize];
+        let tasks = [20, 60, 150][(world.draw(21, 0) * 3.0) as usize];
+        let (mut phases, mut began, mut draws) = (Vec::new(), 0.0_f64, 0);
+        for number in 0..2 {
+            let mut free: Vec<(f64, u32)> = (0..4 * nodes).map(|slot| (began, slot / 4)).collect();
+            let mut rows = Vec::new();
+            for task in 0..tasks {
+                draws += 1;
+                let slot = free.iter_mut().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+                let (start, node) = *slot;
+                slot.0 += 10.0 * world.draw(22, draws).powf(-1.0 / 1.6);
+                let mut one = row(task, node, start, slot.0);
+                one.bytes_read = Some((1e7 * world.draw(23, draws).powf(-1.0 / 2.0)) as u64);
+                rows.push(one);
+            }
+            began = rows.iter().map(|row| row.end).fold(began, f64::max);
+            rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+            phases.push(PhaseRows { phase: number, rows, ..PhaseRows::default() });
+        }
+        let executors =
+            (0..nodes).map(|number| Executor { slots: None, ..executor(&format!("h{number}"), 4) }).collect();
+        let recording = Recording { executors, phases, ..Recording::default() };
+        let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+        let (context, nodes) = Context::of(&recording, &typical);
+        let is_skewed = stragglers(&context).0.causes.iter().any(|found| found.cause == Cause::Input);
+        (of_nodes, of_inputs) = (of_nodes + u32::from(!nodes.slow.is_empty()), of_inputs + u32::from(is_skewed));
+    }
+    println!("{of_nodes} nodes and {of_inputs} inputs of {count}");
+    assert!(of_nodes <= 1 && of_inputs <= 1, "{of_nodes} and {of_inputs} of {count}");
 }
 
 /// The share of recordings of a world for which something is true.

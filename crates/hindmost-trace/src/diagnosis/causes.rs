@@ -54,6 +54,30 @@ impl Wave {
     }
 }
 
+/// What is tested for slowness: nodes, or the executors of the only node.
+#[derive(Clone)]
+struct Tested {
+    /// Their numbers, by executor.
+    numbers: Vec<u32>,
+    names: Vec<String>,
+    are_executors: bool,
+}
+
+impl Tested {
+    /// `machines` are the number of the machine of each executor, and the machines' names.
+    fn of(recording: &Recording, (machines, names): (&[u32], &[&str])) -> Tested {
+        let named: Option<Vec<String>> = recording.executors.iter().map(|executor| executor.name.clone()).collect();
+        match named.filter(|named| names.len() == 1 && named.len() > 1) {
+            Some(names) => Tested { numbers: (0..).take(names.len()).collect(), names, are_executors: true },
+            None => Tested {
+                numbers: machines.to_vec(),
+                names: names.iter().map(|name| (*name).to_owned()).collect(),
+                are_executors: false,
+            },
+        }
+    }
+}
+
 /// What is known about the whole application.
 #[derive(Clone)]
 pub struct Context<'a> {
@@ -63,13 +87,13 @@ pub struct Context<'a> {
     pub typical: &'a [Typical],
     /// Numbers of the machines, by executor.
     machines: Vec<u32>,
-    /// Names of the machines.
-    pub names: Vec<&'a str>,
+    /// What is tested for slowness.
+    tested: Tested,
     /// When the first attempt on each executor ended.
     warm_from: FxHashMap<u32, f64>,
     /// ln of how many times as long attempts in first waves take, in the middle; 0 if the log does not show it.
     pub first_wave: f64,
-    /// Slow machines and their slowness.
+    /// Slow nodes and their slowness.
     slow: BTreeMap<u32, f64>,
     /// For each phase, how durations grow with the input.
     inputs: Vec<Option<ByInput>>,
@@ -91,8 +115,8 @@ impl<'a> Context<'a> {
         let mut context = Context {
             recording,
             typical,
+            tested: Tested::of(recording, (&machines, &names)),
             machines,
-            names,
             warm_from,
             first_wave: 0.0,
             slow: BTreeMap::new(),
@@ -128,8 +152,8 @@ impl<'a> Context<'a> {
         }
         let mut by_phase: BTreeMap<usize, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
         for (at, _, row, slowness) in self.winners() {
-            let Some(machine) = self.machine(row) else { continue };
-            by_phase.entry(at).or_default().entry(machine).or_default().push(slowness - self.by_input(at, row));
+            let Some(node) = self.node(row) else { continue };
+            by_phase.entry(at).or_default().entry(node).or_default().push(slowness - self.by_input(at, row));
         }
         // ln of how many times as long the tasks of each machine took, once for each task.
         let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -172,7 +196,27 @@ impl<'a> Context<'a> {
 
     /// How many times as long attempts take on the node of an attempt, if it was slow all the time.
     pub fn slowness_of_node(&self, row: &AttemptRow) -> Option<f64> {
-        self.slow.get(&self.machine(row)?).copied()
+        self.slow.get(&self.node(row)?).copied()
+    }
+
+    /// The node of an attempt: what is tested for slowness. That is its machine, or its executor if all executors are on one machine.
+    pub fn node(&self, row: &AttemptRow) -> Option<u32> {
+        self.tested.numbers.get(row.executor as usize).copied()
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: u32) -> &str {
+        self.tested.names.get(node as usize).map_or("", |name| name)
+    }
+
+    /// Whether executors are tested for slowness, because they are all on one machine.
+    pub fn are_executors_tested(&self) -> bool {
+        self.tested.are_executors
+    }
+
+    /// True if the durations of a phase grow with the input.
+    pub fn depends_on_input(&self, phase: usize) -> bool {
+        self.inputs[phase].is_some()
     }
 
     /// ln of the part of an attempt's slowness that its input explains.
@@ -245,7 +289,7 @@ impl<'a> Context<'a> {
     /// shows a busy node if its median is far above what chance gives.
     pub fn history(&self, executor: u32) -> (Option<f64>, Vec<(f64, f64, f64)>) {
         let Some(machine) = self.machines.get(executor as usize) else { return (None, Vec::new()) };
-        let slowness = self.slow.get(machine).copied();
+        let slowness = self.tested.numbers.get(executor as usize).and_then(|node| self.slow.get(node)).copied();
         let Some(rows) = self.beside.get(machine) else { return (slowness, Vec::new()) };
         let usual = slowness.map_or(0.0, f64::ln);
         let busy = rows.chunks(GROUP).filter(|group| group.len() == GROUP).filter_map(|group| {

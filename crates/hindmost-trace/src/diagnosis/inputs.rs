@@ -16,8 +16,13 @@ use super::causes::{Context, log_bytes};
 use super::recording::PhaseRows;
 use super::typical::LEAST;
 
-/// Level of the tests of whether durations depend on the input, over all phases of an application together.
-const LEVEL: f64 = 0.01;
+/// Level of the test of whether durations depend on the input, over all phases of an application together. It is low because there are
+/// many applications.
+const LEVEL: f64 = 0.00005;
+/// The same without the task that speaks most for it.
+const LEVEL_WITHOUT_ONE: f64 = 0.001;
+/// The same for that task alone.
+const LEVEL_OF_ONE: f64 = 0.01;
 /// The least share of the variance that the input must explain.
 const LEAST_SHARE: f64 = 0.25;
 /// The least power of the input with which durations must grow.
@@ -173,16 +178,16 @@ fn is_proven<'p>(
     tests: f64,
     beside: &Beside,
 ) -> bool {
-    let is_significant = |p: f64| p * tests < LEVEL;
-    let is_plausible = |line: &Line| (LEAST_POWER..=MOST_POWER).contains(&line.power) && is_significant(line.p);
-    if !is_plausible(line_of_all) || line_of_all.share < LEAST_SHARE {
+    let is_plausible =
+        |line: &Line, level: f64| (LEAST_POWER..=MOST_POWER).contains(&line.power) && line.p * tests < level;
+    if !is_plausible(line_of_all, LEVEL) || line_of_all.share < LEAST_SHARE {
         return false;
     }
     let (centred, _) = centred(points.clone(), None);
     let most = centred.enumerate().max_by(|(_, a), (_, b)| (a.0 * a.1).total_cmp(&(b.0 * b.1)));
     let Some((most, (x, _))) = most else { return false };
-    line(points, Some(most)).is_some_and(|without| is_plausible(&without))
-        || is_significant(beside.p(x, line_of_all.power * x / 2.0))
+    line(points, Some(most)).is_some_and(|without| is_plausible(&without, LEVEL_WITHOUT_ONE))
+        || beside.p(x, line_of_all.power * x / 2.0) * tests < LEVEL_OF_ONE
 }
 
 /// All winners of an application with known input, each relative to its stratum.

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod accusations;
+mod agreement;
 mod causes;
 mod gaps;
 mod inputs;
@@ -25,6 +26,7 @@ mod world;
 
 use hindmost_core::metrics::Diagnosis;
 
+pub(crate) use agreement::agree;
 use causes::Context;
 pub use own_share::OwnShare;
 pub use recording::Recording;
@@ -37,11 +39,15 @@ pub(crate) use world::{Source, world};
 /// Finds out what an application spent its time on, and why its stragglers were slow.
 pub fn diagnose(recording: &Recording) -> Diagnosis {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
-    let (context, nodes) = Context::of(recording, &typical);
+    let (context, mut nodes) = Context::of(recording, &typical);
     let is_cold = |phase: usize, row: usize| context.is_cold(phase, row);
     let first: Vec<f64> = (0..recording.phases.len()).map(|at| context.probable_first_wave_of(at)).collect();
     let excess = |phase: usize, row: usize| context.excess_of_first_wave(phase, row, first[phase]);
     let (wall_time, timeline) = wall_time::wall_time(recording, &typical, is_cold, excess).unzip();
+    let (stragglers, by_node, by_phase) = stragglers::stragglers(&context);
+    for node in &mut nodes.slow {
+        node.stragglers = by_node.get(&*node.node).copied().unwrap_or(0);
+    }
     Diagnosis {
         application: recording.application,
         id: recording.id.clone(),
@@ -57,10 +63,13 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         lost: last::lost_work(recording),
         failures: last::failures(recording),
         finished_last: last::finished_last(recording, &typical),
-        stragglers: stragglers::stragglers(&context),
+        stragglers,
+        by_phase,
         variance: variance::variance(recording, &typical, &context),
         slow_nodes: nodes.slow,
         nodes_tested: nodes.tested,
+        nodes_untested: nodes.untested,
+        are_executors_tested: context.are_executors_tested(),
         settings: recording.settings.clone(),
         advice: None,
     }

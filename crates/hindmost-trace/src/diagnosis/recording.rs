@@ -20,6 +20,8 @@ pub struct Recording {
     pub name: Option<String>,
     /// What runs attempts one after the other.
     pub workers: Workers,
+    /// True if each attempt has a process of its own for certain, so that first attempts on a node share little.
+    pub are_processes_separate: bool,
     /// When it began; `None` if the log does not say.
     pub from: Option<f64>,
     /// When it ended; `None` if the log does not say.
@@ -39,6 +41,8 @@ pub struct Recording {
     pub executors: Vec<Executor>,
     /// Phases with attempts, in the order of their first attempt to end.
     pub phases: Vec<PhaseRows>,
+    /// Attempts whose end the log does not have, although they had slots.
+    pub unended: Vec<Unended>,
     /// Failed attempts and their seconds, by reason.
     pub failures: BTreeMap<String, (u64, f64)>,
 }
@@ -48,12 +52,27 @@ pub struct Recording {
 pub struct Executor {
     /// Name of its machine; its own name if the log does not name the machine.
     pub host: String,
+    /// Its own name, if it is not the machine.
+    pub name: Option<String>,
     /// How many tasks it runs at the same time; `None` if the log does not say.
     pub slots: Option<u32>,
     /// When it was added; `None` if unknown.
     pub added: Option<f64>,
     /// When it was removed; `None` if it stayed.
     pub removed: Option<f64>,
+    /// When the engine counted it as slow and left slots there free: from when, until when.
+    pub avoided: Vec<(f64, f64)>,
+}
+
+/// An attempt that has a start and no end in the log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unended {
+    /// Index of its executor.
+    pub executor: u32,
+    /// When it was launched, in seconds.
+    pub start: f64,
+    /// Until when it may have run, in seconds; infinite if to the end of the application.
+    pub until: f64,
 }
 
 /// A phase and its attempts.

@@ -5,13 +5,15 @@
 //!
 //! Two tests complement each other. The one of `trace info` compares ranks, so one straggler never makes a node slow, but a node that
 //! runs little besides its first waves can't be proven slow by ranks among a few nodes. The other one compares, over phases and waves,
-//! the nodes' medians with the spread of those of the other nodes.
+//! the nodes' medians with the spread of those of the other nodes. Durations have long tails, of which this spread shows little: so the
+//! second test must also succeed without the phase and wave that speak most for it, and the ranks must agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hindmost_core::metrics::SlowNode;
+use hindmost_core::metrics::{PerhapsSlow, SlowNode, Untested};
 use hindmost_math::fit::{student_quantile, student_two_sided};
 use hindmost_math::statistics::{mean, median};
+use rustc_hash::FxHashMap;
 
 use super::causes::{Context, Wave};
 use super::recording::{AttemptRow, PhaseRows};
@@ -20,8 +22,18 @@ use crate::analysis::nodes::Nodes;
 use crate::analysis::{Ended, PhaseKey};
 
 /// Significance level of each of the two tests for slow nodes, over all nodes of an application together. It is low because tasks on one
-/// node at one time have more in common than the test assumes.
-const LEVEL: f64 = 0.001;
+/// node at one time have more in common than the test assumes, and because there are many applications.
+const LEVEL: f64 = 0.0001;
+/// The same for the second test without the stratum that speaks most for it.
+const LEVEL_WITHOUT_ONE: f64 = 0.001;
+/// The largest p-value of ranks, of one node, with which the second test counts.
+const RANKS_AGREE: f64 = 0.005;
+/// The largest p-value of ranks, over all nodes together, with which the slowness of a node that can't be tested is named.
+const REMARKABLE: f64 = 0.1;
+/// A node that can't be tested must be this slow to be named.
+const REMARKABLE_RATIO: f64 = 1.5;
+/// The most nodes that can't be tested whose slowness is given.
+const LISTED: usize = 8;
 /// A slow node must be this slow in both halves of the time.
 const BOTH_HALVES: f64 = 1.15;
 /// Fewest observations of a node in each half.
@@ -39,7 +51,7 @@ const DISTANCES: u32 = 4;
 struct Observed {
     /// ln of the duration, without the part that its input explains.
     log: f64,
-    machine: u32,
+    node: u32,
     start: f64,
     /// Number of attempts.
     tasks: u32,
@@ -51,6 +63,8 @@ pub struct SlowNodes {
     pub slow: Vec<SlowNode>,
     /// Number of nodes that were tested.
     pub tested: u64,
+    /// Nodes that ran too few tasks for a test.
+    pub untested: Untested,
 }
 
 /// Finds the nodes that were slow in both halves of the time for which the log shows them. Also returns the slowness of each.
@@ -62,46 +76,75 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
         for (number, observed) in strata.iter().enumerate() {
             let key = PhaseKey { application: recording.application, phase: number as u32 };
             let kept = observed.iter().filter(|one| keep(one));
-            nodes.phase(key, kept.map(|one| (one.log, one.machine)).collect());
+            nodes.phase(key, kept.map(|one| (one.log, one.node)).collect());
         }
         nodes
     };
-    let (mut slow, mut tested) = nodes(&|_| true).provably_slow(LEVEL);
+    let all = nodes(&|_| true);
+    let (mut slow, tested) = all.provably_slow(LEVEL);
     let (by_medians, compared_by_medians) = slow_by_medians(&strata);
-    tested = tested.max(compared_by_medians);
-    slow.extend(
-        by_medians.into_iter().filter(|(node, _)| slow.iter().all(|(found, _)| found != node)).collect::<Vec<_>>(),
-    );
+    let tested: BTreeSet<u32> = tested.into_iter().chain(compared_by_medians).collect();
+    let is_new = |node: u32| slow.iter().all(|(found, _)| *found != node);
+    let is_backed = |node: u32| all.p_of(node).is_some_and(|p| p <= RANKS_AGREE);
+    let more: Vec<(u32, SlowNode)> =
+        by_medians.into_iter().filter(|(node, _)| is_new(*node) && is_backed(*node)).collect();
+    slow.extend(more);
     slow.sort_by(|a, b| b.1.ratio.total_cmp(&a.1.ratio).then(a.0.cmp(&b.0)));
     slow.retain(|(node, _)| {
-        let own = strata.iter().flatten().filter(|one| one.machine == *node);
+        let own = strata.iter().flatten().filter(|one| one.node == *node);
         let mut starts: Vec<f64> = own.map(|one| one.start).collect();
-        let Some(middle) = median(&mut starts) else { return false };
-        let is_slow_in = |is_early: bool| {
-            let half = nodes(&|one| one.machine != *node || (one.start < middle) == is_early);
+        starts.sort_by(f64::total_cmp);
+        let Some(middle) = starts.get(starts.len() / 2).copied() else { return false };
+        // Many tasks may start together.
+        let is_first_early = starts[0] == middle;
+        let is_early = |start: f64| start < middle || is_first_early && start <= middle;
+        let is_slow_in = |early: bool| {
+            let half = nodes(&|one| one.node != *node || is_early(one.start) == early);
             half.ratio_of(*node, FEWEST_IN_HALF).is_some_and(|by| by >= BOTH_HALVES)
         };
         is_slow_in(true) && is_slow_in(false)
     });
     let mut ratios = BTreeMap::new();
     for (node, found) in &mut slow {
-        context.names[*node as usize].clone_into(&mut found.node);
+        context.name(*node).clone_into(&mut found.node);
         (found.tasks, found.phases) = compared(&strata, *node);
         ratios.insert(*node, found.ratio);
     }
-    (SlowNodes { slow: slow.into_iter().map(|(_, found)| found).collect(), tested }, ratios)
+    let untested = untested(context, &strata, &all, &tested);
+    let slow = slow.into_iter().map(|(_, found)| found).collect();
+    (SlowNodes { slow, tested: tested.len() as u64, untested }, ratios)
 }
 
-/// Finds nodes whose medians are far above those of other nodes, by a t-test over phases and waves. Also returns how many nodes were
+/// Returns the nodes with attempts that were not tested, and those of them whose tasks took remarkably longer than those of other nodes.
+fn untested(context: &Context<'_>, strata: &[Vec<Observed>], all: &Nodes, tested: &BTreeSet<u32>) -> Untested {
+    let ran: BTreeSet<u32> =
+        context.recording.phases.iter().flat_map(|phase| &phase.rows).filter_map(|row| context.node(row)).collect();
+    if ran.len() < 2 {
+        return Untested::default();
+    }
+    let untested: Vec<u32> = ran.difference(tested).copied().collect();
+    let of = |node: &u32| {
+        let is_remarkable = all.p_of(*node).is_some_and(|p| p * ran.len() as f64 <= REMARKABLE);
+        let ratio = all.ratio_of(*node, 1).filter(|ratio| is_remarkable && *ratio >= REMARKABLE_RATIO)?;
+        Some(PerhapsSlow { node: context.name(*node).to_owned(), tasks: compared(strata, *node).0, ratio })
+    };
+    let mut perhaps_slow: Vec<PerhapsSlow> = untested.iter().filter_map(of).collect();
+    perhaps_slow.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then_with(|| a.node.cmp(&b.node)));
+    perhaps_slow.truncate(LISTED);
+    let names = untested.iter().take(LISTED).map(|node| context.name(*node).to_owned()).collect();
+    Untested { nodes: untested.len() as u64, names, perhaps_slow }
+}
+
+/// Finds nodes whose medians are far above those of other nodes, by a t-test over phases and waves. Also returns the nodes that were
 /// compared.
-fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, u64) {
+fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, Vec<u32>) {
     // ln of the slowness of the nodes in each stratum, relative to the median of all nodes.
     let mut medians: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     let mut used = 0_u32;
     for observed in strata {
         let mut of_nodes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for one in observed {
-            of_nodes.entry(one.machine).or_default().push(one.log);
+            of_nodes.entry(one.node).or_default().push(one.log);
         }
         let own: Vec<(u32, f64)> =
             of_nodes.into_iter().filter_map(|(node, mut logs)| Some((node, median(&mut logs)?))).collect();
@@ -120,11 +163,16 @@ fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, u64) {
     let of = |(node, own): (&u32, &Vec<f64>)| {
         let degrees = (all - own.len()) as f64 - f64::from(used);
         let others = squares - own.iter().map(|log| log * log).sum::<f64>();
-        let (by, error) = (mean(own)?, (others / degrees / own.len() as f64).sqrt());
-        if degrees < 1.0 || by < LEAST_RATIO.ln() {
-            return None;
-        }
-        let p = student_two_sided(by / error, degrees) / 2.0;
+        // The mean, its standard error, and the p-value.
+        let test = |own: &[f64]| {
+            let (by, error) = (mean(own)?, (others / degrees / own.len() as f64).sqrt());
+            let is_slow = degrees >= 1.0 && by >= LEAST_RATIO.ln();
+            is_slow.then(|| (by, error, student_two_sided(by / error, degrees) / 2.0))
+        };
+        let (by, error, p) = test(own)?;
+        let mut sorted = own.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (.., p_without_one) = test(&sorted[..sorted.len() - 1])?;
         let half = student_quantile(0.975, degrees) * error;
         let found = SlowNode {
             node: String::new(),
@@ -136,17 +184,18 @@ fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, u64) {
             p_corrected: (p * count).min(1.0),
             stragglers: 0,
         };
-        (found.p_corrected <= LEVEL).then_some((*node, found))
+        let is_proven = found.p_corrected <= LEVEL && p_without_one * count <= LEVEL_WITHOUT_ONE;
+        is_proven.then_some((*node, found))
     };
-    (medians.iter().filter_map(of).collect(), medians.len() as u64)
+    (medians.iter().filter_map(of).collect(), medians.into_keys().collect())
 }
 
 /// Returns how many tasks of a node, in how many phases, were compared with those of other nodes.
 fn compared(strata: &[Vec<Observed>], node: u32) -> (u64, u64) {
     let (mut tasks, mut phases) = (0, BTreeSet::new());
     for (number, observed) in strata.iter().enumerate() {
-        if observed.iter().any(|one| one.machine != node) {
-            let own: u64 = observed.iter().filter(|one| one.machine == node).map(|one| u64::from(one.tasks)).sum();
+        if observed.iter().any(|one| one.node != node) {
+            let own: u64 = observed.iter().filter(|one| one.node == node).map(|one| u64::from(one.tasks)).sum();
             tasks += own;
             phases.extend((own > 0).then_some(number / KINDS as usize));
         }
@@ -159,31 +208,153 @@ fn strata(context: &Context<'_>, at: usize) -> Vec<Vec<Observed>> {
     let phase = &context.recording.phases[at];
     let mut strata: Vec<Vec<Observed>> = (0..KINDS).map(|_| Vec::new()).collect();
     let mut together: BTreeMap<(usize, u32), Vec<(f64, f64)>> = BTreeMap::new();
-    let rows = phase.rows.iter().enumerate();
-    // A loser that a copy has overtaken took at least as long as it ran.
-    for (number, row) in rows.filter(|(_, row)| row.wins || is_overtaken(phase, row)) {
-        let Some(machine) = context.machine(row) else { continue };
-        let log = row.seconds().max(LEAST).ln() - context.by_input(at, row);
+    let stopped = Stopped::of(phase, context.typical[at].limit());
+    for (number, row) in phase.rows.iter().enumerate() {
+        let seconds = if row.wins { Some(row.seconds()) } else { stopped.seconds(row) };
+        let Some(seconds) = seconds else { continue };
+        let Some(node) = context.node(row) else { continue };
+        let log = seconds.max(LEAST).ln() - context.by_input(at, row);
         let distance = u32::from(row.spent.distance).min(DISTANCES - 1);
         let kind = (context.wave(at, number).number() * DISTANCES + distance) as usize;
-        if context.is_cold(at, number) {
-            together.entry((kind, machine)).or_default().push((log, row.start));
+        if context.is_cold(at, number) && !context.recording.are_processes_separate {
+            together.entry((kind, node)).or_default().push((log, row.start));
         } else {
-            strata[kind].push(Observed { log, machine, start: row.start, tasks: 1 });
+            strata[kind].push(Observed { log, node, start: row.start, tasks: 1 });
         }
     }
-    for ((kind, machine), rows) in together {
+    for ((kind, node), rows) in together {
         let mut logs: Vec<f64> = rows.iter().map(|(log, _)| *log).collect();
         let start = rows.iter().map(|(_, start)| *start).fold(f64::INFINITY, f64::min);
         if let Some(log) = median(&mut logs) {
-            strata[kind].push(Observed { log, machine, start, tasks: rows.len() as u32 });
+            strata[kind].push(Observed { log, node, start, tasks: rows.len() as u32 });
         }
     }
     strata
 }
 
-/// True if a copy has overtaken an attempt, which was killed then.
-fn is_overtaken(phase: &PhaseRows, row: &AttemptRow) -> bool {
-    let by = |other: &AttemptRow| other.wins && other.task == row.task && other.speculative && other.start > row.start;
-    !row.wins && !row.speculative && row.ended != Ended::Failed && phase.rows.iter().any(by)
+/// Attempts that were stopped because another one of their task won. They would have taken longer than they ran.
+struct Stopped {
+    /// Winners by task: start, end, and whether they are copies.
+    winners: FxHashMap<u32, (f64, f64, bool)>,
+    /// The duration beyond which an attempt of the phase is a straggler.
+    limit: Option<f64>,
+}
+
+impl Stopped {
+    fn of(phase: &PhaseRows, limit: Option<f64>) -> Stopped {
+        let has_losers = phase.rows.iter().any(|row| !row.wins);
+        let winners = phase.winners().filter(|_| has_losers);
+        Stopped { winners: winners.map(|row| (row.task, (row.start, row.end, row.speculative))).collect(), limit }
+    }
+
+    /// Returns how long an attempt ran that did not win, if this shows how slow its node is: if a copy has overtaken it, or if it already ran
+    /// for longer than is usual.
+    fn seconds(&self, row: &AttemptRow) -> Option<f64> {
+        let (start, end, is_copy) = *self.winners.get(&row.task)?;
+        let is_stopped = row.ended == Ended::Killed || row.ended == Ended::Succeeded;
+        // Some engines log the end of a loser when it has cleaned up.
+        let seconds = row.end.min(end) - row.start;
+        let is_overtaken = is_copy && start > row.start && !row.speculative && row.ended != Ended::Failed;
+        let is_long = is_stopped && self.limit.is_some_and(|limit| seconds > limit);
+        (is_overtaken || is_long).then_some(seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::diagnose;
+    use super::super::recording::{Executor, Recording};
+    use super::super::testing::{executor, phase, recording, row};
+    use super::*;
+
+    /// Three nodes of four slots. Each of the `on_slow` originals of node 1 runs for 4 s until a copy elsewhere wins; all else takes 1 s.
+    fn with_stopped(on_slow: u32) -> Recording {
+        let mut rows = Vec::new();
+        for task in 0..on_slow {
+            let start = 5.0 * f64::from(task / 4) + 0.01 * f64::from(task % 4);
+            let stopped = AttemptRow { wins: false, ended: Ended::Killed, ..row(task, 1, start, start + 4.0) };
+            rows.push(stopped);
+            rows.push(AttemptRow { speculative: true, ..row(task, 0, start + 3.0, start + 4.0) });
+        }
+        for task in 0..50 {
+            let start = 1.2 * f64::from(task / 8) + 0.01 * f64::from(task % 8);
+            rows.push(row(on_slow + task, 2 * (task % 2), start, start + 1.0 + 0.01 * f64::from(task * 7 % 10)));
+        }
+        rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+        let mut one = recording(vec![phase(rows)], (1..4).map(|number| executor(&format!("n{number}"), 4)).collect());
+        one.are_processes_separate = true;
+        one
+    }
+
+    #[test]
+    fn attempts_that_were_stopped_prove_that_their_node_was_slow() {
+        let found = diagnose(&with_stopped(6));
+        let [slow] = &found.slow_nodes[..] else { panic!("{:?}", found.slow_nodes) };
+        assert_eq!((&*slow.node, slow.tasks, slow.stragglers, found.nodes_tested), ("n2", 6, 6, 3));
+        assert!(slow.ratio > 3.0 && slow.p_corrected < LEVEL, "{slow:?}");
+        let causes: Vec<_> = found.stragglers.causes.iter().map(|found| (found.cause, found.tasks)).collect();
+        assert_eq!(causes, [(hindmost_core::metrics::Cause::SlowNode, 6)]);
+    }
+
+    #[test]
+    fn attempts_that_were_stopped_early_prove_nothing() {
+        let mut one = with_stopped(6);
+        for row in one.phases[0].rows.iter_mut().filter(|row| row.executor == 1) {
+            row.end = row.start + 0.5;
+        }
+        for row in one.phases[0].rows.iter_mut().filter(|row| row.speculative) {
+            row.end = row.start + 0.2;
+        }
+        assert_eq!(diagnose(&one).slow_nodes, []);
+    }
+
+    /// Executors of two slots on one host, the second of which takes `times` as long, in three stages.
+    fn on_one_host(executors: u32, times: f64) -> Recording {
+        let (mut phases, mut began) = (Vec::new(), 0.0_f64);
+        for _ in 0..3 {
+            let mut free: Vec<(f64, u32)> = (0..2 * executors).map(|slot| (began, slot / 2)).collect();
+            let of = |task: u32| {
+                free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                let (start, number) = free[0];
+                let seconds = (1.0 + 0.01 * f64::from(task * 7 % 11)) * if number == 1 { times } else { 1.0 };
+                free[0].0 = start + seconds;
+                row(task, number, start, start + seconds)
+            };
+            let mut rows: Vec<AttemptRow> = (0..24).map(of).collect();
+            rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+            began = rows.last().map_or(began, |row| row.end);
+            phases.push(phase(rows));
+        }
+        let of = |number| Executor { name: Some(format!("executor {number}")), ..executor("h", 2) };
+        recording(phases, (0..executors).map(of).collect())
+    }
+
+    #[test]
+    fn executors_of_one_host_are_compared() {
+        for executors in [2, 3] {
+            let found = diagnose(&on_one_host(executors, 3.0));
+            let slow: Vec<&str> = found.slow_nodes.iter().map(|node| &*node.node).collect();
+            assert_eq!((slow, found.are_executors_tested), (vec!["executor 1"], true), "{executors}");
+            let alike = diagnose(&on_one_host(executors, 1.0));
+            assert_eq!((alike.slow_nodes, alike.are_executors_tested), (vec![], true));
+        }
+        let mut one = on_one_host(3, 3.0);
+        one.executors[2].host = "g".to_owned();
+        assert!(!diagnose(&one).are_executors_tested, "there are two hosts");
+    }
+
+    #[test]
+    fn a_node_with_too_few_tasks_is_named() {
+        // In the last of three stages, two tasks of node 3 take three times as long.
+        let mut one = on_one_host(3, 1.0);
+        for (number, executor) in one.executors.iter_mut().enumerate() {
+            executor.host = format!("h{number}");
+        }
+        one.executors.push(executor("h3", 2));
+        let begin = one.phases[2].rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
+        one.phases[2].rows.extend([row(24, 3, begin, begin + 3.0), row(25, 3, begin + 3.0, begin + 6.0)]);
+        let found = diagnose(&one);
+        assert_eq!((found.slow_nodes.len(), found.nodes_tested), (0, 3));
+        assert_eq!((found.nodes_untested.nodes, &found.nodes_untested.names[..]), (1, &["h3".to_owned()][..]));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hindmost_core::metrics::{Cause, StragglerCause, StragglersByCause};
+use hindmost_core::metrics::{Cause, StragglerCause, Stragglers, StragglersByCause, StragglersOfPhase};
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
@@ -49,34 +49,55 @@ struct StragglersOfShape {
     tasks: FxHashMap<u32, u64>,
 }
 
-/// Returns the stragglers of an application by cause.
-pub fn stragglers(context: &Context<'_>) -> StragglersByCause {
+/// Returns the stragglers of an application by cause, how many of them each slow node explains, and the stragglers of each phase.
+pub fn stragglers<'c>(context: &'c Context<'_>) -> (StragglersByCause, BTreeMap<&'c str, u64>, Vec<StragglersOfPhase>) {
+    let mut by_node: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut by_phase = Vec::new();
     let mut sum = StragglersByCause::default();
     let mut causes: BTreeMap<Cause, (u64, f64)> = BTreeMap::new();
     let repeated = Repeated::of(context);
     for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
-        let Some(seconds) = typical.seconds else { continue };
+        let mut of_this = StragglersOfPhase {
+            phase: phase.phase,
+            of_job: phase.of_job,
+            stragglers: Stragglers::default(),
+            input_explains: context.depends_on_input(at),
+        };
         let found = of_phase(phase, typical);
-        if found.is_empty() {
+        let Some(seconds) = typical.seconds.filter(|_| !found.is_empty()) else {
+            by_phase.push(of_this);
             continue;
-        }
+        };
         let usual = Usual::of(phase, typical);
         for (number, took) in found {
             let row = &phase.rows[number];
             let straggler = Straggler { at, number, row, took, typical: seconds, log: slowness(took, seconds) };
             let excess = took - seconds;
-            let (tasks, all) = causes.entry(cause(context, &straggler, &usual, &repeated)).or_default();
+            let cause = cause(context, &straggler, &usual, &repeated);
+            if let Some(node) = context.node(row).filter(|_| cause == Cause::SlowNode) {
+                *by_node.entry(context.name(node)).or_default() += 1;
+            }
+            let (tasks, all) = causes.entry(cause).or_default();
             (*tasks, *all) = (*tasks + 1, *all + excess);
             sum.tasks += 1;
             sum.excess_seconds += excess;
+            let of_phase = &mut of_this.stragglers;
+            of_phase.tasks += 1;
+            of_phase.excess_seconds += excess;
+            *match cause {
+                Cause::Input => &mut of_phase.skew,
+                Cause::SlowNode => &mut of_phase.slow_node,
+                _ => &mut of_phase.other,
+            } += 1;
         }
+        by_phase.push(of_this);
     }
     sum.causes = causes
         .into_iter()
         .map(|(cause, (tasks, excess_seconds))| StragglerCause { cause, tasks, excess_seconds })
         .collect();
     sum.causes.sort_by(|a, b| b.excess_seconds.total_cmp(&a.excess_seconds).then(a.cause.cmp(&b.cause)));
-    sum
+    (sum, by_node, by_phase)
 }
 
 /// Returns the stragglers of a phase: the number of the attempt that was slow, and how long the task took. If a copy has won, that
@@ -418,7 +439,7 @@ mod tests {
         let recording = recording(vec![phase(rows)], (0..4).map(|number| executor(&format!("h{number}"), 2)).collect());
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
         let (context, _) = Context::of(&recording, &typical);
-        let mut causes: Vec<_> = stragglers(&context).causes.iter().map(|found| (found.cause, found.tasks)).collect();
+        let mut causes: Vec<_> = stragglers(&context).0.causes.iter().map(|found| (found.cause, found.tasks)).collect();
         causes.sort();
         causes
     }

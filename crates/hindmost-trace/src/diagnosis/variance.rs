@@ -49,7 +49,7 @@ struct Task {
 pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_>) -> Option<Variance> {
     let winners = || {
         let used = context.winners().filter(|(phase, ..)| typical[*phase].winners >= FEWEST_OF_PHASE);
-        used.filter_map(|(phase, number, row, _)| Some((context.machine(row)?, row.start, phase as u32, number as u32)))
+        used.filter_map(|(phase, number, row, _)| Some((context.node(row)?, row.start, phase as u32, number as u32)))
     };
     // Counted first, because there may be millions, for which a growing list would take twice the memory.
     let mut places = Vec::with_capacity(winners().count());

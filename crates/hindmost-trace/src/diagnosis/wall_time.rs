@@ -42,6 +42,10 @@ enum Change {
     Lost(i32),
     /// Number of running attempts that are killed in the end.
     Killed(i32),
+    /// Number of attempts that have a slot, although the log does not have their end.
+    Unended(i32),
+    /// Number of free slots of slow nodes, which the engine left free.
+    Avoided(i32),
 }
 
 impl Change {
@@ -68,6 +72,8 @@ pub(super) struct State {
     lost: i64,
     /// Those of them that are killed in the end.
     killed: i64,
+    /// Free slots of slow nodes that the engine left free.
+    avoided: i64,
     /// Running attempts of each phase.
     running: Vec<i64>,
     /// Phases that have begun and not ended.
@@ -81,14 +87,21 @@ impl State {
         self.uses.iter().sum()
     }
 
-    /// Slots in use, by what ran there.
+    /// Slots in use, by what ran there. They are no more than there are: engines log the end of an attempt a little later than they use its
+    /// slot again.
     pub(super) fn uses(&self) -> [i64; SlotUse::ALL.len()] {
-        self.uses
+        let mut uses = self.uses;
+        for _ in self.all_slots()..self.used() {
+            if let Some(most) = uses.iter_mut().max() {
+                *most -= 1;
+            }
+        }
+        uses
     }
 
-    /// The slots: at least those in use.
+    /// The slots; if none is known, those in use.
     pub(super) fn all_slots(&self) -> i64 {
-        self.slots.max(self.used())
+        if self.slots > 0 { self.slots } else { self.used() }
     }
 
     fn apply(&mut self, change: Change, sizes: &[u64]) {
@@ -99,6 +112,12 @@ impl State {
             Change::Cold(by) => self.cold += f64::from(by),
             Change::Lost(by) => self.lost += i64::from(by),
             Change::Killed(by) => self.killed += i64::from(by),
+            Change::Unended(by) => {
+                self.uses[SlotUse::Lost as usize] += i64::from(by);
+                self.lost += i64::from(by);
+                self.killed += i64::from(by);
+            }
+            Change::Avoided(by) => self.avoided += i64::from(by),
             Change::Phase(phase, true) => {
                 self.phases.push(phase as usize);
                 self.tasks += sizes[phase as usize];
@@ -125,7 +144,8 @@ impl State {
 
     /// What time is spent on in this state.
     fn spent(&self) -> Spent {
-        let (used, slots) = (self.used() as f64, self.slots as f64);
+        // The engine uses the other slots only.
+        let (used, slots) = (self.used() as f64, (self.slots - self.avoided.max(0)) as f64);
         let [late, retries] = [SlotUse::Straggler, SlotUse::Retry].map(|what| self.uses[what as usize]);
         if self.jobs <= 0 && self.used() <= self.killed {
             Spent::NoJob
@@ -148,6 +168,11 @@ impl State {
     fn foremost(&self) -> Option<usize> {
         let most = self.phases.iter().copied().max_by_key(|phase| (self.running[*phase], *phase));
         most.filter(|phase| self.running[*phase] > 0).or_else(|| self.phases.last().copied())
+    }
+
+    /// Slots that the engine left free on slow nodes although tasks waited.
+    fn left_free(&self) -> i64 {
+        if self.waiting > 0 { self.avoided.clamp(0, (self.slots - self.used()).max(0)) } else { 0 }
     }
 }
 
@@ -191,6 +216,7 @@ pub fn wall_time(
     let sizes: Vec<u64> = recording.phases.iter().map(PhaseRows::size).collect();
     let mut state = State { running: vec![0; sizes.len()], ..State::default() };
     let mut sums: FxHashMap<Spent, Sum> = FxHashMap::default();
+    let mut left_free = 0.0;
     let mut changes = changes.into_iter().peekable();
     let mut now = from;
     while now < to {
@@ -202,9 +228,10 @@ pub fn wall_time(
         let spent = Some(state.spent()).filter(|spent| slots_known || *spent != Spent::NoSlots);
         let (spent, seconds) = (spent.unwrap_or(Spent::Scheduling), next - now);
         steps.add((now, next), &state, spent);
+        left_free += seconds * state.left_free() as f64;
         let sum = sums.entry(spent).or_default();
         sum.seconds += seconds;
-        sum.used += seconds * state.used() as f64;
+        sum.used += seconds * state.used().min(state.all_slots()) as f64;
         sum.cold += seconds * state.cold.max(0.0);
         sum.lost += seconds * state.lost as f64;
         sum.slots += seconds * state.all_slots() as f64;
@@ -247,6 +274,7 @@ pub fn wall_time(
         slots: slots_on_average,
         slots_known,
         used_share: share(used, slots),
+        left_free_share: share(left_free, slots),
         parts,
         no_job,
     };
@@ -299,7 +327,67 @@ fn changes(
             }
         }
     }
+    for (start, end) in unended(recording, to) {
+        changes.extend([(start, Change::Unended(1)), (end, Change::Unended(-1))]);
+    }
+    if slots_known {
+        avoided(recording, &mut changes);
+    }
     (changes, slots_known)
+}
+
+/// Returns from when until when attempts had slots whose end the log does not have: until their executor was removed, or until all of its
+/// slots ran other attempts.
+fn unended(recording: &Recording, to: f64) -> Vec<(f64, f64)> {
+    let mut of_executors: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+    for one in &recording.unended {
+        of_executors.entry(one.executor).or_default().push((one.start, one.until.min(to)));
+    }
+    let mut found = Vec::new();
+    for (number, mut open) in of_executors {
+        let Some(executor) = recording.executors.get(number as usize) else { continue };
+        let Some(slots) = executor.slots else { continue };
+        open.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for one in &mut open {
+            one.1 = one.1.min(executor.removed.unwrap_or(to)).max(one.0);
+        }
+        let rows = recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| row.executor == number);
+        // Engines log the end of an attempt a little later than they use its slot again.
+        let mut changes: Vec<(f64, i64)> =
+            rows.flat_map(|row| [(row.start, 1), (row.end - 0.1 * row.seconds(), -1)]).collect();
+        changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut running = 0;
+        for (at, by) in changes {
+            running += by;
+            let holding = |one: &(f64, f64)| one.0 <= at && at < one.1;
+            while by > 0 && running + open.iter().filter(|one| holding(one)).count() as i64 > i64::from(slots) {
+                let Some(earliest) = open.iter_mut().find(|one| holding(one)) else { break };
+                earliest.1 = at;
+            }
+        }
+        found.extend(open);
+    }
+    found
+}
+
+/// Adds the changes of the number of free slots on nodes that the engine counted as slow.
+fn avoided(recording: &Recording, changes: &mut Vec<(f64, Change)>) {
+    for (number, executor) in (0..).zip(&recording.executors) {
+        let Some(slots) = executor.slots.filter(|_| !executor.avoided.is_empty()) else { continue };
+        let rows = || recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| row.executor == number);
+        // Slots count from the first attempt on if the log does not say when they were added.
+        if executor.added.is_none() && rows().next().is_none() {
+            continue;
+        }
+        for &(from, until) in &executor.avoided {
+            changes
+                .extend([(from, Change::Avoided(whole(slots.into()))), (until, Change::Avoided(-whole(slots.into())))]);
+            for row in rows().filter(|row| row.start < until && row.end > from) {
+                let (start, end) = (row.start.max(from), row.end.min(until));
+                changes.extend([(start, Change::Avoided(-1)), (end, Change::Avoided(1))]);
+            }
+        }
+    }
 }
 
 /// Adds the changes of a phase.
@@ -439,7 +527,7 @@ fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::AttemptRow;
+    use super::super::recording::{AttemptRow, Unended};
     use super::super::testing::{executor, phase, recording, row};
     use super::*;
 
@@ -584,5 +672,61 @@ mod tests {
             [(Spent::NoSlots, 1.0, 0.0), (Spent::Work, 2.0, 1.0), (Spent::Scheduling, 2.0, 0.0)],
             "one second without a slot, one before the tasks, one after them"
         );
+    }
+
+    #[test]
+    fn losers_without_an_end_hold_their_slots() {
+        // Four slots; two hung attempts, whose copies won, never end. The second job has six tasks on the other two slots.
+        let copy = |task, start: f64| AttemptRow { speculative: true, ..row(task, 1, start, start + 1.0) };
+        let first = phase(vec![row(0, 1, 0.0, 1.0), row(1, 1, 0.0, 1.0), copy(2, 1.0), copy(3, 1.0)]);
+        let rows = (0..6).map(|task| row(task, 1, 2.0 + f64::from(task / 2), 3.0 + f64::from(task / 2))).collect();
+        let second = PhaseRows { submitted: Some(2.0), ..phase(rows) };
+        let mut one = recording(vec![first, second], vec![executor("a", 2), executor("b", 2)]);
+        (one.from, one.to) = (Some(0.0), Some(5.0));
+        one.executors[0].added = Some(0.0);
+        let waits = |one: &Recording| {
+            parts(one).into_iter().find(|part| part.0 == Spent::Scheduling).map_or(0.0, |part| part.1)
+        };
+        assert_eq!(waits(&one), 3.0, "two slots seem to be free");
+        let hung = Unended { executor: 0, start: 0.0, until: f64::INFINITY };
+        one.unended = vec![hung, hung];
+        assert_eq!(waits(&one), 0.0);
+        // What runs on the slot later shows that it was free.
+        one.phases[1].rows[4].executor = 0;
+        one.phases[1].rows[5].executor = 0;
+        assert_eq!(unended(&one, 5.0), [(0.0, 4.0), (0.0, 4.0)]);
+        one.executors[0].removed = Some(3.0);
+        assert_eq!(unended(&one, 5.0), [(0.0, 3.0), (0.0, 3.0)]);
+    }
+
+    #[test]
+    fn slots_of_a_node_that_the_run_avoids_are_not_free() {
+        // Eight tasks wait for the two slots of one node; the other node is slow from 1 s on.
+        let rows = (0..8).map(|task| row(task, 0, f64::from(task / 2), f64::from(task / 2 + 1))).collect();
+        let mut one = recording(vec![PhaseRows { submitted: Some(0.0), ..phase(rows) }], vec![]);
+        one.executors = vec![executor("a", 2), executor("b", 2)];
+        (one.from, one.to) = (Some(0.0), Some(4.0));
+        one.executors[1].added = Some(0.0);
+        let spent =
+            |one: &Recording| parts(one).into_iter().map(|(what, seconds, _)| (what, seconds)).collect::<Vec<_>>();
+        assert_eq!(spent(&one), [(Spent::Scheduling, 3.0), (Spent::LastWave, 1.0)]);
+        one.executors[1].avoided = vec![(1.0, 4.0)];
+        let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
+        let (whole, _) = wall_time(&one, &typical, |_, _| false, |_, _| 0.0).unwrap();
+        assert_eq!(spent(&one), [(Spent::Work, 3.0), (Spent::Scheduling, 1.0)]);
+        assert_eq!(whole.left_free_share, Some(2.0 * 2.0 / 16.0), "tasks wait until the last two start");
+    }
+
+    #[test]
+    fn no_more_slots_are_used_than_there_are() {
+        // Each attempt is logged to end 0.05 s after its slot ran the next one.
+        let rows = (0..8).map(|task| row(task, 0, f64::from(task / 2), f64::from(task / 2) + 1.05)).collect();
+        let one = recording(vec![phase(rows)], vec![executor("h", 2)]);
+        let timeline = super::super::diagnose(&one).timeline.unwrap();
+        assert!(timeline.slots.iter().all(|slots| *slots <= 2.0), "{:?}", timeline.slots);
+        for step in 0..timeline.starts.len() {
+            let used: f64 = timeline.uses.iter().map(|one| one.slots[step]).sum();
+            assert!(used <= 2.0, "{used}");
+        }
     }
 }

@@ -47,8 +47,8 @@ struct Seen {
     speeds: Vec<f64>,
     /// The power model of each node, by node id, unless it is not valid.
     powers: Vec<Option<Arc<PowerModel>>>,
-    /// The speeds that the run learned for each node, in order.
-    learned: BTreeMap<NodeId, Vec<f64>>,
+    /// The speeds that the run learned for each node, in order, and when it did.
+    learned: BTreeMap<NodeId, Vec<(Time, f64)>>,
     /// Whether the run estimated durations while it ran (`DurationsLearned`).
     durations_learned: bool,
     /// Attempts that did all of their work, whether or not another attempt had won before.
@@ -63,7 +63,7 @@ impl Seen {
                 self.powers.push(power.clone().filter(|model| model.check().is_ok()));
             }
             Change::Event(Event::NodeSpeedLearned { node, speed }) => {
-                self.learned.entry(*node).or_default().push(*speed);
+                self.learned.entry(*node).or_default().push((record.at, *speed));
             }
             Change::Event(Event::DurationsLearned { .. }) => self.durations_learned = true,
             Change::Event(Event::AttemptFinished { attempt }) => {
@@ -83,9 +83,9 @@ impl Collected {
         let (mut seen, mut failed, mut paused) = (Seen::default(), None, Time::ZERO);
         let timeline = Timeline::of(std::iter::from_fn(|| match records.next()? {
             Ok(mut record) => {
-                seen.note(&record);
                 paused = paused.max(clock.paused_until(record.at));
                 record.at = record.at - clock.paused_until(record.at);
+                seen.note(&record);
                 Some(record)
             }
             Err(error) => {
@@ -109,7 +109,23 @@ impl Collected {
     /// with which it joined. Empty if the node counted as normal at the end.
     fn slow_estimates(&self, node: NodeId) -> Vec<f64> {
         let learned = self.seen.learned.get(&node).into_iter().flatten().rev();
-        learned.map(|speed| speed / self.joined(node)).take_while(|speed| *speed > 0.0 && *speed < SLOW).collect()
+        learned.map(|(_, speed)| speed / self.joined(node)).take_while(|speed| *speed > 0.0 && *speed < SLOW).collect()
+    }
+
+    /// Returns from when until when the run counted a node as slow, in seconds.
+    fn slow_spans(&self, node: NodeId) -> Vec<(f64, f64)> {
+        let mut spans: Vec<(f64, f64)> = Vec::new();
+        let mut is_slow = false;
+        for (at, speed) in self.seen.learned.get(&node).into_iter().flatten() {
+            let (at, was_slow) = (at.seconds(), is_slow);
+            is_slow = *speed < SLOW * self.joined(node);
+            match (was_slow, is_slow) {
+                (false, true) => spans.push((at, self.timeline.end.seconds())),
+                (true, false) => spans.last_mut().into_iter().for_each(|span| span.1 = at),
+                _ => {}
+            }
+        }
+        spans
     }
 
     /// Returns the speed of a slow node relative to the speed with which it joined; `None` if the node is not slow. It is
@@ -208,6 +224,7 @@ impl Collected {
         let jobs = &self.timeline.jobs;
         let mut recording = Recording {
             name: (jobs.len() == 1).then(|| jobs[0].spec.name.to_string()),
+            are_processes_separate: true,
             from: Some(0.0),
             to: Some(self.timeline.end.seconds()),
             jobs: jobs.len() as u64,
@@ -216,9 +233,11 @@ impl Collected {
                 .timeline
                 .nodes
                 .iter()
-                .map(|node| Executor {
+                .enumerate()
+                .map(|(at, node)| Executor {
                     host: node.name.to_string(),
                     slots: self.slots(&node.capacity),
+                    avoided: self.slow_spans(NodeId(at as u32)),
                     ..Executor::default()
                 })
                 .collect(),

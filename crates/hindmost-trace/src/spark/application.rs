@@ -1,18 +1,19 @@
 //! Collects the events of one Spark application.
 
 use super::census::Census;
+use super::events::parse;
 use super::executors::Executors;
 use super::feed::Feed;
 use super::fields::{
     ApplicationEnd, ApplicationStart, BlockManagerAdded, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart, StageInfo,
 };
 use super::jobs::Jobs;
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Started};
 use super::stage::Counted;
 use super::stages::Stages;
 use super::tables::Winner;
 use super::tally::Tally;
-use super::task_end::{End, Metrics, TaskEnd};
+use super::task_end::{End, Metrics, TaskEnd, TaskStart};
 use super::task_ids::{Seen, TaskIds, task_id};
 use crate::reading::values::Number;
 
@@ -236,8 +237,17 @@ impl Application {
     }
 
     /// Records a task start event, given its line.
-    pub(super) fn task_start(&mut self, line: &[u8]) {
+    pub(super) fn task_start(&mut self, line: &[u8], feed: Option<&mut Feed>) {
         self.task_ids.start(task_id(line));
+        let Some(recorder) = feed.and_then(|feed| feed.recorder.as_mut()) else { return };
+        if let Ok(event) = parse::<TaskStart<'_>>(line)
+            && let Some(info) = &event.info
+            && let (Some(id), Some(stage)) = (info.id.id(), event.stage.id())
+            && let (Some(task), Some(launch)) = (info.partition.id().or(info.index.id()), info.launch.instant())
+            && let Some(executor) = self.executors.ran(info, true)
+        {
+            recorder.started(id, Started { stage, task, executor, launch });
+        }
     }
 
     /// Classifies a task end event by its task id, and counts it unless it is a duplicate.
@@ -282,6 +292,9 @@ impl Application {
             let (partition, index) = (info.partition.id(), info.index.id().unwrap_or(number));
             Counted { stage, stage_attempt, partition, index, succeeded, speculative }
         });
+        if let Some(recorder) = feed.as_mut().and_then(|feed| feed.recorder.as_mut()) {
+            recorder.has_end(info.id.id());
+        }
         let ended = self.end_of(info.id.id(), lost, end, counted);
         if ended == TaskEnded::Twice {
             return ended;

@@ -109,7 +109,7 @@ impl Collector {
         let feed = feed.as_mut();
         match kind {
             Kind::TaskEnd => self.task_end_line(line, true)?,
-            Kind::TaskStart => open.task_start(line),
+            Kind::TaskStart => open.task_start(line, feed),
             Kind::SpeculationRequested => open.counts.speculation_requests += 1,
             Kind::StageSubmitted => {
                 let event: StageEvent<'_> = parse(line)?;

@@ -9,7 +9,7 @@ use super::application::Application;
 use super::fields::{Settings, StageInfo};
 use crate::analysis::{EndedAttempt, PhaseFacts};
 use crate::diagnosis::diagnose;
-use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
+use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN, Unended};
 
 /// Beginnings of the names of settings that matter for stragglers.
 const SETTINGS: [&str; 22] = [
@@ -37,6 +37,9 @@ const SETTINGS: [&str; 22] = [
     "spark.shuffle.reduceLocality.enabled",
 ];
 
+/// The most running attempts that are kept. A log may lack the ends of many.
+const RUNNING: usize = 1 << 16;
+
 /// Records applications one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
@@ -45,9 +48,21 @@ pub(super) struct Recorder {
     stages: FxHashMap<u32, usize>,
     /// Positions of the jobs in the recording.
     jobs: FxHashMap<u32, usize>,
+    /// Attempts that have not ended so far, by task id.
+    running: FxHashMap<u32, Started>,
     /// Recordings of the applications; `None` if only their diagnoses are wanted.
     kept: Option<Vec<Recording>>,
     diagnoses: Vec<Diagnosis>,
+}
+
+/// An attempt that started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    pub stage: u32,
+    pub task: u32,
+    pub executor: u32,
+    /// Milliseconds since 1970.
+    pub launch: i64,
 }
 
 fn seconds(milliseconds: i64) -> f64 {
@@ -139,14 +154,46 @@ impl Recorder {
         }
     }
 
+    /// Records that an attempt started, given its task id.
+    pub(super) fn started(&mut self, id: u32, attempt: Started) {
+        if self.running.len() < RUNNING {
+            self.running.insert(id, attempt);
+        }
+    }
+
+    /// Records that the log has the end of an attempt.
+    pub(super) fn has_end(&mut self, id: Option<u32>) {
+        if let Some(id) = id {
+            self.running.remove(&id);
+        }
+    }
+
+    /// Returns the attempts without an end. If another attempt of the task has won, the log may end while such an attempt is killed. Any
+    /// other one ended before its stage did.
+    fn unended(&mut self, recording: &Recording) -> Vec<Unended> {
+        let stages: FxHashMap<u32, &PhaseRows> = recording.phases.iter().map(|phase| (phase.phase, phase)).collect();
+        let of = |attempt: Started| {
+            let stage = stages.get(&attempt.stage);
+            let has_winner = stage.is_some_and(|stage| stage.winners().any(|row| row.task == attempt.task));
+            let completed = stage.and_then(|stage| stage.completed).filter(|_| !has_winner);
+            let (start, until) = (seconds(attempt.launch), completed.unwrap_or(f64::INFINITY));
+            Unended { executor: attempt.executor, start, until: until.max(start) }
+        };
+        let mut all: Vec<Unended> = self.running.drain().map(|(_, attempt)| of(attempt)).collect();
+        all.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.executor.cmp(&b.executor)));
+        all
+    }
+
     /// Finishes an application, of which the log has any event.
     pub(super) fn close(&mut self, number: u32, application: &mut Application) {
         let mut recording = std::mem::take(&mut self.recording);
         self.stages.clear();
         self.jobs.clear();
         if !application.touched {
+            self.running.clear();
             return;
         }
+        recording.unended = self.unended(&recording);
         recording.application = number;
         recording.workers = Workers::Executors;
         recording.id.clone_from(&application.id);
@@ -165,10 +212,12 @@ impl Recorder {
         recording.executors = executors
             .into_iter()
             .map(|node| Executor {
+                name: (!node.host.is_empty()).then(|| format!("executor {}", node.name)),
                 host: if node.host.is_empty() { node.name } else { node.host },
                 slots: node.slots_known.then_some(node.slots),
                 added: node.added,
                 removed: node.removed,
+                avoided: Vec::new(),
             })
             .collect();
         match &mut self.kept {

@@ -171,6 +171,15 @@ pub(super) struct TaskInfo<'a> {
     pub killed: Flag,
 }
 
+/// The start of an attempt.
+#[derive(Debug, Deserialize)]
+pub(super) struct TaskStart<'a> {
+    #[serde(rename = "Stage ID", default)]
+    pub stage: Number,
+    #[serde(rename = "Task Info", borrow, default)]
+    pub info: Option<TaskInfo<'a>>,
+}
+
 impl TaskInfo<'_> {
     /// How far away the attempt's input was; see [`TaskTimes::distance`].
     fn distance(&self) -> u8 {

@@ -53,17 +53,67 @@ pub(crate) fn state(text: &str) -> Result<Option<Ended>, UnknownState> {
         | "done" | "ok" | "passed" | "pass" | "won" | "terminated" | "ended" | "true" | "yes" | "exited" => {
             Ended::Succeeded
         }
-        "failed" | "fail" | "failure" | "error" | "errored" | "err" | "exception" | "timeout" | "timedout" | "oom"
-        | "outofmemory" | "crashed" | "false" | "no" | "bootfail" | "deadline" | "nodefail" | "lost"
-        | "upstreamfailed" | "broken" => Ended::Failed,
-        "killed" | "cancelled" | "canceled" | "aborted" | "abort" | "revoked" | "stopped" | "discarded" => {
-            Ended::Killed
-        }
+        "failed"
+        | "fail"
+        | "failure"
+        | "error"
+        | "errored"
+        | "err"
+        | "exception"
+        | "timeout"
+        | "timedout"
+        | "oom"
+        | "outofmemory"
+        | "crashed"
+        | "false"
+        | "no"
+        | "bootfail"
+        | "deadline"
+        | "nodefail"
+        | "lost"
+        | "upstreamfailed"
+        | "broken"
+        | "oomkilled"
+        | "oomkill"
+        | "unsuccessful"
+        | "deadlineexceeded"
+        | "expired"
+        | "timelimit"
+        | "outofmemoryerror"
+        | "memoryerror"
+        | "segfault"
+        | "sigkill"
+        | "sigsegv"
+        | "sigabrt"
+        | "fatal"
+        | "dead"
+        | "faulted"
+        | "crash"
+        | "crashloopbackoff"
+        | "imagepullbackoff"
+        | "errimagepull"
+        | "createcontainererror"
+        | "createcontainerconfigerror"
+        | "containercannotrun"
+        | "runcontainererror"
+        | "starterror"
+        | "invalidimagename"
+        | "internalerror"
+        | "systemerror"
+        | "usererror"
+        | "nodelost"
+        | "launchfailed"
+        | "runfailed"
+        | "jobfailed"
+        | "taskfailed" => Ended::Failed,
+        "killed" | "kill" | "sigterm" | "sigint" | "terminatedbyuser" | "deleted" | "removed" | "cancelled"
+        | "canceled" | "aborted" | "abort" | "revoked" | "stopped" | "discarded" => Ended::Killed,
         "preempted" | "evicted" | "evict" | "requeued" | "resized" | "interrupted" => Ended::Interrupted,
         "running" | "pending" | "queued" | "waiting" | "submitted" | "scheduled" | "started" | "planned"
         | "suspended" | "configuring" | "completing" | "requeuehold" | "signaling" | "stageout" | "new" | "created"
         | "deferred" | "skipped" | "blocked" | "flushing" | "canceling" | "aborting" | "failing" | "ready" | "none"
-        | "null" => return Ok(None),
+        | "null" | "terminating" | "stopping" | "initializing" | "podinitializing" | "containercreating"
+        | "starting" | "provisioning" | "staging" | "active" | "inprogress" => return Ok(None),
         code => match code.parse::<i64>() {
             Ok(0) => Ended::Succeeded,
             Ok(_) => Ended::Failed,
@@ -86,6 +136,9 @@ mod tests {
             ("OUT_OF_MEMORY", Ended::Failed),
             ("NODE_FAIL", Ended::Failed),
             ("137", Ended::Failed),
+            ("OOMKilled", Ended::Failed),
+            ("CrashLoopBackOff", Ended::Failed),
+            ("DeadlineExceeded", Ended::Failed),
             ("CANCELLED by 1001", Ended::Killed),
             ("PREEMPTED", Ended::Interrupted),
         ] {

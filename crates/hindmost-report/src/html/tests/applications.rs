@@ -42,6 +42,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
             slots: 64.0,
             slots_known: false,
             used_share: Some(0.5),
+            left_free_share: None,
             parts: parts.map(part).collect(),
             no_job: NoJobTime { before_first: 1.0, between: 2.0, after_last: 3.0 },
         }),
@@ -90,6 +91,9 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         }),
         slow_nodes: Vec::new(),
         nodes_tested: 4,
+        nodes_untested: hindmost_core::metrics::Untested::default(),
+        are_executors_tested: false,
+        by_phase: Vec::new(),
         settings: BTreeMap::from([("spark.speculation".to_owned(), name.to_owned())]),
         advice: Some(Advice {
             calibration: None,

@@ -1,7 +1,7 @@
 //! Tests with logs that have missing or duplicate lines, lost outputs, or tasks that run again.
 
-use super::super::{analyse_spark, read_spark};
-use super::log::{Log, Task, recorded, task, warning};
+use super::super::{analyse_spark, diagnose_spark, read_spark};
+use super::log::{Log, Task, ZERO, recorded, task, warning};
 use crate::analysis::Findings;
 use crate::recorded::Outcome;
 
@@ -375,4 +375,40 @@ fn a_loss_of_an_executor_counts_when_no_other_end_follows() {
     let late = log.task(task(0, 1, 0, 80)).completed(0, 0, 2, "").task_end(task(0, 0, 0, 90)).end(100);
     assert_eq!((late.read().summary().attempts, late.read().summary().failed_attempts), (2, 1));
     close(findings(&late).machine_time.total, 0.05 + 0.08);
+}
+
+#[test]
+fn a_loser_without_an_end_holds_its_slot() {
+    use hindmost_core::metrics::Spent;
+    // Two executors of one slot. Task 0 hangs on executor 1 for ever, its copy wins; the tasks of the next stage all run on executor 2.
+    let hung = |log: Log| {
+        log.event(
+            "TaskStart",
+            &format!(
+                r#""Stage ID":0,"Task Info":{{"Task ID":900,"Index":0,"Launch Time":{ZERO},"Executor ID":"1","Host":"h1"}}"#
+            ),
+        )
+    };
+    let on = |task: Task| Task { executor: "2", host: "h2", ..task };
+    let log = |hung: &dyn Fn(Log) -> Log| {
+        let start = Log::new().executor("1", 1).executor("2", 1).job(0, 0, &[(0, &[])]).submitted(0, 0, 2);
+        let mut log = hung(start).task(on(task(0, 1, 0, 1000)));
+        log =
+            log.task(Task { speculative: true, ..on(task(0, 0, 1000, 2000)) }).completed(0, 0, 2, "").job_end(0, 2000);
+        let info = format!(
+            r#""Stage Info":{{"Stage ID":1,"Stage Attempt ID":0,"Number of Tasks":4,"Submission Time":{}}}"#,
+            ZERO + 2000
+        );
+        log = log.job(1, 2000, &[(1, &[])]).event("StageSubmitted", &info);
+        for at in 0..4 {
+            log = log.task(on(task(1, at, 2000 + 1000 * at, 3000 + 1000 * at)));
+        }
+        log.completed(1, 0, 4, "").job_end(1, 6000).end(6000)
+    };
+    let waits = |log: &Log| {
+        let (.., diagnoses) = diagnose_spark(log.0.as_bytes(), "test", None).unwrap();
+        let parts = diagnoses[0].wall_time.as_ref().unwrap().parts.clone();
+        parts.into_iter().find(|part| part.what == Spent::Scheduling).map_or(0.0, |part| part.seconds)
+    };
+    assert_eq!([waits(&log(&|log| log)), waits(&log(&hung))], [4.0, 0.0]);
 }

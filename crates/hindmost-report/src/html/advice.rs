@@ -15,6 +15,7 @@ pub(super) struct AdviceSection {
     recommended: Vec<Step>,
     nothing: String,
     tried: Option<Table>,
+    reasons: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -60,6 +61,7 @@ pub(super) fn section(advice: &Advice, jobs: u64) -> Option<AdviceSection> {
         recommended,
         nothing,
         tried: (!tried.rows.is_empty()).then_some(tried),
+        reasons: crate::advice::reasons(advice).map(paragraph).collect(),
         warnings: advice.warnings.iter().filter(|_| is_about_copies).map(|text| paragraph(text)).collect(),
     })
 }

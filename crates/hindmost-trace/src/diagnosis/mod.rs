@@ -31,7 +31,7 @@ pub use recording::Recording;
 use typical::Typical;
 pub use workload::RecordedWorkload;
 pub(crate) use workload::workload;
-pub use world::{PhaseLag, Presence, RecordedJob, RecordedWorld};
+pub use world::{PhaseLag, Presence, RecordedJob, RecordedWorld, SkewedInput};
 pub(crate) use world::{Source, world};
 
 /// Finds out what an application spent its time on, and why its stragglers were slow.

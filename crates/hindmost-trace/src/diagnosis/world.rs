@@ -45,6 +45,8 @@ pub struct RecordedWorld {
     pub settings: BTreeMap<String, String>,
     /// Number of attempts that failed and fail again in a replay.
     pub failures: u64,
+    /// The largest input of a task that took long because of it; `None` if there is no such task.
+    pub skewed: Option<SkewedInput>,
     /// The durations of the jobs' phases; `None` for a phase about which the log says too little.
     durations: Vec<Vec<Option<Arc<Situated>>>>,
     /// The same if the nodes are slow that may be; empty if no node may be slow, or one is proven to be.
@@ -74,6 +76,15 @@ fn give(found: &[Vec<Option<Arc<Situated>>>], jobs: &mut [WorkloadJob]) {
             }
         }
     }
+}
+
+/// The input of a task that took long because of it, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SkewedInput {
+    /// What it read.
+    pub most: f64,
+    /// The median of its phase.
+    pub median: f64,
 }
 
 /// How a job ran.
@@ -149,7 +160,7 @@ pub(crate) fn world(
         recording.active_ids.iter().zip(&recording.active).filter_map(|(id, (_, end))| Some((*id, (*end)?))).collect();
     let mut world = RecordedWorld { executors, settings: recording.settings.clone(), ..RecordedWorld::default() };
     let are_slots_known = recording.executors.iter().any(|executor| executor.slots.is_some());
-    let mut pairs = own_share::Pairs::default();
+    let (mut pairs, mut repeats) = (own_share::Pairs::default(), own_share::Repeats::default());
     for (job, source) in jobs.iter().zip(sources) {
         let arrival = origin + job.spec.arrival.seconds();
         let mut ends = Vec::new();
@@ -195,6 +206,9 @@ pub(crate) fn world(
             }
             world.failures += tasks.iter().flat_map(|task| &task.attempts).filter(|one| is_failed(one)).count() as u64;
             pairs.add(&situated, &copies);
+            repeats.add(&context, index, &situated);
+            let largest = world.skewed.map_or(0.0, |found| found.most);
+            world.skewed = skewed(&context, index).filter(|found| found.most > largest).or(world.skewed);
             durations[at] = Some(Arc::new(situated));
             if_slow[at] = possible.as_ref().map(|(nodes, context)| Arc::new(found_with(context, nodes).0));
         }
@@ -207,8 +221,19 @@ pub(crate) fn world(
             world.possible.push(if_slow);
         }
     }
-    world.own_share = pairs.own_share();
+    world.own_share = pairs.own_share(&repeats.evidence());
     world
+}
+
+/// Returns the largest input of a phase, if it explains why its task took longer.
+fn skewed(context: &Context<'_>, at: usize) -> Option<SkewedInput> {
+    let phase = &context.recording.phases[at];
+    let most = phase.winners().max_by_key(|row| row.bytes_read)?;
+    if context.by_input(at, most) <= 0.0 {
+        return None;
+    }
+    let mut all: Vec<f64> = phase.winners().map(|row| row.bytes_read.unwrap_or(0) as f64).collect();
+    Some(SkewedInput { most: most.bytes_read? as f64, median: quantile(&mut all, 0.5)? })
 }
 
 /// Returns when the first attempt of each task started that has a winner, in the order of their numbers.

@@ -10,6 +10,7 @@ mod gaps;
 mod inputs;
 mod last;
 mod losses;
+mod node_speeds;
 mod own_share;
 pub mod recording;
 mod slow_nodes;

@@ -118,12 +118,18 @@ fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)>
         }
         // More than half as long, as a factor.
         let is_long = |seen: &Seen| seen.log >= long.log / 2.0;
+        let is_again = is_long(&phase[place]);
+        let here = phase[place].machine;
+        if is_again && here == long.machine && phase.iter().any(|seen| seen.machine != here) {
+            // It may be the node.
+            continue;
+        }
         count += 1;
-        if is_long(&phase[place]) {
+        if is_again {
             again += 1;
             is_again_before |= other < at;
         }
-        chances += chance(phase, place, long, &is_long);
+        chances += chance(phase, place, &is_long);
     }
     let chance = chances / f64::from(count.max(1));
     match (count, 2 * again > count) {
@@ -135,21 +141,17 @@ fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)>
 
 /// Returns the probability that a task takes long in a phase if its duration does not belong to it. On a node where all others take long, it
 /// is the node.
-fn chance(phase: &[Seen], place: usize, long: &Seen, is_long: &dyn Fn(&Seen) -> bool) -> f64 {
-    let here = &phase[place];
+fn chance(phase: &[Seen], place: usize, is_long: &dyn Fn(&Seen) -> bool) -> f64 {
+    let here = phase[place].machine;
     let others = || phase.iter().enumerate().filter(|(at, seen)| *at != place && !seen.is_cold).map(|(_, seen)| seen);
     let counted = |is_of: &dyn Fn(&Seen) -> bool| {
         let of = others().filter(|seen| is_of(seen));
         of.fold((0.0, 0.0), |(slow, all), seen| (slow + f64::from(u8::from(is_long(seen))), all + 1.0))
     };
     let (slow, all) = counted(&|_| true);
-    let everywhere = (slow + 0.5) / (all + 1.0);
-    let on_node = match counted(&|seen| here.machine.is_some() && seen.machine == here.machine) {
-        // Nothing else ran there: if the task ran on this node both times, it may be the node.
-        (_, all) if all == 0.0 => f64::from(u8::from(here.machine.is_some() && here.machine == long.machine)),
-        (slow, all) => slow / all,
-    };
-    everywhere.max(on_node)
+    let (slow_there, all_there) = counted(&|seen| here.is_some() && seen.machine == here);
+    let there = if all_there > 0.0 { slow_there / all_there } else { 0.0 };
+    there.max((slow + 0.5) / (all + 1.0))
 }
 
 impl Pairs {
@@ -322,7 +324,7 @@ mod tests {
         // Tasks 3, 7, 11, … run on node 3 in every job, where all tasks take long. Too few run there to prove that it is slow.
         let of_node = |row: &mut AttemptRow| {
             row.executor = row.task % 4;
-            if row.executor == 3 && row.task >= 16 {
+            if row.executor == 3 && row.task >= 8 {
                 row.end = row.start + 3.0 * row.seconds();
             }
         };

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::causes::Context;
 use super::gaps;
+use super::node_speeds;
 use super::losses::{Loss, Losses};
 use super::own_share::{self, OwnShare};
 use super::recording::{AttemptRow, PhaseRows, Recording};
@@ -145,9 +146,11 @@ pub(crate) fn world(
     let (context, _) = Context::of(recording, &typical);
     let losses = Losses::of(recording);
     let executors = presence(recording, &typical, &losses, origin);
-    let nodes = Arc::new(histories(&executors, &context, origin));
+    // Where nodes that may be slow matter, there are two worlds: with them and without.
+    let speeds = if with_possible { FxHashMap::default() } else { node_speeds::speeds(&context) };
+    let nodes = Arc::new(histories(&executors, (&context, &speeds), origin));
     let possible = if with_possible { context.with_possibly_slow() } else { None };
-    let possible = possible.map(|context| (Arc::new(histories(&executors, &context, origin)), context));
+    let possible = possible.map(|context| (Arc::new(histories(&executors, (&context, &speeds), origin)), context));
     let by_number: FxHashMap<u32, usize> =
         recording.phases.iter().enumerate().map(|(at, phase)| (phase.phase, at)).collect();
     let mut gaps = gaps::gaps(recording, &typical);
@@ -312,10 +315,15 @@ fn by_garbage(row: &AttemptRow, typical: f64, usual: f64) -> f64 {
     if excess > 0.0 && collection >= 0.5 * excess { row.seconds() / typical } else { 1.0 }
 }
 
-/// Returns how slow each executor was, and when, and when it was lost.
-fn histories(executors: &[Presence], context: &Context<'_>, origin: f64) -> Vec<NodeHistory> {
+/// Returns how slow each executor was, and when, and when it was lost. Without proof that a machine was slow, it is as slow as `speeds` says.
+fn histories(
+    executors: &[Presence],
+    (context, speeds): (&Context<'_>, &FxHashMap<u32, f64>),
+    origin: f64,
+) -> Vec<NodeHistory> {
     let of = |(number, presence): (u32, &Presence)| {
         let (slowness, busy) = context.history(number);
+        let slowness = slowness.or_else(|| speeds.get(&context.machine_of(number)?).copied());
         let time = |at: f64| Time::from_seconds((at - origin).max(0.0));
         NodeHistory {
             slowness,

@@ -38,7 +38,7 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
     }
     if likeliest >= 0.5 {
         return Some(
-            "The same tasks are slow in several jobs, on different nodes: a copy would most likely take as long. Divide their work instead."
+            "The same tasks are slow in several jobs, where other tasks on their nodes are not: a copy would most likely take as long. Divide their work instead."
                 .to_owned(),
         );
     }

@@ -18,6 +18,10 @@ use super::typical::STRAGGLER;
 const BY_CHANCE: f64 = 0.02;
 /// The most phases of other jobs with which a phase is compared, on each side of it.
 const COMPARED: usize = 2;
+/// Fewest other tasks on a node that show that it was as usual.
+const FEWEST_BESIDE: f64 = 2.0;
+/// The largest share of these that may take long.
+const SLOW_BESIDE: f64 = 0.25;
 /// Only tasks count whose excess is at least this share of the largest one: that is what copies could save.
 const MATTERS: f64 = 0.1;
 /// Half of the 95% quantile of χ² with one degree of freedom: the loss of log-likelihood at the ends of the interval.
@@ -119,8 +123,8 @@ fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)>
         // More than half as long, as a factor.
         let is_long = |seen: &Seen| seen.log >= long.log / 2.0;
         let is_again = is_long(&phase[place]);
-        let here = phase[place].machine;
-        if is_again && here == long.machine && phase.iter().any(|seen| seen.machine != here) {
+        let (chance, is_known) = chance(phase, place, &is_long);
+        if is_again && phase[place].machine == long.machine && !is_known {
             // It may be the node.
             continue;
         }
@@ -129,7 +133,7 @@ fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)>
             again += 1;
             is_again_before |= other < at;
         }
-        chances += chance(phase, place, &is_long);
+        chances += chance;
     }
     let chance = chances / f64::from(count.max(1));
     match (count, 2 * again > count) {
@@ -139,9 +143,9 @@ fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)>
     }
 }
 
-/// Returns the probability that a task takes long in a phase if its duration does not belong to it. On a node where all others take long, it
-/// is the node.
-fn chance(phase: &[Seen], place: usize, is_long: &dyn Fn(&Seen) -> bool) -> f64 {
+/// Returns the probability that a task takes long in a phase if its duration does not belong to it, and whether others show that its node was as
+/// usual. On a node where all others take long, it is the node.
+fn chance(phase: &[Seen], place: usize, is_long: &dyn Fn(&Seen) -> bool) -> (f64, bool) {
     let here = phase[place].machine;
     let others = || phase.iter().enumerate().filter(|(at, seen)| *at != place && !seen.is_cold).map(|(_, seen)| seen);
     let counted = |is_of: &dyn Fn(&Seen) -> bool| {
@@ -151,7 +155,7 @@ fn chance(phase: &[Seen], place: usize, is_long: &dyn Fn(&Seen) -> bool) -> f64 
     let (slow, all) = counted(&|_| true);
     let (slow_there, all_there) = counted(&|seen| here.is_some() && seen.machine == here);
     let there = if all_there > 0.0 { slow_there / all_there } else { 0.0 };
-    there.max((slow + 0.5) / (all + 1.0))
+    (there.max((slow + 0.5) / (all + 1.0)), all_there >= FEWEST_BESIDE && there <= SLOW_BESIDE)
 }
 
 impl Pairs {

@@ -7,31 +7,31 @@ use hindmost_math::statistics::quantile;
 use crate::changes::situated;
 use crate::recorded::RecordedApplication;
 
-/// The least difference between the ends of the range of a gain for which it matters what the log leaves open, as a share of the wall time.
-const MATTERS: f64 = 0.02;
+/// It matters what the log leaves open if copies may gain less than the first of these shares of the wall time, and at least the second.
+const MATTERS: [f64; 2] = [0.02, 0.05];
 /// A single task that takes this many times as long as 95% of its phase is more likely to hang than to take so long by its nature.
-const HANGS: f64 = 10.0;
+const HANGS: f64 = 5.0;
 /// Fewest tasks of a phase in which such a task stands out.
 const FEWEST: usize = 10;
 
 /// Returns what the log shows of whether long tasks take long by their nature, in words. `None` if it makes no difference to what copies gain.
 pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended]) -> Option<String> {
     let own = &application.world.recorded.own_share;
-    let width = |one: &Recommended| one.gain_share_range[1] - one.gain_share_range[0];
-    let matters = tried.iter().any(|one| one.is_about_copies && width(one) >= MATTERS);
+    let is_open = |[least, most]: [f64; 2]| least < MATTERS[0] && most >= MATTERS[1];
+    if !tried.iter().any(|one| one.is_about_copies && is_open(one.gain_share_range)) {
+        return None;
+    }
     let Some(likeliest) = own.likeliest else {
-        return matters.then(|| {
-            let hang = longest(&application.jobs).map_or_else(String::new, |times| {
-                format!(
-                    " One task took {times:.0} times as long as 95% of its phase, without input that explains it: more likely a hang, \
-                     but this is not known."
-                )
-            });
+        let hang = longest(&application.jobs).map_or_else(String::new, |times| {
             format!(
-                "The log does not show whether the long tasks would take long in a copy, too: if they would, copies gain the lower end of \
-                 the ranges, otherwise the upper end.{hang} Run it once more: if the same tasks are slow again, the work belongs to them."
+                " One task took {times:.0} times as long as 95% of its phase, without input that explains it: more likely a hang, but this is \
+                 not known."
             )
         });
+        return Some(format!(
+            "The log does not show whether the long tasks would take long in a copy, too: if they would, copies gain the lower end of the \
+             ranges, otherwise the upper end.{hang} Run it once more: if the same tasks are slow again, the work belongs to them."
+        ));
     };
     if own.repeats == 0 {
         return None;
@@ -42,9 +42,7 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
                 .to_owned(),
         );
     }
-    matters.then(|| {
-        "The tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow.".to_owned()
-    })
+    Some("The tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow.".to_owned())
 }
 
 /// Returns how many times as long as 95% of its phase the longest task took that no input explains, if there is one that stands out.
@@ -57,4 +55,40 @@ fn longest(jobs: &[WorkloadJob]) -> Option<f64> {
         (times >= HANGS).then_some(times)
     };
     jobs.iter().flat_map(situated).filter_map(|phase| of_phase(&phase.tasks)).reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_trace::diagnosis::{OwnShare, RecordedWorld};
+
+    use super::*;
+    use crate::world::World;
+
+    fn said(own_share: OwnShare, range: [f64; 2]) -> Option<String> {
+        let recorded = RecordedWorld { own_share, ..RecordedWorld::default() };
+        let application = RecordedApplication {
+            jobs: Vec::new(),
+            executors: Vec::new(),
+            world: World::of_spark(recorded, None),
+            version: None,
+            is_sql: false,
+        };
+        evidence(&application, &[Recommended { is_about_copies: true, gain_share_range: range, ..Recommended::default() }])
+    }
+
+    #[test]
+    fn what_the_log_leaves_open_is_said_if_it_matters() {
+        let open = OwnShare::default();
+        assert!(said(open, [0.0, 0.4]).is_some_and(|text| text.contains("Run it once more")));
+        assert_eq!((said(open, [0.0, 0.04]), said(open, [0.1, 0.4])), (None, None));
+    }
+
+    #[test]
+    fn what_other_jobs_show_is_said() {
+        let known = |likeliest: f64| OwnShare { likeliest: Some(likeliest), repeats: 3, ..OwnShare::default() };
+        assert!(said(known(1.0), [0.0, 0.4]).is_some_and(|text| text.starts_with("The same tasks are slow in several jobs")));
+        assert!(said(known(0.0), [0.0, 0.4]).is_some_and(|text| text.contains("are not slow in the others")));
+        // Copies that ran are evidence, but not of other jobs.
+        assert_eq!(said(OwnShare { repeats: 0, ..known(0.0) }, [0.0, 0.4]), None);
+    }
 }

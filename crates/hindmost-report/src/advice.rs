@@ -32,7 +32,7 @@ pub(crate) fn text(advice: &Advice, jobs: u64, width: usize) -> String {
         return text;
     }
     for one in &recommended {
-        text += &line(&sentence(one));
+        text += &line(&sentence(one, is_open(advice)));
         for setting in &one.settings {
             // Ready to paste, so never wrapped.
             for line in of_setting(setting) {
@@ -96,14 +96,22 @@ pub(crate) fn withheld(advice: &Advice) -> Option<String> {
     ))
 }
 
-/// Returns a change with its gain and its cost.
-pub(crate) fn sentence(one: &Recommended) -> String {
+/// True if the gain of copies may be anything in its range, because the log does not show whether they would take as long as their originals.
+pub(crate) fn is_open(advice: &Advice) -> bool {
+    let is_unknown = advice.calibration.as_ref().is_some_and(|one| one.task_itself_likeliest.is_none());
+    is_unknown && advice.evidence.is_some()
+}
+
+/// Returns a change with its gain and its cost. If the gain `is_open`, that of copies has no middle.
+pub(crate) fn sentence(one: &Recommended, is_open: bool) -> String {
     let [least, most] = one.gain_share_range;
     let seconds = if one.is_bound { one.gain_seconds_range[1] } else { one.gain_seconds };
     let seconds = duration(seconds.max(0.0));
     let gain = if one.is_bound {
         let condition = one.condition.as_ref().map_or_else(String::new, |condition| format!(", {condition}"));
         format!("up to {} of the wall time ({seconds}){condition}", share(most))
+    } else if is_open && one.is_about_copies {
+        format!("{} to {} of the wall time, by what the log leaves open (below)", share(least), share(most))
     } else {
         format!("{} of the wall time ({} to {}), {seconds}", share(one.gain_share), share(least), share(most))
     };
@@ -220,6 +228,18 @@ mod tests {
         // Where another change is recommended, too.
         found.tried.push(Recommended { recommended: true, title: "more tasks".to_owned(), ..Recommended::default() });
         assert!(text(&found, 1, 1000).contains(one_host));
+    }
+
+    #[test]
+    fn gains_that_the_log_leaves_open_have_no_middle() {
+        let one = Recommended { recommended: true, ..pace(0.2, [0.0, 0.4]) };
+        let mut found = advice(vec![one], true);
+        assert!(text(&found, 1, 1000).contains("saves 20.0% of the wall time (0.0% to 40.0%)"));
+        found.evidence = Some("The log does not show it.".to_owned());
+        let said = text(&found, 1, 1000);
+        assert!(said.contains("saves 0.0% to 40.0% of the wall time, by what the log leaves open (below);"), "{said}");
+        found.calibration.as_mut().unwrap().task_itself_likeliest = Some(0.0);
+        assert!(text(&found, 1, 1000).contains("saves 20.0% of the wall time (0.0% to 40.0%)"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use hindmost_core::metrics::Advice;
 use serde::Serialize;
 
 use super::{Table, paragraph};
-use crate::advice::{of_setting, range, sentence};
+use crate::advice::{is_open, of_setting, range, sentence};
 use crate::comparison::recorded;
 use crate::text::duration;
 
@@ -30,7 +30,7 @@ struct Step {
 pub(super) fn section(advice: &Advice, jobs: u64) -> Option<AdviceSection> {
     let calibration = advice.calibration.as_ref()?;
     let recommended = advice.tried.iter().filter(|one| one.recommended).map(|one| Step {
-        text: paragraph(&sentence(one)),
+        text: paragraph(&sentence(one, is_open(advice))),
         settings: one.settings.iter().flat_map(of_setting).collect::<Vec<_>>().join("\n"),
     });
     let recommended: Vec<Step> = recommended.collect();

@@ -365,7 +365,8 @@ mod tests {
     fn against_skew(version: &str, settings: &[(&str, &str)], megabytes: f64) -> Vec<String> {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let skewed = Some(SkewedInput { most: megabytes * MEGABYTE, median: 3.0 * MEGABYTE });
-        let recorded = RecordedWorld { settings, skewed, ..RecordedWorld::default() };
+        let mut recorded = RecordedWorld::default();
+        (recorded.settings, recorded.skewed) = (settings, skewed);
         let application = RecordedApplication {
             jobs: Vec::new(),
             executors: Vec::new(),
@@ -374,9 +375,10 @@ mod tests {
             is_sql: true,
         };
         let candidate = even_inputs(&application);
-        let names = candidate.settings.iter().map(|one| {
-            format!("{}={}", one.name.trim_start_matches("spark.sql.adaptive."), one.value)
-        });
+        let names = candidate
+            .settings
+            .iter()
+            .map(|one| format!("{}={}", one.name.trim_start_matches("spark.sql.adaptive."), one.value));
         names.collect()
     }
 
@@ -390,7 +392,10 @@ mod tests {
         assert_eq!(against_skew("3.5.6", &[], 34.0), small, "it is on by default");
         assert_eq!(against_skew("3.5.6", &[], 12.0)[0], "skewJoin.skewedPartitionFactor=2");
         assert!(against_skew("3.5.6", &[], 900.0).is_empty());
-        let own = [("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", "16m"), ("spark.sql.adaptive.advisoryPartitionSizeInBytes", "4194304b")];
+        let own = [
+            ("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", "16m"),
+            ("spark.sql.adaptive.advisoryPartitionSizeInBytes", "4194304b"),
+        ];
         assert!(against_skew("3.5.6", &own, 34.0).is_empty());
         assert!(against_skew("2.4.8", &[], 34.0).is_empty(), "it cannot split");
     }
@@ -399,6 +404,9 @@ mod tests {
     fn sizes_of_settings_have_units() {
         let all = ["64MB", "10485760", "1g", "512k", "x", "3 apples"].map(bytes);
         let megabyte = MEGABYTE;
-        assert_eq!(all, [Some(64.0 * megabyte), Some(10.0 * megabyte), Some(1024.0 * megabyte), Some(megabyte / 2.0), None, None]);
+        assert_eq!(
+            all,
+            [Some(64.0 * megabyte), Some(10.0 * megabyte), Some(1024.0 * megabyte), Some(megabyte / 2.0), None, None]
+        );
     }
 }

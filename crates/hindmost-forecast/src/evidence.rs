@@ -42,7 +42,10 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
                 .to_owned(),
         );
     }
-    Some("The tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow.".to_owned())
+    Some(
+        "The tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow."
+            .to_owned(),
+    )
 }
 
 /// Returns how many times as long as 95% of its phase the longest task took that no input explains, if there is one that stands out.
@@ -65,7 +68,8 @@ mod tests {
     use crate::world::World;
 
     fn said(own_share: OwnShare, range: [f64; 2]) -> Option<String> {
-        let recorded = RecordedWorld { own_share, ..RecordedWorld::default() };
+        let mut recorded = RecordedWorld::default();
+        recorded.own_share = own_share;
         let application = RecordedApplication {
             jobs: Vec::new(),
             executors: Vec::new(),
@@ -73,7 +77,10 @@ mod tests {
             version: None,
             is_sql: false,
         };
-        evidence(&application, &[Recommended { is_about_copies: true, gain_share_range: range, ..Recommended::default() }])
+        evidence(
+            &application,
+            &[Recommended { is_about_copies: true, gain_share_range: range, ..Recommended::default() }],
+        )
     }
 
     #[test]
@@ -86,7 +93,10 @@ mod tests {
     #[test]
     fn what_other_jobs_show_is_said() {
         let known = |likeliest: f64| OwnShare { likeliest: Some(likeliest), repeats: 3, ..OwnShare::default() };
-        assert!(said(known(1.0), [0.0, 0.4]).is_some_and(|text| text.starts_with("The same tasks are slow in several jobs")));
+        assert!(
+            said(known(1.0), [0.0, 0.4])
+                .is_some_and(|text| text.starts_with("The same tasks are slow in several jobs"))
+        );
         assert!(said(known(0.0), [0.0, 0.4]).is_some_and(|text| text.contains("are not slow in the others")));
         // Copies that ran are evidence, but not of other jobs.
         assert_eq!(said(OwnShare { repeats: 0, ..known(0.0) }, [0.0, 0.4]), None);

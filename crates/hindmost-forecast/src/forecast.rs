@@ -10,10 +10,10 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::{Learns, RunResult, SimulationError};
 
 use crate::candidates::{Candidate, Change, candidates};
-use crate::evidence::evidence;
 use crate::changes::{
     all_slots, kept, most_slots, slots_of, used_at_once, with_even_inputs, with_more_tasks, with_moves, without_waits,
 };
+use crate::evidence::evidence;
 use crate::recorded::RecordedApplication;
 use crate::runs::{Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
 use crate::warnings::{ONE_HOST, copies_nothing, warnings, writes_directly};

@@ -202,7 +202,8 @@ mod tests {
     }
 
     /// What the sentence about a policy that the engine does not have begins with.
-    const HELPS: &str = "No setting of the engine would have helped enough. Of the policies that were tried, pace would have saved";
+    const HELPS: &str =
+        "No setting of the engine would have helped enough. Of the policies that were tried, pace would have saved";
 
     #[test]
     fn a_policy_that_helps_is_named_where_no_setting_does() {

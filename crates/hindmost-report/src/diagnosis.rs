@@ -1,8 +1,8 @@
 //! Renders where the time of applications went, and why their stragglers were slow, as text for the terminal.
 
 use hindmost_core::metrics::{
-    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglerCause, StragglersByCause, TaskTime,
-    TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
+    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglerCause, StragglersByCause,
+    TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
 };
 
 use crate::advice;

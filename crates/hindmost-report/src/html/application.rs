@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::advice::AdviceSection;
 use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::diagnosis::{
-    AGAIN, WORTH, after_failure, cause, cure, cure_of, details, last, lost, mostly, nodes, spent, stragglers, task_time, title,
-    unsuccessful, whole,
+    AGAIN, WORTH, after_failure, cause, cure, cure_of, details, last, lost, mostly, nodes, spent, stragglers,
+    task_time, title, unsuccessful, whole,
 };
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
 use crate::text::{counted, duration, grouped, percent};

@@ -39,16 +39,20 @@ pub(super) fn speeds(context: &Context<'_>) -> FxHashMap<u32, f64> {
             logs.entry(*machine).or_default().extend(own.iter().map(|log| log - usual));
         }
     }
-    let middles: Vec<(u32, f64, f64)> =
-        logs.iter().filter_map(|(machine, logs)| Some((*machine, median(&mut logs.clone())?, logs.len() as f64))).collect();
+    let middles: Vec<(u32, f64, f64)> = logs
+        .iter()
+        .filter_map(|(machine, logs)| Some((*machine, median(&mut logs.clone())?, logs.len() as f64)))
+        .collect();
     if middles.len() < 2 {
         return FxHashMap::default();
     }
-    let within = middles.iter().flat_map(|(machine, middle, _)| logs[machine].iter().map(move |log| (log - middle).abs()));
+    let within =
+        middles.iter().flat_map(|(machine, middle, _)| logs[machine].iter().map(move |log| (log - middle).abs()));
     let spread = median(&mut within.collect::<Vec<f64>>()).unwrap_or(0.0) / MIDDLE;
     let error = |count: f64| (OF_MEDIAN * spread).powi(2) / count;
     let centre = median(&mut middles.iter().map(|(_, middle, _)| *middle).collect::<Vec<f64>>()).unwrap_or(0.0);
-    let squares: Vec<f64> = middles.iter().map(|(_, middle, count)| (middle - centre).powi(2) - error(*count)).collect();
+    let squares: Vec<f64> =
+        middles.iter().map(|(_, middle, count)| (middle - centre).powi(2) - error(*count)).collect();
     let between = mean(&squares).unwrap_or(0.0).max(0.0);
     let shrunken = |(machine, middle, count): (u32, f64, f64)| {
         let log = if between > 0.0 { middle * between / (between + error(count)) } else { 0.0 };

@@ -173,7 +173,11 @@ impl Pairs {
     pub(super) fn own_share(&self, repeats: &[(f64, f64)]) -> OwnShare {
         let likelihood = |step: u32| {
             let share = f64::from(step) / f64::from(STEPS);
-            self.0.iter().chain(repeats).map(|(own, other)| (share * own + (1.0 - share) * other).max(1e-9).ln()).sum::<f64>()
+            self.0
+                .iter()
+                .chain(repeats)
+                .map(|(own, other)| (share * own + (1.0 - share) * other).max(1e-9).ln())
+                .sum::<f64>()
         };
         let all: Vec<f64> = (0..=STEPS).map(likelihood).collect();
         let best = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -300,10 +304,8 @@ mod tests {
             let name = Some(format!("stage {number}: count"));
             PhaseRows { phase: number, of_job: number, name, ..rows_of((0..24).map(of).collect()) }
         };
-        let mut recording = recording(
-            (0..3).map(of_job).collect(),
-            (0..4).map(|number| executor(&format!("h{number}"), 2)).collect(),
-        );
+        let mut recording =
+            recording((0..3).map(of_job).collect(), (0..4).map(|number| executor(&format!("h{number}"), 2)).collect());
         recording.active = (0..3).map(|number| (20.0 * f64::from(number), None)).collect();
         recording.active_ids = vec![0, 1, 2];
         workload(recording).unwrap().world.own_share

@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 
 use super::causes::Context;
 use super::gaps;
-use super::node_speeds;
 use super::losses::{Loss, Losses};
+use super::node_speeds;
 use super::own_share::{self, OwnShare};
 use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
@@ -23,6 +23,8 @@ use crate::analysis::Ended;
 
 /// Seconds that an executor may take from its registration to its first attempt.
 const READY: f64 = 0.2;
+/// The most seconds for which an executor starts after its registration: less than the default wait for slots near the input.
+const LAUNCH: f64 = 3.0;
 
 /// Where a job of a replay comes from.
 #[derive(Clone, Debug, Default)]
@@ -261,10 +263,11 @@ fn presence(recording: &Recording, typical: &[Typical], losses: &Losses, origin:
     let last = recording.phases.iter().flat_map(|phase| &phase.rows).map(|row| row.end).fold(f64::MIN, f64::max);
     let of = |(number, executor): (usize, &super::recording::Executor)| {
         let removed = executor.removed.filter(|removed| *removed < last);
-        let usable = starts.usable_from(number as u32, executor.added);
+        let registered = executor.added.map(|added| starts.launched(number as u32, added).unwrap_or(added));
+        let usable = starts.usable_from(number as u32, registered);
         Presence {
             added: usable.map(|added| added - origin).filter(|added| *added > 0.0),
-            registered: executor.added.map(|added| added - origin).filter(|added| *added > 0.0),
+            registered: registered.map(|added| added - origin).filter(|added| *added > 0.0),
             removed: removed.map(|removed| removed - origin),
             lost: removed.is_some() && losses.of_executor(number as u32),
             held_from: executor.added.map_or(0.0, |added| added - origin),
@@ -278,17 +281,31 @@ fn presence(recording: &Recording, typical: &[Typical], losses: &Losses, origin:
 struct Starts {
     /// The first start on each executor.
     first: FxHashMap<u32, f64>,
+    /// For each executor whose first attempt is the first one of its task: its start, and when its phase was submitted.
+    waited: FxHashMap<u32, (f64, f64)>,
     /// Starts of attempts that are in no first wave, ascending: tasks waited for these slots.
     later: Vec<f64>,
 }
 
 impl Starts {
     fn of(recording: &Recording, typical: &[Typical]) -> Starts {
-        let mut starts = Starts { first: FxHashMap::default(), later: Vec::new() };
+        let (waited, first, later) = (FxHashMap::default(), FxHashMap::default(), Vec::new());
+        let mut starts = Starts { first, waited, later };
         for (phase, typical) in recording.phases.iter().zip(typical) {
-            for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
-                let first = starts.first.entry(row.executor).or_insert(row.start);
+            let mut of_tasks: FxHashMap<u32, f64> = FxHashMap::default();
+            for row in &phase.rows {
+                let first = of_tasks.entry(row.task).or_insert(row.start);
                 *first = first.min(row.start);
+            }
+            for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
+                let first = starts.first.entry(row.executor).or_insert(f64::INFINITY);
+                if row.start < *first {
+                    *first = row.start;
+                    starts.waited.remove(&row.executor);
+                    if let Some(submitted) = phase.submitted.filter(|_| of_tasks[&row.task] >= row.start) {
+                        starts.waited.insert(row.executor, (row.start, submitted));
+                    }
+                }
                 if !is_first {
                     starts.later.push(row.start);
                 }
@@ -296,6 +313,13 @@ impl Starts {
         }
         starts.later.sort_by(f64::total_cmp);
         starts
+    }
+
+    /// Returns when an executor that was registered at this time had started: with its first attempt, if that had waited for it. `None` if the log
+    /// does not show it.
+    fn launched(&self, executor: u32, registered: f64) -> Option<f64> {
+        let (start, submitted) = self.waited.get(&executor)?;
+        (*submitted <= registered && *start <= registered + LAUNCH).then_some(*start)
     }
 
     /// Returns when an executor could be used that was added at this time; `None` if from the beginning.
@@ -416,4 +440,29 @@ fn situated(
     let copies = copies.into_iter().map(|(task, original, copy)| (places[&task], original, copy)).collect();
     let tasks = tasks.into_values().collect();
     (Situated { tasks, typical: typical_seconds, first_wave, gap, moves: false, nodes: nodes.clone() }, copies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{executor, phase, recording, row};
+    use super::*;
+
+    #[test]
+    fn an_executor_is_there_when_it_has_started() {
+        // The phase is submitted at 0 s; executor 1 is registered at 2 s, and its first attempt starts `later` seconds after that.
+        let added = |later: f64| {
+            let first = 2.0 + later;
+            let rows = vec![row(0, 0, 0.0, 4.0), row(1, 1, first, first + 4.0), row(2, 0, 4.0, 5.0)];
+            let of_phase = PhaseRows { submitted: Some(0.0), ..phase(rows) };
+            let mut executors = vec![executor("h0", 1), executor("h1", 1)];
+            executors[1].added = Some(2.0);
+            let recording = recording(vec![of_phase], executors);
+            let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+            let found = presence(&recording, &typical, &Losses::of(&recording), 0.0);
+            (found[1].added, found[1].registered)
+        };
+        assert_eq!(added(1.4), (Some(3.4), Some(3.4)));
+        // Something else held the task back for so long.
+        assert_eq!(added(5.0).1, Some(2.0));
+    }
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use hindmost_core::metrics::{
     Advice, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, JobSpan, LostWork, NoJobTime, PhaseSpan, PhaseTime,
-    RecordedTime, Recommended, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause, StragglersByCause, TaskTime,
-    TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime, Workers,
+    Recommended, RecordedTime, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause,
+    StragglersByCause, TaskTime, TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime, Workers,
 };
 
 use super::*;
@@ -178,7 +178,11 @@ fn a_page_says_why_settings_are_not_offered_and_what_cures_each_cause() {
     advice.evidence = Some("The log does not show it.".to_owned());
     let text = page(&one, None);
     sound(&text);
-    for said in ["<p>All executors are on one host.</p>", "<p>The log does not show it.</p>", "executors that are kept, or fewer"] {
+    for said in [
+        "<p>All executors are on one host.</p>",
+        "<p>The log does not show it.</p>",
+        "executors that are kept, or fewer",
+    ] {
         assert!(text.contains(said), "{said}");
     }
 }

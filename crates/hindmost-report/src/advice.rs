@@ -225,7 +225,7 @@ mod tests {
         found.evidence = Some("The log does not show it.".to_owned());
         let said = text(&found, 1, 1000);
         assert!(said.contains("No setting of the engine is offered; the reason follows. Of the policies"), "{said}");
-        assert!(said.ends_with("  All executors are on one host.\n  The log does not show it.\n"), "{said}");
+        assert!(said.ends_with("All executors are on one host.\nThe log does not show it.\n"), "{said}");
         // Where another change is recommended, too.
         found.tried.push(Recommended { recommended: true, title: "more tasks".to_owned(), ..Recommended::default() });
         assert!(text(&found, 1, 1000).contains(one_host));

@@ -11,7 +11,8 @@ use hindmost_sim::driver::{Learns, RunResult, SimulationError};
 
 use crate::candidates::{Candidate, Change, candidates};
 use crate::changes::{
-    all_slots, kept, most_slots, slots_of, used_at_once, with_even_inputs, with_more_tasks, with_moves, without_waits,
+    all_slots, kept, most_slots, slots_of, used_at_once, with_copies_anywhere, with_even_inputs, with_more_tasks,
+    with_moves, without_waits,
 };
 use crate::evidence::evidence;
 use crate::recorded::RecordedApplication;
@@ -38,8 +39,8 @@ pub fn advice(
     wall_time: &WallTime,
     stop: &AtomicBool,
 ) -> Result<Advice, SimulationError> {
-    let jobs = Arc::new(application.jobs.clone());
     let is_live = application.world.engine == Engine::Hindmost;
+    let jobs = Arc::new(if is_live { with_copies_anywhere(&application.jobs) } else { application.jobs.clone() });
     let moving = if is_live { Moving::of(application) } else { None };
     // The policy that ran has learned what there was to learn.
     let learns = if is_live { Learns::DurationsAndSpeeds } else { Learns::Nothing };

@@ -2,6 +2,7 @@
 
 use hindmost_core::metrics::SettingChange;
 use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_trace::diagnosis::SkewedInput;
 use hindmost_trace::tasks::TaskFormat;
 
 use crate::changes::{are_inputs_uneven, are_slots_known, fullest, most_slots, phase_with_few_tasks, slots_of, waits};
@@ -270,16 +271,26 @@ fn no_locality_wait(application: &RecordedApplication) -> Option<Candidate> {
     })
 }
 
-/// Settings are named only if the version has them and they are not on already.
+/// Settings are named only if the version has them and they are not on already. Adaptive execution splits a partition only if it is larger
+/// than limits of its own, so these are named too where the largest input is below them.
 fn even_inputs(application: &RecordedApplication) -> Candidate {
-    let split = "spark.sql.adaptive.skewJoin.enabled";
-    let settings = if exists(application.version, split) {
-        changes(application, &[("spark.sql.adaptive.enabled", "true"), (split, "true")])
-    } else {
-        Vec::new()
-    };
+    let (adaptive, split) = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.skewJoin.enabled");
+    let mut settings = Vec::new();
+    if exists(application.version, split) {
+        settings = changes(application, &[(adaptive, "true"), (split, "true")]);
+        let limits = application.world.recorded.skewed.map_or_else(Vec::new, |found| limits(application, found));
+        let limits: Vec<(&str, &str)> = limits.iter().map(|(name, value)| (*name, &**value)).collect();
+        settings.extend(changes(application, &limits));
+    }
+    let is_switched_on = settings.iter().any(|one| one.name == adaptive);
     let (how, condition) = if settings.is_empty() {
         ("keys salted, or other partitions", "if the large inputs can be divided")
+    } else if is_switched_on {
+        (
+            "skewed joins split, keys salted, other partitions",
+            "if the large inputs can be divided: these settings do it for joins only. Adaptive execution also merges small partitions \
+             (spark.sql.adaptive.coalescePartitions.parallelismFirst and minPartitionSize limit that), which can leave slots free",
+        )
     } else {
         (
             "skewed joins split, keys salted, other partitions",
@@ -291,5 +302,111 @@ fn even_inputs(application: &RecordedApplication) -> Candidate {
         change: Change::EvenInputs,
         settings,
         condition: Some(condition),
+    }
+}
+
+/// Bytes of a partition from which on Spark splits it, by default.
+const SPLIT_FROM: f64 = 256.0 * MEGABYTE;
+/// How many times the median partition it must be, by default.
+const SPLIT_FACTOR: f64 = 5.0;
+/// Bytes that a part has, by default.
+const PART: f64 = 64.0 * MEGABYTE;
+const MEGABYTE: f64 = 1024.0 * 1024.0;
+
+/// Returns the limits with which Spark splits the largest input; none if it does so with those of the log. A part has at least the median
+/// input, and no less than a megabyte, into which adaptive execution merges small partitions anyway.
+fn limits(application: &RecordedApplication, found: SkewedInput) -> Vec<(&'static str, String)> {
+    let of = |name: &str| application.world.recorded.settings.get(name).map(|value| value.trim());
+    let (from, factor, part) = (
+        "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes",
+        "spark.sql.adaptive.skewJoin.skewedPartitionFactor",
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes",
+    );
+    let now_from = of(from).and_then(bytes).unwrap_or(SPLIT_FROM);
+    let now_factor = of(factor).and_then(|value| value.parse().ok()).unwrap_or(SPLIT_FACTOR);
+    let now_part = of(part).and_then(bytes).unwrap_or(PART);
+    let mut limits = Vec::new();
+    if found.most <= now_factor * found.median {
+        limits.push((factor, "2".to_owned()));
+    }
+    let wanted = (found.median / MEGABYTE).ceil().max(1.0);
+    if now_part > found.most / 2.0 {
+        limits.push((part, format!("{wanted}MB")));
+    }
+    if found.most <= now_from {
+        // Not below the size of a part, or each part would count as skewed.
+        let from_megabytes = (found.most / 2.0 / MEGABYTE).floor().max(wanted);
+        limits.push((from, format!("{from_megabytes}MB")));
+    }
+    limits
+}
+
+/// Returns the bytes of a size as Spark's settings write it: a number with a unit, or bytes.
+fn bytes(text: &str) -> Option<f64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim().to_ascii_lowercase().trim_end_matches('b') {
+        "" => 1.0,
+        "k" => 1024.0,
+        "m" => MEGABYTE,
+        "g" => 1024.0 * MEGABYTE,
+        _ => return None,
+    };
+    Some(number * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_trace::diagnosis::RecordedWorld;
+
+    use super::*;
+
+    /// The settings against skew, for an input of so many megabytes among others of 3 MB.
+    fn against_skew(version: &str, settings: &[(&str, &str)], megabytes: f64) -> Vec<String> {
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let skewed = Some(SkewedInput { most: megabytes * MEGABYTE, median: 3.0 * MEGABYTE });
+        let mut recorded = RecordedWorld::default();
+        (recorded.settings, recorded.skewed) = (settings, skewed);
+        let application = RecordedApplication {
+            jobs: Vec::new(),
+            executors: Vec::new(),
+            world: World::of_spark(recorded, Some(version)),
+            version: crate::settings::version(version),
+            is_sql: true,
+        };
+        let candidate = even_inputs(&application);
+        let names = candidate
+            .settings
+            .iter()
+            .map(|one| format!("{}={}", one.name.trim_start_matches("spark.sql.adaptive."), one.value));
+        names.collect()
+    }
+
+    #[test]
+    fn adaptive_execution_is_named_with_the_limits_that_it_needs() {
+        let off = [("spark.sql.adaptive.enabled", "false")];
+        assert_eq!(against_skew("3.5.6", &off, 900.0), ["enabled=true"]);
+        // 34 MB are far below 256 MB, and a part of 64 MB would not divide them.
+        let small = ["advisoryPartitionSizeInBytes=3MB", "skewJoin.skewedPartitionThresholdInBytes=17MB"];
+        assert_eq!(against_skew("3.5.6", &off, 34.0), [&["enabled=true"][..], &small].concat());
+        assert_eq!(against_skew("3.5.6", &[], 34.0), small, "it is on by default");
+        assert_eq!(against_skew("3.5.6", &[], 12.0)[0], "skewJoin.skewedPartitionFactor=2");
+        assert!(against_skew("3.5.6", &[], 900.0).is_empty());
+        let own = [
+            ("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", "16m"),
+            ("spark.sql.adaptive.advisoryPartitionSizeInBytes", "4194304b"),
+        ];
+        assert!(against_skew("3.5.6", &own, 34.0).is_empty());
+        assert!(against_skew("2.4.8", &[], 34.0).is_empty(), "it cannot split");
+    }
+
+    #[test]
+    fn sizes_of_settings_have_units() {
+        let all = ["64MB", "10485760", "1g", "512k", "x", "3 apples"].map(bytes);
+        let megabyte = MEGABYTE;
+        assert_eq!(
+            all,
+            [Some(64.0 * megabyte), Some(10.0 * megabyte), Some(1024.0 * megabyte), Some(megabyte / 2.0), None, None]
+        );
     }
 }

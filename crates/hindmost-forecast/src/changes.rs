@@ -156,6 +156,15 @@ pub(crate) fn with_moves(jobs: &[WorkloadJob]) -> Option<Vec<WorkloadJob>> {
     is_known.then(|| changed(jobs, |phase| Some(Situated { moves: true, ..phase.clone() })))
 }
 
+/// Returns the jobs with copies that may run on any node, also on the slow one of their original: what Hindmost's own policies do.
+pub(crate) fn with_copies_anywhere(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
+    changed(jobs, |phase| {
+        let mut phase = phase.clone();
+        phase.tasks.iter_mut().flat_map(|task| &mut task.attempts).for_each(|one| one.slowness = 1.0);
+        Some(phase)
+    })
+}
+
 /// Returns the jobs without gaps between the tasks on a slot.
 pub(crate) fn without_waits(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
     changed(jobs, |phase| Some(Situated { gap: 0.0, ..phase.clone() }))

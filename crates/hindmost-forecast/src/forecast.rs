@@ -11,11 +11,13 @@ use hindmost_sim::driver::{Learns, RunResult, SimulationError};
 
 use crate::candidates::{Candidate, Change, candidates};
 use crate::changes::{
-    all_slots, kept, most_slots, slots_of, used_at_once, with_even_inputs, with_more_tasks, with_moves, without_waits,
+    all_slots, kept, most_slots, slots_of, used_at_once, with_copies_anywhere, with_even_inputs, with_more_tasks,
+    with_moves, without_waits,
 };
+use crate::evidence::evidence;
 use crate::recorded::RecordedApplication;
 use crate::runs::{Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
-use crate::warnings::{copies_nothing, warnings, writes_directly};
+use crate::warnings::{ONE_HOST, copies_nothing, warnings, writes_directly};
 use crate::world::Engine;
 
 /// Seeds of each replay.
@@ -37,8 +39,8 @@ pub fn advice(
     wall_time: &WallTime,
     stop: &AtomicBool,
 ) -> Result<Advice, SimulationError> {
-    let jobs = Arc::new(application.jobs.clone());
     let is_live = application.world.engine == Engine::Hindmost;
+    let jobs = Arc::new(if is_live { with_copies_anywhere(&application.jobs) } else { application.jobs.clone() });
     let moving = if is_live { Moving::of(application) } else { None };
     // The policy that ran has learned what there was to learn.
     let learns = if is_live { Learns::DurationsAndSpeeds } else { Learns::Nothing };
@@ -52,7 +54,7 @@ pub fn advice(
         learns,
     };
     let calibration =
-        application.world.against(log, &as_it_ran(application.world.middle_share(), &jobs).run(SEEDS, stop)?);
+        application.world.against(log, &as_it_ran(application.world.likely_share(), &jobs).run(SEEDS, stop)?);
     let mut found = Advice { warnings: warnings(application), ..Advice::default() };
     if !calibration.calibrated || wall_time.seconds <= 0.0 {
         found.calibration = Some(calibration);
@@ -69,6 +71,9 @@ pub fn advice(
     for candidate in candidates(application) {
         let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();
         if is_copies && copies_nothing(application) {
+            if found.not_offered.is_empty() {
+                found.not_offered.push(ONE_HOST.to_owned());
+            }
             continue;
         }
         let mut forecast = of_candidate(application, &worlds, &candidate, (wall_time, stop))?;
@@ -83,6 +88,7 @@ pub fn advice(
     }
     found.tried.sort_by(|a, b| b.gain_share.total_cmp(&a.gain_share));
     found.calibration = Some(calibration);
+    found.evidence = evidence(application, &found.tried);
     recommend(&mut found);
     Ok(found)
 }
@@ -172,8 +178,9 @@ fn of_candidate(
         (true, true) => Learns::DurationsAndSpeeds,
         (true, false) => Learns::Durations,
     };
-    let (mut gains, mut costs) = (Gains::default(), Vec::new());
+    let (mut gains, mut costs) = (GainsByShare::default(), Vec::new());
     for Base { share, as_recorded, moved } in worlds.base {
+        let is_likely = application.world.is_likely(*share);
         let replay = |jobs: &Arc<Vec<WorkloadJob>>, learns| Replay {
             application,
             jobs: jobs.clone(),
@@ -197,6 +204,7 @@ fn of_candidate(
         if let Some(moving) = moving {
             let after = replay(&moving.jobs, Learns::DurationsAndSpeeds).run(SEEDS, stop)?;
             for ((before, moved), after) in before.iter().zip(moved).zip(&after) {
+                let gains = gains.at(is_likely);
                 // Against the same policy where attempts take longer on slower nodes, and against the times of the log: what differs
                 // between the two is only due to the nodes on which a replay places tasks.
                 // The replays may take much longer or shorter than the log, so it is the share of their time that counts.
@@ -208,7 +216,7 @@ fn of_candidate(
         if moving.is_none_or(|moving| !moving.is_proven) {
             let after = replay(&changed, learns).run(SEEDS, stop)?;
             for ((before, run), after) in before.iter().zip(as_recorded).zip(&after) {
-                gains.as_recorded.push(before - time(after));
+                gains.at(is_likely).as_recorded.push(before - time(after));
                 cost(run, after);
             }
         }
@@ -245,12 +253,35 @@ struct Gains {
 }
 
 impl Gains {
-    /// Returns the least of the mean gains, and the range of all gains. So what is gained in some of these worlds only is no gain.
+    fn each(&self) -> [&Vec<f64>; 3] {
+        [&self.as_recorded, &self.moved, &self.crossed]
+    }
+
+    /// Returns the least of the mean gains. So what is gained in some of these worlds only is no gain.
+    fn least_mean(&self) -> f64 {
+        let worlds = self.each().into_iter().filter(|gains| !gains.is_empty());
+        worlds.map(|gains| mean_and_range(gains).0).reduce(f64::min).unwrap_or(0.0)
+    }
+}
+
+/// The gains by how likely the share is of the durations that belongs to the tasks.
+#[derive(Default)]
+struct GainsByShare {
+    /// At the likeliest share; at all shares if the log says nothing about them.
+    likely: Gains,
+    /// At the other shares that the log allows.
+    possible: Gains,
+}
+
+impl GainsByShare {
+    fn at(&mut self, is_likely: bool) -> &mut Gains {
+        if is_likely { &mut self.likely } else { &mut self.possible }
+    }
+
+    /// Returns the mean gain at the likely shares, and the range of the gains at all shares.
     fn mean_and_range(&self) -> (f64, [f64; 2]) {
-        let worlds = [&self.as_recorded, &self.moved, &self.crossed].into_iter().filter(|gains| !gains.is_empty());
-        let least_mean = worlds.map(|gains| mean_and_range(gains).0).reduce(f64::min).unwrap_or(0.0);
-        let all: Vec<f64> = [&self.as_recorded[..], &self.moved, &self.crossed].concat();
-        (least_mean, mean_and_range(&all).1)
+        let all: Vec<f64> = self.likely.each().into_iter().chain(self.possible.each()).flatten().copied().collect();
+        (self.likely.least_mean(), mean_and_range(&all).1)
     }
 }
 
@@ -290,9 +321,12 @@ mod tests {
     #[test]
     fn what_only_some_worlds_gain_is_no_gain() {
         // 20% where attempts move, but nothing against the times of the log.
+        let of = |likely: Gains, possible: Gains| GainsByShare { likely, possible }.mean_and_range();
         let gains = Gains { as_recorded: Vec::new(), moved: vec![20.0, 22.0], crossed: vec![-1.0, 1.0] };
-        assert_eq!(gains.mean_and_range(), (0.0, [-1.0, 22.0]));
-        let gains = Gains { as_recorded: vec![3.0, 5.0], ..Gains::default() };
-        assert_eq!(gains.mean_and_range(), (4.0, [3.0, 5.0]));
+        assert_eq!(of(gains, Gains::default()), (0.0, [-1.0, 22.0]));
+        let of_times = |seconds: [f64; 2]| Gains { as_recorded: seconds.to_vec(), ..Gains::default() };
+        assert_eq!(of(of_times([3.0, 5.0]), Gains::default()), (4.0, [3.0, 5.0]));
+        // The gain is that at the likeliest share, the range that of all shares.
+        assert_eq!(of(of_times([3.0, 5.0]), of_times([0.0, 9.0])), (4.0, [0.0, 9.0]));
     }
 }

@@ -11,6 +11,7 @@
 pub mod candidates;
 mod changes;
 pub mod cluster;
+mod evidence;
 pub mod forecast;
 pub mod recorded;
 mod runs;

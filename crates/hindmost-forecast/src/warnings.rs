@@ -8,6 +8,10 @@ use crate::world::Engine;
 /// Fewest tasks from which conclusions about copies are drawn.
 const FEW: usize = 50;
 
+/// Why Spark would start no copy.
+pub(crate) const ONE_HOST: &str =
+    "All executors are on one host. Spark starts a copy only on another host, so its speculation would start none.";
+
 /// Returns what to be careful about before copies are switched on.
 pub(crate) fn warnings(application: &RecordedApplication) -> Vec<String> {
     let mut all = Vec::new();
@@ -26,10 +30,7 @@ pub(crate) fn warnings(application: &RecordedApplication) -> Vec<String> {
     let hosts: BTreeSet<&str> =
         application.executors.iter().map(|one| if one.host.is_empty() { &*one.name } else { &*one.host }).collect();
     if application.world.engine == Engine::Spark && hosts.len() == 1 {
-        all.push(
-            "All executors are on one host. Spark starts a copy only on another host, so its speculation would start none."
-                .to_owned(),
-        );
+        all.push(ONE_HOST.to_owned());
     }
     let tasks: usize = application.jobs.iter().flat_map(|job| &job.spec.phases).map(|phase| phase.tasks as usize).sum();
     if tasks < FEW {

@@ -99,7 +99,7 @@ impl World {
             }
         }
         setup.as_recorded = Some(Arc::new(as_recorded));
-        setup.correlation = self.middle_share();
+        setup.correlation = self.likely_share();
     }
 
     /// Says when executors came and left, if not all were there all the time.
@@ -117,17 +117,23 @@ impl World {
         })
     }
 
-    /// The share of the durations that belongs to the tasks in the middle of what the log allows.
-    pub fn middle_share(&self) -> f64 {
-        f64::midpoint(self.recorded.own_share.least, self.recorded.own_share.most)
+    /// The likeliest share of the durations that belongs to the tasks; the middle if the log says nothing about it.
+    pub fn likely_share(&self) -> f64 {
+        let own = &self.recorded.own_share;
+        own.likeliest.unwrap_or_else(|| f64::midpoint(own.least, own.most))
     }
 
-    /// The ends and the middle of the shares that the log allows.
+    /// The ends of the shares that the log allows, and the likeliest one.
     pub fn shares(&self) -> Vec<f64> {
         let own = &self.recorded.own_share;
-        let mut shares = vec![own.least, self.middle_share(), own.most];
+        let mut shares = vec![own.least, self.likely_share(), own.most];
         shares.dedup();
         shares
+    }
+
+    /// Returns whether the gain at this share counts for the forecast gain: at all shares, if the log says nothing about them.
+    pub(crate) fn is_likely(&self, share: f64) -> bool {
+        self.recorded.own_share.likeliest.is_none_or(|likeliest| share == likeliest)
     }
 
     /// Compares the recorded times of the jobs with those of replays of the policy that ran, one for each seed.
@@ -151,7 +157,9 @@ impl World {
             ratio,
             calibrated: ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= CALIBRATED),
             task_itself: [self.recorded.own_share.least, self.recorded.own_share.most],
+            task_itself_likeliest: self.recorded.own_share.likeliest,
             copies_observed: self.recorded.own_share.copies,
+            repeats_observed: self.recorded.own_share.repeats,
             failures: self.recorded.failures,
         }
     }

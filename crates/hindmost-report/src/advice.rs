@@ -5,8 +5,6 @@ use hindmost_core::metrics::{Advice, Recommended, SettingChange};
 use crate::comparison::recorded;
 use crate::text::{duration, escaped, percent, wrapped};
 
-/// The most changes that are listed although they are not recommended.
-const OTHERS: usize = 3;
 /// The least gain that is worth a change, and the most that it may lose, as shares of the wall time.
 const WORTH: f64 = 0.02;
 const HARM: f64 = -0.01;
@@ -27,11 +25,14 @@ pub(crate) fn text(advice: &Advice, jobs: u64, width: usize) -> String {
         text += &line(&words);
     }
     if recommended.is_empty() {
-        text += &line(&format!("{} {}", nothing(advice), in_short("Tried", &others)));
+        text += &line(format!("{} {}", nothing(advice), in_short("Tried", &others)).trim_end());
+        for words in reasons(advice) {
+            text += &line(words);
+        }
         return text;
     }
     for one in &recommended {
-        text += &line(&sentence(one));
+        text += &line(&sentence(one, is_open(advice)));
         for setting in &one.settings {
             // Ready to paste, so never wrapped.
             for line in of_setting(setting) {
@@ -41,6 +42,9 @@ pub(crate) fn text(advice: &Advice, jobs: u64, width: usize) -> String {
     }
     if !others.is_empty() {
         text += &line(&in_short("Tried, too", &others));
+    }
+    for words in reasons(advice) {
+        text += &line(words);
     }
     if recommended.iter().any(|one| one.is_about_copies) {
         for warning in &advice.warnings {
@@ -63,8 +67,9 @@ pub(crate) fn nothing(advice: &Advice) -> String {
     };
     match advice.tried.iter().find(helps) {
         Some(one) => format!(
-            "No setting of the engine. Of the policies that were tried, {} would have saved {} of the wall time ({} to {}), which the engine does \
+            "No setting of the engine{}. Of the policies that were tried, {} would have saved {} of the wall time ({} to {}), which the engine does \
              not have.",
+            if advice.not_offered.is_empty() { " would have helped enough" } else { " is offered; the reason follows" },
             one.policy.as_deref().unwrap_or(&one.title),
             share(one.gain_share),
             range(one)[0],
@@ -72,6 +77,11 @@ pub(crate) fn nothing(advice: &Advice) -> String {
         ),
         None => "Nothing that was tried would have helped enough to be recommended.".to_owned(),
     }
+}
+
+/// Says why settings are not offered, and what the log shows of whether copies would take as long as their originals.
+pub(crate) fn reasons(advice: &Advice) -> impl Iterator<Item = &str> {
+    advice.not_offered.iter().chain(&advice.evidence).map(|words| &**words)
 }
 
 /// Says why changes that would gain something are not recommended.
@@ -86,14 +96,22 @@ pub(crate) fn withheld(advice: &Advice) -> Option<String> {
     ))
 }
 
-/// Returns a change with its gain and its cost.
-pub(crate) fn sentence(one: &Recommended) -> String {
+/// True if the gain of copies may be anything in its range, because the log does not show whether they would take as long as their originals.
+pub(crate) fn is_open(advice: &Advice) -> bool {
+    let is_unknown = advice.calibration.as_ref().is_some_and(|one| one.task_itself_likeliest.is_none());
+    is_unknown && advice.evidence.is_some()
+}
+
+/// Returns a change with its gain and its cost. If the gain `is_open`, that of copies has no middle.
+pub(crate) fn sentence(one: &Recommended, is_open: bool) -> String {
     let [least, most] = one.gain_share_range;
     let seconds = if one.is_bound { one.gain_seconds_range[1] } else { one.gain_seconds };
     let seconds = duration(seconds.max(0.0));
     let gain = if one.is_bound {
         let condition = one.condition.as_ref().map_or_else(String::new, |condition| format!(", {condition}"));
         format!("up to {} of the wall time ({seconds}){condition}", share(most))
+    } else if is_open && one.is_about_copies {
+        format!("{} to {} of the wall time, by what the log leaves open (below)", share(least), share(most))
     } else {
         format!("{} of the wall time ({} to {}), {seconds}", share(one.gain_share), share(least), share(most))
     };
@@ -127,13 +145,13 @@ pub(crate) fn of_setting(setting: &SettingChange) -> [String; 2] {
     [was, format!("{}={}", setting.name, setting.value)]
 }
 
-/// Names the changes that gain most, with the ranges of their gains.
+/// Names the changes that are not recommended, with the ranges of their gains.
 fn in_short(beginning: &str, others: &[&Recommended]) -> String {
     let one = |one: &&Recommended| {
         let [least, most] = one.gain_share_range;
         format!("{} ({} to {})", one.title, share(least), share(most))
     };
-    let names: Vec<String> = others.iter().take(OTHERS).map(one).collect();
+    let names: Vec<String> = others.iter().map(one).collect();
     if names.is_empty() { String::new() } else { format!("{beginning}: {}.", names.join("; ")) }
 }
 
@@ -159,10 +177,12 @@ mod tests {
             ratio: Some(1.0),
             calibrated,
             task_itself: [0.0, 1.0],
+            task_itself_likeliest: None,
             copies_observed: 0,
+            repeats_observed: 0,
             failures: 0,
         };
-        Advice { calibration: Some(calibration), tried, warnings: Vec::new() }
+        Advice { calibration: Some(calibration), tried, ..Advice::default() }
     }
 
     /// Policy `pace`, which the engine does not have, with this gain.
@@ -182,7 +202,8 @@ mod tests {
     }
 
     /// What the sentence about a policy that the engine does not have begins with.
-    const HELPS: &str = "No setting of the engine. Of the policies that were tried, pace would have saved";
+    const HELPS: &str =
+        "No setting of the engine would have helped enough. Of the policies that were tried, pace would have saved";
 
     #[test]
     fn a_policy_that_helps_is_named_where_no_setting_does() {
@@ -194,6 +215,39 @@ mod tests {
         assert!(said.contains("Tried: copies by Hindmost's policy pace (0.0% to 31.0%)."), "{said}");
         // At the limits.
         assert!(nothing(&advice(vec![pace(WORTH, [HARM, 0.31])], true)).starts_with(HELPS));
+    }
+
+    #[test]
+    fn the_reason_is_given_why_no_setting_is_offered() {
+        let one_host = "All executors are on one host.";
+        let mut found = advice(vec![pace(0.08, [0.0, 0.31])], true);
+        found.not_offered = vec![one_host.to_owned()];
+        found.evidence = Some("The log does not show it.".to_owned());
+        let said = text(&found, 1, 1000);
+        assert!(said.contains("No setting of the engine is offered; the reason follows. Of the policies"), "{said}");
+        assert!(said.ends_with("All executors are on one host.\nThe log does not show it.\n"), "{said}");
+        // Where another change is recommended, too.
+        found.tried.push(Recommended { recommended: true, title: "more tasks".to_owned(), ..Recommended::default() });
+        assert!(text(&found, 1, 1000).contains(one_host));
+    }
+
+    #[test]
+    fn gains_that_the_log_leaves_open_have_no_middle() {
+        let one = Recommended { recommended: true, ..pace(0.2, [0.0, 0.4]) };
+        let mut found = advice(vec![one], true);
+        assert!(text(&found, 1, 1000).contains("saves 20.0% of the wall time (0.0% to 40.0%)"));
+        found.evidence = Some("The log does not show it.".to_owned());
+        let said = text(&found, 1, 1000);
+        assert!(said.contains("saves 0.0% to 40.0% of the wall time, by what the log leaves open (below);"), "{said}");
+        found.calibration.as_mut().unwrap().task_itself_likeliest = Some(0.0);
+        assert!(text(&found, 1, 1000).contains("saves 20.0% of the wall time (0.0% to 40.0%)"));
+    }
+
+    #[test]
+    fn all_changes_that_were_tried_are_listed() {
+        let of = |number: u32| Recommended { title: format!("change {number}"), ..Recommended::default() };
+        let said = text(&advice((0..6).map(of).collect(), true), 1, 1000);
+        assert!((0..6).all(|number| said.contains(&format!("change {number} (0.0% to 0.0%)"))), "{said}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Renders where the time of applications went, and why their stragglers were slow, as text for the terminal.
 
 use hindmost_core::metrics::{
-    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglersByCause, TaskTime,
-    TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
+    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglerCause, StragglersByCause,
+    TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
 };
 
 use crate::advice;
@@ -141,6 +141,7 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     let sentences = [
         last(&diagnosis.finished_last),
         Some(stragglers(&diagnosis.stragglers, Some(diagnosis.workers))),
+        cures(diagnosis),
         isolated(&diagnosis.stragglers),
         task_time(&diagnosis.task_time),
         nodes(diagnosis),
@@ -365,12 +366,61 @@ pub(crate) fn stragglers(stragglers: &StragglersByCause, workers: Option<Workers
     )
 }
 
+/// What helps against a cause of stragglers, where this runs the attempts; `None` for several applications together.
+pub(crate) fn cure_of(cause: Cause, workers: Option<Workers>) -> &'static str {
+    match (cause, workers) {
+        (Cause::FirstWave, Some(Workers::Nodes)) => "nodes that are kept, and programs and data that are there before",
+        (Cause::FirstWave, _) => "executors that are kept, or fewer of them",
+        (Cause::GarbageCollection, _) => "more memory for each task, or less data in it",
+        (Cause::FetchWait, _) => "less shuffled data, or more disks and network for it",
+        (Cause::Deserialization, _) => "smaller closures and broadcast variables, or longer tasks",
+        (Cause::Delay, _) => "fewer and longer tasks, or smaller results",
+        (Cause::Input, _) => {
+            "the large inputs divided: more partitions, smaller splits of files, or a salted key if a single key is large"
+        }
+        (Cause::Spill, _) => "more memory for each task, or more partitions",
+        (Cause::SlowNode, Some(Workers::Executors)) => {
+            "its executor or worker stopped (decommissioned) and started on another machine; spark.excludeOnFailure does not do it, because only failures count there"
+        }
+        (Cause::SlowNode, _) => {
+            "no tasks on it until it is repaired or replaced: excluded by the scheduler (--exclude=NODE in Slurm), or decommissioned"
+        }
+        (Cause::BusyNode, _) => "fewer tasks there at the same time, or other work moved away from it",
+        (Cause::Locality, _) => "more replicas of the data, or slots nearer to it",
+        (Cause::TaskItself, _) => "the work of these tasks divided; copies don't",
+        (Cause::Isolated, _) => "copies",
+        (Cause::Unexplained, _) => {
+            "another run shows it: if the same tasks are slow again, their work must be divided; otherwise copies help"
+        }
+    }
+}
+
+/// What helps against each cause that is named.
+fn cures(diagnosis: &Diagnosis) -> Option<String> {
+    let workers = Some(diagnosis.workers);
+    let names: Vec<&str> = diagnosis.slow_nodes.iter().take(NODES).map(|node| &*node.node).collect();
+    let of = |found: &StragglerCause| {
+        let cure = match (found.cause, diagnosis.workers) {
+            (Cause::SlowNode, Workers::Nodes) if !names.is_empty() => {
+                cure_of(found.cause, workers).replace("NODE", &escaped(&names.join(",")))
+            }
+            _ => cure_of(found.cause, workers).to_owned(),
+        };
+        match found.cause {
+            Cause::Unexplained => format!("where the log shows no cause, {cure}"),
+            one => format!("against {}, {cure}", cause(one, workers)),
+        }
+    };
+    let said: Vec<String> = diagnosis.stragglers.causes.iter().map(of).collect();
+    (!said.is_empty()).then(|| format!("What helps: {}.", said.join("; ")))
+}
+
 /// What copies are for.
 fn isolated(stragglers: &StragglersByCause) -> Option<String> {
     let found = stragglers.causes.iter().find(|found| found.cause == Cause::Isolated)?;
     let share = found.excess_seconds / stragglers.excess_seconds.max(f64::MIN_POSITIVE);
     (share >= WORTH).then(|| {
-        "Where tasks were slow by chance or hung, their input, all that the log accounts for, and the other tasks on the node at the time (if there were fewer than two: also those before and after, of any phase) were as usual: this is what copies are most likely to cure."
+        "Where tasks were slow by chance or hung, their input (if the log has it), all that the log accounts for, and the other tasks on the node at the time (if there were fewer than two: also those before and after, of any phase) were as usual: this is what copies are most likely to cure."
             .to_owned()
     })
 }

@@ -69,10 +69,14 @@ pub struct RecordedTime {
     /// say what these would have gained.
     pub calibrated: bool,
     /// The least and the largest share of the durations, beyond what the input explains, that may belong to the tasks, by the
-    /// copies that ran; from 0 to 1 if none did.
+    /// copies that ran and by the same tasks in other jobs; from 0 to 1 without either.
     pub task_itself: [f64; 2],
+    /// The likeliest of these shares; `None` if the log says nothing about it.
+    pub task_itself_likeliest: Option<f64>,
     /// Number of copies that are evidence for this share.
     pub copies_observed: u64,
+    /// Number of long tasks of which other jobs show whether the same tasks are long there.
+    pub repeats_observed: u64,
     /// Number of recorded failures that the replay repeats.
     pub failures: u64,
 }

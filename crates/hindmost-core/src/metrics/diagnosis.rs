@@ -154,6 +154,11 @@ pub struct Advice {
     pub calibration: Option<RecordedTime>,
     /// The changes that were tried, the largest gain first.
     pub tried: Vec<Recommended>,
+    /// Whether the long tasks would also have taken long in a copy, as far as the log shows it, and what would show it; `None` if this
+    /// makes no difference.
+    pub evidence: Option<String>,
+    /// Why settings are not offered that were not tried, in words.
+    pub not_offered: Vec<String>,
     /// What speaks against copies, and what the log can't say.
     pub warnings: Vec<String>,
 }

@@ -179,7 +179,7 @@ impl Situated {
         draws: SituatedDraws,
     ) -> Option<f64> {
         let of_task = self.tasks.get(task as usize)?;
-        let circumstances = self.lasting(situation) * self.passing(situation);
+        let circumstances = self.lasting_of_copy(of_task, situation) * self.passing(situation);
         let composed = || self.composed(task, circumstances, own_share, draws);
         let work = match of_task.attempts.get(attempt as usize) {
             // It was stopped, so it would have taken longer than it ran.
@@ -195,6 +195,15 @@ impl Situated {
         };
         // In a first wave the slot is free when the phase starts.
         Some(work + if situation.first_wave { 0.0 } else { self.gap })
+    }
+
+    /// Returns how many times as long a copy takes because its node is slow, and because it is in a first wave. Engines start no copy on the node
+    /// of its original. As first attempts take what they took wherever they run, the slow node of an original may be that of its copy in a replay: then
+    /// it counts as usual.
+    fn lasting_of_copy(&self, of_task: &SituatedTask, situation: &Situation) -> f64 {
+        let there = slowness(self.nodes.get(situation.node.0 as usize));
+        let is_of_original = !self.moves && of_task.attempts.iter().any(|seen| seen.slowness == there);
+        self.lasting(situation) - if is_of_original { there - 1.0 } else { 0.0 }
     }
 
     fn composed(&self, task: u32, circumstances: f64, own_share: f64, draws: SituatedDraws) -> f64 {
@@ -267,6 +276,21 @@ mod tests {
         // Node 2 is as fast as node 0; being busy or in a first wave stays as it was.
         assert_eq!([0, 1, 2].map(|node| seconds(1, at(node, 5.0, false))), [40.0, 120.0, 40.0]);
         assert_eq!([0, 1].map(|node| seconds(3, at(node, 0.0, false))), [30.0, 50.0]);
+    }
+
+    #[test]
+    fn a_copy_does_not_meet_the_slow_node_of_its_original() {
+        let mut phase = phase();
+        // In the log, task 1 ran on node 1. In a replay its original may run on node 0, and its copy on node 1.
+        phase.tasks[1].attempts[0].slowness = 3.0;
+        let copy = |phase: &Situated, task, node| {
+            let draws = SituatedDraws { own: 0.5, other: 0.1 };
+            phase.seconds((task, 1), &at(node, 0.0, false), 0.0, draws).unwrap() - phase.gap
+        };
+        assert_eq!([0, 1].map(|node| copy(&phase, 1, node)), [10.0, 10.0]);
+        assert_eq!([0, 1].map(|node| copy(&phase, 2, node)), [10.0, 30.0], "the copy of a task of another node");
+        phase.moves = true;
+        assert_eq!(copy(&phase, 1, 1), 30.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use hindmost_core::metrics::Advice;
 use serde::Serialize;
 
 use super::{Table, paragraph};
-use crate::advice::{of_setting, range, sentence};
+use crate::advice::{is_open, of_setting, range, sentence};
 use crate::comparison::recorded;
 use crate::text::duration;
 
@@ -15,6 +15,7 @@ pub(super) struct AdviceSection {
     recommended: Vec<Step>,
     nothing: String,
     tried: Option<Table>,
+    reasons: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -29,7 +30,7 @@ struct Step {
 pub(super) fn section(advice: &Advice, jobs: u64) -> Option<AdviceSection> {
     let calibration = advice.calibration.as_ref()?;
     let recommended = advice.tried.iter().filter(|one| one.recommended).map(|one| Step {
-        text: paragraph(&sentence(one)),
+        text: paragraph(&sentence(one, is_open(advice))),
         settings: one.settings.iter().flat_map(of_setting).collect::<Vec<_>>().join("\n"),
     });
     let recommended: Vec<Step> = recommended.collect();
@@ -60,6 +61,7 @@ pub(super) fn section(advice: &Advice, jobs: u64) -> Option<AdviceSection> {
         recommended,
         nothing,
         tried: (!tried.rows.is_empty()).then_some(tried),
+        reasons: crate::advice::reasons(advice).map(paragraph).collect(),
         warnings: advice.warnings.iter().filter(|_| is_about_copies).map(|text| paragraph(text)).collect(),
     })
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::advice::AdviceSection;
 use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::diagnosis::{
-    AGAIN, WORTH, after_failure, cause, cure, details, last, lost, mostly, nodes, spent, stragglers, task_time, title,
-    unsuccessful, whole,
+    AGAIN, WORTH, after_failure, cause, cure, cure_of, details, last, lost, mostly, nodes, spent, stragglers,
+    task_time, title, unsuccessful, whole,
 };
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
 use crate::text::{counted, duration, grouped, percent};
@@ -196,14 +196,15 @@ pub(super) fn slow(found: &StragglersByCause) -> String {
 pub(super) fn causes(found: &StragglersByCause, workers: Option<Workers>) -> Table {
     let mut table = Table::new(
         "Stragglers by cause; the excess is the time beyond what is typical, summed over tasks",
-        &["cause:", "tasks", "excess", "share"],
+        &["cause:", "tasks", "excess", "share", "what helps:"],
     );
     table.rows = found
         .causes
         .iter()
         .map(|one| {
             let share = one.excess_seconds / found.excess_seconds.max(f64::MIN_POSITIVE);
-            vec![cause(one.cause, workers).to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share)]
+            let (cause, cure) = (cause(one.cause, workers), cure_of(one.cause, workers));
+            vec![cause.to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share), cure.to_owned()]
         })
         .collect();
     table

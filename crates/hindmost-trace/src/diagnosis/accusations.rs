@@ -170,7 +170,8 @@ fn long_tails_accuse_no_node_and_no_input() {
         (of_nodes, of_inputs) = (of_nodes + u32::from(!nodes.slow.is_empty()), of_inputs + u32::from(is_skewed));
     }
     println!("{of_nodes} nodes and {of_inputs} inputs of {count}");
-    assert!(of_nodes <= 1 && of_inputs <= 1, "{of_nodes} and {of_inputs} of {count}");
+    // At a rate of 0.1%, more than 5 have a probability of 2%.
+    assert!(of_nodes <= 5 && of_inputs <= 5, "{of_nodes} and {of_inputs} of {count}");
 }
 
 /// The share of recordings of a world for which something is true.

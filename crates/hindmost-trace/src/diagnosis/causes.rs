@@ -194,6 +194,11 @@ impl<'a> Context<'a> {
         self.machines.get(row.executor as usize).copied()
     }
 
+    /// The machine of an executor; `None` if unknown.
+    pub fn machine_of(&self, executor: u32) -> Option<u32> {
+        self.machines.get(executor as usize).copied()
+    }
+
     /// How many times as long attempts take on the node of an attempt, if it was slow all the time.
     pub fn slowness_of_node(&self, row: &AttemptRow) -> Option<f64> {
         self.slow.get(&self.node(row)?).copied()

@@ -11,6 +11,7 @@ mod gaps;
 mod inputs;
 mod last;
 mod losses;
+mod node_speeds;
 mod own_share;
 pub mod recording;
 mod slow_nodes;
@@ -33,7 +34,7 @@ pub use recording::Recording;
 use typical::Typical;
 pub use workload::RecordedWorkload;
 pub(crate) use workload::workload;
-pub use world::{PhaseLag, Presence, RecordedJob, RecordedWorld};
+pub use world::{PhaseLag, Presence, RecordedJob, RecordedWorld, SkewedInput};
 pub(crate) use world::{Source, world};
 
 /// Finds out what an application spent its time on, and why its stragglers were slow.

@@ -1,13 +1,29 @@
-//! Which share of the durations belongs to the tasks themselves, by the copies that really ran.
+//! Which share of the durations belongs to the tasks themselves, by the copies that really ran and by the same tasks in other jobs.
 //!
-//! A log without copies leaves it open: from 0 to 1, beyond what the input explains. A copy that ran while its original ran is
+//! A log without either leaves it open: from 0 to 1, beyond what the input explains. A copy that ran while its original ran is
 //! evidence. If the durations belong to the tasks, a copy takes as long as its original; otherwise it takes as long as any other
-//! task.
+//! task. Where several jobs have the same phase, a task that took long in one of them is evidence, too: if its duration belongs to it, it
+//! takes long in the other jobs as well ([`Repeats`]).
+
+use std::collections::BTreeMap;
 
 use hindmost_core::workload::{Situated, SituatedAttempt, SituatedEnd};
 
-/// Probability that a copy beats its original by chance although the duration belongs to the task.
+use super::causes::Context;
+use super::inputs::shape;
+use super::typical::STRAGGLER;
+
+/// Probability that a copy beats its original by chance although the duration belongs to the task, or that such a task is fast in another
+/// job.
 const BY_CHANCE: f64 = 0.02;
+/// The most phases of other jobs with which a phase is compared, on each side of it.
+const COMPARED: usize = 2;
+/// Fewest other tasks on a node that show that it was as usual.
+const FEWEST_BESIDE: f64 = 2.0;
+/// The largest share of these that may take long.
+const SLOW_BESIDE: f64 = 0.25;
+/// Only tasks count whose excess is at least this share of the largest one: that is what copies could save.
+const MATTERS: f64 = 0.1;
 /// Half of the 95% quantile of χ² with one degree of freedom: the loss of log-likelihood at the ends of the interval.
 const LOSS: f64 = 1.92;
 /// Number of steps from 0 to 1 at which the likelihood is computed.
@@ -22,17 +38,125 @@ pub struct OwnShare {
     pub most: f64,
     /// Number of copies that are evidence.
     pub copies: u64,
+    /// Number of long tasks of which other jobs show whether they are long there.
+    pub repeats: u64,
+    /// The likeliest share; `None` if the log says nothing about it.
+    pub likeliest: Option<f64>,
 }
 
 impl Default for OwnShare {
     fn default() -> OwnShare {
-        OwnShare { least: 0.0, most: 1.0, copies: 0 }
+        OwnShare { least: 0.0, most: 1.0, copies: 0, repeats: 0, likeliest: None }
     }
 }
 
 /// Pairs of an original and a copy: the probabilities of what happened if the duration belongs to the task, and if it does not.
 #[derive(Debug, Default)]
 pub(super) struct Pairs(Vec<(f64, f64)>);
+
+/// A winner of a phase that several jobs may have.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    task: u32,
+    machine: Option<u32>,
+    is_cold: bool,
+    /// ln of how many times as long it took as its input and what it met explain.
+    log: f64,
+    /// Seconds that it took longer for no reason that is known.
+    excess: f64,
+}
+
+/// The winners of phases with the same name and number of tasks, in the order of their jobs; by task.
+#[derive(Debug, Default)]
+pub(super) struct Repeats<'a>(BTreeMap<(&'a str, u64), Vec<Vec<Seen>>>);
+
+impl<'a> Repeats<'a> {
+    /// Adds a phase, by its number in the recording.
+    pub(super) fn add(&mut self, context: &Context<'a>, at: usize, situated: &Situated) {
+        let phase = &context.recording.phases[at];
+        let Some(name) = shape(phase) else { return };
+        let rows = phase.rows.iter().enumerate().filter(|(_, row)| row.wins);
+        let mut winners: Vec<(u32, usize)> = rows.map(|(number, row)| (row.task, number)).collect();
+        winners.sort_unstable();
+        winners.dedup_by_key(|(task, _)| *task);
+        if winners.len() != situated.tasks.len() {
+            return;
+        }
+        let seen = winners.into_iter().zip(&situated.tasks).map(|((task, number), of_task)| Seen {
+            task,
+            machine: context.machine(&phase.rows[number]),
+            is_cold: context.is_cold(at, number),
+            log: of_task.residual.max(f64::MIN_POSITIVE).ln(),
+            excess: phase.rows[number].seconds() * (1.0 - 1.0 / of_task.residual.max(1.0)),
+        });
+        self.0.entry((name, phase.size())).or_default().push(seen.collect());
+    }
+
+    /// Returns for each long task the probabilities of what other jobs show: if its duration belongs to it, and if it does not. First
+    /// waves don't count, because the same tasks are in them again and again.
+    pub(super) fn evidence(&self) -> Vec<(f64, f64)> {
+        let is_long = |seen: &&Seen| !seen.is_cold && seen.log > STRAGGLER.ln();
+        let several = || self.0.values().filter(|phases| phases.len() > 1);
+        let largest = several().flatten().flatten().filter(is_long).map(|seen| seen.excess).fold(0.0, f64::max);
+        let mut all = Vec::new();
+        for phases in several() {
+            for (at, phase) in phases.iter().enumerate() {
+                let long = phase.iter().filter(is_long).filter(|seen| seen.excess >= MATTERS * largest);
+                all.extend(long.filter_map(|seen| in_others(phases, at, seen)));
+            }
+        }
+        all
+    }
+}
+
+/// Returns the probabilities of what the phases near this one show of a task that took long in it: if the duration belongs to the task, and
+/// if it does not. `None` if they show nothing. The first phase in which a task takes long again and again shows nothing: it could have
+/// been any task.
+fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)> {
+    let (mut count, mut again, mut is_again_before, mut chances) = (0, 0, false, 0.0);
+    for other in at.saturating_sub(COMPARED)..(at + COMPARED + 1).min(phases.len()) {
+        let phase = &phases[other];
+        let Ok(place) = phase.binary_search_by_key(&long.task, |seen| seen.task) else { continue };
+        if other == at || phase[place].is_cold {
+            continue;
+        }
+        // More than half as long, as a factor.
+        let is_long = |seen: &Seen| seen.log >= long.log / 2.0;
+        let is_again = is_long(&phase[place]);
+        let (chance, is_known) = chance(phase, place, &is_long);
+        if is_again && phase[place].machine == long.machine && !is_known {
+            // It may be the node.
+            continue;
+        }
+        count += 1;
+        if is_again {
+            again += 1;
+            is_again_before |= other < at;
+        }
+        chances += chance;
+    }
+    let chance = chances / f64::from(count.max(1));
+    match (count, 2 * again > count) {
+        (0, _) => None,
+        (_, true) => is_again_before.then_some((1.0, chance)),
+        (_, false) => Some((BY_CHANCE, 1.0 - chance)),
+    }
+}
+
+/// Returns the probability that a task takes long in a phase if its duration does not belong to it, and whether others show that its node was as
+/// usual. On a node where all others take long, it is the node.
+fn chance(phase: &[Seen], place: usize, is_long: &dyn Fn(&Seen) -> bool) -> (f64, bool) {
+    let here = phase[place].machine;
+    let others = || phase.iter().enumerate().filter(|(at, seen)| *at != place && !seen.is_cold).map(|(_, seen)| seen);
+    let counted = |is_of: &dyn Fn(&Seen) -> bool| {
+        let of = others().filter(|seen| is_of(seen));
+        of.fold((0.0, 0.0), |(slow, all), seen| (slow + f64::from(u8::from(is_long(seen))), all + 1.0))
+    };
+    let (slow, all) = counted(&|_| true);
+    let (slow_there, all_there) = counted(&|seen| here.is_some() && seen.machine == here);
+    let there = if all_there > 0.0 { slow_there / all_there } else { 0.0 };
+    (there.max((slow + 0.5) / (all + 1.0)), all_there >= FEWEST_BESIDE && there <= SLOW_BESIDE)
+}
 
 impl Pairs {
     /// Adds the copies of a phase: the places of a task, an original and a copy of it.
@@ -45,20 +169,29 @@ impl Pairs {
         }
     }
 
-    /// Returns the shares whose likelihood is not much less than that of the likeliest.
-    pub(super) fn own_share(&self) -> OwnShare {
+    /// Returns the shares whose likelihood is not much less than that of the likeliest, also by what `repeats` show.
+    pub(super) fn own_share(&self, repeats: &[(f64, f64)]) -> OwnShare {
         let likelihood = |step: u32| {
             let share = f64::from(step) / f64::from(STEPS);
-            self.0.iter().map(|(own, other)| (share * own + (1.0 - share) * other).max(1e-9).ln()).sum::<f64>()
+            self.0
+                .iter()
+                .chain(repeats)
+                .map(|(own, other)| (share * own + (1.0 - share) * other).max(1e-9).ln())
+                .sum::<f64>()
         };
         let all: Vec<f64> = (0..=STEPS).map(likelihood).collect();
         let best = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let is_likely = |step: &u32| all[*step as usize] >= best - LOSS;
         let share = |step: Option<u32>, default: f64| step.map_or(default, |step| f64::from(step) / f64::from(STEPS));
+        let least = share((0..=STEPS).find(is_likely), 0.0);
+        let most = share((0..=STEPS).rev().find(is_likely), 1.0);
+        let likeliest = (0..=STEPS).find(|step| all[*step as usize] >= best).map(|step| share(Some(step), 0.0));
         OwnShare {
-            least: share((0..=STEPS).find(is_likely), 0.0),
-            most: share((0..=STEPS).rev().find(is_likely), 1.0),
+            least,
+            most,
             copies: self.0.len() as u64,
+            repeats: repeats.len() as u64,
+            likeliest: likeliest.filter(|_| least > 0.0 || most < 1.0),
         }
     }
 }
@@ -101,6 +234,9 @@ mod tests {
 
     use hindmost_core::workload::SituatedTask;
 
+    use super::super::recording::{AttemptRow, PhaseRows};
+    use super::super::testing::{executor, phase as rows_of, recording, row};
+    use super::super::workload::workload;
     use super::*;
 
     fn attempt(seconds: f64, ended: SituatedEnd) -> SituatedAttempt {
@@ -118,12 +254,12 @@ mod tests {
     fn share(phase: &Situated, pairs: usize) -> OwnShare {
         let mut all = Pairs::default();
         (0..pairs).for_each(|_| all.add(phase, &[(0, 0, 1)]));
-        all.own_share()
+        all.own_share(&[])
     }
 
     #[test]
     fn without_copies_the_share_is_open() {
-        assert_eq!(Pairs::default().own_share(), OwnShare { least: 0.0, most: 1.0, copies: 0 });
+        assert_eq!(Pairs::default().own_share(&[]), OwnShare::default());
     }
 
     #[test]
@@ -145,10 +281,59 @@ mod tests {
         assert!((found.least - 0.7).abs() < 0.051, "{found:?}");
         // A copy that was stopped at once shows nothing.
         let short = phase_of_short_copy();
-        assert_eq!(share(&short, 5), OwnShare { least: 0.0, most: 1.0, copies: 5 });
+        assert_eq!(share(&short, 5), OwnShare { copies: 5, ..OwnShare::default() });
     }
 
     fn phase_of_short_copy() -> Situated {
         phase(99, vec![attempt(30.0, SituatedEnd::Finished), attempt(0.1, SituatedEnd::Stopped)])
+    }
+
+    /// Three jobs of a phase of 24 tasks on four nodes of two slots each; the first wave takes 1.5 s, later tasks take 0.5 s. In each, the
+    /// task that `long` names takes 8 s.
+    fn jobs(long: [u32; 3], change: impl Fn(&mut AttemptRow)) -> OwnShare {
+        let of_job = |number: u32| {
+            let begin = 20.0 * f64::from(number);
+            let of = |task: u32| {
+                let start = begin + if task < 8 { 0.0 } else { 1.0 + 0.5 * f64::from(task / 8) };
+                let usual = if task < 8 { 1.5 } else { 0.5 };
+                let seconds = if task == long[number as usize] { 8.0 } else { usual + 0.002 * f64::from(task % 5) };
+                let mut row = row(task, (task + number) % 4, start, start + seconds);
+                change(&mut row);
+                row
+            };
+            let name = Some(format!("stage {number}: count"));
+            PhaseRows { phase: number, of_job: number, name, ..rows_of((0..24).map(of).collect()) }
+        };
+        let mut recording =
+            recording((0..3).map(of_job).collect(), (0..4).map(|number| executor(&format!("h{number}"), 2)).collect());
+        recording.active = (0..3).map(|number| (20.0 * f64::from(number), None)).collect();
+        recording.active_ids = vec![0, 1, 2];
+        workload(recording).unwrap().world.own_share
+    }
+
+    #[test]
+    fn a_task_that_is_long_in_every_job_is_long_by_its_own() {
+        let found = jobs([22; 3], |_| ());
+        assert_eq!((found.likeliest, found.most, found.repeats), (Some(1.0), 1.0, 2));
+        assert!(found.least > 0.3, "{found:?}");
+    }
+
+    #[test]
+    fn other_tasks_in_each_job_are_long_by_chance() {
+        let found = jobs([10, 17, 22], |_| ());
+        assert_eq!((found.likeliest, found.least, found.repeats), (Some(0.0), 0.0, 3));
+        assert!(found.most < 0.5, "{found:?}");
+    }
+
+    #[test]
+    fn tasks_of_a_slow_node_show_nothing() {
+        // Tasks 3, 7, 11, … run on node 3 in every job, where all tasks take long. Too few run there to prove that it is slow.
+        let of_node = |row: &mut AttemptRow| {
+            row.executor = row.task % 4;
+            if row.executor == 3 && row.task >= 8 {
+                row.end = row.start + 3.0 * row.seconds();
+            }
+        };
+        assert_eq!(jobs([99; 3], of_node).likeliest, None);
     }
 }

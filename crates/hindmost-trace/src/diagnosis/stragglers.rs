@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::metrics::{Cause, StragglerCause, Stragglers, StragglersByCause, StragglersOfPhase};
-use hindmost_math::statistics::median;
+use hindmost_math::statistics::{median, quantile};
 use rustc_hash::FxHashMap;
 
 use super::causes::{BUSY, Context, FEWEST_ALIKE, log_bytes, slowness};
@@ -18,6 +18,10 @@ const FEWEST_BESIDE: usize = 3;
 const FEWEST_NEIGHBOURS: usize = 2;
 /// Input of more than this many times the median is no usual input.
 const MORE_INPUT: f64 = 1.5;
+/// Input of at least this many times the median is why a task spilled.
+const MUCH_MORE_INPUT: f64 = 2.0;
+/// A task that takes this many times as long as 95% of the others of its phase hangs, or takes so long by chance, if its input is not known.
+const FAR_BEYOND: f64 = 5.0;
 
 /// A straggler.
 struct Straggler<'a> {
@@ -172,7 +176,9 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         return if first >= by_input { Cause::FirstWave } else { Cause::Input };
     }
     if own.spilled > 0.0 && own.spilled > 2.0 * usual_times.spilled {
-        return Cause::Spill;
+        // With so much more input, spilling is how it takes longer, not why.
+        let has_more = |median: f64| log_bytes(row).is_some_and(|log| log >= median + MUCH_MORE_INPUT.ln());
+        return if usual.bytes.is_some_and(has_more) { Cause::Input } else { Cause::Spill };
     }
     if of_node > 0.0 && explains(by_input + of_node) {
         return Cause::SlowNode;
@@ -325,7 +331,7 @@ fn is_isolated(
     let own = &row.spent;
     let accounted = accounted(own, times);
     let is_input_usual = match (row.bytes_read, usual.bytes) {
-        (None, _) => false,
+        (None, _) => usual.most.is_some_and(|most| took >= FAR_BEYOND * most),
         (Some(_), None) => true,
         (Some(_), Some(median)) => log_bytes(row).is_none_or(|log| log <= median + MORE_INPUT.ln()),
     };
@@ -372,6 +378,8 @@ struct Usual {
     first_times: TaskTimes,
     /// ln of the median bytes of those that read any.
     bytes: Option<f64>,
+    /// Seconds within which 95% of them ended, the longest one apart.
+    most: Option<f64>,
     /// Number of winners at each distance from their input, and ln of their median duration.
     distances: [(usize, f64); 4],
 }
@@ -384,7 +392,11 @@ impl Usual {
             let mut all: Vec<f64> = of.map(|row| row.seconds().max(LEAST).ln()).collect();
             (all.len(), median(&mut all).unwrap_or(0.0))
         };
+        let mut seconds: Vec<f64> = phase.winners().map(AttemptRow::seconds).collect();
+        seconds.sort_unstable_by(f64::total_cmp);
+        seconds.pop();
         Usual {
+            most: quantile(&mut seconds, 0.95),
             times: median_times(&phase.rows.iter().filter(|row| row.wins)),
             first_times: median_times(&first.map(|(row, _)| row)),
             bytes: median(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>()),
@@ -586,6 +598,37 @@ mod tests {
             more_input, unexplained,
             "one task with more input does not prove that it matters, nor the contrary"
         );
+    }
+
+    #[test]
+    fn a_task_that_takes_many_times_as_long_as_all_others_hangs() {
+        // 40 tasks of a list on a machine of four slots, whose input the log does not have.
+        let hung = |seconds: f64| {
+            let at = |task: u32| {
+                let start = 10.5 * f64::from(task / 4);
+                row(task, 0, start, start + if task == 37 { seconds } else { 10.0 + 0.01 * f64::from(task) })
+            };
+            let recording = recording(vec![phase((0..40).map(at).collect())], vec![executor("h", 4)]);
+            let causes = super::super::diagnose(&recording).stragglers.causes;
+            causes.iter().map(|found| (found.cause, found.tasks)).collect::<Vec<_>>()
+        };
+        assert_eq!(hung(100.0), [(Cause::Isolated, 1)]);
+        assert_eq!(hung(40.0), [(Cause::Unexplained, 1)]);
+    }
+
+    #[test]
+    fn a_task_that_spills_because_of_its_input_has_more_input() {
+        let spills = |bytes: u64| {
+            causes(|rows| {
+                for row in rows.iter_mut() {
+                    row.bytes_read = Some(50_000);
+                }
+                (rows[17].end, rows[17].bytes_read) = (rows[17].end + 8.0, Some(bytes));
+                rows[17].spent.spilled = 300_000.0;
+            })
+        };
+        assert_eq!(spills(1_000_000), [(Cause::FirstWave, 8), (Cause::Input, 1)]);
+        assert_eq!(spills(60_000), [(Cause::FirstWave, 8), (Cause::Spill, 1)]);
     }
 
     #[test]

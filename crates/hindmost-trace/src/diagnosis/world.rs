@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use super::causes::Context;
 use super::gaps;
 use super::losses::{Loss, Losses};
+use super::node_speeds;
 use super::own_share::{self, OwnShare};
 use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
@@ -22,6 +23,8 @@ use crate::analysis::Ended;
 
 /// Seconds that an executor may take from its registration to its first attempt.
 const READY: f64 = 0.2;
+/// The most seconds for which an executor starts after its registration: less than the default wait for slots near the input.
+const LAUNCH: f64 = 3.0;
 
 /// Where a job of a replay comes from.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +48,8 @@ pub struct RecordedWorld {
     pub settings: BTreeMap<String, String>,
     /// Number of attempts that failed and fail again in a replay.
     pub failures: u64,
+    /// The largest input of a task that took long because of it; `None` if there is no such task.
+    pub skewed: Option<SkewedInput>,
     /// The durations of the jobs' phases; `None` for a phase about which the log says too little.
     durations: Vec<Vec<Option<Arc<Situated>>>>,
     /// The same if the nodes are slow that may be; empty if no node may be slow, or one is proven to be.
@@ -74,6 +79,15 @@ fn give(found: &[Vec<Option<Arc<Situated>>>], jobs: &mut [WorkloadJob]) {
             }
         }
     }
+}
+
+/// The input of a task that took long because of it, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SkewedInput {
+    /// What it read.
+    pub most: f64,
+    /// The median of its phase.
+    pub median: f64,
 }
 
 /// How a job ran.
@@ -134,9 +148,11 @@ pub(crate) fn world(
     let (context, _) = Context::of(recording, &typical);
     let losses = Losses::of(recording);
     let executors = presence(recording, &typical, &losses, origin);
-    let nodes = Arc::new(histories(&executors, &context, origin));
+    // Where nodes that may be slow matter, there are two worlds: with them and without.
+    let speeds = if with_possible { FxHashMap::default() } else { node_speeds::speeds(&context) };
+    let nodes = Arc::new(histories(&executors, (&context, &speeds), origin));
     let possible = if with_possible { context.with_possibly_slow() } else { None };
-    let possible = possible.map(|context| (Arc::new(histories(&executors, &context, origin)), context));
+    let possible = possible.map(|context| (Arc::new(histories(&executors, (&context, &speeds), origin)), context));
     let by_number: FxHashMap<u32, usize> =
         recording.phases.iter().enumerate().map(|(at, phase)| (phase.phase, at)).collect();
     let mut gaps = gaps::gaps(recording, &typical);
@@ -149,7 +165,7 @@ pub(crate) fn world(
         recording.active_ids.iter().zip(&recording.active).filter_map(|(id, (_, end))| Some((*id, (*end)?))).collect();
     let mut world = RecordedWorld { executors, settings: recording.settings.clone(), ..RecordedWorld::default() };
     let are_slots_known = recording.executors.iter().any(|executor| executor.slots.is_some());
-    let mut pairs = own_share::Pairs::default();
+    let (mut pairs, mut repeats) = (own_share::Pairs::default(), own_share::Repeats::default());
     for (job, source) in jobs.iter().zip(sources) {
         let arrival = origin + job.spec.arrival.seconds();
         let mut ends = Vec::new();
@@ -195,6 +211,9 @@ pub(crate) fn world(
             }
             world.failures += tasks.iter().flat_map(|task| &task.attempts).filter(|one| is_failed(one)).count() as u64;
             pairs.add(&situated, &copies);
+            repeats.add(&context, index, &situated);
+            let largest = world.skewed.map_or(0.0, |found| found.most);
+            world.skewed = skewed(&context, index).filter(|found| found.most > largest).or(world.skewed);
             durations[at] = Some(Arc::new(situated));
             if_slow[at] = possible.as_ref().map(|(nodes, context)| Arc::new(found_with(context, nodes).0));
         }
@@ -207,8 +226,19 @@ pub(crate) fn world(
             world.possible.push(if_slow);
         }
     }
-    world.own_share = pairs.own_share();
+    world.own_share = pairs.own_share(&repeats.evidence());
     world
+}
+
+/// Returns the largest input of a phase, if it explains why its task took longer.
+fn skewed(context: &Context<'_>, at: usize) -> Option<SkewedInput> {
+    let phase = &context.recording.phases[at];
+    let most = phase.winners().max_by_key(|row| row.bytes_read)?;
+    if context.by_input(at, most) <= 0.0 {
+        return None;
+    }
+    let mut all: Vec<f64> = phase.winners().map(|row| row.bytes_read.unwrap_or(0) as f64).collect();
+    Some(SkewedInput { most: most.bytes_read? as f64, median: quantile(&mut all, 0.5)? })
 }
 
 /// Returns when the first attempt of each task started that has a winner, in the order of their numbers.
@@ -233,10 +263,11 @@ fn presence(recording: &Recording, typical: &[Typical], losses: &Losses, origin:
     let last = recording.phases.iter().flat_map(|phase| &phase.rows).map(|row| row.end).fold(f64::MIN, f64::max);
     let of = |(number, executor): (usize, &super::recording::Executor)| {
         let removed = executor.removed.filter(|removed| *removed < last);
-        let usable = starts.usable_from(number as u32, executor.added);
+        let registered = executor.added.map(|added| starts.launched(number as u32, added).unwrap_or(added));
+        let usable = starts.usable_from(number as u32, registered);
         Presence {
             added: usable.map(|added| added - origin).filter(|added| *added > 0.0),
-            registered: executor.added.map(|added| added - origin).filter(|added| *added > 0.0),
+            registered: registered.map(|added| added - origin).filter(|added| *added > 0.0),
             removed: removed.map(|removed| removed - origin),
             lost: removed.is_some() && losses.of_executor(number as u32),
             held_from: executor.added.map_or(0.0, |added| added - origin),
@@ -250,17 +281,31 @@ fn presence(recording: &Recording, typical: &[Typical], losses: &Losses, origin:
 struct Starts {
     /// The first start on each executor.
     first: FxHashMap<u32, f64>,
+    /// For each executor whose first attempt is the first one of its task: its start, and when its phase was submitted.
+    waited: FxHashMap<u32, (f64, f64)>,
     /// Starts of attempts that are in no first wave, ascending: tasks waited for these slots.
     later: Vec<f64>,
 }
 
 impl Starts {
     fn of(recording: &Recording, typical: &[Typical]) -> Starts {
-        let mut starts = Starts { first: FxHashMap::default(), later: Vec::new() };
+        let (waited, first, later) = (FxHashMap::default(), FxHashMap::default(), Vec::new());
+        let mut starts = Starts { first, waited, later };
         for (phase, typical) in recording.phases.iter().zip(typical) {
-            for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
-                let first = starts.first.entry(row.executor).or_insert(row.start);
+            let mut of_tasks: FxHashMap<u32, f64> = FxHashMap::default();
+            for row in &phase.rows {
+                let first = of_tasks.entry(row.task).or_insert(row.start);
                 *first = first.min(row.start);
+            }
+            for (row, is_first) in phase.rows.iter().zip(&typical.is_first) {
+                let first = starts.first.entry(row.executor).or_insert(f64::INFINITY);
+                if row.start < *first {
+                    *first = row.start;
+                    starts.waited.remove(&row.executor);
+                    if let Some(submitted) = phase.submitted.filter(|_| of_tasks[&row.task] >= row.start) {
+                        starts.waited.insert(row.executor, (row.start, submitted));
+                    }
+                }
                 if !is_first {
                     starts.later.push(row.start);
                 }
@@ -268,6 +313,13 @@ impl Starts {
         }
         starts.later.sort_by(f64::total_cmp);
         starts
+    }
+
+    /// Returns when an executor that was registered at this time had started: with its first attempt, if that had waited for it. `None` if the log
+    /// does not show it.
+    fn launched(&self, executor: u32, registered: f64) -> Option<f64> {
+        let (start, submitted) = self.waited.get(&executor)?;
+        (*submitted <= registered && *start <= registered + LAUNCH).then_some(*start)
     }
 
     /// Returns when an executor could be used that was added at this time; `None` if from the beginning.
@@ -287,10 +339,15 @@ fn by_garbage(row: &AttemptRow, typical: f64, usual: f64) -> f64 {
     if excess > 0.0 && collection >= 0.5 * excess { row.seconds() / typical } else { 1.0 }
 }
 
-/// Returns how slow each executor was, and when, and when it was lost.
-fn histories(executors: &[Presence], context: &Context<'_>, origin: f64) -> Vec<NodeHistory> {
+/// Returns how slow each executor was, and when, and when it was lost. Without proof that a machine was slow, it is as slow as `speeds` says.
+fn histories(
+    executors: &[Presence],
+    (context, speeds): (&Context<'_>, &FxHashMap<u32, f64>),
+    origin: f64,
+) -> Vec<NodeHistory> {
     let of = |(number, presence): (u32, &Presence)| {
         let (slowness, busy) = context.history(number);
+        let slowness = slowness.or_else(|| speeds.get(&context.machine_of(number)?).copied());
         let time = |at: f64| Time::from_seconds((at - origin).max(0.0));
         NodeHistory {
             slowness,
@@ -383,4 +440,29 @@ fn situated(
     let copies = copies.into_iter().map(|(task, original, copy)| (places[&task], original, copy)).collect();
     let tasks = tasks.into_values().collect();
     (Situated { tasks, typical: typical_seconds, first_wave, gap, moves: false, nodes: nodes.clone() }, copies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{executor, phase, recording, row};
+    use super::*;
+
+    #[test]
+    fn an_executor_is_there_when_it_has_started() {
+        // The phase is submitted at 0 s; executor 1 is registered at 2 s, and its first attempt starts `later` seconds after that.
+        let added = |later: f64| {
+            let first = 2.0 + later;
+            let rows = vec![row(0, 0, 0.0, 4.0), row(1, 1, first, first + 4.0), row(2, 0, 4.0, 5.0)];
+            let of_phase = PhaseRows { submitted: Some(0.0), ..phase(rows) };
+            let mut executors = vec![executor("h0", 1), executor("h1", 1)];
+            executors[1].added = Some(2.0);
+            let recording = recording(vec![of_phase], executors);
+            let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+            let found = presence(&recording, &typical, &Losses::of(&recording), 0.0);
+            (found[1].added, found[1].registered)
+        };
+        assert_eq!(added(1.4), (Some(3.4), Some(3.4)));
+        // Something else held the task back for so long.
+        assert_eq!(added(5.0).1, Some(2.0));
+    }
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use hindmost_core::metrics::{
     Advice, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, JobSpan, LostWork, NoJobTime, PhaseSpan, PhaseTime,
-    Recommended, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause, StragglersByCause, TaskTime,
-    TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime, Workers,
+    Recommended, RecordedTime, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause,
+    StragglersByCause, TaskTime, TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime, Workers,
 };
 
 use super::*;
@@ -112,6 +112,8 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
                 extra_core_hours: 0.01,
                 ..Recommended::default()
             }],
+            evidence: Some(name.to_owned()),
+            not_offered: vec![name.to_owned()],
             warnings: vec![name.to_owned()],
         }),
     }
@@ -151,6 +153,39 @@ fn a_page_says_what_was_found() {
         "<a href=\"report.html\">All applications</a>",
         "The picture has the 40 phases with the most machine time; 9 are left out.",
         "Between 20% and 40% belong to the tasks themselves",
+    ] {
+        assert!(text.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn a_page_says_why_settings_are_not_offered_and_what_cures_each_cause() {
+    let mut one = diagnosis("daily", 10);
+    let advice = one.advice.as_mut().unwrap();
+    advice.calibration = Some(RecordedTime {
+        log: "daily".to_owned(),
+        jobs: 1,
+        job_time_mean: 10.0,
+        policy: "none".to_owned(),
+        replayed_job_time_mean: Some(10.0),
+        replayed_job_time_ci95: None,
+        ratio: Some(1.0),
+        calibrated: true,
+        task_itself: [0.0, 1.0],
+        task_itself_likeliest: None,
+        copies_observed: 0,
+        repeats_observed: 0,
+        failures: 0,
+    });
+    advice.tried[0].recommended = false;
+    advice.not_offered = vec!["All executors are on one host.".to_owned()];
+    advice.evidence = Some("The log does not show it.".to_owned());
+    let text = page(&one, None);
+    sound(&text);
+    for said in [
+        "<p>All executors are on one host.</p>",
+        "<p>The log does not show it.</p>",
+        "executors that are kept, or fewer",
     ] {
         assert!(text.contains(said), "{said}");
     }

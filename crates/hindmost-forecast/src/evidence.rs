@@ -1,0 +1,104 @@
+//! Says whether the long tasks of a log would also have taken long in a copy, as far as the log shows it.
+
+use hindmost_core::metrics::Recommended;
+use hindmost_core::workload::{SituatedTask, WorkloadJob};
+use hindmost_math::statistics::quantile;
+
+use crate::changes::situated;
+use crate::recorded::RecordedApplication;
+
+/// It matters what the log leaves open if copies may gain less than the first of these shares of the wall time, and at least the second.
+const MATTERS: [f64; 2] = [0.02, 0.05];
+/// A single task that takes this many times as long as 95% of its phase is more likely to hang than to take so long by its nature.
+const HANGS: f64 = 5.0;
+/// Fewest tasks of a phase in which such a task stands out.
+const FEWEST: usize = 10;
+
+/// Returns what the log shows of whether long tasks take long by their nature, in words. `None` if it makes no difference to what copies gain.
+pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended]) -> Option<String> {
+    let own = &application.world.recorded.own_share;
+    let is_open = |[least, most]: [f64; 2]| least < MATTERS[0] && most >= MATTERS[1];
+    if !tried.iter().any(|one| one.is_about_copies && is_open(one.gain_share_range)) {
+        return None;
+    }
+    let Some(likeliest) = own.likeliest else {
+        let hang = longest(&application.jobs).map_or_else(String::new, |times| {
+            format!(
+                " One task took {times:.0} times as long as 95% of its phase, without input that explains it: more likely a hang, but this is \
+                 not known."
+            )
+        });
+        return Some(format!(
+            "The log does not show whether the long tasks would take long in a copy, too: if they would, copies gain the lower end of the \
+             ranges, otherwise the upper end.{hang} Run it once more: if the same tasks are slow again, the work belongs to them."
+        ));
+    };
+    if own.repeats == 0 {
+        return None;
+    }
+    if likeliest >= 0.5 {
+        return Some(
+            "The same tasks are slow in several jobs, where other tasks on their nodes are not: a copy would most likely take as long. Divide their work instead."
+                .to_owned(),
+        );
+    }
+    Some(
+        "The tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow."
+            .to_owned(),
+    )
+}
+
+/// Returns how many times as long as 95% of its phase the longest task took that no input explains, if there is one that stands out.
+fn longest(jobs: &[WorkloadJob]) -> Option<f64> {
+    let of_phase = |tasks: &[SituatedTask]| {
+        let mut residuals: Vec<f64> = tasks.iter().map(|task| task.residual).collect();
+        residuals.sort_unstable_by(f64::total_cmp);
+        let longest = residuals.pop().filter(|_| tasks.len() >= FEWEST)?;
+        let times = longest / quantile(&mut residuals, 0.95)?;
+        (times >= HANGS).then_some(times)
+    };
+    jobs.iter().flat_map(situated).filter_map(|phase| of_phase(&phase.tasks)).reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_trace::diagnosis::{OwnShare, RecordedWorld};
+
+    use super::*;
+    use crate::world::World;
+
+    fn said(own_share: OwnShare, range: [f64; 2]) -> Option<String> {
+        let mut recorded = RecordedWorld::default();
+        recorded.own_share = own_share;
+        let application = RecordedApplication {
+            jobs: Vec::new(),
+            executors: Vec::new(),
+            world: World::of_spark(recorded, None),
+            version: None,
+            is_sql: false,
+        };
+        evidence(
+            &application,
+            &[Recommended { is_about_copies: true, gain_share_range: range, ..Recommended::default() }],
+        )
+    }
+
+    #[test]
+    fn what_the_log_leaves_open_is_said_if_it_matters() {
+        let open = OwnShare::default();
+        assert!(said(open, [0.0, 0.4]).is_some_and(|text| text.contains("Run it once more")));
+        assert_eq!((said(open, [0.0, 0.04]), said(open, [0.1, 0.4])), (None, None));
+    }
+
+    #[test]
+    fn what_other_jobs_show_is_said() {
+        let known = |likeliest: f64| OwnShare { likeliest: Some(likeliest), repeats: 3, ..OwnShare::default() };
+        assert!(
+            said(known(1.0), [0.0, 0.4])
+                .is_some_and(|text| text.starts_with("The same tasks are slow in several jobs"))
+        );
+        assert!(said(known(0.0), [0.0, 0.4]).is_some_and(|text| text.contains("are not slow in the others")));
+        // Copies that ran are evidence, but not of other jobs.
+        assert_eq!(said(OwnShare { repeats: 0, ..known(0.0) }, [0.0, 0.4]), None);
+    }
+}

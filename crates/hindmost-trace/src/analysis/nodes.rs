@@ -151,7 +151,7 @@ impl Kept {
         }
         let stratum = |observed: &Observations| {
             let sorted: Vec<(f64, u32)> = observed.iter().map(|(log, on)| (f64::from(*log), *on)).collect();
-            let middle = (sorted.len() as f64 + 1.0) / 2.0;
+            let middle = f64::midpoint(sorted.len() as f64, 1.0);
             let scores: Vec<f64> = ranks(&sorted).0.iter().map(|rank| (rank - middle) / (2.0 * middle)).collect();
             let of_node = sorted.iter().zip(&scores).filter(|((_, on), _)| *on == node);
             let sum = of_node.map(|(_, score)| score).sum();

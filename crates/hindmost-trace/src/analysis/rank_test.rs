@@ -42,9 +42,9 @@ impl Stratum {
                 break;
             }
             if sum < 0.0 {
-                low = at
+                low = at;
             } else {
-                high = at
+                high = at;
             }
             let next = at - sum / slope;
             at = if next > low && next < high { next } else { f64::midpoint(low, high) };
@@ -143,7 +143,7 @@ mod tests {
 
     /// A stratum of observations with ranks from 1, of which the node has those listed.
     fn stratum(all: usize, own: &[usize]) -> Stratum {
-        let score = |rank: usize| (rank as f64 - (all as f64 + 1.0) / 2.0) / (all as f64 + 1.0);
+        let score = |rank: usize| (rank as f64 - f64::midpoint(all as f64, 1.0)) / (all as f64 + 1.0);
         Stratum {
             scores: (1..=all).map(score).collect(),
             own: own.len(),

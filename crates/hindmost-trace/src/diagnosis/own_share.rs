@@ -114,8 +114,8 @@ impl<'a> Repeats<'a> {
 /// been any task.
 fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)> {
     let (mut count, mut again, mut is_again_before, mut chances) = (0, 0, false, 0.0);
-    for other in at.saturating_sub(COMPARED)..(at + COMPARED + 1).min(phases.len()) {
-        let phase = &phases[other];
+    let near = at.saturating_sub(COMPARED)..(at + COMPARED + 1).min(phases.len());
+    for (other, phase) in near.clone().zip(&phases[near]) {
         let Ok(place) = phase.binary_search_by_key(&long.task, |seen| seen.task) else { continue };
         if other == at || phase[place].is_cold {
             continue;

@@ -151,6 +151,13 @@ fn run_with(
             for job in &mut jobs {
                 prepare_only(job, &mut held, taken_back.as_deref(), options, engine, follower)?;
                 changed = std::mem::take(&mut job.changed);
+                // The attempts that ended while no Hindmost ran may have left nothing to begin again for.
+                if held.is_none()
+                    && let Some((name, header, records)) = recheck::finished_journal(&job.plan, &job.store, None)?
+                {
+                    job.store.take_back(&name, &recheck::failures(&job.plan, &records))?;
+                    held = Some((header, records));
+                }
             }
         }
     }

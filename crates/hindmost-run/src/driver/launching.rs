@@ -220,12 +220,13 @@ impl Driver<'_> {
     }
 
     /// Returns the state of an attempt's input file when the attempt began, as far as it is known, and whether the file has
-    /// changed since. The attempt was started by an earlier process.
+    /// changed since, so that the attempt does not count. One of a task that may not run twice counts in any case. The attempt was started by
+    /// an earlier process.
     pub(super) fn earlier_input(&self, attempt: AttemptId) -> (Option<InputState>, bool) {
         let now = self.input_state(attempt.task);
         let Some(noted) = self.jobs[attempt.task.job].store.noted_input(attempt) else { return (now, false) };
         let has_changed = now.is_some_and(|now| (now.size, now.modified) != (noted.size, noted.modified));
-        (Some(noted), has_changed)
+        (Some(noted), has_changed && self.jobs[attempt.task.job].phase(attempt.task).idempotent)
     }
 
     /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work. `input` is the state of its

@@ -154,11 +154,16 @@ fn count_ended(
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
 ) -> Result<Vec<TaskFailures>, RunError> {
-    let mut ended = Vec::new();
+    let (mut ended, mut stopped) = (Vec::new(), 0);
     if matches!(store.whereabouts(), Whereabouts::Same | Whereabouts::Moved) {
         for attempt in store.attempts_there().map_err(unreadable(store))? {
             let Some(phase) = plan.phases.get(attempt.task.phase as usize) else { continue };
             let idempotent = phase.idempotent;
+            let is_open = idempotent && !again.finished.contains(&attempt.task);
+            let marker = store.end_marker(attempt).map_err(unreadable(store))?;
+            if is_open && marker == EndMarker::Missing && engine.is_running(&store.run(), attempt) {
+                stopped += 1;
+            }
             // Tasks that are withdrawn or have become other tasks, and attempts that used another input, do not count.
             let is_other = phase.is_withdrawn(attempt.task.index) || again.is_renewed(attempt.task.phase);
             // A command of a map may have changed its file.
@@ -170,7 +175,6 @@ fn count_ended(
             if again.finished.contains(&attempt.task) || idempotent && (is_other || has_other_input()) {
                 continue;
             }
-            let marker = store.end_marker(attempt).map_err(unreadable(store))?;
             if !idempotent && again.later.contains(&attempt.task.phase) {
                 return Err(may_not_repeat(&name(plan, &attempt.task)));
             }
@@ -182,6 +186,15 @@ fn count_ended(
             }
             ended.push((attempt, marker, idempotent));
         }
+    }
+    match stopped {
+        0 => {}
+        1 => {
+            follower.message("1 attempt that still ran is stopped, because the run begins again; its task starts again")
+        }
+        count => follower.message(&format!(
+            "{count} attempts that still ran are stopped, because the run begins again; their tasks start again"
+        )),
     }
     kill_earlier(store, engine, follower);
     let mut failures = Vec::new();

@@ -302,6 +302,9 @@ impl Driver<'_> {
                 self.launch(attempt)?;
             } else if changed.contains(&self.jobs[ONLY].phase(attempt.task).name) {
                 self.record_failure(attempt, "stopped, because its command has changed".to_owned(), false)?;
+            } else if self.earlier_input(attempt).1 {
+                let why = "its input has changed since it started, so it does not count";
+                self.record_failure(attempt, why.to_owned(), false)?;
             } else {
                 let why = cut_short.remove(&attempt).map(|why| format!(": {why}")).unwrap_or_default();
                 self.record_failure(attempt, format!("lost while Hindmost was not running{why}"), false)?;

@@ -108,8 +108,8 @@ struct Evidence<'a> {
     worlds: Vec<World<'a>>,
     /// True if the scenario leaves the correlation open, so that the middle one decides.
     is_open: bool,
-    /// Number of compared correlations that were asked for, or are compared by default.
-    asked: usize,
+    /// Number of the correlations that are shown beside each other.
+    shown: usize,
 }
 
 /// What is recommended, and why.
@@ -179,11 +179,11 @@ impl<'a> Evidence<'a> {
         let others = beside.into_iter().flat_map(|beside| &beside.values).filter(|value| value.correlation != own);
         worlds.extend(others.map(|value| world(value.correlation, value.runs.clone(), value.versus_first.clone())));
         let decisive = beside.and_then(|beside| beside.decisive);
-        let asked = beside.map_or(0, |beside| beside.values.len());
+        let shown = beside.map_or(0, |beside| beside.values.len());
         if let Some(at) = worlds.iter().position(|world| Some(world.correlation) == decisive) {
             worlds[..=at].rotate_right(1);
         }
-        Some(Evidence { experiment, rows, candidates, base, worlds, is_open: decisive.is_some(), asked })
+        Some(Evidence { experiment, rows, candidates, base, worlds, is_open: decisive.is_some(), shown })
     }
 
     fn is_one_seed(&self) -> bool {

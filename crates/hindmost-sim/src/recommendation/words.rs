@@ -81,7 +81,7 @@ impl Words<'_, '_> {
     fn why_this_correlation(&self) -> Option<String> {
         let evidence = self.0;
         let alone = evidence.rows.iter().all(|row| row.set.is_empty());
-        let which = match evidence.asked {
+        let which = match evidence.shown {
             1 => "the given value",
             values if values % 2 == 0 => "the higher of the middle values",
             _ => "the middle value",

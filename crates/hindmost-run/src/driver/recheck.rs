@@ -190,7 +190,8 @@ fn count_ended(
     match stopped {
         0 => {}
         1 => {
-            follower.message("1 attempt that still ran is stopped, because the run begins again; its task starts again")
+            follower
+                .message("1 attempt that still ran is stopped, because the run begins again; its task starts again");
         }
         count => follower.message(&format!(
             "{count} attempts that still ran are stopped, because the run begins again; their tasks start again"

@@ -3,15 +3,14 @@
 use hindmost_core::metrics::Recommended;
 use hindmost_core::workload::{SituatedTask, WorkloadJob};
 use hindmost_math::statistics::quantile;
+use hindmost_trace::diagnosis::FAR_BEYOND;
 
 use crate::changes::situated;
 use crate::recorded::RecordedApplication;
 
 /// It matters what the log leaves open if copies may gain less than the first of these shares of the wall time, and at least the second.
 const MATTERS: [f64; 2] = [0.02, 0.05];
-/// A single task that takes this many times as long as 95% of its phase is more likely to hang than to take so long by its nature.
-const HANGS: f64 = 5.0;
-/// Fewest tasks of a phase in which such a task stands out.
+/// Fewest tasks of a phase in which a task can stand out.
 const FEWEST: usize = 10;
 
 /// Returns what the log shows of whether long tasks take long by their nature, in words. `None` if it makes no difference to what copies gain.
@@ -55,7 +54,7 @@ fn longest(jobs: &[WorkloadJob]) -> Option<f64> {
         residuals.sort_unstable_by(f64::total_cmp);
         let longest = residuals.pop().filter(|_| tasks.len() >= FEWEST)?;
         let times = longest / quantile(&mut residuals, 0.95)?;
-        (times >= HANGS).then_some(times)
+        (times >= FAR_BEYOND).then_some(times)
     };
     jobs.iter().flat_map(situated).filter_map(|phase| of_phase(&phase.tasks)).reduce(f64::max)
 }

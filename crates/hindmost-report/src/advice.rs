@@ -173,14 +173,10 @@ mod tests {
             job_time_mean: 10.0,
             policy: "none".to_owned(),
             replayed_job_time_mean: Some(10.0),
-            replayed_job_time_ci95: None,
             ratio: Some(1.0),
             calibrated,
             task_itself: [0.0, 1.0],
-            task_itself_likeliest: None,
-            copies_observed: 0,
-            repeats_observed: 0,
-            failures: 0,
+            ..RecordedTime::default()
         };
         Advice { calibration: Some(calibration), tried, ..Advice::default() }
     }

@@ -48,7 +48,7 @@ pub struct Comparison {
 }
 
 /// How long the jobs of a log took, and how long they take in a replay of the policy that ran.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordedTime {
     /// The log.

@@ -151,13 +151,6 @@ fn run_with(
             for job in &mut jobs {
                 prepare_only(job, &mut held, taken_back.as_deref(), options, engine, follower)?;
                 changed = std::mem::take(&mut job.changed);
-                // The attempts that ended while no Hindmost ran may have left nothing to begin again for.
-                if held.is_none()
-                    && let Some((name, header, records)) = recheck::finished_journal(&job.plan, &job.store, None)?
-                {
-                    job.store.take_back(&name, &recheck::failures(&job.plan, &records))?;
-                    held = Some((header, records));
-                }
             }
         }
     }
@@ -239,7 +232,7 @@ fn warn(spec: &PolicySpec, plan: &Plan, engine: &dyn Engine, follower: &mut dyn 
     Ok(())
 }
 
-/// Prepares the folder of a run's only job. `held` is the journal of a resumed run; it is dropped if the run begins again.
+/// Prepares the folder of a run's only job. `held` is the journal of a resumed run; it is dropped if the run begins again and something is left to run.
 /// `taken_back` is the name of a journal that was put away and is the journal of the run again.
 fn prepare_only(
     job: &mut Opened,
@@ -263,6 +256,11 @@ fn prepare_only(
     if again.is_needed() {
         recheck::begin_again(&again, plan, store, records, engine, follower)?;
         *held = None;
+        // The attempts that ended while no Hindmost ran may have left nothing to begin again for.
+        if let Some((name, header, records)) = recheck::finished_journal(plan, store, None)? {
+            store.take_back(&name, &recheck::failures(plan, &records))?;
+            *held = Some((header, records));
+        }
     } else {
         // All checks have passed. From here on the folder may be changed.
         if tasks.withdrawn.is_empty() {

@@ -183,7 +183,7 @@ fn what_the_seeds_do_not_distinguish_is_named() {
 }
 
 #[test]
-fn a_policy_with_most_of_the_gain_for_much_less_resource_is_named() {
+fn a_cheaper_policy_with_most_of_the_gain_is_named() {
     let [most, less] = [0.55, 0.7].map(share);
     let [most, less] = [&most, &less].map(|of| of.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let named = |mantri: &[&[f64]], cost| {

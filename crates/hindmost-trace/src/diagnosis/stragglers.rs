@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::metrics::{Cause, StragglerCause, Stragglers, StragglersByCause, StragglersOfPhase};
-use hindmost_math::statistics::{median, quantile};
+use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
 use super::causes::{BUSY, Context, FEWEST_ALIKE, log_bytes, slowness};
 use super::inputs::shape;
 use super::recording::{AttemptRow, PhaseRows, TaskTimes};
-use super::typical::{LEAST, STRAGGLER, Typical};
+use super::typical::{STRAGGLER, Typical};
+use super::usual::{FAR_BEYOND, Usual};
 use crate::analysis::Ended;
 
 /// Fewest other tasks on a node at the time of a straggler that can show that the node was busy.
@@ -20,8 +21,6 @@ const FEWEST_NEIGHBOURS: usize = 2;
 const MORE_INPUT: f64 = 1.5;
 /// Input of at least this many times the median is why a task spilled.
 const MUCH_MORE_INPUT: f64 = 2.0;
-/// A task that takes this many times as long as 95% of the others of its phase hangs, or takes so long by chance, if its input is not known.
-const FAR_BEYOND: f64 = 5.0;
 
 /// A straggler.
 struct Straggler<'a> {
@@ -368,68 +367,6 @@ impl<'a> Repeated<'a> {
         };
         let others = of_shape.tasks.get(&task).map_or(0, |count| count.saturating_sub(1));
         2 * others > of_shape.phases - 1
-    }
-}
-
-/// What is usual of the winners of a phase.
-struct Usual {
-    times: TaskTimes,
-    /// The same of those in first waves.
-    first_times: TaskTimes,
-    /// ln of the median bytes of those that read any.
-    bytes: Option<f64>,
-    /// Seconds within which 95% of them ended, the longest one apart.
-    most: Option<f64>,
-    /// Number of winners at each distance from their input, and ln of their median duration.
-    distances: [(usize, f64); 4],
-}
-
-impl Usual {
-    fn of(phase: &PhaseRows, typical: &Typical) -> Usual {
-        let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, is_first)| row.wins && **is_first);
-        let at = |distance: u8| {
-            let of = phase.winners().filter(|row| row.spent.distance == distance);
-            let mut all: Vec<f64> = of.map(|row| row.seconds().max(LEAST).ln()).collect();
-            (all.len(), median(&mut all).unwrap_or(0.0))
-        };
-        let mut seconds: Vec<f64> = phase.winners().map(AttemptRow::seconds).collect();
-        seconds.sort_unstable_by(f64::total_cmp);
-        seconds.pop();
-        Usual {
-            most: quantile(&mut seconds, 0.95),
-            times: median_times(&phase.rows.iter().filter(|row| row.wins)),
-            first_times: median_times(&first.map(|(row, _)| row)),
-            bytes: median(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>()),
-            distances: [at(0), at(1), at(2), at(3)],
-        }
-    }
-
-    /// ln of how many times as long tasks at this distance from their input take as nearer ones; `None` if too few are known.
-    fn by_distance(&self, distance: u8) -> Option<f64> {
-        let (count, here) = *self.distances.get(usize::from(distance))?;
-        let nearer = self.distances[..usize::from(distance)].iter().rev().find(|(count, _)| *count >= FEWEST_ALIKE)?;
-        (count >= FEWEST_ALIKE).then_some(here - nearer.1)
-    }
-
-    /// True if no winner was nearer to its input.
-    fn is_nearest(&self, distance: u8) -> bool {
-        self.distances[..usize::from(distance).min(self.distances.len())].iter().all(|(count, _)| *count == 0)
-    }
-}
-
-/// The median of each time.
-fn median_times<'a>(rows: &(impl Iterator<Item = &'a AttemptRow> + Clone)) -> TaskTimes {
-    let middle = |of: &dyn Fn(&TaskTimes) -> f32| {
-        let mut all: Vec<f64> = rows.clone().map(|row| f64::from(of(&row.spent))).collect();
-        median(&mut all).unwrap_or(0.0) as f32
-    };
-    TaskTimes {
-        garbage_collection: middle(&|times| times.garbage_collection),
-        deserialization: middle(&|times| times.deserialization),
-        fetch_wait: middle(&|times| times.fetch_wait),
-        delay: middle(&|times| times.delay),
-        spilled: middle(&|times| times.spilled),
-        distance: 0,
     }
 }
 

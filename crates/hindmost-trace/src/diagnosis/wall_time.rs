@@ -1,21 +1,16 @@
 //! Splits the wall time of an application by what it was spent on: a sweep over all instants at which something changes.
 
-use std::collections::BTreeMap;
-
 use hindmost_core::metrics::{NoJobTime, PhaseTime, SlotTimeline, SlotUse, Spent, TimePart, WallTime};
 use rustc_hash::FxHashMap;
 
-use super::recording::{Executor, PhaseRows, Recording};
+use super::recording::{PhaseRows, Recording};
+use super::slots::{avoided, slots, unended};
 use super::timeline::Steps;
 use super::typical::{Typical, retries};
 use crate::analysis::Ended;
 
 /// The share of the slots from which on all count as used.
 const FULL: f64 = 0.9;
-/// The share of the busy time that overlaps must last to count, where the number of slots is not known.
-const BRIEF: f64 = 0.01;
-/// The same, where the log states fewer slots.
-const BRIEF_BEYOND: f64 = 0.1;
 /// The most phases that are listed for a part.
 const LISTED: usize = 5;
 
@@ -307,7 +302,8 @@ fn changes(
 ) -> (Vec<(f64, Change)>, bool) {
     let mut changes = Vec::new();
     // First, because it needs memory for all attempts, too.
-    let slots_known = slots(recording, from, &mut changes);
+    let (slots, slots_known) = slots(recording, from);
+    changes.extend(slots.into_iter().map(|(at, by)| (at, Change::Slots(by))));
     let attempts: usize = recording.phases.iter().map(|phase| phase.rows.len()).sum();
     changes.reserve(2 * attempts + 3 * recording.phases.len());
     if recording.active.is_empty() {
@@ -331,63 +327,9 @@ fn changes(
         changes.extend([(start, Change::Unended(1)), (end, Change::Unended(-1))]);
     }
     if slots_known {
-        avoided(recording, &mut changes);
+        changes.extend(avoided(recording).into_iter().map(|(at, by)| (at, Change::Avoided(by))));
     }
     (changes, slots_known)
-}
-
-/// Returns from when until when attempts had slots whose end the log does not have: until their executor was removed, or until all of its
-/// slots ran other attempts.
-fn unended(recording: &Recording, to: f64) -> Vec<(f64, f64)> {
-    let mut of_executors: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
-    for one in &recording.unended {
-        of_executors.entry(one.executor).or_default().push((one.start, one.until.min(to)));
-    }
-    let mut found = Vec::new();
-    for (number, mut open) in of_executors {
-        let Some(executor) = recording.executors.get(number as usize) else { continue };
-        let Some(slots) = executor.slots else { continue };
-        open.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for one in &mut open {
-            one.1 = one.1.min(executor.removed.unwrap_or(to)).max(one.0);
-        }
-        let rows = recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| row.executor == number);
-        // Engines log the end of an attempt a little later than they use its slot again.
-        let mut changes: Vec<(f64, i64)> =
-            rows.flat_map(|row| [(row.start, 1), (row.end - 0.1 * row.seconds(), -1)]).collect();
-        changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut running = 0;
-        for (at, by) in changes {
-            running += by;
-            let holding = |one: &(f64, f64)| one.0 <= at && at < one.1;
-            while by > 0 && running + open.iter().filter(|one| holding(one)).count() as i64 > i64::from(slots) {
-                let Some(earliest) = open.iter_mut().find(|one| holding(one)) else { break };
-                earliest.1 = at;
-            }
-        }
-        found.extend(open);
-    }
-    found
-}
-
-/// Adds the changes of the number of free slots on nodes that the engine counted as slow.
-fn avoided(recording: &Recording, changes: &mut Vec<(f64, Change)>) {
-    for (number, executor) in (0..).zip(&recording.executors) {
-        let Some(slots) = executor.slots.filter(|_| !executor.avoided.is_empty()) else { continue };
-        let rows = || recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| row.executor == number);
-        // Slots count from the first attempt on if the log does not say when they were added.
-        if executor.added.is_none() && rows().next().is_none() {
-            continue;
-        }
-        for &(from, until) in &executor.avoided {
-            changes
-                .extend([(from, Change::Avoided(whole(slots.into()))), (until, Change::Avoided(-whole(slots.into())))]);
-            for row in rows().filter(|row| row.start < until && row.end > from) {
-                let (start, end) = (row.start.max(from), row.end.min(until));
-                changes.extend([(start, Change::Avoided(-1)), (end, Change::Avoided(1))]);
-            }
-        }
-    }
 }
 
 /// Adds the changes of a phase.
@@ -443,86 +385,6 @@ pub(super) fn span(phase: &PhaseRows, earliest: Option<f64>) -> Option<(f64, f64
     let (begin, end) = phase.submitted.or(earliest).zip(phase.completed.or(latest))?;
     let begin = earliest.map_or(begin, |earliest| begin.min(earliest));
     Some((begin, end.max(begin)))
-}
-
-/// Adds the changes of the number of slots. An executor whose slots are not known has as many as attempts ran there at the same
-/// time. If nothing is known of any executor, the application had as many slots as attempts ran at the same time.
-fn slots(recording: &Recording, from: f64, changes: &mut Vec<(f64, Change)>) -> bool {
-    let mut intervals: Vec<Vec<(f64, f64)>> = vec![Vec::new(); recording.executors.len() + 1];
-    let mut nowhere = true;
-    for row in recording.phases.iter().flat_map(|phase| &phase.rows) {
-        let at = (row.executor as usize).min(recording.executors.len());
-        nowhere &= at == recording.executors.len();
-        intervals[at].push((row.start, row.end));
-    }
-    let are_counted = recording.executors.iter().any(|executor| executor.slots.is_some());
-    if !are_counted || nowhere {
-        let all: Vec<(f64, f64)> = intervals.into_iter().flatten().collect();
-        changes.push((from, Change::Slots(whole(most_at_once(&all, BRIEF)))));
-        return false;
-    }
-    let mut all_known = true;
-    let removed = removals(&recording.executors, &intervals);
-    for ((executor, intervals), removed) in recording.executors.iter().zip(&intervals).zip(removed) {
-        let seen = most_at_once(intervals, if executor.slots.is_some() { BRIEF_BEYOND } else { BRIEF });
-        all_known &= executor.slots.is_some() || seen == 0;
-        let slots = executor.slots.map_or(seen, |slots| i64::from(slots).max(seen));
-        let first = intervals.iter().map(|(start, _)| *start).min_by(f64::total_cmp);
-        let last = intervals.iter().map(|(_, end)| *end).max_by(f64::total_cmp);
-        let Some(mut added) = executor.added.or(first) else { continue };
-        added = first.map_or(added, |first| added.min(first));
-        let slots = whole(slots);
-        changes.push((added, Change::Slots(slots)));
-        if let Some(removed) = removed {
-            changes.push((last.map_or(removed, |last| removed.max(last)), Change::Slots(-slots)));
-        }
-    }
-    all_known
-}
-
-/// A number of slots. Larger ones than any cluster has come from wrong logs.
-fn whole(slots: i64) -> i32 {
-    i32::try_from(slots).unwrap_or(i32::MAX / 1024)
-}
-
-/// Returns when executors were removed. Old versions of Spark do not log the loss of an executor: it counts as removed after its
-/// last attempt, if another executor was added on its machine later, and none of its attempts began after that.
-fn removals(executors: &[Executor], intervals: &[Vec<(f64, f64)>]) -> Vec<Option<f64>> {
-    let of = |(at, executor): (usize, &Executor)| {
-        let last = intervals[at].iter().map(|(_, end)| *end).max_by(f64::total_cmp);
-        let is_replaced = |last: f64| {
-            executors.iter().enumerate().any(|(other, one)| {
-                other != at && one.host == executor.host && one.added.is_some_and(|added| added >= last)
-            })
-        };
-        executor.removed.or_else(|| last.filter(|last| is_replaced(*last)))
-    };
-    executors.iter().enumerate().map(of).collect()
-}
-
-/// The most intervals that overlap, leaving out what lasted for less than the share `brief` of the time in which there is any. Engines log
-/// the end of an attempt a little later than they use its slot again.
-fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
-    let mut changes: Vec<(f64, i64)> = intervals.iter().flat_map(|(start, end)| [(*start, 1), (*end, -1)]).collect();
-    // At the same instant, ends count before starts.
-    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut running: i64 = 0;
-    // Seconds for which so many overlap.
-    let mut levels: BTreeMap<i64, f64> = BTreeMap::new();
-    for pair in changes.windows(2) {
-        running += pair[0].1;
-        *levels.entry(running).or_default() += pair[1].0 - pair[0].0;
-    }
-    levels.remove(&0);
-    let busy: f64 = levels.values().sum();
-    let mut above = 0.0;
-    for (level, seconds) in levels.iter().rev() {
-        above += seconds;
-        if above >= brief * busy {
-            return *level;
-        }
-    }
-    0
 }
 
 #[cfg(test)]
@@ -641,13 +503,6 @@ mod tests {
         let mut one = recording(vec![phase(rows)], vec![executor("h", 2)]);
         one.phases[0].submitted = Some(0.0);
         assert_eq!(parts(&one), [(Spent::Work, 1.0, 1.0), (Spent::Scheduling, 1.0, 0.5), (Spent::LastWave, 1.0, 0.5)]);
-    }
-
-    #[test]
-    fn brief_overlaps_are_no_slots() {
-        assert_eq!(most_at_once(&[(0.0, 1.0), (0.995, 2.0), (0.5, 0.5)], BRIEF), 1);
-        assert_eq!(most_at_once(&[(0.0, 1.0), (0.5, 2.0)], BRIEF), 2);
-        assert_eq!(most_at_once(&[], BRIEF), 0);
     }
 
     #[test]

@@ -159,7 +159,7 @@ fn a_page_says_what_was_found() {
 }
 
 #[test]
-fn a_page_says_why_settings_are_not_offered_and_what_cures_each_cause() {
+fn a_page_says_what_is_not_offered_and_what_cures_causes() {
     let mut one = diagnosis("daily", 10);
     let advice = one.advice.as_mut().unwrap();
     advice.calibration = Some(RecordedTime {
@@ -168,14 +168,10 @@ fn a_page_says_why_settings_are_not_offered_and_what_cures_each_cause() {
         job_time_mean: 10.0,
         policy: "none".to_owned(),
         replayed_job_time_mean: Some(10.0),
-        replayed_job_time_ci95: None,
         ratio: Some(1.0),
         calibrated: true,
         task_itself: [0.0, 1.0],
-        task_itself_likeliest: None,
-        copies_observed: 0,
-        repeats_observed: 0,
-        failures: 0,
+        ..RecordedTime::default()
     });
     advice.tried[0].recommended = false;
     advice.not_offered = vec!["All executors are on one host.".to_owned()];

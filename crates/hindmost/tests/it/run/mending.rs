@@ -5,7 +5,6 @@ use std::fs;
 use serde_json::Value;
 
 use super::{Job, document};
-use crate::scene::{processes, run_id};
 
 /// A job that counts the lines of its inputs and adds them up. Each task leaves a line where it ran.
 const SUM: &str = r#"
@@ -41,7 +40,7 @@ fn summed() -> Job {
 }
 
 /// Copies would add lines to the files that count runs.
-const NO_COPIES: &[&str] = &["--policy", "none"];
+pub(super) const NO_COPIES: &[&str] = &["--policy", "none"];
 
 /// Checks how often the commands of these inputs have run.
 fn has_run(job: &Job, times: &[(&str, usize)]) {
@@ -495,136 +494,4 @@ fn values_that_come_back_get_their_numbers_again() {
     assert_eq!(rows(&job), ["0 1 done", "1 2 done", "2 3 done"]);
     assert_eq!(job.read("gi.out/g/0/a"), "1\n");
     assert!(!job.has("gi.out/g/3"));
-}
-
-/// A job whose tasks copy their input and wait until a file exists.
-const SLOW: &str = r#"
-name = "mend"
-[[phase]]
-name = "map"
-inputs = "in/*.txt"
-matrix = { v = [1, 2] }
-command = """
-cat "$HINDMOST_INPUT" > "$HINDMOST_OUTPUT/n"; echo started >> started
-while [ ! -e go ]; do sleep 0.02; done
-"""
-"#;
-
-#[test]
-fn attempts_that_outlive_their_run_count_only_for_the_same_task_and_input() {
-    // The run is killed while its attempts run. They end either before it is resumed, or are taken over by it.
-    for ends_before in [true, false] {
-        let job = Job::new(SLOW);
-        fs::create_dir(job.path().join("in")).unwrap();
-        job.write("in/a.txt", "1\n");
-        job.write("in/b.txt", "1\n");
-        let started = job.start(&[NO_COPIES, &["--nodes", "n1:4"]].concat());
-        super::wait_for("the attempts", || job.has("started") && job.lines("started") == 4);
-        started.signal("KILL");
-        started.wait();
-        // One input changes, and one value goes.
-        job.write("in/a.txt", "1\n2\n");
-        job.write("job.toml", &SLOW.replace("[1, 2]", "[1]"));
-        job.write("go", "");
-        if ends_before {
-            until_ended(&job, 4);
-        }
-        let done = job.json(&["--resume"], 0);
-        assert_eq!(done["state"], "done");
-        assert_eq!(job.names("mend.out/map").len(), 2, "the tasks with v=2 are withdrawn");
-        let table = job.read("mend.out/results.tsv");
-        for row in table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>()) {
-            if row.last() == Some(&"done") {
-                let result = job.read(&format!("mend.out/{}/n", row[4]));
-                assert_eq!(result, fs::read_to_string(row[2]).unwrap(), "{table}");
-            }
-        }
-        assert!(job.run(&["--resume"]).stderr.contains("already done"));
-    }
-}
-
-/// Waits until so many attempts of a run whose Hindmost was killed have ended.
-fn until_ended(job: &Job, count: usize) {
-    let all_ended = || {
-        let attempts = fs::read_dir(job.path().join("mend.out/.hindmost/attempts")).unwrap();
-        attempts.filter(|entry| entry.as_ref().unwrap().path().join("end").exists()).count() == count
-    };
-    super::wait_for("the ends of the attempts", all_ended);
-    let id = run_id(&job.path().join("mend.out")).unwrap();
-    super::wait_for("the ends of their processes", || processes(&id).is_empty());
-}
-
-/// A job of which each task waits until a file exists.
-const WAITS: &str = r#"
-name = "mend"
-[[phase]]
-name = "map"
-inputs = "in/*"
-command = """
-echo $HINDMOST_TASK >> started
-while [ ! -e go ]; do sleep 0.02; done
-echo $HINDMOST_TASK > "$HINDMOST_OUTPUT/n"
-"""
-"#;
-
-/// Starts this job with three inputs, and kills Hindmost while all attempts run.
-fn killed_with_three_inputs(keys: &str) -> Job {
-    let job = Job::new(&format!("{WAITS}{keys}"));
-    fs::create_dir(job.path().join("in")).unwrap();
-    for input in ["a", "b", "c"] {
-        job.write(&format!("in/{input}"), "1\n");
-    }
-    let started = job.start(&[NO_COPIES, &["--nodes", "n1:3"]].concat());
-    super::wait_for("the attempts", || job.has("started") && job.lines("started") == 3);
-    started.signal("KILL");
-    started.wait();
-    job
-}
-
-#[test]
-fn a_task_that_may_not_run_twice_keeps_its_result_if_its_input_changes_while_away() {
-    for ends_before in [true, false] {
-        for (keys, runs) in [("idempotent = false\n", 3), ("", 4)] {
-            let job = killed_with_three_inputs(keys);
-            job.write("in/b", "1\n2\n");
-            job.write("go", "");
-            if ends_before {
-                until_ended(&job, 3);
-            }
-            let ran = job.done(&["--resume"]);
-            assert!(!ran.stderr.contains("lost"), "{}", ran.stderr);
-            assert_eq!(job.lines("started"), runs, "{keys}: {}", ran.stderr);
-            assert_eq!(job.read("mend.out/map/1/n"), "1\n");
-            assert_eq!(ran.stderr.contains("its input has changed since it started"), runs == 4, "{}", ran.stderr);
-        }
-    }
-}
-
-#[test]
-fn all_that_was_left_may_have_ended_while_away_when_an_input_is_gone() {
-    let job = killed_with_three_inputs("");
-    job.write("go", "");
-    until_ended(&job, 3);
-    fs::remove_file(job.path().join("in/b")).unwrap();
-    job.done(&["--resume"]);
-    assert_eq!(job.lines("started"), 3);
-    assert_eq!([job.read("mend.out/map/0/n"), job.read("mend.out/map/2/n")], ["0\n", "2\n"]);
-    assert_eq!(job.read("mend.out/results.tsv").lines().count(), 4);
-    assert!(job.run(&["--resume"]).stderr.contains("already done"));
-}
-
-#[test]
-fn attempts_that_a_new_plan_stops_are_counted() {
-    let job = killed_with_three_inputs("");
-    job.write("in/d", "1\n");
-    let resumed = job.start(&[NO_COPIES, &["--resume"]].concat());
-    super::wait_for("new attempts", || job.lines("started") >= 6);
-    job.write("go", "");
-    let ran = resumed.wait();
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("3 attempts that still ran are stopped, because the run begins again"),
-        "{}",
-        ran.stderr
-    );
 }

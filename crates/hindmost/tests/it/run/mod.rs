@@ -3,6 +3,7 @@
 mod deadlines;
 mod inheritance;
 mod mending;
+mod outliving;
 mod results;
 mod resuming;
 mod settings;

@@ -1,0 +1,73 @@
+//! What is usual of the attempts of a phase, with which its stragglers are compared.
+
+use hindmost_math::statistics::{median, quantile};
+
+use super::causes::{FEWEST_ALIKE, log_bytes};
+use super::recording::{AttemptRow, PhaseRows, TaskTimes};
+use super::typical::{LEAST, Typical};
+
+/// A task that takes this many times as long as 95% of the others of its phase, without more input as far as that is known, is more likely
+/// to hang, or to take so long by chance, than to have more work.
+pub const FAR_BEYOND: f64 = 5.0;
+
+/// What is usual of the winners of a phase.
+pub(super) struct Usual {
+    pub(super) times: TaskTimes,
+    /// The same of those in first waves.
+    pub(super) first_times: TaskTimes,
+    /// ln of the median bytes of those that read any.
+    pub(super) bytes: Option<f64>,
+    /// Seconds within which 95% of them ended, the longest one apart.
+    pub(super) most: Option<f64>,
+    /// Number of winners at each distance from their input, and ln of their median duration.
+    distances: [(usize, f64); 4],
+}
+
+impl Usual {
+    pub(super) fn of(phase: &PhaseRows, typical: &Typical) -> Usual {
+        let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, is_first)| row.wins && **is_first);
+        let at = |distance: u8| {
+            let of = phase.winners().filter(|row| row.spent.distance == distance);
+            let mut all: Vec<f64> = of.map(|row| row.seconds().max(LEAST).ln()).collect();
+            (all.len(), median(&mut all).unwrap_or(0.0))
+        };
+        let mut seconds: Vec<f64> = phase.winners().map(AttemptRow::seconds).collect();
+        seconds.sort_unstable_by(f64::total_cmp);
+        seconds.pop();
+        Usual {
+            most: quantile(&mut seconds, 0.95),
+            times: median_times(&phase.rows.iter().filter(|row| row.wins)),
+            first_times: median_times(&first.map(|(row, _)| row)),
+            bytes: median(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>()),
+            distances: [at(0), at(1), at(2), at(3)],
+        }
+    }
+
+    /// ln of how many times as long tasks at this distance from their input take as nearer ones; `None` if too few are known.
+    pub(super) fn by_distance(&self, distance: u8) -> Option<f64> {
+        let (count, here) = *self.distances.get(usize::from(distance))?;
+        let nearer = self.distances[..usize::from(distance)].iter().rev().find(|(count, _)| *count >= FEWEST_ALIKE)?;
+        (count >= FEWEST_ALIKE).then_some(here - nearer.1)
+    }
+
+    /// True if no winner was nearer to its input.
+    pub(super) fn is_nearest(&self, distance: u8) -> bool {
+        self.distances[..usize::from(distance).min(self.distances.len())].iter().all(|(count, _)| *count == 0)
+    }
+}
+
+/// The median of each time.
+fn median_times<'a>(rows: &(impl Iterator<Item = &'a AttemptRow> + Clone)) -> TaskTimes {
+    let middle = |of: &dyn Fn(&TaskTimes) -> f32| {
+        let mut all: Vec<f64> = rows.clone().map(|row| f64::from(of(&row.spent))).collect();
+        median(&mut all).unwrap_or(0.0) as f32
+    };
+    TaskTimes {
+        garbage_collection: middle(&|times| times.garbage_collection),
+        deserialization: middle(&|times| times.deserialization),
+        fetch_wait: middle(&|times| times.fetch_wait),
+        delay: middle(&|times| times.delay),
+        spilled: middle(&|times| times.spilled),
+        distance: 0,
+    }
+}

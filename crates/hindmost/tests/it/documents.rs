@@ -51,6 +51,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("hindmost submit a.toml --to jobs.sock", "it needs a run that goes on; the tests of several jobs run it"),
     ("hindmost submit b.toml --to jobs.sock --wait", "it needs a run that goes on; the tests of several jobs run it"),
     ("hindmost submit --close --to jobs.sock", "it needs a run that goes on; the tests of several jobs run it"),
+    (
+        "sbatch --nodes=4 --exclusive --wrap 'hindmost run job.toml --engine slurm'",
+        "it needs a cluster; the tests of engine slurm start runs inside allocations",
+    ),
     ("hindmost reproduce xu2015", "it takes minutes; the tests of hindmost-papers run the experiments"),
     ("hindmost reproduce dollymp2022 --quick", "it takes minutes; the tests of hindmost-papers run the experiments"),
 ];

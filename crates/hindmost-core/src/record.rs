@@ -127,7 +127,7 @@ pub enum Event {
         /// come true in a simulation or in a journal of an older version, which do not record which one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Vec<Condition>>,
-        /// True if the attempt has reported no progress yet, so that the expected finish is only a guess.
+        /// True if the attempt has reported no progress yet, or so little that the expected finish is only a guess.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guessed: bool,
     },

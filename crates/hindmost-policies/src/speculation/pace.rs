@@ -18,6 +18,7 @@
 //!   attempt on a slow node gets no backup if it is expected to end before the job's pending tasks do on the other nodes.
 //!   Where no other node has free resources, the backup starts on the attempt's own node, unless that is slow:
 //!   contention, a lost answer of a server or an unlucky process do not affect a second process.
+//! - **Input sizes.** A task with a larger input than others may take longer by nature, and so may its copy. (`input_sizes`)
 //! - **Hung backups.** If all copies of a task lag, it gets another one, each time after waiting twice as long
 //!   (`further`).
 //! - **Learning.** How often copies take as long as their originals is learned for each kind of phase over all jobs, and a
@@ -29,7 +30,8 @@
 //!   task is pending, their tasks get copies again, each at twice the age, whatever earlier copies have cost (`hung`).
 //! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
 //!   well after its sibling is stopped; one that takes as long as an older sibling at once, because the task itself takes
-//!   long. If copies report no progress, none is stopped before its sibling has finished.
+//!   long. If copies report no progress, none is stopped before its sibling has finished, and once a task has had more than
+//!   [`MOST_GIVING_WAY`] attempts, none for a younger one.
 //!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.
 //! - **Misleading progress.** Where later progress refutes the ends that earlier progress let expect, only the ages of the phase's
 //!   attempts count from then on (`predictions`).
@@ -49,6 +51,7 @@ mod evidence;
 mod further;
 mod held_back;
 mod hung;
+mod input_sizes;
 mod lateness;
 mod predictions;
 mod sweep;
@@ -64,7 +67,7 @@ use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Learned, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::time::Time;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::Candidates;
 use super::lagging::{Lagging, is_single};
@@ -73,10 +76,10 @@ use crate::placement::by_speed::GoodNodes;
 use budget::Budget;
 use evidence::{Evidence, Outcomes};
 use held_back::WithoutBackup;
+use input_sizes::InputSizes;
 use lateness::{Lateness, PENDING};
 use predictions::Predictions;
 use sweep::Sweep;
-use worth::fresh;
 
 crate::parameters! {
     /// The parameters of `pace`.
@@ -109,6 +112,9 @@ const NOT_FASTER: f64 = 1.2;
 /// for the pending tasks and the new copy.
 const RELAUNCH: f64 = 2.0;
 
+/// Once a task has had more attempts than this, none is stopped for a younger one that seems faster. Each loses what it has done.
+const MOST_GIVING_WAY: u32 = 4;
+
 /// An attempt that has overtaken this many siblings gets no more backups.
 const ENOUGH: u32 = 3;
 
@@ -136,10 +142,13 @@ pub struct PaceRule {
     several: BTreeSet<TaskId>,
     evidence: Evidence,
     budget: Budget,
+    /// Attempts past their expected ends for which a round was requested.
+    overdue: FxHashSet<AttemptId>,
     /// The time of the last round that was requested to compare the cost of copies with the budget.
     budget_check: Time,
     good_nodes: GoodNodes,
     predictions: Predictions,
+    input_sizes: InputSizes,
     sweep: Sweep,
 }
 
@@ -155,9 +164,11 @@ impl PaceRule {
             several: BTreeSet::new(),
             evidence: Evidence::default(),
             budget: Budget::default(),
+            overdue: FxHashSet::default(),
             budget_check: Time::ZERO,
             good_nodes: GoodNodes::above(parameters.slow),
             predictions: Predictions::default(),
+            input_sizes: InputSizes::default(),
             sweep: Sweep::default(),
         }
     }
@@ -171,8 +182,9 @@ impl PaceRule {
 
     /// Returns the ages from which on attempts of a task's phase get copies if only their age is known; `None` if they report
     /// progress.
-    fn lateness(&self, estimator: &dyn Estimator, task: TaskId, phase: &Phase) -> Option<Lateness> {
-        (!self.sees_progress(estimator, task, phase)).then(|| self.ages(phase))
+    fn lateness(&self, estimator: &dyn Estimator, task: TaskId, cluster: &Cluster) -> Option<Lateness> {
+        let phase = cluster.phase(task)?;
+        (!self.sees_progress(estimator, task, phase)).then(|| self.ages(task, phase, cluster))
     }
 
     /// Returns when an attempt is expected to end, if that is ahead and its progress does not mislead.
@@ -180,16 +192,17 @@ impl PaceRule {
         attempt.expected_finish().filter(|finish| *finish > now && !self.predictions.mislead(attempt.id().task))
     }
 
-    /// Returns the ages from which on attempts of a phase get copies if only their age is known.
-    fn ages(&self, phase: &Phase) -> Lateness {
-        Lateness::of(phase, self.parameters.late, self.parameters.min_age)
+    /// Returns the ages from which on attempts of a task get copies if only their age is known.
+    fn ages(&self, task: TaskId, phase: &Phase, cluster: &Cluster) -> Lateness {
+        let factor = self.input_sizes.factor(task, true, cluster);
+        Lateness::of(phase, factor, (self.parameters.late, self.parameters.min_age))
     }
 
     /// Requests rounds at the ages at which a lagging attempt may get a backup although nothing else happens.
     fn wake_for(&self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
-        let Some((attempt, phase)) = only_copy(id, cluster) else { return };
-        let Some(ages) = self.lateness(view.estimator, id.task, phase) else { return };
+        let Some((attempt, _)) = only_copy(id, cluster) else { return };
+        let Some(ages) = self.lateness(view.estimator, id.task, cluster) else { return };
         let (since, outcomes) = (attempt.began(cluster.now()), self.evidence.of(id.task));
         let mut age = (cluster.now() - since).seconds();
         let mut wake = |age: f64| view.wake(since + Time::from_seconds(age) + Time::TICK);
@@ -239,8 +252,10 @@ impl PaceRule {
             if attempt == fastest || remaining(finish) <= bound * best {
                 continue;
             }
-            // Progress that misleads proves nothing against an attempt that is ahead.
-            if !is_younger && self.predictions.mislead(task) {
+            // Progress that misleads proves nothing against an attempt that is ahead, nor does progress that has made others of the
+            // task give way before.
+            let gave_way = cluster.task(task).is_some_and(|task| task.launched() > MOST_GIVING_WAY);
+            if !is_younger && (gave_way || self.predictions.mislead(task)) {
                 continue;
             }
             self.evidence.overtaken(attempt, cluster);
@@ -372,7 +387,7 @@ impl Rule for PaceRule {
         Some(if self.sees_progress(view.estimator, attempt.id().task, phase) {
             Condition::Lagging { rate: 1.0 / (lag * phase.median()), after: after * phase.median() }
         } else {
-            Condition::ElapsedAbove(self.ages(phase).lags)
+            Condition::ElapsedAbove(self.ages(attempt.id().task, phase, view.cluster).lags)
         })
     }
 
@@ -384,6 +399,7 @@ impl Rule for PaceRule {
         let cluster = view.cluster;
         self.sweep(seen, view, candidates);
         self.budget.observe(seen, cluster);
+        self.input_sizes.observe(seen, cluster);
         // New information about an attempt reaches `serve` as a candidate, so the list is not needed here.
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
         let misled = match seen {
@@ -401,7 +417,7 @@ impl Rule for PaceRule {
                 if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
                     cluster.copies(attempt.task).for_each(|copy| self.lagging.copied(copy.id()));
                     let phase = cluster.phase(attempt.task);
-                    if phase.is_some_and(|phase| self.lateness(view.estimator, attempt.task, phase).is_some()) {
+                    if self.lateness(view.estimator, attempt.task, cluster).is_some() {
                         self.budget.starts(*attempt, None, cluster.now());
                     }
                     self.watch_further(*attempt, view);
@@ -416,6 +432,7 @@ impl Rule for PaceRule {
             Seen::Decision(Decision::Abandon { job }) => {
                 self.lagging.forget_job(*job);
                 self.overtaken.retain(|id, _| id.task.job != *job);
+                self.overdue.retain(|id| id.task.job != *job);
             }
             Seen::Event(Event::WatchMet { attempt, .. }, _) => {
                 self.stop_overtaken(attempt.task, view);
@@ -434,6 +451,7 @@ impl Rule for PaceRule {
             ) => {
                 self.lagging.remove(*attempt);
                 self.overtaken.remove(attempt);
+                self.overdue.remove(attempt);
                 // The last copy of a task may get another one.
                 if let Some(last) = cluster.copies(attempt.task).next().map(Attempt::id)
                     && is_only_copy(last, cluster)
@@ -451,6 +469,7 @@ impl Rule for PaceRule {
             Seen::Event(Event::NodeLost { .. }, _) => {
                 self.lagging.forget_gone(cluster);
                 self.overtaken.retain(|id, _| cluster.attempt(*id).is_some());
+                self.overdue.retain(|id| cluster.attempt(*id).is_some());
                 self.lagging.check_again(|_| true);
             }
             Seen::Event(Event::NodeSpeedLearned { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. }, _) => {
@@ -515,8 +534,9 @@ impl Rule for PaceRule {
                 continue;
             };
             self.lagging.leave_unsettled(id);
-            let by_age = self.lateness(round.estimator, id.task, phase).is_some();
-            let fresh = fresh(cluster, node, phase);
+            let by_age = self.lateness(round.estimator, id.task, cluster).is_some();
+            let fresh = self.fresh((id.task, node), by_age, cluster);
+            let larger = self.input_sizes.factor(id.task, by_age, cluster);
             let usual_factor = factor;
             let factor = if by_age { factor } else { factor * self.evidence.of(id.task).factor() };
             let retries = by_age && self.may_retry(id, (&late, pending), &crowds, cluster);
@@ -529,7 +549,7 @@ impl Rule for PaceRule {
             let allowed = if !by_age {
                 Some(f64::INFINITY)
             } else if pays && retries {
-                Some(self.ages(phase).limit(PENDING, Outcomes::default()))
+                Some(self.ages(id.task, phase, cluster).limit(PENDING, Outcomes::default()))
             } else if pays && !spent.contains(&of_phase) {
                 self.allowed(id, node, (&late, pending), cluster)
             } else {
@@ -537,6 +557,9 @@ impl Rule for PaceRule {
             };
             if pays && allowed.is_none() {
                 spent.insert(of_phase);
+            }
+            if !by_age && !pays {
+                self.check_when_overdue(id, round);
             }
             if allowed.is_none() || !pays {
                 let late = &late;
@@ -564,9 +587,11 @@ impl Rule for PaceRule {
                          {median:.2} s); {queue}"
                     );
                 }
+                let input =
+                    if larger > 1.0 { format!(", with {larger:.1} times the usual input") } else { String::new() };
                 format!(
                     "attempt {copy} lags: pace estimates its remaining time at {remaining:.2} s, above {factor} times \
-                     the duration of a new copy ({fresh:.2} s); {queue}"
+                     the duration of a new copy ({fresh:.2} s{input}); {queue}"
                 )
             });
         }

@@ -24,8 +24,9 @@ impl Driver<'_> {
         let reported = self.jobs[task.job].store.reported_progress(attempt);
         self.remember_report(attempt, reported.map(|(share, _)| share));
         let read = if reads && reported.is_none() { self.engine.read_share(attempt) } else { None };
+        let at_once = self.learner.first_share(task).is_some_and(|share| share >= 1.0);
         let Some(progress) = self.attempts.progress_mut(attempt) else { return Ok(()) };
-        match progress.poll(now, reported, read, reads) {
+        match progress.poll(now, reported, read, reads, at_once) {
             Poll::ReadsFirst => {
                 self.learner.no_progress(task);
                 for attempt in self.attempts.forget_reading(task) {

@@ -6,10 +6,17 @@
 //! time (plus 0.1 s) that its last step took at its average pace. Then its remaining time is at least the time for which it
 //! has stalled.
 //!
+//! A command that reads its input in blocks has not worked on the last one yet, and one that reads evenly has worked on
+//! all that it has read. So half of what the last poll found counts as done.
+//!
+//! The first report, and the first blocks of an input, say little about the pace: a command may report or read the first part
+//! before it has done it. The end that follows from them is a guess.
+//!
 //! The share of the input that a command has read is its progress only if the command works while it reads. If the command
 //! has read everything, or has closed the file, and then runs for longer than a quarter of the reading time, the driver
 //! concludes that the commands of its phase read first and work afterwards. From then on it uses only the age of their
-//! attempts.
+//! attempts. An input that was read by the first poll shows this only if most inputs of the phase were: other inputs are read for
+//! longer.
 //!
 //! Invariant: the share of the work never decreases, except when the command's own reports replace the share of its input
 //! that it has read.
@@ -35,6 +42,9 @@ pub(super) fn next_poll(age: Time, running: usize) -> Time {
     let scale = 1 + running as u64 / MANY;
     Time((age.0 / POLLS).clamp(FIRST_POLL.0 * scale, LONGEST_POLL.0 * scale))
 }
+
+/// The end counts as measured if the last report or poll has added at most this share of the progress.
+const LARGEST_STEP: f64 = 0.25;
 
 /// The progress of an attempt.
 #[derive(Clone, Copy, Debug)]
@@ -102,16 +112,18 @@ impl Progress {
     }
 
     /// Updates the progress. `reported` is the share of its task's work that the command has reported last and how long ago;
-    /// `read` is the share of its input that it has read. `reads` is true while reading may count as progress in this phase.
+    /// `read` is the share of its input that it has read. `reads` is true while reading may count as progress in this phase, and
+    /// `at_once` if most attempts of the phase had read everything at their first poll.
     pub(super) fn poll(
         &mut self,
         now: Time,
         reported: Option<(f64, Duration)>,
         read: Option<f64>,
         reads: bool,
+        at_once: bool,
     ) -> Poll {
         let by_reading = reported.is_none();
-        if by_reading && reads && self.has_read_first(read.is_some(), now) {
+        if by_reading && reads && self.has_read_first(read.is_some(), at_once, now) {
             return Poll::ReadsFirst;
         }
         let Some((share, ago)) = reported.or(read.map(|share| (share, Duration::ZERO))) else { return Poll::Unknown };
@@ -130,18 +142,25 @@ impl Progress {
         Poll::Known { first }
     }
 
+    /// Returns true if the progress shows at which pace the attempt works, so that its end is measured and not guessed.
+    pub(super) fn shows_pace(&self) -> bool {
+        self.step <= LARGEST_STEP * self.share && self.share > 0.0
+    }
+
     /// Returns the estimated share of the work that is done now.
     pub(super) fn now(&self, now: Time) -> f64 {
         let (age, silent) = ((self.at - self.since).seconds(), (now - self.at).seconds());
         if self.share <= 0.0 || age <= 0.0 {
             return 0.0;
         }
-        (self.share + (self.share / age * silent).min(self.step)).min(1.0)
+        let done = if self.by_reading { self.share - self.step / 2.0 } else { self.share };
+        (done + (done / age * silent).min(self.step)).min(1.0)
     }
 
     /// Returns for how many seconds the attempt has stalled; `None` if it has not.
     pub(super) fn stalled_for(&self, now: Time) -> Option<f64> {
-        if self.share <= 0.0 {
+        // The first block is read at once. How long the next one takes is not known.
+        if self.share <= 0.0 || (self.by_reading && self.step >= self.share) {
             return None;
         }
         let silent = (now - self.at).seconds();
@@ -157,8 +176,11 @@ impl Progress {
     }
 
     /// True if the command has read all its input or has closed it, and has worked for so long since then that reading
-    /// was only the smaller part of its work.
-    fn has_read_first(&self, is_read: bool, now: Time) -> bool {
+    /// was only the smaller part of its work. An input so small that it was read by the first poll shows this only if `at_once`.
+    fn has_read_first(&self, is_read: bool, at_once: bool, now: Time) -> bool {
+        if self.step >= self.share && self.share >= 1.0 && !at_once {
+            return false;
+        }
         let (reading, silent) = ((self.at - self.since).seconds(), (now - self.at).seconds());
         let over = self.share >= 1.0 || !is_read;
         self.by_reading && self.share > 0.0 && over && silent > AFTER_READING * reading + 2.0 * FIRST_POLL.seconds()
@@ -178,14 +200,14 @@ mod tests {
     #[test]
     fn remaining_time_assumes_the_same_pace() {
         let mut progress = Progress::new(seconds(10.0));
-        assert_eq!(progress.poll(seconds(11.0), None, None, true), Poll::Unknown);
+        assert_eq!(progress.poll(seconds(11.0), None, None, true, true), Poll::Unknown);
         assert_eq!(progress.remaining(seconds(11.0), 0.02), 49.0);
         let first = Poll::Known { first: Some(0.25) };
-        assert_eq!(progress.poll(seconds(12.0), Some((0.25, NOW)), None, true), first);
+        assert_eq!(progress.poll(seconds(12.0), Some((0.25, NOW)), None, true, true), first);
         assert_eq!(progress.remaining(seconds(12.0), 0.02), 6.0);
         // This report was written one second before the poll.
         assert_eq!(
-            progress.poll(seconds(15.0), Some((0.5, Duration::from_secs(1))), None, true),
+            progress.poll(seconds(15.0), Some((0.5, Duration::from_secs(1))), None, true, true),
             Poll::Known { first: None }
         );
         assert_eq!((progress.share, progress.now(seconds(14.0)), progress.now(seconds(15.0))), (0.5, 0.5, 0.625));
@@ -195,8 +217,8 @@ mod tests {
     fn a_resumed_attempt_is_measured_by_its_own_work() {
         // It leaves out 60% of the work. After 2 s it reports 70%: a quarter of its own 40%, so 6 s are left.
         let mut progress = Progress::resumed(seconds(10.0), 0.6);
-        assert_eq!(progress.poll(seconds(11.0), Some((0.6, NOW)), None, false), Poll::Known { first: None });
-        let known = progress.poll(seconds(12.0), Some((0.7, NOW)), None, false);
+        assert_eq!(progress.poll(seconds(11.0), Some((0.6, NOW)), None, false, true), Poll::Known { first: None });
+        let known = progress.poll(seconds(12.0), Some((0.7, NOW)), None, false, true);
         assert!(matches!(known, Poll::Known { first: Some(share) } if (share - 0.25).abs() < 1e-12), "{known:?}");
         assert!((progress.remaining(seconds(12.0), 0.02) - 6.0).abs() < 1e-9);
         assert!((progress.of_task() - 0.7).abs() < 1e-12 && (progress.own_work() - 0.4).abs() < 1e-12);
@@ -206,7 +228,7 @@ mod tests {
     #[test]
     fn progress_grows_by_one_step_and_then_stalls() {
         let mut progress = Progress::new(Time::ZERO);
-        progress.poll(seconds(2.0), Some((0.25, NOW)), None, false);
+        progress.poll(seconds(2.0), Some((0.25, NOW)), None, false, true);
         assert_eq!((progress.now(seconds(4.0)), progress.now(seconds(40.0))), (0.5, 0.5));
         assert_eq!(progress.stalled_for(seconds(6.0)), None);
         assert_eq!(progress.stalled_for(seconds(6.5)), Some(4.5));
@@ -216,12 +238,32 @@ mod tests {
     #[test]
     fn reading_that_ends_early_is_not_progress() {
         let mut progress = Progress::new(Time::ZERO);
-        assert_eq!(progress.poll(seconds(4.0), None, Some(1.0), true), Poll::Known { first: Some(1.0) });
-        assert_eq!(progress.poll(seconds(5.0), None, None, true), Poll::Unknown);
-        assert_eq!(progress.poll(seconds(5.2), None, None, true), Poll::ReadsFirst);
+        assert_eq!(progress.poll(seconds(4.0), None, Some(1.0), true, true), Poll::Known { first: Some(1.0) });
+        assert_eq!(progress.poll(seconds(5.0), None, None, true, true), Poll::Unknown);
+        assert_eq!(progress.poll(seconds(5.2), None, None, true, true), Poll::ReadsFirst);
         // The command's own reports replace the share that it has read.
-        assert_eq!(progress.poll(seconds(5.2), Some((0.1, NOW)), None, true), Poll::Known { first: Some(0.1) });
+        assert_eq!(progress.poll(seconds(5.2), Some((0.1, NOW)), None, true, true), Poll::Known { first: Some(0.1) });
         assert_eq!((progress.share, progress.by_reading), (0.1, false));
+    }
+
+    #[test]
+    fn a_small_input_read_at_once_shows_nothing_while_others_are_read_for_longer() {
+        let mut progress = Progress::new(Time::ZERO);
+        progress.poll(seconds(0.05), None, Some(1.0), true, false);
+        assert_eq!(progress.poll(seconds(9.0), None, Some(1.0), true, false), Poll::Known { first: None });
+        assert_eq!(progress.poll(seconds(9.0), None, Some(1.0), true, true), Poll::ReadsFirst);
+    }
+
+    #[test]
+    fn the_first_blocks_of_an_input_show_no_pace() {
+        let mut progress = Progress::new(Time::ZERO);
+        let shows = [0.1, 0.2, 0.3, 0.4, 0.5].map(|share| {
+            progress.poll(seconds(20.0 * share), None, Some(share), true, true);
+            progress.shows_pace()
+        });
+        assert_eq!(shows, [false, false, false, false, true]);
+        // Half of the last block counts.
+        assert!((progress.now(seconds(10.0)) - 0.45).abs() < 1e-9, "{}", progress.now(seconds(10.0)));
     }
 
     #[test]

@@ -51,7 +51,7 @@ struct Watched {
     conditions: Vec<(Condition, bool)>,
     /// The expected finish of the last notification.
     reported_finish: Option<Time>,
-    /// True if `reported_finish` is a guess, because the attempt had reported nothing.
+    /// True if `reported_finish` is a guess, because the attempt had reported too little.
     is_guessed: bool,
     /// The time of the last notification.
     notified: Option<Time>,
@@ -176,14 +176,15 @@ impl Watches {
         if !conditions.is_empty() {
             let lags = conditions.iter().any(|condition| matches!(condition, Condition::Lagging { .. }));
             let expected_finish = finish.filter(|_| is_known || lags);
-            let guessed = expected_finish.is_some() && progress.share == 0.0;
+            let guessed = expected_finish.is_some() && !progress.shows_pace();
             return Notice::Now { conditions, expected_finish, guessed };
         }
         // A finish that was reported before is corrected when it is wrong, and when it is no longer a guess.
         let before = watched.reported_finish.map(|finish| (finish - now).seconds());
         let is_off = before.is_some_and(|before| (left - before).abs() > CORRECTION * before.max(left).max(0.1));
-        if done > 0.0 && (is_off || watched.is_guessed) {
-            Notice::Now { conditions, expected_finish: finish, guessed: false }
+        let is_measured = progress.shows_pace();
+        if done > 0.0 && (is_off || (watched.is_guessed && is_measured)) {
+            Notice::Now { conditions, expected_finish: finish, guessed: !is_measured }
         } else {
             Notice::None
         }
@@ -210,11 +211,13 @@ mod tests {
         Event::WatchMet { attempt: ATTEMPT, expected_finish: None, conditions, guessed: false }
     }
 
-    /// Tests an attempt of this age that has reported this share of its work just now.
+    /// Tests an attempt of this age that has just reported this share of its work, and most of it before.
     fn test(watches: &Watches, age: f64, share: f64) -> Notice {
         let now = Time::from_seconds(100.0 + age);
         let mut progress = Progress::new(Time::from_seconds(100.0));
-        progress.poll(now, Some((share, Duration::ZERO)), None, false);
+        for part in [0.8, 1.0] {
+            progress.poll(now, Some((part * share, Duration::ZERO)), None, false, false);
+        }
         watches.test(ATTEMPT, &progress, now, FirstReports::default())
     }
 
@@ -345,11 +348,13 @@ mod tests {
         let expected_finish = Some(Time::from_seconds(60.0));
         let guess = Notice::Now { conditions: vec![lags], expected_finish, guessed: true };
         assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), guess);
-        // Its first report is passed on although it agrees with the guess.
+        // A report that shows its pace is passed on although it agrees with the guess.
         let conditions = Some(vec![lags]);
         watches.event(&Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions, guessed: true });
         assert_eq!(at(&watches, &progress, 3.5, Some(1.0)), Notice::None);
-        progress.poll(Time::from_seconds(3.0), Some((0.05, Duration::ZERO)), None, false);
+        progress.poll(Time::from_seconds(2.4), Some((0.04, Duration::ZERO)), None, false, false);
+        assert_eq!(at(&watches, &progress, 2.4, Some(1.0)), Notice::None);
+        progress.poll(Time::from_seconds(3.0), Some((0.05, Duration::ZERO)), None, false, false);
         let measured = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false };
         assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), measured);
     }

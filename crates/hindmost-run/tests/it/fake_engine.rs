@@ -24,6 +24,9 @@ pub struct FakeTask {
     pub reports: bool,
     /// It reports this power of the share of its time that has passed: 1 is progress that predicts its end.
     pub power: i32,
+    /// The attempt has this many blocks, and reads each before it works on it; 0 if it reads nothing. If it reports its progress, it
+    /// reports the blocks that it has read.
+    pub blocks: u32,
     /// Seconds from the start of the attempt to the begin of its command. `seconds` counts from the begin.
     pub begins: f64,
 }
@@ -38,6 +41,19 @@ struct Running {
     end: Time,
     /// Time from its start to the begin that has not been reported yet.
     starting: Option<Time>,
+}
+
+impl Running {
+    /// Returns the share of the attempt's time that has passed.
+    fn own_share(&self, now: Time) -> f64 {
+        (now - self.since).seconds() / (self.end - self.since).seconds()
+    }
+
+    /// Returns the share of its blocks that the attempt has read.
+    fn blocks_read(&self, now: Time) -> f64 {
+        let blocks = f64::from(self.task.blocks);
+        ((self.own_share(now) * blocks).floor() + 1.0).min(blocks) / blocks
+    }
 }
 
 /// Returns the share of its work that an attempt may leave out, as its environment says; `None` if the variable is not set.
@@ -71,8 +87,11 @@ impl FakeEngine {
     fn report(&self) {
         let reports = |running: &&Running| running.task.reports && running.starting.is_none();
         for running in self.running.values().filter(reports) {
-            let own = (self.now - running.since).seconds() / (running.end - running.since).seconds();
-            let share = running.from + (1.0 - running.from) * own.powi(running.task.power);
+            let own = match running.task.blocks {
+                0 => running.own_share(self.now).powi(running.task.power),
+                _ => running.blocks_read(self.now),
+            };
+            let share = running.from + (1.0 - running.from) * own;
             let _ = fs::write(running.folder.join("progress"), format!("{share}\n"));
         }
     }
@@ -124,8 +143,9 @@ impl Engine for FakeEngine {
         }
     }
 
-    fn read_share(&self, _attempt: AttemptId) -> Option<f64> {
-        None
+    fn read_share(&self, attempt: AttemptId) -> Option<f64> {
+        let running = self.running.get(&attempt)?;
+        (running.task.blocks > 0 && running.starting.is_none()).then(|| running.blocks_read(self.now))
     }
 
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {

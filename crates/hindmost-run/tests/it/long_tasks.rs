@@ -10,7 +10,7 @@ use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_math::distribution::Distribution;
 
 use crate::fake_engine::FakeTask;
-use crate::test_run::{FinishedRun, TestRun, silently, takes};
+use crate::test_run::{FinishedRun, TestRun, reads, silently, takes};
 
 /// Returns a number in (0, 1) for a copy of a task.
 fn draw(seed: u64, index: u32, copy: u32) -> f64 {
@@ -415,5 +415,55 @@ fn hung_attempts_of_small_jobs_get_a_copy_early() {
         // Some hang at the same time.
         let stuck = flows.iter().filter(|flow| **flow > 15.0).count();
         assert!(stuck <= 8, "{hung} of {tasks} hang on {slots} slots: {flows:.1?}");
+    }
+}
+
+/// Returns the mean cost of jobs of so many tasks with log-normal numbers of blocks, each of which takes so many seconds. Their sizes are
+/// known if they are read from files, and unknown if the attempts report the blocks.
+fn cost_of_blocks(seconds: f64, slots: u32, tasks: u32, are_files: bool) -> (Cost, f64) {
+    let (mut sum, mut most, seeds) = (Cost::default(), 0.0f64, 20);
+    for seed in 0..seeds {
+        let durations = log_normal(4.0, 0.9);
+        let blocks = |index| durations.quantile(draw(seed, index, 0)).round().clamp(1.0, 40.0) as u32;
+        let blocks: Rc<[u32]> = (0..tasks).map(blocks).collect();
+        let block = move |index, copy| seconds * (0.95 + 0.1 * draw(seed + 77, index, copy));
+        let sizes: Vec<u64> = blocks.iter().map(|blocks| u64::from(*blocks) * 20_480).collect();
+        let test_run = TestRun::on(&format!("n1:{slots}"));
+        let test_run = if are_files { test_run.phase_of_files("map", &sizes) } else { test_run.phase("map", tasks) };
+        let own = Rc::clone(&blocks);
+        let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
+            let AttemptId { task: TaskId { index, .. }, copy } = launch.attempt;
+            FakeTask { reports: !are_files, ..reads(own[index as usize], block(index, copy)) }
+        };
+        let finished = test_run.policy("pace").behaviour(behaviour).run().done();
+        let takes = |index: u32| f64::from(blocks[index as usize]) * block(index, 0);
+        let without: Vec<f64> = (0..tasks).map(takes).collect();
+        let work: f64 = finished.outcome.timeline.rows.iter().map(FinishedRun::seconds).sum();
+        let time = finished.flowtime() / time_without_copies(&without, slots);
+        let launched = finished.outcome.timeline.rows.iter().map(|row| row.attempt.copy).max();
+        assert!(launched < Some(8), "seed {seed}: {launched:?}");
+        sum.time += time / seeds as f64;
+        sum.work += work / without.iter().sum::<f64>() / seeds as f64;
+        most = most.max(time);
+    }
+    (sum, most)
+}
+
+#[test]
+fn files_of_unequal_size_that_are_read_slowly_cost_little() {
+    for (seconds, slots, tasks) in [(0.1, 16, 55), (0.2, 16, 55), (0.5, 16, 60), (0.2, 8, 100), (0.15, 4, 40)] {
+        let name = format!("{tasks} files, {seconds} s a block, on {slots} slots");
+        let mean = report_at_most(1.02, &name, cost_of_blocks(seconds, slots, tasks, true));
+        assert!(mean.work <= 1.03, "{name}: {} times the work", mean.work);
+    }
+}
+
+#[test]
+fn blocks_that_are_reported_before_they_are_done_cost_little() {
+    // The first report seems to show that a copy will be done soon, whatever the task. Copies must not overtake one another without end.
+    for (seconds, slots, tasks) in [(0.1, 16, 55), (0.2, 16, 55), (0.5, 16, 60), (0.2, 8, 100), (0.15, 4, 40)] {
+        let name = format!("{tasks} tasks, {seconds} s a block, on {slots} slots");
+        let mean = report_at_most(1.04, &name, cost_of_blocks(seconds, slots, tasks, false));
+        assert!(mean.work <= 1.08, "{name}: {} times the work", mean.work);
     }
 }

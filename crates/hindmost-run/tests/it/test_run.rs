@@ -40,6 +40,8 @@ pub struct TestRun {
     speeds: Speeds,
     /// Name, number of tasks, and further lines of each phase in the job file.
     phases: Vec<(String, u32, String)>,
+    /// Sizes of the input files of the phases that have some, in bytes.
+    inputs: Vec<u64>,
     policy: Option<String>,
     knowledge: Option<String>,
     chaos: String,
@@ -62,12 +64,17 @@ impl fmt::Debug for TestRun {
 
 /// Returns an attempt that reports its progress and succeeds after this many seconds.
 pub fn takes(seconds: f64) -> FakeTask {
-    FakeTask { seconds, exit: Some(0), reports: true, power: 1, begins: 0.0 }
+    FakeTask { seconds, exit: Some(0), reports: true, power: 1, blocks: 0, begins: 0.0 }
 }
 
 /// Returns an attempt that reports no progress and succeeds after this many seconds.
 pub fn silently(seconds: f64) -> FakeTask {
     FakeTask { reports: false, ..takes(seconds) }
+}
+
+/// Returns an attempt that reads this many blocks of its input, takes this many seconds for each and succeeds.
+pub fn reads(blocks: u32, seconds: f64) -> FakeTask {
+    FakeTask { blocks, ..silently(f64::from(blocks) * seconds) }
 }
 
 /// Returns an attempt that reports its progress and fails with exit code 3 after this many seconds.
@@ -99,6 +106,7 @@ impl TestRun {
             features: Vec::new(),
             speeds: Speeds::new(),
             phases: Vec::new(),
+            inputs: Vec::new(),
             policy: None,
             knowledge: None,
             chaos: String::new(),
@@ -147,6 +155,12 @@ impl TestRun {
     pub fn phase_with(mut self, name: &str, tasks: u32, keys: &str) -> TestRun {
         self.phases.push((name.to_owned(), tasks, keys.to_owned()));
         self
+    }
+
+    /// Adds a phase of a task for each of these input files, whose sizes are in bytes.
+    pub fn phase_of_files(self, name: &str, sizes: &[u64]) -> TestRun {
+        let tasks = sizes.len() as u32;
+        TestRun { inputs: sizes.into(), ..self.phase_with(name, tasks, "inputs = \"inputs/*\"") }
     }
 
     pub fn policy(mut self, policy: &str) -> TestRun {
@@ -198,10 +212,13 @@ impl TestRun {
     pub fn plan(&self, folder: &Path) -> Plan {
         let mut text = format!("name = \"test_run\"\n{}\n", self.keys);
         let mut before: Vec<String> = Vec::new();
+        for (index, bytes) in self.inputs.iter().enumerate() {
+            fs::create_dir_all(folder.join("inputs")).unwrap();
+            fs::File::create(folder.join(format!("inputs/{index:05}"))).unwrap().set_len(*bytes).unwrap();
+        }
         for (name, tasks, keys) in &self.phases {
-            text += &format!(
-                "[[phase]]\nname = {name:?}\ntasks = {tasks}\ncommand = \"true\"\nafter = {before:?}\n{keys}\n"
-            );
+            let tasks = if keys.contains("inputs = ") { String::new() } else { format!("tasks = {tasks}\n") };
+            text += &format!("[[phase]]\nname = {name:?}\n{tasks}command = \"true\"\nafter = {before:?}\n{keys}\n");
             before = vec![name.clone()];
         }
         job_file::parse(&text, &folder.join("test_run.toml"), folder).unwrap()

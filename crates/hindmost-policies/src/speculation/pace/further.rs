@@ -19,7 +19,7 @@ use hindmost_core::time::Time;
 use super::PaceRule;
 use super::evidence::Outcomes;
 use super::lateness::PENDING;
-use super::worth::{fresh, price};
+use super::worth::price;
 
 /// The largest number of copies of a task that run at a time.
 const MOST_RUNNING: usize = 5;
@@ -54,16 +54,17 @@ impl PaceRule {
         let running = view.cluster.copies(id.task).count();
         if running >= 2 {
             // Until copies win, it is also examined at the age from which on it counts as late.
-            let late = self.ages(phase).limit(PENDING, Outcomes::default());
-            let further = self.age_for_further(id.task, phase, running);
+            let late = self.ages(id.task, phase, view.cluster).limit(PENDING, Outcomes::default());
+            let further = self.age_for_further(id.task, phase, running, view.cluster);
             let age = if self.evidence.of(id.task).copies_win() { further } else { further.min(late) };
             view.watch(id, Condition::ElapsedAbove(age.min(self.budget.allowance(id))));
         }
     }
 
     /// Returns the age above which the newest of `running` copies is late.
-    fn age_for_further(&self, task: TaskId, phase: &Phase, running: usize) -> f64 {
-        self.ages(phase).limit(PENDING, self.evidence.of_others(task)) * doublings(running.saturating_sub(2))
+    fn age_for_further(&self, task: TaskId, phase: &Phase, running: usize, cluster: &Cluster) -> f64 {
+        self.ages(task, phase, cluster).limit(PENDING, self.evidence.of_others(task))
+            * doublings(running.saturating_sub(2))
     }
 
     /// Counts a backup as lost once it is as old as attempts must be to get a copy, if only ages are known: the
@@ -71,7 +72,9 @@ impl PaceRule {
     pub(super) fn count_if_late(&mut self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
         let Some((copy, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
-        let Some(ages) = self.lateness(view.estimator, id.task, phase).filter(|_| !phase.is_assumed()) else { return };
+        let Some(ages) = self.lateness(view.estimator, id.task, view.cluster).filter(|_| !phase.is_assumed()) else {
+            return;
+        };
         if !self.evidence.is_open(id) {
             return;
         }
@@ -79,7 +82,7 @@ impl PaceRule {
         let running = cluster.copies(id.task).count();
         let next = if age > late {
             self.evidence.late(id, cluster);
-            self.age_for_further(id.task, phase, running)
+            self.age_for_further(id.task, phase, running, view.cluster)
         } else {
             // Longer durations are known now than when the copy started.
             late
@@ -129,7 +132,7 @@ impl PaceRule {
         if found.is_finished() || !is_bounded || !phase.may_be_copied() {
             return Further::NotNeeded;
         }
-        let is_by_age = self.lateness(round.estimator, task, phase).is_some();
+        let is_by_age = self.lateness(round.estimator, task, cluster).is_some();
         if is_by_age && !self.evidence.known_of(task, cluster).may_try() {
             return Further::Waits;
         }
@@ -137,7 +140,7 @@ impl PaceRule {
             return Further::NotNeeded;
         }
         let (now, bound) = (cluster.now(), factor * self.evidence.of(task).factor() * doublings(running - 1));
-        let late_age = self.age_for_further(task, phase, running);
+        let late_age = self.age_for_further(task, phase, running, cluster);
         let Some(node) = self.node_for(task, cluster) else {
             let newest =
                 copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.age(now)));
@@ -146,7 +149,7 @@ impl PaceRule {
             }
             return Further::Waits;
         };
-        let fresh = fresh(cluster, node, phase);
+        let fresh = self.fresh((task, node), is_by_age, cluster);
         let end = |copy: &Attempt| self.expected_finish(copy, now);
         let ends_soon = |copy: &&Attempt| {
             let remaining = end(copy).map(|end| (end - now).seconds());
@@ -194,7 +197,7 @@ impl PaceRule {
         let cluster = round.cluster();
         let now = cluster.now();
         let Some(phase) = cluster.phase(task) else { return LateCopy::None };
-        let by_age = self.lateness(round.estimator, task, phase).is_some();
+        let by_age = self.lateness(round.estimator, task, cluster).is_some();
         if !by_age || self.evidence.known_of(task, cluster).promises() {
             return LateCopy::None;
         }

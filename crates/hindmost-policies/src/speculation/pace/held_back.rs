@@ -1,6 +1,6 @@
 //! What `pace` has learned from copies, in a form for people, and the attempts that got no backup because of it.
 
-use hindmost_core::cluster::{Attempt, Cluster};
+use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::estimator::Estimator;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::{Effect, HeldBack, HeldBackBy, Learned, Round};
@@ -9,7 +9,7 @@ use hindmost_core::time::Time;
 use super::PaceRule;
 use super::evidence::Outcomes;
 use super::lateness::{IDLE, PENDING};
-use super::worth::{fresh, price};
+use super::worth::price;
 
 /// A lagging attempt that gets no backup in a round, although a node has free resources for it.
 #[derive(Clone, Copy)]
@@ -40,11 +40,10 @@ impl PaceRule {
         cluster: &Cluster,
         estimator: &dyn Estimator,
     ) -> Option<Learned> {
-        let found = cluster.job(job)?.phases().get(phase as usize)?;
         let task = TaskId { job, phase, index: 0 };
         // What is known about single tasks is no property of the phase.
         let outcomes = Outcomes { stopped: 0, ..self.evidence.known_of(task, cluster) };
-        let by_age = self.lateness(estimator, task, found).is_some();
+        let by_age = self.lateness(estimator, task, cluster).is_some();
         let factor = outcomes.factor();
         let effect = match () {
             () if factor > 1.0 => Effect::Rarer,
@@ -84,11 +83,10 @@ impl PaceRule {
     pub(super) fn note_no_resources(&self, id: AttemptId, round: &mut Round<'_>) {
         let cluster = round.cluster();
         let Some(attempt) = cluster.attempt(id).filter(|_| round.notes_held_back()) else { return };
-        let Some(phase) = cluster.phase(id.task).filter(|phase| !phase.is_assumed()) else { return };
-        if self.node_for(id.task, cluster).is_some() {
+        if cluster.phase(id.task).is_none_or(Phase::is_assumed) || self.node_for(id.task, cluster).is_some() {
             return;
         }
-        let hung = self.lateness(round.estimator, id.task, phase).map(|ages| ages.hung(Outcomes::default()));
+        let hung = self.lateness(round.estimator, id.task, cluster).map(|ages| ages.hung(Outcomes::default()));
         let hung = hung.filter(|hung| hung.is_finite()).unwrap_or(0.0);
         let now = cluster.now();
         let since = (now + attempt.age(now)).max(attempt.began(now) + Time::from_seconds(hung));
@@ -99,8 +97,8 @@ impl PaceRule {
     fn held_back(&self, without: &WithoutBackup<'_>, round: &Round<'_>) -> Option<(HeldBackBy, Time, String)> {
         let WithoutBackup { id, node, remaining, usual_factor, pending, .. } = *without;
         let cluster = round.cluster();
-        let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
-        let (now, fresh) = (cluster.now(), fresh(cluster, node, phase));
+        let attempt = cluster.attempt(id)?;
+        let (now, fresh) = (cluster.now(), self.fresh((id.task, node), without.by_age, cluster));
         if remaining <= usual_factor * fresh {
             return None;
         }
@@ -125,7 +123,7 @@ impl PaceRule {
         if without.pays {
             return self.held_back_by_budget(without, cluster);
         }
-        let ages = self.lateness(round.estimator, id.task, phase)?;
+        let ages = self.lateness(round.estimator, id.task, cluster)?;
         let deviations = if pending { PENDING } else { IDLE };
         let usual = ages.limit(deviations, Outcomes::default());
         let needed = ages.limit(deviations, outcomes);

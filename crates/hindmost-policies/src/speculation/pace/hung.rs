@@ -42,7 +42,7 @@ impl PaceRule {
         let task = attempt.id().task;
         let Some(phase) = cluster.phase(task).filter(|phase| !phase.is_assumed()) else { return false };
         let age = attempt.age(cluster.now()).seconds() * PaceRule::node_speed(cluster, attempt).min(1.0);
-        age > self.ages(phase).hung(Outcomes::default()) * f64::from(doublings).exp2()
+        age > self.ages(task, phase, cluster).hung(Outcomes::default()) * f64::from(doublings).exp2()
             && age > BEYOND * self.evidence.longest(task)
     }
 

@@ -40,9 +40,10 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// Returns the ages of a phase, in which an attempt lags above `late` times the 90th percentile and above `least` seconds.
-    pub(super) fn of(phase: &Phase, late: f64, least: f64) -> Lateness {
-        let ages = Lateness::from((phase.median(), phase.p90(), phase.samples()), late);
+    /// Returns the ages of a task that is expected to take `factor` times as long as others of its phase. Its attempt lags above `late`
+    /// times the 90th percentile and above `least` seconds.
+    pub(super) fn of(phase: &Phase, factor: f64, (late, least): (f64, f64)) -> Lateness {
+        let ages = Lateness::from((factor * phase.median(), factor * phase.p90(), phase.samples()), late);
         Lateness { lags: ages.lags.max(least), ..ages }
     }
 

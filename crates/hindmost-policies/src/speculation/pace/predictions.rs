@@ -70,7 +70,7 @@ impl Predictions {
     pub(super) fn expect(&mut self, attempt: AttemptId, medians: f64, cluster: &Cluster) -> Option<(JobId, u32)> {
         let (found, phase) = cluster.attempt(attempt).zip(cluster.phase(attempt.task))?;
         let now = cluster.now();
-        let end = found.measured_finish().filter(|end| *end > now)?;
+        let end = found.expected_finish().filter(|end| *end > now)?;
         let Some(known) = self.expected.get_mut(&attempt) else {
             if (end - now).seconds() > medians * phase.median() {
                 self.expected.insert(attempt, Expected { at: now, end, is_wrong: false });

@@ -3,8 +3,10 @@
 
 use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
 use hindmost_core::estimator::Pace;
-use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::policy::Round;
+use hindmost_core::record::Decision;
+use hindmost_core::time::Time;
 
 use super::PaceRule;
 use super::evidence::Outcomes;
@@ -14,11 +16,15 @@ use super::lateness::{IDLE, PENDING};
 /// luck and nodes, [`SAVING`] would demand more.
 const SHARE_WHILE_PENDING: f64 = 0.5;
 
+/// An attempt that should have ended by its progress is expected to need this many times as long as it is overdue, but not longer than it
+/// has run: the ends that follow from progress are often wrong by a little.
+const OVERDUE: f64 = 5.0;
+
 impl PaceRule {
     /// Returns the remaining time of a lagging attempt in seconds, extrapolated from its progress. If that is impossible, it
     /// is infinite for an attempt that is too old for its phase's durations. For one that is only as old as attempts become on
     /// its slow node, it is what the durations of its phase leave on average; for others it is the time that the attempt has
-    /// run.
+    /// run, or [`OVERDUE`] times as long as its expected end is past.
     pub(super) fn remaining(&self, attempt: &Attempt, round: &Round<'_>) -> f64 {
         let cluster = round.cluster();
         let now = cluster.now();
@@ -30,15 +36,36 @@ impl PaceRule {
         let outcomes = self.evidence.of(attempt.id().task);
         // On a slow node every attempt takes longer.
         let speed = PaceRule::node_speed(cluster, attempt).min(1.0);
-        let rest = fresh(cluster, attempt.node(), phase) - age;
-        match self.lateness(round.estimator, attempt.id().task, phase) {
+        let rest =
+            fresh(cluster, attempt.node(), phase) * self.input_sizes.factor(attempt.id().task, true, cluster) - age;
+        match self.lateness(round.estimator, attempt.id().task, cluster) {
             Some(ages) if age * speed > ages.hung(outcomes) => f64::INFINITY,
             Some(ages) if age * speed <= ages.lags => {
                 let is_known = !self.predictions.mislead(attempt.id().task);
                 let left = round.estimator.remaining(cluster, attempt).filter(|_| is_known);
                 left.unwrap_or(rest).max(0.0)
             }
+            None if let Some(end) = self.overdue_since(attempt, cluster) => {
+                rest.max(age.min(OVERDUE * (now - end).seconds()))
+            }
             _ => rest.max(age),
+        }
+    }
+
+    /// Returns when an attempt should have ended by its measured progress, if that is past.
+    fn overdue_since(&self, attempt: &Attempt, cluster: &Cluster) -> Option<Time> {
+        attempt.measured_finish().filter(|end| *end <= cluster.now() && !self.predictions.mislead(attempt.id().task))
+    }
+
+    /// Requests a round at the time from which on an attempt that should have ended is expected to need as long as it has run.
+    pub(super) fn check_when_overdue(&mut self, id: AttemptId, round: &mut Round<'_>) {
+        let cluster = round.cluster();
+        let Some(attempt) = cluster.attempt(id) else { return };
+        let Some(end) = self.overdue_since(attempt, cluster) else { return };
+        let took = (end - attempt.began(cluster.now())).seconds();
+        let at = end + Time::from_seconds(took / (OVERDUE - 1.0)) + Time::TICK;
+        if at > cluster.now() && self.overdue.insert(id) {
+            round.decide(Decision::Wake { at });
         }
     }
 
@@ -56,12 +83,12 @@ impl PaceRule {
         (remaining, pending): (f64, bool),
         cluster: &Cluster,
     ) -> bool {
-        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return true };
+        let Some(attempt) = cluster.attempt(id) else { return true };
         let w = self.evidence.task_share(id.task, cluster);
         if w <= 0.0 || !remaining.is_finite() {
             return true;
         }
-        let median = fresh(cluster, node, phase);
+        let median = self.fresh((id.task, node), false, cluster);
         let age = attempt.age(cluster.now()).seconds();
         let work = (age + remaining) * PaceRule::node_speed(cluster, attempt);
         let long = (work / cluster.node(node).map_or(1.0, Node::speed)).max(median);
@@ -101,7 +128,8 @@ impl PaceRule {
             return None;
         }
         let (left, _) = self.budget.left(id.task.job, pending, late, cluster);
-        let (price, usual) = (price(cluster, node, phase), self.ages(phase).limit(PENDING, Outcomes::default()));
+        let (price, usual) =
+            (price(cluster, node, phase), self.ages(id.task, phase, cluster).limit(PENDING, Outcomes::default()));
         if left < price {
             let is_first = self.seems_to_hang(attempt, 0, cluster)
                 && self.budget.pays_for_first(id.task.job, price, late, cluster);
@@ -113,15 +141,23 @@ impl PaceRule {
     /// Returns true if a lagging attempt is old enough for a backup. If its progress is known, any age is.
     pub(super) fn is_old_enough(&self, id: AttemptId, pending: bool, round: &Round<'_>) -> bool {
         let cluster = round.cluster();
-        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
-        let Some(ages) = self.lateness(round.estimator, id.task, phase) else { return true };
+        let Some(attempt) = cluster.attempt(id) else { return false };
+        let Some(ages) = self.lateness(round.estimator, id.task, cluster) else { return true };
         let age = attempt.age(cluster.now()).seconds();
         age > ages.limit(if pending { PENDING } else { IDLE }, self.evidence.of(id.task))
     }
 }
 
+impl PaceRule {
+    /// Returns the expected duration of a new copy of a task on a node, in seconds. `by_age` is true if only ages are known.
+    pub(super) fn fresh(&self, (task, node): (TaskId, NodeId), by_age: bool, cluster: &Cluster) -> f64 {
+        let median = cluster.phase(task).map_or(0.0, |phase| fresh(cluster, node, phase));
+        median * self.input_sizes.factor(task, by_age, cluster)
+    }
+}
+
 /// Returns the duration of the median copy of a phase on a node, in seconds.
-pub(super) fn fresh(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
+fn fresh(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
     Pace::new(cluster.node(node).map_or(1.0, Node::speed), 0.0).seconds(phase.median())
 }
 

@@ -67,7 +67,7 @@ use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Learned, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::time::Time;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::candidates::Candidates;
 use super::lagging::{Lagging, is_single};
@@ -142,8 +142,6 @@ pub struct PaceRule {
     several: BTreeSet<TaskId>,
     evidence: Evidence,
     budget: Budget,
-    /// Attempts past their expected ends for which a round was requested.
-    overdue: FxHashSet<AttemptId>,
     /// The time of the last round that was requested to compare the cost of copies with the budget.
     budget_check: Time,
     good_nodes: GoodNodes,
@@ -164,7 +162,6 @@ impl PaceRule {
             several: BTreeSet::new(),
             evidence: Evidence::default(),
             budget: Budget::default(),
-            overdue: FxHashSet::default(),
             budget_check: Time::ZERO,
             good_nodes: GoodNodes::above(parameters.slow),
             predictions: Predictions::default(),
@@ -432,7 +429,6 @@ impl Rule for PaceRule {
             Seen::Decision(Decision::Abandon { job }) => {
                 self.lagging.forget_job(*job);
                 self.overtaken.retain(|id, _| id.task.job != *job);
-                self.overdue.retain(|id| id.task.job != *job);
             }
             Seen::Event(Event::WatchMet { attempt, .. }, _) => {
                 self.stop_overtaken(attempt.task, view);
@@ -451,7 +447,6 @@ impl Rule for PaceRule {
             ) => {
                 self.lagging.remove(*attempt);
                 self.overtaken.remove(attempt);
-                self.overdue.remove(attempt);
                 // The last copy of a task may get another one.
                 if let Some(last) = cluster.copies(attempt.task).next().map(Attempt::id)
                     && is_only_copy(last, cluster)
@@ -469,7 +464,6 @@ impl Rule for PaceRule {
             Seen::Event(Event::NodeLost { .. }, _) => {
                 self.lagging.forget_gone(cluster);
                 self.overtaken.retain(|id, _| cluster.attempt(*id).is_some());
-                self.overdue.retain(|id| cluster.attempt(*id).is_some());
                 self.lagging.check_again(|_| true);
             }
             Seen::Event(Event::NodeSpeedLearned { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. }, _) => {
@@ -557,9 +551,6 @@ impl Rule for PaceRule {
             };
             if pays && allowed.is_none() {
                 spent.insert(of_phase);
-            }
-            if !by_age && !pays {
-                self.check_when_overdue(id, round);
             }
             if allowed.is_none() || !pays {
                 let late = &late;

@@ -5,7 +5,6 @@ use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
 use hindmost_core::estimator::Pace;
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::policy::Round;
-use hindmost_core::record::Decision;
 use hindmost_core::time::Time;
 
 use super::PaceRule;
@@ -55,18 +54,6 @@ impl PaceRule {
     /// Returns when an attempt should have ended by its measured progress, if that is past.
     fn overdue_since(&self, attempt: &Attempt, cluster: &Cluster) -> Option<Time> {
         attempt.measured_finish().filter(|end| *end <= cluster.now() && !self.predictions.mislead(attempt.id().task))
-    }
-
-    /// Requests a round at the time from which on an attempt that should have ended is expected to need as long as it has run.
-    pub(super) fn check_when_overdue(&mut self, id: AttemptId, round: &mut Round<'_>) {
-        let cluster = round.cluster();
-        let Some(attempt) = cluster.attempt(id) else { return };
-        let Some(end) = self.overdue_since(attempt, cluster) else { return };
-        let took = (end - attempt.began(cluster.now())).seconds();
-        let at = end + Time::from_seconds(took / (OVERDUE - 1.0)) + Time::TICK;
-        if at > cluster.now() && self.overdue.insert(id) {
-            round.decide(Decision::Wake { at });
-        }
     }
 
     /// Returns true if a copy on a node is worth its resources although it takes as long as the attempt with the probability

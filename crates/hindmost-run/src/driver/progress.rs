@@ -13,7 +13,7 @@
 //! before it has done it. The end that follows from them is a guess.
 //!
 //! The share of the input that a command has read is its progress only if the command works while it reads. If the command
-//! has read everything, or has closed the file, and then runs for longer than a quarter of the reading time, the driver
+//! has read everything, or has closed the file, and then runs for longer than a block and a quarter of the reading time, the driver
 //! concludes that the commands of its phase read first and work afterwards. From then on it uses only the age of their
 //! attempts. An input that was read by the first poll shows this only if most inputs of the phase were: other inputs are read for
 //! longer.
@@ -183,7 +183,10 @@ impl Progress {
         }
         let (reading, silent) = ((self.at - self.since).seconds(), (now - self.at).seconds());
         let over = self.share >= 1.0 || !is_read;
-        self.by_reading && self.share > 0.0 && over && silent > AFTER_READING * reading + 2.0 * FIRST_POLL.seconds()
+        // The command works on its last block for as long as on one before.
+        let last = if self.share > self.step { reading * self.step / (self.share - self.step) } else { 0.0 };
+        let usual = last + AFTER_READING * reading + 2.0 * FIRST_POLL.seconds();
+        self.by_reading && self.share > 0.0 && over && silent > usual
     }
 }
 

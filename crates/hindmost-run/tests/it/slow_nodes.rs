@@ -5,7 +5,8 @@ use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_run::engine::Launch;
 
-use crate::test_run::{TestRun, silently, takes};
+use crate::fake_engine::FakeTask;
+use crate::test_run::{TestRun, reads, silently, takes};
 
 /// A job whose tasks take about as long on normal nodes, and `factor` times as long on n2.
 #[derive(Clone, Copy, Debug)]
@@ -66,5 +67,84 @@ fn all_attempts_of_a_slow_node_get_copies_at_once() {
         let flowtime = test_run.policy("pace").run().done().flowtime();
         // One copy at a time would take a wave more.
         assert!((15.0..18.0).contains(&flowtime), "reports progress: {reports}: {flowtime:.2} s");
+    }
+}
+
+/// How attempts on files show their progress.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shows {
+    /// By reading.
+    Reading,
+    /// By reports.
+    Reports,
+    Nothing,
+}
+
+/// Files of 1 to 20 blocks on nodes of which n2 is slow, with some attempts that hang.
+#[derive(Clone, Copy, Debug)]
+struct Files {
+    nodes: &'static str,
+    tasks: u32,
+    /// How many times as long blocks take on n2.
+    factor: f64,
+    /// Share of the attempts that hang for 60 s.
+    hang: f64,
+    shows: Shows,
+}
+
+impl Files {
+    /// Returns the time that the job takes with a policy, in seconds.
+    fn flowtime(self, policy: &str, seed: u64) -> f64 {
+        let Files { nodes, tasks, factor, hang, shows } = self;
+        let draw = move |purpose, index, copy| {
+            let task = TaskId { job: JobId(0), phase: 0, index };
+            draw_for_attempt(seed, purpose, AttemptId { task, copy })
+        };
+        // Most files are small, and a few are large.
+        let blocks = move |index| (1.0 / (0.05 + 0.95 * draw(Purpose::Input, index, 0))).round() as u32;
+        let sizes: Vec<u64> = (0..tasks).map(|index| u64::from(blocks(index)) * 20_480).collect();
+        let behaviour = move |launch: &Launch<'_>| {
+            let (index, copy) = (launch.attempt.task.index, launch.attempt.copy);
+            let speed = if launch.node.0 == 1 { factor } else { 1.0 };
+            let block = 0.2 * (0.95 + 0.1 * draw(Purpose::Duration, index, copy)) * speed;
+            let found = reads(blocks(index), block);
+            let found =
+                if draw(Purpose::Detection, index, copy) < hang { FakeTask { seconds: 60.0, ..found } } else { found };
+            match shows {
+                Shows::Reading => found,
+                Shows::Reports => FakeTask { reports: true, blocks: 0, ..found },
+                Shows::Nothing => FakeTask { blocks: 0, ..found },
+            }
+        };
+        let test_run = TestRun::on(nodes).phase_of_files("map", &sizes).policy(policy).behaviour(behaviour);
+        test_run.run().done().flowtime()
+    }
+}
+
+#[test]
+fn files_of_unequal_size_are_moved_from_slow_nodes_and_hung_attempts() {
+    for nodes in ["n1:8,n2:4", "n1:4,n2:4,n3:4,n4:4"] {
+        for (factor, hang) in [(1.0, 0.0), (1.0, 0.04), (4.0, 0.0), (4.0, 0.04)] {
+            for shows in [Shows::Reading, Shows::Reports, Shows::Nothing] {
+                let files = Files { nodes, tasks: 100, factor, hang, shows };
+                let ratio = |seed| files.flowtime("pace", seed) / files.flowtime("none", seed);
+                let ratios: Vec<f64> = (0..4).map(ratio).collect();
+                let mean = ratios.iter().sum::<f64>() / 4.0;
+                println!("{files:?}: {mean:.3} times the time without copies {ratios:.2?}");
+                let bound = match (factor > 1.0, hang > 0.0) {
+                    (false, false) => 1.03,
+                    // Whether nothing is known but ages of large files on the slow node is luck.
+                    (true, false) => {
+                        if shows == Shows::Nothing {
+                            1.0
+                        } else {
+                            0.9
+                        }
+                    }
+                    (_, true) => 0.4,
+                };
+                assert!(mean <= bound, "{files:?}: {mean:.3} times the time without copies");
+            }
+        }
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn gain(summary: &RunSummary) -> Option<String> {
 
 /// Returns by how much a job ended sooner because of its copies, and how this is known. The job took `flowtime` seconds.
 fn in_words(saved: &TimeSaved, flowtime: f64) -> String {
-    let TimeSaved { low, beaten, by_progress, by_durations, unknown, .. } = *saved;
+    let TimeSaved { low, beaten, by_progress, by_durations, unknown, stalled, .. } = *saved;
     let small = (SMALL * flowtime).max(SHORT);
     let attempts = |count: u64| counted(count, "attempt");
     let Some(median) = saved.median else {
@@ -76,6 +76,23 @@ fn in_words(saved: &TimeSaved, flowtime: f64) -> String {
         };
         let which = match (unknown, beaten) {
             (0, _) => format!("too few attempts ran longer than the {} that lost, so little shows", attempts(beaten)),
+            (_, 1) if stalled == 1 => {
+                "the attempt that lost had not reported progress for long, so nothing shows".to_owned()
+            }
+            (_, beaten) if stalled == beaten => {
+                format!("the {} that lost had not reported progress for long, so nothing shows", attempts(beaten))
+            }
+            (unknown, beaten) if stalled > 0 => {
+                let longer = match unknown - stalled {
+                    0 => String::new(),
+                    longer => format!(" and {} had run longer than any that finished", grouped(longer)),
+                };
+                format!(
+                    "of the {} that lost, {} had not reported progress for long{longer}, so nothing shows",
+                    attempts(beaten),
+                    grouped(stalled)
+                )
+            }
             (1, 1) => "the attempt that lost had run longer than any that finished, so nothing shows".to_owned(),
             (unknown, beaten) if unknown == beaten => {
                 format!("the {} that lost had run longer than any that finished, so nothing shows", attempts(beaten))

@@ -10,6 +10,7 @@ const SAVED: TimeSaved = TimeSaved {
     by_progress: 0,
     by_durations: 4,
     unknown: 0,
+    stalled: 0,
     if_as_long_again: None,
 };
 
@@ -50,6 +51,20 @@ fn unknown_ends_give_a_lower_bound() {
     let partly = TimeSaved { low: 2.0, unknown: 1, by_durations: 3, ..unknown };
     assert!(in_words(&partly, 10.0).starts_with(
         "Without copies the job would have taken at least 2.00 s longer. How much that saved is not known: 1 of the 4 attempts that lost"
+    ));
+    let stalled = TimeSaved { stalled: 4, ..unknown };
+    assert!(in_words(&stalled, 10.0).contains(
+        "not known: the 4 attempts that lost had not reported progress for long, so nothing shows how long they would have taken"
+    ));
+    let one = TimeSaved { stalled: 1, unknown: 1, beaten: 1, ..unknown };
+    assert!(
+        in_words(&one, 10.0).contains(
+            "the attempt that lost had not reported progress for long, so nothing shows how long it would have"
+        )
+    );
+    let some = TimeSaved { stalled: 3, ..unknown };
+    assert!(in_words(&some, 10.0).contains(
+        "of the 4 attempts that lost, 3 had not reported progress for long and 1 had run longer than any that finished, so nothing"
     ));
     let few = TimeSaved { unknown: 0, by_durations: 4, if_as_long_again: None, ..unknown };
     assert!(in_words(&few, 10.0).contains("too few attempts ran longer than the 4 attempts that lost"));

@@ -24,6 +24,8 @@ pub struct FakeTask {
     pub reports: bool,
     /// It reports this power of the share of its time that has passed: 1 is progress that predicts its end.
     pub power: i32,
+    /// Seconds for which the attempt does nothing when half of its work is done. `seconds` leaves them out.
+    pub hangs: f64,
     /// Seconds from the start of the attempt to the begin of its command. `seconds` counts from the begin.
     pub begins: f64,
 }
@@ -71,7 +73,9 @@ impl FakeEngine {
     fn report(&self) {
         let reports = |running: &&Running| running.task.reports && running.starting.is_none();
         for running in self.running.values().filter(reports) {
-            let own = (self.now - running.since).seconds() / (running.end - running.since).seconds();
+            let (age, hangs) = ((self.now - running.since).seconds(), running.task.hangs);
+            let works = (running.end - running.since).seconds() - hangs;
+            let own = age.min((works / 2.0).max(age - hangs)) / works;
             let share = running.from + (1.0 - running.from) * own.powi(running.task.power);
             let _ = fs::write(running.folder.join("progress"), format!("{share}\n"));
         }
@@ -94,7 +98,7 @@ impl Engine for FakeEngine {
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
         let task = (self.behaviour)(launch);
         let begins = Time::from_seconds(task.begins);
-        let end = self.now + begins + Time::from_seconds(task.seconds * launch.slowed);
+        let end = self.now + begins + Time::from_seconds(task.seconds * launch.slowed + task.hangs);
         let starting = (task.begins > 0.0).then_some(begins);
         self.ends.extend(starting.map(|begins| Reverse((self.now + begins, launch.attempt))));
         self.ends.push(Reverse((end, launch.attempt)));

@@ -38,6 +38,7 @@ impl RandomBehaviour {
             exit,
             reports: self.reports,
             power: 1,
+            hangs: 0.0,
             begins: if stretched > 1.0 { 1.5 } else { 0.0 },
         }
     }

@@ -205,10 +205,11 @@ fn count_ended(
             EndMarker::Exit(0) if !again.later.contains(&attempt.task.phase) => {
                 let phase = &plan.phases[attempt.task.phase as usize];
                 let path = phase.compared_input(attempt.task.index);
-                let noted = store.noted_input(attempt);
+                let (noted, seconds) =
+                    (store.noted_input(attempt), store.ran_for(attempt).map(|time| time.as_secs_f64()));
                 let input = path.as_deref();
                 let input = input.and_then(|path| Some((path, noted.or_else(|| InputState::of_file(path))?)));
-                let has_output = store.prepare(attempt, input).map_err(unreadable(store))?;
+                let has_output = store.prepare(attempt, input, seconds).map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
             EndMarker::Exit(_) if !idempotent && cut_short_by(store, engine, attempt, marker).is_none() => {

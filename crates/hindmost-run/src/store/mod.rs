@@ -422,6 +422,11 @@ impl Store {
         written.elapsed().ok()
     }
 
+    /// True if an attempt's folder has an output folder.
+    pub fn has_output(&self, attempt: AttemptId) -> bool {
+        self.attempts.sub(self.attempt_name(attempt)).is_ok_and(|folder| folder.has_folder(OUT))
+    }
+
     /// Returns for how long an attempt has run that has written its end marker, by the times of its files: it began when the
     /// engine noted its process. `None` if these times are not known or contradict each other, because somebody has set the clock.
     pub fn ran_for(&self, attempt: AttemptId) -> Option<Duration> {

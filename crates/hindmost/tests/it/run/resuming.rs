@@ -270,3 +270,48 @@ fn an_attempt_that_ended_before_a_resume_has_its_duration() {
     assert!(result["phases"][1]["max"].as_f64().unwrap() <= so_far, "{so_far}: {result}");
     assert!(result["flowtime"].as_f64().unwrap() <= so_far, "{so_far}: {result}");
 }
+
+#[test]
+fn a_check_counts_tasks_that_have_ended_meanwhile() {
+    let job = Job::new(WAITS);
+    let started = job.start(&NODES);
+    wait_for("the slow phase", || job.lines("pids") == 2);
+    started.signal("KILL");
+    assert_eq!(started.wait().code, None);
+    let slow = || job.json(&["--resume", "--check"], 0)["resume"]["phases"][1].clone();
+    let counts = |phase: &Value| ["finished", "ended", "to_run"].map(|key| phase[key].as_u64().unwrap());
+    assert_eq!(counts(&slow()), [0, 0, 2]);
+    job.write("go", "");
+    wait_for("the ends of both attempts", || counts(&slow()) == [2, 2, 0]);
+    let said = job.done(&["--resume", "--check"]).stdout;
+    assert!(said.contains("slow: 2 finished (2 of them while Hindmost was not running), 0 tasks to run"), "{said}");
+    job.done(&["--resume"]);
+    assert_eq!(counts(&slow()), [2, 0, 0]);
+    assert_eq!(job.lines("pids"), 2);
+}
+
+#[test]
+fn a_run_without_its_journal_keeps_its_results() {
+    let job = Job::new(
+        "name = \"j\"\n[[phase]]\nname = \"a\"\ntasks = 3\ncommand = \"echo run >> ran; echo x > $HINDMOST_OUTPUT/x\"\n",
+    );
+    job.done(&NODES);
+    let (report, journal) = (job.read("j.out/report.html"), job.path().join("j.out/.hindmost/journal.jsonl"));
+    std::fs::remove_file(&journal).unwrap();
+    // Every task has its result.
+    let ran = job.run(&["--resume", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for part in ["has no journal, so only its results", "already done", "Its journal is missing"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("new run begins"), "{}", ran.stderr);
+    let done = document(&ran);
+    assert_eq!((&done["state"], &done["tasks"], &done["attempts"]), (&"done".into(), &3.into(), &0.into()));
+    assert_eq!(done["phases"][0]["finished"], 3);
+    assert_eq!((job.lines("ran"), job.read("j.out/report.html")), (3, report));
+    // One result is missing, too.
+    std::fs::remove_dir_all(job.path().join("j.out/a/1")).unwrap();
+    let done = job.json(&["--resume"], 0);
+    assert_eq!((&done["state"], &done["attempts"]), (&"done".into(), &1.into()));
+    assert_eq!(job.lines("ran"), 4);
+}

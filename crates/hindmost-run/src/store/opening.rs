@@ -355,7 +355,13 @@ fn check_job(
     // Even if nothing has changed, tasks may have other numbers than in a new run.
     let same_job = if held.job == plan.name { plan.numbered_as(&held.tasks) } else { None };
     let same_shape = (held.shape == plan.shape()).then(TaskChanges::default);
-    let other_job = || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() };
+    let difference = if held.job == plan.name {
+        plan.differs_from(&held.tasks).unwrap_or_else(|| "its phases are others; ".to_owned())
+    } else {
+        format!("its name is not {:?}; ", plan.name)
+    };
+    let other_job =
+        || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone(), difference };
     let other = || if is_map { StoreError::OtherValues(path()) } else { other_job() };
     let changes = same_job.or(same_shape).ok_or_else(other)?;
     if !opening.resume && has_traces {

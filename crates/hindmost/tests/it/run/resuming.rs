@@ -227,7 +227,12 @@ fn a_changed_phase_runs_its_new_command() {
     job.write("job.toml", &text(good).replace("\"sum\"", "\"total\""));
     let ran = job.run(&["--resume", "--keep-results"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("its name or phases"), "{}", ran.stderr);
+    let said =
+        "its phase \"sum\" is not in the job file any more, and a run continues only with all of its phases; put the";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    job.write("job.toml", &text(good).replace("after = [\"map\"]", ""));
+    let ran = job.run(&["--resume", "--keep-results"]);
+    assert!(ran.stderr.contains("`after` of phase \"sum\" is [] now and was [\"map\"]"), "{}", ran.stderr);
 }
 
 #[test]

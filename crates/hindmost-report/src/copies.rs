@@ -109,17 +109,19 @@ fn in_words(saved: &TimeSaved, flowtime: f64) -> String {
         let they = if beaten == 1 { "it" } else { "they" };
         return format!("{at_least}How much that saved is not known: {which} how long {they} would have taken.{again}");
     };
-    let known = match (by_progress, by_durations) {
-        (0, 0) => "the schedule of the run".to_owned(),
-        (0, _) => format!("how long other attempts took that ran longer than the {}", attempts(beaten)),
-        (_, 0) => format!("the progress of the {}", attempts(beaten)),
+    let losers =
+        if beaten == 1 { "the attempt that lost".to_owned() } else { format!("the {} that lost", attempts(beaten)) };
+    let how = match (by_progress, by_durations) {
+        (0, 0) => "estimated from the schedule of the run".to_owned(),
+        (0, _) => format!("estimated from the durations of other attempts, which took longer than {losers}"),
+        (_, 0) => format!("estimated from the progress of {losers}"),
         (progress, durations) => format!(
-            "the progress of {} and, for {}, how long other attempts took that ran longer",
-            attempts(progress),
+            "estimated from the progress of {} of {losers} and, for {} of them, from the durations of other attempts, which took \
+             longer",
+            grouped(progress),
             grouped(durations)
         ),
     };
-    let how = format!("estimated from {known} that lost");
     if low.abs() <= small && saved.high.is_some_and(|high| high.abs() <= small) {
         return format!("The job would have taken about as long without copies ({how}).");
     }

@@ -18,14 +18,23 @@ const SAVED: TimeSaved = TimeSaved {
 fn saved_time_comes_with_its_interval_and_source() {
     assert_eq!(
         in_words(&SAVED, 10.0),
-        "Without copies the job would have taken about 3.20 s longer (90% interval: 2.00 s to 5.00 s), estimated from how long other \
-         attempts took that ran longer than the 4 attempts that lost."
+        "Without copies the job would have taken about 3.20 s longer (90% interval: 2.00 s to 5.00 s), estimated from the \
+         durations of other attempts, which took longer than the 4 attempts that lost."
     );
     let measured = TimeSaved { low: 7.0, median: Some(7.0), high: Some(7.0), by_progress: 4, by_durations: 0, ..SAVED };
     assert_eq!(
         in_words(&measured, 10.0),
         "Without copies the job would have taken about 7.00 s longer, estimated from the progress of the 4 attempts that lost."
     );
+    let both = TimeSaved { by_progress: 3, by_durations: 1, ..SAVED };
+    assert!(in_words(&both, 10.0).ends_with(
+        "estimated from the progress of 3 of the 4 attempts that lost and, for 1 of them, from the durations of other attempts, \
+         which took longer."
+    ));
+    let one = TimeSaved { beaten: 1, by_durations: 1, ..SAVED };
+    assert!(in_words(&one, 10.0).ends_with("other attempts, which took longer than the attempt that lost."));
+    let schedule = TimeSaved { beaten: 0, by_durations: 0, ..SAVED };
+    assert!(in_words(&schedule, 10.0).ends_with(", estimated from the schedule of the run."));
     let none = TimeSaved { low: -0.01, median: Some(0.0), high: Some(0.05), ..SAVED };
     assert!(in_words(&none, 10.0).starts_with("The job would have taken about as long without copies (estimated"));
     let either = TimeSaved { low: -1.0, median: Some(0.0), high: Some(2.0), ..SAVED };

@@ -155,6 +155,21 @@ pub(crate) fn lessons(summary: &RunSummary) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
+/// Returns how many copies were faster than an older attempt. That is not the number of copies that won their tasks: another copy of
+/// the task may have won, or the copy may have failed.
+fn faster(won: u32) -> String {
+    match won {
+        1 => "1 was faster than an older attempt of its task".to_owned(),
+        won => format!("{won} were faster than an older attempt of their task"),
+    }
+}
+
+/// Returns how many copies were slower than an older attempt, or took so long that their task itself seemed to take long.
+fn slower(lost: u32) -> String {
+    let verb = if lost == 1 { "was" } else { "were" };
+    format!("{lost} {verb} slower or took long")
+}
+
 /// Returns what a policy has learned from the copies of a phase, as sentences of which the first begins with a small letter.
 pub fn learned_in_words(learned: &Learned) -> String {
     let Learned { won, lost, factor, by_age, held_back, .. } = *learned;
@@ -172,9 +187,9 @@ pub fn learned_in_words(learned: &Learned) -> String {
     }
     let shown = match (won, lost) {
         (0, 0) => "none has ended, so".to_owned(),
-        (won, 0) => format!("{won} won and none lost, so"),
-        (0, lost) => format!("none won and {lost} lost, so"),
-        (won, lost) => format!("{won} won and {lost} lost, so"),
+        (won, 0) => format!("{} and none was slower, so", faster(won)),
+        (0, lost) => format!("none was faster than an older attempt of its task and {}, so", slower(lost)),
+        (won, lost) => format!("{} and {}, so", faster(won), slower(lost)),
     };
     let factor = format!("{factor:.0}");
     let effect = match (learned.effect, by_age) {

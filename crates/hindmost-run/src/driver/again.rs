@@ -15,7 +15,7 @@ use super::permanent::FailedAgain;
 use super::recheck::{finished, given_up, tasks_of, unreadable, valid_results};
 use super::{RunError, recheck};
 use crate::job_file::{Plan, TaskChanges, printable};
-use crate::store::{EndMarker, ResultState, Store, Whereabouts};
+use crate::store::{EndMarker, ResultState, Store, WRITTEN_AGAIN, Whereabouts};
 
 /// Number of tasks that are named for each reason; the others are only counted.
 const NAMED: usize = 10;
@@ -102,6 +102,8 @@ pub(super) struct Again<'a> {
     pub(super) later: BTreeSet<u32>,
     /// Tasks that may not run twice and keep their results although their inputs have changed; holds the differences.
     kept_results: BTreeMap<TaskId, String>,
+    /// True if the folder of the run is a copy.
+    is_copy: bool,
     /// Number of tasks whose results or inputs can't be compared by checksums, although the user requests it.
     unchecked: usize,
 }
@@ -156,6 +158,7 @@ impl<'a> Again<'a> {
             needed: false,
             later: BTreeSet::new(),
             kept_results: BTreeMap::new(),
+            is_copy: store.whereabouts() == Whereabouts::Copied,
             unchecked: 0,
         };
         let TaskChanges { added, withdrawn: _, renewed, phases } = changes;
@@ -269,6 +272,16 @@ impl<'a> Again<'a> {
             }),
             |more| format!("{more} more results are missing or have changed"),
         );
+        let has_other_time = |why: &Why| matches!(why, Why::Changed(how) if how.ends_with(WRITTEN_AGAIN));
+        let rewritten = self.broken.values().filter(|why| has_other_time(why)).count();
+        if self.is_copy && rewritten > 0 {
+            let results =
+                if rewritten == 1 { "1 result differs".to_owned() } else { format!("{rewritten} results differ") };
+            lines.push(format!(
+                "the folder is a copy, and {results} only in the times of their files, so their contents may be the same: copy the \
+                 run with `cp -a`, which keeps times, instead of `cp -r`; or run jobs with --checksum, so that contents are compared"
+            ));
+        }
         named(
             &mut lines,
             of(|why| matches!(why, Why::Input(_))).map(|(task, why)| {

@@ -53,6 +53,7 @@ pub use folder::Distrust;
 pub(crate) use folder::Folder;
 pub use identity::{CacheIdentity, FolderIdentity};
 pub use input::InputState;
+pub(crate) use listing::WRITTEN_AGAIN;
 use manifest::Manifest;
 pub(crate) use opening::LONGEST_RECORD;
 pub use opening::{Opened, Opening};

@@ -320,3 +320,21 @@ fn a_run_without_its_journal_keeps_its_results() {
     assert_eq!((&done["state"], &done["attempts"]), (&"done".into(), &1.into()));
     assert_eq!(job.lines("ran"), 4);
 }
+
+#[test]
+fn a_copy_with_other_times_is_said_to_be_one() {
+    let text = "name = \"j\"\n[[phase]]\nname = \"a\"\ntasks = 3\ncommand = \"echo x > $HINDMOST_OUTPUT/x\"\n";
+    for (options, recursive, said) in
+        [(&[][..], "-r", true), (&[][..], "-a", false), (&["--checksum"][..], "-r", false)]
+    {
+        let job = Job::new(text);
+        job.done(&[&NODES, options].concat());
+        let copied = Command::new("cp").args([recursive, "j.out", "copy"]).current_dir(job.path()).status();
+        assert!(copied.unwrap().success());
+        let ran = job.done(&["--out", "copy", "--resume", "--check"]);
+        let line = "the folder is a copy, and 3 results differ only in the times of their files";
+        let output = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!((output.contains(line), output.contains("`cp -a`")), (said, said), "{output}");
+        assert!(output.contains(if said { "0 finished, 3 tasks to run" } else { "3 finished, 0 tasks" }), "{output}");
+    }
+}

@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_remaining_times_of_one_decision_are_told_apart() {
+    fn two_remaining_times_of_one_decision_are_distinct() {
         let text = |because: &str, remaining: [Option<f64>; 2]| {
             let knew = (0..).zip(remaining).map(|(copy, remaining)| Known {
                 copy,

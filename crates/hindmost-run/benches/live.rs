@@ -38,6 +38,7 @@ fn run_on_1000_nodes(policy: &str) -> RunOutcome {
         exit: Some(0),
         reports: false,
         power: 1,
+        hangs: 0.0,
         begins: 0.0,
     });
     run_job(&plan(2000, folder.path()), policy, &folder.path().join("out"), &mut engine)

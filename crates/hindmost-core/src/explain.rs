@@ -317,9 +317,13 @@ fn happened(
             let result = if needed { "gets no result" } else { "has its result" };
             Some((None, format!("the job has failed, and other jobs go on; this task {result}")))
         }
-        Event::WatchMet { attempt, expected_finish, .. } => {
+        Event::WatchMet { attempt, expected_finish, stalled, .. } => {
             let copy = of_task(attempt)?;
             let what = match expected_finish {
+                Some(finish) if *stalled => format!(
+                    "had reported no progress for long and was expected to finish at {:.2} s or later; the policy was notified",
+                    finish.seconds()
+                ),
                 Some(finish) => format!("was expected to finish at {:.2} s; the policy was notified", finish.seconds()),
                 None => format!("had been running for {:.2} s; the policy was notified", ran(copy)),
             };
@@ -440,6 +444,7 @@ mod tests {
             expected_finish: None,
             conditions: None,
             guessed: false,
+            stalled: false,
         };
         for copy in [0, 1, 0] {
             history.push_event(Time::ZERO, &met(copy), Some(copy), String::new());

@@ -130,6 +130,10 @@ pub enum Event {
         /// True if the attempt has reported no progress yet, or so little that the expected finish is only a guess.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guessed: bool,
+        /// True if the attempt has reported no progress for much longer than its earlier pace lets one expect. Then the expected
+        /// finish is only a lower bound: nothing shows that the attempt will go on at that pace.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stalled: bool,
     },
     /// The distribution of a phase's durations was estimated from copies that ran. A later estimate for the same phase
     /// replaces an earlier one.

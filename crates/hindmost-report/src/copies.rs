@@ -65,7 +65,7 @@ pub(crate) fn gain(summary: &RunSummary) -> Option<String> {
 
 /// Returns by how much a job ended sooner because of its copies, and how this is known. The job took `flowtime` seconds.
 fn in_words(saved: &TimeSaved, flowtime: f64) -> String {
-    let TimeSaved { low, beaten, by_progress, by_durations, unknown, .. } = *saved;
+    let TimeSaved { low, beaten, by_progress, by_durations, unknown, stalled, .. } = *saved;
     let small = (SMALL * flowtime).max(SHORT);
     let attempts = |count: u64| counted(count, "attempt");
     let Some(median) = saved.median else {
@@ -76,6 +76,23 @@ fn in_words(saved: &TimeSaved, flowtime: f64) -> String {
         };
         let which = match (unknown, beaten) {
             (0, _) => format!("too few attempts ran longer than the {} that lost, so little shows", attempts(beaten)),
+            (_, 1) if stalled == 1 => {
+                "the attempt that lost had not reported progress for long, so nothing shows".to_owned()
+            }
+            (_, beaten) if stalled == beaten => {
+                format!("the {} that lost had not reported progress for long, so nothing shows", attempts(beaten))
+            }
+            (unknown, beaten) if stalled > 0 => {
+                let longer = match unknown - stalled {
+                    0 => String::new(),
+                    longer => format!(" and {} had run longer than any that finished", grouped(longer)),
+                };
+                format!(
+                    "of the {} that lost, {} had not reported progress for long{longer}, so nothing shows",
+                    attempts(beaten),
+                    grouped(stalled)
+                )
+            }
             (1, 1) => "the attempt that lost had run longer than any that finished, so nothing shows".to_owned(),
             (unknown, beaten) if unknown == beaten => {
                 format!("the {} that lost had run longer than any that finished, so nothing shows", attempts(beaten))
@@ -92,17 +109,19 @@ fn in_words(saved: &TimeSaved, flowtime: f64) -> String {
         let they = if beaten == 1 { "it" } else { "they" };
         return format!("{at_least}How much that saved is not known: {which} how long {they} would have taken.{again}");
     };
-    let known = match (by_progress, by_durations) {
-        (0, 0) => "the schedule of the run".to_owned(),
-        (0, _) => format!("how long other attempts took that ran longer than the {}", attempts(beaten)),
-        (_, 0) => format!("the progress of the {}", attempts(beaten)),
+    let losers =
+        if beaten == 1 { "the attempt that lost".to_owned() } else { format!("the {} that lost", attempts(beaten)) };
+    let how = match (by_progress, by_durations) {
+        (0, 0) => "estimated from the schedule of the run".to_owned(),
+        (0, _) => format!("estimated from the durations of other attempts, which took longer than {losers}"),
+        (_, 0) => format!("estimated from the progress of {losers}"),
         (progress, durations) => format!(
-            "the progress of {} and, for {}, how long other attempts took that ran longer",
-            attempts(progress),
+            "estimated from the progress of {} of {losers} and, for {} of them, from the durations of other attempts, which took \
+             longer",
+            grouped(progress),
             grouped(durations)
         ),
     };
-    let how = format!("estimated from {known} that lost");
     if low.abs() <= small && saved.high.is_some_and(|high| high.abs() <= small) {
         return format!("The job would have taken about as long without copies ({how}).");
     }
@@ -136,6 +155,21 @@ pub(crate) fn lessons(summary: &RunSummary) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
+/// Returns how many copies were faster than an older attempt. That is not the number of copies that won their tasks: another copy of
+/// the task may have won, or the copy may have failed.
+fn faster(won: u32) -> String {
+    match won {
+        1 => "1 was faster than an older attempt of its task".to_owned(),
+        won => format!("{won} were faster than an older attempt of their task"),
+    }
+}
+
+/// Returns how many copies were slower than an older attempt, or took so long that their task itself seemed to take long.
+fn slower(lost: u32) -> String {
+    let verb = if lost == 1 { "was" } else { "were" };
+    format!("{lost} {verb} slower or took long")
+}
+
 /// Returns what a policy has learned from the copies of a phase, as sentences of which the first begins with a small letter.
 pub fn learned_in_words(learned: &Learned) -> String {
     let Learned { won, lost, factor, by_age, held_back, .. } = *learned;
@@ -153,9 +187,9 @@ pub fn learned_in_words(learned: &Learned) -> String {
     }
     let shown = match (won, lost) {
         (0, 0) => "none has ended, so".to_owned(),
-        (won, 0) => format!("{won} won and none lost, so"),
-        (0, lost) => format!("none won and {lost} lost, so"),
-        (won, lost) => format!("{won} won and {lost} lost, so"),
+        (won, 0) => format!("{} and none was slower, so", faster(won)),
+        (0, lost) => format!("none was faster than an older attempt of its task and {}, so", slower(lost)),
+        (won, lost) => format!("{} and {}, so", faster(won), slower(lost)),
     };
     let factor = format!("{factor:.0}");
     let effect = match (learned.effect, by_age) {

@@ -39,6 +39,7 @@ fn run_on_1000_nodes(policy: &str) -> RunOutcome {
         reports: false,
         power: 1,
         blocks: 0,
+        hangs: 0.0,
         begins: 0.0,
     });
     run_job(&plan(2000, folder.path()), policy, &folder.path().join("out"), &mut engine)

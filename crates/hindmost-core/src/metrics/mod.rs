@@ -26,7 +26,7 @@ pub use findings::{
     Waiting,
 };
 pub use run::{BrokenCopies, FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
-pub use saved::{TimeSaved, measured_finishes};
+pub use saved::{MeasuredFinish, TimeSaved, measured_finishes};
 pub use slot_timeline::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses};
 
 use hindmost_math::pooled::Pooled;

@@ -4,7 +4,8 @@
 //! taken from its last measured progress or, without progress, drawn from the durations of the attempts of its phase: the
 //! product-limit estimate of the durations beyond its age, in which the attempts that were stopped count as cut off. If no
 //! attempt that finished ran that long, nothing is known, and the attempt counts as if it had ended when it was stopped: then
-//! only a lower bound of the saved time is known.
+//! only a lower bound of the saved time is known. The same holds for an attempt whose progress had stalled: neither its earlier pace
+//! nor attempts that went on show whether it would ever have ended.
 //!
 //! What this means for the job follows from two schedules in the order of the recorded run (`schedule`): one with all attempts
 //! as recorded, and one without copies, in which the attempts that lost run on. Only the end of a phase shows in the
@@ -68,21 +69,35 @@ pub struct TimeSaved {
     pub by_progress: u64,
     /// How many of these were estimated from the durations of the attempts of their phase.
     pub by_durations: u64,
-    /// How many of these had run longer than any finished attempt of their phase, so that nothing is known about their end.
+    /// How many of these had run longer than any finished attempt of their phase or had stalled, so that nothing is known about
+    /// their end.
     pub unknown: u64,
+    /// How many of the `unknown` ones had reported no progress for much longer than their earlier pace let one expect.
+    #[serde(default)]
+    pub stalled: u64,
     /// By how much the job would have ended later if each attempt of which nothing is known had needed as long again as it had
     /// run; `None` if there are none.
     pub if_as_long_again: Option<f64>,
 }
 
-/// Returns the last time at which the progress of each attempt showed that it would finish.
-pub fn measured_finishes<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<AttemptId, Time> {
+/// When an attempt would have finished, as its progress showed last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuredFinish {
+    /// The time at which it would have finished at the same pace.
+    pub at: Time,
+    /// True if the attempt had stalled, so that it would have finished at that time at the earliest.
+    pub stalled: bool,
+}
+
+/// Returns when each attempt would have finished, as its progress showed last.
+pub fn measured_finishes<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<AttemptId, MeasuredFinish> {
     let mut finishes = BTreeMap::new();
     for record in records {
-        if let Change::Event(Event::WatchMet { attempt, expected_finish: Some(finish), guessed: false, .. }) =
-            &record.change
+        if let Change::Event(Event::WatchMet {
+            attempt, expected_finish: Some(finish), guessed: false, stalled, ..
+        }) = record.change
         {
-            finishes.insert(*attempt, *finish);
+            finishes.insert(attempt, MeasuredFinish { at: finish, stalled });
         }
     }
     finishes
@@ -95,7 +110,9 @@ enum Remaining {
     Measured(f64),
     /// As drawn from the durations of its phase.
     Drawn,
-    /// Nothing is known.
+    /// Nothing is known, because its progress had stalled.
+    Stalled,
+    /// Nothing is known, because no attempt that finished ran so long.
     Unknown,
 }
 
@@ -118,7 +135,11 @@ impl TimeSaved {
     /// attempts would have finished by their progress. `None` if no copy was started, if the job is unfinished or the run was
     /// paused, or if the recorded times do not follow from its attempts, for example because nodes were lost or other jobs
     /// used them.
-    pub fn of(timeline: &Timeline, dimensions: &Dimensions, finishes: &BTreeMap<AttemptId, Time>) -> Option<TimeSaved> {
+    pub fn of(
+        timeline: &Timeline,
+        dimensions: &Dimensions,
+        finishes: &BTreeMap<AttemptId, MeasuredFinish>,
+    ) -> Option<TimeSaved> {
         let job = timeline.jobs.first()?;
         let took = (job.finish? - job.arrival).seconds();
         let is_alone = timeline.jobs.len() == 1 && timeline.pauses.is_empty();
@@ -189,7 +210,7 @@ fn recorded(timeline: &Timeline, numbers: &BTreeMap<TaskId, usize>, finish: Time
 fn alone(
     task: TaskId,
     rows: &[&TimelineRow],
-    finishes: &BTreeMap<AttemptId, Time>,
+    finishes: &BTreeMap<AttemptId, MeasuredFinish>,
     of_phase: Option<(&Survival, &[Observed])>,
 ) -> Alone {
     let seconds = |row: &TimelineRow| (row.end - row.start).seconds();
@@ -201,11 +222,12 @@ fn alone(
     };
     let was_stopped = matches!(last.outcome, AttemptEnd::Lost | AttemptEnd::Replaced);
     let age = if was_stopped { seconds(last) } else { 0.0 };
-    let finish = finishes.get(&last.attempt).filter(|finish| was_stopped && **finish > last.end);
+    let finish = finishes.get(&last.attempt).filter(|finish| was_stopped && (finish.stalled || finish.at > last.end));
     let shown = of_phase.map_or(0.0, |(durations, _)| durations.known_share(age));
     let longer = of_phase.map_or(0, |(_, all)| all.iter().filter(|one| one.ended && one.seconds > age).count());
     let (remaining, hidden) = match finish {
-        Some(finish) => (Remaining::Measured((*finish - last.end).seconds()), 0.0),
+        Some(MeasuredFinish { stalled: true, .. }) => (Remaining::Stalled, 1.0),
+        Some(finish) => (Remaining::Measured((finish.at - last.end).seconds()), 0.0),
         None if shown > 0.0 => (Remaining::Drawn, (1.0 - shown).max(1.0 / (longer as f64 + 1.0))),
         None => (Remaining::Unknown, 1.0),
     };
@@ -226,7 +248,8 @@ fn estimate(
     };
     let beaten = lost(|_| true);
     let by_durations = lost(|remaining| *remaining == Remaining::Drawn);
-    let unknown = lost(|remaining| *remaining == Remaining::Unknown);
+    let stalled = lost(|remaining| *remaining == Remaining::Stalled);
+    let unknown = stalled + lost(|remaining| *remaining == Remaining::Unknown);
     let makespan = |remaining: &dyn Fn(&Alone) -> f64| {
         let work = tasks.iter().enumerate().map(|(task, alone)| Work {
             task,
@@ -254,7 +277,7 @@ fn estimate(
                     let of_phase = estimates.get(&alone.task.phase);
                     of_phase.and_then(|durations| durations.remaining_between(age, share)).unwrap_or(0.0)
                 }
-                Some((_, Remaining::Unknown)) | None => 0.0,
+                Some((_, Remaining::Stalled | Remaining::Unknown)) | None => 0.0,
             })
         })
         .collect();
@@ -262,7 +285,7 @@ fn estimate(
     let again = |alone: &Alone| match alone.lost {
         Some((_, Remaining::Measured(seconds))) => seconds,
         Some((age, Remaining::Drawn)) => estimates[&alone.task.phase].remaining(age, 0.5).unwrap_or(0.0),
-        Some((age, Remaining::Unknown)) => age,
+        Some((age, Remaining::Stalled | Remaining::Unknown)) => age,
         None => 0.0,
     };
     TimeSaved {
@@ -273,6 +296,7 @@ fn estimate(
         by_progress: lost(|remaining| matches!(remaining, Remaining::Measured(_))),
         by_durations,
         unknown,
+        stalled,
         if_as_long_again: (unknown > 0).then(|| makespan(&again)),
     }
 }

@@ -71,6 +71,7 @@ fn a_stopping_copy_is_not_stopped_again() {
         expected_finish: Some(Time::from_seconds(finish)),
         conditions: None,
         guessed: false,
+        stalled: false,
     };
     decided(&mut session, 0.2, &met(0, 50.0));
     let backup = decided(&mut session, 0.2, &Event::Round);
@@ -87,8 +88,13 @@ fn a_straggler_that_meets_its_condition_twice_gets_one_backup() {
     for policy in ["late(slow_task=0.5,cap=1)", "mantri", "pace"] {
         let mut session = begun(policy, Knowledge::Age, (6, 2));
         for _ in 0..2 {
-            let met =
-                Event::WatchMet { attempt: attempt(0, 0), expected_finish: None, conditions: None, guessed: false };
+            let met = Event::WatchMet {
+                attempt: attempt(0, 0),
+                expected_finish: None,
+                conditions: None,
+                guessed: false,
+                stalled: false,
+            };
             decided(&mut session, 9.0, &met);
         }
         let starts = decided(&mut session, 9.0, &Event::Round);

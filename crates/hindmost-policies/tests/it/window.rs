@@ -90,7 +90,7 @@ impl Story {
     /// The expected end of an attempt becomes known.
     fn ends(&mut self, at: f64, attempt: AttemptId, finish: f64) {
         let expected_finish = Some(Time::from_seconds(finish));
-        self.step(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false });
+        self.step(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false, stalled: false });
     }
 
     fn finish(&mut self, at: f64, attempt: AttemptId) {
@@ -254,7 +254,13 @@ fn an_attempt_of_unknown_end_is_a_straggler_by_its_age() {
     assert_eq!(requested, 2);
     story.finish(10.0, attempt(0, 1, 0));
     assert_eq!(story.round(10.0), [""; 0]);
-    let met = Event::WatchMet { attempt: attempt(0, 0, 0), expected_finish: None, conditions: None, guessed: false };
+    let met = Event::WatchMet {
+        attempt: attempt(0, 0, 0),
+        expected_finish: None,
+        conditions: None,
+        guessed: false,
+        stalled: false,
+    };
     story.step(20.1, &met);
     let wakes = story.last.decisions.iter().filter(|one| matches!(one, Decision::Wake { .. })).count();
     assert_eq!(wakes, 1, "the next window is planned");

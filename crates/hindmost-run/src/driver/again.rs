@@ -10,12 +10,12 @@ use hindmost_core::ids::TaskId;
 use hindmost_core::record::Record;
 use serde_json::json;
 
-use super::RunError;
 use super::jobs::IN_FOLDER;
 use super::permanent::FailedAgain;
 use super::recheck::{finished, given_up, tasks_of, unreadable, valid_results};
+use super::{RunError, recheck};
 use crate::job_file::{Plan, TaskChanges, printable};
-use crate::store::{ResultState, Store};
+use crate::store::{EndMarker, ResultState, Store, WRITTEN_AGAIN, Whereabouts};
 
 /// Number of tasks that are named for each reason; the others are only counted.
 const NAMED: usize = 10;
@@ -66,6 +66,8 @@ pub struct PhaseResumed {
     pub phase: String,
     /// Number of tasks whose results count.
     pub finished: u32,
+    /// How many of these have ended while no Hindmost ran.
+    pub ended: u32,
     /// Number of tasks that will run.
     pub to_run: u32,
     /// Number of tasks that have failed as the phase allows, and stay so.
@@ -100,6 +102,8 @@ pub(super) struct Again<'a> {
     pub(super) later: BTreeSet<u32>,
     /// Tasks that may not run twice and keep their results although their inputs have changed; holds the differences.
     kept_results: BTreeMap<TaskId, String>,
+    /// True if the folder of the run is a copy.
+    is_copy: bool,
     /// Number of tasks whose results or inputs can't be compared by checksums, although the user requests it.
     unchecked: usize,
 }
@@ -154,6 +158,7 @@ impl<'a> Again<'a> {
             needed: false,
             later: BTreeSet::new(),
             kept_results: BTreeMap::new(),
+            is_copy: store.whereabouts() == Whereabouts::Copied,
             unchecked: 0,
         };
         let TaskChanges { added, withdrawn: _, renewed, phases } = changes;
@@ -267,6 +272,16 @@ impl<'a> Again<'a> {
             }),
             |more| format!("{more} more results are missing or have changed"),
         );
+        let has_other_time = |why: &Why| matches!(why, Why::Changed(how) if how.ends_with(WRITTEN_AGAIN));
+        let rewritten = self.broken.values().filter(|why| has_other_time(why)).count();
+        if self.is_copy && rewritten > 0 {
+            let results =
+                if rewritten == 1 { "1 result differs".to_owned() } else { format!("{rewritten} results differ") };
+            lines.push(format!(
+                "the folder is a copy, and {results} only in the times of their files, so their contents may be the same: copy the \
+                 run with `cp -a`, which keeps times, instead of `cp -r`; or run jobs with --checksum, so that contents are compared"
+            ));
+        }
         named(
             &mut lines,
             of(|why| matches!(why, Why::Input(_))).map(|(task, why)| {
@@ -414,6 +429,65 @@ impl<'a> Again<'a> {
             counts
         });
         ResumePlan { messages: self.messages(), again, phases: phases.collect() }
+    }
+}
+
+impl Again<'_> {
+    /// Returns the tasks that count as finished once the run is resumed, although the journal does not say so: an attempt has
+    /// succeeded while no Hindmost ran, or its result is in place and its end was not recorded.
+    ///
+    /// # Errors
+    /// If files can't be read.
+    fn ended_unrecorded(&self, store: &Store) -> Result<BTreeSet<TaskId>, RunError> {
+        let plan = self.plan;
+        let is_open = |task: &TaskId| {
+            let phase = plan.phases.get(task.phase as usize);
+            phase.is_some_and(|phase| task.index < phase.tasks && !phase.is_withdrawn(task.index))
+                && !self.is_renewed(task.phase)
+                && !self.later.contains(&task.phase)
+                && !self.finished.contains(task)
+                && !self.given_up.contains(task)
+        };
+        let mut ended = BTreeSet::new();
+        for phase in 0..plan.phases.len() as u32 {
+            if !store.has_results(phase).map_err(unreadable(store))? {
+                continue;
+            }
+            for task in tasks_of(plan, phase).filter(is_open) {
+                if why_broken(plan, store, task)?.is_none() {
+                    ended.insert(task);
+                }
+            }
+        }
+        if !matches!(store.whereabouts(), Whereabouts::Same | Whereabouts::Moved) {
+            return Ok(ended);
+        }
+        for attempt in store.attempts_there().map_err(unreadable(store))? {
+            let task = attempt.task;
+            let marker = store.end_marker(attempt).map_err(unreadable(store))?;
+            if is_open(&task)
+                && marker == EndMarker::Exit(0)
+                && store.has_output(attempt)
+                && !recheck::has_other_input(plan, store, attempt)
+            {
+                ended.insert(task);
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Counts the tasks as finished that have ended while no Hindmost ran.
+    ///
+    /// # Errors
+    /// If files can't be read.
+    pub(super) fn count_ended(&self, store: &Store, resumed: &mut ResumePlan) -> Result<(), RunError> {
+        for task in self.ended_unrecorded(store)? {
+            let phase = &mut resumed.phases[task.phase as usize];
+            phase.finished += 1;
+            phase.ended += 1;
+            phase.to_run = phase.to_run.saturating_sub(1);
+        }
+        Ok(())
     }
 }
 

@@ -19,6 +19,7 @@ use super::again::{Again, ResumePlan};
 use super::attempts::Attempts;
 use super::deadlines::{Deadline, Deadlines};
 use super::fault_injection::FaultInjection;
+use super::finished;
 use super::jobs::{Jobs, LiveJob, ONLY};
 use super::journal::{self, LiveJournal};
 use super::node_loss::LostNodes;
@@ -153,6 +154,13 @@ fn run_with(
                 changed = std::mem::take(&mut job.changed);
             }
         }
+    }
+    if let (None, None, [job]) = (&home, &held, jobs.as_slice())
+        && job.lacks_journal()
+        && let Some(outcome) = finished::outcome(job, &header, follower)?
+    {
+        submissions.ended(outcome);
+        return Ok(());
     }
     if held.as_ref().is_none_or(|(_, records)| !recheck::has_job(records)) {
         // The run begins again, perhaps with other features.
@@ -305,7 +313,10 @@ pub fn resume_plan(options: &RunOptions, opened: &Opened) -> Result<ResumePlan, 
     let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
     let (retry, held_records) = (options.retry_failed, records.unwrap_or_default());
     let failed = FailedAgain::of(plan, store, retry, changed, (tasks, redo), held_records);
-    Ok(Again::of(plan, store, records, failed, tasks, redo)?.resume_plan())
+    let again = Again::of(plan, store, records, failed, tasks, redo)?;
+    let mut resumed = again.resume_plan();
+    again.count_ended(store, &mut resumed)?;
+    Ok(resumed)
 }
 
 /// True if nothing of an opened job would run: its results are there and valid, and failed tasks stay failed as their phases

@@ -93,15 +93,15 @@ impl Driver<'_> {
                 self.clean(attempt, false);
                 continue;
             }
-            let end = self.end_of(attempt, &running, stays);
+            let end = self.end_of(attempt, &running, stays, at);
             endings.push(Ending { attempt, running, at, end });
         }
         self.commit(&mut endings)?;
         endings.into_iter().try_for_each(|ending| self.record(ending))
     }
 
-    /// Returns how an attempt ended.
-    fn end_of(&mut self, attempt: AttemptId, running: &Running, stays: Option<String>) -> End {
+    /// Returns how an attempt ended. `at` is the time of its end, if no Hindmost process ran at that time.
+    fn end_of(&mut self, attempt: AttemptId, running: &Running, stays: Option<String>, at: Option<Time>) -> End {
         if self.is_finished(attempt.task) {
             return End::Stopped;
         }
@@ -115,7 +115,7 @@ impl Driver<'_> {
             Err(error) => return End::Failed(format!("its end marker can't be read: {error}"), !idempotent),
         };
         if marker == EndMarker::Exit(0) {
-            return match self.prepare_output(attempt, running) {
+            return match self.prepare_output(attempt, running, at) {
                 Ok(true) => End::Good,
                 Ok(false) if self.jobs[attempt.task.job].store.was_committed(attempt) => {
                     End::Failed("its result was in place and has been removed".to_owned(), !idempotent)
@@ -157,8 +157,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Adds the output of a successful attempt to the manifest. Returns false if there is none.
-    fn prepare_output(&mut self, attempt: AttemptId, running: &Running) -> std::io::Result<bool> {
+    /// Adds the output of a successful attempt to the manifest. `at` is the time of its end, if no Hindmost process ran at that
+    /// time. Returns false if there is none.
+    fn prepare_output(&mut self, attempt: AttemptId, running: &Running, at: Option<Time>) -> std::io::Result<bool> {
+        let seconds = match at {
+            None => Some((self.engine.now() - running.progress.since).seconds()),
+            Some(_) => self.jobs[attempt.task.job].store.ran_for(attempt).map(|time| time.as_secs_f64()),
+        };
         let job = &mut self.jobs[attempt.task.job];
         let plan = Arc::clone(&job.plan);
         let phase = &plan.phases[attempt.task.phase as usize];
@@ -166,7 +171,7 @@ impl Driver<'_> {
             // The command may have changed the file, so its state at the end counts.
             let path = phase.compared_input(attempt.task.index);
             let input = path.as_deref().and_then(|path| Some((path, InputState::of_file(path)?)));
-            return job.store.prepare(attempt, input);
+            return job.store.prepare(attempt, input, seconds);
         }
         let path = phase.input_of(attempt.task.index);
         let input = path.zip(running.input.clone());
@@ -179,7 +184,7 @@ impl Driver<'_> {
                 job.name(attempt.task)
             ));
         }
-        job.store.prepare(attempt, input)
+        job.store.prepare(attempt, input, seconds)
     }
 
     /// True if an attempt failed because the system could start no more processes.

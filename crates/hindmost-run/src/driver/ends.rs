@@ -63,7 +63,8 @@ impl Driver<'_> {
         let earlier = store.pages().read(RESULTS, taken).unwrap_or_default();
         let is_in_place = |task: &TaskId| store.result_state(*task).is_ok_and(|state| state == ResultState::Valid);
         let kept = plan.withdrawn().into_iter().filter(is_in_place).collect();
-        let table = results_table::of(&plan, &timeline, (&summary.failed_tasks, &kept), &earlier);
+        let seconds = |task, winner| store.seconds_of_result(task, winner);
+        let table = results_table::of(&plan, &timeline, (&summary.failed_tasks, &kept), &earlier, seconds);
         if let Err(error) = store.pages().write(RESULTS, taken, &table) {
             self.follower.message(&format!("the table {RESULTS} could not be written: {error}"));
         }

@@ -17,6 +17,8 @@ use super::{Driver, RunError};
 use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
 use crate::store::InputState;
 
+/// An attempt that starts at least this long after its start was decided did not begin at once: 50 ms.
+const LATE: Time = FIRST_POLL;
 /// Median duration in seconds below which attempts of a phase need not outlive this process: nothing is lost if they start
 /// again.
 const SHORT: f64 = 0.1;
@@ -140,6 +142,13 @@ impl Driver<'_> {
         match started {
             Ok(()) => {
                 let has_begun = self.engine.has_begun(attempt);
+                let waited = self.attempt(attempt).map_or(Time::ZERO, |found| self.engine.now() - found.since());
+                if has_begun && state == AttemptState::Starting && waited >= LATE {
+                    // It has waited for an earlier attempt or for the system, or its start was decided by an earlier process.
+                    self.happen(&Event::AttemptRunning { attempt, waited: Some(waited) })?;
+                    self.enter(attempt, node, from, input, true);
+                    return Ok(());
+                }
                 self.enter(attempt, node, from, input, has_begun);
                 if has_begun && state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt, waited: None })?;

@@ -35,6 +35,7 @@ mod ends;
 mod error;
 mod failures;
 mod fault_injection;
+mod finished;
 mod follow;
 mod jobs;
 mod journal;

@@ -86,9 +86,10 @@ impl Driver<'_> {
         match self.watches.test(attempt, &running.progress, now, first) {
             Notice::None => {}
             Notice::Later(next) => self.deadlines.push(next, Deadline::Test(attempt)),
-            Notice::Now { conditions, expected_finish, guessed } => {
+            Notice::Now { conditions, expected_finish, guessed, stalled } => {
                 self.watches.notified(attempt, now);
-                self.happen(&Event::WatchMet { attempt, expected_finish, conditions: Some(conditions), guessed })?;
+                let conditions = Some(conditions);
+                self.happen(&Event::WatchMet { attempt, expected_finish, conditions, guessed, stalled })?;
             }
         }
         Ok(())

@@ -143,6 +143,16 @@ pub(super) fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError +
     |error| RunError::Io { path: store.folder().into(), error }
 }
 
+/// True if the input file of an attempt's task has changed since the attempt began, so that the attempt does not count. One of a
+/// task that may not run twice counts in any case.
+pub(super) fn has_other_input(plan: &Plan, store: &Store, attempt: AttemptId) -> bool {
+    let Some(phase) = plan.phases.get(attempt.task.phase as usize) else { return false };
+    // A command of a map may have changed its file.
+    let input = phase.input_of(attempt.task.index).filter(|_| phase.idempotent && phase.commands.is_none());
+    let noted = store.noted_input(attempt).zip(input);
+    noted.is_some_and(|(noted, path)| noted.difference(path, false).is_some())
+}
+
 /// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. Returns the failures of tasks that may not run twice.
 ///
 /// # Errors
@@ -166,12 +176,7 @@ fn count_ended(
             }
             // Tasks that are withdrawn or have become other tasks, and attempts that used another input, do not count.
             let is_other = phase.is_withdrawn(attempt.task.index) || again.is_renewed(attempt.task.phase);
-            // A command of a map may have changed its file.
-            let input = phase.input_of(attempt.task.index).filter(|_| idempotent && phase.commands.is_none());
-            let has_other_input = || {
-                let noted = store.noted_input(attempt).zip(input);
-                noted.is_some_and(|(noted, path)| noted.difference(path, false).is_some())
-            };
+            let has_other_input = || has_other_input(plan, store, attempt);
             if again.finished.contains(&attempt.task) || idempotent && (is_other || has_other_input()) {
                 continue;
             }
@@ -205,10 +210,11 @@ fn count_ended(
             EndMarker::Exit(0) if !again.later.contains(&attempt.task.phase) => {
                 let phase = &plan.phases[attempt.task.phase as usize];
                 let path = phase.compared_input(attempt.task.index);
-                let noted = store.noted_input(attempt);
+                let (noted, seconds) =
+                    (store.noted_input(attempt), store.ran_for(attempt).map(|time| time.as_secs_f64()));
                 let input = path.as_deref();
                 let input = input.and_then(|path| Some((path, noted.or_else(|| InputState::of_file(path))?)));
-                let has_output = store.prepare(attempt, input).map_err(unreadable(store))?;
+                let has_output = store.prepare(attempt, input, seconds).map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
             EndMarker::Exit(_) if !idempotent && cut_short_by(store, engine, attempt, marker).is_none() => {

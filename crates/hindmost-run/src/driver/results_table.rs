@@ -14,25 +14,27 @@ use crate::job_file::{COLUMNS, Matrix, Plan};
 #[derive(Clone, Copy, Default)]
 struct OfTask {
     attempts: u32,
-    /// Duration of the winner in seconds.
-    seconds: Option<f64>,
+    /// Number of the winner, and its duration in seconds as the timeline has it.
+    winner: Option<(u32, f64)>,
 }
 
 /// Returns the table: one line for each task, with tabs between the columns. `failed` are the tasks that have failed
 /// permanently, `kept` the withdrawn tasks whose results stay in place. `earlier` is the table that the run wrote before it began again, if there is one: it has the attempts and seconds
-/// of tasks that were finished then.
+/// of tasks that were finished then. `seconds` returns how long the attempt ran that made a task's result, from the number of the
+/// winner if it is one of this timeline: the timeline does not show it if Hindmost was killed before it recorded the end.
 pub(super) fn of(
     plan: &Plan,
     timeline: &Timeline,
     (failed, kept): (&[FailedTask], &FxHashSet<TaskId>),
     earlier: &str,
+    seconds: impl Fn(TaskId, Option<u32>) -> Option<f64>,
 ) -> String {
     let mut ran: FxHashMap<TaskId, OfTask> = FxHashMap::default();
     for row in &timeline.rows {
         let of_task = ran.entry(row.attempt.task).or_default();
         of_task.attempts += 1;
         if row.outcome == AttemptEnd::Won {
-            of_task.seconds = Some((row.end - row.start).seconds());
+            of_task.winner = Some((row.attempt.copy, (row.end - row.start).seconds()));
         }
     }
     let columns = earlier.lines().next().map_or(0, |head| head.split('\t').count());
@@ -55,7 +57,7 @@ pub(super) fn of(
             let of_task = ran.get(&TaskId { job: IN_FOLDER, phase: at, index }).copied();
             let was_finished = earlier.is_some_and(|finished| finished.binary_search(&index).is_ok());
             let is_withdrawn = phase.is_withdrawn(index);
-            let has_result = was_finished || of_task.is_some_and(|of_task| of_task.seconds.is_some());
+            let has_result = was_finished || of_task.is_some_and(|of_task| of_task.winner.is_some());
             let is_kept = kept.contains(&TaskId { job: IN_FOLDER, phase: at, index });
             let is_done = has_result && !is_withdrawn || is_kept;
             let name = escaped(phase.name.as_bytes());
@@ -72,12 +74,15 @@ pub(super) fn of(
             let is_failed = failed.contains(&(phase.name.as_str(), index));
             let is_earlier = was_finished && is_done || is_failed && of_task.is_none();
             let before = ran_before.get(&(name.as_str(), number.as_str())).filter(|_| is_earlier);
+            let in_words = |time: Option<f64>| time.map_or(String::new(), |time| format!("{time:.3}"));
+            let task = TaskId { job: IN_FOLDER, phase: at, index };
             let [attempts, seconds] = match before {
                 Some(before) => before.map(str::to_owned),
-                None if was_finished => [String::new(), String::new()],
+                None if was_finished => [String::new(), in_words(seconds(task, None).filter(|_| is_done))],
                 None => {
-                    let OfTask { attempts, seconds } = of_task.unwrap_or_default();
-                    [attempts.to_string(), seconds.map_or(String::new(), |time| format!("{time:.3}"))]
+                    let OfTask { attempts, winner } = of_task.unwrap_or_default();
+                    let took = winner.and_then(|(copy, took)| seconds(task, Some(copy)).or(Some(took)));
+                    [attempts.to_string(), in_words(took)]
                 }
             };
             let state = if is_withdrawn {

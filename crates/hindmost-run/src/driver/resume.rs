@@ -350,6 +350,7 @@ impl Driver<'_> {
         unended: &[(AttemptId, NodeId, AttemptState)],
         adopted: &HashSet<AttemptId>,
     ) -> Result<(), RunError> {
+        let now = self.engine.now();
         let mut tasks: Vec<TaskId> = self.jobs[ONLY].in_place.iter().copied().collect();
         tasks.sort_unstable();
         for task in tasks {
@@ -357,15 +358,29 @@ impl Driver<'_> {
             let winner = self.jobs[ONLY].store.winner(task);
             let found = of_task().find(|(attempt, ..)| Some(*attempt) == winner).or_else(|| of_task().next());
             if let Some((attempt, node, state)) = found.copied() {
-                if state == AttemptState::Starting {
-                    self.happen(&Event::AttemptRunning { attempt, waited: None })?;
-                }
-                self.enter(attempt, node, 0.0, None, true);
-                self.finish_with_result(attempt)?;
+                // The earlier process has moved the output into place and was killed before it recorded the end.
+                let began = self
+                    .attempt(attempt)
+                    .map(|found| if state == AttemptState::Starting { found.since() } else { found.began(now) });
+                let seconds = self.jobs[ONLY].store.seconds_of_result(task, Some(attempt.copy));
+                let end = began.zip(seconds).map(|(began, seconds)| began + Time::from_seconds(seconds));
+                self.was_at = end.filter(|end| *end < now);
+                let finished = self.finish_in_place(attempt, node, state);
+                self.was_at = None;
+                finished?;
                 self.launch_replacement_of(attempt)?;
             }
         }
         Ok(())
+    }
+
+    /// Records the finish of an attempt whose output is in place.
+    fn finish_in_place(&mut self, attempt: AttemptId, node: NodeId, state: AttemptState) -> Result<(), RunError> {
+        if state == AttemptState::Starting {
+            self.happen(&Event::AttemptRunning { attempt, waited: None })?;
+        }
+        self.enter(attempt, node, 0.0, None, true);
+        self.finish_with_result(attempt)
     }
 
     /// Records the ends of attempts that ended while no Hindmost ran, at the times of their end markers and in that order.

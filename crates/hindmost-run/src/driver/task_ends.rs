@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use super::attempts::{Kill, Running};
 use super::jobs::ONLY;
 use super::{Driver, RunError, journal, recheck};
-use crate::store::EndMarker;
+use crate::job_file::Plan;
+use crate::store::{EndMarker, Store};
 
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,25 +121,12 @@ impl Driver<'_> {
     pub(super) fn report_earlier(
         &mut self,
         tasks: &BTreeSet<TaskId>,
-        mut winners: BTreeMap<TaskId, u32>,
+        winners: BTreeMap<TaskId, u32>,
     ) -> Result<(), RunError> {
         let Some(job) = self.jobs.get(ONLY).filter(|_| self.follower.wants_earlier()) else { return Ok(()) };
-        for name in job.store.earlier_journals() {
-            if tasks.iter().all(|task| winners.contains_key(task)) {
-                break;
-            }
-            let Some((_, records)) = journal::read_named(&job.store, &name)? else { continue };
-            for (task, copy) in recheck::winners(&records) {
-                winners.entry(task).or_insert(copy);
-            }
-        }
-        for task in tasks {
-            let is_withdrawn = job.plan.phases[task.phase as usize].is_withdrawn(task.index);
-            let winner = winners.get(task).copied().or_else(|| job.store.attempt_of_result(*task));
-            let Some(copy) = winner.filter(|_| !is_withdrawn) else { continue };
-            let attempt = AttemptId { task: *task, copy };
-            let (logs, lacks_logs) = (job.store.logs(attempt), job.store.lacks_logs(attempt));
-            self.follower.earlier(&EarlierResult { attempt, logs, lacks_logs });
+        let results = earlier(&job.plan, &job.store, tasks, winners)?;
+        for result in &results {
+            self.follower.earlier(result);
         }
         Ok(())
     }
@@ -161,4 +149,33 @@ impl Driver<'_> {
             }
         }
     }
+}
+
+/// Returns the results that tasks have already. `winners` are the attempts that have won in the run's journal; others are in
+/// earlier journals.
+///
+/// # Errors
+/// If an earlier journal can't be read.
+pub(super) fn earlier(
+    plan: &Plan,
+    store: &Store,
+    tasks: &BTreeSet<TaskId>,
+    mut winners: BTreeMap<TaskId, u32>,
+) -> Result<Vec<EarlierResult>, RunError> {
+    for name in store.earlier_journals() {
+        if tasks.iter().all(|task| winners.contains_key(task)) {
+            break;
+        }
+        let Some((_, records)) = journal::read_named(store, &name)? else { continue };
+        for (task, copy) in recheck::winners(&records) {
+            winners.entry(task).or_insert(copy);
+        }
+    }
+    let of_task = tasks.iter().filter_map(|task| {
+        let is_withdrawn = plan.phases[task.phase as usize].is_withdrawn(task.index);
+        let winner = winners.get(task).copied().or_else(|| store.attempt_of_result(*task));
+        let attempt = AttemptId { task: *task, copy: winner.filter(|_| !is_withdrawn)? };
+        Some(EarlierResult { attempt, logs: store.logs(attempt), lacks_logs: store.lacks_logs(attempt) })
+    });
+    Ok(of_task.collect())
 }

@@ -40,8 +40,8 @@ pub(super) enum Notice {
     /// conditions could keep the driver busy.
     Later(Time),
     /// The policy is to be notified now that these conditions have come true. If there are none, the expected finish has
-    /// changed.
-    Now { conditions: Vec<Condition>, expected_finish: Option<Time>, guessed: bool },
+    /// changed, or the attempt has stalled or goes on.
+    Now { conditions: Vec<Condition>, expected_finish: Option<Time>, guessed: bool, stalled: bool },
 }
 
 /// The watched conditions of one attempt.
@@ -53,6 +53,8 @@ struct Watched {
     reported_finish: Option<Time>,
     /// True if `reported_finish` is a guess, because the attempt had reported too little.
     is_guessed: bool,
+    /// True if the attempt had stalled at that notification.
+    is_stalled: bool,
     /// The time of the last notification.
     notified: Option<Time>,
 }
@@ -72,7 +74,7 @@ impl Watches {
     /// Updates the conditions after an event, either a new one or one from the journal.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
-            Event::WatchMet { attempt, expected_finish, conditions, guessed } => {
+            Event::WatchMet { attempt, expected_finish, conditions, guessed, stalled } => {
                 let watched = self.of.entry(*attempt).or_default();
                 match conditions {
                     Some(met) => watched.conditions.retain(|(known, _)| !met.contains(known)),
@@ -81,6 +83,7 @@ impl Watches {
                 }
                 if expected_finish.is_some() {
                     (watched.reported_finish, watched.is_guessed) = (*expected_finish, *guessed);
+                    watched.is_stalled = *stalled;
                 }
             }
             Event::DurationsLearned { phase, .. } => {
@@ -153,6 +156,7 @@ impl Watches {
         let left = progress.remaining(now, (first.share.unwrap_or(0.0) / 2.0).max(LEAST_SHARE));
         let finish = Some(now + Time::from_seconds(left));
         let is_known = done > 0.0 && done >= self.reveal_share;
+        let stalled = progress.stalled_for(now).is_some();
         // An attempt without reports lags only if it is more than twice as old as its phase's attempts usually are at their
         // first report.
         let is_overdue = || first.age.is_some_and(|first| age > 2.0 * first + FIRST_POLL.seconds());
@@ -177,14 +181,16 @@ impl Watches {
             let lags = conditions.iter().any(|condition| matches!(condition, Condition::Lagging { .. }));
             let expected_finish = finish.filter(|_| is_known || lags);
             let guessed = expected_finish.is_some() && !progress.shows_pace();
-            return Notice::Now { conditions, expected_finish, guessed };
+            return Notice::Now { conditions, expected_finish, guessed, stalled: stalled && expected_finish.is_some() };
         }
-        // A finish that was reported before is corrected when it is wrong, and when it is no longer a guess.
+        // A finish that was reported before is corrected when it is wrong, when it is no longer a guess, and when the attempt
+        // stalls or goes on.
         let before = watched.reported_finish.map(|finish| (finish - now).seconds());
         let is_off = before.is_some_and(|before| (left - before).abs() > CORRECTION * before.max(left).max(0.1));
+        let has_turned = before.is_some() && stalled != watched.is_stalled;
         let is_measured = progress.shows_pace();
-        if done > 0.0 && (is_off || (watched.is_guessed && is_measured)) {
-            Notice::Now { conditions, expected_finish: finish, guessed: !is_measured }
+        if done > 0.0 && (is_off || has_turned || (watched.is_guessed && is_measured)) {
+            Notice::Now { conditions, expected_finish: finish, guessed: !is_measured, stalled }
         } else {
             Notice::None
         }
@@ -208,7 +214,7 @@ mod tests {
 
     fn met(conditions: Option<&[Condition]>) -> Event {
         let conditions = conditions.map(<[Condition]>::to_vec);
-        Event::WatchMet { attempt: ATTEMPT, expected_finish: None, conditions, guessed: false }
+        Event::WatchMet { attempt: ATTEMPT, expected_finish: None, conditions, guessed: false, stalled: false }
     }
 
     /// Tests an attempt of this age that has just reported this share of its work, and most of it before.
@@ -251,18 +257,22 @@ mod tests {
         let mut watches = Watches::new(0.1);
         watch(&mut watches, Condition::Revealed);
         watch(&mut watches, Condition::ElapsedAbove(50.0));
-        let Notice::Now { conditions: found, expected_finish, guessed } = test(&watches, 2.0, 0.2) else { panic!() };
-        let reported = Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions: Some(found), guessed };
+        let Notice::Now { conditions: found, expected_finish, guessed, .. } = test(&watches, 2.0, 0.2) else {
+            panic!()
+        };
+        let reported =
+            Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions: Some(found), guessed, stalled: false };
         watches.event(&reported);
         assert_eq!(test(&watches, 4.0, 0.4), Notice::None);
         let expected_finish = Some(Time::from_seconds(116.0));
-        let corrected = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false };
+        let corrected = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false, stalled: false };
         assert_eq!(test(&watches, 4.0, 0.25), corrected);
         watches.event(&Event::WatchMet {
             attempt: ATTEMPT,
             expected_finish,
             conditions: Some(Vec::new()),
             guessed: false,
+            stalled: false,
         });
         assert_eq!(test(&watches, 4.0, 0.25), Notice::None);
         assert_eq!(conditions(&watches), [Condition::ElapsedAbove(50.0)]);
@@ -318,9 +328,43 @@ mod tests {
             conditions: vec![Condition::RemainingOrElapsedAbove(1.0, 5.0)],
             expected_finish: None,
             guessed: false,
+            stalled: false,
         };
         assert_eq!(test(&watches, 6.0, 0.4), notice);
         assert_eq!(watches.ages(ATTEMPT).collect::<Vec<_>>(), [0.0, 0.0, 5.0]);
+    }
+
+    #[test]
+    fn an_attempt_that_stalls_or_goes_on_is_reported() {
+        let mut watches = Watches::new(0.1);
+        watch(&mut watches, Condition::Revealed);
+        let mut progress = Progress::new(Time::ZERO);
+        let mut at = |seconds: f64, share: f64| {
+            let now = Time::from_seconds(seconds);
+            progress.poll(now, Some((share, Duration::ZERO)), None, false, false);
+            let Notice::Now { conditions, expected_finish, guessed, stalled } =
+                watches.test(ATTEMPT, &progress, now, FirstReports::default())
+            else {
+                return None;
+            };
+            watches.event(&Event::WatchMet {
+                attempt: ATTEMPT,
+                expected_finish,
+                conditions: Some(conditions),
+                guessed,
+                stalled,
+            });
+            Some((expected_finish.unwrap().seconds(), stalled))
+        };
+        assert_eq!(at(80.0, 0.4).map(|(finish, _)| finish), Some(200.0));
+        assert_eq!(at(90.0, 0.45), Some((200.0, false)));
+        assert_eq!(at(100.0, 0.5), None);
+        // The last step of 5% took 10 s, so from 20.1 s on the attempt has stalled, although its expected end has hardly changed.
+        assert_eq!(at(120.0, 0.5), None);
+        let (finish, stalled) = at(121.0, 0.5).unwrap();
+        assert!(stalled && (finish - 220.0).abs() < 0.1, "{finish}");
+        assert_eq!(at(122.0, 0.5), None);
+        assert_eq!(at(123.0, 0.56).map(|(_, stalled)| stalled), Some(false));
     }
 
     #[test]
@@ -346,16 +390,22 @@ mod tests {
         assert_eq!(at(&watches, &progress, 1.9, Some(1.0)), Notice::None);
         // The attempt is assumed to have done 5% in 3 s, half of what others report first, so 57 s remain.
         let expected_finish = Some(Time::from_seconds(60.0));
-        let guess = Notice::Now { conditions: vec![lags], expected_finish, guessed: true };
+        let guess = Notice::Now { conditions: vec![lags], expected_finish, guessed: true, stalled: false };
         assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), guess);
         // A report that shows its pace is passed on although it agrees with the guess.
         let conditions = Some(vec![lags]);
-        watches.event(&Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions, guessed: true });
+        watches.event(&Event::WatchMet {
+            attempt: ATTEMPT,
+            expected_finish,
+            conditions,
+            guessed: true,
+            stalled: false,
+        });
         assert_eq!(at(&watches, &progress, 3.5, Some(1.0)), Notice::None);
         progress.poll(Time::from_seconds(2.4), Some((0.04, Duration::ZERO)), None, false, false);
         assert_eq!(at(&watches, &progress, 2.4, Some(1.0)), Notice::None);
         progress.poll(Time::from_seconds(3.0), Some((0.05, Duration::ZERO)), None, false, false);
-        let measured = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false };
+        let measured = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false, stalled: false };
         assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), measured);
     }
 }

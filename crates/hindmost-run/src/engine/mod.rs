@@ -8,7 +8,7 @@ mod command;
 mod descriptors;
 mod local;
 mod nodes;
-mod process_file;
+pub(crate) mod process_file;
 mod simple;
 #[cfg(target_os = "linux")]
 pub mod slurm;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::process::Identity;
 
 /// Name of the file.
-const NAME: &str = "process";
+pub const PROCESS_FILE: &str = "process";
 /// Number of bytes of the file that are read at most: 16 KiB. Hindmost writes much less.
 const LONGEST: u64 = 16_384;
 
@@ -34,7 +34,7 @@ impl ProcessFile {
     /// Creates the file in an attempt's folder; fails if it exists.
     pub fn create(folder: BorrowedFd<'_>) -> io::Result<ProcessFile> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(ProcessFile(openat(folder, NAME, flags, Mode::from_raw_mode(0o644))?.into()))
+        Ok(ProcessFile(openat(folder, PROCESS_FILE, flags, Mode::from_raw_mode(0o644))?.into()))
     }
 
     /// Writes the process and the run's control group.
@@ -46,7 +46,7 @@ impl ProcessFile {
     pub fn read(folder: BorrowedFd<'_>) -> Option<(Option<Identity>, Option<PathBuf>)> {
         // Without NONBLOCK, opening a pipe would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file: File = openat(folder, NAME, flags, Mode::empty()).ok()?.into();
+        let file: File = openat(folder, PROCESS_FILE, flags, Mode::empty()).ok()?.into();
         if !file.metadata().ok()?.is_file() {
             return None;
         }
@@ -80,9 +80,9 @@ mod tests {
     fn only_short_regular_files_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let handle = File::open(folder.path()).unwrap();
-        let path = folder.path().join(NAME);
+        let path = folder.path().join(PROCESS_FILE);
         assert_eq!(ProcessFile::read(handle.as_fd()), None);
-        rustix::fs::mkfifoat(&handle, NAME, Mode::RUSR | Mode::WUSR).unwrap();
+        rustix::fs::mkfifoat(&handle, PROCESS_FILE, Mode::RUSR | Mode::WUSR).unwrap();
         assert_eq!(ProcessFile::read(handle.as_fd()), None);
         std::fs::remove_file(&path).unwrap();
         let text = serde_json::to_string(&identity()).unwrap();

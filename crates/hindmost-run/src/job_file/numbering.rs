@@ -115,6 +115,50 @@ impl Plan {
         Some(changes)
     }
 
+    /// Returns how the phases of this plan differ from those in the record of a run, if it is another job for this reason, and what the
+    /// user can do about it, as the first part of a sentence.
+    pub(crate) fn differs_from(&self, recorded: &[RecordedPhase]) -> Option<String> {
+        let is_there = |then: &&RecordedPhase| self.phases.iter().any(|now| now.name == then.name);
+        let gone: Vec<String> =
+            recorded.iter().filter(|then| !is_there(then)).map(|then| format!("{:?}", then.name)).collect();
+        match gone.as_slice() {
+            [] => {}
+            [phase] => {
+                return Some(format!(
+                    "its phase {phase} is not in the job file any more, and a run continues only with all of its phases; put the                      phase back under its name, "
+                ));
+            }
+            phases => {
+                return Some(format!(
+                    "its phases {} are not in the job file any more, and a run continues only with all of its phases; put the                      phases back under their names, ",
+                    phases.join(", ")
+                ));
+            }
+        }
+        let mut pairs = self.phases.iter().zip(recorded);
+        let names = |phases: &[u32], of: &dyn Fn(u32) -> Option<String>| -> Vec<String> {
+            phases.iter().filter_map(|phase| of(*phase)).collect()
+        };
+        let now_name = |phase: u32| self.phases.get(phase as usize).map(|phase| phase.name.clone());
+        let then_name = |phase: u32| recorded.get(phase as usize).map(|phase| phase.name.clone());
+        pairs.find_map(|(now, then)| {
+            if now.name != then.name {
+                return Some(format!(
+                    "phase {:?} comes before phases of the run, and new phases of a run must come after all others in the job file; \
+                     move it, ",
+                    now.name
+                ));
+            }
+            let (after, before) = (names(&now.after, &now_name), names(&then.after, &then_name));
+            (after != before).then(|| {
+                format!(
+                    "`after` of phase {:?} is {after:?} now and was {before:?}, and phases of a run keep their `after`; set it back, ",
+                    now.name
+                )
+            })
+        })
+    }
+
     /// Returns these phases and all phases that come after them, directly or through other phases.
     pub(crate) fn with_descendants(&self, phases: &BTreeSet<u32>) -> BTreeSet<u32> {
         let mut reached = phases.clone();

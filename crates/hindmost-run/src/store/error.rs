@@ -39,8 +39,8 @@ pub enum StoreError {
         done: bool,
     },
     /// The folder holds another job's run.
-    #[error("{} holds a run of another job, {held:?}: its name or phases are not those of {given:?}; \
-        use --out DIR to run {given:?} in another folder, or remove the folder", path.display())]
+    #[error("{} holds a run of another job, {held:?}: {difference}use --out DIR to run {given:?} in another folder, or remove \
+        the folder", path.display())]
     OtherJob {
         /// Path of the folder.
         path: PathBuf,
@@ -48,6 +48,8 @@ pub enum StoreError {
         held: String,
         /// Name of the job that the user wants to run.
         given: String,
+        /// How the job differs, and what the user can do about it, as the first part of a sentence.
+        difference: String,
     },
     /// The folder holds a run without its job's record.
     #[error("{} holds a run, but its record .hindmost/job.json is missing, so the job of its results is unknown; \

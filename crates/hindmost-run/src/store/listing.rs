@@ -14,6 +14,8 @@ use crate::escape::{escaped, unescaped};
 
 /// A result with more entries than this is recorded as one checksum over all of them.
 const MOST_ENTRIES: usize = 1000;
+/// End of the difference of a file that differs only in its time.
+pub(crate) const WRITTEN_AGAIN: &str = "was written again";
 /// Depth up to which folders are listed.
 const DEEPEST: usize = 100;
 
@@ -134,7 +136,7 @@ impl Listing {
             };
             match same_content {
                 Some(false) => return Some(format!("{} has other content", was.name)),
-                None if was.modified != is.modified => return Some(format!("{} was written again", was.name)),
+                None if was.modified != is.modified => return Some(format!("{} {WRITTEN_AGAIN}", was.name)),
                 Some(true) | None => {}
             }
         }

@@ -40,6 +40,9 @@ pub(super) struct Line {
     /// earlier versions.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub written: [u64; 2],
+    /// How long the attempt ran, in seconds; absent if it is not known, and in lines of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
     #[serde(flatten)]
     pub listing: Listing,
 }

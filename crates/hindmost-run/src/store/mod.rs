@@ -46,12 +46,14 @@ use hindmost_core::ids::{AttemptId, TaskId};
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
 use rustix::io::Errno;
 
+use crate::engine::process_file::PROCESS_FILE;
 use crate::engine::{END_MARKER, RunIdentity, end_line};
 pub use error::StoreError;
 pub use folder::Distrust;
 pub(crate) use folder::Folder;
 pub use identity::{CacheIdentity, FolderIdentity};
 pub use input::InputState;
+pub(crate) use listing::WRITTEN_AGAIN;
 use manifest::Manifest;
 pub(crate) use opening::LONGEST_RECORD;
 pub use opening::{Opened, Opening};
@@ -419,6 +421,20 @@ impl Store {
         let folder = self.attempts.sub(self.attempt_name(attempt)).ok()?;
         let written = folder.file(END_MARKER).ok()?.metadata().ok()?.modified().ok()?;
         written.elapsed().ok()
+    }
+
+    /// True if an attempt's folder has an output folder.
+    pub fn has_output(&self, attempt: AttemptId) -> bool {
+        self.attempts.sub(self.attempt_name(attempt)).is_ok_and(|folder| folder.has_folder(OUT))
+    }
+
+    /// Returns for how long an attempt has run that has written its end marker, by the times of its files: it began when the
+    /// engine noted its process. `None` if these times are not known or contradict each other, because somebody has set the clock.
+    pub fn ran_for(&self, attempt: AttemptId) -> Option<Duration> {
+        self.end_marker(attempt).ok().filter(|marker| *marker != EndMarker::Missing)?;
+        let folder = self.attempts.sub(self.attempt_name(attempt)).ok()?;
+        let time = |name: &str| folder.file(name).ok()?.metadata().ok()?.modified().ok();
+        time(END_MARKER)?.duration_since(time(PROCESS_FILE)?).ok()
     }
 
     /// Returns the progress that an attempt's command has reported last, in [0, 1], and the time since this report; `None` if

@@ -54,6 +54,8 @@ pub struct Opened {
     /// True if the folder holds a journal, so that the run has begun.
     pub begun: bool,
     is_new: bool,
+    /// True if the folder holds a journal, a manifest or an earlier journal.
+    has_traces: bool,
     /// Names of the phases whose command, variables or folder have changed since the run was last active.
     pub changed: Vec<String>,
     /// The plan, in which tasks have the numbers with which the run began.
@@ -68,6 +70,12 @@ impl Opened {
     /// True if nothing of the job has run in its folder.
     pub fn is_new(&self) -> bool {
         self.is_new
+    }
+
+    /// True if the run has begun and its journal is missing: somebody has removed it, or Hindmost was killed while the run began
+    /// again.
+    pub fn lacks_journal(&self) -> bool {
+        self.has_traces && !self.begun
     }
 
     /// True if the run was done when it ended, and the job has not changed since. Nothing is left to run then, unless results
@@ -180,7 +188,7 @@ impl Store {
                 open_own(&store.root, &path, &phase.name, trust)?;
             }
         }
-        Ok(Opened { store, begun: has_journal, is_new, changed, plan, tasks, redo })
+        Ok(Opened { store, begun: has_journal, is_new, has_traces, changed, plan, tasks, redo })
     }
 
     /// Records the folder's place and the plan's commands. Call this after all checks, so that a refused run changes
@@ -347,7 +355,13 @@ fn check_job(
     // Even if nothing has changed, tasks may have other numbers than in a new run.
     let same_job = if held.job == plan.name { plan.numbered_as(&held.tasks) } else { None };
     let same_shape = (held.shape == plan.shape()).then(TaskChanges::default);
-    let other_job = || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() };
+    let difference = if held.job == plan.name {
+        plan.differs_from(&held.tasks).unwrap_or_else(|| "its phases are others; ".to_owned())
+    } else {
+        format!("its name is not {:?}; ", plan.name)
+    };
+    let other_job =
+        || StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone(), difference };
     let other = || if is_map { StoreError::OtherValues(path()) } else { other_job() };
     let changes = same_job.or(same_shape).ok_or_else(other)?;
     if !opening.resume && has_traces {

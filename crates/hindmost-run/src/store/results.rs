@@ -41,11 +41,17 @@ pub enum ResultState {
 
 impl Store {
     /// Adds an attempt's output to the manifest before it is committed. `input` is the task's input file and its state when
-    /// the attempt began to use it. Returns false if the attempt has no output folder.
+    /// the attempt began to use it. `seconds` is how long the attempt ran, if that is known. Returns false if the attempt has no
+    /// output folder.
     ///
     /// # Errors
     /// If the files of the output can't be read.
-    pub fn prepare(&mut self, attempt: AttemptId, input: Option<(&Path, InputState)>) -> io::Result<bool> {
+    pub fn prepare(
+        &mut self,
+        attempt: AttemptId,
+        input: Option<(&Path, InputState)>,
+        seconds: Option<f64>,
+    ) -> io::Result<bool> {
         let Ok(folder) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(false) };
         if !folder.has_folder(OUT) {
             return Ok(false);
@@ -73,6 +79,7 @@ impl Store {
             empty,
             written: ["stdout", "stderr"]
                 .map(|name| folder.statx(name, StatxFlags::SIZE).map_or(0, |found| found.stx_size)),
+            seconds: seconds.map(|seconds| (seconds * 1000.0).round() / 1000.0),
             listing,
         })?;
         Ok(true)
@@ -255,6 +262,20 @@ impl Store {
     /// it is not known. Of several attempts without files, the last one counts.
     pub fn attempt_of_result(&self, task: TaskId) -> Option<u32> {
         self.winner(task).map(|winner| winner.copy).or_else(|| Some(self.line_of_result(task).ok()?.ok()??.attempt))
+    }
+
+    /// Returns for how many seconds the attempt ran whose output is a task's result, also if the run has begun again since;
+    /// `None` if it is not known. `winner` is the number of that attempt, if it is one of this run.
+    pub fn seconds_of_result(&self, task: TaskId, winner: Option<u32>) -> Option<f64> {
+        if let Some(winner) = winner {
+            let is_its = |line: &&Line| line.attempt == winner && line.run == self.job.run;
+            return self.manifest.of(task).find(is_its)?.seconds;
+        }
+        let mut lines = self.manifest.of(task);
+        match (lines.next(), lines.next()) {
+            (Some(only), None) => only.seconds,
+            _ => self.line_of_result(task).ok()?.ok()??.seconds,
+        }
     }
 
     /// True if the logs of a successful attempt do not hold all that its command wrote, because they were removed or changed.

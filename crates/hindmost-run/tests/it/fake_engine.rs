@@ -27,6 +27,8 @@ pub struct FakeTask {
     /// The attempt has this many blocks, and reads each before it works on it; 0 if it reads nothing. If it reports its progress, it
     /// reports the blocks that it has read.
     pub blocks: u32,
+    /// Seconds for which the attempt does nothing when half of its work is done. `seconds` leaves them out.
+    pub hangs: f64,
     /// Seconds from the start of the attempt to the begin of its command. `seconds` counts from the begin.
     pub begins: f64,
 }
@@ -44,9 +46,11 @@ struct Running {
 }
 
 impl Running {
-    /// Returns the share of the attempt's time that has passed.
+    /// Returns the share of the time for which the attempt works that has passed.
     fn own_share(&self, now: Time) -> f64 {
-        (now - self.since).seconds() / (self.end - self.since).seconds()
+        let (age, hangs) = ((now - self.since).seconds(), self.task.hangs);
+        let works = (self.end - self.since).seconds() - hangs;
+        age.min((works / 2.0).max(age - hangs)) / works
     }
 
     /// Returns the share of its blocks that the attempt has read.
@@ -113,7 +117,7 @@ impl Engine for FakeEngine {
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
         let task = (self.behaviour)(launch);
         let begins = Time::from_seconds(task.begins);
-        let end = self.now + begins + Time::from_seconds(task.seconds * launch.slowed);
+        let end = self.now + begins + Time::from_seconds(task.seconds * launch.slowed + task.hangs);
         let starting = (task.begins > 0.0).then_some(begins);
         self.ends.extend(starting.map(|begins| Reverse((self.now + begins, launch.attempt))));
         self.ends.push(Reverse((end, launch.attempt)));

@@ -65,6 +65,22 @@ fn hung_attempts_give_a_lower_bound() {
 }
 
 #[test]
+fn progress_that_stalls_shows_no_saved_time() {
+    for seed in 0..10 {
+        let play = move |index, copy| {
+            let hangs = if copy == 0 && draw(seed, index, 9) < 0.08 { 25.0 } else { 0.0 };
+            FakeTask { hangs, ..takes(0.4 + 0.01 * draw(seed, index, copy)) }
+        };
+        let (found, real, _) = saved((80, 8), play);
+        let found = found.unwrap();
+        // At their earlier pace, the attempts that hung would have ended within a second.
+        assert_eq!((found.median, found.high), (None, None), "{found:?}");
+        assert!(found.stalled > 0 && found.unknown >= found.stalled, "{found:?}");
+        assert!(real > 15.0 && found.low <= real, "{found:?}, {real} s saved");
+    }
+}
+
+#[test]
 fn progress_shows_what_was_saved() {
     let (mut within, mut runs) = (0, 0);
     for seed in 10..40 {

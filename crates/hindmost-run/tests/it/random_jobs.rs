@@ -39,6 +39,7 @@ impl RandomBehaviour {
             reports: self.reports,
             power: 1,
             blocks: 0,
+            hangs: 0.0,
             begins: if stretched > 1.0 { 1.5 } else { 0.0 },
         }
     }

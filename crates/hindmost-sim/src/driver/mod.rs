@@ -450,7 +450,10 @@ impl Driver<'_> {
                 }
                 let expected_finish =
                     if revealed { self.timing(attempt)?.map(|timing| timing.1.expected_finish) } else { None };
-                self.step(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false })?;
+                self.step(
+                    at,
+                    &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false, stalled: false },
+                )?;
             }
             Due::Lose(node) => self.outage_begins(node, at)?,
             Due::Fail(node) => self.fail(node, at)?,
@@ -479,7 +482,8 @@ impl Driver<'_> {
     fn notify(&mut self, attempt: AttemptId, at: Time, notice: Notice) -> Result<(), SimulationError> {
         let Notice { expected_finish, condition_met } = notice;
         let conditions = (!condition_met).then(Vec::new);
-        self.step(at, &Event::WatchMet { attempt, expected_finish, conditions, guessed: false }).map(drop)
+        self.step(at, &Event::WatchMet { attempt, expected_finish, conditions, guessed: false, stalled: false })
+            .map(drop)
     }
 
     /// Carries out decisions that the cluster has already applied: begins and ends attempts, and schedules events.

@@ -287,7 +287,10 @@ impl Driver<'_> {
                 if self.session.cluster().attempt(attempt).is_some() {
                     let reports = !self.hash(attempt, 7).is_multiple_of(3);
                     let expected_finish = self.finishes.get(&attempt).copied().filter(|_| reports);
-                    self.happen(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false });
+                    self.happen(
+                        at,
+                        &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false, stalled: false },
+                    );
                 }
             }
             Due::Learn(attempt) => {

@@ -10,16 +10,20 @@ use hindmost_run::engine::NodeSpeed;
 use super::{EngineArgs, whole};
 
 /// What `hindmost map --help` says after the options.
-const AFTER_HELP: &str = "\
-Examples:
-  hindmost map 'gzip -c {} > {.}.gz' ::: *.txt
-  hindmost map -k convert {1} -resize {2} {1.}-{2}.png ::: *.jpg ::: 100 200
-  find . -name '*.wav' -print0 | hindmost map -0 --once flac {}
+// The examples fit into 40 columns, so that no terminal breaks a command.
+const AFTER_HELP: &str = "Examples:
+  hindmost map 'gzip -c {} > {.}.gz' \\
+    ::: *.txt
+  hindmost map -k convert {1} \\
+    -resize {2} {1.}-{2}.png \\
+    ::: *.jpg ::: 100 200
+  find . -name '*.wav' -print0 |
+    hindmost map -0 --once flac {}
 
-A slow command may run a second time, and the first attempt to finish wins: only its output is printed. Commands that change
-files in place need --once or --no-copies. Exit code: 0 if every task succeeded, otherwise the number of failed tasks, 101 for
-more than 100, 255 for other errors, 2 for wrong options, 130 after Ctrl-C, 141 if the reader of the output went away. docs/map.md
-lists the differences from GNU parallel.";
+A slow command may run a second time, and the first attempt to finish wins: only its output is printed. Commands that change \
+files in place need --once or --no-copies. Exit code: 0 if every task succeeded, otherwise the number of failed tasks, 101 for \
+more than 100, 255 for other errors, 2 for wrong options, 130 after Ctrl-C, 141 if the reader of the output went away. \
+docs/map.md lists the differences from GNU parallel.";
 
 #[derive(Args)]
 // As with GNU parallel, long options may be abbreviated, and the last one of several counts.

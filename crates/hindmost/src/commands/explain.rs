@@ -217,11 +217,22 @@ fn step_text(step: &Step, before: Option<&Learned>, width: usize) -> String {
     let mut text = indented(&format!("{:9.2} s  ", step.at), &format!("{who}{}", step.what), width);
     if let Some(because) = &step.because {
         text += &indented(GAP, &format!("because {because}"), width);
+        let own = own_estimate(because);
         for known in &step.knew {
-            let remaining = known.remaining.map_or_else(
-                || "the progress model gave no remaining time".to_owned(),
-                |seconds| format!("the progress model gave a remaining time of {seconds:.2} s"),
-            );
+            let given = known.remaining.map(|seconds| format!("{seconds:.2}"));
+            let other = own.filter(|(copy, own)| {
+                copy.or(step.copy).is_none_or(|copy| copy == known.copy) && given.as_deref() != Some(own)
+            });
+            let remaining = match (given, other) {
+                (None, None) => "the progress model gave no remaining time".to_owned(),
+                (Some(given), None) => format!("the progress model gave a remaining time of {given} s"),
+                (None, Some((_, own))) => {
+                    format!("the progress model gave no remaining time, so the policy used its own estimate, {own} s")
+                }
+                (Some(given), Some((_, own))) => format!(
+                    "the progress model gave a remaining time of {given} s, but the policy used its own estimate, {own} s"
+                ),
+            };
             let line = format!(
                 "known: attempt {} on {} had run for {:.2} s; {remaining}",
                 known.copy, known.node, known.elapsed
@@ -239,6 +250,13 @@ fn step_text(step: &Step, before: Option<&Learned>, width: usize) -> String {
         }
     }
     text
+}
+
+/// Returns the remaining time in seconds that a policy estimated itself, as a reason has it, with the attempt that the reason names.
+fn own_estimate(because: &str) -> Option<(Option<u32>, &str)> {
+    let (_, rest) = because.split_once(" estimates its remaining time at ")?;
+    let copy = because.strip_prefix("attempt ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+    Some((copy, rest.split_once(" s")?.0))
 }
 
 /// True if the task was finished when its job arrived.
@@ -323,5 +341,49 @@ fn outcome(timeline: &Timeline, task: TaskId) -> String {
         1 => won + ".",
         2 => format!("{won}; the other attempt ran for {lost:.2} s."),
         attempts => format!("{won}; the {} other attempts ran for {lost:.2} s in total.", attempts - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::explain::Known;
+
+    use super::*;
+
+    #[test]
+    fn two_remaining_times_of_one_decision_are_distinct() {
+        let text = |because: &str, remaining: [Option<f64>; 2]| {
+            let knew = (0..).zip(remaining).map(|(copy, remaining)| Known {
+                copy,
+                node: "a".to_owned(),
+                elapsed: 2.0,
+                remaining,
+            });
+            let step = Step {
+                at: 3.0,
+                copy: Some(1),
+                what: "started on a".to_owned(),
+                because: Some(because.to_owned()),
+                knew: knew.collect(),
+                learned: None,
+                superseded: false,
+            };
+            step_text(&step, None, 400)
+        };
+        let lags =
+            "attempt 0 lags: pace estimates its remaining time at 1.90 s, above 2 times the duration of a new copy";
+        let own = text(lags, [Some(0.95), Some(0.5)]);
+        for line in [
+            "attempt 0 on a had run for 2.00 s; the progress model gave a remaining time of 0.95 s, but the policy used its own \
+             estimate, 1.90 s\n",
+            "attempt 1 on a had run for 2.00 s; the progress model gave a remaining time of 0.50 s\n",
+        ] {
+            assert!(own.contains(line), "{own}");
+        }
+        assert!(
+            text(lags, [None, None]).contains("gave no remaining time, so the policy used its own estimate, 1.90 s\n")
+        );
+        assert!(!text(lags, [Some(1.9), None]).contains("its own"));
+        assert!(!text("its job was next", [Some(0.95), None]).contains("its own"));
     }
 }

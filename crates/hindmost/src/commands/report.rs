@@ -72,6 +72,10 @@ pub fn quoted(text: &str) -> String {
 
 /// Writes the report of a live run into its folder. If that fails, a message says so and the run still succeeds.
 pub fn of_run(options: &RunOptions, out: &Path, outcome: &RunOutcome) {
+    // A run whose journal is missing keeps the report that it has.
+    if outcome.timeline.nodes.is_empty() {
+        return;
+    }
     write(outcome, page_of_run(options, out, None, outcome));
 }
 

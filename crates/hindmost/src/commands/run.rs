@@ -12,7 +12,7 @@ use hindmost_math::plain::{Plain, Quoted};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::run_table;
-use hindmost_report::text::{columns, counted, indented, wrapped};
+use hindmost_report::text::{columns, counted, grouped, indented, wrapped};
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::energy;
@@ -244,7 +244,7 @@ pub fn execute(
     let presses = stop::presses();
     if resumes && !opened.begun {
         let out = opened.store.folder().display();
-        follower.message(&format!("there is no run to resume in {out}: a new run begins"));
+        follower.message(&nothing_to_resume(&opened, out));
     }
     if resumes
         && !engine.given
@@ -260,6 +260,14 @@ pub fn execute(
         follower.message(&left);
     }
     Ok(outcome?)
+}
+
+/// Returns a message about a folder that has no run to resume, or a run without a journal.
+pub fn nothing_to_resume(opened: &Opened, out: impl std::fmt::Display) -> String {
+    if opened.lacks_journal() {
+        return format!("the run in {out} has no journal, so only its results that are in place and valid count");
+    }
+    format!("there is no run to resume in {out}: a new run begins")
 }
 
 /// Returns the Gantt chart of a run, as wide as the terminal.
@@ -378,7 +386,12 @@ fn check(
                 count => format!(", {} withdrawn", counted(u64::from(count), "task")),
             };
             let to_run = counted(u64::from(phase.to_run), "task");
-            text += &format!("  {}: {} finished, {failed}{to_run} to run{withdrawn}\n", phase.phase, phase.finished);
+            let ended = match phase.ended {
+                0 => String::new(),
+                count => format!(" ({} of them while Hindmost was not running)", grouped(u64::from(count))),
+            };
+            text +=
+                &format!("  {}: {} finished{ended}, {failed}{to_run} to run{withdrawn}\n", phase.phase, phase.finished);
         }
         for line in &resumed.messages {
             text += &format!("  {line}\n");

@@ -21,7 +21,9 @@ use crate::failure::{Failure, Outcome, say};
 use crate::forecast::Forecast;
 use crate::{live_page, stop, terminal};
 
-use super::run::{Shown, chart, checked, described, nodes_in_words, opening, options, resume_command, why_failed};
+use super::run::{
+    Shown, chart, checked, described, nodes_in_words, nothing_to_resume, opening, options, resume_command, why_failed,
+};
 
 /// Folder of a run of several jobs, if the user names none.
 const FOLDER: &str = "hindmost.out";
@@ -91,7 +93,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let mut recorded = Recorded::default();
     if opening.resume {
         if !home.begun {
-            say(&format!("there is no run to resume in {}: a new run begins", out.display()));
+            say(&nothing_to_resume(&home, out.display()));
         }
         if !engine.given
             && let Some(nodes) = driver::recorded_nodes(&home.store)?

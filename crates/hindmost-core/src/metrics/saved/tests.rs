@@ -60,8 +60,15 @@ fn timeline(slots: usize, ran: &[Ran]) -> Timeline {
 }
 
 fn saved(timeline: &Timeline, finishes: &[(u32, f64)]) -> Option<TimeSaved> {
+    let measured = finishes.iter().map(|(task, at)| (*task, *at, false));
+    saved_with(timeline, &measured.collect::<Vec<_>>())
+}
+
+/// Each expected finish is that of the original of a task, and says whether this had stalled.
+fn saved_with(timeline: &Timeline, finishes: &[(u32, f64, bool)]) -> Option<TimeSaved> {
     let original = |task: u32| AttemptId { task: TaskId { job: JobId(0), phase: 0, index: task }, copy: 0 };
-    let finishes = finishes.iter().map(|(task, at)| (original(*task), Time::from_seconds(*at))).collect();
+    let finish = |at: f64, stalled| MeasuredFinish { at: Time::from_seconds(at), stalled };
+    let finishes = finishes.iter().map(|(task, at, stalled)| (original(*task), finish(*at, *stalled))).collect();
     TimeSaved::of(timeline, &Dimensions::one_slot(), &finishes)
 }
 
@@ -86,6 +93,18 @@ fn what_no_attempt_shows_is_only_bounded_from_below() {
     assert_eq!((found.beaten, found.by_progress, found.by_durations, found.unknown), (1, 0, 0, 1));
     // An expected finish in the past was a wrong estimate and shows nothing.
     assert_eq!(saved(&timeline(2, &ONE_COPY), &[(1, 4.0)]), Some(found));
+}
+
+#[test]
+fn a_stalled_attempt_shows_no_remaining_time() {
+    // Neither its earlier pace nor task 2, which ran for 8 s, shows when the original would have ended.
+    let ran = [ONE_COPY.as_slice(), &[(2, 0, 0.0, 8.0, true)]].concat();
+    for finish in [12.0, 4.0] {
+        let found = saved_with(&timeline(3, &ran), &[(1, finish, true)]).unwrap();
+        assert_eq!((found.low, found.median, found.high, found.if_as_long_again), (0.0, None, None, Some(2.0)));
+        let TimeSaved { beaten, by_progress, by_durations, unknown, stalled, .. } = found;
+        assert_eq!((beaten, by_progress, by_durations, unknown, stalled), (1, 0, 0, 1, 1));
+    }
 }
 
 #[test]

@@ -116,6 +116,7 @@ mod tests {
             by_progress: 0,
             by_durations: won,
             unknown: 0,
+            stalled: 0,
             if_as_long_again: None,
         });
         let copies = Copies { launched, won, wasted_share: 0.125 };

@@ -1,6 +1,7 @@
 //! Attempts that outlive their run, which was killed, while its plan changes: they count, run again, or are stopped.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use super::mending::NO_COPIES;
 use super::{Job, wait_for};
@@ -136,4 +137,63 @@ fn attempts_that_a_new_plan_stops_are_counted() {
         "{}",
         ran.stderr
     );
+}
+
+/// A job of two tasks that take at least a second.
+const SECOND: &str = r#"
+name = "second"
+[[phase]]
+name = "map"
+matrix = { v = [1, 2] }
+command = "echo started >> started; sleep 1; echo $v > $HINDMOST_OUTPUT/n"
+"#;
+
+/// Checks the durations of the first two tasks in the table of a run.
+fn check_seconds(job: &Job, most: f64) {
+    let table = job.read("second.out/results.tsv");
+    let seconds = table.lines().skip(1).take(2).map(|line| line.split('\t').nth_back(1).unwrap().parse::<f64>());
+    let seconds: Vec<f64> = seconds.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}: {table}"));
+    assert!(seconds.len() == 2 && seconds.iter().all(|seconds| (0.95..most).contains(seconds)), "{most}: {table}");
+}
+
+#[test]
+fn attempts_that_outlive_their_run_keep_their_durations() {
+    // With another value, the run begins again.
+    for changed in [SECOND.to_owned(), SECOND.replace("[1, 2]", "[1, 2, 3]")] {
+        let job = Job::new(SECOND);
+        let begin = Instant::now();
+        let started = job.start(&[NO_COPIES, &["--nodes", "n1:2"]].concat());
+        wait_for("the attempts", || job.has("started") && job.lines("started") == 2);
+        started.signal("KILL");
+        started.wait();
+        wait_for("their ends", || {
+            let attempts = fs::read_dir(job.path().join("second.out/.hindmost/attempts")).unwrap();
+            let ends = attempts.map(|entry| fs::read(entry.unwrap().path().join("end")).unwrap_or_default());
+            ends.filter(|end| !end.is_empty()).count() == 2
+        });
+        let most = begin.elapsed().as_secs_f64();
+        std::thread::sleep(Duration::from_secs(1));
+        job.write("job.toml", &changed);
+        assert_eq!(job.json(&["--resume"], 0)["state"], "done");
+        check_seconds(&job, most);
+        assert_eq!(job.lines("started"), 2 + changed.matches(", 3").count());
+    }
+}
+
+#[test]
+fn results_whose_ends_were_not_recorded_keep_their_durations() {
+    let job = Job::new(SECOND);
+    let begin = Instant::now();
+    job.done(&[NO_COPIES, &["--nodes", "n1:2"]].concat());
+    let most = begin.elapsed().as_secs_f64();
+    // As if Hindmost was killed after it had moved the results into place.
+    let journal = job.read("second.out/.hindmost/journal.jsonl");
+    let kept: String = journal.split_inclusive('\n').take_while(|line| !line.contains("attempt_finished")).collect();
+    assert!(kept.len() < journal.len());
+    job.write("second.out/.hindmost/journal.jsonl", &kept);
+    std::thread::sleep(Duration::from_secs(1));
+    let done = job.json(&["--resume"], 0);
+    check_seconds(&job, most);
+    assert!(done["phases"][0]["max"].as_f64().unwrap() < most, "{done}");
+    assert_eq!(job.lines("started"), 2);
 }

@@ -227,7 +227,12 @@ fn a_changed_phase_runs_its_new_command() {
     job.write("job.toml", &text(good).replace("\"sum\"", "\"total\""));
     let ran = job.run(&["--resume", "--keep-results"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("its name or phases"), "{}", ran.stderr);
+    let said =
+        "its phase \"sum\" is not in the job file any more, and a run continues only with all of its phases; put the";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    job.write("job.toml", &text(good).replace("after = [\"map\"]", ""));
+    let ran = job.run(&["--resume", "--keep-results"]);
+    assert!(ran.stderr.contains("`after` of phase \"sum\" is [] now and was [\"map\"]"), "{}", ran.stderr);
 }
 
 #[test]
@@ -269,4 +274,67 @@ fn an_attempt_that_ended_before_a_resume_has_its_duration() {
     let result = job.json(&["--resume"], 0);
     assert!(result["phases"][1]["max"].as_f64().unwrap() <= so_far, "{so_far}: {result}");
     assert!(result["flowtime"].as_f64().unwrap() <= so_far, "{so_far}: {result}");
+}
+
+#[test]
+fn a_check_counts_tasks_that_have_ended_meanwhile() {
+    let job = Job::new(WAITS);
+    let started = job.start(&NODES);
+    wait_for("the slow phase", || job.lines("pids") == 2);
+    started.signal("KILL");
+    assert_eq!(started.wait().code, None);
+    let slow = || job.json(&["--resume", "--check"], 0)["resume"]["phases"][1].clone();
+    let counts = |phase: &Value| ["finished", "ended", "to_run"].map(|key| phase[key].as_u64().unwrap());
+    assert_eq!(counts(&slow()), [0, 0, 2]);
+    job.write("go", "");
+    wait_for("the ends of both attempts", || counts(&slow()) == [2, 2, 0]);
+    let said = job.done(&["--resume", "--check"]).stdout;
+    assert!(said.contains("slow: 2 finished (2 of them while Hindmost was not running), 0 tasks to run"), "{said}");
+    job.done(&["--resume"]);
+    assert_eq!(counts(&slow()), [2, 0, 0]);
+    assert_eq!(job.lines("pids"), 2);
+}
+
+#[test]
+fn a_run_without_its_journal_keeps_its_results() {
+    let job = Job::new(
+        "name = \"j\"\n[[phase]]\nname = \"a\"\ntasks = 3\ncommand = \"echo run >> ran; echo x > $HINDMOST_OUTPUT/x\"\n",
+    );
+    job.done(&NODES);
+    let (report, journal) = (job.read("j.out/report.html"), job.path().join("j.out/.hindmost/journal.jsonl"));
+    std::fs::remove_file(&journal).unwrap();
+    // Every task has its result.
+    let ran = job.run(&["--resume", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for part in ["has no journal, so only its results", "already done", "Its journal is missing"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("new run begins"), "{}", ran.stderr);
+    let done = document(&ran);
+    assert_eq!((&done["state"], &done["tasks"], &done["attempts"]), (&"done".into(), &3.into(), &0.into()));
+    assert_eq!(done["phases"][0]["finished"], 3);
+    assert_eq!((job.lines("ran"), job.read("j.out/report.html")), (3, report));
+    // One result is missing, too.
+    std::fs::remove_dir_all(job.path().join("j.out/a/1")).unwrap();
+    let done = job.json(&["--resume"], 0);
+    assert_eq!((&done["state"], &done["attempts"]), (&"done".into(), &1.into()));
+    assert_eq!(job.lines("ran"), 4);
+}
+
+#[test]
+fn a_copy_with_other_times_is_said_to_be_one() {
+    let text = "name = \"j\"\n[[phase]]\nname = \"a\"\ntasks = 3\ncommand = \"echo x > $HINDMOST_OUTPUT/x\"\n";
+    for (options, recursive, said) in
+        [(&[][..], "-r", true), (&[][..], "-a", false), (&["--checksum"][..], "-r", false)]
+    {
+        let job = Job::new(text);
+        job.done(&[&NODES, options].concat());
+        let copied = Command::new("cp").args([recursive, "j.out", "copy"]).current_dir(job.path()).status();
+        assert!(copied.unwrap().success());
+        let ran = job.done(&["--out", "copy", "--resume", "--check"]);
+        let line = "the folder is a copy, and 3 results differ only in the times of their files";
+        let output = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!((output.contains(line), output.contains("`cp -a`")), (said, said), "{output}");
+        assert!(output.contains(if said { "0 finished, 3 tasks to run" } else { "3 finished, 0 tasks" }), "{output}");
+    }
 }

@@ -4,8 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::fs;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
@@ -96,9 +97,16 @@ impl FakeEngine {
                 _ => running.blocks_read(self.now),
             };
             let share = running.from + (1.0 - running.from) * own;
-            let _ = fs::write(running.folder.join("progress"), format!("{share}\n"));
+            let _ = write_at_this_moment(&running.folder.join("progress"), &format!("{share}\n"));
         }
     }
+}
+
+/// Writes a file with a time in the future, which counts as no time ago: how long the test itself takes must not matter.
+fn write_at_this_moment(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.set_modified(SystemTime::now() + Duration::from_secs(3600))
 }
 
 impl Engine for FakeEngine {

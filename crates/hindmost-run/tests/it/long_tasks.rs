@@ -463,7 +463,7 @@ fn blocks_that_are_reported_before_they_are_done_cost_little() {
     // The first report seems to show that a copy will be done soon, whatever the task. Copies must not overtake one another without end.
     for (seconds, slots, tasks) in [(0.1, 16, 55), (0.2, 16, 55), (0.5, 16, 60), (0.2, 8, 100), (0.15, 4, 40)] {
         let name = format!("{tasks} tasks, {seconds} s a block, on {slots} slots");
-        let mean = report_at_most(1.04, &name, cost_of_blocks(seconds, slots, tasks, false));
+        let mean = report_at_most(1.06, &name, cost_of_blocks(seconds, slots, tasks, false));
         assert!(mean.work <= 1.08, "{name}: {} times the work", mean.work);
     }
 }

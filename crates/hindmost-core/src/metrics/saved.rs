@@ -93,11 +93,15 @@ pub struct MeasuredFinish {
 pub fn measured_finishes<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<AttemptId, MeasuredFinish> {
     let mut finishes = BTreeMap::new();
     for record in records {
-        if let Change::Event(Event::WatchMet {
-            attempt, expected_finish: Some(finish), guessed: false, stalled, ..
-        }) = record.change
-        {
-            finishes.insert(attempt, MeasuredFinish { at: finish, stalled });
+        let Change::Event(Event::WatchMet { attempt, expected_finish: Some(at), guessed, stalled, .. }) = record.change
+        else {
+            continue;
+        };
+        // An attempt that has reported too little for a pace may have stalled all the same.
+        if stalled || !guessed {
+            finishes.insert(attempt, MeasuredFinish { at, stalled });
+        } else if finishes.get(&attempt).is_some_and(|known| known.stalled) {
+            finishes.remove(&attempt);
         }
     }
     finishes

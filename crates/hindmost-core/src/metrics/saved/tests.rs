@@ -223,3 +223,24 @@ fn lower_ends_are_below_what_was_saved() {
     println!("{above} of {runs} above the lower end");
     assert!(runs >= 100 && above * 100 >= runs * 90, "{above} of {runs}");
 }
+
+#[test]
+fn the_last_notice_says_whether_an_attempt_had_stalled() {
+    let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
+    let last = |notices: &[(f64, bool, bool)]| {
+        let records = notices.iter().map(|(finish, guessed, stalled)| {
+            let (expected_finish, conditions) = (Some(Time::from_seconds(*finish)), None);
+            let (guessed, stalled) = (*guessed, *stalled);
+            let event = Event::WatchMet { attempt, expected_finish, conditions, guessed, stalled };
+            Record { at: Time::ZERO, change: Change::Event(event) }
+        });
+        let records: Vec<Record> = records.collect();
+        measured_finishes(&records).get(&attempt).map(|found| (found.at.seconds(), found.stalled))
+    };
+    assert_eq!(last(&[(4.0, true, false)]), None);
+    assert_eq!(last(&[(4.0, true, false), (5.0, false, false)]), Some((5.0, false)));
+    // It has reported once, which shows no pace, and then nothing for long.
+    assert_eq!(last(&[(4.0, true, false), (6.0, true, true)]), Some((6.0, true)));
+    assert_eq!(last(&[(6.0, true, true), (7.0, true, false)]), None);
+    assert_eq!(last(&[(6.0, true, true), (7.0, false, false)]), Some((7.0, false)));
+}

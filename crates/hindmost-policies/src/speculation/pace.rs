@@ -474,7 +474,7 @@ impl Rule for PaceRule {
     }
 
     fn learned(&self, job: JobId, phase: u32, cluster: &Cluster, estimator: &dyn Estimator) -> Option<Learned> {
-        self.learned_of(job, phase, cluster, estimator)
+        Some(self.learned_of(job, phase, cluster, estimator))
     }
 
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {

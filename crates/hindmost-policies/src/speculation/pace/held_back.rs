@@ -33,13 +33,7 @@ pub(super) struct WithoutBackup<'a> {
 
 impl PaceRule {
     /// Returns what the copies of a phase have taught.
-    pub(super) fn learned_of(
-        &self,
-        job: JobId,
-        phase: u32,
-        cluster: &Cluster,
-        estimator: &dyn Estimator,
-    ) -> Option<Learned> {
+    pub(super) fn learned_of(&self, job: JobId, phase: u32, cluster: &Cluster, estimator: &dyn Estimator) -> Learned {
         let task = TaskId { job, phase, index: 0 };
         // What is known about single tasks is no property of the phase.
         let outcomes = Outcomes { stopped: 0, ..self.evidence.known_of(task, cluster) };
@@ -52,7 +46,7 @@ impl PaceRule {
             () => Effect::Usual,
         };
         let share = self.evidence.task_share(task, cluster);
-        Some(Learned {
+        Learned {
             won: outcomes.won,
             lost: outcomes.losers,
             lost_weight: outcomes.lost,
@@ -61,7 +55,7 @@ impl PaceRule {
             by_age,
             as_long: (!by_age && share > 0.0).then_some(share),
             held_back: HeldBack::default(),
-        })
+        }
     }
 
     /// Notes why an attempt gets no backup, if what copies have shown or what they have cost is the reason.
@@ -168,7 +162,9 @@ impl PaceRule {
 fn shown(outcomes: Outcomes) -> String {
     match (outcomes.won, outcomes.losers) {
         (0, 0) => "no copy of the phase has ended yet".to_owned(),
-        (won, lost) => format!("{won} copies of the phase have won and {lost} have lost"),
+        (won, lost) => format!(
+            "{won} copies of the phase were faster than an older attempt of their task and {lost} were slower or took long"
+        ),
     }
 }
 

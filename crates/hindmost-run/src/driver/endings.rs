@@ -83,14 +83,18 @@ impl Driver<'_> {
         let mut endings = Vec::new();
         for (attempt, stays, at) in ended {
             let Some(running) = self.attempts.remove(attempt) else {
-                self.clean(attempt, false);
+                if !self.no_longer_awaited(attempt)? {
+                    self.clean(attempt, false);
+                }
                 continue;
             };
             self.learner.set_due();
             // The cluster has removed an attempt whose node was lost, so its output does not count.
             if self.attempt(attempt).is_none() {
                 self.watches.forget(attempt);
-                self.clean(attempt, false);
+                if !self.no_longer_awaited(attempt)? {
+                    self.clean(attempt, false);
+                }
                 continue;
             }
             let end = self.end_of(attempt, &running, stays);
@@ -311,6 +315,10 @@ impl Driver<'_> {
 
     /// Removes the files of an attempt, except its logs if `keep_logs` is true. Reports files that can't be removed.
     pub(super) fn clean(&mut self, attempt: AttemptId, keep_logs: bool) {
+        // Its folder shows whether it still runs.
+        if self.lost.is_awaited(attempt) {
+            return;
+        }
         let left = self.jobs[attempt.task.job].store.remove_attempt(attempt, keep_logs);
         self.report_left(left);
     }

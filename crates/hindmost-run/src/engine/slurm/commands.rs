@@ -154,6 +154,11 @@ impl Allocation {
         ["RUNNING", "PENDING", "CONFIGURING", "SUSPENDED"].contains(&&*self.state)
     }
 
+    /// True if it has ended, with everything that ran in it.
+    pub fn is_over(&self) -> bool {
+        !self.is_held() && !["COMPLETING", "STAGE_OUT", "STOPPED", "SIGNALING", "RESIZING"].contains(&&*self.state)
+    }
+
     /// True if it has ended, or is ending, because of its time limit.
     pub fn is_timed_out(&self) -> bool {
         self.state == "TIMEOUT" || self.state == "COMPLETING" && self.reason == "TimeLimit"

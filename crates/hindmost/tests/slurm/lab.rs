@@ -213,9 +213,13 @@ impl Lab {
     /// Sends the `slurmd` of a node and everything that runs in its steps a signal. `STOP` makes the node silent.
     pub fn signal_node_with_steps(&self, node: &str, signal: &str) {
         let wanted = [format!("SLURM_CONF={}", self.configuration().display()), format!("SLURMD_NODENAME={node}")];
-        let allocations = self.allocations();
-        let steps: Vec<String> =
-            allocations.iter().filter(|(_, of)| of == node).map(|(id, _)| format!("slurmstepd: [{id}.")).collect();
+        // Another cluster on this machine may have allocations of the same numbers.
+        let log = self.folder().join(format!("log/slurmd-{node}.log"));
+        let is_stepd = |number: u32, line: &str| {
+            let files = || fs::read_dir(format!("/proc/{number}/fd")).into_iter().flatten().flatten();
+            line.starts_with("slurmstepd: [")
+                && files().any(|file| fs::read_link(file.path()).is_ok_and(|file| file == log))
+        };
         self.signal_node(node, signal);
         // Processes may be starting others.
         for _ in 0..2 {
@@ -225,7 +229,7 @@ impl Lab {
                 let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
                 let variables: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
                 let is_in_step = wanted.iter().all(|one| variables.contains(&one.as_bytes()));
-                if is_in_step || steps.iter().any(|step| line.starts_with(step.as_str())) {
+                if is_in_step || is_stepd(number, &line) {
                     let signal = format!("-{signal}");
                     let _ = Command::new("kill").args([&signal, &number.to_string()]).stderr(Stdio::null()).status();
                 }

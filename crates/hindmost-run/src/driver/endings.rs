@@ -129,7 +129,13 @@ impl Driver<'_> {
             };
         }
         if let Some(why) = running.cut_short.as_ref().filter(|_| running.kill().is_none()) {
-            return End::Failed(format!("lost: {why}"), false);
+            // If another copy runs, the task may still finish.
+            let is_alone = self.session.cluster().task(attempt.task).is_some_and(|task| task.running_copies() <= 1);
+            let allowed = job.phase(attempt.task).allowed_losses;
+            return match is_alone.then(|| self.lost.lost(attempt.task, allowed)).flatten() {
+                Some(reason) => End::Failed(format!("{reason}: {why}"), true),
+                None => End::Failed(format!("lost: {why}"), false),
+            };
         }
         match (running.kill(), marker) {
             (Some(Kill::Decided | Kill::Shutdown), _) => End::Stopped,

@@ -1,7 +1,7 @@
 //! Nodes that are lost and return: by fault injection, or because the engine says so.
 //!
-//! The loss of a node is no failure of the tasks that ran there. The exception is a task that is cut off again and again because the
-//! time is up for which nodes are allocated: it might start again without end.
+//! The loss of a node is no failure of the tasks that ran there. The exceptions are tasks that are lost again and again, and might start
+//! again without end: because the time is up for which nodes are allocated, or for other reasons such as preemption.
 //!
 //! A task that may not run twice waits until its attempt on the lost node has surely ended, as the engine reports.
 //!
@@ -55,6 +55,8 @@ pub(super) struct LostNodes {
     reminder: Option<(Time, Time)>,
     /// How often each task was lost because the time of its node was up.
     times_up: FxHashMap<TaskId, u32>,
+    /// How often each task was lost for another reason, in this process.
+    losses: FxHashMap<TaskId, u32>,
 }
 
 impl LostNodes {
@@ -119,6 +121,14 @@ impl LostNodes {
         }
     }
 
+    /// Counts the loss of a task that may be lost so many times. Returns the reason of the failure if the loss counts as one.
+    pub(super) fn lost(&mut self, task: TaskId, allowed: u32) -> Option<String> {
+        let times = self.losses.entry(task).or_default();
+        *times += 1;
+        let often = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+        (*times > allowed).then(|| format!("lost {often}, more often than allowed_losses = {allowed} allows"))
+    }
+
     /// Counts the loss of a task because the time of its node was up. Returns how often this has happened if it counts as a failure.
     fn time_is_up(&mut self, task: TaskId) -> Option<u32> {
         let times = self.times_up.entry(task).or_default();
@@ -137,11 +147,11 @@ impl Driver<'_> {
         let is_cut_off = |attempt: &AttemptId| {
             self.attempts.get(*attempt).is_some_and(|running| running.node == node && running.kill().is_none())
         };
-        let cut_off: Vec<AttemptId> =
-            self.attempts.iter().map(|(attempt, _)| attempt).filter(|one| loss.is_time_up && is_cut_off(one)).collect();
+        let mut cut_off: Vec<AttemptId> = self.attempts.iter().map(|(attempt, _)| attempt).filter(is_cut_off).collect();
+        cut_off.sort_unstable();
         self.leave(node, loss.is_time_up)?;
         for attempt in cut_off {
-            self.time_is_up(attempt)?;
+            self.was_lost(attempt, loss.is_time_up)?;
         }
         if self.has_lost_all() && self.is_open() && self.engine.is_over().is_none() {
             self.follower.message("all nodes are lost; the run waits until one returns");
@@ -164,19 +174,25 @@ impl Driver<'_> {
         self.stop_requested()
     }
 
-    /// Handles the loss of an attempt because the time is up for which its node was allocated. The task may take longer than any
-    /// allocation lasts, so this counts as a failure if it happens repeatedly.
-    fn time_is_up(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+    /// Handles the loss of an attempt with its node, which counts as a failure of its task if it happens repeatedly. If the time is up for
+    /// which the node was allocated, the task may take longer than any allocation lasts.
+    fn was_lost(&mut self, attempt: AttemptId, time_is_up: bool) -> Result<(), RunError> {
         let task = attempt.task;
         // If another copy runs, the task may still finish.
         let is_pending = self.session.cluster().task(task).is_some_and(Task::is_pending);
         if !self.is_open() || !is_pending && !self.lost.awaits(task) {
             return Ok(());
         }
-        let Some(times) = self.lost.time_is_up(task) else { return Ok(()) };
-        let reason = format!(
-            "cut off {times} times because an allocation reached its time limit, which is probably shorter than the task takes"
-        );
+        let reason = if time_is_up {
+            self.lost.time_is_up(task).map(|times| {
+                format!(
+                    "cut off {times} times because an allocation reached its time limit, which is probably shorter than the task takes"
+                )
+            })
+        } else {
+            self.lost.lost(task, self.jobs[task.job].phase(task).allowed_losses)
+        };
+        let Some(reason) = reason else { return Ok(()) };
         let job = &mut self.jobs[task.job];
         let tails = ["stdout", "stderr"].map(|name| job.store.output_tail(attempt, name));
         job.counts.failed(attempt);

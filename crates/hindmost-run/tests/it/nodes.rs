@@ -119,6 +119,8 @@ struct Allocated {
     next: (Time, bool),
     /// Number of allocations after which the node does not return.
     left: u32,
+    /// Whether the allocations end because their time is up.
+    is_time_up: bool,
 }
 
 impl Engine for Allocated {
@@ -167,7 +169,9 @@ impl Engine for Allocated {
         }
         if is_loss {
             self.left -= 1;
-            let loss = NodeLoss { why: Some("its allocation reached its time limit".to_owned()), is_time_up: true };
+            let why =
+                if self.is_time_up { "its allocation reached its time limit" } else { "its allocation is PREEMPTED" };
+            let loss = NodeLoss { why: Some(why.to_owned()), is_time_up: self.is_time_up };
             happened.push(Happened::NodeLost(NodeId(0), loss));
         } else {
             happened.push(Happened::NodeReturned(NodeId(0)));
@@ -195,11 +199,21 @@ fn run_in_allocations(keys: &str, left: u32) -> (RunOutcome, Vec<String>) {
 
 /// Runs such a job in a folder, or resumes it.
 fn run_in_allocations_of(folder: &TempDir, keys: &str, left: u32, resumes: bool) -> (RunOutcome, Vec<String>) {
+    run_in_allocations_that_end(folder, keys, (left, true), resumes)
+}
+
+/// Runs such a job. `is_time_up` says whether the allocations end because their time is up.
+fn run_in_allocations_that_end(
+    folder: &TempDir,
+    keys: &str,
+    (left, is_time_up): (u32, bool),
+    resumes: bool,
+) -> (RunOutcome, Vec<String>) {
     let test_run = TestRun::on("n1:3").phase_with("map", 3, keys);
     let plan = test_run.plan(folder.path());
     let behaviour = |launch: &Launch<'_>| takes(if launch.attempt.task.index == 0 { 100.0 } else { 20.0 });
     let inner = FakeEngine::new(test_run.offers(), behaviour);
-    let mut engine = Allocated { inner, next: (Time::from_seconds(ALLOCATED), true), left };
+    let mut engine = Allocated { inner, next: (Time::from_seconds(ALLOCATED), true), left, is_time_up };
     let mut messages = Messages::default();
     let options = RunOptions { policy: Some("none".parse().unwrap()), ..RunOptions::default() };
     let store = open(&plan, &folder.path().join("out"), resumes).unwrap();
@@ -231,6 +245,23 @@ fn a_task_longer_than_allocations_fails_in_the_end() {
         assert_eq!((outcome.summary.state, failed.task, failed.failures), (RunState::Failed, 0, retries + 1));
         assert!(failed.reason.starts_with(&format!("cut off {starts} times")), "{}", failed.reason);
         assert_eq!(outcome.timeline.rows.len(), 2 + starts, "{messages:?}");
+    }
+}
+
+#[test]
+fn a_task_that_is_lost_too_often_fails_in_the_end() {
+    for (keys, starts, failures) in [
+        ("retries = 0", 21, 1),
+        ("retries = 1\nallowed_losses = 4", 6, 2),
+        ("retries = 0\nallowed_losses = 0", 1, 1),
+        ("idempotent = false\nallowed_losses = 3", 4, 1),
+    ] {
+        let (outcome, messages) = run_in_allocations_that_end(&scratch(), keys, (100, false), false);
+        let [failed] = &outcome.summary.failed_tasks[..] else { panic!("{keys}: {:?}", outcome.summary.failed_tasks) };
+        assert_eq!((outcome.summary.state, failed.task, failed.failures), (RunState::Failed, 0, failures), "{keys}");
+        let often = if starts == 1 { "lost once, more".to_owned() } else { format!("lost {starts} times, more") };
+        assert!(failed.reason.starts_with(&often), "{}", failed.reason);
+        assert_eq!(outcome.timeline.rows.len(), 2 + starts, "{keys}: {messages:?}");
     }
 }
 

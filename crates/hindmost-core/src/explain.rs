@@ -12,7 +12,7 @@ use crate::cluster::{Applied, Attempt, Cluster, RecordError, Task};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, NodeId, TaskId};
 use crate::policy::{HeldBackBy, Learned, NoCopy};
-use crate::record::{Change, Decision, Event, Record, StopReason};
+use crate::record::{Change, Decision, Event, MayRun, Record, StopReason};
 use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
 use crate::verify::Difference;
@@ -296,8 +296,15 @@ fn happened(
             let copy = of_task(attempt)?;
             Some((Some(copy), format!("stopped after {:.2} s", ran(copy))))
         }
-        Event::TaskWithheld { task: withheld, until } if *withheld == task => {
+        Event::TaskWithheld { task: withheld, until, may_run } if *withheld == task => {
             let what = match until {
+                _ if let Some(MayRun { copy, node }) = may_run => {
+                    let node = cluster.node(*node).map_or("", |node| node.name());
+                    format!(
+                        "attempt {copy} may still run on the lost node {node}; the task may not run twice, so it waits until that \
+                         attempt has surely ended"
+                    )
+                }
                 Some(until) => format!("the task is tried again at {:.2} s", until.seconds()),
                 None => "the task has failed permanently; the rest of the job goes on".to_owned(),
             };

@@ -15,6 +15,15 @@ use crate::time::Time;
 use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
+/// An attempt that may still run although its node is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MayRun {
+    /// Number of the attempt within its task.
+    pub copy: u32,
+    /// Id of the lost node.
+    pub node: NodeId,
+}
+
 /// Something that happened. The driver reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -93,13 +102,18 @@ pub enum Event {
         /// Id of the task.
         task: TaskId,
     },
-    /// A pending task is withheld: it gets no attempt until it returns. Live runs do this with tasks that have failed.
+    /// A pending task is withheld: it gets no attempt until it returns. Live runs do this with tasks that have failed, and with tasks
+    /// that may not run twice while an attempt of them may still run on a lost node.
     TaskWithheld {
         /// Id of the task.
         task: TaskId,
         /// Time at which the task returns; `None` if it has failed permanently and returns only when the run is resumed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Time>,
+        /// The attempt for whose end the task waits, because it may not run twice; `None` if it does not wait for one. The task returns
+        /// once this attempt has surely ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        may_run: Option<MayRun>,
     },
     /// A withheld task is pending again.
     TaskReturned {

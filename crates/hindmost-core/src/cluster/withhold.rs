@@ -201,17 +201,17 @@ mod tests {
     fn a_withheld_task_starts_only_after_its_return() {
         let mut cluster = cluster();
         fail(&mut cluster, task(0));
-        happen(&mut cluster, &Event::TaskWithheld { task: task(0), until: Some(Time(5)) });
+        happen(&mut cluster, &Event::TaskWithheld { task: task(0), until: Some(Time(5)), may_run: None });
         assert_eq!((counts(&cluster), next(&cluster)), ((2, 1, 3, 2), Some((0, 1))));
         assert_eq!(cluster.job(JOB).map(Job::running_tasks), Some(0));
-        let again = cluster.apply_event(Time::ZERO, &Event::TaskWithheld { task: task(0), until: None });
+        let again = cluster.apply_event(Time::ZERO, &Event::TaskWithheld { task: task(0), until: None, may_run: None });
         assert!(matches!(again, Err(RecordError::CannotWithhold { .. })), "{again:?}");
         let attempt = cluster.next_copy(task(0)).unwrap();
         let start = Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 };
         let refused = cluster.apply_decision(Time::ZERO, &start);
         assert!(matches!(refused, Err(RecordError::CannotStart { .. })), "{refused:?}");
         // A task that has not started yet can be withheld too, and returns behind `next`.
-        happen(&mut cluster, &Event::TaskWithheld { task: task(1), until: None });
+        happen(&mut cluster, &Event::TaskWithheld { task: task(1), until: None, may_run: None });
         assert_eq!(next(&cluster), Some((0, 2)));
         let attempt = self::start(&mut cluster, task(2));
         happen(&mut cluster, &Event::AttemptFinished { attempt });
@@ -252,7 +252,7 @@ mod tests {
         assert!(!happen(&mut cluster, &Event::TaskGivenUp { task: task(0) }).phase_finished);
         assert_eq!(counts(&cluster), (2, 0, 2, 2));
         fail(&mut cluster, task(2));
-        happen(&mut cluster, &Event::TaskWithheld { task: task(2), until: None });
+        happen(&mut cluster, &Event::TaskWithheld { task: task(2), until: None, may_run: None });
         let attempt = start(&mut cluster, task(1));
         assert!(!happen(&mut cluster, &Event::AttemptFinished { attempt }).phase_finished);
         assert_eq!(next(&cluster), None);

@@ -83,14 +83,18 @@ impl Driver<'_> {
         let mut endings = Vec::new();
         for (attempt, stays, at) in ended {
             let Some(running) = self.attempts.remove(attempt) else {
-                self.clean(attempt, false);
+                if !self.no_longer_awaited(attempt)? {
+                    self.clean(attempt, false);
+                }
                 continue;
             };
             self.learner.set_due();
             // The cluster has removed an attempt whose node was lost, so its output does not count.
             if self.attempt(attempt).is_none() {
                 self.watches.forget(attempt);
-                self.clean(attempt, false);
+                if !self.no_longer_awaited(attempt)? {
+                    self.clean(attempt, false);
+                }
                 continue;
             }
             let end = self.end_of(attempt, &running, stays, at);
@@ -125,7 +129,13 @@ impl Driver<'_> {
             };
         }
         if let Some(why) = running.cut_short.as_ref().filter(|_| running.kill().is_none()) {
-            return End::Failed(format!("lost: {why}"), false);
+            // If another copy runs, the task may still finish.
+            let is_alone = self.session.cluster().task(attempt.task).is_some_and(|task| task.running_copies() <= 1);
+            let allowed = job.phase(attempt.task).allowed_losses;
+            return match is_alone.then(|| self.lost.lost(attempt.task, allowed)).flatten() {
+                Some(reason) => End::Failed(format!("{reason}: {why}"), true),
+                None => End::Failed(format!("lost: {why}"), false),
+            };
         }
         match (running.kill(), marker) {
             (Some(Kill::Decided | Kill::Shutdown), _) => End::Stopped,
@@ -316,6 +326,10 @@ impl Driver<'_> {
 
     /// Removes the files of an attempt, except its logs if `keep_logs` is true. Reports files that can't be removed.
     pub(super) fn clean(&mut self, attempt: AttemptId, keep_logs: bool) {
+        // Its folder shows whether it still runs.
+        if self.lost.is_awaited(attempt) {
+            return;
+        }
         let left = self.jobs[attempt.task.job].store.remove_attempt(attempt, keep_logs);
         self.report_left(left);
     }

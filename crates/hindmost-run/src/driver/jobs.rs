@@ -191,7 +191,9 @@ impl LiveJob {
                     reason: reason.clone(),
                     external: external.clone(),
                 },
-                Event::TaskWithheld { task: found, until } => Event::TaskWithheld { task: task(found)?, until: *until },
+                Event::TaskWithheld { task: found, until, may_run } => {
+                    Event::TaskWithheld { task: task(found)?, until: *until, may_run: *may_run }
+                }
                 Event::TaskReturned { task: found } => Event::TaskReturned { task: task(found)? },
                 Event::TaskGivenUp { task: found } => Event::TaskGivenUp { task: task(found)? },
                 _ => return None,

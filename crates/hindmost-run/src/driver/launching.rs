@@ -105,6 +105,7 @@ impl Driver<'_> {
             demand: &demand,
             slowed: self.faults.slowed(node),
             outlives: !phase.idempotent || !self.learner.median(attempt.task).is_some_and(|median| median < SHORT),
+            is_single: !phase.idempotent,
         };
         Ok(act(&mut *self.engine, &launch))
     }

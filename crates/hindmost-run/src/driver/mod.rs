@@ -15,7 +15,7 @@
 //! | `watches.rs` | the conditions of which the policy is to be notified |
 //! | `core/learning/` | how long attempts take, and which nodes are slow |
 //! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |
-//! | `node_loss.rs` | the nodes that the engine has lost |
+//! | `node_loss.rs` | the nodes that the engine has lost, and tasks that wait for the ends of attempts there |
 //! | `limits.rs` | how long attempts may take |
 //! | `task_ends.rs` | how the last attempt of each failed task ended |
 //! | `shutdown.rs` | whether the run continues |
@@ -192,6 +192,7 @@ impl Driver<'_> {
             self.engine.wait(until, &mut happened);
             self.happened(std::mem::take(&mut happened))?;
             self.check_nodes_can_return()?;
+            self.tend_awaited();
             self.pass_deadlines()?;
             self.learn()?;
         }

@@ -1,15 +1,21 @@
 //! Nodes that are lost and return: by fault injection, or because the engine says so.
 //!
-//! The loss of a node is no failure of the tasks that ran there. The exception is a task that is cut off again and again because the
-//! time is up for which nodes are allocated: it might start again without end.
+//! The loss of a node is no failure of the tasks that ran there. The exceptions are tasks that are lost again and again, and might start
+//! again without end: because the time is up for which nodes are allocated, or for other reasons such as preemption.
+//!
+//! A task that may not run twice waits until its attempt on the lost node has surely ended, as the engine reports.
 //!
 //! Invariant: a node that is lost for both reasons returns when both are over. It returns to the cluster only after all attempts
 //! that ran on it have ended.
 
+use std::collections::BTreeMap;
+
 use hindmost_core::cluster::Task;
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
-use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::record::{Change, Event, MayRun, Record};
+use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, TimelineBuilder, TimelineRow};
+use hindmost_math::plain::Plain;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attempts::Kill;
@@ -21,18 +27,72 @@ use crate::engine::NodeLoss;
 /// How often a task may be lost because the time is up for which its node was allocated. Further such losses count as its failures.
 const TIMES_UP: u32 = 2;
 
+/// Time after the loss of a node after which the user is notified that tasks wait for the ends of attempts there.
+const QUIET: Time = Time(3_000_000_000);
+/// Time until the next such notice. It doubles with each one.
+const REMINDED: Time = Time(60_000_000_000);
+/// The longest time between two notices.
+const SELDOM: Time = Time(3_600_000_000_000);
+/// Largest number of tasks that a notice names.
+const NAMED: usize = 5;
+
+/// An attempt on a lost node for whose end its task waits.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    node: NodeId,
+    since: Time,
+    /// True if the user has been notified.
+    is_said: bool,
+}
+
 /// The nodes that the engine has lost.
 #[derive(Debug, Default)]
 pub(super) struct LostNodes {
     nodes: FxHashSet<NodeId>,
+    /// Attempts of tasks that may not run twice, which may still run.
+    awaited: BTreeMap<AttemptId, Awaited>,
+    /// When the user is reminded of them, and the time until the next reminder.
+    reminder: Option<(Time, Time)>,
     /// How often each task was lost because the time of its node was up.
     times_up: FxHashMap<TaskId, u32>,
+    /// How often each task was lost for another reason, in this process.
+    losses: FxHashMap<TaskId, u32>,
 }
 
 impl LostNodes {
     /// True if the engine has lost any node, so that the run may wait for its return.
     pub(super) fn any(&self) -> bool {
         !self.nodes.is_empty()
+    }
+
+    /// True if a task waits for the end of this attempt.
+    pub(super) fn is_awaited(&self, attempt: AttemptId) -> bool {
+        self.awaited.contains_key(&attempt)
+    }
+
+    /// True if this task waits for the end of an attempt.
+    pub(super) fn awaits(&self, task: TaskId) -> bool {
+        self.awaited.keys().any(|attempt| attempt.task == task)
+    }
+
+    /// Takes the attempts of which the user is to be notified now, by node, with the time for which the first of them has been awaited.
+    fn due(&mut self, now: Time) -> Vec<(NodeId, Time, Vec<TaskId>)> {
+        let is_new = |one: &Awaited| !one.is_said && one.since + QUIET <= now;
+        let reminds = self.reminder.is_some_and(|(at, _)| at <= now);
+        if !reminds && !self.awaited.values().any(is_new) {
+            return Vec::new();
+        }
+        let pause =
+            self.reminder.map_or(REMINDED, |(_, pause)| if reminds { (pause + pause).min(SELDOM) } else { pause });
+        self.reminder = (!self.awaited.is_empty()).then_some((now + pause, pause));
+        let mut due: BTreeMap<NodeId, (Time, Vec<TaskId>)> = BTreeMap::new();
+        for (attempt, one) in self.awaited.iter_mut().filter(|(_, one)| reminds || is_new(one)) {
+            one.is_said = true;
+            let of_node = due.entry(one.node).or_insert((one.since, Vec::new()));
+            of_node.0 = of_node.0.min(one.since);
+            of_node.1.push(attempt.task);
+        }
+        due.into_iter().map(|(node, (since, tasks))| (node, now - since, tasks)).collect()
     }
 
     /// Takes over from a journal how often each task was lost because the time of its node was up.
@@ -61,6 +121,14 @@ impl LostNodes {
         }
     }
 
+    /// Counts the loss of a task that may be lost so many times. Returns the reason of the failure if the loss counts as one.
+    pub(super) fn lost(&mut self, task: TaskId, allowed: u32) -> Option<String> {
+        let times = self.losses.entry(task).or_default();
+        *times += 1;
+        let often = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+        (*times > allowed).then(|| format!("lost {often}, more often than allowed_losses = {allowed} allows"))
+    }
+
     /// Counts the loss of a task because the time of its node was up. Returns how often this has happened if it counts as a failure.
     fn time_is_up(&mut self, task: TaskId) -> Option<u32> {
         let times = self.times_up.entry(task).or_default();
@@ -79,11 +147,11 @@ impl Driver<'_> {
         let is_cut_off = |attempt: &AttemptId| {
             self.attempts.get(*attempt).is_some_and(|running| running.node == node && running.kill().is_none())
         };
-        let cut_off: Vec<AttemptId> =
-            self.attempts.iter().map(|(attempt, _)| attempt).filter(|one| loss.is_time_up && is_cut_off(one)).collect();
+        let mut cut_off: Vec<AttemptId> = self.attempts.iter().map(|(attempt, _)| attempt).filter(is_cut_off).collect();
+        cut_off.sort_unstable();
         self.leave(node, loss.is_time_up)?;
         for attempt in cut_off {
-            self.time_is_up(attempt)?;
+            self.was_lost(attempt, loss.is_time_up)?;
         }
         if self.has_lost_all() && self.is_open() && self.engine.is_over().is_none() {
             self.follower.message("all nodes are lost; the run waits until one returns");
@@ -106,18 +174,25 @@ impl Driver<'_> {
         self.stop_requested()
     }
 
-    /// Handles the loss of an attempt because the time is up for which its node was allocated. The task may take longer than any
-    /// allocation lasts, so this counts as a failure if it happens repeatedly.
-    fn time_is_up(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+    /// Handles the loss of an attempt with its node, which counts as a failure of its task if it happens repeatedly. If the time is up for
+    /// which the node was allocated, the task may take longer than any allocation lasts.
+    fn was_lost(&mut self, attempt: AttemptId, time_is_up: bool) -> Result<(), RunError> {
         let task = attempt.task;
         // If another copy runs, the task may still finish.
-        if !self.is_open() || !self.session.cluster().task(task).is_some_and(Task::is_pending) {
+        let is_pending = self.session.cluster().task(task).is_some_and(Task::is_pending);
+        if !self.is_open() || !is_pending && !self.lost.awaits(task) {
             return Ok(());
         }
-        let Some(times) = self.lost.time_is_up(task) else { return Ok(()) };
-        let reason = format!(
-            "cut off {times} times because an allocation reached its time limit, which is probably shorter than the task takes"
-        );
+        let reason = if time_is_up {
+            self.lost.time_is_up(task).map(|times| {
+                format!(
+                    "cut off {times} times because an allocation reached its time limit, which is probably shorter than the task takes"
+                )
+            })
+        } else {
+            self.lost.lost(task, self.jobs[task.job].phase(task).allowed_losses)
+        };
+        let Some(reason) = reason else { return Ok(()) };
         let job = &mut self.jobs[task.job];
         let tails = ["stdout", "stderr"].map(|name| job.store.output_tail(attempt, name));
         job.counts.failed(attempt);
@@ -167,9 +242,81 @@ impl Driver<'_> {
             self.happen(&Event::NodeLost { node, time_is_up })?;
         }
         for attempt in self.kill_matching(Kill::NodeLost, |_, running| running.node == node) {
-            self.check_given_up(attempt.task)?;
+            let task = attempt.task;
+            self.check_given_up(task)?;
+            let job = &self.jobs[task.job];
+            if self.is_pending(task) && job.shutdown.is_open() && !job.phase(task).idempotent {
+                self.await_end_of(attempt, node);
+                self.withhold_awaiting(attempt, node)?;
+            }
         }
         Ok(())
+    }
+
+    /// Lets the task of an attempt on a lost node wait for the end of this attempt, which the engine will report.
+    pub(super) fn await_end_of(&mut self, attempt: AttemptId, node: NodeId) {
+        let since = self.engine.now();
+        self.lost.awaited.insert(attempt, Awaited { node, since, is_said: false });
+        self.jobs[attempt.task.job].failures.delay(attempt.task);
+        if !self.attempts.contains(attempt) {
+            self.attempts.insert(attempt, node, (since, 0.0), None);
+            self.attempts.kill(attempt, Kill::NodeLost);
+        }
+    }
+
+    /// Withholds the task of an attempt that may still run on a lost node.
+    pub(super) fn withhold_awaiting(&mut self, attempt: AttemptId, node: NodeId) -> Result<(), RunError> {
+        let may_run = Some(MayRun { copy: attempt.copy, node });
+        self.happen(&Event::TaskWithheld { task: attempt.task, until: None, may_run }).map(drop)
+    }
+
+    /// Handles the end of an attempt on a lost node for which its task has waited. Returns true if the attempt may nevertheless run, because
+    /// the run ends: its folder stays, so that the next process can find out.
+    pub(super) fn no_longer_awaited(&mut self, attempt: AttemptId) -> Result<bool, RunError> {
+        let Some(awaited) = self.lost.awaited.remove(&attempt) else { return Ok(false) };
+        if self.lost.awaited.is_empty() {
+            self.lost.reminder = None;
+        }
+        let task = attempt.task;
+        if !self.jobs.get(task.job).is_some_and(|job| job.shutdown.is_open()) {
+            return Ok(true);
+        }
+        if awaited.is_said {
+            let node = self.node_name(awaited.node);
+            let name = self.jobs.name(task);
+            self.follower.message(&format!("{name} can start again: its attempt on the lost node {node} has ended"));
+        }
+        self.retry(task)?;
+        self.check_given_up(task)?;
+        Ok(false)
+    }
+
+    /// Notifies the user of tasks that wait for the ends of attempts on lost nodes, and no longer waits for those of jobs that end.
+    pub(super) fn tend_awaited(&mut self) {
+        for attempt in self.lost.awaited.keys() {
+            if !self.jobs.get(attempt.task.job).is_some_and(|job| job.shutdown.is_open()) {
+                self.engine.let_go(*attempt);
+            }
+        }
+        for (node, time, tasks) in self.lost.due(self.engine.now()) {
+            let mut names: Vec<String> = tasks.iter().take(NAMED).map(|task| self.jobs.name(*task)).collect();
+            if tasks.len() > NAMED {
+                names.push(format!("{} others", tasks.len() - NAMED));
+            }
+            let names = names.join(", ");
+            let (waits, attempts) =
+                if tasks.len() == 1 { ("waits", "its attempt") } else { ("wait", "their attempts") };
+            let node = self.node_name(node);
+            let since = if time < REMINDED {
+                String::new()
+            } else {
+                format!(" (for {} s by now)", Plain(time.seconds().round()))
+            };
+            self.follower.message(&format!(
+                "{names} may not run twice (idempotent = false) and {waits}{since} until {attempts} on the lost node {node} has surely \
+                 ended, for example because the node is known to be down"
+            ));
+        }
     }
 
     /// Returns a node to the cluster, unless it is lost for another reason too.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use hindmost_core::cluster::{Job, Phase, Task};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::metrics::{FailedTask, RunState};
-use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::record::{Change, Event, MayRun, Record};
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
@@ -37,6 +37,8 @@ pub(super) struct FailedBefore {
     pub(super) given_up: BTreeSet<TaskId>,
     /// The times at which withheld tasks return; `None` for tasks that had failed permanently.
     withheld: BTreeMap<TaskId, Option<Time>>,
+    /// Withheld tasks that may not run twice and waited for the end of an attempt on a lost node.
+    pub(super) awaiting: BTreeMap<TaskId, MayRun>,
 }
 
 impl FailedBefore {
@@ -54,8 +56,14 @@ impl FailedBefore {
                     let known = before.failures.entry(attempt.task).or_default();
                     *known = (known.0 + 1, attempt.copy, reason.to_string());
                 }
-                Change::Event(Event::TaskWithheld { task, until }) => _ = before.withheld.insert(*task, *until),
-                Change::Event(Event::TaskReturned { task }) => _ = before.withheld.remove(task),
+                Change::Event(Event::TaskWithheld { task, may_run: Some(attempt), .. }) => {
+                    before.awaiting.insert(*task, *attempt);
+                }
+                Change::Event(Event::TaskWithheld { task, until, .. }) => _ = before.withheld.insert(*task, *until),
+                Change::Event(Event::TaskReturned { task }) => {
+                    before.withheld.remove(task);
+                    before.awaiting.remove(task);
+                }
                 _ => {}
             }
         }
@@ -216,7 +224,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let until = self.session.cluster().now().max(self.engine.now()) + Time(delay.as_nanos() as u64);
-        self.happen(&Event::TaskWithheld { task, until: Some(until) })?;
+        self.happen(&Event::TaskWithheld { task, until: Some(until), may_run: None })?;
         self.retry_at(task, until);
         Ok(())
     }
@@ -295,7 +303,7 @@ impl Driver<'_> {
         }
         if phase.keep_going {
             self.follower.failure(&format!("{name} has failed permanently; the rest of the job goes on"));
-            return self.happen(&Event::TaskWithheld { task, until: None }).map(drop);
+            return self.happen(&Event::TaskWithheld { task, until: None, may_run: None }).map(drop);
         }
         self.shut_down(task.job, RunState::Failed)
     }
@@ -336,6 +344,9 @@ impl Driver<'_> {
             match before.withheld.get(&in_folder(task)) {
                 Some(Some(until)) if *until > now => self.retry_at(task, *until),
                 Some(_) => _ = self.happen(&Event::TaskReturned { task })?,
+                None if before.awaiting.contains_key(&in_folder(task)) && !self.lost.awaits(task) => {
+                    self.happen(&Event::TaskReturned { task })?;
+                }
                 None => {}
             }
         }
@@ -395,7 +406,7 @@ impl Driver<'_> {
         !self.jobs[task.job].shutdown.has_begun() && self.session.cluster().task(task).is_some_and(may)
     }
 
-    fn is_pending(&self, task: TaskId) -> bool {
+    pub(super) fn is_pending(&self, task: TaskId) -> bool {
         self.session.cluster().task(task).is_some_and(Task::is_pending)
     }
 }

@@ -162,7 +162,7 @@ impl Driver<'_> {
         self.report_earlier(&recheck::finished(&records), recheck::winners(&records))?;
         self.replay(records, failed.given_up.len())?;
         self.resume_profiles();
-        let last_end = self.reconcile(changed)?;
+        let last_end = self.reconcile(changed, &failed)?;
         if let Some(last_end) = last_end.filter(|_| self.jobs[ONLY].shutdown.is_open()) {
             self.jobs[ONLY].store.add_pause(last.max(last_end), resumed)?;
         }
@@ -238,7 +238,7 @@ impl Driver<'_> {
     /// Compares every attempt that runs according to the journal with its folder and process, and updates its state.
     /// Returns the time at which the last of these attempts ended while no Hindmost ran, zero if none did; `None` if
     /// some attempt still runs.
-    fn reconcile(&mut self, changed: &[String]) -> Result<Option<Time>, RunError> {
+    fn reconcile(&mut self, changed: &[String], before: &FailedBefore) -> Result<Option<Time>, RunError> {
         let mut unended: Vec<(AttemptId, NodeId, AttemptState)> =
             self.session.cluster().running().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
         unended.sort_unstable_by_key(|(attempt, ..)| *attempt);
@@ -262,10 +262,12 @@ impl Driver<'_> {
                 adopted.insert(*attempt);
             }
         }
-        // Processes of attempts that were not adopted must have ended before these attempts are recorded as ended and
+        let awaited = if here { self.await_ends(before, &unended, &adopted)? } else { Vec::new() };
+        // Processes of other attempts that were not adopted must have ended before these attempts are recorded as ended and
         // their files are removed.
         recheck::kill_earlier(&self.jobs[ONLY].store, self.engine, self.follower);
-        let keep: Vec<AttemptId> = unended.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt).collect();
+        let keep = unended.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt);
+        let keep: Vec<AttemptId> = keep.chain(awaited).collect();
         let strays = self.jobs[ONLY].store.remove_strays(&keep);
         let strays = strays.map_err(|error| self.unreadable(error))?;
         for left in strays {
@@ -291,13 +293,16 @@ impl Driver<'_> {
                 if is_unwanted {
                     self.kill(attempt, Kill::Decided);
                 }
-            } else if waits || self.attempts.contains(attempt) || self.waiting.waits(attempt) {
+            } else if waits
+                || self.attempts.contains(attempt) && !self.lost.is_awaited(attempt)
+                || self.waiting.waits(attempt)
+            {
                 // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
                 self.enter(attempt, node, 0.0, None, true);
                 self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
-            } else if state == AttemptState::Starting {
+            } else if state == AttemptState::Starting && !self.lost.is_awaited(attempt) {
                 // The earlier process decided to start this attempt and died before it did so.
                 self.launch(attempt)?;
             } else if changed.contains(&self.jobs[ONLY].phase(attempt.task).name) {
@@ -309,8 +314,43 @@ impl Driver<'_> {
                 let why = cut_short.remove(&attempt).map(|why| format!(": {why}")).unwrap_or_default();
                 self.record_failure(attempt, format!("lost while Hindmost was not running{why}"), false)?;
             }
+            if self.lost.is_awaited(attempt) && self.is_pending(attempt.task) {
+                self.withhold_awaiting(attempt, node)?;
+            }
         }
         Ok(adopted.is_empty().then_some(last_end))
+    }
+
+    /// Lets the engine take over attempts of tasks that may not run twice, that can't be adopted and that may still run. Their tasks wait
+    /// for their ends. Returns these attempts.
+    fn await_ends(
+        &mut self,
+        before: &FailedBefore,
+        unended: &[(AttemptId, NodeId, AttemptState)],
+        adopted: &HashSet<AttemptId>,
+    ) -> Result<Vec<AttemptId>, RunError> {
+        let earlier = before
+            .awaiting
+            .iter()
+            .map(|(task, attempt)| (AttemptId { task: self.jobs[ONLY].own(*task), copy: attempt.copy }, attempt.node));
+        let unended = unended.iter().filter(|(attempt, ..)| !adopted.contains(attempt));
+        let candidates: Vec<(AttemptId, NodeId)> =
+            earlier.chain(unended.map(|(attempt, node, _)| (*attempt, *node))).collect();
+        let mut awaited = Vec::new();
+        for (attempt, node) in candidates {
+            let job = &self.jobs[ONLY];
+            if job.phase(attempt.task).idempotent
+                || !job.store.has_attempt(attempt).map_err(|error| self.unreadable(error))?
+                || job.store.end_marker(attempt).map_err(|error| self.unreadable(error))? != EndMarker::Missing
+            {
+                continue;
+            }
+            if self.with_launch(attempt, (node, 0.0), |engine, launch| engine.await_end(launch)).unwrap_or(false) {
+                self.await_end_of(attempt, node);
+                awaited.push(attempt);
+            }
+        }
+        Ok(awaited)
     }
 
     /// Finds results that are in place and whose attempts' ends are not recorded.

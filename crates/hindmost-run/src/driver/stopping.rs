@@ -46,7 +46,11 @@ impl Driver<'_> {
         let (plan, shutdown) = (&job.plan, &job.shutdown);
         let spared = |attempt: AttemptId| shutdown.spares(plan.phases[attempt.task.phase as usize].idempotent);
         let of_job = |attempt: &AttemptId| attempt.task.job == id;
-        let left = self.attempts.iter().filter(|(attempt, _)| of_job(attempt) && spared(*attempt)).count();
+        // An attempt on a lost node is to end, and gets no result.
+        let finishes = |attempt: AttemptId, running: &Running| {
+            of_job(&attempt) && spared(attempt) && running.kill() != Some(Kill::NodeLost)
+        };
+        let left = self.attempts.iter().filter(|(attempt, running)| finishes(*attempt, running)).count();
         let is_killed = |attempt, running: &Running| of_job(&attempt) && running.kill().is_none() && !spared(attempt);
         let killed = self.attempts.matching(is_killed);
         let name = if self.home.is_some() { format!("job {}", plan.name) } else { "the job".to_owned() };
@@ -76,7 +80,9 @@ impl Driver<'_> {
             pending.map(move |(index, _)| TaskId { job: id, phase, index })
         });
         let tasks: Vec<TaskId> = tasks.collect();
-        tasks.into_iter().try_for_each(|task| self.happen(&Event::TaskWithheld { task, until: None }).map(drop))
+        tasks
+            .into_iter()
+            .try_for_each(|task| self.happen(&Event::TaskWithheld { task, until: None, may_run: None }).map(drop))
     }
 
     /// Kills everything after an error that has ended the run. Writes no records.

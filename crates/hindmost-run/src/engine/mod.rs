@@ -148,6 +148,9 @@ pub struct Launch<'a> {
     /// True if the attempt must write its end marker even if this process ends before it. False if the engine may write the
     /// marker instead, which costs less: without this process the attempt then has no marker and is lost.
     pub outlives: bool,
+    /// True if the task may not run twice. If the attempt's node is lost, [`Happened::Ended`] follows only once the attempt has surely
+    /// ended.
+    pub is_single: bool,
 }
 
 /// The loss of a node.
@@ -175,7 +178,8 @@ pub enum Happened {
     /// The attempt has ended, but a process that it has started does not end and may still write; holds a message about this
     /// process.
     Stays(AttemptId, String),
-    /// A node is lost, with all attempts that run on it. An end follows for each of these attempts, once it can do no harm.
+    /// A node is lost, with all attempts that run on it. An end follows for each of these attempts, once it can do no harm; for those of
+    /// tasks that may not run twice, once they have surely ended.
     NodeLost(NodeId, NodeLoss),
     /// A lost node has returned, and attempts can be started on it.
     NodeReturned(NodeId),
@@ -221,6 +225,16 @@ pub trait Engine {
 
     /// Kills an attempt with all processes that it has started. [`Happened::Ended`] follows.
     fn kill(&mut self, attempt: AttemptId);
+
+    /// Takes over an attempt that an earlier process started, whose task may not run twice, and that may still run although it can't be
+    /// adopted, because its node is lost. [`Happened::Ended`] follows once it has surely ended. Returns false if it has ended already; then
+    /// nothing follows.
+    fn await_end(&mut self, _launch: &Launch<'_>) -> bool {
+        false
+    }
+
+    /// Lets [`Happened::Ended`] follow soon for an attempt on a lost node although the attempt may still run, because the run ends.
+    fn let_go(&mut self, _attempt: AttemptId) {}
 
     /// True if an attempt that an earlier process started still runs.
     fn is_running(&self, _run: &RunIdentity, _attempt: AttemptId) -> bool {

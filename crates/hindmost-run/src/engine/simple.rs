@@ -203,6 +203,7 @@ mod tests {
             demand: &hindmost_core::workload::DemandByName::new(),
             slowed: 1.0,
             outlives: false,
+            is_single: false,
         };
         let (program, words) = words(&launch)?;
         let program = program.file_name()?.to_str()?.to_owned();

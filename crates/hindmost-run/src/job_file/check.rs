@@ -16,7 +16,7 @@ use super::format::{JobFile, Patterns, Phase};
 use super::inputs;
 use super::matrix::Matrix;
 use super::order::parents_first;
-use super::plan::{Plan, PlannedPhase};
+use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::check_program;
 use super::values::{
     allowance, check_environment, check_name, check_text, count, cpus, delay, features, memory, positive, shell, time,
@@ -27,6 +27,7 @@ use crate::engine::check_speed;
 const TASKS: RangeInclusive<u32> = 1..=10_000_000;
 const RETRIES: RangeInclusive<u32> = 0..=1_000_000;
 const DEFAULT_RETRIES: u32 = 2;
+const LOSSES: RangeInclusive<u32> = 0..=1_000_000;
 const GPUS: RangeInclusive<u32> = 0..=10_000;
 
 type Environment = BTreeMap<String, String>;
@@ -252,6 +253,8 @@ impl Common<'_> {
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
             retry_delay: checked(phase.retry_delay, |span| delay(&span).map_err(|error| about("retry_delay", &error)))?
                 .unwrap_or_default(),
+            allowed_losses: checked(phase.allowed_losses, |losses| count("allowed_losses", losses, &LOSSES))?
+                .unwrap_or(DEFAULT_LOSSES),
             shell: checked(phase.shell, |words| {
                 let words = shell(words)?;
                 check_program(&words, &all, &directory).map(|()| words)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::matrix::Matrix;
-use super::plan::{Plan, PlannedPhase};
+use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::shell_in_words;
 
 /// Number of characters of a command that are shown at most.
@@ -96,6 +96,10 @@ impl PlannedPhase {
         if !self.retry_delay.is_zero() {
             let _ = write!(text, " after {} or longer", time(self.retry_delay));
         }
+        if self.allowed_losses != DEFAULT_LOSSES {
+            let times = if self.allowed_losses == 1 { "loss" } else { "losses" };
+            let _ = write!(text, ", {} {times} allowed", self.allowed_losses);
+        }
         if self.keep_going {
             let _ = write!(text, ", keeps going");
         }
@@ -153,6 +157,7 @@ impl PlannedPhase {
             "features": self.features,
             "retries": self.retries,
             "retry_delay": self.retry_delay.as_secs_f64(),
+            "allowed_losses": self.allowed_losses,
             "shell": self.shell,
             "matrix": self.matrix.as_ref().map(Matrix::to_json),
             "keep_going": self.keep_going,

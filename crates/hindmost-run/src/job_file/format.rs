@@ -83,6 +83,10 @@ macro_rules! with_shared_keys {
     /// failure of the task, up to 5 minutes. Other tasks go on meanwhile. Default: no delay.
     #[schemars(with = "Option<Span>")]
     pub retry_delay: Option<Spanned<Span>>,
+    /// How often a task may be lost with its node, or by another end that is not its fault, before each further loss counts as a failure of
+    /// the task, which retries limits. Losses of copies while another copy of the task runs do not count.
+    #[schemars(with = "Option<u32>", range(min = 0, max = 1_000_000), extend("default" = 20))]
+    pub allowed_losses: Option<Spanned<i64>>,
     /// The shell that runs the command, with its options: the command is the argument after them. Default:
     /// `bash -euo pipefail -c` where there is bash, otherwise `sh -eu -c`.
     #[schemars(with = "Option<Vec<String>>", length(min = 1))]
@@ -183,6 +187,7 @@ impl Phase {
             features,
             retries,
             retry_delay,
+            allowed_losses,
             shell,
             keep_going,
             allowed_failures,

@@ -51,6 +51,7 @@ pub use format::schema;
 pub(crate) use matrix::COLUMNS;
 pub use matrix::Matrix;
 pub use numbering::{RecordedPhase, TaskChanges};
+pub(crate) use plan::DEFAULT_LOSSES;
 pub use plan::{Plan, PlannedPhase};
 pub use redo::Redo;
 pub use shell::{default_shell, shell_in_words};

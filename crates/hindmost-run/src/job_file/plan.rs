@@ -79,6 +79,8 @@ pub struct PlannedPhase {
     pub retries: u32,
     /// How long a failed task waits for its first retry; zero for no delay.
     pub retry_delay: Duration,
+    /// How often a task may be lost with its node before each further loss counts as its failure.
+    pub allowed_losses: u32,
     /// Whether the other tasks of the job go on after a task of the phase has failed permanently.
     pub keep_going: bool,
     /// How many tasks of the phase may fail permanently without failing the job.
@@ -227,6 +229,9 @@ impl Plan {
         }
     }
 }
+
+/// How often a task may be lost with its node, if its job file does not say so.
+pub(crate) const DEFAULT_LOSSES: u32 = 20;
 
 impl PlannedPhase {
     /// Returns the command of a task as text, for people. `{%}` stands for the number of its slot.

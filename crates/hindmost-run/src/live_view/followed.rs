@@ -24,6 +24,8 @@ pub(super) struct Followed {
     pub(super) reasons: Reasons,
     /// Tasks that have failed permanently.
     pub(super) failed: FxHashSet<TaskId>,
+    /// Tasks that may not run twice and wait for the ends of attempts on lost nodes.
+    pub(super) awaiting: FxHashSet<TaskId>,
     /// Jobs that ended before they were done, while other jobs went on.
     pub(super) given_up: FxHashSet<JobId>,
     /// The speed with which each node joined.
@@ -86,8 +88,16 @@ impl Followed {
         match event {
             Event::NodeJoined { speed, .. } => self.joined.push(*speed),
             Event::NodeSpeedLearned { node, speed } => _ = self.learned.insert(*node, *speed),
-            Event::TaskWithheld { task, until: None } | Event::TaskGivenUp { task } => _ = self.failed.insert(*task),
-            Event::TaskReturned { task } => _ = self.failed.remove(task),
+            Event::TaskWithheld { task, may_run: Some(_), .. } => _ = self.awaiting.insert(*task),
+            Event::TaskWithheld { task, until: None, .. } => _ = self.failed.insert(*task),
+            Event::TaskGivenUp { task } => {
+                self.failed.insert(*task);
+                self.awaiting.remove(task);
+            }
+            Event::TaskReturned { task } => {
+                self.failed.remove(task);
+                self.awaiting.remove(task);
+            }
             Event::JobGivenUp { job } => _ = self.given_up.insert(*job),
             Event::JobArrived { spec, .. } => {
                 self.tasks = self.tasks.saturating_add(spec.tasks());

@@ -90,6 +90,8 @@ pub struct Snapshot {
     pub running_attempts: u64,
     /// Number of attempts that are starting: their commands have not begun.
     pub starting_attempts: u64,
+    /// Number of tasks that may not run twice and wait until their attempts on lost nodes have surely ended.
+    pub awaiting_tasks: u64,
     /// The running attempts that have run longest, and after them those that are starting; see `running_attempts` and
     /// `starting_attempts` for the numbers of all.
     pub running: Vec<AttemptView>,

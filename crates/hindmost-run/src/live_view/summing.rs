@@ -128,6 +128,7 @@ pub(super) fn snapshot(followed: &Followed, files: &Files, ends: &[Option<End>],
         nodes: nodes(followed, &on_nodes),
         running_attempts,
         starting_attempts,
+        awaiting_tasks: followed.awaiting.len() as u64,
         running: views.into_iter().map(|view| AttemptView { job: number(view.job), ..view }).collect(),
         ended: ended
             .iter()

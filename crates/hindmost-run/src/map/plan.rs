@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{MapError, Template};
-use crate::job_file::{Allowance, LONGEST_TEXT, Plan, PlannedPhase, TaskCommand, TaskCommands};
+use crate::job_file::{Allowance, DEFAULT_LOSSES, LONGEST_TEXT, Plan, PlannedPhase, TaskCommand, TaskCommands};
 
 /// Name of the only phase of a map.
 pub const PHASE: &str = "map";
@@ -112,6 +112,7 @@ impl MapJob {
             features: Vec::new(),
             retries: self.retries,
             retry_delay: Duration::ZERO,
+            allowed_losses: DEFAULT_LOSSES,
             // The rule of `--halt` ends the run, not its driver.
             keep_going: true,
             allowed_failures: Allowance::default(),

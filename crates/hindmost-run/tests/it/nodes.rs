@@ -1,6 +1,6 @@
 //! Tests with nodes that are lost and return, one by one or all at once.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::sync::atomic::AtomicU32;
 
@@ -119,6 +119,8 @@ struct Allocated {
     next: (Time, bool),
     /// Number of allocations after which the node does not return.
     left: u32,
+    /// Whether the allocations end because their time is up.
+    is_time_up: bool,
 }
 
 impl Engine for Allocated {
@@ -167,7 +169,9 @@ impl Engine for Allocated {
         }
         if is_loss {
             self.left -= 1;
-            let loss = NodeLoss { why: Some("its allocation reached its time limit".to_owned()), is_time_up: true };
+            let why =
+                if self.is_time_up { "its allocation reached its time limit" } else { "its allocation is PREEMPTED" };
+            let loss = NodeLoss { why: Some(why.to_owned()), is_time_up: self.is_time_up };
             happened.push(Happened::NodeLost(NodeId(0), loss));
         } else {
             happened.push(Happened::NodeReturned(NodeId(0)));
@@ -195,11 +199,21 @@ fn run_in_allocations(keys: &str, left: u32) -> (RunOutcome, Vec<String>) {
 
 /// Runs such a job in a folder, or resumes it.
 fn run_in_allocations_of(folder: &TempDir, keys: &str, left: u32, resumes: bool) -> (RunOutcome, Vec<String>) {
+    run_in_allocations_that_end(folder, keys, (left, true), resumes)
+}
+
+/// Runs such a job. `is_time_up` says whether the allocations end because their time is up.
+fn run_in_allocations_that_end(
+    folder: &TempDir,
+    keys: &str,
+    (left, is_time_up): (u32, bool),
+    resumes: bool,
+) -> (RunOutcome, Vec<String>) {
     let test_run = TestRun::on("n1:3").phase_with("map", 3, keys);
     let plan = test_run.plan(folder.path());
     let behaviour = |launch: &Launch<'_>| takes(if launch.attempt.task.index == 0 { 100.0 } else { 20.0 });
     let inner = FakeEngine::new(test_run.offers(), behaviour);
-    let mut engine = Allocated { inner, next: (Time::from_seconds(ALLOCATED), true), left };
+    let mut engine = Allocated { inner, next: (Time::from_seconds(ALLOCATED), true), left, is_time_up };
     let mut messages = Messages::default();
     let options = RunOptions { policy: Some("none".parse().unwrap()), ..RunOptions::default() };
     let store = open(&plan, &folder.path().join("out"), resumes).unwrap();
@@ -235,6 +249,23 @@ fn a_task_longer_than_allocations_fails_in_the_end() {
 }
 
 #[test]
+fn a_task_that_is_lost_too_often_fails_in_the_end() {
+    for (keys, starts, failures) in [
+        ("retries = 0", 21, 1),
+        ("retries = 1\nallowed_losses = 4", 6, 2),
+        ("retries = 0\nallowed_losses = 0", 1, 1),
+        ("idempotent = false\nallowed_losses = 3", 4, 1),
+    ] {
+        let (outcome, messages) = run_in_allocations_that_end(&scratch(), keys, (100, false), false);
+        let [failed] = &outcome.summary.failed_tasks[..] else { panic!("{keys}: {:?}", outcome.summary.failed_tasks) };
+        assert_eq!((outcome.summary.state, failed.task, failed.failures), (RunState::Failed, 0, failures), "{keys}");
+        let often = if starts == 1 { "lost once, more".to_owned() } else { format!("lost {starts} times, more") };
+        assert!(failed.reason.starts_with(&often), "{}", failed.reason);
+        assert_eq!(outcome.timeline.rows.len(), 2 + starts, "{keys}: {messages:?}");
+    }
+}
+
+#[test]
 fn a_run_whose_nodes_are_lost_for_good_is_interrupted() {
     let (outcome, messages) = run_in_allocations("", 2);
     assert_eq!(outcome.summary.state, RunState::Interrupted, "{messages:?}");
@@ -242,4 +273,160 @@ fn a_run_whose_nodes_are_lost_for_good_is_interrupted() {
     let last = messages.iter().find(|line| line.contains("none can return")).unwrap();
     assert!(last.contains("its allocation has ended"), "{last}");
     assert_eq!(messages.iter().filter(|line| line.contains("waits until one returns")).count(), 1, "{messages:?}");
+}
+
+/// An engine whose second node is silent from some time on: attempts there end only when it is known that they have.
+struct Silent<'a> {
+    inner: FakeEngine,
+    /// When the node is lost, and when its attempts are known to have ended.
+    lost: Time,
+    known: Time,
+    /// When the user stops the run.
+    stopped: Time,
+    stop_requests: &'a AtomicU32,
+    is_lost: bool,
+    on_node: BTreeSet<AttemptId>,
+    /// Attempts that were to be killed on the lost node, and those of them whose ends need not be known.
+    killed: BTreeSet<AttemptId>,
+    let_go: BTreeSet<AttemptId>,
+    /// Attempts of an earlier process whose ends are awaited.
+    awaited: BTreeSet<AttemptId>,
+}
+
+impl Engine for Silent<'_> {
+    fn nodes(&self) -> &[NodeOffer] {
+        self.inner.nodes()
+    }
+
+    fn now(&self) -> Time {
+        self.inner.now()
+    }
+
+    fn resume_at(&mut self, at: Time) {
+        self.inner.resume_at(at);
+    }
+
+    fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
+        assert_eq!(launch.is_single, launch.attempt.task.phase == 0);
+        if launch.node.0 == 1 {
+            self.on_node.insert(launch.attempt);
+        }
+        self.inner.start(launch)
+    }
+
+    fn adopt(&mut self, _launch: &Launch<'_>) -> bool {
+        false
+    }
+
+    fn await_end(&mut self, launch: &Launch<'_>) -> bool {
+        self.now() < self.known && self.awaited.insert(launch.attempt)
+    }
+
+    fn let_go(&mut self, attempt: AttemptId) {
+        self.let_go.insert(attempt);
+    }
+
+    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
+        self.inner.kill_strays_but(run, kept)
+    }
+
+    fn kill(&mut self, attempt: AttemptId) {
+        if self.is_lost && self.on_node.contains(&attempt) && attempt.task.phase == 0 {
+            self.killed.insert(attempt);
+        } else {
+            self.inner.kill(attempt);
+        }
+    }
+
+    fn read_share(&self, attempt: AttemptId) -> Option<f64> {
+        self.inner.read_share(attempt)
+    }
+
+    fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {
+        if self.now() >= self.stopped {
+            self.stop_requests.store(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        let is_known = self.now() >= self.known;
+        for attempt in self.killed.iter().filter(|attempt| is_known || self.let_go.contains(attempt)) {
+            self.inner.kill(*attempt);
+        }
+        if is_known {
+            happened.extend(std::mem::take(&mut self.awaited).into_iter().map(Happened::Ended));
+        }
+        self.inner.wait(until, happened);
+        if self.now() >= self.lost && !self.is_lost {
+            self.is_lost = true;
+            let loss = NodeLoss { why: Some("it does not answer".to_owned()), is_time_up: false };
+            happened.push(Happened::NodeLost(NodeId(1), loss));
+        }
+    }
+}
+
+/// Runs three tasks that may not run twice and one other on two nodes of two CPUs. They take 10 s on the first one and for ever on the
+/// second one, which is lost at 5 s. Its attempts are known to have ended at `known` seconds. The user stops the run at `stopped` seconds.
+fn run_with_silent_node(folder: &TempDir, known: f64, stopped: f64, resumes: bool) -> (RunOutcome, Vec<String>) {
+    let test_run = TestRun::on("n1:2,n2:2").phase_with("once", 3, "idempotent = false\nretries = 0").phase("free", 1);
+    let mut plan = test_run.plan(folder.path());
+    // Both phases run at once.
+    plan.phases[1].after.clear();
+    let stop_requests = AtomicU32::new(0);
+    let mut engine = Silent {
+        inner: FakeEngine::new(test_run.offers(), |launch| takes(if launch.node.0 == 1 { 1e6 } else { 10.0 })),
+        lost: Time::from_seconds(5.0),
+        known: Time::from_seconds(known),
+        stopped: Time::from_seconds(stopped),
+        stop_requests: &stop_requests,
+        is_lost: false,
+        on_node: BTreeSet::new(),
+        killed: BTreeSet::new(),
+        let_go: BTreeSet::new(),
+        awaited: BTreeSet::new(),
+    };
+    let mut messages = Messages::default();
+    let options = RunOptions { policy: Some("none".parse().unwrap()), ..RunOptions::default() };
+    let store = open(&plan, &folder.path().join("out"), resumes).unwrap();
+    let outcome = driver::run_under(None, &options, store, &mut engine, &stop_requests, &mut messages).unwrap();
+    (outcome, messages.0)
+}
+
+/// Returns the times at which the attempts of a task started, in seconds.
+fn starts_of(outcome: &RunOutcome, phase: u32, index: u32) -> Vec<f64> {
+    let rows =
+        outcome.timeline.rows.iter().filter(|row| (row.attempt.task.phase, row.attempt.task.index) == (phase, index));
+    rows.map(|row| row.start.seconds()).collect()
+}
+
+#[test]
+fn a_task_that_may_not_run_twice_waits_for_its_end_on_a_lost_node() {
+    let folder = scratch();
+    let (outcome, messages) = run_with_silent_node(&folder, 200.0, 1e6, false);
+    assert_eq!(outcome.summary.state, RunState::Done, "{messages:?}");
+    let [first, second] = starts_of(&outcome, 0, 1)[..] else { panic!("{:?}", outcome.timeline.rows) };
+    assert!(first == 0.0 && (200.0..200.2).contains(&second), "{second}");
+    let [_, free] = starts_of(&outcome, 1, 0)[..] else { panic!("{:?}", outcome.timeline.rows) };
+    assert!(free < 10.2, "the other task of the node starts elsewhere as soon as there is space: {free}");
+    let waits: Vec<&String> = messages.iter().filter(|line| line.contains("may not run twice")).collect();
+    let [first, reminder, _] = waits[..] else { panic!("{messages:?}") };
+    assert!(first.starts_with("once/1 may not run twice (idempotent = false) and waits until"), "{first}");
+    assert!(reminder.contains("waits (for 6") && reminder.contains("lost node n2"), "{reminder}");
+    assert!(messages.iter().any(|line| line.starts_with("once/1 can start again")), "{messages:?}");
+}
+
+#[test]
+fn a_run_that_waits_for_a_lost_node_can_be_stopped_and_waits_again() {
+    let folder = scratch();
+    let (outcome, messages) = run_with_silent_node(&folder, 1e6, 30.0, false);
+    assert_eq!(outcome.summary.state, RunState::Interrupted, "{messages:?}");
+    assert!(outcome.timeline.end.seconds() < 31.0, "{}", outcome.timeline.end);
+    // Without new losses: the node is back, and the attempt may still run.
+    let (outcome, messages) = run_with_silent_node(&folder, 100.0, 1e6, true);
+    assert_eq!(outcome.summary.state, RunState::Done, "{messages:?}");
+    let starts = starts_of(&outcome, 0, 1);
+    assert!(starts.len() == 2 && (100.0..100.2).contains(&starts[1]), "{starts:?}: {messages:?}");
+    // Once the end is known, a resumed run does not wait.
+    let folder = scratch();
+    run_with_silent_node(&folder, 1e6, 30.0, false);
+    let (outcome, messages) = run_with_silent_node(&folder, 0.0, 1e6, true);
+    assert_eq!(outcome.summary.state, RunState::Done, "{messages:?}");
+    assert!(starts_of(&outcome, 0, 1)[1] < 31.0, "{:?}", outcome.timeline.rows);
 }

@@ -82,7 +82,7 @@ impl Driver<'_> {
         for phase in 0..phases {
             let tasks: Vec<TaskId> = self.lagging(job, phase).map(|(task, _)| task).collect();
             for task in &tasks {
-                self.step(at, &Event::TaskWithheld { task: *task, until: None })?;
+                self.step(at, &Event::TaskWithheld { task: *task, until: None, may_run: None })?;
             }
             if !tasks.is_empty() {
                 self.withheld.0.entry(job).or_default().push(phase);
@@ -130,7 +130,7 @@ impl Driver<'_> {
     pub(super) fn withhold_again(&mut self, attempt: AttemptId, at: Time) -> Result<(), SimulationError> {
         let (task, after) = (attempt.task, Time::from_seconds(self.truth.again_after(attempt)));
         if after > Time::ZERO && self.session.cluster().task(task).is_some_and(Task::is_pending) {
-            self.step(at, &Event::TaskWithheld { task, until: None })?;
+            self.step(at, &Event::TaskWithheld { task, until: None, may_run: None })?;
             self.agenda.push(at + after, Due::Release(task));
         }
         Ok(())

@@ -184,11 +184,20 @@ fn code(state: State) -> &'static str {
 fn in_words(snapshot: &Snapshot) -> String {
     let state = match snapshot.state {
         State::Starting => "the run is starting".to_owned(),
-        State::Running if snapshot.starting_attempts > 0 => {
-            let starting = grouped(snapshot.starting_attempts);
-            format!("running: {}, {starting} starting", counted(snapshot.running_attempts, "attempt"))
+        State::Running => {
+            let mut what = format!("running: {}", counted(snapshot.running_attempts, "attempt"));
+            if snapshot.starting_attempts > 0 {
+                what += &format!(", {} starting", grouped(snapshot.starting_attempts));
+            }
+            if snapshot.awaiting_tasks > 0 {
+                let waits = if snapshot.awaiting_tasks == 1 { "waits" } else { "wait" };
+                what += &format!(
+                    "; {} {waits} for the ends of attempts on lost nodes",
+                    counted(snapshot.awaiting_tasks, "task")
+                );
+            }
+            what
         }
-        State::Running => format!("running: {}", counted(snapshot.running_attempts, "attempt")),
         State::Done if snapshot.jobs.is_empty() => "the run has ended without a job".to_owned(),
         State::Done => "the run is done".to_owned(),
         State::Failed => format!("the run has failed: {}", counted(snapshot.failed_tasks, "failed task")),

@@ -158,9 +158,14 @@ impl Drop for Live {
 
 /// Waits until a condition holds; panics if that takes too long.
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
+    until_within(what, Duration::from_mins(1), is_so);
+}
+
+/// Waits until something has happened, but not longer than `patience`.
+pub fn until_within(what: &str, patience: Duration, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_mins(1), "this has not happened: {what}");
+        assert!(begin.elapsed() < patience, "this has not happened: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

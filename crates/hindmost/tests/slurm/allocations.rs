@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hindmost_core::timeline::{AttemptEnd, Cause};
 
 use crate::ends::{has_results, job};
-use crate::lab::{Lab, cluster, own_cluster};
+use crate::lab::{Lab, cluster, own_cluster, own_cluster_with};
 use crate::scene::{Live, Scene, timeline, until};
 
 /// Options of runs that start no copies.
@@ -166,4 +166,19 @@ fn the_time_limit_of_an_allocation_is_named() {
     assert!(ended.stderr.contains(&why), "{}", ended.stderr);
     has_results(&scene, 2);
     lab.until_clean();
+}
+
+#[test]
+fn a_run_warns_once_of_an_inactive_limit() {
+    let test = "a_run_warns_once_of_an_inactive_limit";
+    let Some(cluster) = own_cluster_with(test, &[("INACTIVE_LIMIT", "600")]) else { return };
+    let scene = Scene::new(&job(4, "1"));
+    let ended = scene.run(&["--engine", "slurm", "--nodes", "n1,n2"]).with(0);
+    assert_eq!(ended.stderr.matches("Slurm's InactiveLimit is 600 s here").count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("sbatch --nodes=N"), "{}", ended.stderr);
+    cluster.lab.until_clean();
+    // It does not apply to a batch job, nor is it needed if nothing runs.
+    let again = scene.run(&["--resume"]).with(0);
+    assert!(!again.stderr.contains("InactiveLimit"), "{}", again.stderr);
+    cluster.lab.until_clean();
 }

@@ -1,5 +1,5 @@
-//! Runs with random faults: steps, allocations and the command are killed, a `slurmd` is killed and started again, `slurmctld` is
-//! stopped or killed and started again. Each run is resumed until it is done. Its results must be complete, and nothing may be left.
+//! Runs with random faults: steps, allocations and the command are killed, a `slurmd` is killed, alone or with all its steps, and started
+//! again, `slurmctld` is stopped or killed and started again. Each run is resumed until it is done. Its results must be complete, and nothing may be left.
 //!
 //! `HINDMOST_CHAOS_RUNS` sets the number of runs (2), `HINDMOST_CHAOS_SEED` the seed of the first run.
 
@@ -40,12 +40,21 @@ enum Kind {
     StopController,
     KillController,
     Node,
+    NodeWithSteps,
     Step,
     Allocation,
 }
 
-const KINDS: [Kind; 7] =
-    [Kind::Kill, Kind::Interrupt, Kind::StopController, Kind::KillController, Kind::Node, Kind::Step, Kind::Allocation];
+const KINDS: [Kind; 8] = [
+    Kind::Kill,
+    Kind::Interrupt,
+    Kind::StopController,
+    Kind::KillController,
+    Kind::Node,
+    Kind::NodeWithSteps,
+    Kind::Step,
+    Kind::Allocation,
+];
 
 /// Returns the faults of a run: at least three of different kinds.
 fn plan(draw: &mut Draw) -> Vec<Kind> {
@@ -210,9 +219,13 @@ echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
                 }
                 repairs.controller = Some(Instant::now() + draw.milliseconds(0, 3000));
             }
-            Kind::Node => {
+            Kind::Node | Kind::NodeWithSteps => {
                 if repairs.nodes.iter().all(|(_, stopped)| *stopped != node) {
-                    lab.kill_node(node);
+                    if *kind == Kind::Node {
+                        lab.kill_node(node);
+                    } else {
+                        lab.kill_node_with_steps(node);
+                    }
                     repairs.nodes.push((Instant::now() + draw.milliseconds(0, 9000), node));
                 }
             }

@@ -72,7 +72,7 @@ pub fn cluster(test: &str) -> Option<Cluster> {
     let lab = {
         let mut shared = LAB.lock().unwrap_or_else(PoisonError::into_inner);
         shared.upgrade().unwrap_or_else(|| {
-            let lab = Arc::new(Lab::up());
+            let lab = Arc::new(Lab::up(&[]));
             *shared = Arc::downgrade(&lab);
             lab
         })
@@ -82,7 +82,12 @@ pub fn cluster(test: &str) -> Option<Cluster> {
 
 /// Returns a cluster that no other test uses.
 pub fn own_cluster(test: &str) -> Option<Cluster> {
-    is_installed(test).then(|| Cluster::of(Arc::new(Lab::up())))
+    own_cluster_with(test, &[])
+}
+
+/// Returns a cluster that no other test uses, brought up with these environment variables.
+pub fn own_cluster_with(test: &str, settings: &[(&str, &str)]) -> Option<Cluster> {
+    is_installed(test).then(|| Cluster::of(Arc::new(Lab::up(settings))))
 }
 
 impl Cluster {
@@ -101,13 +106,13 @@ impl Cluster {
 
     /// Replaces the daemons after a test has failed.
     pub fn renew(&mut self) {
-        self.lab = Arc::new(Lab::up());
+        self.lab = Arc::new(Lab::up(&[]));
         self.begin();
     }
 }
 
 impl Lab {
-    fn up() -> Lab {
+    fn up(settings: &[(&str, &str)]) -> Lab {
         let folder = tempfile::Builder::new().prefix("slurm").tempdir().unwrap();
         // Other users use the cluster too.
         fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -117,7 +122,7 @@ impl Lab {
         guard.args(["-c", script, SCRIPT]).arg(&lab).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         std::os::unix::process::CommandExt::process_group(&mut guard, 0);
         let lab = Lab { folder, guard: guard.spawn().unwrap() };
-        lab.script("up", &[]);
+        lab.script_with("up", &[], settings);
         lab
     }
 
@@ -127,11 +132,15 @@ impl Lab {
 
     /// Runs the script. Its output goes to a file, because the daemons keep it open.
     fn script(&self, what: &str, more: &[&str]) {
+        self.script_with(what, more, &[]);
+    }
+
+    fn script_with(&self, what: &str, more: &[&str], settings: &[(&str, &str)]) {
         let log = self.folder.path().join("log");
         let file = File::create(&log).unwrap();
         let mut command = Command::new(SCRIPT);
         command.arg(what).arg(self.folder()).args(more).stdin(Stdio::null());
-        command.stdout(file.try_clone().unwrap()).stderr(file);
+        command.envs(settings.iter().copied()).stdout(file.try_clone().unwrap()).stderr(file);
         let status = command.status().unwrap();
         assert!(status.success(), "slurm-lab.sh {what}: {}", fs::read_to_string(log).unwrap());
     }
@@ -198,11 +207,20 @@ impl Lab {
 
     /// Kills the `slurmd` of a node with everything that runs in its steps, as a machine does that restarts.
     pub fn kill_node_with_steps(&self, node: &str) {
+        self.signal_node_with_steps(node, "KILL");
+    }
+
+    /// Sends the `slurmd` of a node and everything that runs in its steps a signal. `STOP` makes the node silent.
+    pub fn signal_node_with_steps(&self, node: &str, signal: &str) {
         let wanted = [format!("SLURM_CONF={}", self.configuration().display()), format!("SLURMD_NODENAME={node}")];
-        let allocations = self.allocations();
-        let steps: Vec<String> =
-            allocations.iter().filter(|(_, of)| of == node).map(|(id, _)| format!("slurmstepd: [{id}.")).collect();
-        self.kill_node(node);
+        // Another cluster on this machine may have allocations of the same numbers.
+        let log = self.folder().join(format!("log/slurmd-{node}.log"));
+        let is_stepd = |number: u32, line: &str| {
+            let files = || fs::read_dir(format!("/proc/{number}/fd")).into_iter().flatten().flatten();
+            line.starts_with("slurmstepd: [")
+                && files().any(|file| fs::read_link(file.path()).is_ok_and(|file| file == log))
+        };
+        self.signal_node(node, signal);
         // Processes may be starting others.
         for _ in 0..2 {
             for number in process_numbers() {
@@ -211,8 +229,9 @@ impl Lab {
                 let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
                 let variables: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
                 let is_in_step = wanted.iter().all(|one| variables.contains(&one.as_bytes()));
-                if is_in_step || steps.iter().any(|step| line.starts_with(step.as_str())) {
-                    let _ = Command::new("kill").args(["-KILL", &number.to_string()]).stderr(Stdio::null()).status();
+                if is_in_step || is_stepd(number, &line) {
+                    let signal = format!("-{signal}");
+                    let _ = Command::new("kill").args([&signal, &number.to_string()]).stderr(Stdio::null()).status();
                 }
             }
         }

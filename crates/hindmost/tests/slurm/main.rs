@@ -12,6 +12,7 @@ mod lab;
 #[path = "../it/scene.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod scene;
+mod silent;
 mod use_cases;
 mod users;
 

@@ -183,7 +183,10 @@ const facts = snapshot => [
   ["Time", span(snapshot.elapsed)],
   !over(snapshot) && ["Time left", span(snapshot.left), snapshot.more_phases ? "estimated, then other phases" : "estimated"],
   ["Tasks", count(snapshot.finished) + " of " + count(snapshot.tasks)],
-  ["Running attempts", count(snapshot.running_attempts), snapshot.starting_attempts ? count(snapshot.starting_attempts) + " starting" : ""],
+  ["Running attempts", count(snapshot.running_attempts), [
+    snapshot.starting_attempts ? count(snapshot.starting_attempts) + " starting" : "",
+    snapshot.awaiting_tasks ? count(snapshot.awaiting_tasks) + (snapshot.awaiting_tasks === 1 ? " task waits" : " tasks wait") + " for lost nodes" : "",
+  ].filter(Boolean).join(", ")],
   ["Copies", count(snapshot.copies.launched), count(snapshot.copies.won) + " won"],
   ["Failed attempts", count(snapshot.failed_attempts)],
 ].filter(Boolean).map(([name, value, detail]) => make("div", [make("dt", name), make("dd", detail && value !== "–" ? [value, make("span", detail)] : value)]));

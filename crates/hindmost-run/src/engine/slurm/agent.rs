@@ -196,6 +196,7 @@ impl Agent {
             demand: &DemandByName::new(),
             slowed: description.slowed,
             outlives: true,
+            is_single: false,
         })
     }
 

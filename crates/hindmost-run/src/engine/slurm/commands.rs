@@ -154,6 +154,11 @@ impl Allocation {
         ["RUNNING", "PENDING", "CONFIGURING", "SUSPENDED"].contains(&&*self.state)
     }
 
+    /// True if it has ended, with everything that ran in it.
+    pub fn is_over(&self) -> bool {
+        !self.is_held() && !["COMPLETING", "STAGE_OUT", "STOPPED", "SIGNALING", "RESIZING"].contains(&&*self.state)
+    }
+
     /// True if it has ended, or is ending, because of its time limit.
     pub fn is_timed_out(&self) -> bool {
         self.state == "TIMEOUT" || self.state == "COMPLETING" && self.reason == "TimeLimit"
@@ -163,6 +168,23 @@ impl Allocation {
     pub fn end_in_words(&self) -> String {
         if self.is_timed_out() { "reached its time limit".to_owned() } else { format!("is {}", self.state) }
     }
+}
+
+/// Returns the cluster's `InactiveLimit` in seconds; 0 if there is none.
+///
+/// # Errors
+/// If `scontrol` fails.
+pub fn inactive_limit() -> Result<u64, SlurmError> {
+    Ok(inactive_limit_in(&output("scontrol", &["show", "config"])?))
+}
+
+/// Returns the `InactiveLimit` in the text of `scontrol show config`.
+fn inactive_limit_in(config: &str) -> u64 {
+    let named = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        (name.trim() == "InactiveLimit").then(|| value.split_whitespace().next()?.parse().ok())?
+    };
+    config.lines().find_map(named).unwrap_or(0)
 }
 
 /// Separates fields of a line of `squeue`. No name of Slurm contains it.
@@ -276,6 +298,15 @@ pub fn host_names(list: &str) -> Result<Vec<String>, SlurmError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_inactive_limit_is_found_in_the_configuration() {
+        let config =
+            "HealthCheckProgram      = (null)\nInactiveLimit           = 120 sec\nJobAcctGatherType       = x\n";
+        assert_eq!(inactive_limit_in(config), 120);
+        assert_eq!(inactive_limit_in("InactiveLimit           = 0 sec\n"), 0);
+        assert_eq!((inactive_limit_in(""), inactive_limit_in("InactiveLimit = none")), (0, 0));
+    }
 
     #[test]
     fn fields_of_scontrol_may_contain_blanks() {

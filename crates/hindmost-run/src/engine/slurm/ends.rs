@@ -11,9 +11,10 @@ use rustix::fs::{Mode, OFlags, openat};
 use super::super::Happened;
 use super::beat::State;
 use super::commands::{self, one_line};
+use super::nodes::SlurmNode;
 use super::observer::Snapshot;
 use super::place::{Health, Place};
-use super::{LOG, Running, SOON, Slurm, reaper};
+use super::{CALM, LOG, Running, SOON, Slurm, reaper};
 
 /// Time for which an agent may take to end a killed attempt, before Slurm kills its step.
 const POLITE: Duration = Duration::from_secs(3);
@@ -76,7 +77,13 @@ impl Slurm {
             if ends && running.was_interrupted() {
                 running.doubt.get_or_insert(running.reported);
             }
-            running.next_look = now + if is_calm && !ends { running.calm() } else { SOON };
+            let waits_long = running.waits_long();
+            running.next_look = now
+                + match (is_calm && !ends, waits_long) {
+                    (true, _) => running.calm(),
+                    (false, true) => CALM,
+                    (false, false) => SOON,
+                };
             if let Some(after) = running.take_begin() {
                 happened.push(Happened::Begun(attempt, Time(after.as_nanos() as u64)));
             }
@@ -113,7 +120,9 @@ impl Slurm {
                     // It has not created its step, or nobody knows the step yet.
                     let _ = srun.kill();
                 }
-                self.observer_is_due(now);
+                if !waits_long {
+                    self.observer_is_due(now);
+                }
             } else if running.doubt.is_some() {
                 self.observer_is_due(now);
             }
@@ -211,6 +220,10 @@ fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, place: &Pl
             State::Ended | State::Running => Happened::Ended(attempt),
         });
     }
+    if health == Health::Lost && running.is_single {
+        let is_known = killed.or(running.doubt).is_some_and(|since| snapshot.begun > since);
+        return (is_known && is_surely_over(running, snapshot, place)).then_some(Happened::Ended(attempt));
+    }
     if health == Health::Lost {
         return (killed.or(running.doubt)?.elapsed() > FENCED).then_some(Happened::Ended(attempt));
     }
@@ -236,6 +249,22 @@ fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, place: &Pl
     }
     let is_late = killed.is_some_and(|since| now.saturating_duration_since(since) > PATIENCE);
     is_late.then(|| Happened::Stays(attempt, format!("Slurm does not end its step {}", running.name)))
+}
+
+/// True if an attempt on a lost node has surely ended, as far as Slurm can say so: its node is down, its allocation has ended, or its
+/// node responds and its step is gone.
+pub(super) fn is_surely_over(running: &Running, snapshot: &Snapshot, place: &Place) -> bool {
+    let node = snapshot.nodes.iter().find(|node| node.name == place.name);
+    if node.is_some_and(SlurmNode::is_down) {
+        return true;
+    }
+    // A controller that has lost its state may not know an allocation that goes on.
+    let Some(allocation) = snapshot.allocations.iter().find(|one| Some(one.id) == running.job) else { return false };
+    let is_listed = snapshot.steps.iter().any(|step| step.name == running.name);
+    // An `srun` that has not started its step may still do so.
+    let may_begin = running.beat.is_none() && running.srun.is_some();
+    let is_gone = allocation.is_held() && node.is_some_and(SlurmNode::is_up) && !is_listed;
+    allocation.is_over() || is_gone && !may_begin
 }
 
 /// True if something else than the command may have ended an attempt with this exit code: its agent was sent a signal, or was killed
@@ -275,8 +304,7 @@ mod tests {
     use hindmost_core::ids::{JobId, TaskId};
 
     use super::super::beat::Beat;
-    use super::super::commands::Step;
-    use super::super::nodes::SlurmNode;
+    use super::super::commands::{Allocation, Step};
     use super::super::{Killed, Running};
     use super::*;
 
@@ -413,6 +441,49 @@ mod tests {
         assert!(is_suspect(&signalled, 143) && is_suspect(&signalled, 1));
         assert!(!is_suspect(&beat(State::Ended), 143), "its agent was not sent a signal");
         assert!(is_suspect(&beat(State::Running), 137) && !is_suspect(&beat(State::Running), 1));
+    }
+
+    #[test]
+    fn an_attempt_that_may_not_run_twice_ends_on_a_lost_node_when_slurm_says_so() {
+        let (_folder, mut running) = running();
+        let killed = Instant::now() - FENCED * 2;
+        running.killed = Some(Killed { since: killed, is_signalled: true, is_cancelled: true });
+        let lost = place(Health::Lost, None);
+        let seen = |node: &str, allocation: Option<&str>, is_listed| {
+            let mut seen = snapshot(Instant::now(), is_listed);
+            seen.nodes.extend(SlurmNode::parse(&format!("NodeName=n1 CPUTot=1 RealMemory=1 State={node}")));
+            seen.allocations.extend(allocation.map(|state| Allocation {
+                id: 5,
+                state: state.to_owned(),
+                reason: String::new(),
+                nodes: "n1".to_owned(),
+                comment: String::new(),
+            }));
+            seen
+        };
+        let ends = |running: &Running, seen: &Snapshot| end_of(ATTEMPT, running, seen, &lost, Instant::now()).is_some();
+        assert!(ends(&running, &seen("ALLOCATED*", Some("RUNNING"), true)), "it may run twice");
+        running.is_single = true;
+        assert!(!ends(&running, &seen("IDLE", None, false)), "its allocation is not known");
+        running.job = Some(5);
+        for (node, allocation, is_listed, is_over) in [
+            ("ALLOCATED*", Some("RUNNING"), true, false),
+            ("ALLOCATED*", Some("RUNNING"), false, false),
+            ("ALLOCATED*", Some("COMPLETING"), false, false),
+            ("IDLE", None, false, false),
+            ("DOWN*", Some("RUNNING"), true, true),
+            ("ALLOCATED", Some("RUNNING"), true, false),
+            ("ALLOCATED", Some("RUNNING"), false, true),
+            ("ALLOCATED*", Some("CANCELLED"), true, true),
+            ("ALLOCATED*", Some("NODE_FAIL"), true, true),
+        ] {
+            let seen = seen(node, allocation, is_listed);
+            assert_eq!(ends(&running, &seen), is_over, "{node}, {allocation:?}, {is_listed}");
+        }
+        let old = Snapshot { begun: killed - SOON, ..seen("DOWN", None, false) };
+        assert!(!ends(&running, &old), "the snapshot is older than the loss");
+        running.beat = Some(beat(State::Ended));
+        assert!(ends(&running, &seen("ALLOCATED*", Some("RUNNING"), true)), "its agent has reported its end");
     }
 
     #[test]

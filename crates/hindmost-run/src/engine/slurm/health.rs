@@ -121,6 +121,7 @@ impl Slurm {
                 // Attempts that ran there when it was lost must have ended first.
                 (true, true) => self.keep(at),
                 (false, true) if self.running.values().all(|running| running.place != at) => self.check(at),
+                (false, true) => self.reap_single(at),
                 (false, false) if node.is_some_and(super::nodes::SlurmNode::is_usable) && !holds => self.request(at),
                 _ => {}
             }
@@ -281,12 +282,28 @@ impl Slurm {
         }
     }
 
-    /// Lets a step of its own end an attempt on its node and report the end, unless that was tried just before.
+    /// Ends attempts of tasks that may not run twice on a lost node on which steps can be started again, so that they have surely ended.
+    fn reap_single(&mut self, at: usize) {
+        let is_wanted = |running: &super::Running| running.place == at && running.is_single && running.killed.is_some();
+        let wanted: Vec<AttemptId> =
+            self.running.iter().filter(|(_, running)| is_wanted(running)).map(|(attempt, _)| *attempt).collect();
+        for attempt in wanted {
+            self.reap_in_step(attempt, reaper::ANYWAY);
+        }
+    }
+
+    /// Lets a step of its own end an attempt on its node and report the end, unless the node is lost or that was tried just before.
     pub(super) fn reap(&mut self, attempt: AttemptId, what: &'static str) {
+        if self.running.get(&attempt).is_some_and(|running| self.places[running.place].is_up()) {
+            self.reap_in_step(attempt, what);
+        }
+    }
+
+    fn reap_in_step(&mut self, attempt: AttemptId, what: &'static str) {
         let name = self.check_name();
         let Some(running) = self.running.get_mut(&attempt) else { return };
         let place = &self.places[running.place];
-        let Some(job) = place.job.filter(|_| place.is_up()) else { return };
+        let Some(job) = place.job else { return };
         if running.reaped.is_some_and(|at| at.elapsed() < REAPS) {
             return;
         }

@@ -251,6 +251,8 @@ impl Slurm {
         let mut running = Running::new((place, name), nonce, (folder, launch.folder), Some((child, token)), gpus);
         running.launched = launched;
         running.slurmd = description.slurmd;
+        running.job = Some(job);
+        running.is_single = launch.is_single;
         Ok(running)
     }
 
@@ -330,6 +332,7 @@ impl Engine for Slurm {
         let gpus = description.gpus.unwrap_or_default();
         let mut running = Running::new((place, name), description.nonce, (folder, launch.folder), None, gpus);
         running.slurmd = description.slurmd;
+        running.is_single = launch.is_single;
         running.read_beat();
         // Without a report the step has only begun, and starting the attempt again loses nothing.
         if running.beat.as_ref().is_none_or(Beat::is_last) {
@@ -389,6 +392,41 @@ impl Engine for Slurm {
             running.killed = Some(Killed { since: now, is_signalled: false, is_cancelled: false });
             running.read_beat();
             running.next_look = now;
+        }
+    }
+
+    fn await_end(&mut self, launch: &Launch<'_>) -> bool {
+        let place = launch.node.0 as usize;
+        let name = step::name_of(launch.run, launch.attempt);
+        let (Ok(description), Ok(folder)) = (Description::read(launch.handle), launch.handle.try_clone_to_owned())
+        else {
+            return false;
+        };
+        if place >= self.places.len() {
+            return false;
+        }
+        let listed = self.snapshot.steps.iter().find(|step| step.name == name).map(|step| step.job);
+        let mut running = Running::new((place, name), description.nonce, (folder, launch.folder), None, Vec::new());
+        running.slurmd = description.slurmd;
+        running.job = listed;
+        running.is_single = true;
+        running.read_beat();
+        // The snapshot is of this process, and no other has started steps since then.
+        let has_ended = running.beat.as_ref().is_some_and(Beat::is_last)
+            || ends::is_surely_over(&running, &self.snapshot, &self.places[place]);
+        if has_ended || running.job.is_none() {
+            return false;
+        }
+        running.is_begin_reported = true;
+        self.running.insert(launch.attempt, running);
+        self.kill(launch.attempt);
+        true
+    }
+
+    fn let_go(&mut self, attempt: AttemptId) {
+        if let Some(running) = self.running.get_mut(&attempt) {
+            running.is_single = false;
+            running.next_look = Instant::now();
         }
     }
 

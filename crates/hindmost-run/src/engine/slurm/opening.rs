@@ -8,7 +8,7 @@ use super::super::clock::RunClock;
 use super::super::{GPUS, Purpose, RunIdentity};
 use super::allocation::{self, Answer, Requested, Terms};
 use super::cluster::Cluster;
-use super::commands::SlurmError;
+use super::commands::{self, SlurmError};
 use super::observer::Snapshot;
 use super::step::Fault;
 use super::{Place, Slurm, own, step};
@@ -37,6 +37,15 @@ pub enum OpenError {
     /// The system refuses something.
     #[error("{0}")]
     Io(#[from] std::io::Error),
+}
+
+/// Returns what the user is to know of an `InactiveLimit` of this many seconds.
+fn inactive_limit_in_words(seconds: u64) -> String {
+    format!(
+        "Slurm's InactiveLimit is {seconds} s here: Slurm may end an allocation whose salloc does not answer for so long, and Hindmost's \
+         salloc ends at once; tasks that this cuts off start again. The limit does not apply to batch jobs, so if allocations end, run \
+         hindmost in one: sbatch --nodes=N --exclusive --wrap 'hindmost run …'"
+    )
 }
 
 impl Slurm {
@@ -75,6 +84,9 @@ impl Slurm {
         });
         let mut slurm = Slurm::new(cluster, run, terms, places.collect(), folder, snapshot)?;
         slurm.is_unanswered = unanswered.is_some();
+        // It takes a moment, in which the allocations are made. It matters only for allocations that `salloc` has requested.
+        let requests = cluster.enclosing.is_none() && !purpose.is_done;
+        let limit = requests.then(|| std::thread::spawn(commands::inactive_limit));
         let opened =
             slurm.allocate(purpose.is_done, stop_requests, say).and_then(|()| slurm.check_nodes(stop_requests, say));
         opened.inspect_err(|_| {
@@ -82,6 +94,9 @@ impl Slurm {
                 say(&left);
             }
         })?;
+        if let Some(Ok(Ok(limit @ 1..))) = limit.map(std::thread::JoinHandle::join) {
+            say(&inactive_limit_in_words(limit));
+        }
         for at in 0..slurm.places.len() {
             slurm.keep(at);
         }
@@ -176,7 +191,7 @@ impl Slurm {
                 None => surplus.push(one.id.to_string()),
             }
         }
-        let _ = super::commands::cancel(&surplus, None);
+        let _ = commands::cancel(&surplus, None);
     }
 
     /// Checks all nodes at once. If a node has no such program, all of them get a copy in the run's folder.

@@ -13,6 +13,8 @@ use super::{CALM, SOON};
 
 /// The time between two looks at an attempt that has not begun is the time since its launch divided by this.
 const STARTING: u32 = 10;
+/// Time after the kill of an attempt after which it is looked at seldom.
+const LONG: Duration = Duration::from_secs(40);
 
 /// An attempt that this engine has started or adopted, and whose end has not been reported.
 #[derive(Debug)]
@@ -20,6 +22,10 @@ pub(super) struct Running {
     /// Index of the node.
     pub(super) place: usize,
     pub(super) name: String,
+    /// The allocation of its step; `None` if that is unknown.
+    pub(super) job: Option<u32>,
+    /// True if its task may not run twice, so that its end must be sure although its node is lost.
+    pub(super) is_single: bool,
     pub(super) nonce: String,
     pub(super) folder: OwnedFd,
     /// Path of the folder, as the agent received it.
@@ -71,6 +77,8 @@ impl Running {
         Running {
             place,
             name,
+            job: None,
+            is_single: false,
             nonce,
             folder,
             path: path.to_owned(),
@@ -103,6 +111,7 @@ impl Running {
         let is_new = self.beat.as_ref() != Some(&beat);
         if is_new {
             self.reported = Instant::now();
+            self.job = Some(beat.job);
             self.beat = Some(beat);
         }
         is_new
@@ -151,6 +160,11 @@ impl Running {
     pub(super) fn is_silent(&self, time: Duration) -> bool {
         let has_begun = self.beat.as_ref().is_some_and(|beat| !beat.is_last());
         has_begun && self.reported.elapsed() > time && self.doubt.is_none_or(|since| since.elapsed() > time)
+    }
+
+    /// True if the attempt has not ended for so long after its kill that it is enough to look at it seldom.
+    pub(super) fn waits_long(&self) -> bool {
+        self.is_single && self.killed.as_ref().is_some_and(|killed| killed.since.elapsed() > LONG)
     }
 
     /// Requests the agent to stop, by a file.

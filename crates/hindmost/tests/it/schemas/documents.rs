@@ -250,6 +250,8 @@ documents! {
         retries: u32,
         /// Seconds before a failed task is tried again for the first time.
         retry_delay: f64,
+        /// How often a task may be lost with its node before each further loss counts as a failure.
+        allowed_losses: u32,
         /// Program and arguments that receive the command as their last argument; null for that of the run.
         shell: Option<Vec<String>>,
         /// The variables of the matrix, in the order of the file; null without a matrix.

@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn an_attempt_that_may_not_run_twice_ends_on_a_lost_node_when_slurm_says_so() {
         let (_folder, mut running) = running();
-        let killed = Instant::now() - FENCED * 2;
+        let killed = Instant::now().checked_sub(FENCED * 2).unwrap();
         running.killed = Some(Killed { since: killed, is_signalled: true, is_cancelled: true });
         let lost = place(Health::Lost, None);
         let seen = |node: &str, allocation: Option<&str>, is_listed| {
@@ -480,7 +480,7 @@ mod tests {
             let seen = seen(node, allocation, is_listed);
             assert_eq!(ends(&running, &seen), is_over, "{node}, {allocation:?}, {is_listed}");
         }
-        let old = Snapshot { begun: killed - SOON, ..seen("DOWN", None, false) };
+        let old = Snapshot { begun: killed.checked_sub(SOON).unwrap(), ..seen("DOWN", None, false) };
         assert!(!ends(&running, &old), "the snapshot is older than the loss");
         running.beat = Some(beat(State::Ended));
         assert!(ends(&running, &seen("ALLOCATED*", Some("RUNNING"), true)), "its agent has reported its end");

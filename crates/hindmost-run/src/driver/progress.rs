@@ -9,7 +9,7 @@
 //! A command that reads its input in blocks has not worked on the last one yet, and one that reads evenly has worked on
 //! all that it has read. So half of what the last poll found counts as done.
 //!
-//! The first report, and the first blocks of an input, say little about the pace: a command may report or read the first part
+//! The first blocks of an input, and reports that begin at once, say little about the pace: a command may read or report the first part
 //! before it has done it. The end that follows from them is a guess.
 //!
 //! The share of the input that a command has read is its progress only if the command works while it reads. If the command
@@ -43,7 +43,10 @@ pub(super) fn next_poll(age: Time, running: usize) -> Time {
     Time((age.0 / POLLS).clamp(FIRST_POLL.0 * scale, LONGEST_POLL.0 * scale))
 }
 
-/// The end counts as measured if the last report or poll has added at most this share of the progress.
+/// A first report at a lower age than this may have been made before the work that it reports.
+const EARLY: Time = Time(2 * FIRST_POLL.0);
+/// The end that follows from reading, or from reports that began early, counts as measured if the last one has added at most this share of
+/// the progress.
 const LARGEST_STEP: f64 = 0.25;
 
 /// The progress of an attempt.
@@ -57,6 +60,8 @@ pub(super) struct Progress {
     at: Time,
     /// Amount by which the last report raised `share`.
     step: f64,
+    /// True if the first report came so early that the command may have made it before it had done what it reports.
+    is_early: bool,
     /// True if `share` is the share of the input that has been read.
     pub(super) by_reading: bool,
     /// Share of its task's work that the attempt leaves out, because another attempt has done it. All other shares here are
@@ -88,7 +93,7 @@ impl Progress {
     /// Creates the progress of an attempt that started at `since`, leaves out the share `from` of its task's work, in
     /// [0, 1), and has reported nothing.
     pub(super) fn resumed(since: Time, from: f64) -> Progress {
-        Progress { since, share: 0.0, at: since, step: 0.0, by_reading: false, from }
+        Progress { since, share: 0.0, at: since, step: 0.0, is_early: false, by_reading: false, from }
     }
 
     /// Returns the progress of the same attempt, whose command began at this time or, if that is later, at its start.
@@ -137,14 +142,17 @@ impl Progress {
             first = (self.share == 0.0).then_some(share);
             // The time of the report, not of this poll. It comes from the file system's clock, so it is kept in bounds.
             let at = (now - Time(ago.as_nanos() as u64)).max(self.at).max(self.since + Time(FIRST_POLL.0 / 5));
-            *self = Progress { share, at: at.min(now), step: share - self.share, by_reading, ..*self };
+            let at = at.min(now);
+            let is_early = if first.is_some() { at - self.since < EARLY } else { self.is_early };
+            *self = Progress { share, at, step: share - self.share, is_early, by_reading, ..*self };
         }
         Poll::Known { first }
     }
 
     /// Returns true if the progress shows at which pace the attempt works, so that its end is measured and not guessed.
     pub(super) fn shows_pace(&self) -> bool {
-        self.step <= LARGEST_STEP * self.share && self.share > 0.0
+        let may_be_ahead = self.by_reading || self.is_early;
+        self.share > 0.0 && (!may_be_ahead || self.step <= LARGEST_STEP * self.share)
     }
 
     /// Returns the estimated share of the work that is done now.
@@ -265,7 +273,24 @@ mod tests {
             progress.shows_pace()
         });
         assert_eq!(shows, [false, false, false, false, true]);
-        // Half of the last block counts.
+        // Reports that do not begin at once show it, and early ones once they come in small steps.
+        let mut progress = Progress::new(Time::ZERO);
+        progress.poll(seconds(3.0), Some((0.2, NOW)), None, true, true);
+        assert!(progress.shows_pace());
+        let mut progress = Progress::new(Time::ZERO);
+        let shows = [0.05, 0.55, 1.05, 1.55, 2.05, 2.55].map(|at| {
+            progress.poll(seconds(at), Some((0.1 + 0.2 * (at - 0.05), NOW)), None, true, true);
+            progress.shows_pace()
+        });
+        assert_eq!(shows, [false, false, false, true, true, true]);
+    }
+
+    #[test]
+    fn half_of_the_last_block_counts() {
+        let mut progress = Progress::new(Time::ZERO);
+        for share in [0.1, 0.2, 0.3, 0.4, 0.5] {
+            progress.poll(seconds(20.0 * share), None, Some(share), true, true);
+        }
         assert!((progress.now(seconds(10.0)) - 0.45).abs() < 1e-9, "{}", progress.now(seconds(10.0)));
     }
 

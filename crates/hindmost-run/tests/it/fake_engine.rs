@@ -106,7 +106,7 @@ impl FakeEngine {
 fn write_at_this_moment(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
     file.write_all(text.as_bytes())?;
-    file.set_modified(SystemTime::now() + Duration::from_secs(3600))
+    file.set_modified(SystemTime::now() + Duration::from_hours(1))
 }
 
 impl Engine for FakeEngine {

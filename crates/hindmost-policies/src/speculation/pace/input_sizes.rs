@@ -131,7 +131,9 @@ mod tests {
 
     fn sizes(winners: &[(f64, u64)]) -> Sizes {
         let mut sizes = Sizes::new(&[1, 2, 3]).unwrap();
-        winners.iter().for_each(|(seconds, bytes)| sizes.add(*seconds, *bytes));
+        for (seconds, bytes) in winners {
+            sizes.add(*seconds, *bytes);
+        }
         sizes
     }
 

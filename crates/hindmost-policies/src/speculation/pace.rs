@@ -31,7 +31,7 @@
 //! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
 //!   well after its sibling is stopped; one that takes as long as an older sibling at once, because the task itself takes
 //!   long. If copies report no progress, none is stopped before its sibling has finished, and once a task has had more than
-//!   [`MOST_GIVING_WAY`] attempts, none for a younger one.
+//!   four attempts, none for a younger one.
 //!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.
 //! - **Misleading progress.** Where later progress refutes the ends that earlier progress let expect, only the ages of the phase's
 //!   attempts count from then on (`predictions`).

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_input_read_at_once_shows_nothing_while_others_are_read_for_longer() {
+    fn small_inputs_read_at_once_show_nothing_about_larger_ones() {
         let mut progress = Progress::new(Time::ZERO);
         progress.poll(seconds(0.05), None, Some(1.0), true, false);
         assert_eq!(progress.poll(seconds(9.0), None, Some(1.0), true, false), Poll::Known { first: None });

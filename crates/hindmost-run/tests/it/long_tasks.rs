@@ -450,7 +450,7 @@ fn cost_of_blocks(seconds: f64, slots: u32, tasks: u32, are_files: bool) -> (Cos
 }
 
 #[test]
-fn files_of_unequal_size_that_are_read_slowly_cost_little() {
+fn unequal_files_that_are_read_slowly_cost_little() {
     for (seconds, slots, tasks) in [(0.1, 16, 55), (0.2, 16, 55), (0.5, 16, 60), (0.2, 8, 100), (0.15, 4, 40)] {
         let name = format!("{tasks} files, {seconds} s a block, on {slots} slots");
         let mean = report_at_most(1.02, &name, cost_of_blocks(seconds, slots, tasks, true));

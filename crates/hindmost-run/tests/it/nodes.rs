@@ -397,7 +397,7 @@ fn starts_of(outcome: &RunOutcome, phase: u32, index: u32) -> Vec<f64> {
 }
 
 #[test]
-fn a_task_that_may_not_run_twice_waits_for_its_end_on_a_lost_node() {
+fn tasks_that_may_not_run_twice_wait_for_lost_nodes() {
     let folder = scratch();
     let (outcome, messages) = run_with_silent_node(&folder, 200.0, 1e6, false);
     assert_eq!(outcome.summary.state, RunState::Done, "{messages:?}");
@@ -413,7 +413,7 @@ fn a_task_that_may_not_run_twice_waits_for_its_end_on_a_lost_node() {
 }
 
 #[test]
-fn a_run_that_waits_for_a_lost_node_can_be_stopped_and_waits_again() {
+fn stopped_runs_wait_for_lost_nodes_again() {
     let folder = scratch();
     let (outcome, messages) = run_with_silent_node(&folder, 1e6, 30.0, false);
     assert_eq!(outcome.summary.state, RunState::Interrupted, "{messages:?}");

@@ -122,7 +122,7 @@ impl Files {
 }
 
 #[test]
-fn files_of_unequal_size_are_moved_from_slow_nodes_and_hung_attempts() {
+fn unequal_files_leave_slow_nodes_and_hung_attempts() {
     for nodes in ["n1:8,n2:4", "n1:4,n2:4,n3:4,n4:4"] {
         for (factor, hang) in [(1.0, 0.0), (1.0, 0.04), (4.0, 0.0), (4.0, 0.04)] {
             for shows in [Shows::Reading, Shows::Reports, Shows::Nothing] {

@@ -96,8 +96,8 @@ fn has_results(scene: &Scene, waited: u64) {
 }
 
 #[test]
-fn tasks_that_may_not_run_twice_wait_until_slurm_says_that_their_node_is_down() {
-    let test = "tasks_that_may_not_run_twice_wait_until_slurm_says_that_their_node_is_down";
+fn tasks_wait_until_slurm_says_that_their_node_is_down() {
+    let test = "tasks_wait_until_slurm_says_that_their_node_is_down";
     let Some(cluster) = patient_cluster(test) else { return };
     let scene = Scene::new(&job());
     let (child, continues, waiting) = run_until_tasks_wait(&scene, &cluster.lab);
@@ -114,8 +114,8 @@ fn tasks_that_may_not_run_twice_wait_until_slurm_says_that_their_node_is_down() 
 }
 
 #[test]
-fn a_resumed_run_waits_for_attempts_on_a_silent_node_until_they_have_ended() {
-    let test = "a_resumed_run_waits_for_attempts_on_a_silent_node_until_they_have_ended";
+fn resumed_runs_wait_for_attempts_on_silent_nodes() {
+    let test = "resumed_runs_wait_for_attempts_on_silent_nodes";
     let Some(cluster) = patient_cluster(test) else { return };
     let scene = Scene::new(&job());
     let (mut child, continues, waiting) = run_until_tasks_wait(&scene, &cluster.lab);

@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_may_not_run_twice_ends_on_a_lost_node_when_slurm_says_so() {
+    fn attempts_on_a_lost_node_end_when_slurm_says_so() {
         let (_folder, mut running) = running();
         let killed = Instant::now().checked_sub(FENCED * 2).unwrap();
         running.killed = Some(Killed { since: killed, is_signalled: true, is_cancelled: true });

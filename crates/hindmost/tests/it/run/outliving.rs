@@ -21,7 +21,7 @@ while [ ! -e go ]; do sleep 0.02; done
 "#;
 
 #[test]
-fn attempts_that_outlive_their_run_count_only_for_the_same_task_and_input() {
+fn outliving_attempts_count_only_for_their_task_and_input() {
     // The run is killed while its attempts run. They end either before it is resumed, or are taken over by it.
     for ends_before in [true, false] {
         let job = Job::new(SLOW);

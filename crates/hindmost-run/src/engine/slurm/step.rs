@@ -177,10 +177,11 @@ fn fault_in(stderr: &str, node: &str, program: &Path) -> Fault {
     if why.contains("execve") || why.contains("No such file") {
         return Fault::NoProgram(format!("node {node} has no {} ({why})", program.display()));
     }
-    // Slurm refuses steps while it starts, and if it counts the memory of steps that have ended.
-    let is_refused = ["Unable to create step", "Unable to confirm allocation", "Unable to contact slurm controller"]
-        .iter()
-        .any(|text| why.contains(text));
+    // Slurm refuses steps while it starts, if it counts the memory of steps that have ended, and in an allocation that has ended, of which
+    // the next snapshot says why.
+    let refusals =
+        ["Unable to create step", "Unable to confirm allocation", "Unable to contact slurm controller", "has expired"];
+    let is_refused = refusals.iter().any(|text| why.contains(text));
     if is_refused { Fault::Unclear(named) } else { Fault::Silent(named) }
 }
 
@@ -200,6 +201,10 @@ mod tests {
         let silent = "srun: error: Task launch for StepId=5.1 failed on node n1: Communication connection failure\n";
         assert!(matches!(of(silent), Fault::Silent(_)));
         let refused = "srun: error: Unable to create step for job 5: Memory required by task is not available\n";
+        assert_eq!(
+            of("srun: error: Slurm job 1 has expired\n"),
+            Fault::Unclear("node n1: Slurm job 1 has expired".to_owned())
+        );
         assert_eq!(
             of(refused),
             Fault::Unclear(

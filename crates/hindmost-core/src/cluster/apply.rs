@@ -15,7 +15,8 @@ use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
 use super::Cluster;
-use super::attempt::AttemptState;
+
+use super::attempt::{Attempt, AttemptState};
 use super::end::Ending;
 use super::job::Job;
 use super::node::Node;
@@ -415,22 +416,39 @@ impl Cluster {
 
     fn durations_learned(
         &mut self,
-        (job, phase): (JobId, u32),
+        (job, phase_at): (JobId, u32),
         durations: &Distribution,
         learned: Learned,
         progress: bool,
     ) -> Result<Applied, RecordError> {
         // A finished job that has left the cluster needs no estimates.
         let Some(found) = self.job_mut(job) else { return Ok(Applied::default()) };
-        let phase =
-            found.phases.get_mut(phase as usize).ok_or_else(|| RecordError::Unknown(format!("{job} phase {phase}")))?;
+        let phase = found
+            .phases
+            .get_mut(phase_at as usize)
+            .ok_or_else(|| RecordError::Unknown(format!("{job} phase {phase_at}")))?;
         phase.mean = durations.mean();
         phase.sd = durations.sd();
         phase.learned = Some(learned);
+        let no_longer = phase.gives_progress && !progress;
         phase.gives_progress = progress;
         phase.durations = durations.clone();
         phase.assumed = false;
+        if no_longer {
+            self.forget_finishes(job, phase_at);
+        }
         Ok(Applied::default())
+    }
+
+    /// Forgets when the running attempts of a phase were expected to end, because its progress was found to say nothing.
+    fn forget_finishes(&mut self, job: JobId, phase: u32) {
+        let is_of_phase = |attempt: &Attempt| (attempt.id.task.job, attempt.id.task.phase) == (job, phase);
+        let of_phase: Vec<AttemptId> = self.running().filter(|attempt| is_of_phase(attempt)).map(Attempt::id).collect();
+        for id in of_phase {
+            if let Ok(Some(slot)) = self.slot_of(id) {
+                self.attempts.get_mut(slot).expected_finish = Time::NEVER;
+            }
+        }
     }
 
     /// Returns the slot of an attempt; `None` if the attempt has ended.

@@ -11,6 +11,14 @@ use super::{INFORMATIVE_AGE, Observed, SLOW, median_of};
 pub const LATE_AGE: f64 = 1.5;
 /// Number of winners in this run from which on the durations of earlier runs no longer count.
 const HISTORY_UNTIL: usize = 20;
+/// The last report of a winner is wrong if it predicted more than this many times its duration, or less than its inverse.
+const WRONG: f64 = 2.0;
+/// Least number of wrong last reports that show that reports mislead. They must also be more than the right ones.
+const FEWEST_WRONG: u32 = 3;
+/// An attempt without reports is late above this many times the median age at the first report…
+const LATE_REPORT: f64 = 2.0;
+/// … and above this many times the 90th percentile.
+const LATE_LONG_REPORT: f64 = 1.2;
 /// Number of attempts of a phase whose first progress reports are kept.
 const FIRST_REPORTS: usize = 64;
 
@@ -37,6 +45,8 @@ pub(super) struct PhaseSamples {
     pub(super) first_reports: Vec<f64>,
     /// Shares of the work in these first reports.
     pub(super) first_shares: Vec<f64>,
+    /// Number of winners whose last report predicted about their duration, and of those whose last report did not.
+    predicted: (u32, u32),
 }
 
 impl PhaseSamples {
@@ -53,6 +63,28 @@ impl PhaseSamples {
         self.reported_progress = progress;
     }
 
+    /// Adds the last report of a winner: the duration that it predicted, relative to the actual one. Returns true if this shows that
+    /// reports mislead. Then those that were made are discarded, and no others count.
+    pub(super) fn last_report(&mut self, ratio: f64) -> bool {
+        let was_misled = self.is_misled();
+        if (1.0 / WRONG..=WRONG).contains(&ratio) {
+            self.predicted.0 += u32::from(!was_misled);
+        } else {
+            self.predicted.1 += 1;
+        }
+        let is_new = self.is_misled() && !was_misled;
+        if is_new {
+            self.forget_reports();
+        }
+        is_new
+    }
+
+    /// Returns true if reports say little about durations.
+    pub(super) fn is_misled(&self) -> bool {
+        let (right, wrong) = self.predicted;
+        wrong >= FEWEST_WRONG && wrong > right
+    }
+
     /// Adds the first progress report of an attempt.
     pub(super) fn first_progress(&mut self, age: f64, share: f64) {
         self.progress = true;
@@ -66,9 +98,21 @@ impl PhaseSamples {
     /// from reading.
     pub(super) fn no_progress(&mut self) {
         self.reads_first = true;
+        self.forget_reports();
+    }
+
+    fn forget_reports(&mut self) {
         self.progress = false;
         self.first_reports.clear();
         self.first_shares.clear();
+    }
+
+    /// Returns the age in seconds above which an attempt has reported nothing for unusually long; `None` without reports. Attempts of
+    /// which the first report comes at half of their time differ as much in its age as in their durations.
+    pub(super) fn late_report(&self) -> Option<f64> {
+        let median = median_of(&self.first_reports)?;
+        let p90 = hindmost_math::statistics::quantile(&mut self.first_reports.clone(), 0.9)?;
+        Some((LATE_REPORT * median).max(LATE_LONG_REPORT * p90))
     }
 
     /// Returns the event with the durations of a phase of `tasks` tasks; `None` if there are too few samples, or too few new

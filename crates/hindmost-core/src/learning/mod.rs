@@ -145,9 +145,23 @@ impl Learner {
         self.phase(task)?.median
     }
 
-    /// Returns the median age at which the attempts of a task's phase report their first progress, in seconds.
-    pub fn first_report(&self, task: TaskId) -> Option<f64> {
-        median_of(&self.phase(task)?.first_reports)
+    /// Returns the age in seconds above which an attempt of a task's phase has reported nothing for unusually long; `None` if nothing
+    /// has been reported.
+    pub fn late_report(&self, task: TaskId) -> Option<f64> {
+        self.phase(task)?.late_report()
+    }
+
+    /// True if the reports of a task's phase were found to say little about durations. They no longer count.
+    pub fn is_misled(&self, task: TaskId) -> bool {
+        self.phase(task).is_some_and(PhaseSamples::is_misled)
+    }
+
+    /// Adds the last report of a winner: the duration that it predicted, relative to the actual one. Returns true if this shows that
+    /// the reports of the phase mislead: for example if programs report 90% when they have only begun, or 9% shortly before the end.
+    pub fn last_report(&mut self, task: TaskId, ratio: f64) -> bool {
+        let misleads = self.phase_mut(task).last_report(ratio);
+        self.is_due |= misleads;
+        misleads
     }
 
     /// Returns the median share of the work that the attempts of a task's phase report first.

@@ -541,7 +541,7 @@ impl Rule for PaceRule {
                 && !(pending && self.ends_with_the_queue(remaining, id, cluster));
             let of_phase = (id.task.job, id.task.phase);
             let allowed = if !by_age {
-                Some(f64::INFINITY)
+                if pays { self.allowed_by_progress(id, node, (&late, pending), cluster) } else { None }
             } else if pays && retries {
                 Some(self.ages(id.task, phase, cluster).limit(PENDING, Outcomes::default()))
             } else if pays && !spent.contains(&of_phase) {
@@ -549,13 +549,16 @@ impl Rule for PaceRule {
             } else {
                 None
             };
-            if pays && allowed.is_none() {
+            if by_age && pays && allowed.is_none() {
                 spent.insert(of_phase);
             }
             if allowed.is_none() || !pays {
                 let late = &late;
                 let without = WithoutBackup { id, node, remaining, usual_factor, by_age, pending, pays, late };
                 self.note_held_back(&without, round);
+            }
+            if !by_age && pays && allowed.is_none() {
+                continue;
             }
             let pays = pays && allowed.is_some();
             let is_permitted = pays && round.may_start(id.task);

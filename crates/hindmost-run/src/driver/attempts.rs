@@ -216,17 +216,18 @@ impl Attempts {
         observed
     }
 
-    /// Discards progress that was derived from reading the input, for all attempts of a task's phase. Returns the attempts whose
-    /// progress is unknown again.
-    pub(super) fn forget_reading(&mut self, task: TaskId) -> Vec<AttemptId> {
+    /// Discards the progress of all attempts of a task's phase that was derived from reading the input, or from reports. Returns the
+    /// attempts whose progress is unknown again.
+    pub(super) fn forget_progress(&mut self, task: TaskId, by_reading: bool) -> Vec<AttemptId> {
         let is_of_phase = |attempt: AttemptId| (attempt.task.job, attempt.task.phase) == (task.job, task.phase);
-        let reading = self.matching(|attempt, running| is_of_phase(attempt) && running.progress.by_reading);
-        for attempt in &reading {
+        let concerned =
+            self.matching(|attempt, running| is_of_phase(attempt) && running.progress.by_reading == by_reading);
+        for attempt in &concerned {
             if let Some(progress) = self.progress_mut(*attempt) {
                 *progress = progress.unreported();
             }
         }
-        reading
+        concerned
     }
 }
 

@@ -261,6 +261,11 @@ impl Driver<'_> {
                 }
                 self.jobs[attempt.task.job].counts.won(attempt);
                 self.learner.won(&observed);
+                self.test_last_report(
+                    attempt,
+                    &running.progress,
+                    running.progress.since + Time::from_seconds(observed.age),
+                );
                 self.finished_in(attempt.task, observed.age);
                 let since = running.progress.since;
                 self.happen(&Event::AttemptFinished { attempt }).map(|_| self.report_success(attempt, since))

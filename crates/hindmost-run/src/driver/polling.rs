@@ -1,13 +1,13 @@
 //! Polls the progress of running attempts, and notifies the policy when a watched condition has come true.
 
 use hindmost_core::cluster::{Attempt, AttemptState};
-use hindmost_core::ids::AttemptId;
+use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
 use super::attempts::Running;
 use super::deadlines::Deadline;
-use super::progress::{Poll, next_poll};
+use super::progress::{Poll, Progress, next_poll};
 use super::watches::{FirstReports, Notice};
 use super::{Driver, RunError};
 
@@ -23,21 +23,35 @@ impl Driver<'_> {
         self.deadlines.push(now + next_poll(age, running), Deadline::Poll(attempt));
         let reported = self.jobs[task.job].store.reported_progress(attempt);
         self.remember_report(attempt, reported.map(|(share, _)| share));
+        let reported = reported.filter(|_| !self.learner.is_misled(task));
         let read = if reads && reported.is_none() { self.engine.read_share(attempt) } else { None };
         let at_once = self.learner.first_share(task).is_some_and(|share| share >= 1.0);
         let Some(progress) = self.attempts.progress_mut(attempt) else { return Ok(()) };
         match progress.poll(now, reported, read, reads, at_once) {
             Poll::ReadsFirst => {
                 self.learner.no_progress(task);
-                for attempt in self.attempts.forget_reading(task) {
-                    self.watches.retract(attempt);
-                }
+                self.forget_progress(task, true);
             }
             Poll::Unknown => self.learner.no_report(task, age.seconds()),
             Poll::Known { first: Some(share) } => self.learner.first_progress(task, age.seconds(), share),
             Poll::Known { first: None } => self.learner.set_due(),
         }
         self.test(attempt)
+    }
+
+    /// Discards the progress of the attempts of a task's phase that was derived from reading, or from reports.
+    fn forget_progress(&mut self, task: TaskId, by_reading: bool) {
+        for attempt in self.attempts.forget_progress(task, by_reading) {
+            self.watches.retract(attempt);
+        }
+    }
+
+    /// Compares the last report of an attempt that has won at this time with its duration.
+    pub(super) fn test_last_report(&mut self, attempt: AttemptId, progress: &Progress, at: Time) {
+        let ratio = progress.last_prediction(at);
+        if ratio.is_some_and(|ratio| self.learner.last_report(attempt.task, ratio)) {
+            self.forget_progress(attempt.task, false);
+        }
     }
 
     /// Keeps the share that an attempt has reported, if another attempt of its task can continue from it.
@@ -82,7 +96,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let (now, task) = (self.engine.now(), attempt.task);
-        let first = FirstReports { age: self.learner.first_report(task), share: self.learner.first_share(task) };
+        let first = FirstReports { late: self.learner.late_report(task), share: self.learner.first_share(task) };
         match self.watches.test(attempt, &running.progress, now, first) {
             Notice::None => {}
             Notice::Later(next) => self.deadlines.push(next, Deadline::Test(attempt)),

@@ -18,6 +18,9 @@
 //! attempts. An input that was read by the first poll shows this only if most inputs of the phase were: other inputs are read for
 //! longer.
 //!
+//! Reports count only as long as they say something about durations. The last report of each winner is compared with its duration:
+//! where most predicted less than half or more than twice of it, the driver uses only the age of the phase's attempts.
+//!
 //! Invariant: the share of the work never decreases, except when the command's own reports replace the share of its input
 //! that it has read.
 
@@ -48,6 +51,9 @@ const EARLY: Time = Time(2 * FIRST_POLL.0);
 /// The end that follows from reading, or from reports that began early, counts as measured if the last one has added at most this share of
 /// the progress.
 const LARGEST_STEP: f64 = 0.25;
+
+/// The last reports of attempts that have run for less than this are not tested.
+const LEAST_TESTED: Time = Time(4 * FIRST_POLL.0);
 
 /// The progress of an attempt.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +159,14 @@ impl Progress {
     pub(super) fn shows_pace(&self) -> bool {
         let may_be_ahead = self.by_reading || self.is_early;
         self.share > 0.0 && (!may_be_ahead || self.step <= LARGEST_STEP * self.share)
+    }
+
+    /// Returns which duration the command's last report predicted, relative to the actual one, when the attempt ends now. `None` if it
+    /// has reported nothing, or if it ends so soon that polls say little about when it reported.
+    pub(super) fn last_prediction(&self, now: Time) -> Option<f64> {
+        let [reported, took] = [self.at, now].map(|time| (time - self.since).seconds());
+        let is_known = self.share > 0.0 && !self.by_reading && took >= LEAST_TESTED.seconds();
+        is_known.then(|| reported / self.share / took)
     }
 
     /// Returns the estimated share of the work that is done now.

@@ -25,8 +25,8 @@ const LEAST_SHARE: f64 = 0.02;
 /// The first progress reports of a phase's attempts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FirstReports {
-    /// Median age at the first report, in seconds; `None` without reports.
-    pub(super) age: Option<f64>,
+    /// Age in seconds above which an attempt has reported nothing for unusually long; `None` without reports.
+    pub(super) late: Option<f64>,
     /// Median share of the work in the first report; `None` without reports.
     pub(super) share: Option<f64>,
 }
@@ -157,9 +157,8 @@ impl Watches {
         let finish = Some(now + Time::from_seconds(left));
         let is_known = done > 0.0 && done >= self.reveal_share;
         let stalled = progress.stalled_for(now).is_some();
-        // An attempt without reports lags only if it is more than twice as old as its phase's attempts usually are at their
-        // first report.
-        let is_overdue = || first.age.is_some_and(|first| age > 2.0 * first + FIRST_POLL.seconds());
+        // An attempt without reports lags only once its phase's attempts have usually made their first report.
+        let is_overdue = || first.late.is_some_and(|late| age > late + FIRST_POLL.seconds());
         let is_met = |condition: &Condition| match *condition {
             Condition::Revealed => is_known,
             Condition::RemainingAbove(limit) => is_known && left > limit,
@@ -381,16 +380,16 @@ mod tests {
         let lags = Condition::Lagging { rate: 0.1, after: 0.5 };
         watch(&mut watches, lags);
         let mut progress = Progress::new(Time::ZERO);
-        let at = |watches: &Watches, progress: &Progress, seconds: f64, age: Option<f64>| {
-            let first = FirstReports { age, share: Some(0.1) };
+        let at = |watches: &Watches, progress: &Progress, seconds: f64, late: Option<f64>| {
+            let first = FirstReports { late, share: Some(0.1) };
             watches.test(ATTEMPT, progress, Time::from_seconds(seconds), first)
         };
         assert_eq!(at(&watches, &progress, 9.0, None), Notice::None);
-        assert_eq!(at(&watches, &progress, 1.9, Some(1.0)), Notice::None);
+        assert_eq!(at(&watches, &progress, 1.9, Some(2.0)), Notice::None);
         // The attempt is assumed to have done 5% in 3 s, half of what others report first, so 57 s remain.
         let expected_finish = Some(Time::from_seconds(60.0));
         let guess = Notice::Now { conditions: vec![lags], expected_finish, guessed: true, stalled: false };
-        assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), guess);
+        assert_eq!(at(&watches, &progress, 3.0, Some(2.0)), guess);
         // A report that shows its pace is passed on although it agrees with the guess.
         let conditions = Some(vec![lags]);
         watches.event(&Event::WatchMet {
@@ -400,9 +399,9 @@ mod tests {
             guessed: true,
             stalled: false,
         });
-        assert_eq!(at(&watches, &progress, 3.5, Some(1.0)), Notice::None);
+        assert_eq!(at(&watches, &progress, 3.5, Some(2.0)), Notice::None);
         progress.poll(Time::from_seconds(3.0), Some((0.05, Duration::ZERO)), None, false, false);
         let measured = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false, stalled: false };
-        assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), measured);
+        assert_eq!(at(&watches, &progress, 3.0, Some(2.0)), measured);
     }
 }

@@ -23,8 +23,8 @@ pub struct FakeTask {
     pub exit: Option<i32>,
     /// True if the attempt reports its progress.
     pub reports: bool,
-    /// It reports this power of the share of its time that has passed: 1 is progress that predicts its end.
-    pub power: i32,
+    /// What it reports.
+    pub reported: Reported,
     /// The attempt has this many blocks, and reads each before it works on it; 0 if it reads nothing. If it reports its progress, it
     /// reports the blocks that it has read.
     pub blocks: u32,
@@ -32,6 +32,32 @@ pub struct FakeTask {
     pub hangs: f64,
     /// Seconds from the start of the attempt to the begin of its command. `seconds` counts from the begin.
     pub begins: f64,
+}
+
+/// What an attempt reports when a share of its time has passed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reported {
+    /// This power of the share: the first is progress that predicts the end.
+    Power(i32),
+    /// The share in so many equal steps, each as soon as it is done.
+    Steps(u32),
+    /// 0.9 once a tenth has passed, and then nothing.
+    MostAtOnce,
+    /// A tenth of the share, in steps of 0.01.
+    LittleUntilTheEnd,
+}
+
+impl Reported {
+    fn of(self, share: f64) -> f64 {
+        // The time of a step is not exact, because it is kept in nanoseconds.
+        let steps = |share: f64, number: f64| (share * number + 1e-6).floor() / number;
+        match self {
+            Reported::Power(power) => share.powi(power),
+            Reported::Steps(number) => steps(share, f64::from(number)),
+            Reported::MostAtOnce => 0.9 * f64::from(u8::from(share >= 0.1)),
+            Reported::LittleUntilTheEnd => steps(0.1 * share, 100.0),
+        }
+    }
 }
 
 struct Running {
@@ -93,9 +119,12 @@ impl FakeEngine {
         let reports = |running: &&Running| running.task.reports && running.starting.is_none();
         for running in self.running.values().filter(reports) {
             let own = match running.task.blocks {
-                0 => running.own_share(self.now).powi(running.task.power),
+                0 => running.task.reported.of(running.own_share(self.now)),
                 _ => running.blocks_read(self.now),
             };
+            if own <= 0.0 && running.task.reported != Reported::Power(1) {
+                continue;
+            }
             let share = running.from + (1.0 - running.from) * own;
             let _ = write_at_this_moment(&running.folder.join("progress"), &format!("{share}\n"));
         }

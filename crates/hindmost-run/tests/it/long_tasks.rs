@@ -9,7 +9,7 @@ use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_math::distribution::Distribution;
 
-use crate::fake_engine::FakeTask;
+use crate::fake_engine::{FakeTask, Reported};
 use crate::test_run::{FinishedRun, TestRun, reads, silently, takes};
 
 /// Returns a number in (0, 1) for a copy of a task.
@@ -43,12 +43,12 @@ type Attempt = fn(f64) -> FakeTask;
 
 /// Returns an attempt whose progress is the fourth power of the share of its time that has passed.
 fn fourth_power(seconds: f64) -> FakeTask {
-    FakeTask { power: 4, ..takes(seconds) }
+    FakeTask { reported: Reported::Power(4), ..takes(seconds) }
 }
 
 /// Returns an attempt whose progress is the second power of the share of its time that has passed.
 fn second_power(seconds: f64) -> FakeTask {
-    FakeTask { power: 2, ..takes(seconds) }
+    FakeTask { reported: Reported::Power(2), ..takes(seconds) }
 }
 
 /// The time and the slot-time of a job with `pace`, relative to those without copies.
@@ -69,7 +69,7 @@ fn by_nature_on(nodes: &str, seconds: &[f64], slots: u32) -> Cost {
 }
 
 /// Does the same with attempts that report their progress or do not.
-fn cost_on(nodes: &str, seconds: &[f64], slots: u32, attempt: fn(f64) -> FakeTask) -> Cost {
+fn cost_on(nodes: &str, seconds: &[f64], slots: u32, attempt: impl Fn(f64) -> FakeTask + 'static) -> Cost {
     let tasks: Rc<[f64]> = seconds.into();
     let test_run = TestRun::on(nodes).phase("map", seconds.len() as u32).policy("pace");
     let finished = test_run.behaviour(move |launch| attempt(tasks[launch.attempt.task.index as usize])).run().done();
@@ -319,6 +319,38 @@ fn long_tasks_that_report_progress_cost_little() {
             }
             report(&format!("{tasks} tasks, {name}, on {nodes}"), (sum, most));
             assert!(sum.work <= 1.06, "{tasks} tasks, {name}, on {nodes}: {} times the work", sum.work);
+        }
+    }
+}
+
+#[test]
+fn long_tasks_that_report_in_coarse_steps_cost_little() {
+    let kinds = [
+        ("tenths", Reported::Steps(10)),
+        ("one report of half", Reported::Steps(2)),
+        ("quarters", Reported::Steps(4)),
+        ("most at once", Reported::MostAtOnce),
+        ("little until the end", Reported::LittleUntilTheEnd),
+    ];
+    for (name, reported) in kinds {
+        for (nodes, slots, tasks, sigma) in [
+            ("n1:8", 8, 40, 1.0),
+            ("n1:8", 8, 80, 1.0),
+            ("n1:4,n2:4", 8, 60, 0.7),
+            ("n1:4", 4, 60, 1.2),
+            ("n1:16", 16, 200, 1.0),
+        ] {
+            let (mut sum, mut most, seeds) = (Cost::default(), 0.0f64, 40);
+            for seed in 0..seeds {
+                let durations = log_normal(1.0, sigma);
+                let seconds: Vec<f64> = (0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect();
+                let cost = cost_on(nodes, &seconds, slots, move |seconds| FakeTask { reported, ..takes(seconds) });
+                sum.time += cost.time / seeds as f64;
+                sum.work += cost.work / seeds as f64;
+                most = most.max(cost.time);
+            }
+            let mean = report_at_most(9.0, &format!("{tasks} tasks, sigma {sigma}, {name}, on {nodes}"), (sum, most));
+            assert!(mean.work <= 9.06, "{tasks} tasks, {name}, on {nodes}: {} times the work", mean.work);
         }
     }
 }

@@ -5,7 +5,7 @@ use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_run::engine::Launch;
 use proptest::prelude::*;
 
-use crate::fake_engine::FakeTask;
+use crate::fake_engine::{FakeTask, Reported};
 use crate::test_run::{FinishedRun, TestRun};
 
 /// The behaviour of the attempts of a random job. It is drawn for each attempt.
@@ -37,7 +37,7 @@ impl RandomBehaviour {
             seconds: (2.0 + 6.0 * length) * stretched,
             exit,
             reports: self.reports,
-            power: 1,
+            reported: Reported::Power(1),
             blocks: 0,
             hangs: 0.0,
             begins: if stretched > 1.0 { 1.5 } else { 0.0 },

@@ -26,7 +26,7 @@ use hindmost_run::store::{Opened, Opening, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::checked_engine::{CheckedEngine, Rules};
-use crate::fake_engine::{FakeEngine, FakeTask};
+use crate::fake_engine::{FakeEngine, FakeTask, Reported};
 
 /// A function that decides what an attempt does when it is started.
 type Behaviour = Rc<dyn Fn(&Launch<'_>) -> FakeTask>;
@@ -64,7 +64,7 @@ impl fmt::Debug for TestRun {
 
 /// Returns an attempt that reports its progress and succeeds after this many seconds.
 pub fn takes(seconds: f64) -> FakeTask {
-    FakeTask { seconds, exit: Some(0), reports: true, power: 1, blocks: 0, hangs: 0.0, begins: 0.0 }
+    FakeTask { seconds, exit: Some(0), reports: true, reported: Reported::Power(1), blocks: 0, hangs: 0.0, begins: 0.0 }
 }
 
 /// Returns an attempt that reports no progress and succeeds after this many seconds.

@@ -125,6 +125,26 @@ impl PaceRule {
         Some(if pending { left.min(usual) } else { f64::INFINITY })
     }
 
+    /// Returns the same for an attempt whose remaining time follows from its progress. While tasks are pending, such copies pay from the
+    /// budget until copies win: a losing one takes as long as its original still needs, because it is stopped when that ends.
+    pub(super) fn allowed_by_progress(
+        &self,
+        id: AttemptId,
+        node: NodeId,
+        (late, pending): (&[AttemptId], bool),
+        cluster: &Cluster,
+    ) -> Option<f64> {
+        let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
+        let is_free = self.evidence.known_of(id.task, cluster).promises()
+            || PaceRule::node_speed(cluster, attempt) < self.parameters.slow;
+        if is_free || !pending {
+            return Some(f64::INFINITY);
+        }
+        let (left, _) = self.budget.left(id.task.job, true, late, cluster);
+        let price = price(cluster, node, phase);
+        (left >= price || self.budget.pays_for_first(id.task.job, price, late, cluster)).then_some(price)
+    }
+
     /// Returns true if a lagging attempt is old enough for a backup. If its progress is known, any age is.
     pub(super) fn is_old_enough(&self, id: AttemptId, pending: bool, round: &Round<'_>) -> bool {
         let cluster = round.cluster();

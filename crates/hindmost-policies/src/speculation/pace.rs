@@ -541,7 +541,11 @@ impl Rule for PaceRule {
                 && !(pending && self.ends_with_the_queue(remaining, id, cluster));
             let of_phase = (id.task.job, id.task.phase);
             let allowed = if !by_age {
-                if pays { self.allowed_by_progress(id, node, (&late, pending), cluster) } else { None }
+                if pays {
+                    self.allowed_by_progress(id, node, (remaining, fresh), (&late, pending), cluster)
+                } else {
+                    None
+                }
             } else if pays && retries {
                 Some(self.ages(id.task, phase, cluster).limit(PENDING, Outcomes::default()))
             } else if pays && !spent.contains(&of_phase) {

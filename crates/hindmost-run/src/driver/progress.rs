@@ -51,6 +51,8 @@ const EARLY: Time = Time(2 * FIRST_POLL.0);
 /// The end that follows from reading, or from reports that began early, counts as measured if the last one has added at most this share of
 /// the progress.
 const LARGEST_STEP: f64 = 0.25;
+/// Other reports show a pace from the first one on, unless it is larger than this: then all that follows may take longer.
+const LARGEST_FIRST: f64 = 0.5;
 
 /// The last reports of attempts that have run for less than this are not tested.
 const LEAST_TESTED: Time = Time(4 * FIRST_POLL.0);
@@ -158,7 +160,9 @@ impl Progress {
     /// Returns true if the progress shows at which pace the attempt works, so that its end is measured and not guessed.
     pub(super) fn shows_pace(&self) -> bool {
         let may_be_ahead = self.by_reading || self.is_early;
-        self.share > 0.0 && (!may_be_ahead || self.step <= LARGEST_STEP * self.share)
+        self.share > 0.0
+            && self.step
+                <= if may_be_ahead { LARGEST_STEP * self.share } else { LARGEST_FIRST.max(self.share - self.step) }
     }
 
     /// Returns which duration the command's last report predicted, relative to the actual one, when the attempt ends now. `None` if it

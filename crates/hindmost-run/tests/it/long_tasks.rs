@@ -332,6 +332,7 @@ fn long_tasks_that_report_in_coarse_steps_cost_little() {
         ("most at once", Reported::MostAtOnce),
         ("little until the end", Reported::LittleUntilTheEnd),
     ];
+    // Where reports say little, only ages count. Where few say much, copies are tried one at a time.
     for (name, reported) in kinds {
         for (nodes, slots, tasks, sigma) in [
             ("n1:8", 8, 40, 1.0),
@@ -349,8 +350,8 @@ fn long_tasks_that_report_in_coarse_steps_cost_little() {
                 sum.work += cost.work / seeds as f64;
                 most = most.max(cost.time);
             }
-            let mean = report_at_most(9.0, &format!("{tasks} tasks, sigma {sigma}, {name}, on {nodes}"), (sum, most));
-            assert!(mean.work <= 9.06, "{tasks} tasks, {name}, on {nodes}: {} times the work", mean.work);
+            let mean = report(&format!("{tasks} tasks, sigma {sigma}, {name}, on {nodes}"), (sum, most));
+            assert!(mean.work <= 1.08, "{tasks} tasks, {name}, on {nodes}: {} times the work", mean.work);
         }
     }
 }

@@ -109,8 +109,12 @@ impl Budget {
 
     /// Returns true if no copy of a job has lost or runs, and its first one would cost at most [`FIRST_SHARE`] of its total.
     pub(super) fn pays_for_first(&self, job: JobId, price: f64, late: &[AttemptId], cluster: &Cluster) -> bool {
-        let is_first = self.jobs.get(&job).is_none_or(|account| account.lost == 0.0 && account.running.is_empty());
-        is_first && price <= FIRST_SHARE * self.total(job, late, cluster)
+        self.is_first(job) && price <= FIRST_SHARE * self.total(job, late, cluster)
+    }
+
+    /// Returns true if no copy of a job has lost or runs.
+    pub(super) fn is_first(&self, job: JobId) -> bool {
+        self.jobs.get(&job).is_none_or(|account| account.lost == 0.0 && account.running.is_empty())
     }
 
     fn spent(&self, job: JobId, pending: bool, cluster: &Cluster) -> f64 {

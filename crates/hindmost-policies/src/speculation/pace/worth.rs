@@ -15,6 +15,10 @@ use super::lateness::{IDLE, PENDING};
 /// luck and nodes, [`SAVING`] would demand more.
 const SHARE_WHILE_PENDING: f64 = 0.5;
 
+/// While tasks are pending, the first copy of a job may start whatever it may cost, if the attempt's measured remaining time is above this
+/// many durations of a new copy.
+const FIRST_SAVING: f64 = 4.0;
+
 /// An attempt that should have ended by its progress is expected to need this many times as long as it is overdue, but not longer than it
 /// has run: the ends that follow from progress are often wrong by a little.
 const OVERDUE: f64 = 5.0;
@@ -131,6 +135,7 @@ impl PaceRule {
         &self,
         id: AttemptId,
         node: NodeId,
+        (remaining, fresh): (f64, f64),
         (late, pending): (&[AttemptId], bool),
         cluster: &Cluster,
     ) -> Option<f64> {
@@ -142,7 +147,15 @@ impl PaceRule {
         }
         let (left, _) = self.budget.left(id.task.job, true, late, cluster);
         let price = price(cluster, node, phase);
-        (left >= price || self.budget.pays_for_first(id.task.job, price, late, cluster)).then_some(price)
+        let saves_much = attempt.measured_finish().is_some() && remaining > FIRST_SAVING * fresh;
+        let pays_for_first = || {
+            if saves_much {
+                self.budget.is_first(id.task.job)
+            } else {
+                self.budget.pays_for_first(id.task.job, price, late, cluster)
+            }
+        };
+        (left >= price || pays_for_first()).then_some(price)
     }
 
     /// Returns true if a lagging attempt is old enough for a backup. If its progress is known, any age is.

@@ -427,10 +427,11 @@ impl Cluster {
             .phases
             .get_mut(phase_at as usize)
             .ok_or_else(|| RecordError::Unknown(format!("{job} phase {phase_at}")))?;
+        // Before the first durations were learned, nothing was known about progress.
+        let no_longer = phase.learned.is_some() && phase.gives_progress && !progress;
         phase.mean = durations.mean();
         phase.sd = durations.sd();
         phase.learned = Some(learned);
-        let no_longer = phase.gives_progress && !progress;
         phase.gives_progress = progress;
         phase.durations = durations.clone();
         phase.assumed = false;

@@ -389,6 +389,29 @@ fn hung_copies_are_followed_by_others() {
 }
 
 #[test]
+fn tasks_of_which_three_attempts_hang_end_no_later_than_without_copies() {
+    // Every twelfth task hangs for 20 s in its first three attempts, so copies gain nothing until the fourth.
+    for (nodes, slots) in [("n1:8", 8), ("n1:4", 4), ("n1:4,n2:4", 8), ("n1:16", 16)] {
+        let (mut sum, mut most) = (0.0, 0.0f64);
+        for seed in 0..20u64 {
+            let takes = move |index: u32, copy: u32| {
+                if (index + seed as u32) % 12 == 0 && copy < 3 { 20.0 } else { 0.3 + 0.1 * draw(seed, index, copy) }
+            };
+            let test_run = TestRun::on(nodes).phase("map", 100).policy("pace");
+            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
+                silently(takes(launch.attempt.task.index, launch.attempt.copy))
+            };
+            let none: Vec<f64> = (0..100).map(|index| takes(index, 0)).collect();
+            let finished = test_run.behaviour(behaviour).run().done();
+            let ratio = finished.flowtime() / time_without_copies(&none, slots);
+            (sum, most) = (sum + ratio / 20.0, most.max(ratio));
+        }
+        println!("three attempts hang on {nodes}: {sum:.3} times the time (at most {most:.3})");
+        assert!(sum <= 1.03 && most <= 1.1, "three attempts hang on {nodes}: {sum:.3} times the time ({most:.3})");
+    }
+}
+
+#[test]
 fn many_long_tasks_are_not_taken_for_hung_ones() {
     // Long tasks come to hold half of the slots before the first of them has ended.
     for (share, long) in [(0.2, 3.0), (0.3, 3.0), (0.1, 4.0), (0.2, 8.0)] {

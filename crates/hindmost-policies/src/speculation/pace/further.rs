@@ -5,7 +5,8 @@
 //!   2^(n−2) where n copies run. So each copy starts later after the one before.
 //! - If copies report progress, the remaining time of each must be above the bound for a backup times 2^(n−1).
 //!
-//! If no resources are free for it, only ages are known and other tasks lag too, the newest copy is stopped once it is late, and a fresh
+//! If no resources are free for it, only ages are known and other tasks lag too, the newest copy is stopped once it is late (losses of
+//! other tasks do not count), and a fresh
 //! one may take its place.
 //!
 //! At most [`MOST_RUNNING`] copies of a task run at a time, and at most [`MOST_STARTED`] are started.
@@ -145,7 +146,10 @@ impl PaceRule {
             let newest =
                 copies.iter().max_by_key(|copy| (copy.since(), copy.id())).map(|copy| (copy.id(), copy.age(now)));
             if let Some((newest, age)) = newest.filter(|_| is_by_age && others_wait) {
-                self.free_resources(newest, age.seconds() > late_age, round);
+                // Losses are no reason to let a late copy keep the resources of others, only those of its own task are.
+                let stopped = self.evidence.of(task).stopped;
+                let late = self.ages(task, phase, cluster).limit(PENDING, Outcomes { stopped, ..Outcomes::default() });
+                self.free_resources(newest, age.seconds() > late, round);
             }
             return Further::Waits;
         };

@@ -214,7 +214,8 @@ impl Engine for FakeEngine {
             self.now = self.now.max(at);
             if let Some(running) = self.running.remove(&attempt) {
                 if let Some(code) = running.task.exit {
-                    let _ = fs::write(running.folder.join(END_MARKER), end_line(code, &running.run, attempt));
+                    let line = end_line(code, &running.run, attempt);
+                    let _ = write_at_this_moment(&running.folder.join(END_MARKER), &line);
                 }
                 happened.push(Happened::Ended(attempt));
             }

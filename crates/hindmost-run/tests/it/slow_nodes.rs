@@ -6,7 +6,7 @@ use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_run::engine::Launch;
 
 use crate::fake_engine::FakeTask;
-use crate::test_run::{TestRun, reads, silently, takes};
+use crate::test_run::{FinishedRun, TestRun, journal_text, reads, silently, takes};
 
 /// A job whose tasks take about as long on normal nodes, and `factor` times as long on n2.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +95,10 @@ struct Files {
 impl Files {
     /// Returns the time that the job takes with a policy, in seconds.
     fn flowtime(self, policy: &str, seed: u64) -> f64 {
+        self.run(policy, seed).flowtime()
+    }
+
+    fn run(self, policy: &str, seed: u64) -> FinishedRun {
         let Files { nodes, tasks, factor, hang, shows } = self;
         let draw = move |purpose, index, copy| {
             let task = TaskId { job: JobId(0), phase: 0, index };
@@ -117,7 +121,7 @@ impl Files {
             }
         };
         let test_run = TestRun::on(nodes).phase_of_files("map", &sizes).policy(policy).behaviour(behaviour);
-        test_run.run().done().flowtime()
+        test_run.run().done()
     }
 }
 
@@ -146,5 +150,15 @@ fn unequal_files_leave_slow_nodes_and_hung_attempts() {
                 assert!(mean <= bound, "{files:?}: {mean:.3} times the time without copies");
             }
         }
+    }
+}
+
+#[test]
+fn virtual_runs_do_not_depend_on_the_time_that_they_take() {
+    let files = Files { nodes: "n1:8,n2:4", tasks: 60, factor: 4.0, hang: 0.04, shows: Shows::Reports };
+    let records = || journal_text(&files.run("pace", 1).out).lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let first = records();
+    for _ in 0..4 {
+        assert!(records() == first, "the same run has other records");
     }
 }

@@ -30,6 +30,9 @@ pub struct Known {
     /// The copy's remaining time by the progress model, seconds; `None` where it is unknown. If the policy used an
     /// estimate of its own, that estimate is in [`Step::because`].
     pub remaining: Option<f64>,
+    /// True if the remaining time is a guess, because the copy had reported nothing, or too little to show its pace.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub guessed: bool,
 }
 
 /// An event or decision that concerns the explained task.
@@ -255,6 +258,7 @@ fn known(cluster: &Cluster, estimator: &dyn Estimator, copy: &Attempt, at: Time)
         node: cluster.node(copy.node()).map_or_else(String::new, |node| node.name().to_string()),
         elapsed: copy.age(at).seconds(),
         remaining: estimator.remaining(cluster, copy),
+        guessed: copy.expected_finish().is_some() && copy.measured_finish().is_none(),
     }
 }
 
@@ -421,7 +425,7 @@ mod tests {
         let task = TaskId { job: JobId(0), phase: 0, index: 3 };
         let attempt = AttemptId { task, copy: 1 };
         let cluster = Cluster::new(Dimensions::one_slot());
-        let running = [Known { copy: 1, node: "n1".to_owned(), elapsed: 2.5, remaining: None }];
+        let running = [Known { copy: 1, node: "n1".to_owned(), elapsed: 2.5, remaining: None, guessed: false }];
         let text = |reason: Option<&str>, external: Option<&str>| {
             let (reason, external) = (reason.map(Into::into), external.map(Into::into));
             let event = Event::AttemptFailed { attempt, reason, external };

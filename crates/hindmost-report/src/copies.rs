@@ -177,9 +177,15 @@ pub fn learned_in_words(learned: &Learned) -> String {
     let resources = match held_back.by_resources {
         0 => String::new(),
         count => format!(
-            "{} got a copy later or not at all because no slot was free. If they hang, more slots or a time limit with retries \
-             (time_limit; --timeout 300% --retries 2 of map) ends them.",
-            attempts(count)
+            "{} got a copy later or not at all because no slot was free.{}",
+            attempts(count),
+            // Where copies took as long as their originals, the tasks are long by nature, and a limit would end them for nothing.
+            if lost > won {
+                ""
+            } else {
+                " If they hang and are not long by nature, more slots or a time limit with retries (time_limit; --timeout 300% --retries \
+                 2 of map) helps."
+            }
         ),
     };
     if learned.is_nothing() || (HeldBack { by_resources: 0, ..held_back }, won, lost) == (HeldBack::default(), 0, 0) {

@@ -268,8 +268,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
         does: "An attempt lags if it has done less than half of what the median copy of its phase had done at the \
             same age. It gets a backup, on the fastest node with free resources, or on its own node if no other has \
             any; if the backup lags as well, the task gets another one. Where copies take as long as their originals, \
-            which it learns for each type of job and phase, backups become rarer and stop. Where attempts report no \
-            progress, backups may cost only a small share of the job's work until some have won. Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
+            which it learns for each type of job and phase, backups become rarer and stop. Until some have won, \
+            backups may cost only a small share of the job's work while tasks are pending, and at other times where attempts report no progress. Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
             other nodes ran all pending tasks.",
         wins: "Nodes differ in speed and attempts report progress: it checks an attempt after 10% of the median \
             duration, where other systems wait until a share of the attempt's own work is done. In the built-in \

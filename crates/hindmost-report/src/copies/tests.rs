@@ -110,9 +110,12 @@ fn lessons_name_outcomes_and_effect() {
     let waited = Learned { won: 0, held_back: HeldBack { by_resources: 2, ..none }, ..wins };
     assert_eq!(
         learned_in_words(&waited),
-        "2 late attempts got a copy later or not at all because no slot was free. If they hang, more slots or a time limit with \
-         retries (time_limit; --timeout 300% --retries 2 of map) ends them."
+        "2 late attempts got a copy later or not at all because no slot was free. If they hang and are not long by nature, more \
+         slots or a time limit with retries (time_limit; --timeout 300% --retries 2 of map) helps."
     );
+    // Copies have shown that tasks take long by nature.
+    let long = learned_in_words(&Learned { lost: 2, ..waited });
+    assert!(long.contains("because no slot was free.") && !long.contains("--timeout"), "{long}");
     let measured = Learned { effect: Effect::Usual, as_long: Some(0.5), by_age: false, ..wins };
     assert!(
         learned_in_words(&measured)

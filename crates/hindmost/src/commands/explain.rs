@@ -223,14 +223,15 @@ fn step_text(step: &Step, before: Option<&Learned>, width: usize) -> String {
             let other = own.filter(|(copy, own)| {
                 copy.or(step.copy).is_none_or(|copy| copy == known.copy) && given.as_deref() != Some(own)
             });
+            let guess = if known.guessed { ", a guess, because its progress shows no pace yet" } else { "" };
             let remaining = match (given, other) {
                 (None, None) => "the progress model gave no remaining time".to_owned(),
-                (Some(given), None) => format!("the progress model gave a remaining time of {given} s"),
+                (Some(given), None) => format!("the progress model gave a remaining time of {given} s{guess}"),
                 (None, Some((_, own))) => {
                     format!("the progress model gave no remaining time, so the policy used its own estimate, {own} s")
                 }
                 (Some(given), Some((_, own))) => format!(
-                    "the progress model gave a remaining time of {given} s, but the policy used its own estimate, {own} s"
+                    "the progress model gave a remaining time of {given} s{guess}, but the policy used its own estimate, {own} s"
                 ),
             };
             let line = format!(
@@ -358,6 +359,7 @@ mod tests {
                 node: "a".to_owned(),
                 elapsed: 2.0,
                 remaining,
+                guessed: remaining == Some(0.7),
             });
             let step = Step {
                 at: 3.0,
@@ -384,6 +386,9 @@ mod tests {
             text(lags, [None, None]).contains("gave no remaining time, so the policy used its own estimate, 1.90 s\n")
         );
         assert!(!text(lags, [Some(1.9), None]).contains("its own"));
+        assert!(text(lags, [Some(0.7), None]).contains(
+            "gave a remaining time of 0.70 s, a guess, because its progress shows no pace yet, but the policy used its own estimate, 1.90 s\n"
+        ));
         assert!(!text("its job was next", [Some(0.95), None]).contains("its own"));
     }
 }

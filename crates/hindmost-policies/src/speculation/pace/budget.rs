@@ -1,4 +1,4 @@
-//! What copies of attempts may cost a job if only ages are known and copies do not win.
+//! What copies of attempts may cost a job as long as copies do not win: while tasks are pending, and at other times if only ages are known.
 //!
 //! A task can be long by nature. Then a copy of its attempt takes as long, and the slot-time of the copy is lost. While tasks
 //! are pending, the copy also delays them. So such copies pay from a budget, in slot-time:
@@ -8,13 +8,14 @@
 //! ```
 //!
 //! - While tasks are pending, losing copies may cost [`PENDING_SHARE`] of the total. A copy starts only if the budget pays for
-//!   a long one (the 90th percentile of durations). It may run for as long as the budget lasts. A copy that wins costs
-//!   nothing.
+//!   a long one (the 90th percentile of durations). If only ages are known, it may run for as long as the budget lasts. A copy that wins
+//!   costs nothing.
 //! - While no task is pending, a copy delays nothing. But once all losing copies have cost [`IDLE_SHARE`] of the total, copies
 //!   that are late themselves are stopped, and their tasks get no others until the total has grown.
 //!
 //! - The budget of a small job does not pay for a copy until an attempt that hangs has made the total grow, and by then another one may hold
-//!   the last slot. So the first copy of a job may cost [`FIRST_SHARE`], if its original seems to hang.
+//!   the last slot. So the first copy of a job may cost [`FIRST_SHARE`], if its original seems to hang or its progress is known, and more
+//!   if the measured remaining time is much longer than a copy takes.
 //!
 //! An attempt that hangs makes the total grow, so its task gets a copy in the end, also in a very small job.
 

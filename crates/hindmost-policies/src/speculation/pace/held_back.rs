@@ -104,7 +104,7 @@ impl PaceRule {
             let why = if remaining <= needed {
                 format!("{shown}: its remaining time of {remaining:.2} s must be above {needed:.2} s for a copy")
             } else if self.is_worth(id, node, (remaining, pending), cluster) {
-                return None;
+                return if without.pays { self.held_back_by_budget(without, cluster) } else { None };
             } else {
                 format!(
                     "a copy takes as long as its original with a probability of {:.0}%, so it would not save enough of \

@@ -31,8 +31,8 @@ pub fn gain(summary: &RunSummary, timeline: &Timeline) -> Option<String> {
     }
 }
 
-/// Returns how many slow tasks found no free place for a copy, or got none because of what copies may cost the job, and what ends
-/// those that hang; `None` if there are none.
+/// Returns how many slow tasks found no free place for a copy, or got none because of what copies may cost the job, and what helps if
+/// they hang; `None` if there are none. Where copies took as long as their originals, the tasks are long by nature, and no limit helps.
 fn waited(summary: &RunSummary) -> Option<String> {
     let of = |count: fn(&HeldBack) -> u32| -> u32 {
         let learned = summary.phases.iter().filter_map(|phase| phase.learned);
@@ -52,8 +52,13 @@ fn waited(summary: &RunSummary) -> Option<String> {
             tasks(too_small)
         ));
     }
-    (!parts.is_empty())
-        .then(|| format!("{}: a larger -j, or --timeout 300% --retries 2, ends those that hang", parts.join(", and ")))
+    let are_long = summary.phases.iter().filter_map(|phase| phase.learned).any(|learned| learned.lost > learned.won);
+    let helps = if are_long {
+        ""
+    } else {
+        "; if they hang and are not long by nature, a larger -j or --timeout 300% --retries 2 helps"
+    };
+    (!parts.is_empty()).then(|| format!("{}{helps}", parts.join(", and ")))
 }
 
 /// Returns what the copies of a run gained or cost. There is at least one.
@@ -93,7 +98,14 @@ fn in_words(summary: &RunSummary) -> String {
         Some((None, low)) if low > small => {
             format!(". Without copies, this would have taken at least {} longer", duration(low))
         }
-        _ => "; how much time that saved is not known".to_owned(),
+        _ => match saved.and_then(|saved| saved.if_as_long_again).filter(|again| *again > small) {
+            Some(again) => format!(
+                "; how much time that saved is not known: if the attempts that lost had needed as long again, this would have taken {} \
+                 longer",
+                duration(again)
+            ),
+            None => "; how much time that saved is not known".to_owned(),
+        },
     };
     format!("{copies} started, {first} first{gained}")
 }
@@ -154,15 +166,23 @@ mod tests {
             learned: Some(learned),
         });
         let said = waited(&summary).unwrap();
-        assert!(said.starts_with("2 slow tasks found no free place for a copy: a larger -j"), "{said}");
+        assert!(said.starts_with("2 slow tasks found no free place for a copy; if they hang"), "{said}");
         let held_back = HeldBack { by_budget: 1, ..HeldBack::default() };
         summary.phases[0].learned = Some(Learned { held_back, ..learned });
         let said = waited(&summary).unwrap();
         assert!(said.starts_with("1 slow task got no copy, because copies may cost this job no more"), "{said}");
+        assert!(said.contains("--timeout"), "{said}");
+        // A copy has shown that the tasks take long.
+        summary.phases[0].learned = Some(Learned { held_back, lost: 1, ..learned });
+        assert!(!waited(&summary).unwrap().contains("--timeout"));
     }
 
     #[test]
     fn the_line_says_what_copies_gained_or_cost() {
+        let mut hung = run(3, 2, Some((0.2, None)));
+        hung.saved = hung.saved.map(|saved| TimeSaved { if_as_long_again: Some(7.0), ..saved });
+        let said = in_words(&hung);
+        assert!(said.ends_with("had needed as long again, this would have taken 7.00 s longer"), "{said}");
         for (launched, won, saved, expected) in [
             (
                 1,

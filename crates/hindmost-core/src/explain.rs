@@ -438,6 +438,31 @@ mod tests {
         assert!(text(None, None).starts_with("was ended from outside after 2.50 s; the journal does not record"));
     }
 
+    #[test]
+    fn a_task_that_waits_for_a_lost_node_says_for_which_attempt() {
+        let task = TaskId { job: JobId(0), phase: 0, index: 3 };
+        let mut cluster = Cluster::new(Dimensions::one_slot());
+        let capacity = crate::resources::Resources::ONE_SLOT;
+        let joined =
+            Event::NodeJoined { node: NodeId(0), name: "n1".into(), capacity, speed: 1.0, rack: None, power: None };
+        cluster.apply_event(Time::ZERO, &joined).unwrap();
+        let text = |until: Option<Time>, may_run: Option<MayRun>| {
+            happened(&Event::TaskWithheld { task, until, may_run }, false, &cluster, task, &[]).unwrap()
+        };
+        assert_eq!(
+            text(None, Some(MayRun { copy: 2, node: NodeId(0) })),
+            (
+                None,
+                "attempt 2 may still run on the lost node n1; the task may not run twice, so it waits until that attempt has surely ended"
+                    .to_owned()
+            )
+        );
+        assert_eq!(text(Some(Time::from_seconds(4.0)), None).1, "the task is tried again at 4.00 s");
+        let other = TaskId { index: 4, ..task };
+        let withheld = Event::TaskWithheld { task: other, until: None, may_run: None };
+        assert_eq!(happened(&withheld, false, &cluster, task, &[]), None);
+    }
+
     fn decide(history: &mut History, cluster: &Cluster, mut decisions: Vec<Decision>) {
         let (reasons, refused, decisions) = (Vec::new(), Vec::new(), &mut decisions);
         let policy = &Policy::new(Box::new(ById), Vec::new());

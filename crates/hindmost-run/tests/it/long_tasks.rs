@@ -341,7 +341,7 @@ fn long_tasks_that_report_in_coarse_steps_cost_little() {
             ("n1:4", 4, 60, 1.2),
             ("n1:16", 16, 200, 1.0),
         ] {
-            let (mut sum, mut most, seeds) = (Cost::default(), 0.0f64, 40);
+            let (mut sum, mut most, seeds) = (Cost::default(), 0.0f64, 15);
             for seed in 0..seeds {
                 let durations = log_normal(1.0, sigma);
                 let seconds: Vec<f64> = (0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect();

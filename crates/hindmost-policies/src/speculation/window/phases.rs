@@ -17,6 +17,10 @@ fn rate(duration: Time) -> u128 {
     RATE_UNIT / u128::from(duration.0.max(1))
 }
 
+/// The least length of a window: 10 ms. A task that has done its work at once would otherwise make windows of nanoseconds, each of them a
+/// round of decisions, as long as an attempt of its phase hangs.
+const LEAST_WINDOW: Time = Time(10_000_000);
+
 /// The floor is this share of the limit when it is set.
 const FLOOR: f64 = 0.6;
 
@@ -131,7 +135,7 @@ impl PhaseState {
         let mean = self.mean_duration().or_else(|| self.mean(phase));
         let mean = mean.filter(|mean| mean.is_finite())?;
         let seconds = window_length(share, self.fastest.unwrap_or(mean), mean);
-        Some(Time::from_seconds(seconds).max(Time::TICK))
+        Some(Time::from_seconds(seconds).max(LEAST_WINDOW))
     }
 
     /// Returns the start of the next window, at or after `now`. Windows of this length follow each other.

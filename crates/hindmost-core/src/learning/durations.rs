@@ -159,11 +159,11 @@ impl PhaseSamples {
             Some(progress) if progress > 0.0 && seen.age >= INFORMATIVE_AGE * median => {
                 Some(sure(progress * median / seen.age))
             }
-            // The attempt has reported nothing at twice the age at which others report first. Its pace is at most that of an
+            // The attempt has reported nothing at an age at which others have usually reported first. Its pace is at most that of an
             // attempt that makes its first report now.
             _ if self.progress => {
-                let first = median_of(&self.first_reports)?;
-                let silent = seen.age > 2.0 * first.max(INFORMATIVE_AGE * median);
+                let first = self.late_report()? / LATE_REPORT;
+                let silent = seen.age > LATE_REPORT * first.max(INFORMATIVE_AGE * median);
                 silent.then(|| sure(first.max(INFORMATIVE_AGE * median) / seen.age))
             }
             // No attempt of the phase reports progress, and this one has not done all of its work. If it is only as old as

@@ -357,6 +357,35 @@ fn long_tasks_that_report_in_coarse_steps_cost_little() {
 }
 
 #[test]
+fn a_few_long_tasks_that_report_when_half_is_done_cost_little() {
+    for (nodes, slots, tasks, share, long) in [
+        ("n1:4", 4, 24, 0.1, 8.0),
+        ("n1:4", 4, 30, 0.1, 6.0),
+        ("n1:4", 4, 24, 0.2, 4.0),
+        ("n1:2,n2:2", 4, 40, 0.15, 5.0),
+        ("n1:2,n2:2", 4, 20, 0.3, 3.0),
+        ("n1:8", 8, 60, 0.15, 6.0),
+    ] {
+        let (mut sum, mut most) = (Cost::default(), 0.0f64);
+        for seed in 0..30 {
+            let seconds =
+                |index| if draw(seed, index, 1) < share { 0.5 * long } else { 0.5 + 0.01 * draw(seed, index, 0) };
+            let seconds: Vec<f64> = (0..tasks).map(seconds).collect();
+            let half = |seconds| FakeTask { reported: Reported::Steps(2), ..takes(seconds) };
+            let cost = cost_on(nodes, &seconds, slots, half);
+            sum = Cost { time: sum.time + cost.time / 30.0, work: sum.work + cost.work / 30.0 };
+            most = most.max(cost.time);
+        }
+        let mean = report_at_most(
+            9.04,
+            &format!("{tasks} tasks, {share} of {long} times the length, on {nodes}"),
+            (sum, most),
+        );
+        assert!(mean.work <= 1.1, "{tasks} tasks, {share} of {long}, on {nodes}: {} times the work", mean.work);
+    }
+}
+
+#[test]
 fn hung_copies_are_followed_by_others() {
     // Eight of 100 tasks hang, and the first copies of some of them too.
     for (hung_copies, slots, nodes) in

@@ -12,6 +12,7 @@
 //! At most [`MOST_RUNNING`] copies of a task run at a time, and at most [`MOST_STARTED`] are started.
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
+use hindmost_core::estimator::Estimator;
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::policy::{Round, View};
 use hindmost_core::record::{Condition, Decision, StopReason};
@@ -68,14 +69,21 @@ impl PaceRule {
             * doublings(running.saturating_sub(2))
     }
 
-    /// Counts a backup as lost once it is as old as attempts must be to get a copy, if only ages are known: the
+    /// Returns true if only the age of an attempt is known: its phase reports no progress, or the attempt itself has not shown its pace.
+    fn counts_by_age(&self, id: AttemptId, estimator: &dyn Estimator, cluster: &Cluster) -> bool {
+        let shows_pace = cluster.attempt(id).is_some_and(|attempt| attempt.measured_finish().is_some());
+        !shows_pace || self.lateness(estimator, id.task, cluster).is_some()
+    }
+
+    /// Counts a backup as lost once it is as old as attempts must be to get a copy, if only its age is known: the
     /// task itself seems to take long, or the copy hangs as well.
     pub(super) fn count_if_late(&mut self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
         let Some((copy, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
-        let Some(ages) = self.lateness(view.estimator, id.task, view.cluster).filter(|_| !phase.is_assumed()) else {
+        if phase.is_assumed() || !self.counts_by_age(id, view.estimator, cluster) {
             return;
-        };
+        }
+        let ages = self.ages(id.task, phase, cluster);
         if !self.evidence.is_open(id) {
             return;
         }
@@ -194,21 +202,23 @@ impl PaceRule {
         budget >= price && left < price && !self.evidence.known_of(task, cluster).promises()
     }
 
-    /// Stops the newest copy of a task if only ages are known, copies of the phase do not win, and one of these is true:
+    /// Stops the newest copy of a task if only its age is known, copies of the phase do not win, and one of these is true:
     /// - Tasks are pending, and the copy was counted as lost or has used up what it may cost: it takes the place of a task.
     /// - The copy was counted as lost, and all copies of the job have cost too much.
     fn late_copy(&mut self, task: TaskId, pending: bool, round: &mut Round<'_>) -> LateCopy {
         let cluster = round.cluster();
         let now = cluster.now();
         let Some(phase) = cluster.phase(task) else { return LateCopy::None };
-        let by_age = self.lateness(round.estimator, task, cluster).is_some();
-        if !by_age || self.evidence.known_of(task, cluster).promises() {
+        if self.evidence.known_of(task, cluster).promises() {
             return LateCopy::None;
         }
         let copies = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
         let mut copies: Vec<(Time, AttemptId)> = copies.map(|copy| (copy.since(), copy.id())).collect();
         copies.sort_unstable();
         let Some((since, newest)) = copies.pop().filter(|_| !copies.is_empty()) else { return LateCopy::None };
+        if !self.counts_by_age(newest, round.estimator, cluster) {
+            return LateCopy::None;
+        }
         let is_late = !self.evidence.is_open(newest);
         let is_spent = pending && (now - since).seconds() > self.budget.allowance(newest);
         if !is_late && !is_spent {

@@ -140,20 +140,21 @@ impl PaceRule {
         cluster: &Cluster,
     ) -> Option<f64> {
         let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
-        let is_free = self.evidence.known_of(id.task, cluster).promises()
-            || PaceRule::node_speed(cluster, attempt) < self.parameters.slow;
+        let known = self.evidence.known_of(id.task, cluster);
+        let is_free = known.promises() || PaceRule::node_speed(cluster, attempt) < self.parameters.slow;
         if is_free || !pending {
             return Some(f64::INFINITY);
         }
+        if known.stopped > 0 {
+            return None;
+        }
         let (left, _) = self.budget.left(id.task.job, true, late, cluster);
         let price = price(cluster, node, phase);
-        let saves_much = attempt.measured_finish().is_some() && remaining > FIRST_SAVING * fresh;
-        let pays_for_first = || {
-            if saves_much {
-                self.budget.is_first(id.task.job)
-            } else {
-                self.budget.pays_for_first(id.task.job, price, late, cluster)
-            }
+        // A guess is no reason to exceed the budget, unless the attempt seems to hang.
+        let pays_for_first = || match attempt.measured_finish() {
+            Some(_) if remaining > FIRST_SAVING * fresh => self.budget.is_first(id.task.job),
+            None if !self.seems_to_hang(attempt, 0, cluster) => false,
+            _ => self.budget.pays_for_first(id.task.job, price, late, cluster),
         };
         (left >= price || pays_for_first()).then_some(price)
     }

@@ -271,11 +271,19 @@ fn no_locality_wait(application: &RecordedApplication) -> Option<Candidate> {
     })
 }
 
-/// Settings are named only if the version has them and they are not on already. Adaptive execution splits a partition only if it is larger
+/// Settings are named only if the large inputs come from shuffles, the version has them and they are not on already. Adaptive execution splits a partition only if it is larger
 /// than limits of its own, so these are named too where the largest input is below them.
 fn even_inputs(application: &RecordedApplication) -> Candidate {
     let (adaptive, split) = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.skewJoin.enabled");
     let mut settings = Vec::new();
+    if application.world.recorded.skewed.is_some_and(|found| found.of_files) {
+        return Candidate {
+            title: "the same input for all tasks of a stage (files and their row groups of equal size, or a repartition after reading)".to_owned(),
+            change: Change::EvenInputs,
+            settings,
+            condition: Some("if the large inputs can be divided: Spark splits a file only between its blocks or row groups"),
+        };
+    }
     if exists(application.version, split) {
         settings = changes(application, &[(adaptive, "true"), (split, "true")]);
         let limits = application.world.recorded.skewed.map_or_else(Vec::new, |found| limits(application, found));
@@ -363,8 +371,13 @@ mod tests {
 
     /// The settings against skew, for an input of so many megabytes among others of 3 MB.
     fn against_skew(version: &str, settings: &[(&str, &str)], megabytes: f64) -> Vec<String> {
+        against_skew_of(version, settings, (megabytes, false))
+    }
+
+    /// The same for an input that comes from files or from a shuffle.
+    fn against_skew_of(version: &str, settings: &[(&str, &str)], (megabytes, of_files): (f64, bool)) -> Vec<String> {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let skewed = Some(SkewedInput { most: megabytes * MEGABYTE, median: 3.0 * MEGABYTE });
+        let skewed = Some(SkewedInput { most: megabytes * MEGABYTE, median: 3.0 * MEGABYTE, of_files });
         let mut recorded = RecordedWorld::default();
         (recorded.settings, recorded.skewed) = (settings, skewed);
         let application = RecordedApplication {
@@ -380,6 +393,13 @@ mod tests {
             .iter()
             .map(|one| format!("{}={}", one.name.trim_start_matches("spark.sql.adaptive."), one.value));
         names.collect()
+    }
+
+    #[test]
+    fn adaptive_execution_is_not_named_for_skewed_files() {
+        let off = [("spark.sql.adaptive.enabled", "false")];
+        assert!(against_skew_of("3.5.6", &off, (900.0, true)).is_empty());
+        assert_eq!(against_skew_of("3.5.6", &off, (900.0, false)), ["enabled=true"]);
     }
 
     #[test]

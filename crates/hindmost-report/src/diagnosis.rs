@@ -107,13 +107,16 @@ const COLUMNS: &[Column<TimePart>] = &[
         from_width: 50,
         cell: |part| part.used_share.map_or_else(|| "–".to_owned(), percent),
     },
-    Column { heading: "mostly in", from_width: 80, cell: mostly },
+    Column { heading: "longest in", from_width: 80, cell: longest },
 ];
 
-pub(crate) fn mostly(part: &TimePart) -> String {
+/// The phase that had most of a part, and its share of the part.
+pub(crate) fn longest(part: &TimePart) -> String {
     let Some(phase) = part.phases.first().filter(|_| part.what != Spent::NoJob) else { return String::new() };
     let label = phase.name.clone().unwrap_or_else(|| format!("phase {}", phase.phase));
-    format!("{} ({})", name(&label, PHASE_WIDTH, ELLIPSIS), counted(phase.tasks, "task"))
+    let share = if part.seconds > 0.0 { phase.seconds / part.seconds } else { 0.0 };
+    let share = format!("{:.0}%", 100.0 * share.min(1.0));
+    format!("{} ({}): {share}", name(&label, PHASE_WIDTH, ELLIPSIS), counted(phase.tasks, "task"))
 }
 
 /// Returns one application as text of at most `width` columns; below 40 columns, lines may be longer than that.
@@ -222,6 +225,18 @@ pub(crate) fn details(part: &TimePart, wall_time: &WallTime, workers: Workers) -
             worth
                 .map(|(share, what)| format!("Of the slot time in ordinary work, {} was {what}.", percent(share)))
                 .collect()
+        }
+        Spent::FewTasks => {
+            let single = part.single_tasks.filter(|single| single.seconds >= WORTH * part.seconds);
+            let said = single.map(|single| {
+                format!(
+                    "Of this time, {} ({}) went by in {} of a single task.",
+                    duration(single.seconds),
+                    percent((single.seconds / part.seconds).min(1.0)),
+                    counted(single.phases, "phase")
+                )
+            });
+            said.into_iter().collect()
         }
         _ => Vec::new(),
     }

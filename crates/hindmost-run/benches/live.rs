@@ -12,9 +12,10 @@ use hindmost_run::engine::{Engine, Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{Plan, parse};
 use hindmost_run::store::{Opening, Store};
 
-use fake_engine::{FakeEngine, FakeTask};
+use fake_engine::{FakeEngine, FakeTask, Reported};
 
 #[path = "../tests/it/fake_engine.rs"]
+#[allow(dead_code, reason = "the tests need more of it")]
 mod fake_engine;
 
 fn plan(tasks: u32, folder: &std::path::Path) -> Plan {
@@ -37,7 +38,7 @@ fn run_on_1000_nodes(policy: &str) -> RunOutcome {
         seconds: if launch.node.0 % 100 == 0 { 80.0 } else { 10.0 + f64::from(launch.attempt.task.index % 97) / 97.0 },
         exit: Some(0),
         reports: false,
-        power: 1,
+        reported: Reported::Power(1),
         blocks: 0,
         hangs: 0.0,
         begins: 0.0,

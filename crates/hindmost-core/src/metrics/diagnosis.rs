@@ -365,6 +365,19 @@ pub struct TimePart {
     pub lost_share: Option<f64>,
     /// The phases that had most of this part, longest first, at most 5.
     pub phases: Vec<PhaseTime>,
+    /// The phases of a single task in this part; missing if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub single_tasks: Option<SingleTasks>,
+}
+
+/// The phases of a single task in a part of the wall time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SingleTasks {
+    /// Number of these phases.
+    pub phases: u64,
+    /// Their time in this part, seconds.
+    pub seconds: f64,
 }
 
 /// What an application spends time on. At each instant, the first of these that is true counts.

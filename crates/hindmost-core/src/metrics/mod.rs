@@ -17,8 +17,8 @@ pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
 pub use diagnosis::{
     Advice, Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, LostWork, NoJobTime, PerhapsSlow, PhaseTime,
-    Recommended, SettingChange, Spent, StragglerCause, StragglersByCause, StragglersOfPhase, TaskTime, TimePart,
-    TotalPart, Unsuccessful, Untested, Variance, VarianceShare, Waited, WallTime, Workers,
+    Recommended, SettingChange, SingleTasks, Spent, StragglerCause, StragglersByCause, StragglersOfPhase, TaskTime,
+    TimePart, TotalPart, Unsuccessful, Untested, Variance, VarianceShare, Waited, WallTime, Workers,
 };
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{

@@ -237,6 +237,7 @@ fn a_diagnosis_says_why_stragglers_were_slow_instead() {
         first_wave_share: None,
         lost_share: None,
         phases: Vec::new(),
+        single_tasks: None,
     };
     let diagnosis = Diagnosis {
         wall_time: Some(WallTime {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::advice::AdviceSection;
 use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::diagnosis::{
-    AGAIN, WORTH, after_failure, cause, cure, cure_of, details, last, lost, mostly, nodes, spent, stragglers,
+    AGAIN, WORTH, after_failure, cause, cure, cure_of, details, last, longest, lost, nodes, spent, stragglers,
     task_time, title, unsuccessful, whole,
 };
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
@@ -127,13 +127,13 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
         Some(full(&format!("{} ({}): {cure}", spent(part.what), percent(part.share))))
     });
     let mut parts =
-        Table::new("The wall time by what it was spent on", &["", "wall time", "share", "slots used", "mostly in:"]);
+        Table::new("The wall time by what it was spent on", &["", "wall time", "share", "slots used", "longest in:"]);
     parts.rows = time
         .parts
         .iter()
         .map(|part| {
             let used = part.used_share.map_or_else(|| "–".to_owned(), percent);
-            vec![spent(part.what).to_owned(), duration(part.seconds), percent(part.share), used, mostly(part)]
+            vec![spent(part.what).to_owned(), duration(part.seconds), percent(part.share), used, longest(part)]
         })
         .collect();
     let mut found: Vec<String> = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned()).into_iter().collect();

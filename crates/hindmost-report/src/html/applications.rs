@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::application::{causes, slow};
 use super::{Column, Frame, Step, Table, glossary, name, paragraph, rendered, sentence};
-use crate::diagnosis::{last, mostly, spent, title};
+use crate::diagnosis::{last, longest, spent, title};
 use crate::text::{counted, duration, grouped, percent};
 
 /// The most parts in the table of what costs most.
@@ -68,7 +68,7 @@ struct Cost {
 
 impl Cost {
     fn of(part: &TimePart) -> Cost {
-        Cost { what: part.what, seconds: part.seconds, share: part.share, phase: name(&mostly(part)) }
+        Cost { what: part.what, seconds: part.seconds, share: part.share, phase: name(&longest(part)) }
     }
 }
 
@@ -186,7 +186,7 @@ fn costs(rows: &[ApplicationRow]) -> Linked {
     });
     Linked {
         caption: "What costs most".to_owned(),
-        columns: Table::new("", &["application:", "time spent on:", "wall time", "share of its time", "mostly in:"])
+        columns: Table::new("", &["application:", "time spent on:", "wall time", "share of its time", "longest in:"])
             .columns,
         rows: rows.collect(),
     }

@@ -69,5 +69,6 @@ fn median_times<'a>(rows: &(impl Iterator<Item = &'a AttemptRow> + Clone)) -> Ta
         delay: middle(&|times| times.delay),
         spilled: middle(&|times| times.spilled),
         distance: 0,
+        reads_files: false,
     }
 }

@@ -1,6 +1,6 @@
 //! Splits the wall time of an application by what it was spent on: a sweep over all instants at which something changes.
 
-use hindmost_core::metrics::{NoJobTime, PhaseTime, SlotTimeline, SlotUse, Spent, TimePart, WallTime};
+use hindmost_core::metrics::{NoJobTime, PhaseTime, SingleTasks, SlotTimeline, SlotUse, Spent, TimePart, WallTime};
 use rustc_hash::FxHashMap;
 
 use super::recording::{PhaseRows, Recording};
@@ -257,6 +257,7 @@ pub fn wall_time(
             used_share: share(sum.used, sum.slots),
             first_wave_share: share(sum.cold.min(sum.used), sum.used),
             lost_share: share(sum.lost.min(sum.used), sum.used),
+            single_tasks: single_tasks(&recording.phases, &sum.phases),
             phases: foremost(&recording.phases, sum.phases),
         })
         .collect();
@@ -274,6 +275,15 @@ pub fn wall_time(
         no_job,
     };
     Some((whole, steps.timeline(recording)))
+}
+
+/// The phases of a single task; `None` if there are none. Sorted, so that the sum does not depend on the order of a table.
+fn single_tasks(phases: &[PhaseRows], seconds: &FxHashMap<usize, f64>) -> Option<SingleTasks> {
+    let mut single: Vec<(usize, f64)> = seconds.iter().map(|(at, seconds)| (*at, *seconds)).collect();
+    single.retain(|(at, seconds)| *seconds > 0.0 && phases[*at].size() == 1);
+    single.sort_by_key(|(at, _)| *at);
+    let sum = single.iter().map(|(_, seconds)| seconds).sum();
+    (!single.is_empty()).then_some(SingleTasks { phases: single.len() as u64, seconds: sum })
 }
 
 /// The phases with the most seconds.

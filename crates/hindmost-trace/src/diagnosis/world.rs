@@ -88,6 +88,8 @@ pub struct SkewedInput {
     pub most: f64,
     /// The median of its phase.
     pub median: f64,
+    /// True if it read more from files than from shuffles, which adaptive execution does not divide.
+    pub of_files: bool,
 }
 
 /// How a job ran.
@@ -238,7 +240,11 @@ fn skewed(context: &Context<'_>, at: usize) -> Option<SkewedInput> {
         return None;
     }
     let mut all: Vec<f64> = phase.winners().map(|row| row.bytes_read.unwrap_or(0) as f64).collect();
-    Some(SkewedInput { most: most.bytes_read? as f64, median: quantile(&mut all, 0.5)? })
+    Some(SkewedInput {
+        most: most.bytes_read? as f64,
+        median: quantile(&mut all, 0.5)?,
+        of_files: most.spent.reads_files,
+    })
 }
 
 /// Returns when the first attempt of each task started that has a winner, in the order of their numbers.

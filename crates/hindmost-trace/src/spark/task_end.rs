@@ -116,13 +116,23 @@ impl TaskMetrics {
             delay: if spent > 0.0 { (duration - spent).max(0.0) } else { 0.0 },
             spilled: self.spilled.amount().map_or(0.0, |bytes| bytes as f32),
             distance: info.distance(),
+            reads_files: self.bytes_of_files() > self.shuffled().unwrap_or(0),
         }
     }
 
-    fn bytes_read(&self) -> Option<u64> {
-        let input = self.input.as_ref().map(|input| input.bytes);
+    fn bytes_of_files(&self) -> u64 {
+        self.input.as_ref().and_then(|input| input.bytes.amount()).unwrap_or(0)
+    }
+
+    /// Returns the bytes that came from shuffles; `None` if the metrics do not say.
+    fn shuffled(&self) -> Option<u64> {
         let shuffle = self.shuffle.iter().flat_map(|shuffle| [shuffle.remote, shuffle.local]);
-        let said = input.into_iter().chain(shuffle).filter_map(Number::amount);
+        shuffle.filter_map(Number::amount).reduce(u64::saturating_add)
+    }
+
+    fn bytes_read(&self) -> Option<u64> {
+        let input = self.input.as_ref().and_then(|input| input.bytes.amount());
+        let said = input.into_iter().chain(self.shuffled());
         said.fold(None, |sum: Option<u64>, bytes| Some(sum.unwrap_or(0).saturating_add(bytes)))
     }
 }

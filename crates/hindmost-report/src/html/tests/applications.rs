@@ -23,6 +23,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         first_wave_share: (at < 2).then_some(0.125),
         lost_share: (at == 2).then_some(0.5),
         phases: vec![phase.clone()],
+        single_tasks: None,
     };
     let share = VarianceShare { share: 0.2, ci95: [0.1, 0.3] };
     let waited = Waited { phases: 1, seconds: 2.5 };

@@ -148,8 +148,15 @@ down() {
     for pid in $daemons; do is_daemon "$pid" && kill -$signal "$pid" 2>/dev/null || true; done
     for _ in $(seq 30); do
       for pid in $daemons; do is_daemon "$pid" && { sleep 0.1; continue 2; }; done
-      return 0
+      break 2
     done
+  done
+  # Steps outlive a daemon that was killed.
+  local process
+  for process in /proc/[0-9]*; do
+    case "$(cat "$process/comm" 2>/dev/null):$(readlink "$process/cwd" 2>/dev/null)" in
+      slurmstepd:"$lab"/*) kill -KILL "${process#/proc/}" 2>/dev/null || true ;;
+    esac
   done
 }
 

@@ -424,7 +424,11 @@ fn tasks_of_which_three_attempts_hang_end_no_later_than_without_copies() {
         let (mut sum, mut most) = (0.0, 0.0f64);
         for seed in 0..20u64 {
             let takes = move |index: u32, copy: u32| {
-                if (index + seed as u32).is_multiple_of(12) && copy < 3 { 20.0 } else { 0.3 + 0.1 * draw(seed, index, copy) }
+                if (index + seed as u32).is_multiple_of(12) && copy < 3 {
+                    20.0
+                } else {
+                    0.3 + 0.1 * draw(seed, index, copy)
+                }
             };
             let test_run = TestRun::on(nodes).phase("map", 100).policy("pace");
             let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {

@@ -271,8 +271,8 @@ fn no_locality_wait(application: &RecordedApplication) -> Option<Candidate> {
     })
 }
 
-/// Settings are named only if the large inputs come from shuffles, the version has them and they are not on already. Adaptive execution splits a partition only if it is larger
-/// than limits of its own, so these are named too where the largest input is below them.
+/// Settings are named only if the large inputs come from shuffles, the version has them and they are not on already. Adaptive execution
+/// splits a partition only if it is larger than limits of its own, so these are named too where the largest input is below them.
 fn even_inputs(application: &RecordedApplication) -> Candidate {
     let (adaptive, split) = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.skewJoin.enabled");
     let mut settings = Vec::new();

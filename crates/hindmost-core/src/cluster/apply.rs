@@ -15,7 +15,6 @@ use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
 use super::Cluster;
-
 use super::attempt::{Attempt, AttemptState};
 use super::end::Ending;
 use super::job::Job;

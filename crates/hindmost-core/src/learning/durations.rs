@@ -45,8 +45,10 @@ pub(super) struct PhaseSamples {
     pub(super) first_reports: Vec<f64>,
     /// Shares of the work in these first reports.
     pub(super) first_shares: Vec<f64>,
-    /// Number of winners whose last report predicted about their duration, and of those whose last report did not.
-    predicted: (u32, u32),
+    /// Number of winners whose last report predicted about their duration.
+    right: u32,
+    /// Number of winners whose last report did not.
+    wrong: u32,
 }
 
 impl PhaseSamples {
@@ -66,23 +68,23 @@ impl PhaseSamples {
     /// Adds the last report of a winner: the duration that it predicted, relative to the actual one. Returns true if this shows that
     /// reports mislead. Then those that were made are discarded, and no others count.
     pub(super) fn last_report(&mut self, ratio: f64) -> bool {
-        let was_misled = self.is_misled();
-        if (1.0 / WRONG..=WRONG).contains(&ratio) {
-            self.predicted.0 += u32::from(!was_misled);
-        } else {
-            self.predicted.1 += 1;
+        if self.is_misled() {
+            return false;
         }
-        let is_new = self.is_misled() && !was_misled;
-        if is_new {
+        if (1.0 / WRONG..=WRONG).contains(&ratio) {
+            self.right += 1;
+        } else {
+            self.wrong += 1;
+        }
+        if self.is_misled() {
             self.forget_reports();
         }
-        is_new
+        self.is_misled()
     }
 
     /// Returns true if reports say little about durations.
     pub(super) fn is_misled(&self) -> bool {
-        let (right, wrong) = self.predicted;
-        wrong >= FEWEST_WRONG && wrong > right
+        self.wrong >= FEWEST_WRONG && self.wrong > self.right
     }
 
     /// Adds the first progress report of an attempt.
@@ -174,5 +176,40 @@ impl PhaseSamples {
                 (usual.map_or(at_most / 2.0, |pace| pace.min(at_most)), at_most)
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_wrong_last_reports_mislead_unless_as_many_were_right() {
+        let misled = |ratios: &[f64]| {
+            let mut samples = PhaseSamples::default();
+            samples.first_progress(0.1, 0.5);
+            let found: Vec<bool> = ratios.iter().map(|ratio| samples.last_report(*ratio)).collect();
+            (samples.is_misled(), found.iter().filter(|is_new| **is_new).count(), samples.late_report().is_none())
+        };
+        assert_eq!(misled(&[0.4, 2.1]), (false, 0, false));
+        // It is new once, and the reports are discarded.
+        assert_eq!(misled(&[0.4, 2.1, 0.1, 9.0, 1.0]), (true, 1, true));
+        assert_eq!(misled(&[1.0, 0.5, 2.0, 0.4, 2.1, 0.1]), (false, 0, false));
+    }
+
+    #[test]
+    fn a_report_is_late_beyond_the_spread_of_the_others() {
+        let late = |ages: &[f64]| {
+            let mut samples = PhaseSamples::default();
+            for age in ages {
+                samples.first_progress(*age, 0.1);
+            }
+            samples.late_report()
+        };
+        assert_eq!(late(&[]), None);
+        assert_eq!(late(&[0.5; 10]), Some(1.0), "twice the median");
+        // The 90th percentile of 0, 1, …, 10 is 9, and the median 5.
+        let ages: Vec<f64> = (0..=10).map(f64::from).collect();
+        assert!((late(&ages).unwrap() - 10.8).abs() < 1e-9, "1.2 times the 90th percentile");
     }
 }

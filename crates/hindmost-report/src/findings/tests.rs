@@ -268,3 +268,35 @@ fn a_diagnosis_says_why_stragglers_were_slow_instead() {
         assert!(!without.contains(said) && with.contains(said), "{said}: {with}");
     }
 }
+
+#[test]
+fn a_part_names_its_longest_phase_and_single_tasks() {
+    use hindmost_core::metrics::{NoJobTime, PhaseTime, SingleTasks, Spent, TimePart, WallTime};
+
+    use crate::diagnosis::{details, longest};
+
+    let part = TimePart {
+        what: Spent::FewTasks,
+        seconds: 60.0,
+        share: 0.6,
+        used_share: Some(0.1),
+        first_wave_share: None,
+        lost_share: None,
+        phases: vec![PhaseTime { phase: 4, name: None, job: None, tasks: 2, seconds: 6.0 }],
+        single_tasks: Some(SingleTasks { phases: 14, seconds: 45.0 }),
+    };
+    let whole = WallTime {
+        from: 0.0,
+        to: 100.0,
+        seconds: 100.0,
+        slots: 8.0,
+        slots_known: true,
+        used_share: Some(0.5),
+        left_free_share: None,
+        parts: Vec::new(),
+        no_job: NoJobTime::default(),
+    };
+    assert_eq!(longest(&part), "phase 4 (2 tasks): 10%");
+    let said = details(&part, &whole, hindmost_core::metrics::Workers::Executors);
+    assert_eq!(said, ["Of this time, 45.0 s (75.0%) went by in 14 phases of a single task."]);
+}

@@ -304,6 +304,30 @@ mod tests {
     }
 
     #[test]
+    fn a_first_report_of_more_than_half_shows_no_pace() {
+        let shows = |shares: &[f64]| {
+            let mut progress = Progress::new(Time::ZERO);
+            for (at, share) in (1..).zip(shares) {
+                progress.poll(seconds(f64::from(at)), Some((*share, NOW)), None, true, true);
+            }
+            progress.shows_pace()
+        };
+        assert_eq!([shows(&[0.5]), shows(&[0.9]), shows(&[0.9, 0.95])], [true, false, true]);
+    }
+
+    #[test]
+    fn the_last_report_predicts_a_duration() {
+        let mut progress = Progress::new(seconds(10.0));
+        assert_eq!(progress.last_prediction(seconds(12.0)), None);
+        progress.poll(seconds(11.0), Some((0.9, NOW)), None, true, true);
+        // 90% after 1 s, and the rest takes 9 s.
+        assert!((progress.last_prediction(seconds(20.0)).unwrap() - 1.0 / 9.0).abs() < 1e-9);
+        let mut short = Progress::new(Time::ZERO);
+        short.poll(seconds(0.05), Some((0.9, NOW)), None, true, true);
+        assert_eq!(short.last_prediction(seconds(0.19)), None);
+    }
+
+    #[test]
     fn half_of_the_last_block_counts() {
         let mut progress = Progress::new(Time::ZERO);
         for share in [0.1, 0.2, 0.3, 0.4, 0.5] {

@@ -418,7 +418,7 @@ fn hung_copies_are_followed_by_others() {
 }
 
 #[test]
-fn tasks_of_which_three_attempts_hang_end_no_later_than_without_copies() {
+fn tasks_whose_first_three_attempts_hang_cost_little() {
     // Every twelfth task hangs for 20 s in its first three attempts, so copies gain nothing until the fourth.
     for (nodes, slots) in [("n1:8", 8), ("n1:4", 4), ("n1:4,n2:4", 8), ("n1:16", 16)] {
         let (mut sum, mut most) = (0.0, 0.0f64);

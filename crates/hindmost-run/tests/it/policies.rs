@@ -48,6 +48,16 @@ fn every_policy_finishes_without_progress_reports() {
 }
 
 #[test]
+fn tasks_of_no_duration_leave_rounds_at_intervals() {
+    // Windows follow from the duration of the fastest task. Without a least length, a hung attempt of 5 s gets one round a nanosecond.
+    for policy in ["window(slow=0.9)", "hete_aware", "riski", "pace"] {
+        let behaviour = |launch: &Launch<'_>| takes(if launch.attempt.task.index == 0 { 5.0 } else { 1e-9 });
+        let finished = TestRun::on("n1:2,n2:2").phase("map", 8).policy(policy).behaviour(behaviour).run().done();
+        assert!(finished.outcome.rounds < 2_000, "{policy}: {} rounds", finished.outcome.rounds);
+    }
+}
+
+#[test]
 fn no_policy_copies_tasks_that_may_not_run_twice() {
     for policy in policies() {
         // The engine checks that no second copy is started. Retries of failed attempts are allowed.

@@ -499,6 +499,20 @@ mod tests {
     }
 
     #[test]
+    fn phases_of_a_single_task_are_summed() {
+        // Two tasks for 100 s, then two phases of one task for 30 s and 7 s, on four slots.
+        let pair = phase(vec![row(0, 0, 0.0, 100.0), row(1, 0, 0.0, 100.0)]);
+        let single = |from, to| phase(vec![row(0, 0, from, to)]);
+        let phases = vec![pair, single(100.0, 130.0), single(130.0, 137.0)];
+        let mut all = recording(phases, vec![executor("h", 4)]);
+        all.active = vec![(0.0, Some(137.0))];
+        let typical: Vec<Typical> = all.phases.iter().map(Typical::of).collect();
+        let (whole, _) = wall_time(&all, &typical, |_, _| false, |_, _| 0.0).unwrap();
+        let few = whole.parts.iter().find(|part| part.what == Spent::FewTasks).unwrap();
+        assert_eq!((few.seconds, few.single_tasks), (137.0, Some(SingleTasks { phases: 2, seconds: 37.0 })));
+    }
+
+    #[test]
     fn what_runs_again_counts_as_retry() {
         let mut rows: Vec<_> = (0..4).map(|at| row(at, 0, 0.0, 1.0)).collect();
         (rows[3].wins, rows[3].ended) = (false, crate::analysis::Ended::Failed);

@@ -116,12 +116,13 @@ impl TaskMetrics {
             delay: if spent > 0.0 { (duration - spent).max(0.0) } else { 0.0 },
             spilled: self.spilled.amount().map_or(0.0, |bytes| bytes as f32),
             distance: info.distance(),
-            reads_files: self.bytes_of_files() > self.shuffled().unwrap_or(0),
+            reads_files: self.bytes_of_files().unwrap_or(0) > self.shuffled().unwrap_or(0),
         }
     }
 
-    fn bytes_of_files(&self) -> u64 {
-        self.input.as_ref().and_then(|input| input.bytes.amount()).unwrap_or(0)
+    /// Returns the bytes that came from files; `None` if the metrics do not say.
+    fn bytes_of_files(&self) -> Option<u64> {
+        self.input.as_ref().and_then(|input| input.bytes.amount())
     }
 
     /// Returns the bytes that came from shuffles; `None` if the metrics do not say.
@@ -131,9 +132,7 @@ impl TaskMetrics {
     }
 
     fn bytes_read(&self) -> Option<u64> {
-        let input = self.input.as_ref().and_then(|input| input.bytes.amount());
-        let said = input.into_iter().chain(self.shuffled());
-        said.fold(None, |sum: Option<u64>, bytes| Some(sum.unwrap_or(0).saturating_add(bytes)))
+        self.bytes_of_files().into_iter().chain(self.shuffled()).reduce(u64::saturating_add)
     }
 }
 
@@ -256,6 +255,18 @@ mod tests {
         let shuffle = r#""Shuffle Read Metrics":{"Remote Bytes Read":10,"Local Bytes Read":20,"Fetch Wait Time":5}"#;
         assert_eq!(bytes(&format!("{{{shuffle}}}")), Some(30));
         assert_eq!(bytes(&format!(r#"{{{shuffle},"Input Metrics":{{"Bytes Read":-1}}}}"#)), Some(30));
+    }
+
+    #[test]
+    fn an_attempt_that_reads_more_from_files_reads_files() {
+        let reads = |input: u64, shuffled: u64| {
+            let json = format!(
+                r#"{{"Input Metrics":{{"Bytes Read":{input}}},"Shuffle Read Metrics":{{"Remote Bytes Read":0,"Local Bytes Read":{shuffled}}}}}"#
+            );
+            let metrics = parse::<TaskMetrics>(json.as_bytes()).unwrap();
+            metrics.times(&TaskInfo::default()).reads_files
+        };
+        assert_eq!([reads(9, 0), reads(9, 8), reads(8, 9), reads(0, 0)], [true, true, false, false]);
     }
 
     #[test]

@@ -164,8 +164,8 @@ pub const WINDOW: Source = Source {
         "What the paper calls a job is a phase of a job here, because tasks of other phases have other durations.",
         "The paper does not say how stragglers are detected. Here an attempt is a straggler if its progress rate is below \
             half (slow) of its phase's mean rate and its remaining time is known.",
-        "A window is at least a twentieth of the mean task long, and a thousandth of the longest straggler's expected \
-            duration. Otherwise tasks that end at once make windows arbitrarily short.",
+        "A window is at least 10 ms and a twentieth of the mean task long, and a thousandth of the longest straggler's \
+            expected duration. Otherwise tasks that end at once make windows arbitrarily short.",
         "If more than 32 nodes have free resources now, about the 32 fastest ones by history are scanned, and at most 64 \
             slots that come free later. Slots that cannot beat the best one found are not scanned.",
         "A straggler that cannot save time and energy on any slot is not tested again until its expected end changes.",

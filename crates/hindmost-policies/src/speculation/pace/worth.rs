@@ -99,6 +99,12 @@ impl PaceRule {
         (leaves_slow_node && !pending) || self.evidence.known_of(id.task, cluster).may_try()
     }
 
+    /// Returns true if a backup of an attempt need not pay from the budget: copies of its phase win, or it leaves a slow node.
+    fn is_free(&self, attempt: &Attempt, cluster: &Cluster) -> bool {
+        self.evidence.known_of(attempt.id().task, cluster).promises()
+            || PaceRule::node_speed(cluster, attempt) < self.parameters.slow
+    }
+
     /// Returns the time that a backup of an attempt of which only the age is known may run while tasks are pending, in
     /// seconds: infinite if it need not pay from the budget. `None` if the budget does not pay for it, or if a copy of the
     /// task has shown that the task takes long. `late` are old attempts without copies.
@@ -111,8 +117,7 @@ impl PaceRule {
     ) -> Option<f64> {
         let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
         let known = self.evidence.known_of(id.task, cluster);
-        let is_free = known.promises() || PaceRule::node_speed(cluster, attempt) < self.parameters.slow;
-        if is_free || (!pending && known.stopped == 0) {
+        if self.is_free(attempt, cluster) || (!pending && known.stopped == 0) {
             return Some(f64::INFINITY);
         }
         if pending && known.stopped > 0 {
@@ -130,7 +135,7 @@ impl PaceRule {
     }
 
     /// Returns the same for an attempt whose remaining time follows from its progress. While tasks are pending, such copies pay from the
-    /// budget until copies win: a losing one takes as long as its original still needs, because it is stopped when that ends.
+    /// budget until copies win: a losing one that shows its pace is stopped early, and another one once it has cost the price of a long copy.
     pub(super) fn allowed_by_progress(
         &self,
         id: AttemptId,
@@ -140,12 +145,10 @@ impl PaceRule {
         cluster: &Cluster,
     ) -> Option<f64> {
         let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
-        let known = self.evidence.known_of(id.task, cluster);
-        let is_free = known.promises() || PaceRule::node_speed(cluster, attempt) < self.parameters.slow;
-        if is_free || !pending {
+        if self.is_free(attempt, cluster) || !pending {
             return Some(f64::INFINITY);
         }
-        if known.stopped > 0 {
+        if self.evidence.of(id.task).stopped > 0 {
             return None;
         }
         let (left, _) = self.budget.left(id.task.job, true, late, cluster);

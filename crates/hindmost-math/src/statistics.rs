@@ -1,6 +1,7 @@
 //! Means, quantiles and confidence intervals of samples.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::function::beta::checked_beta_reg;
 
 /// Returns the arithmetic mean; `None` if there are no values.
 pub fn mean(values: &[f64]) -> Option<f64> {
@@ -95,4 +96,21 @@ pub fn wilson_interval(successes: u64, trials: u64) -> Option<[f64; 2]> {
     let half = z * (p * (1.0 - p) / n + (z / (2.0 * n)).powi(2)).sqrt();
     let scale = 1.0 + z * z / n;
     Some([((centre - half) / scale).max(0.0), ((centre + half) / scale).min(1.0)])
+}
+
+/// Returns the probability that at least `successes` of as many independent trials succeed, each with probability `p`.
+///
+/// ```
+/// // Two or three of three coins: 3/8 + 1/8.
+/// assert!((hindmost_math::statistics::at_least(2, 3, 0.5) - 0.5).abs() < 1e-12);
+/// assert!((hindmost_math::statistics::at_least(3, 3, 0.1) - 0.001).abs() < 1e-12);
+/// ```
+pub fn at_least(successes: u64, trials: u64, p: f64) -> f64 {
+    if successes == 0 {
+        1.0
+    } else if successes > trials || p <= 0.0 {
+        0.0
+    } else {
+        checked_beta_reg(successes as f64, (trials - successes + 1) as f64, p.min(1.0)).unwrap_or(1.0)
+    }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::comparison::RecordedTime;
-use super::findings::{SlowNode, Stragglers};
+use super::findings::{Skew, SlowNode, Stragglers};
 use super::slot_timeline::SlotTimeline;
 
 /// What an application of a log, a job of a Hadoop log or a recorded run spent its time on.
@@ -76,8 +76,8 @@ pub struct StragglersOfPhase {
     pub of_job: u32,
     /// The stragglers by their explanation.
     pub stragglers: Stragglers,
-    /// True if durations grow with the input.
-    pub input_explains: bool,
+    /// How durations grow with the input; `None` if too few tasks show it.
+    pub skew: Option<Skew>,
 }
 
 /// Nodes that ran too few tasks beside those of other nodes to be tested for slowness.

@@ -1,8 +1,8 @@
 //! Makes the findings of a log agree with the diagnoses of its applications.
 //!
 //! Findings are gathered phase by phase while a log is read, with little memory. Diagnoses come later, from everything that happened in an
-//! application: they set first waves aside, and compare nodes within waves. Where there are both, the stragglers of phases, their causes
-//! and the slow nodes are those of the diagnoses.
+//! application: they set first waves aside, and compare nodes within waves. Where there are both, the stragglers of phases, their causes,
+//! how durations grow with the input and the slow nodes are those of the diagnoses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,9 +30,7 @@ pub(crate) fn agree(findings: &mut Findings, diagnoses: &[Diagnosis]) {
     for phase in findings.phases.iter_mut().filter(|phase| diagnosed.contains(&phase.application)) {
         let found = phases.get(&(phase.application, phase.phase));
         phase.stragglers = found.map_or_else(Stragglers::default, |found| found.stragglers);
-        if let Some(skew) = &mut phase.skew {
-            skew.explains = found.is_some_and(|found| found.input_explains);
-        }
+        phase.skew = found.and_then(|found| found.skew);
     }
     // Of very many applications, only some are diagnosed.
     for phase in findings.phases.iter().filter(|phase| !diagnosed.contains(&phase.application)) {

@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use hindmost_core::metrics::Skew;
 use hindmost_math::statistics::quantile;
 use rustc_hash::FxHashMap;
 
+use super::busy::Neighbours;
 use super::inputs::{ByInput, inputs};
 use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::slow_nodes::{SlowNodes, slow_nodes};
@@ -20,19 +22,12 @@ pub const BUSY: f64 = 0.2;
 /// How many times as long the tasks of a node must have taken in the middle for it to be slow perhaps. Live runs count nodes as slow from
 /// there on.
 const MAY_BE_SLOW: f64 = 1.5;
-/// Number of tasks that show whether a node was busy at a time.
-const GROUP: usize = 8;
 /// Fewest tasks of a wave of a machine while it warms up.
 const FEWEST_OF_WAVE: usize = 4;
 /// ln by which the tasks of such a wave may be slower than those of the one before.
 const AS_FAST: f64 = 0.1;
 /// ln by which the tasks of the last of these waves must be faster than those of the first.
 const FASTER: f64 = 0.3;
-/// How many times the standard error a busy node must differ.
-const FAR: f64 = 3.0;
-/// The most that a busy node is taken to slow its tasks down. Groups of tasks that differ by more differ in their work.
-const MOST_BUSY: f64 = 4.0;
-
 /// The wave of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wave {
@@ -78,6 +73,34 @@ impl Tested {
     }
 }
 
+/// The seconds that the first winners of executors took beyond what is typical of their phases.
+#[derive(Clone, Default)]
+struct ColdExcess {
+    /// The two largest of each executor.
+    by_executor: FxHashMap<u32, [f64; 2]>,
+    /// The executors with the largest ones, and these.
+    most: [(u32, f64); 2],
+}
+
+impl ColdExcess {
+    fn of(context: &Context<'_>) -> ColdExcess {
+        let mut by_executor: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
+        for (at, number, row, _) in context.winners() {
+            if let Some(typical) =
+                context.typical[at].seconds.filter(|_| context.wave(at, number) == Wave::FirstOfExecutor)
+            {
+                let excess = (row.seconds() - typical).max(0.0);
+                let most = by_executor.entry(row.executor).or_default();
+                *most = [most[0].max(excess), most[1].max(most[0].min(excess))];
+            }
+        }
+        let mut all: Vec<(u32, f64)> = by_executor.iter().map(|(executor, most)| (*executor, most[0])).collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let most = [0, 1].map(|at| all.get(at).copied().unwrap_or_default());
+        ColdExcess { by_executor, most }
+    }
+}
+
 /// What is known about the whole application.
 #[derive(Clone)]
 pub struct Context<'a> {
@@ -97,14 +120,16 @@ pub struct Context<'a> {
     slow: BTreeMap<u32, f64>,
     /// For each phase, how durations grow with the input.
     inputs: Vec<Option<ByInput>>,
+    /// For each phase, the fit of durations to inputs.
+    fits: Vec<Option<Skew>>,
     /// For each phase, whether it has winners after first waves.
     has_later: Vec<bool>,
-    /// Winners of each machine that are not in first waves, by start: start, end, ln of their slowness.
-    pub beside: FxHashMap<u32, Vec<(f64, f64, f64)>>,
+    /// The winners that are not in first waves.
+    pub neighbours: Neighbours,
+    /// What the first winners of executors took beyond what is typical.
+    cold: ColdExcess,
     /// Until when the tasks of each machine got faster from wave to wave, from its first one on.
     warming: FxHashMap<u32, f64>,
-    /// Standard deviation of ln of their slowness, from the middle of its distribution.
-    spread: f64,
 }
 
 impl<'a> Context<'a> {
@@ -121,25 +146,24 @@ impl<'a> Context<'a> {
             first_wave: 0.0,
             slow: BTreeMap::new(),
             inputs: vec![None; recording.phases.len()],
+            fits: Vec::new(),
             has_later: recording.phases.iter().zip(typical).map(has_later).collect(),
-            beside: FxHashMap::default(),
+            neighbours: Neighbours::default(),
+            cold: ColdExcess::default(),
             warming: FxHashMap::default(),
-            spread: 0.0,
         };
-        context.inputs = inputs(&context);
+        (context.inputs, context.fits) = inputs(&context);
         let mut slow;
         (slow, context.slow) = slow_nodes(&context);
         if !context.slow.is_empty() {
             // Without what slow nodes explain, inputs can be seen better, and then nodes.
-            context.inputs = inputs(&context);
+            (context.inputs, context.fits) = inputs(&context);
             (slow, context.slow) = slow_nodes(&context);
         }
         context.first_wave = context.slowness_of_first_waves();
         context.warming = context.warming();
-        context.beside = context.beside();
-        let mut distances: Vec<f64> = context.beside.values().flatten().map(|(.., slowness)| slowness.abs()).collect();
-        // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
-        context.spread = quantile(&mut distances, 0.5).unwrap_or(0.0) / 0.6745;
+        context.neighbours = Neighbours::of(&context);
+        context.cold = ColdExcess::of(&context);
         (context, slow)
     }
 
@@ -168,7 +192,11 @@ impl<'a> Context<'a> {
         let middle = |(machine, mut logs): (u32, Vec<f64>)| Some((machine, quantile(&mut logs, 0.5)?.exp()));
         let slow: BTreeMap<u32, f64> =
             ratios.into_iter().filter_map(middle).filter(|(_, ratio)| *ratio >= MAY_BE_SLOW).collect();
-        (!slow.is_empty()).then(|| Context { slow, ..self.clone() })
+        (!slow.is_empty()).then(|| {
+            let mut found = Context { slow, ..self.clone() };
+            found.neighbours = Neighbours::of(&found);
+            found
+        })
     }
 
     /// True if an attempt was among the first of its executor, so that its duration shows that, too.
@@ -201,7 +229,12 @@ impl<'a> Context<'a> {
 
     /// How many times as long attempts take on the node of an attempt, if it was slow all the time.
     pub fn slowness_of_node(&self, row: &AttemptRow) -> Option<f64> {
-        self.slow.get(&self.node(row)?).copied()
+        self.slowness_of_executor(row.executor)
+    }
+
+    /// How many times as long attempts take on the node of an executor, if it was slow all the time.
+    pub fn slowness_of_executor(&self, executor: u32) -> Option<f64> {
+        self.tested.numbers.get(executor as usize).and_then(|node| self.slow.get(node)).copied()
     }
 
     /// The node of an attempt: what is tested for slowness. That is its machine, or its executor if all executors are on one machine.
@@ -219,9 +252,9 @@ impl<'a> Context<'a> {
         self.tested.are_executors
     }
 
-    /// True if the durations of a phase grow with the input.
-    pub fn depends_on_input(&self, phase: usize) -> bool {
-        self.inputs[phase].is_some()
+    /// How the durations of a phase fit its inputs, with a mean for each wave; `None` if too few tasks show it.
+    pub fn fit(&self, phase: usize) -> Option<Skew> {
+        self.fits[phase]
     }
 
     /// ln of the part of an attempt's slowness that its input explains.
@@ -253,6 +286,19 @@ impl<'a> Context<'a> {
         (seconds * (1.0 - (-first).exp())).min(seconds - usual).max(0.0)
     }
 
+    /// The most seconds that other first attempts of executors took beyond what is typical of their phases, whatever the phases, where one
+    /// of this executor took so many; `None` if fewer than three other executors show it.
+    pub fn most_of_other_cold(&self, executor: u32, excess: f64) -> Option<f64> {
+        let ColdExcess { by_executor, most } = &self.cold;
+        let own = by_executor.get(&executor);
+        if by_executor.len() - usize::from(own.is_some()) < FEWEST_ALIKE {
+            return None;
+        }
+        let elsewhere = most[usize::from(most[0].0 == executor)].1;
+        let here = own.map_or(0.0, |own| own[usize::from(own[0] <= excess)]);
+        Some(elsewhere.max(here))
+    }
+
     fn slowness_of_first_waves(&self) -> f64 {
         let first = self
             .winners()
@@ -273,39 +319,6 @@ impl<'a> Context<'a> {
             rows.entry(machine).or_default().push((row.start, row.end, slowness - self.by_input(phase, row)));
         }
         rows.into_iter().filter_map(|(machine, mut rows)| Some((machine, warm_from(&mut rows)?))).collect()
-    }
-
-    fn beside(&self) -> FxHashMap<u32, Vec<(f64, f64, f64)>> {
-        let mut beside: FxHashMap<u32, Vec<(f64, f64, f64)>> = FxHashMap::default();
-        for (phase, _, row, slowness) in self.winners().filter(|(phase, number, ..)| !self.is_cold(*phase, *number)) {
-            let Some(machine) = self.machine(row) else { continue };
-            let own = slowness - self.by_input(phase, row);
-            beside.entry(machine).or_default().push((row.start, row.end, own));
-        }
-        for rows in beside.values_mut() {
-            rows.shrink_to_fit();
-            rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-        }
-        beside
-    }
-
-    /// How slow the node of an executor was: how many times as long attempts took there all the time, if it was a slow node, and when
-    /// it was busy, and by how much then. Tasks are looked at in groups of eight that started there one after the other. A group
-    /// shows a busy node if its median is far above what chance gives.
-    pub fn history(&self, executor: u32) -> (Option<f64>, Vec<(f64, f64, f64)>) {
-        let Some(machine) = self.machines.get(executor as usize) else { return (None, Vec::new()) };
-        let slowness = self.tested.numbers.get(executor as usize).and_then(|node| self.slow.get(node)).copied();
-        let Some(rows) = self.beside.get(machine) else { return (slowness, Vec::new()) };
-        let usual = slowness.map_or(0.0, f64::ln);
-        let busy = rows.chunks(GROUP).filter(|group| group.len() == GROUP).filter_map(|group| {
-            let mut own: Vec<f64> = group.iter().map(|(.., slowness)| slowness - usual).collect();
-            let median = quantile(&mut own, 0.5)?;
-            // The standard error of the median of normal values with the spread of all tasks.
-            let by_chance = 1.25 * self.spread / (GROUP as f64).sqrt();
-            let is_busy = median >= FAR * by_chance.max(BUSY / 2.0);
-            is_busy.then(|| (group[0].0, group[GROUP - 1].0, median.exp().min(MOST_BUSY)))
-        });
-        (slowness, busy.collect())
     }
 
     /// ln of how many times as long the first waves of a phase take, apart from what their input explains; `None` if too few tasks show it.

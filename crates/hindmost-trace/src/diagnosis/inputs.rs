@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_math::fit::student_two_sided;
+use hindmost_core::metrics::Skew;
+use hindmost_math::fit::{student_quantile, student_two_sided};
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
@@ -62,10 +63,14 @@ struct Line {
     /// The share of the variance that it explains.
     share: f64,
     p: f64,
+    /// Number of points, the degrees of freedom that the means of the strata leave, and the standard error of the power.
+    count: usize,
+    degrees: f64,
+    error: f64,
 }
 
-/// Returns for each phase how durations depend on the input; `None` if that is not proven.
-pub fn inputs(context: &Context<'_>) -> Vec<Option<ByInput>> {
+/// Returns for each phase how durations depend on the input, `None` if that is not proven, and the fit, `None` if too few tasks show it.
+pub fn inputs(context: &Context<'_>) -> (Vec<Option<ByInput>>, Vec<Option<Skew>>) {
     let mut first = 0;
     let points: Vec<Vec<Point>> =
         context.recording.phases.iter().enumerate().map(|(at, _)| points(context, at, &mut first)).collect();
@@ -98,7 +103,23 @@ pub fn inputs(context: &Context<'_>) -> Vec<Option<ByInput>> {
     }
     let with =
         |(at, power): (usize, Option<f64>)| Some(ByInput { power: power?, typical: typical_input(context, at)? });
-    powers.into_iter().enumerate().map(with).collect()
+    let proven: Vec<Option<ByInput>> = powers.into_iter().enumerate().map(with).collect();
+    let fits = lines.into_iter().zip(&proven).map(|(line, proven)| Some(line?.skew(proven.is_some()))).collect();
+    (proven, fits)
+}
+
+impl Line {
+    fn skew(self, explains: bool) -> Skew {
+        let half = student_quantile(0.975, self.degrees) * self.error;
+        Skew {
+            tasks: self.count as u64,
+            elasticity: self.power,
+            elasticity_ci95: [self.power - half, self.power + half],
+            r_squared: self.share,
+            p: self.p,
+            explains,
+        }
+    }
 }
 
 fn power(line: Option<Line>) -> Option<f64> {
@@ -169,7 +190,7 @@ fn line<'p>(points: impl Iterator<Item = &'p Point> + Clone, except: Option<usiz
     let error = (yy * (1.0 - share) / degrees / xx).sqrt();
     // A perfect fit leaves no error to compare with.
     let p = if error > 0.0 { student_two_sided(power / error, degrees) } else { 0.0 };
-    Some(Line { power, share, p })
+    Some(Line { power, share, p, count, degrees, error })
 }
 
 fn is_proven<'p>(

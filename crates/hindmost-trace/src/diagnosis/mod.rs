@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod accusations;
 mod agreement;
+mod busy;
 mod causes;
 mod gaps;
 mod inputs;

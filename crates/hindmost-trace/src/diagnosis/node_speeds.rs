@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use hindmost_math::statistics::{mean, median};
 use rustc_hash::FxHashMap;
 
-use super::causes::Context;
+use super::causes::{Context, FEWEST_ALIKE};
 
 /// ln of the least slowness that counts.
 const LEAST: f64 = 0.05;
@@ -41,13 +41,18 @@ pub(super) fn speeds(context: &Context<'_>) -> FxHashMap<u32, f64> {
     }
     let middles: Vec<(u32, f64, f64)> = logs
         .iter()
+        // Of fewer tasks, a long one by its own would be the middle.
+        .filter(|(_, logs)| logs.len() >= FEWEST_ALIKE)
         .filter_map(|(machine, logs)| Some((*machine, median(&mut logs.clone())?, logs.len() as f64)))
         .collect();
     if middles.len() < 2 {
         return FxHashMap::default();
     }
-    let within =
-        middles.iter().flat_map(|(machine, middle, _)| logs[machine].iter().map(move |log| (log - middle).abs()));
+    // A few tasks are nearer to their own middle than to that of all possible ones.
+    let within = middles.iter().flat_map(|(machine, middle, count)| {
+        let factor = (count / (count - 1.0)).sqrt();
+        logs[machine].iter().map(move |log| factor * (log - middle).abs())
+    });
     let spread = median(&mut within.collect::<Vec<f64>>()).unwrap_or(0.0) / MIDDLE;
     let error = |count: f64| (OF_MEDIAN * spread).powi(2) / count;
     let centre = median(&mut middles.iter().map(|(_, middle, _)| *middle).collect::<Vec<f64>>()).unwrap_or(0.0);
@@ -91,6 +96,16 @@ mod tests {
         let found = speeds_of(&with_slow_node(3.0));
         assert!((2.5..3.2).contains(&found[&3]), "{found:?}");
         assert!(found.iter().all(|(machine, by)| *machine == 3 || (by - 1.0).abs() < 0.1), "{found:?}");
+    }
+
+    #[test]
+    fn a_node_with_a_single_long_task_is_not_slow() {
+        let mut rows: Vec<_> =
+            (0..24).map(|task| row(task, task % 3, f64::from(task), f64::from(task) + 1.0)).collect();
+        rows.push(row(24, 3, 0.0, 9.0));
+        let executors = (0..4).map(|number| executor(&format!("h{number}"), 1)).collect();
+        let found = speeds_of(&recording(vec![phase(rows)], executors));
+        assert!(!found.contains_key(&3), "{found:?}");
     }
 
     #[test]

@@ -6,15 +6,13 @@ use hindmost_core::metrics::{Cause, StragglerCause, Stragglers, StragglersByCaus
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
-use super::causes::{BUSY, Context, FEWEST_ALIKE, log_bytes, slowness};
+use super::causes::{BUSY, Context, FEWEST_ALIKE, Wave, log_bytes, slowness};
 use super::inputs::shape;
 use super::recording::{AttemptRow, PhaseRows, TaskTimes};
 use super::typical::{STRAGGLER, Typical};
 use super::usual::{FAR_BEYOND, Usual};
 use crate::analysis::Ended;
 
-/// Fewest other tasks on a node at the time of a straggler that can show that the node was busy.
-const FEWEST_BESIDE: usize = 3;
 /// Fewest tasks on a node around the time of a straggler that can show that it was not busy.
 const FEWEST_NEIGHBOURS: usize = 2;
 /// Input of more than this many times the median is no usual input.
@@ -64,7 +62,7 @@ pub fn stragglers<'c>(context: &'c Context<'_>) -> (StragglersByCause, BTreeMap<
             phase: phase.phase,
             of_job: phase.of_job,
             stragglers: Stragglers::default(),
-            input_explains: context.depends_on_input(at),
+            skew: context.fit(at),
         };
         let found = of_phase(phase, typical);
         let Some(seconds) = typical.seconds.filter(|_| !found.is_empty()) else {
@@ -160,7 +158,7 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     let (own, usual_times) = (&row.spent, if is_beyond { &usual.first_times } else { &usual.times });
     match measured(own, usual_times, excess) {
         // Loading classes is part of it.
-        Some(Cause::Deserialization) if is_cold => return Cause::FirstWave,
+        Some(Cause::Deserialization) if is_cold && !is_beyond => return Cause::FirstWave,
         Some(cause) => return cause,
         None => {}
     }
@@ -182,7 +180,7 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     if of_node > 0.0 && explains(by_input + of_node) {
         return Cause::SlowNode;
     }
-    if busy(context, row).is_some_and(|busy| busy >= BUSY && explains(by_input + busy)) {
+    if context.busy(row).is_some_and(|busy| explains(by_input + busy)) {
         // Not every executor is warm after its first wave.
         return if context.is_warming(row) { Cause::FirstWave } else { Cause::BusyNode };
     }
@@ -190,7 +188,7 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         return Cause::Locality;
     }
     let is_isolated =
-        (!is_cold || is_beyond) && is_isolated(context, straggler, (of_node, excess), (usual, usual_times), repeated);
+        (!is_cold || is_beyond) && is_isolated(context, straggler, excess, (usual, usual_times), repeated);
     match (is_isolated, is_first) {
         (true, _) => Cause::Isolated,
         (false, true) => Cause::FirstWave,
@@ -245,7 +243,8 @@ fn accounted(own: &TaskTimes, usual: &TaskTimes) -> f64 {
 }
 
 /// True if a first attempt took more than 1.5 times as long as the other first attempts of its phase, although the other first
-/// attempts on its executor did not.
+/// attempts on its executor did not. If its phase has too few, the first attempts of executors in other phases count: it must exceed what
+/// is typical by more than 1.5 times as much as any of them.
 fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<'_>, first: f64) -> bool {
     let Straggler { at, number, row, typical, log, .. } = *straggler;
     let phase = &context.recording.phases[at];
@@ -257,35 +256,12 @@ fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<'_>, first:
     let here = others.filter(|(_, one)| one.executor == row.executor);
     let mut here: Vec<f64> = here.map(|(_, one)| slowness(one.seconds(), typical)).collect();
     if elsewhere.len() < FEWEST_ALIKE {
-        return false;
+        let excess = straggler.took - typical;
+        let most = context.most_of_other_cold(row.executor, excess).filter(|_| wave == Wave::FirstOfExecutor);
+        return most.is_some_and(|most| excess > STRAGGLER * most);
     }
     let limit = median(&mut elsewhere).unwrap_or(log).max(first) + STRAGGLER.ln();
     log > limit && median(&mut here).is_none_or(|here| here <= limit)
-}
-
-/// ln of the slowness of the other tasks that ran on the node of an attempt, mostly at its time; `None` if too few did.
-fn busy(context: &Context<'_>, row: &AttemptRow) -> Option<f64> {
-    let mut beside = beside(context, row, (row.start, row.end));
-    (beside.len() >= FEWEST_BESIDE).then(|| median(&mut beside))?
-}
-
-/// ln of the slowness of the other tasks that ran on the node of an attempt, mostly within a time.
-fn beside(context: &Context<'_>, row: &AttemptRow, (from, to): (f64, f64)) -> Vec<f64> {
-    let Some(rows) = context.machine(row).and_then(|machine| context.beside.get(&machine)) else { return Vec::new() };
-    let until = rows.partition_point(|(start, ..)| *start < to);
-    let mut is_found = false;
-    // Another one may have the same times.
-    let mut is_other = |(start, end, _): &&(f64, f64, f64)| {
-        let is_itself = !is_found && (*start, *end) == (row.start, row.end);
-        is_found |= is_itself;
-        !is_itself
-    };
-    rows[..until]
-        .iter()
-        .filter(|one| is_other(one))
-        .filter(|(start, end, _)| end.min(to) - start.max(from) > 0.5 * (end - start))
-        .map(|(.., slowness)| *slowness)
-        .collect()
 }
 
 /// ln of the slowness of other stragglers of the phase that ran on the node of an attempt, mostly at its time, until they were killed because
@@ -313,18 +289,19 @@ fn stopped_beside(context: &Context<'_>, straggler: &Straggler<'_>) -> Vec<f64> 
 fn is_isolated(
     context: &Context<'_>,
     straggler: &Straggler<'_>,
-    (of_node, excess): (f64, f64),
+    excess: f64,
     (usual, times): (&Usual, &TaskTimes),
     repeated: &Repeated<'_>,
 ) -> bool {
     let Straggler { at, row, took, .. } = *straggler;
-    let is_usual = |slowness: f64| slowness < BUSY + of_node;
-    let mut around = beside(context, row, (row.start, row.end));
+    let is_usual = |slowness: f64| slowness < BUSY;
+    let beside = |time| context.beside(row, time).into_iter().map(|one| one.slowness).collect::<Vec<f64>>();
+    let mut around = beside((row.start, row.end));
     // Where all that ran at the time was slow, even if it was a single task, the node may have been.
     let is_alone = around.iter().any(|slowness| is_usual(*slowness))
         || around.is_empty() && stopped_beside(context, straggler).is_empty();
     if around.len() < FEWEST_NEIGHBOURS {
-        around = beside(context, row, (row.start - took, row.start + 2.0 * took));
+        around = beside((row.start - took, row.start + 2.0 * took));
     }
     let is_calm = is_alone && around.len() >= FEWEST_NEIGHBOURS && median(&mut around).is_some_and(is_usual);
     let own = &row.spent;
@@ -578,5 +555,23 @@ mod tests {
             rows.iter_mut().filter(|row| row.executor == 2).for_each(|row| row.end += 5.0);
         });
         assert_eq!(both, [(Cause::FirstWave, 8)]);
+    }
+
+    #[test]
+    fn a_first_attempt_that_deserializes_far_longer_than_those_of_other_executors_has_that_as_cause() {
+        // Five executors run one phase and then another one; a sixth joins for the second one, of one task on each executor.
+        let with = |seconds: f64, deserialization: f32| {
+            let mut first: Vec<AttemptRow> = (0..5).map(|at| row(at, at, 0.0, 2.4)).collect();
+            first.extend((0..20).map(|at| row(5 + at, at % 5, 3.0 + f64::from(at / 5), 3.7 + f64::from(at / 5))));
+            let mut second: Vec<AttemptRow> = (0..5).map(|at| row(at, at, 10.0, 10.7)).collect();
+            second.push(row(5, 5, 10.0, 10.0 + seconds));
+            second[5].spent.deserialization = deserialization;
+            let executors = (0..6).map(|number| executor(&format!("h{number}"), 1)).collect();
+            let causes =
+                super::super::diagnose(&recording(vec![phase(first), phase(second)], executors)).stragglers.causes;
+            causes.iter().map(|found| (found.cause, found.tasks)).collect::<Vec<_>>()
+        };
+        assert_eq!(with(15.8, 15.1), [(Cause::Deserialization, 1), (Cause::FirstWave, 5)]);
+        assert_eq!(with(2.4, 1.5), [(Cause::FirstWave, 6)], "as long as first attempts elsewhere");
     }
 }

@@ -352,8 +352,9 @@ fn histories(
     origin: f64,
 ) -> Vec<NodeHistory> {
     let of = |(number, presence): (u32, &Presence)| {
-        let (slowness, busy) = context.history(number);
-        let slowness = slowness.or_else(|| speeds.get(&context.machine_of(number)?).copied());
+        let busy = context.busy_times(number);
+        let slowness =
+            context.slowness_of_executor(number).or_else(|| speeds.get(&context.machine_of(number)?).copied());
         let time = |at: f64| Time::from_seconds((at - origin).max(0.0));
         NodeHistory {
             slowness,

@@ -53,16 +53,16 @@ pub fn run(args: &AdviseArgs) -> Outcome {
     if let Some(more) = gathered.unread.len().checked_sub(NAMED).filter(|more| *more > 0) {
         eprintln!("… and {}", counted(more as u64, "other log"));
     }
-    for (all, said, rest) in [
-        (&gathered.repeated, "counted once", "with the same content"),
-        (&gathered.alike, "counted twice", "but with other content: one may be an earlier copy of the log"),
-    ] {
-        for again in all.iter().take(NAMED) {
-            eprintln!("{said}: {}, {rest}", about_both(again));
-        }
-        if let Some(more) = all.len().checked_sub(NAMED).filter(|more| *more > 0) {
-            eprintln!("… and {}", counted(more as u64, "other application"));
-        }
+    for again in gathered.repeated.iter().take(NAMED) {
+        let with = if again.differs {
+            "where more of it is: the other one may be an earlier copy"
+        } else {
+            "with the same content"
+        };
+        eprintln!("counted once: {}, {with}", about_both(again));
+    }
+    if let Some(more) = gathered.repeated.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        eprintln!("… and {}", counted(more as u64, "other application"));
     }
     if let Some(folder) = &args.out {
         write(folder, &gathered, args)?;

@@ -32,7 +32,8 @@ struct LogAdvice<'a> {
     applications: &'a [Diagnosis],
 }
 
-/// An application that is in the logs again, with the same content. It counts once.
+/// An application that is in the logs again: with the same content, or with the same id,
+/// name and begin. It counts once, where more of it is.
 #[derive(Serialize)]
 pub struct Repeated {
     /// Path of the log that has it again.
@@ -45,6 +46,8 @@ pub struct Repeated {
     pub first_log: String,
     /// Its number within that log.
     pub first_application: u32,
+    /// Whether the content differs, as that of an earlier copy of the log.
+    pub differs: bool,
 }
 
 /// Identifies the content of an application: its id, its times and everything else that is found out about it.
@@ -123,8 +126,6 @@ pub struct Gathered {
     pub warnings: Vec<(String, Vec<String>)>,
     /// Applications that are in the logs again.
     pub repeated: Vec<Repeated>,
-    /// Applications with the id and the begin of another one, but with other content: they count, too.
-    pub alike: Vec<Repeated>,
     /// Logs that can't be read.
     pub unread: Vec<UnreadLog>,
     /// What is said about the logs, as JSON.
@@ -133,12 +134,38 @@ pub struct Gathered {
     pub order: Vec<(usize, Kept)>,
 }
 
+/// What distinguishes an application from others.
+struct Identity {
+    content: Content,
+    /// Its number within its log.
+    application: u32,
+    /// Its place among those of its log.
+    number: usize,
+    id: Option<String>,
+    name: Option<String>,
+    begin: Option<f64>,
+    /// Tasks that finished, and the wall time: how much of the application its log has.
+    extent: (u64, f64),
+}
+
+impl Identity {
+    /// What is equal for the same application: the id, the name and the begin, or the content if it has no id.
+    fn key(&self) -> (Option<(&str, u64)>, Option<&str>, Content) {
+        let named = self.id.as_deref().zip(self.begin.map(f64::to_bits));
+        (named, self.name.as_deref(), if named.is_some() { 0 } else { self.content })
+    }
+
+    fn has_more(&self, other: &Identity) -> bool {
+        self.extent.0.cmp(&other.extent.0).then(self.extent.1.total_cmp(&other.extent.1)).is_gt()
+    }
+}
+
 /// What stays in memory of a log.
 struct OfLog {
     rows: Vec<ApplicationRow>,
     totals: Vec<DiagnosisTotal>,
-    /// The content, the number, the id and the begin of each application.
-    contents: Vec<(Content, u32, Option<String>, Option<f64>)>,
+    /// What each application is.
+    identities: Vec<Identity>,
     /// Path of the log, and its warnings if it has several applications.
     warnings: (String, Vec<String>),
     kept: Kept,
@@ -181,22 +208,12 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
         longest: longest.applications.into_inner().unwrap_or_else(PoisonError::into_inner),
         warnings: Vec::new(),
         repeated: Vec::new(),
-        alike: Vec::new(),
         unread: Vec::new(),
         spool,
         order: Vec::new(),
     };
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Where each content was first, and each id with the same begin.
-    let mut seen: HashMap<Content, (usize, u32)> = HashMap::new();
-    let mut begun: HashMap<(String, u64), (usize, u32)> = HashMap::new();
-    let again = |(at, application): (usize, u32), id: Option<String>, first: (usize, u32)| Repeated {
-        log: name(&logs[at]),
-        application,
-        id,
-        first_log: name(&logs[first.0]),
-        first_application: first.1,
-    };
+    let mut all = Vec::new();
     for (at, log) in found.into_iter().enumerate() {
         let Some(log) = log else { continue };
         match log? {
@@ -206,33 +223,44 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
                 if !log.warnings.1.is_empty() {
                     gathered.warnings.push(log.warnings);
                 }
-                for ((row, total), (content, application, id, begin)) in
-                    log.rows.into_iter().zip(&log.totals).zip(log.contents)
-                {
-                    let place = (at, application);
-                    match seen.entry(content) {
-                        Entry::Vacant(first) => {
-                            first.insert(place);
-                            gathered.rows.push(row);
-                            gathered.total.add(total);
-                        }
-                        Entry::Occupied(first) => {
-                            gathered.repeated.push(again(place, id, *first.get()));
-                            continue;
-                        }
-                    }
-                    let Some((id, begin)) = id.zip(begin) else { continue };
-                    match begun.entry((id.clone(), begin.to_bits())) {
-                        Entry::Vacant(first) => {
-                            first.insert(place);
-                        }
-                        Entry::Occupied(first) => gathered.alike.push(again(place, Some(id), *first.get())),
-                    }
-                }
+                let applications = log.rows.into_iter().zip(log.totals).zip(log.identities);
+                all.extend(applications.map(|((row, total), identity)| (at, row, total, identity)));
             }
             Err(unread) => gathered.unread.push(unread),
         }
     }
+    // Where most of each application is, and the first such place.
+    let mut most: HashMap<_, (usize, &Identity)> = HashMap::new();
+    for (at, .., identity) in &all {
+        let place = most.entry(identity.key()).or_insert((*at, identity));
+        if identity.has_more(place.1) {
+            *place = (*at, identity);
+        }
+    }
+    let counts: Vec<(usize, &Identity)> = all.iter().map(|(.., identity)| most[&identity.key()]).collect();
+    let again = all.iter().zip(&counts).filter(|((.., identity), (_, counted))| !std::ptr::eq(identity, *counted));
+    gathered.repeated = again
+        .map(|((at, .., identity), (first, counted))| Repeated {
+            log: name(&logs[*at]),
+            application: identity.application,
+            id: identity.id.clone(),
+            first_log: name(&logs[*first]),
+            first_application: counted.application,
+            differs: identity.content != counted.content,
+        })
+        .collect();
+    let is_counted: Vec<bool> =
+        all.iter().zip(&counts).map(|((.., identity), (_, counted))| std::ptr::eq(identity, *counted)).collect();
+    let mut left_out = HashSet::new();
+    for ((at, row, total, identity), is_counted) in all.into_iter().zip(is_counted) {
+        if is_counted {
+            gathered.rows.push(row);
+            gathered.total.add(&total);
+        } else {
+            left_out.insert((at, identity.number));
+        }
+    }
+    gathered.longest.retain(|one| !left_out.contains(&one.place));
     Ok(gathered)
 }
 
@@ -267,21 +295,29 @@ fn read_one(
     let rows = applications.iter().enumerate().map(|(number, one)| ApplicationRow::of(one, &log, &page(at, number)));
     let rows: Vec<ApplicationRow> = rows.collect();
     let totals = applications.iter().map(DiagnosisTotal::of_one).collect();
-    let contents = applications.iter().map(|one| {
-        let begin = one.wall_time.as_ref().map(|time| time.from);
-        Ok((content(one)?, one.application, one.id.clone(), begin))
+    let identities = applications.iter().enumerate().map(|(number, one)| {
+        let time = one.wall_time.as_ref();
+        Ok(Identity {
+            content: content(one)?,
+            application: one.application,
+            number,
+            id: one.id.clone(),
+            name: one.name.clone(),
+            begin: time.map(|time| time.from),
+            extent: (one.tasks, time.map_or(0.0, |time| time.seconds)),
+        })
     });
-    let contents: Vec<(Content, u32, Option<String>, Option<f64>)> = contents.collect::<Outcome<_>>()?;
+    let identities: Vec<Identity> = identities.collect::<Outcome<_>>()?;
     let advice = LogAdvice { log: &log, summary: &summary, applications: &applications };
     let kept = spool.keep(&serde_json::to_string(&advice).map_err(Failure::work)?)?;
     let warnings = warnings.to_vec();
     let of_several = if applications.len() == 1 { Vec::new() } else { summary.warnings.clone() };
     let shown = |(number, diagnosis): (usize, Diagnosis)| {
-        let content = contents[number].0;
+        let content = identities[number].content;
         Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, place: (at, number), content }
     };
     longest.add(applications.into_iter().enumerate().map(shown));
-    Ok(Ok(OfLog { rows, totals, contents, warnings: (log.clone(), of_several), kept }))
+    Ok(Ok(OfLog { rows, totals, identities, warnings: (log.clone(), of_several), kept }))
 }
 
 /// Name of a log.

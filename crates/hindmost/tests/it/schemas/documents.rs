@@ -433,13 +433,13 @@ documents! {
         total: DiagnosisTotal,
         /// The logs, in the order of the arguments.
         logs: Vec<LogAdvice>,
-        /// Applications that are in the logs again, with the same content. Each counts once in `total`.
+        /// Applications that are in the logs again. Each counts once in `total`, where more of it is.
         repeated: Vec<Repeated>,
         /// Logs that can't be read.
         unread: Vec<UnreadLog>,
     }
 
-    /// An application that is in the logs again, with the same content.
+    /// An application that is in the logs again: with the same content, or with the same id, name and begin.
     struct Repeated {
         /// Path of the log that has it again.
         log: String,
@@ -451,6 +451,8 @@ documents! {
         first_log: String,
         /// Its number within that log.
         first_application: u32,
+        /// Whether the content differs, as that of an earlier copy of the log.
+        differs: bool,
     }
 
     /// What is said about one log.

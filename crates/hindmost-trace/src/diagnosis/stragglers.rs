@@ -189,11 +189,7 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     }
     let is_isolated =
         (!is_cold || is_beyond) && is_isolated(context, straggler, excess, (usual, usual_times), repeated);
-    match (is_isolated, is_first) {
-        (true, _) => Cause::Isolated,
-        (false, true) => Cause::FirstWave,
-        (false, false) => Cause::Unexplained,
-    }
+    if is_isolated { Cause::Isolated } else { Cause::Unexplained }
 }
 
 /// What the log measures that explains at least half of the excess.

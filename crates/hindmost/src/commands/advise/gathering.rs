@@ -2,7 +2,6 @@
 //! stay in memory.
 
 use std::cmp::Ordering;
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -89,11 +89,17 @@ impl Neighbours {
         (slowness.len() >= FEWEST).then(|| median(&mut slowness))?
     }
 
-    /// The chance that a winner is at least as slow, where these do not count.
-    fn chance(&self, slowness: f64, without: &[Neighbour]) -> f64 {
-        let above = self.all.len() - self.all.partition_point(|one| *one < slowness);
-        let not_counted = without.iter().filter(|one| one.slowness >= slowness).count();
-        (above.saturating_sub(not_counted) + 1) as f64 / (self.all.len().saturating_sub(without.len()) + 1) as f64
+    /// For each of some winners, the chance that one of the others is at least as slow.
+    fn chances(&self, of: &[Neighbour]) -> Vec<f64> {
+        let mut own: Vec<f64> = of.iter().map(|one| one.slowness).collect();
+        own.sort_by(f64::total_cmp);
+        let from = |sorted: &[f64], slowness: f64| sorted.len() - sorted.partition_point(|one| *one < slowness);
+        let others = self.all.len().saturating_sub(own.len());
+        let chance = |slowness| {
+            let as_slow = from(&self.all, slowness).saturating_sub(from(&own, slowness));
+            (as_slow + 1) as f64 / (others + 1) as f64
+        };
+        of.iter().map(|one| chance(one.slowness)).collect()
     }
 }
 
@@ -132,7 +138,7 @@ impl Context<'_> {
     pub fn busy(&self, row: &AttemptRow) -> Option<f64> {
         let machine = self.machine(row)?;
         let (tasks, windows) = self.windows(row);
-        let chances: Vec<f64> = tasks.iter().map(|one| self.neighbours.chance(one.slowness, &tasks)).collect();
+        let chances = self.neighbours.chances(&tasks);
         let tests = windows.len() as f64;
         let shown = |(from, to): (usize, usize)| {
             let slowness = median(&mut tasks[from..to].iter().map(|one| one.slowness).collect::<Vec<f64>>())?;

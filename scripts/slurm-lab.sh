@@ -9,6 +9,8 @@
 # Afterwards `export SLURM_CONF=DIR/slurm.conf`. The nodes are n1 (4 CPUs, 4000 MB), n2 (4, 3000 MB), n3 (2, 2000 MB) and
 # n4 (8, 6000 MB, 2 GPUs). They only count CPUs, memory and GPUs: all share this machine.
 #
+# With CGROUPS=1 in the environment of `up`, Slurm follows processes with control groups (as root), which also limit their memory.
+#
 # Debian and Ubuntu: apt-get install --no-install-recommends slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins
 # Daemons listen on free ports of 127.0.0.1, so several clusters can run at a time.
 set -eu
@@ -68,8 +70,9 @@ up() {
   for node in $nodes; do mkdir "$lab/spool/$node"; done
   # munged refuses a socket that others could not reach.
   chmod 755 "$lab" "$lab/run"
-  local base user
+  local base user proctrack=linuxproc task=none
   base=$(free_ports) user=$(id -un)
+  [ -z "${CGROUPS:-}" ] || proctrack=cgroup task=cgroup
   cat >"$SLURM_CONF" <<CONF
 ClusterName=lab
 SlurmctldHost=localhost
@@ -88,8 +91,8 @@ SlurmctldLogFile=$lab/log/slurmctld.log
 SlurmdLogFile=$lab/log/slurmd-%n.log
 SlurmctldDebug=info
 SlurmdDebug=info
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+ProctrackType=proctrack/$proctrack
+TaskPlugin=task/$task
 SwitchType=switch/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/linux
@@ -119,6 +122,14 @@ NodeName=n3 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((base + 3)) CPUs=2 
 NodeName=n4 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((base + 4)) CPUs=8 RealMemory=6000 Gres=gpu:2 Feature=slow,big State=UNKNOWN
 PartitionName=main Nodes=n1,n2,n3,n4 Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 CONF
+  # Later versions use control groups unless they are switched off, which earlier ones do not know.
+  local version
+  version=$(slurmd -V | grep -o '[0-9]*' | head -1)
+  if [ -n "${CGROUPS:-}" ]; then
+    echo 'ConstrainRAMSpace=yes' >"$lab/cgroup.conf"
+  elif [ "$version" -ge 23 ]; then
+    echo 'CgroupPlugin=disabled' >"$lab/cgroup.conf"
+  fi
   # Any devices will do: the GPUs only count.
   echo 'NodeName=n4 Name=gpu File=/dev/null,/dev/zero' >"$lab/gres.conf"
   (umask 077; dd if=/dev/urandom of="$lab/run/munge.key" bs=128 count=1 2>/dev/null)

@@ -174,6 +174,8 @@ fn of_candidate(
     // Where attempts take what they took on any node, another policy must not learn from the nodes: what it learned there would keep
     // tasks from a node without making them faster.
     let learns = match (worlds.is_live, policy == application.world.policy) {
+        // In a live run it would not know the durations before tasks have finished, whatever engine ran the log.
+        (false, _) if policy.system == "pace" => Learns::Durations,
         (false, _) => Learns::Nothing,
         (true, true) => Learns::DurationsAndSpeeds,
         (true, false) => Learns::Durations,

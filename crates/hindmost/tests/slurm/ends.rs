@@ -50,7 +50,7 @@ fn a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left() {
     scene.run(&["--engine", "slurm", "--chaos", "slow=n3:20"]).with(0);
     let timeline = timeline(&scene.out());
     let won = timeline.rows.iter().filter(|row| row.attempt.copy > 0 && row.outcome == AttemptEnd::Won).count();
-    assert!(won >= 2, "{:?}", timeline.rows);
+    assert!(won >= 1, "{:?}", timeline.rows);
     let longest = timeline.end.seconds();
     assert!(longest < 20.0, "{longest} s");
     has_results(&scene, 18);

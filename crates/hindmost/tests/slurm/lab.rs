@@ -1,11 +1,12 @@
-//! The cluster of the tests: brought up by the first test that needs it, stopped when no test needs it any more.
+//! The clusters of the tests, one for each test that runs at a time: brought up when there is none that is free, stopped when no test runs any more.
 //!
 //! A guard process stops the daemons as soon as a pipe from this process closes, so none is left even if the tests are killed.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -21,9 +22,20 @@ pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 /// Time within which the controller saves its state after a change.
 const SAVES: Duration = Duration::from_secs(6);
 
-static LAB: Mutex<Weak<Lab>> = Mutex::new(Weak::new());
-static TURN: Mutex<()> = Mutex::new(());
-static CONFIGURATION: Mutex<Option<PathBuf>> = Mutex::new(None);
+static CLUSTERS: Mutex<Clusters> = Mutex::new(Clusters { free: Vec::new(), tests: 0 });
+
+thread_local! {
+    /// The configuration of the cluster of the test that runs in this thread.
+    static CONFIGURATION: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+}
+
+/// What tests share.
+struct Clusters {
+    /// Clusters that no test uses.
+    free: Vec<Arc<Lab>>,
+    /// Number of tests that use one.
+    tests: usize,
+}
 
 /// A running cluster.
 pub struct Lab {
@@ -31,15 +43,16 @@ pub struct Lab {
     guard: Child,
 }
 
-/// The cluster, for one test at a time.
+/// The cluster of a test.
 pub struct Cluster {
     pub lab: Arc<Lab>,
-    _turn: MutexGuard<'static, ()>,
+    /// Whether another test may use it afterwards.
+    is_shared: bool,
 }
 
 /// Lets a command use the cluster.
 pub fn on_cluster(command: &mut Command) {
-    let configuration = CONFIGURATION.lock().unwrap_or_else(PoisonError::into_inner);
+    let configuration = CONFIGURATION.with_borrow(Clone::clone);
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SLURM")) {
         command.env_remove(name);
     }
@@ -69,15 +82,12 @@ pub fn cluster(test: &str) -> Option<Cluster> {
     if !is_installed(test) {
         return None;
     }
-    let lab = {
-        let mut shared = LAB.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.upgrade().unwrap_or_else(|| {
-            let lab = Arc::new(Lab::up(&[]));
-            *shared = Arc::downgrade(&lab);
-            lab
-        })
+    let free = {
+        let mut clusters = clusters();
+        clusters.tests += 1;
+        clusters.free.pop()
     };
-    Some(Cluster::of(lab))
+    Some(Cluster::of(free.unwrap_or_else(|| Arc::new(Lab::up(&[]))), true))
 }
 
 /// Returns a cluster that no other test uses.
@@ -87,19 +97,25 @@ pub fn own_cluster(test: &str) -> Option<Cluster> {
 
 /// Returns a cluster that no other test uses, brought up with these environment variables.
 pub fn own_cluster_with(test: &str, settings: &[(&str, &str)]) -> Option<Cluster> {
-    is_installed(test).then(|| Cluster::of(Arc::new(Lab::up(settings))))
+    is_installed(test).then(|| {
+        clusters().tests += 1;
+        Cluster::of(Arc::new(Lab::up(settings)), false)
+    })
+}
+
+fn clusters() -> MutexGuard<'static, Clusters> {
+    CLUSTERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Cluster {
-    fn of(lab: Arc<Lab>) -> Cluster {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let cluster = Cluster { lab, _turn: turn };
+    fn of(lab: Arc<Lab>, is_shared: bool) -> Cluster {
+        let cluster = Cluster { lab, is_shared };
         cluster.begin();
         cluster
     }
 
     fn begin(&self) {
-        *CONFIGURATION.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.lab.configuration());
+        CONFIGURATION.set(Some(self.lab.configuration()));
         self.lab.start_missing();
         self.lab.until_idle();
     }
@@ -373,6 +389,22 @@ fn processes_in_steps(lab: &Path) -> Vec<String> {
         (is_here && line.contains(" slurm-step ")).then_some(line)
     });
     lines.collect()
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let unused = {
+            let mut clusters = clusters();
+            clusters.tests -= 1;
+            // A test that has failed may have left anything.
+            if self.is_shared && !std::thread::panicking() {
+                clusters.free.push(self.lab.clone());
+            }
+            if clusters.tests == 0 { std::mem::take(&mut clusters.free) } else { Vec::new() }
+        };
+        // Stopping them takes time.
+        drop(unused);
+    }
 }
 
 impl Drop for Lab {

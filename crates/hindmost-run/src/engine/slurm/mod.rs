@@ -71,6 +71,10 @@ const KEPT: Duration = Duration::from_secs(15);
 const WITHDRAWN: Duration = Duration::from_secs(2);
 /// Time within which steps that are killed at the begin and end of a run must end.
 const STRAYS: Duration = Duration::from_secs(30);
+/// Time after which Slurm is requested again to end such a step.
+const STRAY_AGAIN: Duration = Duration::from_secs(10);
+/// Shortest and longest pause between two looks at them.
+const STRAY_LOOKS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// Age above which a snapshot is taken anew, to find out whether an allocation has ended.
 const SHORT: Duration = Duration::from_secs(1);
@@ -277,6 +281,9 @@ impl Slurm {
         }
         let left = allocation::give_back(&ids, &self.terms.comment);
         if left.is_none() {
+            if let Some(folder) = self.folder.parent() {
+                reaper::end_forgotten(folder);
+            }
             own::clear(&self.folder);
         }
         left
@@ -360,6 +367,7 @@ impl Engine for Slurm {
         // Nothing of these is left, and Slurm may not end them before their allocations end.
         let kept: HashSet<String> = kept.chain(self.dead_steps.iter().cloned()).collect();
         let begin = Instant::now();
+        let (mut cancelled, mut pause) = (FxHashMap::<String, Instant>::default(), STRAY_LOOKS[0]);
         loop {
             let steps = commands::steps().map(|steps| {
                 let is_stray = |name: &str| name.ends_with(&suffix) && !kept.contains(name);
@@ -369,9 +377,15 @@ impl Engine for Slurm {
                 Ok(strays) if strays.is_empty() => return Vec::new(),
                 Ok(strays) => {
                     let ids: Vec<String> = strays.iter().map(|step| format!("{}.{}", step.job, step.id)).collect();
-                    let cancelled = commands::cancel(&ids, None);
+                    // Where a node does not answer, each request occupies the controller for some time.
+                    let is_due = |id: &&String| cancelled.get(*id).is_none_or(|at| at.elapsed() > STRAY_AGAIN);
+                    let due: Vec<String> = ids.iter().filter(is_due).cloned().collect();
+                    let requested = commands::cancel(&due, None);
+                    if requested.is_ok() {
+                        cancelled.extend(due.into_iter().map(|id| (id, Instant::now())));
+                    }
                     let names = format!("Slurm's steps {} do not end", ids.join(", "));
-                    cancelled.err().map_or(names, |error| error.to_string())
+                    requested.err().map_or(names, |error| error.to_string())
                 }
                 Err(error) => format!(
                     "perhaps steps of Slurm, which does not answer ({error}); `squeue --me --steps` shows them once it answers"
@@ -380,7 +394,8 @@ impl Engine for Slurm {
             if begin.elapsed() > STRAYS {
                 return vec![trouble];
             }
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(STRAY_LOOKS[1]);
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Slurm lists such a step for ever, and nobody reports its end. So a further step on the node looks for the agent. If it is not
 //! there, that step ends what the attempt has left running, and then writes the agent's last report. Only what is proven to belong to
-//! the attempt is killed.
+//! the attempt is killed. When a run is over, each `srun` of it to which nobody reports the end of its step is ended too.
 
 use std::fs;
 use std::io;
@@ -31,6 +31,10 @@ pub const ANYWAY: &str = "reap";
 pub const ATTEMPT: &str = "attempt";
 /// Time within which a killed agent must end.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Time within which an `srun` ends whose step has ended.
+const FORGOTTEN: Duration = Duration::from_secs(3);
+/// Pause between two looks whether such have ended.
+const LOOK: Duration = Duration::from_millis(50);
 /// Pause between two looks whether processes have ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -82,6 +86,14 @@ pub fn reap(folder: &Path, nonce: &str, anyway: bool) -> io::Result<()> {
 
 /// Returns the agents on this machine, started by this user, for whose folder and number `is_wanted` is true.
 fn agents(is_wanted: impl Fn(&[&[u8]; 2]) -> bool) -> Vec<(u32, OwnedFd)> {
+    processes(|words| {
+        let [_, command, what, path, nonce] = words[..] else { return false };
+        command == STEP_COMMAND.as_bytes() && what == ATTEMPT.as_bytes() && is_wanted(&[path, nonce])
+    })
+}
+
+/// Returns the processes on this machine, started by this user, for whose words `is_wanted` is true.
+fn processes(is_wanted: impl Fn(&[&[u8]]) -> bool) -> Vec<(u32, OwnedFd)> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let found = numbers.filter_map(|number| {
@@ -91,12 +103,36 @@ fn agents(is_wanted: impl Fn(&[&[u8]; 2]) -> bool) -> Vec<(u32, OwnedFd)> {
         // The line of a process that has ended is empty.
         let line = fs::read(folder.join("cmdline")).ok()?;
         let words: Vec<&[u8]> = line.strip_suffix(b"\0")?.split(|byte| *byte == 0).collect();
-        let [_, command, what, path, nonce] = words[..] else { return None };
-        let is_agent = command == STEP_COMMAND.as_bytes() && what == ATTEMPT.as_bytes() && is_wanted(&[path, nonce]);
         let is_of_this_user = fs::metadata(&folder).ok()?.uid() == getuid().as_raw();
-        (is_agent && is_of_this_user).then_some((number, process))
+        (is_wanted(&words) && is_of_this_user).then_some((number, process))
     });
     found.collect()
+}
+
+/// Ends each `srun` on this machine that has started a step of a run that is over, given the folder in which the engine's own one and those of
+/// the attempts are. It ends by itself when its step has ended, unless everything of the step was killed and a controller that was killed has
+/// forgotten the step: then nobody reports its end.
+pub fn end_forgotten(folder: &Path) {
+    let is_of_run = |words: &[&[u8]]| {
+        let command = words.iter().position(|word| *word == STEP_COMMAND.as_bytes());
+        let path = command.and_then(|at| words.get(at + 2)).map(|path| Path::new(std::ffi::OsStr::from_bytes(path)));
+        let is_srun =
+            words.first().is_some_and(|program| Path::new(std::ffi::OsStr::from_bytes(program)).ends_with("srun"));
+        is_srun && path.is_some_and(|path| path.starts_with(folder))
+    };
+    let since = Instant::now();
+    loop {
+        let left = processes(is_of_run);
+        if left.is_empty() || since.elapsed() > 2 * FORGOTTEN {
+            return;
+        }
+        if since.elapsed() > FORGOTTEN {
+            for (_, srun) in &left {
+                let _ = pidfd_send_signal(srun, Signal::KILL);
+            }
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// True if an agent runs on this machine in a step of this allocation.
@@ -119,6 +155,23 @@ mod tests {
 
     use super::*;
     use crate::process::{KEY_VARIABLE, RUN_VARIABLE};
+
+    #[test]
+    fn an_srun_that_does_not_learn_of_the_end_is_ended() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let starts = folders.each_ref().map(|folder| {
+            let mut command = Command::new("sh");
+            std::os::unix::process::CommandExt::arg0(&mut command, "srun");
+            command.args(["-c", "read -r _", "hindmost", STEP_COMMAND, "keep"]).arg(folder.path().join("slurm"));
+            command.stdin(std::process::Stdio::piped()).spawn().unwrap()
+        });
+        let [mut forgotten, mut other] = starts;
+        end_forgotten(folders[0].path());
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&forgotten.wait().unwrap()), Some(9));
+        assert_eq!(other.try_wait().unwrap(), None, "it is another run's");
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
 
     #[test]
     fn what_a_dead_agent_has_left_is_ended_and_reported_once() {

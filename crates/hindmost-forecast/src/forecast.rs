@@ -60,13 +60,18 @@ pub fn advice(
         found.calibration = Some(calibration);
         return Ok(found);
     }
-    let base = |share| {
+    let base = |(share, jobs): (f64, &Arc<Vec<WorkloadJob>>)| {
         let moved = moving.as_ref().map(|moving| as_it_ran(share, &moving.jobs));
         let moved = moved.map(|replay| replay.run(SEEDS, stop)).transpose()?.unwrap_or_default();
-        Ok(Base { share, as_recorded: as_it_ran(share, &jobs).run(SEEDS, stop)?, moved })
+        Ok(Base { share, jobs: jobs.clone(), as_recorded: as_it_ran(share, jobs).run(SEEDS, stop)?, moved })
     };
-    let base: Vec<Base> = application.world.shares().into_iter().map(base).collect::<Result<_, SimulationError>>()?;
-    let worlds = Worlds { jobs: &jobs, moving: moving.as_ref(), base: &base, is_live };
+    let shares = application.world.shares();
+    let mut bases: Vec<(f64, &Arc<Vec<WorkloadJob>>)> = shares.iter().map(|share| (*share, &jobs)).collect();
+    // What a node seems to be slow may be what its tasks take.
+    let proven = application.world.recorded.with_proven_speeds_only(&application.jobs).map(Arc::new);
+    bases.extend(shares.last().copied().zip(proven.as_ref()));
+    let base: Vec<Base> = bases.into_iter().map(base).collect::<Result<_, SimulationError>>()?;
+    let worlds = Worlds { moving: moving.as_ref(), base: &base, is_live };
     let direct = writes_directly(&application.world.recorded.settings);
     for candidate in candidates(application) {
         let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();
@@ -126,6 +131,8 @@ impl Moving {
 struct Base {
     /// The share of the durations that belongs to the tasks.
     share: f64,
+    /// The jobs, with what the nodes are taken to be.
+    jobs: Arc<Vec<WorkloadJob>>,
     /// Attempts take what they took, wherever they run.
     as_recorded: Vec<RunResult>,
     /// Attempts take longer on slower nodes; empty if no node is slower.
@@ -134,7 +141,6 @@ struct Base {
 
 /// What changes are compared with.
 struct Worlds<'a> {
-    jobs: &'a Arc<Vec<WorkloadJob>>,
     moving: Option<&'a Moving>,
     base: &'a [Base],
     /// Whether Hindmost ran the log.
@@ -155,18 +161,19 @@ fn of_candidate(
     let are_in_turn = are_in_turn(application);
     let (slots, each) = (all_slots(application), slots_of(application));
     let recorded = &application.world.recorded.executors;
-    let jobs = worlds.jobs;
-    let (mut changed, mut policy, mut executors) = (jobs.clone(), application.world.policy.clone(), recorded.clone());
+    let (mut policy, mut executors) = (application.world.policy.clone(), recorded.clone());
     match &candidate.change {
         Change::Policy(other) => policy = other.clone(),
-        Change::MoreTasks => changed = Arc::new(with_more_tasks(jobs, most_slots(application) as usize, OVERHEAD)),
-        Change::EvenInputs => changed = Arc::new(with_even_inputs(jobs)),
+        Change::MoreTasks | Change::EvenInputs => {}
         Change::Executors => executors = kept(recorded, &each),
-        Change::NoWaits => {
-            changed = Arc::new(without_waits(jobs));
-            executors = used_at_once(recorded);
-        }
+        Change::NoWaits => executors = used_at_once(recorded),
     }
+    let changed = |jobs: &Arc<Vec<WorkloadJob>>| match &candidate.change {
+        Change::Policy(_) | Change::Executors => jobs.clone(),
+        Change::MoreTasks => Arc::new(with_more_tasks(jobs, most_slots(application) as usize, OVERHEAD)),
+        Change::EvenInputs => Arc::new(with_even_inputs(jobs)),
+        Change::NoWaits => Arc::new(without_waits(jobs)),
+    };
     let is_about_executors = matches!(candidate.change, Change::Executors);
     // Only the choice of nodes makes it matter on which node an attempt runs.
     let chooses_otherwise = avoids_slow_nodes(&policy) != avoids_slow_nodes(&application.world.policy);
@@ -181,7 +188,8 @@ fn of_candidate(
         (true, false) => Learns::Durations,
     };
     let (mut gains, mut costs) = (GainsByShare::default(), Vec::new());
-    for Base { share, as_recorded, moved } in worlds.base {
+    for Base { share, jobs, as_recorded, moved } in worlds.base {
+        let changed = changed(jobs);
         let is_likely = application.world.is_likely(*share);
         let replay = |jobs: &Arc<Vec<WorkloadJob>>, learns| Replay {
             application,

@@ -54,6 +54,8 @@ pub struct RecordedWorld {
     durations: Vec<Vec<Option<Arc<Situated>>>>,
     /// The same if the nodes are slow that may be; empty if no node may be slow, or one is proven to be.
     possible: Vec<Vec<Option<Arc<Situated>>>>,
+    /// The same if only those nodes are slow that are proven to be; empty if that is no difference.
+    proven: Vec<Vec<Option<Arc<Situated>>>>,
 }
 
 impl RecordedWorld {
@@ -67,6 +69,14 @@ impl RecordedWorld {
     pub fn with_possibly_slow_nodes(&self, jobs: &[WorkloadJob]) -> Option<Vec<WorkloadJob>> {
         let mut jobs = (!self.possible.is_empty()).then(|| jobs.to_vec())?;
         give(&self.possible, &mut jobs);
+        Some(jobs)
+    }
+
+    /// Returns the jobs with the durations that they have if only those nodes are slow that are proven to be, so that what tasks took longer
+    /// elsewhere may belong to them. `None` if the best estimates of the nodes' speeds are the same.
+    pub fn with_proven_speeds_only(&self, jobs: &[WorkloadJob]) -> Option<Vec<WorkloadJob>> {
+        let mut jobs = (!self.proven.is_empty()).then(|| jobs.to_vec())?;
+        give(&self.proven, &mut jobs);
         Some(jobs)
     }
 }
@@ -155,6 +165,8 @@ pub(crate) fn world(
     let nodes = Arc::new(histories(&executors, (&context, &speeds), origin));
     let possible = if with_possible { context.with_possibly_slow() } else { None };
     let possible = possible.map(|context| (Arc::new(histories(&executors, (&context, &speeds), origin)), context));
+    let unproven = FxHashMap::default();
+    let proven = (!speeds.is_empty()).then(|| Arc::new(histories(&executors, (&context, &unproven), origin)));
     let by_number: FxHashMap<u32, usize> =
         recording.phases.iter().enumerate().map(|(at, phase)| (phase.phase, at)).collect();
     let mut gaps = gaps::gaps(recording, &typical);
@@ -174,6 +186,7 @@ pub(crate) fn world(
         let mut found = RecordedJob::default();
         let mut durations = vec![None; job.spec.phases.len()];
         let mut if_slow = vec![None; job.spec.phases.len()];
+        let mut if_proven = vec![None; job.spec.phases.len()];
         for (at, number) in source.phases.iter().enumerate() {
             let parents = job.spec.phases[at].after.iter().filter_map(|parent| ends.get(*parent as usize));
             let ready = parents.copied().fold(arrival, f64::max);
@@ -218,6 +231,7 @@ pub(crate) fn world(
             world.skewed = skewed(&context, index).filter(|found| found.most > largest).or(world.skewed);
             durations[at] = Some(Arc::new(situated));
             if_slow[at] = possible.as_ref().map(|(nodes, context)| Arc::new(found_with(context, nodes).0));
+            if_proven[at] = proven.as_ref().map(|nodes| Arc::new(found_with(&context, nodes).0));
         }
         let last = ends.iter().copied().fold(arrival, f64::max);
         let ended = source.ids.iter().filter_map(|id| job_ends.get(id).copied()).fold(last, f64::max);
@@ -226,6 +240,9 @@ pub(crate) fn world(
         world.durations.push(durations);
         if possible.is_some() {
             world.possible.push(if_slow);
+        }
+        if proven.is_some() {
+            world.proven.push(if_proven);
         }
     }
     world.own_share = pairs.own_share(&repeats.evidence());

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use hindmost_core::metrics::{Advice, Recommended, WallTime};
-use hindmost_core::workload::WorkloadJob;
+use hindmost_core::workload::{SituatedEnd, SituatedTask, WorkloadJob};
 use hindmost_math::statistics::mean;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::{Learns, RunResult, SimulationError};
 
 use crate::candidates::{Candidate, Change, candidates};
 use crate::changes::{
-    all_slots, kept, most_slots, slots_of, used_at_once, with_copies_anywhere, with_even_inputs, with_more_tasks,
-    with_moves, without_waits,
+    all_slots, kept, most_slots, situated, slots_of, used_at_once, with_copies_anywhere, with_even_inputs,
+    with_more_tasks, with_moves, without_waits,
 };
 use crate::evidence::evidence;
 use crate::recorded::RecordedApplication;
@@ -73,10 +73,20 @@ pub fn advice(
     let base: Vec<Base> = bases.into_iter().map(base).collect::<Result<_, SimulationError>>()?;
     let worlds = Worlds { moving: moving.as_ref(), base: &base, is_live };
     let direct = writes_directly(&application.world.recorded.settings);
+    let replaced = replaced_by_copies(&jobs);
     for candidate in candidates(application) {
+        if replaced > 0 && matches!(&candidate.change, Change::Policy(policy) if policy.system == "none") {
+            found.not_offered.push(format!(
+                "What the run would have taken without copies is not known: copies replaced {replaced} {}, and the log does not show how long \
+                 {} would have taken.",
+                if replaced == 1 { "attempt" } else { "attempts" },
+                if replaced == 1 { "it" } else { "they" },
+            ));
+            continue;
+        }
         let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();
         if is_copies && copies_nothing(application) {
-            if found.not_offered.is_empty() {
+            if found.not_offered.iter().all(|text| text != ONE_HOST) {
                 found.not_offered.push(ONE_HOST.to_owned());
             }
             continue;
@@ -108,6 +118,15 @@ fn recommend(advice: &mut Advice) {
         one.recommended = is_worth && can_be_set && !(one.is_about_copies && has_copies);
         has_copies |= one.recommended && one.is_about_copies;
     }
+}
+
+/// Number of tasks that a copy finished whose original was stopped then.
+fn replaced_by_copies(jobs: &[WorkloadJob]) -> usize {
+    let is_replaced = |task: &&SituatedTask| {
+        let first = task.attempts.iter().position(|one| one.ended == SituatedEnd::Finished);
+        first.is_some_and(|first| task.attempts[..first].iter().any(|one| one.ended == SituatedEnd::Stopped))
+    };
+    jobs.iter().flat_map(situated).flat_map(|phase| &phase.tasks).filter(is_replaced).count()
 }
 
 /// Jobs whose attempts take longer on slower nodes than their own.
@@ -319,6 +338,32 @@ fn are_in_turn(application: &RecordedApplication) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_that_a_copy_finished_are_counted() {
+        use std::sync::Arc;
+
+        use hindmost_core::workload::{Durations, Situated, SituatedAttempt};
+        let task = |ends: &[SituatedEnd]| {
+            let attempt = |ended| SituatedAttempt { seconds: 1.0, ended, met: 1.0, slowness: 1.0, again_after: 0.0 };
+            let attempts = ends.iter().copied().map(attempt).collect();
+            SituatedTask { attempts, input: 1.0, garbage: 1.0, residual: 1.0 }
+        };
+        use SituatedEnd::{Failed, Finished, Stopped};
+        let tasks =
+            vec![task(&[Stopped, Finished]), task(&[Finished, Stopped]), task(&[Failed, Finished]), task(&[Finished])];
+        let situated = Situated { tasks, typical: 1.0, first_wave: 1.0, gap: 0.0, moves: false, nodes: Arc::default() };
+        let spec = hindmost_core::workload::JobSpec {
+            name: "job".into(),
+            arrival: hindmost_core::time::Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: Vec::new(),
+        };
+        let jobs = [WorkloadJob { spec, durations: vec![Durations::Situated(Arc::new(situated))] }];
+        assert_eq!(replaced_by_copies(&jobs), 1);
+    }
 
     #[test]
     fn the_gain_lies_in_its_range() {

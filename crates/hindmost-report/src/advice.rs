@@ -69,7 +69,11 @@ pub(crate) fn nothing(advice: &Advice) -> String {
         Some(one) => format!(
             "No setting of the engine{}. Of the policies that were tried, {} would have saved {} of the wall time ({} to {}), which the engine does \
              not have.",
-            if advice.not_offered.is_empty() { " would have helped enough" } else { " is offered; the reason follows" },
+            if advice.tried.iter().any(|one| !one.settings.is_empty()) || advice.not_offered.is_empty() {
+                " would have helped enough"
+            } else {
+                " is offered; the reason follows"
+            },
             one.policy.as_deref().unwrap_or(&one.title),
             share(one.gain_share),
             range(one)[0],

@@ -2,7 +2,7 @@
 //! time. First waves are kept apart wherever nodes and inputs are compared: they hold few of the tasks and most of the stragglers of
 //! real Spark logs, and would accuse whichever node or input they meet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::metrics::Skew;
 use hindmost_math::statistics::quantile;
@@ -118,6 +118,8 @@ pub struct Context<'a> {
     pub first_wave: f64,
     /// Slow nodes and their slowness.
     slow: BTreeMap<u32, f64>,
+    /// Nodes whose tasks took remarkably longer, although too few ran there to prove that they are slow.
+    perhaps_slow: BTreeSet<u32>,
     /// For each phase, how durations grow with the input.
     inputs: Vec<Option<ByInput>>,
     /// For each phase, the fit of durations to inputs.
@@ -145,6 +147,7 @@ impl<'a> Context<'a> {
             warm_from,
             first_wave: 0.0,
             slow: BTreeMap::new(),
+            perhaps_slow: BTreeSet::new(),
             inputs: vec![None; recording.phases.len()],
             fits: Vec::new(),
             has_later: recording.phases.iter().zip(typical).map(has_later).collect(),
@@ -160,6 +163,7 @@ impl<'a> Context<'a> {
             (context.inputs, context.fits) = inputs(&context);
             (slow, context.slow) = slow_nodes(&context);
         }
+        context.perhaps_slow.clone_from(&slow.perhaps);
         context.first_wave = context.slowness_of_first_waves();
         context.warming = context.warming();
         context.neighbours = Neighbours::of(&context);
@@ -230,6 +234,11 @@ impl<'a> Context<'a> {
     /// How many times as long attempts take on the node of an attempt, if it was slow all the time.
     pub fn slowness_of_node(&self, row: &AttemptRow) -> Option<f64> {
         self.slowness_of_executor(row.executor)
+    }
+
+    /// True if the node of an attempt may have been slow all the time, although too few tasks ran there to prove it.
+    pub fn is_perhaps_slow(&self, row: &AttemptRow) -> bool {
+        self.node(row).is_some_and(|node| self.perhaps_slow.contains(&node))
     }
 
     /// How many times as long attempts take on the node of an executor, if it was slow all the time.

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use hindmost_core::workload::{Situated, SituatedAttempt, SituatedEnd};
 
-use super::causes::Context;
+use hindmost_math::statistics::median;
+
+use super::causes::{Context, FEWEST_ALIKE};
 use super::inputs::shape;
 use super::typical::STRAGGLER;
 
@@ -89,11 +91,13 @@ impl<'a> Repeats<'a> {
             log: of_task.residual.max(f64::MIN_POSITIVE).ln(),
             excess: phase.rows[number].seconds() * (1.0 - 1.0 / of_task.residual.max(1.0)),
         });
-        self.0.entry((name, phase.size())).or_default().push(seen.collect());
+        let mut seen: Vec<Seen> = seen.collect();
+        compare_first_waves(&mut seen);
+        self.0.entry((name, phase.size())).or_default().push(seen);
     }
 
     /// Returns for each long task the probabilities of what other jobs show: if its duration belongs to it, and if it does not. First
-    /// waves don't count, because the same tasks are in them again and again.
+    /// waves count only if they are enough to be compared with one another, because the same tasks are in them again and again.
     pub(super) fn evidence(&self) -> Vec<(f64, f64)> {
         let is_long = |seen: &&Seen| !seen.is_cold && seen.log > STRAGGLER.ln();
         let several = || self.0.values().filter(|phases| phases.len() > 1);
@@ -106,6 +110,16 @@ impl<'a> Repeats<'a> {
             }
         }
         all
+    }
+}
+
+/// Compares the tasks of a first wave with one another, if there are at least three, so that they count like others.
+fn compare_first_waves(seen: &mut [Seen]) {
+    let cold: Vec<&Seen> = seen.iter().filter(|seen| seen.is_cold).collect();
+    let middle = median(&mut cold.iter().map(|seen| seen.log).collect::<Vec<f64>>());
+    let Some(middle) = middle.filter(|_| cold.len() >= FEWEST_ALIKE) else { return };
+    for seen in seen.iter_mut().filter(|seen| seen.is_cold) {
+        (seen.is_cold, seen.log) = (false, seen.log - middle.max(0.0));
     }
 }
 
@@ -316,6 +330,14 @@ mod tests {
         let found = jobs([22; 3], |_| ());
         assert_eq!((found.likeliest, found.most, found.repeats), (Some(1.0), 1.0, 2));
         assert!(found.least > 0.3, "{found:?}");
+    }
+
+    #[test]
+    fn a_task_of_the_first_wave_is_compared_with_others_of_it() {
+        let found = jobs([3; 3], |_| ());
+        assert!(found.likeliest == Some(1.0) && found.repeats >= 2 && found.least > 0.3, "{found:?}");
+        let found = jobs([1, 3, 6], |_| ());
+        assert_eq!((found.likeliest, found.least), (Some(0.0), 0.0));
     }
 
     #[test]

@@ -30,6 +30,8 @@ const LEVEL_WITHOUT_ONE: f64 = 0.001;
 const RANKS_AGREE: f64 = 0.005;
 /// The largest p-value of ranks, over all nodes together, with which the slowness of a node that can't be tested is named.
 const REMARKABLE: f64 = 0.1;
+/// The same if each task counts, also of those that share the cold caches of their node.
+const REMARKABLE_BY_TASKS: f64 = 0.001;
 /// A node that can't be tested must be this slow to be named.
 const REMARKABLE_RATIO: f64 = 1.5;
 /// The most nodes that can't be tested whose slowness is given.
@@ -65,12 +67,14 @@ pub struct SlowNodes {
     pub tested: u64,
     /// Nodes that ran too few tasks for a test.
     pub untested: Untested,
+    /// Those of them whose tasks took remarkably longer than those of other nodes.
+    pub perhaps: BTreeSet<u32>,
 }
 
 /// Finds the nodes that were slow in both halves of the time for which the log shows them. Also returns the slowness of each.
 pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
     let recording = context.recording;
-    let strata: Vec<Vec<Observed>> = (0..recording.phases.len()).flat_map(|at| strata(context, at)).collect();
+    let strata: Vec<Vec<Observed>> = (0..recording.phases.len()).flat_map(|at| observed(context, at, false)).collect();
     let nodes = |keep: &dyn Fn(&Observed) -> bool| {
         let mut nodes = Nodes::default();
         for (number, observed) in strata.iter().enumerate() {
@@ -90,6 +94,8 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
         by_medians.into_iter().filter(|(node, _)| is_new(*node) && is_backed(*node)).collect();
     slow.extend(more);
     slow.sort_by(|a, b| b.1.ratio.total_cmp(&a.1.ratio).then(a.0.cmp(&b.0)));
+    // Slow in one half of its time, where too few tasks show the other one.
+    let mut half_shown = BTreeSet::new();
     slow.retain(|(node, _)| {
         let own = strata.iter().flatten().filter(|one| one.node == *node);
         let mut starts: Vec<f64> = own.map(|one| one.start).collect();
@@ -98,41 +104,61 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
         // Many tasks may start together.
         let is_first_early = starts[0] == middle;
         let is_early = |start: f64| start < middle || is_first_early && start <= middle;
-        let is_slow_in = |early: bool| {
+        let in_halves = [true, false].map(|early| {
             let half = nodes(&|one| one.node != *node || is_early(one.start) == early);
-            half.ratio_of(*node, FEWEST_IN_HALF).is_some_and(|by| by >= BOTH_HALVES)
-        };
-        is_slow_in(true) && is_slow_in(false)
+            half.ratio_of(*node, FEWEST_IN_HALF)
+        });
+        let is_slow = |by: &Option<f64>| by.is_none_or(|by| by >= BOTH_HALVES);
+        if in_halves.iter().all(is_slow) && in_halves.iter().any(Option::is_none) {
+            half_shown.insert(*node);
+        }
+        in_halves.iter().all(|by| by.is_some_and(|by| by >= BOTH_HALVES))
     });
+    let tested: BTreeSet<u32> = tested.difference(&half_shown).copied().collect();
     let mut ratios = BTreeMap::new();
     for (node, found) in &mut slow {
         context.name(*node).clone_into(&mut found.node);
         (found.tasks, found.phases) = compared(&strata, *node);
         ratios.insert(*node, found.ratio);
     }
-    let untested = untested(context, &strata, &all, &tested);
+    let (untested, perhaps) = untested(context, &strata, &all, &tested);
     let slow = slow.into_iter().map(|(_, found)| found).collect();
-    (SlowNodes { slow, tested: tested.len() as u64, untested }, ratios)
+    (SlowNodes { slow, tested: tested.len() as u64, untested, perhaps }, ratios)
 }
 
 /// Returns the nodes with attempts that were not tested, and those of them whose tasks took remarkably longer than those of other nodes.
-fn untested(context: &Context<'_>, strata: &[Vec<Observed>], all: &Nodes, tested: &BTreeSet<u32>) -> Untested {
+fn untested(
+    context: &Context<'_>,
+    strata: &[Vec<Observed>],
+    all: &Nodes,
+    tested: &BTreeSet<u32>,
+) -> (Untested, BTreeSet<u32>) {
+    let recording = context.recording;
     let ran: BTreeSet<u32> =
-        context.recording.phases.iter().flat_map(|phase| &phase.rows).filter_map(|row| context.node(row)).collect();
-    if ran.len() < 2 {
-        return Untested::default();
-    }
+        recording.phases.iter().flat_map(|phase| &phase.rows).filter_map(|row| context.node(row)).collect();
     let untested: Vec<u32> = ran.difference(tested).copied().collect();
+    if ran.len() < 2 || untested.is_empty() {
+        return (Untested::default(), BTreeSet::new());
+    }
+    let mut by_tasks = Nodes::default();
+    let each = (0..recording.phases.len()).flat_map(|at| observed(context, at, true));
+    for (number, observed) in (0..).zip(each) {
+        let key = PhaseKey { application: recording.application, phase: number };
+        by_tasks.phase(key, observed.into_iter().map(|one| (one.log, one.node)).collect());
+    }
     let of = |node: &u32| {
-        let is_remarkable = all.p_of(*node).is_some_and(|p| p * ran.len() as f64 <= REMARKABLE);
+        let is_at_most = |nodes: &Nodes, level| nodes.p_of(*node).is_some_and(|p| p * ran.len() as f64 <= level);
+        let is_remarkable = is_at_most(all, REMARKABLE) || is_at_most(&by_tasks, REMARKABLE_BY_TASKS);
         let ratio = all.ratio_of(*node, 1).filter(|ratio| is_remarkable && *ratio >= REMARKABLE_RATIO)?;
-        Some(PerhapsSlow { node: context.name(*node).to_owned(), tasks: compared(strata, *node).0, ratio })
+        let name = context.name(*node).to_owned();
+        Some((*node, PerhapsSlow { node: name, tasks: compared(strata, *node).0, ratio }))
     };
-    let mut perhaps_slow: Vec<PerhapsSlow> = untested.iter().filter_map(of).collect();
+    let found: Vec<(u32, PerhapsSlow)> = untested.iter().filter_map(of).collect();
+    let (perhaps, mut perhaps_slow): (BTreeSet<u32>, Vec<PerhapsSlow>) = found.into_iter().unzip();
     perhaps_slow.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then_with(|| a.node.cmp(&b.node)));
     perhaps_slow.truncate(LISTED);
     let names = untested.iter().take(LISTED).map(|node| context.name(*node).to_owned()).collect();
-    Untested { nodes: untested.len() as u64, names, perhaps_slow }
+    (Untested { nodes: untested.len() as u64, names, perhaps_slow }, perhaps)
 }
 
 /// Finds nodes whose medians are far above those of other nodes, by a t-test over phases and waves. Also returns the nodes that were
@@ -203,8 +229,9 @@ fn compared(strata: &[Vec<Observed>], node: u32) -> (u64, u64) {
     (tasks, phases.len() as u64)
 }
 
-/// The observations of a phase that may be compared with each other, by kind.
-fn strata(context: &Context<'_>, at: usize) -> Vec<Vec<Observed>> {
+/// The observations of a phase that may be compared with each other, by kind. Unless `each` task counts, first attempts on a node are one
+/// observation together.
+fn observed(context: &Context<'_>, at: usize, each: bool) -> Vec<Vec<Observed>> {
     let phase = &context.recording.phases[at];
     let mut strata: Vec<Vec<Observed>> = (0..KINDS).map(|_| Vec::new()).collect();
     let mut together: BTreeMap<(usize, u32), Vec<(f64, f64)>> = BTreeMap::new();
@@ -216,7 +243,7 @@ fn strata(context: &Context<'_>, at: usize) -> Vec<Vec<Observed>> {
         let log = seconds.max(LEAST).ln() - context.by_input(at, row);
         let distance = u32::from(row.spent.distance).min(DISTANCES - 1);
         let kind = (context.wave(at, number).number() * DISTANCES + distance) as usize;
-        if context.is_cold(at, number) && !context.recording.are_processes_separate {
+        if !each && context.is_cold(at, number) && !context.recording.are_processes_separate {
             together.entry((kind, node)).or_default().push((log, row.start));
         } else {
             strata[kind].push(Observed { log, node, start: row.start, tasks: 1 });
@@ -294,6 +321,29 @@ mod tests {
         assert!(slow.ratio > 3.0 && slow.p_corrected < LEVEL, "{slow:?}");
         let causes: Vec<_> = found.stragglers.causes.iter().map(|found| (found.cause, found.tasks)).collect();
         assert_eq!(causes, [(hindmost_core::metrics::Cause::SlowNode, 6)]);
+    }
+
+    #[test]
+    fn a_slow_node_of_one_wave_is_named_and_not_called_busy() {
+        // Ten nodes of eight slots run phases of one wave; tasks on node 3 take four times as long.
+        let waves = |count: u32| {
+            let of_wave = |wave: u32| {
+                let start = 50.0 * f64::from(wave);
+                let seconds =
+                    |task: u32| (9.0 + 0.2 * f64::from(task * 7 % 11)) * if task % 10 == 3 { 4.0 } else { 1.0 };
+                phase((0..80).map(|task| row(task, task % 10, start, start + seconds(task))).collect())
+            };
+            let executors = (0..10).map(|number| executor(&format!("n{number}"), 8)).collect();
+            diagnose(&recording((0..count).map(of_wave).collect(), executors))
+        };
+        for count in [1, 2] {
+            let found = waves(count);
+            let [slow] = &found.nodes_untested.perhaps_slow[..] else { panic!("{:?}", found.nodes_untested) };
+            assert!(slow.node == "n3" && (slow.ratio - 4.0).abs() < 0.5, "{slow:?}");
+            let causes: Vec<_> = found.stragglers.causes.iter().map(|one| (one.cause, one.tasks)).collect();
+            assert_eq!(causes, [(hindmost_core::metrics::Cause::Unexplained, 8 * u64::from(count))]);
+        }
+        assert_eq!(waves(5).slow_nodes.len(), 1);
     }
 
     #[test]

@@ -166,7 +166,7 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     if is_cold && accounted(own, usual_times) >= excess / 2.0 {
         return Cause::FirstWave;
     }
-    if explains(by_input) {
+    if explains(by_input) || usual.by_having_input(row, straggler.typical).is_some_and(explains) {
         return Cause::Input;
     }
     if is_cold && !is_beyond && first > 0.0 && is_slow_enough(first + by_input, log) {
@@ -180,7 +180,8 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     if of_node > 0.0 && explains(by_input + of_node) {
         return Cause::SlowNode;
     }
-    if context.busy(row).is_some_and(|busy| explains(by_input + busy)) {
+    // Where all tasks of a node took long, it was not for a time.
+    if !context.is_perhaps_slow(row) && context.busy(row).is_some_and(|busy| explains(by_input + busy)) {
         // Not every executor is warm after its first wave.
         return if context.is_warming(row) { Cause::FirstWave } else { Cause::BusyNode };
     }
@@ -324,7 +325,13 @@ impl<'a> Repeated<'a> {
             let of_shape = repeated.shapes.entry((name, phase.size())).or_default();
             of_shape.phases += 1;
             // The same tasks are in first waves again and again.
-            let late = of_phase(phase, typical).into_iter().filter(|(number, _)| !context.is_cold(at, *number));
+            let is_by_its_own = |(number, took): &(usize, f64)| {
+                let (row, seconds) = (&phase.rows[*number], typical.seconds.unwrap_or(*took));
+                let log = slowness(*took, seconds);
+                let straggler = Straggler { at, number: *number, row, took: *took, typical: seconds, log };
+                !context.is_cold(at, *number) || is_beyond_first_wave(context, &straggler, 0.0)
+            };
+            let late = of_phase(phase, typical).into_iter().filter(is_by_its_own);
             let late: BTreeSet<u32> = late.map(|(number, _)| phase.rows[number].task).collect();
             for task in late {
                 *of_shape.tasks.entry(task).or_default() += 1;
@@ -569,5 +576,22 @@ mod tests {
         };
         assert_eq!(with(15.8, 15.1), [(Cause::Deserialization, 1), (Cause::FirstWave, 5)]);
         assert_eq!(with(2.4, 1.5), [(Cause::FirstWave, 6)], "as long as first attempts elsewhere");
+    }
+
+    #[test]
+    fn tasks_with_input_among_many_without_have_more_input() {
+        // Four slots on one node run 40 tasks without input, which Spark places anywhere, and 30 near their input.
+        let at = |task: u32| {
+            let is_empty = task * 37 % 70 < 40;
+            let start = 1.2 * f64::from(task / 4);
+            let seconds = if is_empty { 0.5 } else { 1.0 } + 0.002 * f64::from(task * 7 % 11);
+            let mut one = row(task, 0, start, start + seconds);
+            one.bytes_read = Some(if is_empty { 0 } else { 99_000 });
+            one.spent.distance = u8::from(!is_empty);
+            one
+        };
+        let recording = recording(vec![phase((0..70).map(at).collect())], vec![executor("h", 4)]);
+        let causes = super::super::diagnose(&recording).stragglers.causes;
+        assert_eq!(causes.iter().map(|found| found.cause).collect::<Vec<_>>(), [Cause::Input]);
     }
 }

@@ -19,15 +19,24 @@ pub(super) struct Usual {
     pub(super) bytes: Option<f64>,
     /// Seconds within which 95% of them ended, the longest one apart.
     pub(super) most: Option<f64>,
-    /// Number of winners at each distance from their input, and ln of their median duration.
+    /// Number of winners at each distance from their input, and ln of their median duration. Those without input don't count if others
+    /// have some.
     distances: [(usize, f64); 4],
+    /// ln of the median duration of those with input, if many others have none.
+    with_input: Option<f64>,
 }
 
 impl Usual {
     pub(super) fn of(phase: &PhaseRows, typical: &Typical) -> Usual {
         let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, is_first)| row.wins && **is_first);
+        let has_input = |row: &&AttemptRow| row.bytes_read.is_some_and(|bytes| bytes > 0);
+        let is_empty = |row: &&AttemptRow| row.bytes_read == Some(0);
+        let mut with_input: Vec<f64> =
+            phase.winners().filter(has_input).map(|row| row.seconds().max(LEAST).ln()).collect();
+        let (filled, empty) = (with_input.len(), phase.winners().filter(is_empty).count());
+        let is_divided = filled >= FEWEST_ALIKE && 4 * empty >= filled + empty;
         let at = |distance: u8| {
-            let of = phase.winners().filter(|row| row.spent.distance == distance);
+            let of = phase.winners().filter(|row| row.spent.distance == distance && !(filled > 0 && is_empty(row)));
             let mut all: Vec<f64> = of.map(|row| row.seconds().max(LEAST).ln()).collect();
             (all.len(), median(&mut all).unwrap_or(0.0))
         };
@@ -40,7 +49,13 @@ impl Usual {
             first_times: median_times(&first.map(|(row, _)| row)),
             bytes: median(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>()),
             distances: [at(0), at(1), at(2), at(3)],
+            with_input: median(&mut with_input).filter(|_| is_divided),
         }
+    }
+
+    /// ln of how many times as long as is typical tasks with input take, if this attempt has some and many of the phase have none.
+    pub(super) fn by_having_input(&self, row: &AttemptRow, typical: f64) -> Option<f64> {
+        self.with_input.filter(|_| row.bytes_read.is_some_and(|bytes| bytes > 0)).map(|log| log - typical.ln())
     }
 
     /// ln of how many times as long tasks at this distance from their input take as nearer ones; `None` if too few are known.

@@ -90,6 +90,26 @@ fn folders_of_logs_are_read_at_any_depth() {
 }
 
 #[test]
+fn long_tasks_on_one_node_may_be_long_by_their_own() {
+    // Six nodes of four slots run 24 tasks, of which the four on n2 take four times as long.
+    let folder = TempDir::new().unwrap();
+    let mut text = "job,task,node,start,end,state\n".to_owned();
+    for task in 0..24 {
+        let seconds = f64::from(if task % 6 == 2 { 200 } else { 50 }) + 0.1 * f64::from(task);
+        text += &format!("j,{task},n{},1700000000,{},done\n", task % 6, 1_700_000_000.0 + seconds);
+    }
+    let log = folder.path().join("tasks.csv");
+    fs::write(&log, text).unwrap();
+    let found = advice(&[log.to_str().unwrap()]);
+    let application = &found["logs"][0]["applications"][0];
+    let tried = application["advice"]["tried"].as_array().unwrap();
+    let pace = tried.iter().find(|one| one["policy"] == "pace").unwrap();
+    let [least, most] = [0, 1].map(|end| pace["gain_share_range"][end].as_f64().unwrap());
+    assert!(least.abs() < 0.01 && most > 0.3, "{least} to {most}");
+    assert_eq!(application["nodes_untested"]["perhaps_slow"][0]["node"], "n2");
+}
+
+#[test]
 fn an_application_that_is_given_twice_counts_once() {
     let folder = TempDir::new().unwrap();
     let log = fs::read_to_string(EXAMPLE).unwrap();

@@ -153,6 +153,33 @@ pub(super) fn has_other_input(plan: &Plan, store: &Store, attempt: AttemptId) ->
     noted.is_some_and(|(noted, path)| noted.difference(path, false).is_some())
 }
 
+/// Checks that no attempt of a task runs that may not run twice: to begin again would stop it.
+///
+/// # Errors
+/// If one runs, or the attempts can't be read.
+pub(super) fn may_begin_again(plan: &Plan, store: &Store, engine: &dyn Engine) -> Result<(), RunError> {
+    if !matches!(store.whereabouts(), Whereabouts::Same | Whereabouts::Moved) {
+        return Ok(());
+    }
+    for attempt in store.attempts_there().map_err(unreadable(store))? {
+        let is_single = plan.phases.get(attempt.task.phase as usize).is_some_and(|phase| !phase.idempotent);
+        if !is_single || !engine.is_running(&store.run(), attempt) {
+            continue;
+        }
+        if store.end_marker(attempt).map_err(unreadable(store))? == EndMarker::Missing {
+            return Err(still_running(plan, &attempt.task));
+        }
+    }
+    Ok(())
+}
+
+fn still_running(plan: &Plan, task: &TaskId) -> RunError {
+    RunError::Input(format!(
+        "{} is still running and may not be stopped (idempotent = false): run --resume again once it has ended",
+        name(plan, task)
+    ))
+}
+
 /// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. Returns the failures of tasks that may not run twice.
 ///
 /// # Errors
@@ -184,10 +211,7 @@ fn count_ended(
                 return Err(may_not_repeat(&name(plan, &attempt.task)));
             }
             if !idempotent && marker == EndMarker::Missing && engine.is_running(&store.run(), attempt) {
-                return Err(RunError::Input(format!(
-                    "{} is still running and may not be stopped (idempotent = false): run --resume again once it has ended",
-                    name(plan, &attempt.task)
-                )));
+                return Err(still_running(plan, &attempt.task));
             }
             ended.push((attempt, marker, idempotent));
         }

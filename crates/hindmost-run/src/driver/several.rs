@@ -72,6 +72,10 @@ pub(super) fn begin_again(
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
 ) -> Result<(), RunError> {
+    // Before anything of another job is stopped.
+    for opened in jobs.iter() {
+        recheck::may_begin_again(&opened.plan, &opened.store, engine)?;
+    }
     for opened in jobs.iter_mut() {
         job_begins_again(opened, records, options, engine, follower)?;
     }

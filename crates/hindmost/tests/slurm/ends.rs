@@ -96,6 +96,64 @@ fn a_resumed_run_takes_over_the_attempts_and_allocations_of_a_killed_one() {
 }
 
 #[test]
+fn a_resume_that_is_refused_leaves_everything_as_it_is() {
+    let Some(cluster) = cluster("a_resume_that_is_refused_leaves_everything_as_it_is") else { return };
+    let scene = Scene::new(&job(8, "25"));
+    let mut child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
+    until("attempts run", || cluster.lab.attempts().len() == 8);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (attempts, allocations) = (cluster.lab.attempts(), cluster.lab.allocations());
+    for refused in
+        [&["--policy", "late"][..], &["--nodes", "n1,n2"], &["--knowledge", "age"], &["--node-speed", "fast=2"]]
+    {
+        let ended = scene.run(&[&["--resume"], refused].concat());
+        assert_eq!(ended.code, Some(2), "{refused:?}: {}", ended.stderr);
+        assert_eq!((cluster.lab.attempts(), cluster.lab.allocations()), (attempts.clone(), allocations.clone()));
+    }
+    scene.run(&["--resume"]).with(0);
+    has_results(&scene, 8);
+    let timeline = timeline(&scene.out());
+    assert_eq!(timeline.rows.len(), 8, "each attempt was taken over: {:?}", timeline.rows);
+    cluster.lab.until_clean();
+}
+
+#[test]
+fn tasks_of_several_jobs_that_may_not_run_twice_go_on() {
+    let test = "tasks_of_several_jobs_that_may_not_run_twice_go_on";
+    let Some(cluster) = cluster(test) else { return };
+    let scene = Scene::new("");
+    for name in ["a", "b"] {
+        let starts = scene.path(&format!("starts-{name}"));
+        let text = format!(
+            "name = \"{name}\"\n[[phase]]\nname = \"p\"\ntasks = 2\nidempotent = false\ncommand = \"echo x >> {}; sleep 12\"\n",
+            starts.display()
+        );
+        std::fs::write(scene.path(&format!("{name}.toml")), text).unwrap();
+    }
+    let run = |args: &[&str]| {
+        let mut command = crate::hindmost();
+        command.current_dir(scene.folder.path()).arg("run").args(args);
+        command
+    };
+    let mut child = run(&["a.toml", "b.toml", "--engine", "slurm", "--out", "out"]).spawn().unwrap();
+    until("attempts run", || cluster.lab.attempts().len() == 4);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let refused = run(&["--out", "out", "--resume"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && said.contains("is still running and may not be stopped"), "{said}");
+    assert_eq!(cluster.lab.attempts().len(), 4, "they go on");
+    until("they have ended", || cluster.lab.attempts().is_empty());
+    let resumed = run(&["--out", "out", "--resume"]).output().unwrap();
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    for name in ["a", "b"] {
+        assert_eq!(scene.read(&format!("starts-{name}")), "x\nx\n", "each task started once");
+    }
+    cluster.lab.until_clean();
+}
+
+#[test]
 fn the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back() {
     let Some(cluster) = cluster("the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back") else { return };
     let scene = Scene::new(&job(6, "2"));

@@ -67,7 +67,7 @@ impl Slurm {
         self.given_up.retain(|id| surplus.contains(id));
         // One that was granted just now, or after the snapshot, may not be known yet as that of a node.
         let is_stable = |place: &super::Place| place.requested.is_none() && place.since < self.snapshot.begun;
-        if self.enclosing.is_some() || self.has_given_back {
+        if self.enclosing.is_some() || self.has_given_back || !self.has_gone_on() {
             return;
         }
         let are_stable = self.places.iter().all(is_stable);

@@ -17,6 +17,7 @@ mod allocation;
 mod beat;
 mod cluster;
 mod commands;
+mod earlier;
 mod ends;
 mod health;
 mod keeper;
@@ -54,6 +55,7 @@ use super::{Engine, GPUS, Happened, Launch, NodeOffer, RunIdentity};
 use crate::process::{Identity, Watcher};
 use allocation::{Requested, Terms};
 use beat::Beat;
+use earlier::Earlier;
 use launch::Description;
 use observer::{Observer, Snapshot};
 use place::Place;
@@ -115,6 +117,8 @@ pub struct Slurm {
     /// What is to be reported by the next [`Engine::wait`].
     pending: Vec<Happened>,
     has_given_back: bool,
+    /// What an earlier process of the run has left.
+    earlier: Earlier,
     /// Allocations of lost nodes, which were cancelled.
     given_up: Vec<u32>,
     /// True if Slurm has not answered yet. That is possible only if nothing was left to run when the engine was opened.
@@ -156,6 +160,7 @@ impl Slurm {
             checks: channel(),
             pending: Vec::new(),
             has_given_back: false,
+            earlier: Earlier::default(),
             given_up: Vec::new(),
             is_unanswered: false,
             unlisted_since: None,
@@ -260,7 +265,8 @@ impl Slurm {
         Ok(running)
     }
 
-    /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back.
+    /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back. If the run
+    /// was refused, what an earlier process of it has left stays.
     pub fn give_back(&mut self) -> Option<String> {
         if std::mem::replace(&mut self.has_given_back, true) || self.enclosing.is_some() {
             return None;
@@ -273,6 +279,10 @@ impl Slurm {
             requested.wait_until(end);
         }
         drop(requested);
+        if self.is_refused() {
+            self.leave_earlier();
+            return None;
+        }
         let ids: Vec<u32> = self.places.iter_mut().filter_map(|place| place.job.take()).collect();
         own::end(&self.folder);
         if self.is_unanswered && ids.is_empty() {
@@ -304,6 +314,7 @@ impl Engine for Slurm {
     }
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
+        self.go_on();
         let place = launch.node.0 as usize;
         let job = self.places.get(place).filter(|place| place.is_up()).and_then(|place| place.job);
         // The driver tries again, and learns soon that the node is lost.
@@ -326,6 +337,7 @@ impl Engine for Slurm {
     }
 
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
+        self.go_on();
         let place = launch.node.0 as usize;
         let name = step::name_of(launch.run, launch.attempt);
         let Some(step) = self.snapshot.steps.iter().find(|step| step.name == name) else { return false };
@@ -356,6 +368,7 @@ impl Engine for Slurm {
     }
 
     fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
+        self.go_on();
         if self.is_unanswered {
             // The run was done, so nothing of it should be left, and the user knows that this can't be checked.
             return Vec::new();
@@ -411,6 +424,7 @@ impl Engine for Slurm {
     }
 
     fn await_end(&mut self, launch: &Launch<'_>) -> bool {
+        self.go_on();
         let place = launch.node.0 as usize;
         let name = step::name_of(launch.run, launch.attempt);
         let (Ok(description), Ok(folder)) = (Description::read(launch.handle), launch.handle.try_clone_to_owned())

@@ -89,7 +89,11 @@ impl Slurm {
         let limit = requests.then(|| std::thread::spawn(commands::inactive_limit));
         let opened =
             slurm.allocate(purpose.is_done, stop_requests, say).and_then(|()| slurm.check_nodes(stop_requests, say));
-        opened.inspect_err(|_| {
+        opened.inspect_err(|error| {
+            // The user wants all of it to end.
+            if matches!(error, OpenError::Interrupted) {
+                slurm.go_on();
+            }
             if let Some(left) = slurm.give_back() {
                 say(&left);
             }
@@ -130,8 +134,9 @@ impl Slurm {
                 Err(OpenError::Nodes(format!("allocation {job} has none of the run's nodes {}", all.join(", "))))
             };
         }
-        self.take_over();
+        self.find_earlier();
         if is_done {
+            self.go_on();
             // If something is to run nevertheless, the loss of these nodes is noticed, and they are requested.
             return Ok(());
         }
@@ -178,20 +183,6 @@ impl Slurm {
             say(&format!("Slurm does not grant {why}; the run uses the other nodes"));
         }
         Ok(())
-    }
-
-    /// Takes over the allocations that an earlier process of this run has left.
-    fn take_over(&mut self) {
-        let held = self.snapshot.allocations.iter().filter(|one| one.comment == self.terms.comment);
-        let mut surplus = Vec::new();
-        for one in held.filter(|one| !one.nodes.is_empty()) {
-            let place = self.places.iter_mut().find(|place| place.name == one.nodes && place.job.is_none());
-            match place.filter(|_| one.is_running()) {
-                Some(place) => place.grant(one.id),
-                None => surplus.push(one.id.to_string()),
-            }
-        }
-        let _ = commands::cancel(&surplus, None);
     }
 
     /// Checks all nodes at once. If a node has no such program, all of them get a copy in the run's folder.

@@ -165,7 +165,7 @@ pub enum ResourceError {
     #[error("a cluster can have at most {MAX_DIMENSIONS} kinds of resources, and {0:?} is one more")]
     TooManyDimensions(String),
     /// No node has a dimension that a task demands.
-    #[error("{dimension:?} is demanded, but no node of the cluster has any (the cluster has {})", known.join(", "))]
+    #[error("{dimension:?} is demanded, but no node has any (they have {}): correct the demand, or use other nodes", known.join(", "))]
     UnknownDimension {
         /// Name of the dimension that is demanded.
         dimension: String,

@@ -31,7 +31,7 @@ use super::waiting::Waiting;
 use super::watches::Watches;
 use super::{Driver, Follower, RunError, RunOptions, RunOutcome, check, options, recheck, resume};
 use crate::energy::EnergyMeter;
-use crate::engine::Engine;
+use crate::engine::{Engine, NodeOffer};
 use crate::job_file::Plan;
 use crate::store::{GivenUp, Opened, Store};
 use hindmost_core::learning::Learner;
@@ -300,13 +300,14 @@ pub(super) fn live_job(
     Ok(LiveJob::new(id, Arc::new(plan), store, profiles))
 }
 
-/// Returns what a resumed run will do, without changing the folder.
+/// Returns what a resumed run will do on these nodes, without changing the folder.
 ///
 /// # Errors
-/// If the run can't be resumed with these options, or a file can't be read.
-pub fn resume_plan(options: &RunOptions, opened: &Opened) -> Result<ResumePlan, RunError> {
+/// If the run can't be resumed with these options or on these nodes, or a file can't be read.
+pub fn resume_plan(options: &RunOptions, opened: &Opened, nodes: &[NodeOffer]) -> Result<ResumePlan, RunError> {
     let held = if opened.begun { journal::read(&opened.store)? } else { None };
-    if let Some((header, _)) = &held {
+    if let Some((header, records)) = &held {
+        resume::check_nodes(records, nodes)?;
         resume::check_header(header, options)?;
     }
     let Opened { store, changed, plan, tasks, redo, .. } = opened;

@@ -16,7 +16,10 @@ const PATIENCE: Duration = Duration::from_mins(5);
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// No run accepts jobs there.
-    #[error("no run accepts jobs on {}: start one with `hindmost run --listen {}`", path.display(), path.display())]
+    #[error(
+        "no run accepts jobs on {}: start one with `hindmost run --listen {}`; one that waits for nodes of Slurm accepts them once it has \
+         one", path.display(), path.display()
+    )]
     NoRun {
         /// Path of the socket.
         path: PathBuf,

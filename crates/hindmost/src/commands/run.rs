@@ -356,7 +356,7 @@ fn check(
     // What a resumed run would do, if there is a run.
     let resumed = if opening.resume && out.join(".hindmost").is_dir() {
         let opened = Store::open(out, plan, opening).map_err(RunError::from)?;
-        Some(driver::resume_plan(options, &opened)?)
+        Some(driver::resume_plan(options, &opened, nodes)?)
     } else {
         None
     };

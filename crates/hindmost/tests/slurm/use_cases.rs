@@ -86,6 +86,21 @@ fn map_runs_on_slurm() {
 }
 
 #[test]
+fn a_number_of_nodes_includes_busy_ones() {
+    let Some(cluster) = cluster("a_number_of_nodes_includes_busy_ones") else { return };
+    let scene = Scene::new(SHORT);
+    cluster.lab.output("salloc", &["--no-shell", "--nodes=2", "--nodelist=n3,n4", "--exclusive"]);
+    // The busy node joins the run if it comes free in time.
+    scene.run(&["--engine", "slurm", "--nodes", "3"]).with(0);
+    let nodes: Vec<String> = timeline(&scene.out()).nodes.iter().map(|node| node.name.to_string()).collect();
+    assert_eq!(nodes, ["n1", "n2", "n3"]);
+    let blocker = cluster.lab.allocations();
+    let ids: Vec<&str> = blocker.iter().map(|(id, _)| id.as_str()).collect();
+    cluster.lab.output("scancel", &ids);
+    cluster.lab.until_clean();
+}
+
+#[test]
 fn gpus_are_given_to_one_attempt_at_a_time() {
     let Some(cluster) = cluster("gpus_are_given_to_one_attempt_at_a_time") else { return };
     let scene = Scene::new(
@@ -127,7 +142,7 @@ fn mistakes_are_explained_and_leave_nothing() {
     let Some(cluster) = cluster("mistakes_are_explained_and_leave_nothing") else { return };
     let scene = Scene::new(SHORT);
     for (args, expected) in [
-        (&["--engine", "slurm", "--nodes", "9"][..], "there are only 4 nodes"),
+        (&["--engine", "slurm", "--nodes", "9"][..], "there are only 4 usable nodes"),
         (&["--engine", "slurm", "--nodes", "zz"], "zz"),
         (&["--engine", "slurm", "--slurm-args=--partition=none"], "partition none has no usable node"),
         (&["--slurm-args=--partition=main"], "add --engine slurm"),

@@ -76,7 +76,10 @@ impl Cluster {
         };
         let mut offers = match job {
             Some(job) => nodes::of_allocation(job)?,
-            None => candidates(args, listed.as_deref())?.iter().map(SlurmNode::offer).collect(),
+            None => {
+                let found = candidates(args, listed.as_deref(), number.is_some())?;
+                found.iter().map(SlurmNode::offer).collect()
+            }
         };
         if let Some(listed) = &listed {
             if let Some(missing) = listed.iter().find(|name| offers.iter().all(|offer| offer.name != **name)) {
@@ -91,7 +94,7 @@ impl Cluster {
             if offers.len() < number {
                 let have = offers.len();
                 return Err(ClusterError::Choice(format!(
-                    "--nodes {number}: there are only {have} nodes to choose from"
+                    "--nodes {number}: there are only {have} usable nodes; `sinfo` shows why, and fewer can be given"
                 )));
             }
             offers.truncate(number);
@@ -110,8 +113,8 @@ impl Cluster {
 }
 
 /// Returns the nodes for which allocations can be requested: idle ones first. If none are `listed`, only idle ones, unless there
-/// are none.
-fn candidates(args: &[String], listed: Option<&[String]>) -> Result<Vec<SlurmNode>, ClusterError> {
+/// are none, or a number of nodes is given (`is_counted`): then requests for busy ones wait in Slurm's queue.
+fn candidates(args: &[String], listed: Option<&[String]>, is_counted: bool) -> Result<Vec<SlurmNode>, ClusterError> {
     let all = match listed {
         Some(names) => known(names)?,
         None => nodes::show(None)?,
@@ -141,6 +144,7 @@ fn candidates(args: &[String], listed: Option<&[String]>) -> Result<Vec<SlurmNod
             feature.map(|feature| format!(" with feature {feature}")).unwrap_or_default()
         ))),
         (true, false) => Ok(busy),
+        (false, _) if is_counted => Ok(idle.into_iter().chain(busy).collect()),
         (false, _) => Ok(idle),
     }
 }

@@ -397,7 +397,10 @@ impl Engine for Slurm {
                     if requested.is_ok() {
                         cancelled.extend(due.into_iter().map(|id| (id, Instant::now())));
                     }
-                    let names = format!("Slurm's steps {} do not end", ids.join(", "));
+                    let names = format!(
+                        "Slurm still lists the steps {} of ended attempts; they end with their allocations at the latest",
+                        ids.join(", ")
+                    );
                     requested.err().map_or(names, |error| error.to_string())
                 }
                 Err(error) => format!(

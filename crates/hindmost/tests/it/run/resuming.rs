@@ -286,6 +286,8 @@ fn a_check_counts_tasks_that_have_ended_meanwhile() {
     let slow = || job.json(&["--resume", "--check"], 0)["resume"]["phases"][1].clone();
     let counts = |phase: &Value| ["finished", "ended", "to_run"].map(|key| phase[key].as_u64().unwrap());
     assert_eq!(counts(&slow()), [0, 0, 2]);
+    let refused = job.run(&["--resume", "--check", "--nodes", "others:4"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("can't be resumed on others"), "{}", refused.stderr);
     job.write("go", "");
     wait_for("the ends of both attempts", || counts(&slow()) == [2, 2, 0]);
     let said = job.done(&["--resume", "--check"]).stdout;

@@ -78,7 +78,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     if args.check {
         live_page::check(args.serve.as_deref())?;
-        return check(args, &plan, &options, &engine.nodes, &out, &opening);
+        return check(args, &plan, &options, (&engine.nodes, engine.given), &out, &opening);
     }
     let page = live_page::serve(args.serve.as_deref(), &out)?;
     let board = Board::new(&plan.name, args.json);
@@ -348,18 +348,21 @@ fn check(
     args: &RunJobArgs,
     plan: &Plan,
     options: &RunOptions,
-    nodes: &[NodeOffer],
+    (nodes, are_given): (&[NodeOffer], bool),
     out: &Path,
     opening: &Opening,
 ) -> Outcome {
-    driver::check(plan, options, nodes)?;
     // What a resumed run would do, if there is a run.
-    let resumed = if opening.resume && out.join(".hindmost").is_dir() {
-        let opened = Store::open(out, plan, opening).map_err(RunError::from)?;
-        Some(driver::resume_plan(options, &opened, nodes)?)
-    } else {
-        None
+    let opened = (opening.resume && out.join(".hindmost").is_dir())
+        .then(|| Store::open(out, plan, opening).map_err(RunError::from))
+        .transpose()?;
+    let recorded = match &opened {
+        Some(opened) if !are_given => driver::recorded_nodes(&opened.store)?,
+        _ => None,
     };
+    let nodes = recorded.as_deref().unwrap_or(nodes);
+    driver::check(plan, options, nodes)?;
+    let resumed = opened.map(|opened| driver::resume_plan(options, &opened, nodes)).transpose()?;
     let (policy, knowledge) = driver::chosen(plan, options)?;
     let shell = plan.shells_in_words(&job_file::default_shell());
     if args.json {

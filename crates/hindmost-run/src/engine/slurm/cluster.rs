@@ -74,12 +74,11 @@ impl Cluster {
             Some(list) => Some(commands::host_names(list)?),
             None => None,
         };
-        let mut offers = match job {
-            Some(job) => nodes::of_allocation(job)?,
-            None => {
-                let found = candidates(args, listed.as_deref(), number.is_some())?;
-                found.iter().map(SlurmNode::offer).collect()
-            }
+        let mut offers = if let Some(job) = job {
+            nodes::of_allocation(job)?
+        } else {
+            let found = candidates(args, listed.as_deref(), number.is_some())?;
+            found.iter().map(SlurmNode::offer).collect()
         };
         if let Some(listed) = &listed {
             if let Some(missing) = listed.iter().find(|name| offers.iter().all(|offer| offer.name != **name)) {

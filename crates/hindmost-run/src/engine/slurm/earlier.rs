@@ -45,8 +45,9 @@ impl Slurm {
 
     /// True if the run was refused while an earlier process has left allocations.
     pub(super) fn is_refused(&self) -> bool {
-        let earlier = &self.earlier;
-        !earlier.are_taken && !(earlier.allocations.is_empty() && earlier.surplus.is_empty())
+        let Earlier { allocations, surplus, are_taken } = &self.earlier;
+        let has_any = !allocations.is_empty() || !surplus.is_empty();
+        has_any && !are_taken
     }
 
     /// True once allocations of this run may be cancelled that it does not use.

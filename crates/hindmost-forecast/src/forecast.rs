@@ -341,15 +341,14 @@ mod tests {
 
     #[test]
     fn tasks_that_a_copy_finished_are_counted() {
-        use std::sync::Arc;
-
+        use SituatedEnd::{Failed, Finished, Stopped};
         use hindmost_core::workload::{Durations, Situated, SituatedAttempt};
+
         let task = |ends: &[SituatedEnd]| {
             let attempt = |ended| SituatedAttempt { seconds: 1.0, ended, met: 1.0, slowness: 1.0, again_after: 0.0 };
             let attempts = ends.iter().copied().map(attempt).collect();
             SituatedTask { attempts, input: 1.0, garbage: 1.0, residual: 1.0 }
         };
-        use SituatedEnd::{Failed, Finished, Stopped};
         let tasks =
             vec![task(&[Stopped, Finished]), task(&[Finished, Stopped]), task(&[Failed, Finished]), task(&[Finished])];
         let situated = Situated { tasks, typical: 1.0, first_wave: 1.0, gap: 0.0, moves: false, nodes: Arc::default() };

@@ -105,6 +105,11 @@ def run(program, folder, case, seed, policy):
     return out, json.loads(done.stdout)["flowtime"]
 
 
+def whole(percent):
+    """The rounded number with a minus sign."""
+    return str(round(percent)).replace("-", "−")
+
+
 def forecast(program, out, seconds):
     """The forecast of policy pace as text, and its ends in percent."""
     found = subprocess.run([program, "advise", str(out), "--json"], check=True, capture_output=True, text=True)
@@ -117,7 +122,7 @@ def forecast(program, out, seconds):
         if one["title"] == "policy pace":
             least, most = (100 * gain / seconds for gain in one["gain_seconds_range"])
             mark = ", recommended" if one["recommended"] else ""
-            return f"{least:.0f} to {most:.0f}%{mark}", (least, most)
+            return f"{whole(least)} to {whole(most)}%{mark}", (least, most)
     return "not tried", None
 
 
@@ -142,7 +147,7 @@ def main():
                     away = max(ends[0] - measured, measured - ends[1], 0.0)
                     distance = f"{away:.0f}"
                     compared, within = compared + 1, within + (away <= 15)
-                row = [case, str(seed), f"{without:.1f} s", f"{with_pace:.1f} s", text, f"{measured:.0f}%", distance]
+                row = [case, str(seed), f"{without:.1f} s", f"{with_pace:.1f} s", text, f"{whole(measured)}%", distance]
                 print(f"| {' | '.join(row)} |", flush=True)
     print(f"\n{within} of {compared} measured gains are in the forecast range or at most 15 points away from it.")
 

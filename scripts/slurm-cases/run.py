@@ -6,6 +6,7 @@ programs run in turn. The time is that from the start of the command until the l
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -119,6 +120,10 @@ def main():
     parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    found = shutil.which(options.program)
+    if found is None:
+        parser.error(f"--program {options.program} is not a program")
+    options.program = str(Path(found).resolve())
     for name in options.case:
         title, case, programs = CASES[name]
         times = {what: [] for what in programs}

@@ -71,6 +71,12 @@ impl World {
         World { engine: Engine::Other(format), recorded, policy, order }
     }
 
+    /// Returns this world if each task can start as soon as the first one of its phase could, and slots are free. `None` if that is no
+    /// difference.
+    pub fn with_free_starts(&self) -> Option<World> {
+        Some(World { recorded: self.recorded.with_free_starts()?, ..self.clone() })
+    }
+
     /// Sets up a run in this world. `are_own_nodes` is true if the run has the recorded executors.
     pub fn set_up(&self, setup: &mut Setup, are_own_nodes: bool) {
         self.set_up_with(setup, if are_own_nodes { &self.recorded.executors } else { &[] }, true);

@@ -58,7 +58,7 @@ pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) ->
     let [submit, nodes, node_count, cpus] =
         [&["submit", "eligible"][..], &["nodelist"], &["allocnodes", "nnodes"], &["alloccpus", "ncpus", "reqcpus"]]
             .map(|names| header.place(names));
-    collector.rules = Rules { jobs_within: true, ..Rules::default() };
+    collector.rules = Rules { jobs_within: true, same_in_every_job: true, ..Rules::default() };
     let (mut phase, mut job) = (String::new(), String::new());
     header.rows(window, name, collector, |collector, line, fields| {
         let text = |place: Option<usize>| place.map_or("", |at| fields.get(at));

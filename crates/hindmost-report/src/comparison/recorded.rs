@@ -52,16 +52,31 @@ pub(crate) fn about_shares(compared: &Comparison) -> Option<String> {
     let [one] = &compared.recorded[..] else { return None };
     let table = compared.by_correlation.as_ref()?;
     let [least, most] = one.task_itself;
-    let why = match one.copies_observed {
-        0 => "no copy ran that would show it".to_owned(),
-        copies => format!("{} that ran show no more", counted(copies, "copy").replace("copys", "copies")),
+    let shown = [
+        (one.copies_observed, "copy that ran", "copies that ran"),
+        (one.repeats_observed, "long task in other jobs", "long tasks in other jobs"),
+    ];
+    let shown = shown.into_iter().filter(|(count, ..)| *count > 0);
+    let shown: Vec<String> =
+        shown.map(|(count, one, more)| format!("{count} {}", if count == 1 { one } else { more })).collect();
+    let why = match &shown[..] {
+        [] => "no copy ran that would show it".to_owned(),
+        _ if least == most => format!("as {} show", shown.join(" and ")),
+        _ => format!("{} show no more", shown.join(" and ")),
+    };
+    let is = if least == most {
+        format!("is {}", percent(least))
+    } else {
+        format!("may be {} to {}", percent(least), percent(most))
+    };
+    let lie = match table.correlations.len() {
+        1 => String::new(),
+        values => format!(
+            " The results lie between those of the table for {values} values; the other table is for {}.",
+            percent(table.used)
+        ),
     };
     Some(format!(
-        "The share of durations that belongs to the tasks, beyond what their input explains, may be {} to {}: {why}. The results lie \
-         between those of the table for {} values; the other table is for {}.",
-        percent(least),
-        percent(most),
-        table.correlations.len(),
-        percent(table.used)
+        "The share of durations that belongs to the tasks, beyond what their input explains, {is}: {why}.{lie}"
     ))
 }

@@ -13,6 +13,7 @@ use hindmost_math::statistics::median;
 
 use super::causes::{Context, FEWEST_ALIKE};
 use super::inputs::shape;
+use super::recording::InEveryJob;
 use super::typical::STRAGGLER;
 
 /// Probability that a copy beats its original by chance although the duration belongs to the task, or that such a task is fast in another
@@ -59,7 +60,8 @@ pub(super) struct Pairs(Vec<(f64, f64)>);
 /// A winner of a phase that several jobs may have.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    task: u32,
+    /// What identifies the task in every job.
+    task: u64,
     machine: Option<u32>,
     is_cold: bool,
     /// ln of how many times as long it took as its input and what it met explain.
@@ -68,13 +70,30 @@ struct Seen {
     excess: f64,
 }
 
-/// The winners of phases with the same name and number of tasks, in the order of their jobs; by task.
-#[derive(Debug, Default)]
-pub(super) struct Repeats<'a>(BTreeMap<(&'a str, u64), Vec<Vec<Seen>>>);
+/// What phases of the same work have in common: their name, and their number of tasks.
+type Work = (String, u64);
 
-impl<'a> Repeats<'a> {
+/// The winners of phases of the same work, in the order of their jobs; by task.
+#[derive(Debug, Default)]
+pub(super) struct Repeats(BTreeMap<Work, Vec<Vec<Seen>>>);
+
+/// What the jobs of a log show of the long tasks of each phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RepeatsByPhase(BTreeMap<Work, OfPhase>);
+
+/// What jobs with the same phase show of its long tasks.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct OfPhase {
+    /// The largest excess of a long task, seconds; 0 if no other job has the phase.
+    largest: f64,
+    /// For each long task of which other jobs show something: its excess, and the probabilities of what they show, if its duration
+    /// belongs to it and if it does not.
+    shown: Vec<(f64, (f64, f64))>,
+}
+
+impl Repeats {
     /// Adds a phase, by its number in the recording.
-    pub(super) fn add(&mut self, context: &Context<'a>, at: usize, situated: &Situated) {
+    pub(super) fn add(&mut self, context: &Context<'_>, at: usize, situated: &Situated) {
         let phase = &context.recording.phases[at];
         let Some(name) = shape(phase) else { return };
         let rows = phase.rows.iter().enumerate().filter(|(_, row)| row.wins);
@@ -84,32 +103,60 @@ impl<'a> Repeats<'a> {
         if winners.len() != situated.tasks.len() {
             return;
         }
-        let seen = winners.into_iter().zip(&situated.tasks).map(|((task, number), of_task)| Seen {
-            task,
-            machine: context.machine(&phase.rows[number]),
-            is_cold: context.is_cold(at, number),
-            log: of_task.residual.max(f64::MIN_POSITIVE).ln(),
-            excess: phase.rows[number].seconds() * (1.0 - 1.0 / of_task.residual.max(1.0)),
+        let seen = winners.into_iter().zip(&situated.tasks).filter_map(|((task, number), of_task)| {
+            Some(Seen {
+                task: phase.in_every_job(task)?,
+                machine: context.machine(&phase.rows[number]),
+                is_cold: context.is_cold(at, number),
+                log: of_task.residual.max(f64::MIN_POSITIVE).ln(),
+                excess: phase.rows[number].seconds() * (1.0 - 1.0 / of_task.residual.max(1.0)),
+            })
         });
         let mut seen: Vec<Seen> = seen.collect();
+        if seen.is_empty() {
+            return;
+        }
+        seen.sort_by_key(|one| one.task);
         compare_first_waves(&mut seen);
-        self.0.entry((name, phase.size())).or_default().push(seen);
+        let size = match phase.in_every_job {
+            InEveryJob::Numbers => phase.size(),
+            InEveryJob::Names(_) => seen.len() as u64,
+        };
+        self.0.entry((name.to_owned(), size)).or_default().push(seen);
     }
 
-    /// Returns for each long task the probabilities of what other jobs show: if its duration belongs to it, and if it does not. First
+    /// Returns what other jobs show of the long tasks of each phase. First
     /// waves count only if they are enough to be compared with one another, because the same tasks are in them again and again.
-    pub(super) fn evidence(&self) -> Vec<(f64, f64)> {
+    pub(super) fn by_phase(&self) -> RepeatsByPhase {
         let is_long = |seen: &&Seen| !seen.is_cold && seen.log > STRAGGLER.ln();
-        let several = || self.0.values().filter(|phases| phases.len() > 1);
-        let largest = several().flatten().flatten().filter(is_long).map(|seen| seen.excess).fold(0.0, f64::max);
-        let mut all = Vec::new();
-        for phases in several() {
-            for (at, phase) in phases.iter().enumerate() {
-                let long = phase.iter().filter(is_long).filter(|seen| seen.excess >= MATTERS * largest);
-                all.extend(long.filter_map(|seen| in_others(phases, at, seen)));
+        let of = |(work, phases): (&Work, &Vec<Vec<Seen>>)| {
+            let mut found = OfPhase::default();
+            if phases.len() > 1 {
+                for (at, phase) in phases.iter().enumerate() {
+                    for long in phase.iter().filter(is_long) {
+                        found.largest = found.largest.max(long.excess);
+                        found.shown.extend(in_others(phases, at, long).map(|shown| (long.excess, shown)));
+                    }
+                }
             }
-        }
-        all
+            (work.clone(), found)
+        };
+        RepeatsByPhase(self.0.iter().map(of).collect())
+    }
+}
+
+impl RepeatsByPhase {
+    /// Returns what these show of the phases that `other` has.
+    pub(super) fn of_phases_in(&self, other: &RepeatsByPhase) -> RepeatsByPhase {
+        let shared = self.0.iter().filter(|(work, _)| other.0.contains_key(*work));
+        RepeatsByPhase(shared.map(|(work, of_phase)| (work.clone(), of_phase.clone())).collect())
+    }
+
+    /// Returns for each long task that matters the probabilities of what other jobs show: if its duration belongs to it, and if it does not.
+    pub(super) fn evidence(&self) -> Vec<(f64, f64)> {
+        let largest = self.0.values().map(|of_phase| of_phase.largest).fold(0.0, f64::max);
+        let shown = self.0.values().flat_map(|of_phase| &of_phase.shown);
+        shown.filter(|(excess, _)| *excess >= MATTERS * largest).map(|(_, shown)| *shown).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::metrics::{Unsuccessful, Workers};
+use rustc_hash::FxHashSet;
 
 use crate::analysis::Ended;
 
@@ -43,6 +44,8 @@ pub struct Recording {
     pub phases: Vec<PhaseRows>,
     /// Attempts whose end the log does not have, although they had slots.
     pub unended: Vec<Unended>,
+    /// What identifies tasks in every job ([`InEveryJob::Names`]), of those that are long in most other jobs of the log.
+    pub long_in_others: FxHashSet<u64>,
     /// Failed attempts and their seconds, by reason.
     pub failures: BTreeMap<String, (u64, f64)>,
 }
@@ -88,12 +91,26 @@ pub struct PhaseRows {
     pub of_job: u32,
     /// Number of tasks that the log states.
     pub tasks: Option<u32>,
+    /// Slots that each of its tasks uses; 0, if the log does not say, stands for 1.
+    pub slots: u32,
     /// When its tasks could start; `None` if the log does not say.
     pub submitted: Option<f64>,
     /// When it was complete; `None` if the log does not say.
     pub completed: Option<f64>,
+    /// What its tasks have in common with those of the same phase in other jobs.
+    pub in_every_job: InEveryJob,
     /// Attempts that ended, in the order of the log.
     pub rows: Vec<AttemptRow>,
+}
+
+/// What identifies the tasks of a phase in other jobs with the same phase.
+#[derive(Clone, Debug, Default)]
+pub enum InEveryJob {
+    /// Their numbers.
+    #[default]
+    Numbers,
+    /// Their names: the tasks that have one, ascending, each with a hash of its name.
+    Names(Vec<(u32, u64)>),
 }
 
 /// An attempt that ended. Times are in seconds.
@@ -151,6 +168,22 @@ impl PhaseRows {
     /// The attempts that won.
     pub fn winners(&self) -> impl Iterator<Item = &AttemptRow> {
         self.rows.iter().filter(|row| row.wins)
+    }
+
+    /// What identifies a task in other jobs with the same phase; `None` if nothing does.
+    pub fn in_every_job(&self, task: u32) -> Option<u64> {
+        match &self.in_every_job {
+            InEveryJob::Numbers => Some(u64::from(task)),
+            InEveryJob::Names(names) => {
+                let at = names.binary_search_by_key(&task, |(number, _)| *number).ok()?;
+                Some(names[at].1)
+            }
+        }
+    }
+
+    /// Slots that each of its tasks uses, at least 1.
+    pub fn slots_of_a_task(&self) -> u32 {
+        self.slots.max(1)
     }
 
     /// Number of tasks: as stated, or at least those that have attempts.

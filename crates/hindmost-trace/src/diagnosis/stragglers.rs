@@ -310,11 +310,15 @@ fn is_isolated(
     };
     let is_distance_usual =
         own.distance == 0 || usual.by_distance(own.distance).is_some() || usual.is_nearest(own.distance);
+    let phase = &context.recording.phases[at];
+    let is_long_in_others =
+        || phase.in_every_job(row.task).is_some_and(|task| context.recording.long_in_others.contains(&task));
     is_calm
         && accounted < excess / 4.0
         && is_input_usual
         && is_distance_usual
-        && !repeated.is_repeated(&context.recording.phases[at], row.task)
+        && !repeated.is_repeated(phase, row.task)
+        && !is_long_in_others()
 }
 
 impl<'a> Repeated<'a> {
@@ -561,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_attempt_that_deserializes_far_longer_than_those_of_other_executors_has_that_as_cause() {
+    fn first_attempts_that_deserialize_far_longer_have_that_cause() {
         // Five executors run one phase and then another one; a sixth joins for the second one, of one task on each executor.
         let with = |seconds: f64, deserialization: f32| {
             let mut first: Vec<AttemptRow> = (0..5).map(|at| row(at, at, 0.0, 2.4)).collect();

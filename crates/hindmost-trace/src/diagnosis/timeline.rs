@@ -2,8 +2,8 @@
 
 use hindmost_core::metrics::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses, Spent};
 
+use super::instants::{State, span};
 use super::recording::{PhaseRows, Recording};
-use super::wall_time::{State, span};
 
 /// The most steps.
 const STEPS: usize = 600;

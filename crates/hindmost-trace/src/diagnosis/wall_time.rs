@@ -1,175 +1,15 @@
 //! Splits the wall time of an application by what it was spent on: a sweep over all instants at which something changes.
 
-use hindmost_core::metrics::{NoJobTime, PhaseTime, SingleTasks, SlotTimeline, SlotUse, Spent, TimePart, WallTime};
+use hindmost_core::metrics::{NoJobTime, PhaseTime, SingleTasks, SlotTimeline, Spent, TimePart, WallTime};
 use rustc_hash::FxHashMap;
 
+use super::instants::{State, changes};
 use super::recording::{PhaseRows, Recording};
-use super::slots::{avoided, slots, unended};
 use super::timeline::Steps;
-use super::typical::{Typical, retries};
-use crate::analysis::Ended;
+use super::typical::Typical;
 
-/// The share of the slots from which on all count as used.
-const FULL: f64 = 0.9;
 /// The most phases that are listed for a part.
 const LISTED: usize = 5;
-
-/// What changes at an instant. It is small, because there are two or more for each attempt.
-#[derive(Clone, Copy, Debug)]
-enum Change {
-    /// Number of active jobs.
-    Jobs(i32),
-    /// Number of slots.
-    Slots(i32),
-    /// Number of tasks of a phase that wait.
-    Waiting(i32),
-    /// A phase begins (true) or ends.
-    Phase(u32, bool),
-    /// An attempt of a phase starts, and whether its task waited until now.
-    Start(u32, SlotUse, bool),
-    /// An attempt has taken longer than is typical.
-    Late(SlotUse),
-    /// An attempt of a phase ends.
-    End(u32, SlotUse),
-    /// The part of a running attempt of a first wave that is longer than is typical.
-    Cold(f32),
-    /// Number of running attempts that will not win.
-    Lost(i32),
-    /// Number of running attempts that are killed in the end.
-    Killed(i32),
-    /// Number of attempts that have a slot, although the log does not have their end.
-    Unended(i32),
-    /// Number of free slots of slow nodes, which the engine left free.
-    Avoided(i32),
-}
-
-impl Change {
-    /// The order of changes at the same instant. Only that of phases matters, because the one that began last counts in ties.
-    fn rank(self) -> (u32, bool) {
-        match self {
-            Change::Phase(phase, begins) => (phase, !begins),
-            _ => (0, false),
-        }
-    }
-}
-
-/// What is the case between two instants.
-#[derive(Debug, Default)]
-pub(super) struct State {
-    jobs: i64,
-    slots: i64,
-    waiting: i64,
-    /// Running attempts by how they count.
-    uses: [i64; SlotUse::ALL.len()],
-    /// Sum of the parts of running attempts of first waves that are longer than is typical.
-    cold: f64,
-    /// Running attempts that will not win their task.
-    lost: i64,
-    /// Those of them that are killed in the end.
-    killed: i64,
-    /// Free slots of slow nodes that the engine left free.
-    avoided: i64,
-    /// Running attempts of each phase.
-    running: Vec<i64>,
-    /// Phases that have begun and not ended.
-    phases: Vec<usize>,
-    /// Number of tasks of these phases.
-    tasks: u64,
-}
-
-impl State {
-    fn used(&self) -> i64 {
-        self.uses.iter().sum()
-    }
-
-    /// Slots in use, by what ran there. They are no more than there are: engines log the end of an attempt a little later than they use its
-    /// slot again.
-    pub(super) fn uses(&self) -> [i64; SlotUse::ALL.len()] {
-        let mut uses = self.uses;
-        for _ in self.all_slots()..self.used() {
-            if let Some(most) = uses.iter_mut().max() {
-                *most -= 1;
-            }
-        }
-        uses
-    }
-
-    /// The slots; if none is known, those in use.
-    pub(super) fn all_slots(&self) -> i64 {
-        if self.slots > 0 { self.slots } else { self.used() }
-    }
-
-    fn apply(&mut self, change: Change, sizes: &[u64]) {
-        match change {
-            Change::Jobs(by) => self.jobs += i64::from(by),
-            Change::Slots(by) => self.slots += i64::from(by),
-            Change::Waiting(by) => self.waiting += i64::from(by),
-            Change::Cold(by) => self.cold += f64::from(by),
-            Change::Lost(by) => self.lost += i64::from(by),
-            Change::Killed(by) => self.killed += i64::from(by),
-            Change::Unended(by) => {
-                self.uses[SlotUse::Lost as usize] += i64::from(by);
-                self.lost += i64::from(by);
-                self.killed += i64::from(by);
-            }
-            Change::Avoided(by) => self.avoided += i64::from(by),
-            Change::Phase(phase, true) => {
-                self.phases.push(phase as usize);
-                self.tasks += sizes[phase as usize];
-            }
-            Change::Phase(phase, false) => {
-                self.phases.retain(|other| *other != phase as usize);
-                self.tasks -= sizes[phase as usize];
-            }
-            Change::Start(phase, what, waited) => {
-                self.running[phase as usize] += 1;
-                self.uses[what as usize] += 1;
-                self.waiting -= i64::from(waited);
-            }
-            Change::Late(what) => {
-                self.uses[what as usize] -= 1;
-                self.uses[SlotUse::Straggler as usize] += 1;
-            }
-            Change::End(phase, what) => {
-                self.running[phase as usize] -= 1;
-                self.uses[what as usize] -= 1;
-            }
-        }
-    }
-
-    /// What time is spent on in this state.
-    fn spent(&self) -> Spent {
-        // The engine uses the other slots only.
-        let (used, slots) = (self.used() as f64, (self.slots - self.avoided.max(0)) as f64);
-        let [late, retries] = [SlotUse::Straggler, SlotUse::Retry].map(|what| self.uses[what as usize]);
-        if self.jobs <= 0 && self.used() <= self.killed {
-            Spent::NoJob
-        } else if self.slots <= 0 && self.used() == 0 {
-            Spent::NoSlots
-        } else if self.used() > 0 && used >= FULL * slots {
-            Spent::Work
-        } else if self.waiting > 0 || self.used() == 0 {
-            Spent::Scheduling
-        } else if self.used() > late + retries {
-            if self.tasks < self.slots as u64 { Spent::FewTasks } else { Spent::LastWave }
-        } else if late > 0 {
-            Spent::Stragglers
-        } else {
-            Spent::Retries
-        }
-    }
-
-    /// The phase with the most running attempts, or else the one that began last.
-    fn foremost(&self) -> Option<usize> {
-        let most = self.phases.iter().copied().max_by_key(|phase| (self.running[*phase], *phase));
-        most.filter(|phase| self.running[*phase] > 0).or_else(|| self.phases.last().copied())
-    }
-
-    /// Slots that the engine left free on slow nodes although tasks waited.
-    fn left_free(&self) -> i64 {
-        if self.waiting > 0 { self.avoided.clamp(0, (self.slots - self.used()).max(0)) } else { 0 }
-    }
-}
 
 /// Seconds of a part, slot-seconds that were used and that there were, and seconds of each phase.
 #[derive(Debug, Default)]
@@ -209,7 +49,7 @@ pub fn wall_time(
     changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.rank().cmp(&b.1.rank())));
     let mut steps = Steps::new((from, to), changes.iter().map(|(at, _)| *at));
     let sizes: Vec<u64> = recording.phases.iter().map(PhaseRows::size).collect();
-    let mut state = State { running: vec![0; sizes.len()], ..State::default() };
+    let mut state = State::of(sizes.len());
     let mut sums: FxHashMap<Spent, Sum> = FxHashMap::default();
     let mut left_free = 0.0;
     let mut changes = changes.into_iter().peekable();
@@ -302,106 +142,13 @@ fn foremost(phases: &[PhaseRows], seconds: FxHashMap<usize, f64>) -> Vec<PhaseTi
         .collect()
 }
 
-/// Returns all changes, in any order, and whether the numbers of slots are known.
-fn changes(
-    recording: &Recording,
-    typical: &[Typical],
-    (from, to): (f64, f64),
-    is_cold: impl Fn(usize, usize) -> bool,
-    excess: impl Fn(usize, usize) -> f64,
-) -> (Vec<(f64, Change)>, bool) {
-    let mut changes = Vec::new();
-    // First, because it needs memory for all attempts, too.
-    let (slots, slots_known) = slots(recording, from);
-    changes.extend(slots.into_iter().map(|(at, by)| (at, Change::Slots(by))));
-    let attempts: usize = recording.phases.iter().map(|phase| phase.rows.len()).sum();
-    changes.reserve(2 * attempts + 3 * recording.phases.len());
-    if recording.active.is_empty() {
-        changes.push((from, Change::Jobs(1)));
-    }
-    for (begin, end) in &recording.active {
-        changes.push((*begin, Change::Jobs(1)));
-        changes.push((end.unwrap_or(to).max(*begin), Change::Jobs(-1)));
-    }
-    for (at, (phase, typical)) in recording.phases.iter().zip(typical).enumerate() {
-        of_phase(at, phase, typical, |row| is_cold(at, row), &mut changes);
-        for (number, row) in phase.rows.iter().enumerate() {
-            let beyond = excess(at, number);
-            if beyond > 0.0 {
-                let beyond = (beyond / row.seconds()) as f32;
-                changes.extend([(row.start, Change::Cold(beyond)), (row.end, Change::Cold(-beyond))]);
-            }
-        }
-    }
-    for (start, end) in unended(recording, to) {
-        changes.extend([(start, Change::Unended(1)), (end, Change::Unended(-1))]);
-    }
-    if slots_known {
-        changes.extend(avoided(recording).into_iter().map(|(at, by)| (at, Change::Avoided(by))));
-    }
-    (changes, slots_known)
-}
-
-/// Adds the changes of a phase.
-fn of_phase(
-    at: usize,
-    phase: &PhaseRows,
-    typical: &Typical,
-    is_cold: impl Fn(usize) -> bool,
-    changes: &mut Vec<(f64, Change)>,
-) {
-    let limit = typical.limit();
-    let mut first_start: FxHashMap<u32, f64> = FxHashMap::default();
-    for row in &phase.rows {
-        let start = first_start.entry(row.task).or_insert(row.start);
-        *start = start.min(row.start);
-    }
-    let tasks = first_start.len() as i32;
-    let earliest = first_start.values().copied().min_by(f64::total_cmp);
-    let number = at as u32;
-    for (at, (row, is_retry)) in phase.rows.iter().zip(retries(phase)).enumerate() {
-        let mut what = match () {
-            () if is_retry => SlotUse::Retry,
-            () if !row.wins => SlotUse::Lost,
-            () if is_cold(at) => SlotUse::FirstWave,
-            () => SlotUse::Work,
-        };
-        let waited = first_start.get(&row.task).is_some_and(|start| *start >= row.start);
-        if waited {
-            first_start.remove(&row.task);
-        }
-        changes.push((row.start, Change::Start(number, what, waited)));
-        if let Some(late) = limit.map(|limit| row.start + limit).filter(|late| *late < row.end && !is_retry) {
-            changes.push((late, Change::Late(what)));
-            what = SlotUse::Straggler;
-        }
-        changes.push((row.end, Change::End(number, what)));
-        if !row.wins {
-            changes.extend([(row.start, Change::Lost(1)), (row.end, Change::Lost(-1))]);
-        }
-        if row.ended == Ended::Killed {
-            changes.extend([(row.start, Change::Killed(1)), (row.end, Change::Killed(-1))]);
-        }
-    }
-    let Some((begin, end)) = span(phase, earliest) else { return };
-    changes.push((begin, Change::Phase(number, true)));
-    changes.push((end, Change::Phase(number, false)));
-    changes.push((begin, Change::Waiting(tasks)));
-}
-
-/// Returns when a phase began and ended, given the start of its earliest attempt; `None` if the log does not say.
-pub(super) fn span(phase: &PhaseRows, earliest: Option<f64>) -> Option<(f64, f64)> {
-    let latest = phase.rows.iter().map(|row| row.end).max_by(f64::total_cmp);
-    let (begin, end) = phase.submitted.or(earliest).zip(phase.completed.or(latest))?;
-    let begin = earliest.map_or(begin, |earliest| begin.min(earliest));
-    Some((begin, end.max(begin)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::recording::{AttemptRow, Unended};
+    use super::super::slots::unended;
     use super::super::testing::{executor, phase, recording, row};
     use super::*;
+    use crate::analysis::Ended;
 
     fn parts(recording: &Recording) -> Vec<(Spent, f64, f64)> {
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hindmost_core::workload::{DemandByName, WorkloadJob};
 
+use super::own_share::RepeatsByPhase;
 use super::recording::{Executor, PhaseRows, Recording, UNKNOWN};
 use super::world::{RecordedWorld, Source, world};
 use crate::recorded::RecordedNode;
@@ -16,9 +17,10 @@ const UNNAMED: &str = "machine";
 /// Jobs, nodes and world of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordedWorkload {
-    /// The jobs, in the order of their arrivals. A task uses one slot.
+    /// The jobs, in the order of their arrivals.
     pub jobs: Vec<WorkloadJob>,
-    /// The nodes. Those whose slots the log does not state have as many as attempts used at the same time.
+    /// The nodes. Those whose slots the log does not state have as many as attempts used at the same time. Attempts whose node the log does
+    /// not name ran on one machine.
     pub nodes: Vec<RecordedNode>,
     /// How the jobs ran.
     pub world: RecordedWorld,
@@ -30,7 +32,12 @@ pub struct RecordedWorkload {
 
 /// Returns the jobs of a recording, each with those of its phases that have a task that succeeded. A phase waits for the phases of
 /// its job that had ended when it began. `None` if no task succeeded.
-pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
+pub(crate) fn workload(recording: Recording) -> Option<RecordedWorkload> {
+    workload_in_log(recording, None)
+}
+
+/// Does the same for a recording of a log of which all jobs together show what is in `in_log`.
+pub(crate) fn workload_in_log(mut recording: Recording, in_log: Option<&RepeatsByPhase>) -> Option<RecordedWorkload> {
     for (number, phase) in (0..).zip(&mut recording.phases) {
         phase.phase = number;
     }
@@ -61,7 +68,7 @@ pub(crate) fn workload(mut recording: Recording) -> Option<RecordedWorkload> {
     let (jobs, sources): (Vec<WorkloadJob>, Vec<Source>) = jobs.into_iter().unzip();
     // Only Hindmost, whose journals state the slots, keeps tasks from slow nodes.
     let with_possible = recording.executors.iter().any(|executor| executor.slots.is_some());
-    let world = world(&recording, origin, (&jobs, &sources), with_possible);
+    let world = world(&recording, origin, (&jobs, &sources), (with_possible, in_log));
     let had_copies = recording.phases.iter().flat_map(|phase| &phase.rows).any(|row| row.speculative);
     Some(RecordedWorkload { nodes: nodes(&recording), jobs, world, id: recording.id, had_copies })
 }
@@ -93,7 +100,7 @@ fn of_job(recording: &Recording, (number, phases): (u32, &[usize]), arrival: f64
         let after = replay::phases_before(&spans[..at], spans[at].0);
         let seconds: BTreeMap<u32, f64> = phase.winners().map(|row| (row.task, row.seconds())).collect();
         let name = phase.name.clone().unwrap_or_else(|| format!("phase-{}", phase.phase + 1));
-        let demand = DemandByName::from([("cpus".to_owned(), 1.0)]);
+        let demand = DemandByName::from([("cpus".to_owned(), f64::from(phase.slots_of_a_task()))]);
         replay::add_phase(&mut job, &name, after, demand, seconds.into_values().collect());
     }
     (job, Source { ids: vec![number], phases: phases.iter().map(|phase| phase.phase).collect() })
@@ -127,18 +134,21 @@ fn nodes(recording: &Recording) -> Vec<RecordedNode> {
     nodes
 }
 
-/// Returns the most attempts that ran on an executor at the same time.
+/// Returns the most slots that attempts used on an executor at the same time.
 fn most_at_once(recording: &Recording, executor: u32) -> u32 {
-    let rows = recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| row.executor == executor);
-    let mut changes: Vec<(f64, i32)> = rows.flat_map(|row| [(row.start, 1), (row.end, -1)]).collect();
-    // At the same instant, ends count before starts. So an attempt without a duration is never seen, but it has a slot.
-    let (mut running, mut most) = (0, i32::from(!changes.is_empty()));
+    let of_phase = |phase: &PhaseRows| i64::from(phase.slots_of_a_task());
+    let rows = recording.phases.iter().flat_map(|phase| phase.rows.iter().map(move |row| (row, of_phase(phase))));
+    let rows = rows.filter(|(row, _)| row.executor == executor);
+    let mut changes: Vec<(f64, i64)> = rows.flat_map(|(row, slots)| [(row.start, slots), (row.end, -slots)]).collect();
+    // At the same instant, ends count before starts. So an attempt without a duration is never seen, but it has its slots.
+    let mut most = changes.iter().map(|(_, slots)| *slots).max().unwrap_or(0);
+    let mut running = 0;
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (_, change) in changes {
         running += change;
         most = most.max(running);
     }
-    most.unsigned_abs()
+    u32::try_from(most).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -174,6 +184,15 @@ mod tests {
         let rows = (0..4).map(|task| row(task, UNKNOWN, f64::from(task), f64::from(task))).collect();
         let found = workload(recording(vec![phase(rows)], Vec::new())).unwrap();
         assert_eq!((found.nodes.len(), found.nodes[0].slots), (1, 1));
+    }
+
+    #[test]
+    fn tasks_use_the_slots_of_their_phase() {
+        let rows = (0..3).map(|task| row(task, 0, f64::from(task / 2), f64::from(task / 2) + 1.0)).collect();
+        let found =
+            workload(recording(vec![PhaseRows { slots: 4, ..phase(rows) }], vec![Executor::default()])).unwrap();
+        assert_eq!((found.nodes.len(), found.nodes[0].slots), (1, 8));
+        assert_eq!(found.jobs[0].spec.phases[0].demand["cpus"], 4.0);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::causes::Context;
 use super::gaps;
 use super::losses::{Loss, Losses};
 use super::node_speeds;
-use super::own_share::{self, OwnShare};
+use super::own_share::{self, OwnShare, RepeatsByPhase};
 use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
 use crate::analysis::Ended;
@@ -50,6 +50,8 @@ pub struct RecordedWorld {
     pub failures: u64,
     /// The largest input of a task that took long because of it; `None` if there is no such task.
     pub skewed: Option<SkewedInput>,
+    /// What its jobs show of tasks that are long.
+    pub(crate) repeats: RepeatsByPhase,
     /// The durations of the jobs' phases; `None` for a phase about which the log says too little.
     durations: Vec<Vec<Option<Arc<Situated>>>>,
     /// The same if the nodes are slow that may be; empty if no node may be slow, or one is proven to be.
@@ -62,6 +64,21 @@ impl RecordedWorld {
     /// Gives the jobs of the log the durations that depend on what attempts meet.
     pub fn give_durations(&self, jobs: &mut [WorkloadJob]) {
         give(&self.durations, jobs);
+    }
+
+    /// Returns this world if each task can start as soon as the first one of its phase could, and slots are free. `None` if that is no
+    /// difference.
+    pub fn with_free_starts(&self) -> Option<RecordedWorld> {
+        let mut world = self.clone();
+        let mut changed = false;
+        for lag in world.jobs.iter_mut().flat_map(|job| &mut job.lags) {
+            if let PhaseLag::Each(lags) = lag {
+                changed = true;
+                let first = lags.iter().copied().reduce(f64::min);
+                *lag = PhaseLag::Together(first.unwrap_or(0.0));
+            }
+        }
+        changed.then_some(world)
     }
 
     /// Returns the jobs with the durations that they have if the nodes are slow whose tasks took at least 1.5 times as long in the middle,
@@ -149,12 +166,13 @@ pub struct Presence {
 
 /// Builds the world of an application. `jobs` are in the order of
 /// their arrivals, and `sources` in the same order; `origin` is the time from which they count, on the clock of the log.
-/// `with_possible` is true if nodes that may be slow matter.
+/// `with_possible` is true if nodes that may be slow matter. `in_log` is what all jobs of the log show of tasks that are long, if it has more
+/// than this recording.
 pub(crate) fn world(
     recording: &Recording,
     origin: f64,
     (jobs, sources): (&[WorkloadJob], &[Source]),
-    with_possible: bool,
+    (with_possible, in_log): (bool, Option<&RepeatsByPhase>),
 ) -> RecordedWorld {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, _) = Context::of(recording, &typical);
@@ -245,7 +263,9 @@ pub(crate) fn world(
             world.proven.push(if_proven);
         }
     }
-    world.own_share = pairs.own_share(&repeats.evidence());
+    world.repeats = repeats.by_phase();
+    let shown = in_log.map(|in_log| in_log.of_phases_in(&world.repeats));
+    world.own_share = pairs.own_share(&shown.as_ref().unwrap_or(&world.repeats).evidence());
     world
 }
 

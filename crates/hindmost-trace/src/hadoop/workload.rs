@@ -55,7 +55,7 @@ pub(super) fn assemble(collector: &mut Collector) -> Workload {
         jobs.into_iter().map(|job| workload_job(job, origin)).zip(sources).collect();
     jobs.sort_by_key(|(job, _)| job.spec.arrival);
     let (jobs, sources): (Vec<WorkloadJob>, Vec<Source>) = jobs.into_iter().unzip();
-    let world = world(&recording, origin as f64 / 1000.0, (&jobs, &sources), false);
+    let world = world(&recording, origin as f64 / 1000.0, (&jobs, &sources), (false, None));
     let mut attempts: Vec<RecordedAttempt> = attempts
         .into_iter()
         .map(|attempt| RecordedAttempt {

@@ -367,7 +367,7 @@ fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
         workload::assemble(collected.applications, &mut summary.warnings);
     let origin = origin as f64 / 1000.0;
     let world = match &recordings[..] {
-        [recording] if applications.len() == 1 => Some(world(recording, origin, (&jobs, &sources), false)),
+        [recording] if applications.len() == 1 => Some(world(recording, origin, (&jobs, &sources), (false, None))),
         // Applications that shared a cluster had executors of their own, so their jobs can't be replayed together as they ran.
         _ => None,
     };

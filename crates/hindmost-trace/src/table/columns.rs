@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use super::states::States;
+use crate::tasks::Collector;
 use crate::tasks::units::Unit;
 
 /// What a column of a table means.
@@ -141,6 +142,9 @@ impl FromStr for Columns {
                 Some((name, unit)) => (name, Some(unit)),
                 None => (column, None),
             };
+            if columns.named.iter().any(|(other, ..)| other == meaning) {
+                return Err(format!("{wanted} is named twice; name one column for it"));
+            }
             columns.named.push((*meaning, name.trim().to_owned(), unit));
         }
         Ok(columns)
@@ -170,6 +174,19 @@ impl Places {
     /// Returns the unit of time of the column with a meaning, if it is named.
     pub(crate) fn unit(&self, meaning: Meaning) -> Option<Unit> {
         self.units[meaning as usize]
+    }
+
+    /// Notes which columns have the name of another one that was read.
+    pub(crate) fn add_notes(&self, collector: &mut Collector) {
+        for (meaning, name, _) in NAMES {
+            let Some(column) = self.name(meaning) else { continue };
+            let count = self.names.iter().filter(|other| other.trim() == column).count();
+            if count > 1 {
+                collector.issues.note(format!(
+                    "{count} columns have the name {column:?}; the first of them was read as the {name}. Rename the others."
+                ));
+            }
+        }
     }
 
     /// Gives the column of one meaning another one.
@@ -324,6 +341,7 @@ mod tests {
     #[test]
     fn wrong_mappings_are_named() {
         assert!("start".parse::<Columns>().unwrap_err().contains("MEANING=NAME"));
+        assert!("start=a,start=b".parse::<Columns>().unwrap_err().contains("start is named twice"));
         assert!("begin=x".parse::<Columns>().unwrap_err().contains("there are start, end"));
     }
 

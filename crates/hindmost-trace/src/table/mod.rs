@@ -39,20 +39,22 @@ use crate::analysis::Ended;
 use crate::error::TraceError;
 use crate::reading::warnings::names;
 use crate::reading::window::Window;
-use crate::tasks::Collector;
-use crate::tasks::delimited::{Fields, Joined, delimiter};
+use crate::tasks::delimited::{Fields, Joined, delimiter, may_be_quoted};
 use crate::tasks::lines;
 use crate::tasks::row::{Row, UnknownState};
-use crate::tasks::units::{bytes, duration, is_given, no_time, number, time};
+use crate::tasks::units::{Unit, bytes, duration, is_given, no_time, number, time};
+use crate::tasks::{Collector, Rules};
 
 /// Rows from which the reader sees whether jobs are tasks.
 const LOOKED_AT_ROWS: usize = 200;
 /// Fewer rows with jobs of their own do not make jobs tasks.
 const FEWEST_ROWS: usize = 3;
+/// The year 2000, in seconds since 1970. Later times are none of a clock that begins with the log.
+const YEAR_2000: f64 = 946_684_800.0;
 /// The most columns that an error names.
 const MOST_NAMED: usize = 20;
 
-/// Returns whether a log with this beginning is a table with the columns that are needed.
+/// Returns whether a log with this beginning is a table with the columns that are needed, or with times in columns whose names say nothing.
 pub(crate) fn is_one(beginning: &[u8]) -> bool {
     let text = String::from_utf8_lossy(beginning);
     let trimmed = text.trim_start();
@@ -63,7 +65,18 @@ pub(crate) fn is_one(beginning: &[u8]) -> bool {
     let mut fields = Fields::default();
     fields.split(header, delimiter);
     let columns: Vec<String> = (0..fields.len()).map(|at| fields.get(at).to_owned()).collect();
-    has_needed(&columns, &Columns::default())
+    has_needed(&columns, &Columns::default()) || has_times(&columns, trimmed, delimiter)
+}
+
+/// Returns whether the row under a header has at least two times, so that the user must only say which columns they are.
+fn has_times(header: &[String], text: &str, delimiter: char) -> bool {
+    // Any number may be a time, so only times since 1970 count.
+    let is_time = |field: &str| time(field, None).is_some_and(|at| at > YEAR_2000);
+    let Some(row) = text.lines().filter(|line| !is_comment(line)).nth(1) else { return false };
+    let mut fields = Fields::default();
+    fields.split(row, delimiter);
+    let times = (0..fields.len()).filter(|at| is_time(fields.get(*at))).count();
+    times >= 2 && fields.len() == header.len() && !header.iter().any(|name| name.is_empty() || number(name).is_some())
 }
 
 fn has_needed(header: &[String], columns: &Columns) -> bool {
@@ -115,6 +128,7 @@ pub(crate) fn read(
 ) -> Result<(), TraceError> {
     let failed = |source: io::Error| TraceError::Read { name: name.to_owned(), position: 0, source };
     collector.issues.can_name_states = true;
+    collector.rules = Rules { same_in_every_job: true, ..Rules::default() };
     if window.hold(1).map_err(failed)?.trim_ascii_start().starts_with(b"{")
         || window.held().trim_ascii_start().starts_with(b"[")
     {
@@ -129,6 +143,7 @@ pub(crate) fn read(
     let header_row = header.to_owned();
     let header: Vec<String> = (0..fields.len()).map(|at| fields.get(at).to_owned()).collect();
     let mut places = places(name, &header, columns)?;
+    places.add_notes(collector);
     let rows = beginning.lines().filter(|line| !is_comment(line)).skip(1).take(LOOKED_AT_ROWS);
     let mut jobs = Vec::new();
     for row in rows {
@@ -136,6 +151,10 @@ pub(crate) fn read(
         jobs.extend(places.of(Meaning::Job).map(|at| fields.get(at).to_owned()));
     }
     jobs.pop();
+    if let Some(row) = beginning.lines().filter(|line| !is_comment(line)).nth(1) {
+        fields.split(row, delimiter);
+        note_unit_of_durations(&places, |at| fields.get(at), collector);
+    }
     jobs_are_tasks(&mut places, jobs, collector);
 
     let mut joined = Joined::default();
@@ -156,6 +175,9 @@ pub(crate) fn read(
         fields.split(row, delimiter);
         if fields.len() < width && !terminated {
             collector.issues.cut(format!("in line {line}"));
+        } else if (width..fields.len()).any(|at| !fields.get(at).is_empty()) {
+            // It is not known which of the fields belong together.
+            collector.issues.unreadable(line, &too_many(fields.len(), width, delimiter));
         } else {
             take(&|at| fields.get(at), (&places, columns.states()), collector, line);
         }
@@ -165,6 +187,12 @@ pub(crate) fn read(
         collector.issues.cut("within quotes that are not closed".to_owned());
     }
     Ok(())
+}
+
+/// Says what is wrong with a row of more fields than the header has.
+fn too_many(fields: usize, width: usize, delimiter: char) -> String {
+    let quotes = if may_be_quoted(delimiter) { "; a field that contains it must be in quotes" } else { "" };
+    format!("it has {fields} fields, separated by {delimiter:?}, and the header has {width}{quotes}")
 }
 
 fn read_objects(
@@ -180,6 +208,9 @@ fn read_objects(
     let mut jobs = Vec::new();
     for row in String::from_utf8_lossy(window.held()).lines().take(LOOKED_AT_ROWS) {
         if let Ok(values) = objects.read(row) {
+            if jobs.is_empty() {
+                note_unit_of_durations(&places, |at| &values[at], collector);
+            }
             jobs.extend(places.of(Meaning::Job).map(|at| values[at].clone()));
         }
     }
@@ -225,6 +256,27 @@ fn jobs_are_tasks(places: &mut Places, mut jobs: Vec<String>, collector: &mut Co
     }
 }
 
+/// Notes that durations are read in seconds, if the times beside them have a smaller unit, by the name of their column or by the size of the
+/// first one.
+fn note_unit_of_durations<'a>(places: &Places, field: impl Fn(usize) -> &'a str, collector: &mut Collector) {
+    let beside = match [Meaning::Start, Meaning::End].map(|meaning| places.of(meaning)) {
+        [Some(at), None] => (at, places.unit(Meaning::Start)),
+        [None, Some(at)] => (at, places.unit(Meaning::End)),
+        // Where both are given, durations do not matter.
+        _ => return,
+    };
+    let (Some(duration), None) = (places.name(Meaning::Duration), places.unit(Meaning::Duration)) else { return };
+    if places.of(Meaning::Duration).and_then(|at| number(field(at))).is_none() {
+        return;
+    }
+    let unit = number(field(beside.0)).map(|time| beside.1.unwrap_or_else(|| Unit::by_size(time)));
+    if let Some(unit) = unit.and_then(Unit::if_below_a_second) {
+        collector.issues.note(format!(
+            "The durations in the column {duration:?} were read in seconds, although the times beside them are in {unit}; if the durations are, too, say so with --columns duration={duration}:{unit}."
+        ));
+    }
+}
+
 /// Takes an attempt from the fields of a row.
 fn take<'a>(
     field: &dyn Fn(usize) -> &'a str,
@@ -236,12 +288,16 @@ fn take<'a>(
     let at = |meaning: Meaning| time(text(meaning), places.unit(meaning)).filter(|at| *at >= 0.0);
     let seconds =
         places.of(Meaning::Duration).and_then(|_| duration(text(Meaning::Duration), places.unit(Meaning::Duration)));
-    let (mut start, mut end) = (at(Meaning::Start), at(Meaning::End));
+    let (mut start, mut end, mut submitted) = (at(Meaning::Start), at(Meaning::End), at(Meaning::Submitted));
     // A time of 0 is how some tools write that there is none, unless the log's clock begins at 0.
     if let (Some(began), Some(0.0)) = (start, end)
         && began > 0.0
     {
         end = None;
+    }
+    let is_since_1970 = [start, end].into_iter().flatten().any(|at| at > YEAR_2000);
+    for time in [&mut start, &mut submitted] {
+        *time = time.filter(|at| *at > 0.0 || !is_since_1970);
     }
     start = start.or_else(|| Some(end? - seconds?));
     end = end.or_else(|| Some(start? + seconds?));
@@ -283,7 +339,7 @@ fn take<'a>(
             phase: text(Meaning::Phase),
             task: text(Meaning::Task),
             node: text(Meaning::Node),
-            submitted: at(Meaning::Submitted),
+            submitted,
             start,
             end,
             state: ended,

@@ -1,3 +1,5 @@
+use hindmost_core::metrics::Cause;
+
 use crate::recorded::Outcome;
 use crate::table::Columns;
 use crate::tasks::testing::{found, found_in, found_with, replayed};
@@ -41,6 +43,100 @@ fn a_table_is_counted_diagnosed_and_replayed() {
     assert_eq!(nodes, [("n1", 1), ("n2", 2)]);
     let failed = &found.trace.attempts()[0];
     assert_eq!((failed.outcome, failed.launch, failed.finish), (Outcome::Failed, Some(0.0), Some(5.0)));
+}
+
+#[test]
+fn jobs_of_a_table_run_again_as_they_ran() {
+    let found = found(CSV, TaskFormat::Table);
+    let as_it_ran = found.trace.as_it_ran().unwrap();
+    let times: Vec<f64> = as_it_ran.world.jobs.iter().map(|job| job.seconds).collect();
+    assert_eq!((times, as_it_ran.world.failures), (vec![30.0, 30.0], 1));
+    let names: Vec<&str> = as_it_ran.jobs.iter().map(|job| &*job.spec.name).collect();
+    assert_eq!(names, ["fit", "load"]);
+    let slots: Vec<(&str, u32)> = as_it_ran.nodes.iter().map(|node| (&*node.name, node.slots)).collect();
+    assert_eq!(slots, [("n2", 2), ("n1", 1)]);
+}
+
+/// Four jobs of 24 named tasks on three nodes, of which one takes 9 s instead of 1 s: the same one in each job, or another one.
+fn four_jobs(long: impl Fn(u32) -> u32) -> String {
+    let row = |job: u32, task: u32| {
+        // Tasks start in another order in each job.
+        let place = (task * 5 + job * 7) % 24;
+        let start = f64::from(40 * job + place / 6 * 2);
+        let end = start + if task == long(job) { 9.0 } else { 1.0 + 0.01 * f64::from(place) };
+        format!("run-{job},convert,tile-{task},n{},{start},{end}\n", place % 3)
+    };
+    let rows = (0..4).flat_map(|job| (0..24).map(move |task| (job, task))).map(|(job, task)| row(job, task));
+    format!("job,phase,task,node,start,end\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn named_tasks_that_are_long_in_every_job_are_long_by_their_own() {
+    let share = |log: &str| found(log, TaskFormat::Table).trace.as_it_ran().unwrap().world.own_share;
+    let again = share(&four_jobs(|_| 17));
+    assert!(again.likeliest == Some(1.0) && again.repeats >= 3 && again.least > 0.3, "{again:?}");
+    let others = share(&four_jobs(|job| 3 + 5 * job));
+    assert!(others.likeliest == Some(0.0) && others.repeats >= 3 && others.most < 0.6, "{others:?}");
+    // Without names, nothing says which tasks are the same.
+    let nameless = four_jobs(|_| 17).replace(",task,", ",x,");
+    assert_eq!(share(&nameless).likeliest, None);
+}
+
+#[test]
+fn tasks_that_are_long_in_every_job_did_not_hang() {
+    let isolated = |log: &str| -> u64 {
+        let causes = found(log, TaskFormat::Table).diagnoses.into_iter().flat_map(|one| one.stragglers.causes);
+        causes.filter(|found| found.cause == Cause::Isolated).map(|found| found.tasks).sum()
+    };
+    assert_eq!((isolated(&four_jobs(|_| 17)), isolated(&four_jobs(|job| 3 + 5 * job))), (0, 4));
+}
+
+#[test]
+fn columns_that_need_a_name_are_said() {
+    let log = "id_of_run,t0,t1\na,1700000000,1700000010\nb,1700000000,1700000012\n";
+    assert_eq!(sniff(log.as_bytes(), &Columns::default()), Some(TaskFormat::Table));
+    let error = found_with(log, TaskFormat::Table, "").map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("no column for the start of an attempt") && error.contains("--columns start="), "{error}");
+    assert_eq!(found_with(log, TaskFormat::Table, "start=t0,end=t1").unwrap().summary.tasks, 2);
+    for no_table in ["a,b,c\n1,2,1700000000\n", "a letter, with commas\nand, more\n", "1,2\n3,4\n", "x,y\n1,abc\n"] {
+        assert_eq!(sniff(no_table.as_bytes(), &Columns::default()), None, "{no_table}");
+    }
+    let twice = found("task,start,end,start\na,5,6,7\n", TaskFormat::Table);
+    assert_eq!(
+        twice.summary.warnings,
+        ["2 columns have the name \"start\"; the first of them was read as the start. Rename the others."]
+    );
+}
+
+#[test]
+fn rows_with_too_many_fields_are_left_out() {
+    let log = "task,note,start,end\na,fine,5,6\nb,not, so fine,5,6\nc,\"well, fine\",5,6\nd,,5,7,\n";
+    let found = found(log, TaskFormat::Table);
+    assert_eq!(found.summary.tasks, 3);
+    assert_eq!(
+        found.summary.warnings,
+        [
+            "1 row was skipped as unreadable; the first is line 3: it has 5 fields, separated by ',', and the header has 4; a field that contains it must be in quotes."
+        ]
+    );
+}
+
+#[test]
+fn times_of_the_wrong_size_are_noted() {
+    let warnings = |log: &str| found(log, TaskFormat::Table).summary.warnings;
+    let of_durations = warnings("task,start,duration\na,1700000000000,2500\nb,1700000002500,1000\n");
+    assert!(of_durations[0].contains("--columns duration=duration:ms"), "{of_durations:?}");
+    for clear in
+        ["start,duration_ms\n1700000000000,2500\n", "start,duration\n1700000000,25\n", "start_ms,duration\n5,1s\n"]
+    {
+        assert!(warnings(clear).is_empty(), "{clear}");
+    }
+    let decades = warnings("task,start,end\na,5,6\nb,1700000000,1700000010\n");
+    assert!(decades[0].starts_with("The log spans 54 years"), "{decades:?}");
+    // A start of 0 is none if the end is not near it.
+    let none = warnings("task,start,end\na,0,1700000003\nb,1700000000,1700000010\n");
+    assert_eq!(none, ["1 attempt has no start or no end; counted, but without a duration; the first is line 2."]);
+    assert!(warnings("task,start,end\na,0,3\nb,1,10\n").is_empty());
 }
 
 #[test]

@@ -11,13 +11,15 @@ use std::hash::Hasher;
 
 use super::issues::Issues;
 use super::kept::Kept;
+use super::long_tasks::LongTasks;
+use super::recording::Joined;
 use super::row::Row;
 use crate::analysis::{Analysis, Ended};
 use crate::diagnosis::Recording;
 use crate::reading::causes::{Causes, shortened};
 
 /// The most rows that are held, of all applications together.
-const MOST_HELD: usize = 1 << 19;
+pub(super) const MOST_HELD: usize = 1 << 19;
 /// The most nodes that are distinguished.
 const MOST_NODES: usize = 1 << 18;
 /// The most phases of an application, and the most jobs of one that is held, that are distinguished.
@@ -72,6 +74,8 @@ impl Names {
 pub(super) struct Held {
     /// Hash of the task's name; different for rows without one.
     pub task: u64,
+    /// Hash of the task's name that is the same in every job; 0 for rows without one.
+    pub in_every_job: u64,
     pub submitted: f64,
     pub start: f64,
     pub end: f64,
@@ -118,6 +122,8 @@ pub(super) struct Application {
 pub(crate) struct Rules {
     /// Whether an attempt that was followed by one with a higher number failed, whatever its row says.
     pub retried_have_failed: bool,
+    /// Whether tasks with the same name in phases with the same name do the same work in every job.
+    pub same_in_every_job: bool,
     /// Whether the jobs of an application are those of [`Row::job`]; otherwise an application is one job.
     pub jobs_within: bool,
 }
@@ -145,6 +151,10 @@ pub(crate) struct Collector {
     pub(super) diagnoses: Option<Vec<Diagnosis>>,
     pub(super) kept: Option<Kept>,
     pub(super) recordings: Option<Recordings>,
+    /// Tasks that are long in several jobs.
+    pub(super) long_tasks: LongTasks,
+    /// All jobs together, as they ran.
+    pub(super) joined: Option<Joined>,
 }
 
 /// Recordings of chosen applications.
@@ -177,6 +187,7 @@ impl Collector {
             analysis: analyse.then(Analysis::new),
             diagnoses: diagnose.then(Vec::new),
             kept: keep.then(Kept::default),
+            joined: keep.then(Joined::default),
             ..Collector::default()
         }
     }
@@ -184,7 +195,7 @@ impl Collector {
     /// Returns a collector that counts, and keeps the recordings of applications with these numbers.
     pub(crate) fn of_recordings(wanted: &[u32]) -> Collector {
         let recordings = Recordings { wanted: wanted.to_vec(), found: Vec::new() };
-        Collector { recordings: Some(recordings), ..Collector::default() }
+        Collector { recordings: Some(recordings), joined: Some(Joined::default()), ..Collector::default() }
     }
 
     /// Returns whether any attempt was found that has ended.
@@ -222,13 +233,14 @@ impl Collector {
         } else {
             self.causes.number(&shortened(row.cause, LONGEST_CAUSE), MOST_CAUSES) as u16
         };
-        let rows = self.rows;
+        let (rows, names_tasks) = (self.rows, self.rules.same_in_every_job);
         let Some(application) = self.open.get_mut(&number) else { return };
         application.last = rows;
         let phase = application.phases.number(row.phase, MOST_NAMES);
         let job = if row.job.is_empty() { 0 } else { application.jobs.number(row.job, MOST_NAMES) };
         application.rows.push(Held {
             task: if row.task.is_empty() { rows } else { hash(&[row.phase, row.job, row.task]) },
+            in_every_job: if names_tasks && !row.task.is_empty() { hash(&[row.phase, row.task]).max(1) } else { 0 },
             submitted: row.submitted.unwrap_or(f64::NAN),
             start: row.start.unwrap_or(f64::NAN),
             end: row.end.unwrap_or(f64::NAN),
@@ -276,6 +288,7 @@ impl Collector {
                 break;
             }
             let Some(mut application) = self.open.remove(&number) else { continue };
+            self.compare_with_others(&application);
             self.finish(number, &mut application);
             // Late rows continue the phases.
             application.rows = Vec::new();
@@ -291,10 +304,22 @@ impl Collector {
     pub(crate) fn end(&mut self) {
         let mut all: Vec<u32> = self.open.keys().copied().collect();
         all.sort_unstable();
+        let open = std::mem::take(&mut self.open);
+        for number in &all {
+            self.compare_with_others(&open[number]);
+        }
+        self.open = open;
         for number in all {
             if let Some(mut application) = self.open.remove(&number) {
                 self.finish(number, &mut application);
             }
+        }
+    }
+
+    /// Adds the tasks of an application to those of others, if a diagnosis compares them.
+    fn compare_with_others(&mut self, application: &Application) {
+        if self.diagnoses.is_some() && self.rules.same_in_every_job {
+            self.long_tasks.add(&application.rows);
         }
     }
 
@@ -303,6 +328,11 @@ impl Collector {
             self.held -= application.rows.len();
             self.finish_part(number, application);
         }
+    }
+
+    /// The name of an application, or of the log if it has none.
+    pub(super) fn title<'a>(&'a self, application: &'a Application) -> &'a str {
+        if application.name.is_empty() { &self.name } else { &application.name }
     }
 
     pub(super) fn cause(&self, row: &Held) -> &str {

@@ -78,7 +78,8 @@ impl Fields {
     }
 }
 
-fn may_be_quoted(delimiter: char) -> bool {
+/// Returns whether fields of a table with this delimiter may be in quotes.
+pub(crate) fn may_be_quoted(delimiter: char) -> bool {
     matches!(delimiter, ',' | ';')
 }
 

@@ -6,23 +6,23 @@ use hindmost_core::metrics::Diagnosis;
 
 use super::collect::{Application, Collector, Held, NO_NODE};
 use super::kept::{Interval, Kept, KeptAttempt, KeptPhase};
+use super::recording::Jobs;
 use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
 use crate::diagnosis::diagnose;
-use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
 use crate::recorded::Outcome;
 
 /// The most diagnoses that are kept.
 const MOST_DIAGNOSES: usize = 5000;
 
 /// A row with what follows from the other rows of its task.
-struct Attempt<'a> {
-    row: &'a Held,
-    task: u32,
+pub(super) struct Attempt<'a> {
+    pub row: &'a Held,
+    pub task: u32,
     /// Position among the attempts of its task, by start.
     number: u32,
-    ended: Ended,
-    wins: bool,
-    speculative: bool,
+    pub ended: Ended,
+    pub wins: bool,
+    pub speculative: bool,
     /// When the winner of its task ended, if there is one.
     won_at: Option<f64>,
 }
@@ -45,25 +45,30 @@ impl Collector {
 
         self.counts.jobs += (application.jobs.len() as u64).max(1).saturating_sub(jobs_before);
         self.count(&attempts);
-        let title = if application.name.is_empty() { self.name.as_str() } else { &*application.name }.to_owned();
+        let title = self.title(application).to_owned();
         if let Some(analysis) = &mut self.analysis {
             analyse(analysis, number, application, &title, &attempts);
         }
         if self.diagnoses.is_some() {
             if is_first {
-                let found = diagnose(&self.recording(number, application, &title, &attempts));
+                let found = diagnose(&self.recording(number, application, &attempts, Jobs::Together));
                 self.keep_diagnosis(found);
             } else if application.parts == 2 {
                 self.issues.partly_diagnosed.add(|| title.clone());
             }
         }
         if self.recordings.as_ref().is_some_and(|kept| kept.wanted.contains(&number)) {
-            let recording = is_first.then(|| self.recording(number, application, &title, &attempts));
+            let recording = is_first.then(|| self.recording(number, application, &attempts, Jobs::Together));
             if let Some(kept) = &mut self.recordings {
                 // An application that ends in parts is too large to be held.
                 kept.found.retain(|one| one.application != number);
                 kept.found.extend(recording);
             }
+        }
+        let of_all = self.joined.as_ref().filter(|joined| joined.takes(is_first, attempts.len())).is_some();
+        let recording = of_all.then(|| self.recording(number, application, &attempts, Jobs::Apart));
+        if let Some(joined) = &mut self.joined {
+            joined.add(recording);
         }
         if let Some(kept) = &mut self.kept {
             keep(kept, number, application, &title, &attempts);
@@ -100,70 +105,6 @@ impl Collector {
         self.issues.never_succeeded += tasks.values().filter(|won| !**won).count() as u64;
     }
 
-    /// Returns the rows as a recording for a diagnosis.
-    fn recording(&self, number: u32, application: &Application, title: &str, attempts: &[Attempt<'_>]) -> Recording {
-        let mut executors: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut recording =
-            Recording { application: number, name: Some(title.to_owned()), jobs: 1, ..Recording::default() };
-        let mut jobs: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
-        let mut phases: Vec<PhaseRows> = (0..application.phases.len() as u32)
-            .map(|phase| PhaseRows {
-                phase,
-                name: name_of(application, phase),
-                job: Some(title.to_owned()),
-                ..PhaseRows::default()
-            })
-            .collect();
-        let mut order = Vec::new();
-        for attempt in attempts {
-            let row = attempt.row;
-            let Some((start, end)) = row.times() else { continue };
-            let executor = if row.node == NO_NODE {
-                UNKNOWN
-            } else {
-                *executors.entry(row.node).or_insert_with(|| {
-                    let host = self.nodes.get(row.node).to_owned();
-                    recording.executors.push(Executor { host, ..Executor::default() });
-                    recording.executors.len() as u32 - 1
-                })
-            };
-            let submitted = Some(row.submitted).filter(|at| *at <= start);
-            let began = submitted.unwrap_or(start);
-            recording.from = Some(recording.from.map_or(began, |from: f64| from.min(began)));
-            recording.to = Some(recording.to.map_or(end, |to: f64| to.max(end)));
-            let job = jobs.entry(row.job).or_insert((began, end));
-            *job = (job.0.min(began), job.1.max(end));
-            if attempt.ended == Ended::Failed {
-                recording.failed(self.cause(row), end - start);
-            }
-            let phase = &mut phases[row.phase as usize];
-            if phase.rows.is_empty() {
-                order.push(row.phase);
-            }
-            phase.submitted = [phase.submitted, submitted].into_iter().flatten().reduce(f64::min);
-            phase.rows.push(AttemptRow {
-                task: attempt.task,
-                executor,
-                start,
-                end,
-                bytes_read: row.bytes(),
-                spent: TaskTimes::default(),
-                ended: attempt.ended,
-                wins: attempt.wins,
-                speculative: attempt.speculative,
-                repeated: false,
-            });
-        }
-        recording.phases = order.into_iter().map(|phase| std::mem::take(&mut phases[phase as usize])).collect();
-        if self.rules.jobs_within {
-            recording.jobs = jobs.len() as u64;
-            let mut active: Vec<(f64, Option<f64>)> = jobs.into_values().map(|(from, to)| (from, Some(to))).collect();
-            active.sort_by(|a, b| a.0.total_cmp(&b.0));
-            recording.active = active;
-        }
-        recording
-    }
-
     fn keep_diagnosis(&mut self, found: Diagnosis) {
         let Some(diagnoses) = &mut self.diagnoses else { return };
         diagnoses.push(found);
@@ -192,7 +133,7 @@ fn shorten(diagnoses: &mut Vec<Diagnosis>) -> u64 {
     (before - diagnoses.len()) as u64
 }
 
-fn name_of(application: &Application, phase: u32) -> Option<String> {
+pub(super) fn name_of(application: &Application, phase: u32) -> Option<String> {
     Some(application.phases.get(phase).to_owned()).filter(|name| !name.is_empty())
 }
 

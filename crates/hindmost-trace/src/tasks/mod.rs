@@ -6,7 +6,9 @@
 //! | `row.rs` | an attempt, as a reader takes it from a row |
 //! | `collect.rs` | holds the rows of each application until they are complete |
 //! | `finish.rs` | counts, analyses, diagnoses and keeps the rows of an application |
-//! | `workload.rs` | jobs and nodes for a replay |
+//! | `recording.rs` | the rows of an application, or of all, as a recording |
+//! | `long_tasks.rs` | tasks that are long in several jobs |
+//! | `workload.rs` | jobs and nodes for a replay of a log that is too large to be one recording |
 //! | `issues.rs` | rows that were left out, as warnings |
 //! | `delimited.rs`, `units.rs` | fields of a row; times, durations and amounts of bytes |
 //! | `lines.rs`, `header.rs` | lines of a log, and rows under a header that names their fields |
@@ -19,7 +21,11 @@
 //!
 //! **Replays.** Jobs arrive when they were submitted, or when their first attempt began. A phase waits for the phases
 //! that had ended before it began; what else tasks wait for, no such log says. A node has as many slots as attempts used
-//! on it at the same time. If the log names no nodes, the replay has machines with one slot each.
+//! on it at the same time. If the log names no nodes, the replay has machines with one slot each. A log of which all rows can be held at the same time
+//! is also kept as it ran, as a world like those of other engines.
+//!
+//! **Repeats.** In tables and in Slurm's output, tasks with the same name in phases with the same name and number of tasks do the same work
+//! in every job: a task that is long in each of them is long by its own.
 
 mod collect;
 pub(crate) mod delimited;
@@ -28,6 +34,8 @@ pub(crate) mod header;
 mod issues;
 mod kept;
 pub(crate) mod lines;
+mod long_tasks;
+mod recording;
 pub(crate) mod row;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -44,7 +52,7 @@ use hindmost_core::metrics::Diagnosis;
 use hindmost_core::workload::WorkloadJob;
 
 use crate::analysis::Findings;
-use crate::diagnosis::{RecordedWorkload, workload as workload_of};
+use crate::diagnosis::{RecordedWorkload, Recording, workload as workload_of, workload_in_log};
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::{OnProgress, Progress};
@@ -56,9 +64,15 @@ use crate::table::{self, Columns};
 use crate::{nextflow, parallel, ray, slurm, trino};
 
 pub(crate) use collect::{Collector, Rules};
+use recording::Joined;
 
 /// Decompressed bytes of a log that are looked at to recognise its format.
 pub(crate) const LOOKED_AT: usize = 64 << 10;
+
+/// Seconds of a year.
+const YEAR: f64 = 365.25 * 86_400.0;
+/// Years that a log may span; a longer one has wrong times.
+const MOST_YEARS: f64 = 10.0;
 
 /// A format of which each row is an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +123,7 @@ pub struct TaskTrace {
     jobs: Vec<WorkloadJob>,
     nodes: Vec<RecordedNode>,
     attempts: Vec<RecordedAttempt>,
+    as_it_ran: Option<RecordedWorkload>,
 }
 
 impl TaskTrace {
@@ -135,6 +150,11 @@ impl TaskTrace {
     /// Returns the attempts that did not win and the copies that won, by start time.
     pub fn attempts(&self) -> &[RecordedAttempt] {
         &self.attempts
+    }
+
+    /// Returns all jobs together as they ran; `None` if the log is too large for that.
+    pub fn as_it_ran(&self) -> Option<&RecordedWorkload> {
+        self.as_it_ran.as_ref()
     }
 
     /// Returns the trace's summary, jobs, nodes and attempts.
@@ -286,7 +306,11 @@ pub fn as_recorded(
 ) -> Result<Vec<(u32, RecordedWorkload)>, TraceError> {
     let collector = read_path(path, format, columns, Collector::of_recordings(wanted), progress)?;
     let found = collector.recordings.map(|kept| kept.found).unwrap_or_default();
-    Ok(found.into_iter().filter_map(|one| Some((one.application, workload_of(one)?))).collect())
+    // Other jobs may show whether tasks are long by their own.
+    let all = collector.joined.and_then(Joined::whole).and_then(workload_of);
+    let in_log = all.map(|all| all.world.repeats);
+    let of = |one: Recording| Some((one.application, workload_in_log(one, in_log.as_ref())?));
+    Ok(found.into_iter().filter_map(of).collect())
 }
 
 fn read_path(
@@ -341,6 +365,9 @@ fn with_findings(mut collector: Collector, format: TaskFormat) -> (TraceSummary,
 
 fn for_replay(mut collector: Collector, format: TaskFormat) -> TaskTrace {
     let workload = workload::assemble(&mut collector);
+    let as_it_ran = collector.joined.take().and_then(Joined::whole).and_then(workload_of);
+    let as_it_ran =
+        as_it_ran.map(|found| RecordedWorkload { nodes: with_unnamed(found.nodes, &workload.nodes), ..found });
     let mut summary = summary(&collector, format);
     if !workload.nodes.is_empty() {
         summary.warnings.push(
@@ -354,20 +381,30 @@ fn for_replay(mut collector: Collector, format: TaskFormat) -> TaskTrace {
             workload.unnamed
         ));
     }
-    if summary.stages > 1 {
-        summary.warnings.push(
-            "The log does not say what tasks waited for: in the replay a phase waits for the phases that had ended before it began, and the tasks of a phase can all start together."
-                .to_owned(),
-        );
-    }
     let workload::Workload { origin, jobs, nodes, attempts, .. } = workload;
-    TaskTrace { summary, origin, jobs, nodes, attempts }
+    TaskTrace { summary, origin, jobs, nodes, attempts, as_it_ran }
+}
+
+/// Returns the nodes of a recording with machines like those of `all` for the attempts whose node the log does not name: engines start copies
+/// on other machines.
+fn with_unnamed(mut nodes: Vec<RecordedNode>, all: &[RecordedNode]) -> Vec<RecordedNode> {
+    nodes.retain(|node| !node.host.is_empty());
+    nodes.extend(all.iter().filter(|node| node.host.is_empty()).cloned());
+    nodes
 }
 
 fn summary(collector: &Collector, format: TaskFormat) -> TraceSummary {
     let counts = &collector.counts;
     let mut warnings = Vec::new();
     collector.issues.add_warnings(&mut warnings);
+    if let (Some(from), Some(to)) = (counts.from, counts.to)
+        && to - from > MOST_YEARS * YEAR
+    {
+        warnings.push(format!(
+            "The log spans {:.0} years: a wrong unit of its times may be the cause, or a number that stands for no time.",
+            (to - from) / YEAR
+        ));
+    }
     TraceSummary {
         format: format.name(),
         jobs: counts.jobs,

@@ -45,12 +45,22 @@ impl Unit {
 
     /// Returns the unit of a time since 1970 by its size. Times before the year 5138 in a unit are smaller than 10¹¹
     /// seconds, so that larger numbers have a smaller unit.
-    fn by_size(time: f64) -> Unit {
+    pub(crate) fn by_size(time: f64) -> Unit {
         match time.abs() {
             size if size < 1e11 => Unit::Seconds,
             size if size < 1e14 => Unit::Milliseconds,
             size if size < 1e17 => Unit::Microseconds,
             _ => Unit::Nanoseconds,
+        }
+    }
+
+    /// Returns the name of a unit that is smaller than a second.
+    pub(crate) fn if_below_a_second(self) -> Option<&'static str> {
+        match self {
+            Unit::Milliseconds => Some("ms"),
+            Unit::Microseconds => Some("us"),
+            Unit::Nanoseconds => Some("ns"),
+            Unit::Seconds | Unit::Minutes | Unit::Hours => None,
         }
     }
 

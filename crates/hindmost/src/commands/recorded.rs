@@ -61,6 +61,11 @@ impl Recorded {
 
 /// Reads a log or journal.
 pub fn read(path: &Path, columns: &Columns) -> Outcome<Recorded> {
+    if path == Path::new(any::STANDARD_INPUT) {
+        return Err(Failure::input(
+            "replay reads a log more than once, so not from standard input: save it as a file and give its path",
+        ));
+    }
     match any::kind_with(path, columns).map_err(Failure::input)? {
         LogKind::Journal(found) => of_journal(&found, path.display().to_string()),
         LogKind::Hadoop => of_hadoop(path),
@@ -146,8 +151,13 @@ fn of_hadoop(path: &Path) -> Outcome<Recorded> {
 
 fn of_tasks(path: &Path, format: TaskFormat, columns: &Columns) -> Outcome<Recorded> {
     let trace = with_progress(|progress| tasks::open(path, format, columns, Some(progress)))?;
+    let found = trace.as_it_ran().cloned();
     let (summary, jobs, recorded, _) = trace.into_parts();
-    of_slots(path, summary, jobs, &recorded, None)
+    let Some(found) = found else { return of_slots(path, summary, jobs, &recorded, None) };
+    let world = World::of_tasks(found.world, format);
+    let mut jobs = found.jobs;
+    world.recorded.give_durations(&mut jobs);
+    of_slots(path, summary, jobs, &found.nodes, Some(world))
 }
 
 /// Returns jobs and nodes of a log that gives the number of slots of each node.

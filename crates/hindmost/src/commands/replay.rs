@@ -11,17 +11,17 @@ use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
 use hindmost_sim::driver::Setup;
-use hindmost_sim::experiment::{Execution, Experiment, Jobs, default_placement, run_all};
+use hindmost_sim::experiment::{Experiment, Jobs, default_placement};
 use hindmost_sim::scenario::{CommonPart, ReplaySettings, ScenarioError};
 
 use crate::cli::ReplayArgs;
 use crate::failure::{Failure, Outcome};
 
-use crate::stop;
-
 use super::compare::{self, Comparisons, Point, Settings};
 use super::recorded::{self, Recorded};
 use super::report::Subject;
+
+mod starts;
 
 /// The progress model if neither the log nor the command line gives one: an attempt's remaining time is known once 10% of
 /// its work is done.
@@ -43,73 +43,39 @@ pub fn run(args: &ReplayArgs) -> Outcome {
         settings(args, set)?;
     }
     let columns = args.columns.clone().with_states(args.states.clone());
-    let all = args.logs.iter().map(|log| recorded::read(log, &columns)).collect::<Outcome<Vec<Recorded>>>()?;
+    let mut all = args.logs.iter().map(|log| recorded::read(log, &columns)).collect::<Outcome<Vec<Recorded>>>()?;
     let mut of_policies = Vec::new();
     let policies = if named.is_empty() { recorded_then_every_system(&all, &mut of_policies) } else { named };
     let mut notes = about_durations(&all);
     notes.extend(about_settings(args, &all, &policies)?);
     for one in &all {
-        notes.extend(one.notes.iter().map(|note| of_one(&all, one, note)));
+        notes.extend(one.notes.iter().map(|note| of_one(all.len() > 1, one, note)));
     }
     let recorded_knowledge = common_knowledge(&all, &mut notes);
     notes.append(&mut of_policies);
+    let experiment = |one: &Recorded, settings: ReplaySettings| {
+        let knowledge = knowledge.or(settings.knowledge).unwrap_or(recorded_knowledge);
+        experiment(args, one, settings, (&policies, knowledge))
+    };
+    let several = all.len() > 1;
+    for one in &mut all {
+        let settings = ReplaySettings { machines: None, ..settings(args, &swept[0])?.of(one)? };
+        if let Some(note) = starts::choose(one, &|one| experiment(one, settings.clone()))? {
+            notes.push(of_one(several, one, note));
+        }
+    }
     let mut points = Vec::new();
     for one in &all {
         for set in &swept {
-            let settings = settings(args, set)?.of(one)?;
-            let knowledge = knowledge.or(settings.knowledge).unwrap_or(recorded_knowledge);
-            let (dimensions, nodes) = match settings.machines {
-                Some(count) => one.machines(count),
-                None => (one.dimensions.clone(), one.nodes.clone()),
-            };
-            let by_default = || default_placement(nodes.iter().map(|kind| &kind.speed));
-            let placement = settings.placement.unwrap_or_else(by_default);
-            let mut experiment = Experiment {
-                name: one.name.clone(),
-                dimensions: dimensions.clone(),
-                nodes,
-                jobs: Jobs::Given(one.jobs.clone()),
-                policies: policies.clone(),
-                seeds: (0..u64::from(args.run.seeds.unwrap_or(DEFAULT_SEEDS)))
-                    .map(|at| args.run.seed.wrapping_add(at))
-                    .collect(),
-                order: settings.order.clone(),
-                setup: Setup {
-                    dimensions,
-                    nodes: Vec::new(),
-                    slot: Time::from_seconds(settings.slot.unwrap_or(0.0)),
-                    horizon: None,
-                    drain: true,
-                    knowledge,
-                    placement,
-                    noise: settings.noise,
-                    correlation: 0.0,
-                    common_part: CommonPart::FirstAttempt,
-                    slow_from: 0.0,
-                    seed: 0,
-                    gamma: settings.gamma,
-                    network: None,
-                    outages: Vec::new(),
-                    disturbances: Vec::new(),
-                    stragglers: None,
-                    learns_speeds: false,
-                    known_profiles: Arc::default(),
-                    keeps_profiles: false,
-                    as_recorded: None,
-                    queues: one.header.as_ref().map_or_else(Vec::new, |header| header.queues.clone()),
-                },
-            };
-            if let Some(world) = &one.world {
-                world.set_up(&mut experiment.setup, settings.machines.is_none());
-            }
+            let experiment = experiment(one, settings(args, set)?.of(one)?);
             let mut set = set.clone();
-            if all.len() > 1 {
+            if several {
                 set.insert(0, ("log".to_owned(), one.name.clone()));
             }
             points.push(Point { experiment, set });
         }
     }
-    if all.len() > 1 {
+    if several {
         let names: Vec<String> = args.logs.iter().map(|log| file_name(log)).collect();
         for point in &mut points {
             point.experiment.name = names.join(", ");
@@ -124,19 +90,66 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), &about)
 }
 
+/// Returns the replay of a log with these settings, policies and progress model.
+fn experiment(
+    args: &ReplayArgs,
+    one: &Recorded,
+    settings: ReplaySettings,
+    (policies, knowledge): (&[PolicySpec], Knowledge),
+) -> Experiment {
+    let (dimensions, nodes) = match settings.machines {
+        Some(count) => one.machines(count),
+        None => (one.dimensions.clone(), one.nodes.clone()),
+    };
+    let placement = settings.placement.unwrap_or_else(|| default_placement(nodes.iter().map(|kind| &kind.speed)));
+    let mut experiment = Experiment {
+        name: one.name.clone(),
+        dimensions: dimensions.clone(),
+        nodes,
+        jobs: Jobs::Given(one.jobs.clone()),
+        policies: policies.to_vec(),
+        seeds: (0..u64::from(args.run.seeds.unwrap_or(DEFAULT_SEEDS)))
+            .map(|at| args.run.seed.wrapping_add(at))
+            .collect(),
+        order: settings.order,
+        setup: Setup {
+            dimensions,
+            nodes: Vec::new(),
+            slot: Time::from_seconds(settings.slot.unwrap_or(0.0)),
+            horizon: None,
+            drain: true,
+            knowledge,
+            placement,
+            noise: settings.noise,
+            correlation: 0.0,
+            common_part: CommonPart::FirstAttempt,
+            slow_from: 0.0,
+            seed: 0,
+            gamma: settings.gamma,
+            network: None,
+            outages: Vec::new(),
+            disturbances: Vec::new(),
+            stragglers: None,
+            learns_speeds: false,
+            known_profiles: Arc::default(),
+            keeps_profiles: false,
+            as_recorded: None,
+            queues: one.header.as_ref().map_or_else(Vec::new, |header| header.queues.clone()),
+        },
+    };
+    if let Some(world) = &one.world {
+        world.set_up(&mut experiment.setup, settings.machines.is_none());
+    }
+    experiment
+}
+
 /// Replays the policy that ran in each log, at the first point of a sweep, and compares the recorded times with the replayed ones.
 fn replayed_as_recorded(all: &[Recorded], points: &[Point]) -> Outcome<Vec<RecordedTime>> {
     let per_log = points.len() / all.len().max(1);
     let mut recorded = Vec::new();
     for (one, point) in all.iter().zip(points.iter().step_by(per_log.max(1))) {
         let Some(world) = &one.world else { continue };
-        let mut experiment = point.experiment.clone();
-        experiment.policies = vec![world.policy.clone()];
-        let execution = Execution { threads: 1, stop: stop::flag(), progress: &|_| {}, output: None };
-        let results = run_all(std::slice::from_ref(&experiment), &execution)?;
-        if let [of_policy] = &results[0][..] {
-            recorded.push(world.against(&one.name, of_policy));
-        }
+        recorded.extend(starts::against(world, &one.name, point.experiment.clone())?);
     }
     Ok(recorded)
 }
@@ -146,8 +159,8 @@ fn file_name(path: &Path) -> String {
 }
 
 /// Returns a note on one log. If there are several logs, the note begins with the log's name.
-fn of_one(all: &[Recorded], one: &Recorded, note: &str) -> String {
-    if all.len() == 1 { note.to_owned() } else { format!("{}: {note}", one.name) }
+fn of_one(are_several: bool, one: &Recorded, note: &str) -> String {
+    if are_several { format!("{}: {note}", one.name) } else { note.to_owned() }
 }
 
 /// The settings of the command line, and whether they set the order and gamma.
@@ -215,7 +228,7 @@ fn about_settings(args: &ReplayArgs, all: &[Recorded], policies: &[PolicySpec]) 
         shown.truncate(1);
         return Ok(shown);
     }
-    Ok(all.iter().zip(&shown).map(|(one, text)| of_one(all, one, text)).collect())
+    Ok(all.iter().zip(&shown).map(|(one, text)| of_one(true, one, text)).collect())
 }
 
 /// Returns the progress model to use without `--knowledge`: that of the recorded runs if all have the same one, else
@@ -242,7 +255,9 @@ fn recorded_then_every_system(all: &[Recorded], notes: &mut Vec<String>) -> Vec<
         match parsed.and_then(|spec| catalogue::check(&spec).map(|_| spec).map_err(|error| error.to_string())) {
             Ok(spec) if specs.contains(&spec) => {}
             Ok(spec) => specs.push(spec),
-            Err(error) => notes.push(of_one(all, one, &format!("the policy of the recorded run is left out: {error}"))),
+            Err(error) => {
+                notes.push(of_one(all.len() > 1, one, &format!("the policy of the recorded run is left out: {error}")))
+            }
         }
     }
     for system in SYSTEMS {

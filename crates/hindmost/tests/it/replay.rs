@@ -198,6 +198,45 @@ fn a_log_without_a_job_to_replay_says_why() {
     assert!(said.contains("no job of this log has a finished task"), "{said}");
 }
 
+/// Replays a table of attempts of 10 s that start at these times, on two nodes in turn. Returns what is said of the recorded times, the ratio of the
+/// mean flowtimes of `pace` and `none`, and the notes.
+fn replayed_table(starts: impl Iterator<Item = u32>) -> (serde_json::Value, f64, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |(task, start): (usize, u32)| {
+        format!("j{},t{task},n{},1700000000,{},{}\n", task % 2, task % 2, 1_700_000_000 + start, 1_700_000_010 + start)
+    };
+    let rows: String = starts.enumerate().map(row).collect();
+    // The first attempt of another task fails.
+    let failed = "j0,t99,n0,1700000000,1700000000,1700000005,failed\nj0,t99,n0,1700000000,1700000005,1700000015\n";
+    fs::write(folder.path().join("t.csv"), format!("job,task,node,submitted,start,end,state\n{failed}{rows}")).unwrap();
+    let ran = run_in(folder.path(), &["replay", "t.csv", "--policy", "none,pace", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let found: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let mean = |at: usize| found["results"][at]["flowtime"]["mean"].as_f64().unwrap();
+    (found["recorded"][0].clone(), mean(1) / mean(0), found["notes"].to_string())
+}
+
+#[test]
+fn a_table_is_replayed_as_it_ran() {
+    // Slots explain these starts: each node runs two attempts at a time, the failed one and its retry included.
+    let (recorded, _, notes) = replayed_table((0..5).flat_map(|wave| [0, 0, 15, 0].map(|after| 10 * wave + after)));
+    assert_eq!((&recorded["jobs"], &recorded["failures"]), (&2.into(), &1.into()), "{recorded}");
+    assert_eq!(recorded["job_time_mean"], 57.5);
+    assert!(recorded["calibrated"] == true && notes.contains("start when slots are free"), "{recorded} {notes}");
+    // Something else held these tasks back.
+    let (recorded, ratio, notes) = replayed_table((0..12).map(|task| task * 40));
+    assert_eq!((&recorded["job_time_mean"], &recorded["ratio"]), (&430.0.into(), &1.0.into()), "{recorded}");
+    assert!(notes.contains("no task starts before it did"), "{notes}");
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+}
+
+#[test]
+fn a_replay_does_not_read_the_standard_input() {
+    let ran = run(&["replay", "-", "--policy", "none"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("not from standard input: save it as a file"), "{}", ran.stderr);
+}
+
 #[test]
 fn a_log_may_come_from_the_standard_input() {
     let folder = tempfile::tempdir().unwrap();

@@ -237,9 +237,11 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
         }
     }
     let counts: Vec<(usize, &Identity)> = all.iter().map(|(.., identity)| most[&identity.key()]).collect();
-    let again = all.iter().zip(&counts).filter(|((.., identity), (_, counted))| !std::ptr::eq(identity, *counted));
+    let is_counted: Vec<bool> =
+        all.iter().zip(&counts).map(|((.., identity), (_, counted))| std::ptr::eq(identity, *counted)).collect();
+    let again = all.iter().zip(&counts).zip(&is_counted).filter(|(_, is_counted)| !**is_counted);
     gathered.repeated = again
-        .map(|((at, .., identity), (first, counted))| Repeated {
+        .map(|(((at, .., identity), (first, counted)), _)| Repeated {
             log: name(&logs[*at]),
             application: identity.application,
             id: identity.id.clone(),
@@ -248,8 +250,6 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
             differs: identity.content != counted.content,
         })
         .collect();
-    let is_counted: Vec<bool> =
-        all.iter().zip(&counts).map(|((.., identity), (_, counted))| std::ptr::eq(identity, *counted)).collect();
     let mut left_out = HashSet::new();
     for ((at, row, total, identity), is_counted) in all.into_iter().zip(is_counted) {
         if is_counted {

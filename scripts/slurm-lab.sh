@@ -9,7 +9,8 @@
 # Afterwards `export SLURM_CONF=DIR/slurm.conf`. The nodes are n1 (4 CPUs, 4000 MB), n2 (4, 3000 MB), n3 (2, 2000 MB) and
 # n4 (8, 6000 MB, 2 GPUs). They only count CPUs, memory and GPUs: all share this machine.
 #
-# With CGROUPS=1 in the environment of `up`, Slurm follows processes with control groups (as root), which also limit their memory.
+# With CGROUPS=1 in the environment of `up`, Slurm follows processes with control groups (as root), which also limit their memory. Only one such
+# cluster can run at a time, because the groups have the names of the nodes.
 #
 # Debian and Ubuntu: apt-get install --no-install-recommends slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins
 # Daemons listen on free ports of 127.0.0.1, so several clusters can run at a time.

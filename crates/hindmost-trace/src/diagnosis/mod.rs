@@ -16,6 +16,7 @@ mod losses;
 mod node_speeds;
 mod own_share;
 pub mod recording;
+mod repeated;
 mod slots;
 mod slow_nodes;
 mod stragglers;

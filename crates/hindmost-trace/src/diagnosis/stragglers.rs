@@ -1,14 +1,14 @@
 //! The cause of each straggler.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hindmost_core::metrics::{Cause, StragglerCause, Stragglers, StragglersByCause, StragglersOfPhase};
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
 use super::causes::{BUSY, Context, FEWEST_ALIKE, Wave, log_bytes, slowness};
-use super::inputs::shape;
 use super::recording::{AttemptRow, PhaseRows, TaskTimes};
+use super::repeated::Repeated;
 use super::typical::{STRAGGLER, Typical};
 use super::usual::{FAR_BEYOND, Usual};
 use crate::analysis::Ended;
@@ -21,33 +21,18 @@ const MORE_INPUT: f64 = 1.5;
 const MUCH_MORE_INPUT: f64 = 2.0;
 
 /// A straggler.
-struct Straggler<'a> {
+pub(super) struct Straggler<'a> {
     /// Its phase.
-    at: usize,
+    pub at: usize,
     /// The attempt that was slow.
-    number: usize,
-    row: &'a AttemptRow,
+    pub number: usize,
+    pub row: &'a AttemptRow,
     /// How long the task took.
-    took: f64,
+    pub took: f64,
     /// The typical duration of the phase.
-    typical: f64,
+    pub typical: f64,
     /// ln of how many times as long it took.
-    log: f64,
-}
-
-/// Tasks that are stragglers again and again, by the name and the number of tasks of their phases.
-#[derive(Default)]
-struct Repeated<'a> {
-    shapes: BTreeMap<(&'a str, u64), StragglersOfShape>,
-}
-
-/// The stragglers of phases with the same name and number of tasks.
-#[derive(Default)]
-struct StragglersOfShape {
-    /// The number of phases.
-    phases: u64,
-    /// In how many of them each task was a straggler.
-    tasks: FxHashMap<u32, u64>,
+    pub log: f64,
 }
 
 /// Returns the stragglers of an application by cause, how many of them each slow node explains, and the stragglers of each phase.
@@ -103,7 +88,7 @@ pub fn stragglers<'c>(context: &'c Context<'_>) -> (StragglersByCause, BTreeMap<
 
 /// Returns the stragglers of a phase: the number of the attempt that was slow, and how long the task took. If a copy has won, that
 /// is the time from the start of the original, which is the slow one.
-fn of_phase(phase: &PhaseRows, typical: &Typical) -> Vec<(usize, f64)> {
+pub(super) fn of_phase(phase: &PhaseRows, typical: &Typical) -> Vec<(usize, f64)> {
     let Some(limit) = typical.limit() else { return Vec::new() };
     let overtaken: FxHashMap<u32, usize> = phase
         .rows
@@ -242,7 +227,7 @@ fn accounted(own: &TaskTimes, usual: &TaskTimes) -> f64 {
 /// True if a first attempt took more than 1.5 times as long as the other first attempts of its phase, although the other first
 /// attempts on its executor did not. If its phase has too few, the first attempts of executors in other phases count: it must exceed what
 /// is typical by more than 1.5 times as much as any of them.
-fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<'_>, first: f64) -> bool {
+pub(super) fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<'_>, first: f64) -> bool {
     let Straggler { at, number, row, typical, log, .. } = *straggler;
     let phase = &context.recording.phases[at];
     let wave = context.wave(at, number);
@@ -311,47 +296,7 @@ fn is_isolated(
     let is_distance_usual =
         own.distance == 0 || usual.by_distance(own.distance).is_some() || usual.is_nearest(own.distance);
     let phase = &context.recording.phases[at];
-    let is_long_in_others =
-        || phase.in_every_job(row.task).is_some_and(|task| context.recording.long_in_others.contains(&task));
-    is_calm
-        && accounted < excess / 4.0
-        && is_input_usual
-        && is_distance_usual
-        && !repeated.is_repeated(phase, row.task)
-        && !is_long_in_others()
-}
-
-impl<'a> Repeated<'a> {
-    fn of(context: &Context<'a>) -> Repeated<'a> {
-        let mut repeated = Repeated::default();
-        for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
-            let Some(name) = shape(phase) else { continue };
-            let of_shape = repeated.shapes.entry((name, phase.size())).or_default();
-            of_shape.phases += 1;
-            // The same tasks are in first waves again and again.
-            let is_by_its_own = |(number, took): &(usize, f64)| {
-                let (row, seconds) = (&phase.rows[*number], typical.seconds.unwrap_or(*took));
-                let log = slowness(*took, seconds);
-                let straggler = Straggler { at, number: *number, row, took: *took, typical: seconds, log };
-                !context.is_cold(at, *number) || is_beyond_first_wave(context, &straggler, 0.0)
-            };
-            let late = of_phase(phase, typical).into_iter().filter(is_by_its_own);
-            let late: BTreeSet<u32> = late.map(|(number, _)| phase.rows[number].task).collect();
-            for task in late {
-                *of_shape.tasks.entry(task).or_default() += 1;
-            }
-        }
-        repeated
-    }
-
-    /// True if a task that is a straggler in this phase also is one in most other phases of the shape, so that it is the task.
-    fn is_repeated(&self, phase: &PhaseRows, task: u32) -> bool {
-        let Some(of_shape) = shape(phase).and_then(|name| self.shapes.get(&(name, phase.size()))) else {
-            return false;
-        };
-        let others = of_shape.tasks.get(&task).map_or(0, |count| count.saturating_sub(1));
-        2 * others > of_shape.phases - 1
-    }
+    is_calm && accounted < excess / 4.0 && is_input_usual && is_distance_usual && !repeated.is_repeated(phase, row.task)
 }
 
 #[cfg(test)]

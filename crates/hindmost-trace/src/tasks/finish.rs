@@ -65,7 +65,7 @@ impl Collector {
                 kept.found.extend(recording);
             }
         }
-        let of_all = self.joined.as_ref().filter(|joined| joined.takes(is_first, attempts.len())).is_some();
+        let of_all = self.joined.as_ref().is_some_and(|joined| joined.takes(is_first, attempts.len()));
         let recording = of_all.then(|| self.recording(number, application, &attempts, Jobs::Apart));
         if let Some(joined) = &mut self.joined {
             joined.add(recording);

@@ -256,7 +256,7 @@ fn recorded_then_every_system(all: &[Recorded], notes: &mut Vec<String>) -> Vec<
             Ok(spec) if specs.contains(&spec) => {}
             Ok(spec) => specs.push(spec),
             Err(error) => {
-                notes.push(of_one(all.len() > 1, one, &format!("the policy of the recorded run is left out: {error}")))
+                notes.push(of_one(all.len() > 1, one, &format!("the policy of the recorded run is left out: {error}")));
             }
         }
     }

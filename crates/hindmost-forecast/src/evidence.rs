@@ -41,10 +41,14 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
                 .to_owned(),
         );
     }
-    Some(
-        "The tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow."
-            .to_owned(),
-    )
+    let but = match application.world.recorded.long_in_most_jobs {
+        0 => "The".to_owned(),
+        1 => "One task is slow in most jobs, and so would its copies be. The other".to_owned(),
+        more => format!("{more} tasks are slow in most jobs, and so would their copies be. The other"),
+    };
+    Some(format!(
+        "{but} tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow."
+    ))
 }
 
 /// Returns how many times as long as 95% of its phase the longest task took that no input explains, if there is one that stands out.

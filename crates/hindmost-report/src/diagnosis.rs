@@ -51,7 +51,7 @@ pub(crate) fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
             "no job is running: the program between its jobs, or its user, takes this time; no scheduler shortens it"
         }
         Spent::NoSlots if diagnosis.workers == Workers::Nodes => {
-            "jobs wait for slots: nodes that are there earlier, or are kept, shorten it"
+            "jobs wait for slots: nodes that are there earlier, or are kept, or fewer other jobs at the time, shorten it"
         }
         Spent::NoSlots => "jobs wait for slots: executors that start earlier, or are kept, shorten it",
         Spent::Scheduling => {

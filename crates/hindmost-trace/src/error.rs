@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::JOURNAL_IN_FOLDER;
 
 /// The formats that the readers accept, for error messages.
-const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), the journal of a run, or a table with a header line and columns for the start and end of each task (which --columns start=NAME,end=NAME can name; see docs/logs.md)";
+const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), the journal of a run, output of Slurm's sacct --parsable2, a job log of GNU parallel, a trace of Nextflow, or a table with a header line and columns for the start and end of each task (which --columns start=NAME,end=NAME can name; see docs/logs.md)";
 
 /// Why a log could not be read at all. Problems that a reader can work around become warnings instead, in
 /// [`TraceSummary::warnings`](crate::TraceSummary::warnings).
@@ -26,7 +26,7 @@ pub enum TraceError {
 
     /// The directory is not the output folder of a run and holds no logs.
     #[error(
-        "{} is a directory without a run's journal, Spark event log or Hadoop log; give the log itself, the directory of a rolling log (eventlog_v2_…), or a directory that holds logs",
+        "{} is a directory without a log that can be read (docs/logs.md lists them); give the log itself, the directory of a rolling log (eventlog_v2_…), or a directory that holds logs",
         path.display()
     )]
     Directory {
@@ -83,10 +83,8 @@ pub enum TraceError {
         found: String,
     },
 
-    /// The log is text, but neither a Spark event log nor a Hadoop log.
-    #[error(
-        "the log {name} is neither a Spark event log nor a Hadoop log: line {line} is {found}; expected {EXPECTED}"
-    )]
+    /// The log is text, but none that can be read.
+    #[error("the log {name} is none that can be read: line {line} is {found}; expected {EXPECTED}")]
     NotSpark {
         /// The log's name.
         name: String,
@@ -138,6 +136,15 @@ pub enum TraceError {
         missing: String,
         /// The columns that it has.
         columns: String,
+    },
+
+    /// A column of a table is named as the start and as the end.
+    #[error("--columns names the column {column:?} of the table {name} as start and as end; name two columns, or the duration")]
+    StartIsEnd {
+        /// The log's name.
+        name: String,
+        /// The column.
+        column: String,
     },
 
     /// The folder holds no Hadoop log.

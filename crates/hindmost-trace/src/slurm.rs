@@ -29,7 +29,12 @@ fn header(beginning: &[u8]) -> Option<Header> {
     Header::find(beginning, &["jobid"])
         .or_else(|| Header::find(beginning, &["jobidraw"]))
         .filter(|header| header.place(&["state"]).is_some() || header.place(&["start"]).is_some())
-        .filter(|header| header.place(&of_slurm).is_some())
+        .filter(|header| header.place(&of_slurm).is_some() || is_parsable(beginning))
+}
+
+/// Returns whether the first line has the delimiter of `--parsable`.
+fn is_parsable(beginning: &[u8]) -> bool {
+    beginning.split(|byte| *byte == b'\n').next().is_some_and(|line| line.contains(&b'|'))
 }
 
 /// Returns whether a log with this beginning is output of `sacct`.
@@ -104,6 +109,8 @@ pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) ->
             &Row {
                 job: &job,
                 phase: &phase,
+                // Arrays with the same name do the same work, index by index.
+                work: name,
                 task: id.index.unwrap_or(id.job),
                 node: one_node(text(nodes), text(node_count)),
                 submitted: seconds(submit),
@@ -267,5 +274,23 @@ mod tests {
         assert_eq!(JobId::of("12_[4-9%2]").map(|id| id.is_pending), Some(true));
         assert_eq!(JobId::of("12+1").map(|id| id.job), Some("12+1"));
         assert_eq!(JobId::of("batch"), None);
+    }
+
+    #[test]
+    fn elements_of_arrays_with_the_same_name_do_the_same_work() {
+        let mut log = "JobID|JobName|State|Submit|Start|End|NodeList\n".to_owned();
+        let day = |second: u32| format!("2024-03-01T10:{:02}:{:02}", second / 60, second % 60);
+        for (array, index) in (0..4).flat_map(|array| (0..24).map(move |index| (array, index))) {
+            let place = (index * 5 + array * 7) % 24;
+            let (submit, start) = (300 * array, 300 * array + place / 6 * 20);
+            let end = start + if index == 17 { 90 } else { 10 + place % 3 };
+            let [submit, start, end] = [submit, start, end].map(day);
+            log += &format!("{}_{index}|nightly|COMPLETED|{submit}|{start}|{end}|n{}\n", 100 + array, place % 3);
+        }
+        let found = found(&log, TaskFormat::Slurm);
+        let share = found.trace.as_it_ran().unwrap().world.own_share;
+        assert!(share.likeliest == Some(1.0) && share.repeats >= 3, "{share:?}");
+        let causes = &found.diagnoses[0].stragglers.causes;
+        assert!(causes.iter().all(|found| found.cause != hindmost_core::metrics::Cause::Isolated), "{causes:?}");
     }
 }

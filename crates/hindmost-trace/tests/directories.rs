@@ -220,7 +220,7 @@ fn a_directory_without_a_log_is_refused() {
     assert!(!is_log_directory(home.path()));
     let error = summarize(home.path(), None).unwrap_err();
     assert!(matches!(error, TraceError::Directory { .. }), "{error}");
-    assert!(error.to_string().contains("without a run's journal, Spark event log or Hadoop log"), "{error}");
+    assert!(error.to_string().contains("without a log that can be read"), "{error}");
 }
 
 /// Returns the first line of a part that Databricks delivers.

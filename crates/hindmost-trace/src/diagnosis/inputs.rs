@@ -14,7 +14,7 @@ use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
 use super::causes::{Context, log_bytes};
-use super::recording::PhaseRows;
+use super::recording::{InEveryJob, PhaseRows};
 use super::typical::LEAST;
 
 /// Level of the test of whether durations depend on the input, over all phases of an application together. It is low because there are
@@ -133,9 +133,11 @@ fn typical_input(context: &Context<'_>, at: usize) -> Option<f64> {
     median(&mut shown.filter_map(|(row, _)| log_bytes(row)).collect::<Vec<f64>>())
 }
 
-/// What phases of the same work have in common in several jobs: the name without the number of the stage.
+/// What phases of the same work have in common in several jobs: the name without the number of the stage. `None` if nothing says what is the
+/// same work.
 pub fn shape(phase: &PhaseRows) -> Option<&str> {
-    let name = phase.name.as_deref()?;
+    let are_tasks_named = matches!(&phase.in_every_job, InEveryJob::Names(names) if !names.is_empty());
+    let name = phase.work.as_deref().or(phase.name.as_deref()).or(are_tasks_named.then_some(""))?;
     let stage = format!("stage {}: ", phase.phase);
     Some(name.strip_prefix(&*stage).unwrap_or(name))
 }

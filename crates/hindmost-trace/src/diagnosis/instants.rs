@@ -20,6 +20,8 @@ pub(super) enum Change {
     Slots(i32),
     /// Number of tasks of a phase that wait.
     Waiting(i32),
+    /// Number of tasks of a phase that has begun that can't start yet.
+    Due(i32),
     /// A phase begins (true) or ends.
     Phase(u32, bool),
     /// An attempt of a phase starts, and whether its task waited until now.
@@ -56,6 +58,7 @@ pub(super) struct State {
     jobs: i64,
     slots: i64,
     waiting: i64,
+    due: i64,
     /// Running attempts by how they count.
     uses: [i64; SlotUse::ALL.len()],
     /// Sum of the parts of running attempts of first waves that are longer than is typical.
@@ -108,6 +111,7 @@ impl State {
             Change::Jobs(by) => self.jobs += i64::from(by),
             Change::Slots(by) => self.slots += i64::from(by),
             Change::Waiting(by) => self.waiting += i64::from(by),
+            Change::Due(by) => self.due += i64::from(by),
             Change::Cold(by) => self.cold += f64::from(by),
             Change::Lost(by) => self.lost += i64::from(by),
             Change::Killed(by) => self.killed += i64::from(by),
@@ -146,7 +150,7 @@ impl State {
         // The engine uses the other slots only.
         let (used, slots) = (self.used() as f64, (self.slots - self.avoided.max(0)) as f64);
         let [late, retries] = [SlotUse::Straggler, SlotUse::Retry].map(|what| self.uses[what as usize]);
-        if self.jobs <= 0 && self.used() <= self.killed {
+        if self.jobs <= 0 && self.used() <= self.killed || self.due > 0 && self.waiting <= 0 && self.used() == 0 {
             Spent::NoJob
         } else if self.slots <= 0 && self.used() == 0 {
             Spent::NoSlots
@@ -155,7 +159,8 @@ impl State {
         } else if self.waiting > 0 || self.used() == 0 {
             Spent::Scheduling
         } else if self.used() > late + retries {
-            if self.tasks < self.slots as u64 { Spent::FewTasks } else { Spent::LastWave }
+            // More tasks are still to come.
+            if self.tasks < self.slots as u64 || self.due > 0 { Spent::FewTasks } else { Spent::LastWave }
         } else if late > 0 {
             Spent::Stragglers
         } else {
@@ -259,7 +264,13 @@ fn of_phase(
     let Some((begin, end)) = span(phase, earliest) else { return };
     changes.push((begin, Change::Phase(number, true)));
     changes.push((end, Change::Phase(number, false)));
-    changes.push((begin, Change::Waiting(tasks)));
+    let due = phase.ready.iter().filter(|(_, ready)| *ready > begin);
+    let later: i32 = due.clone().count() as i32;
+    changes.push((begin, Change::Waiting(tasks - later)));
+    if later > 0 {
+        changes.push((begin, Change::Due(later)));
+        changes.extend(due.flat_map(|(_, ready)| [(*ready, Change::Due(-1)), (*ready, Change::Waiting(1))]));
+    }
 }
 
 /// Returns when a phase began and ended, given the start of its earliest attempt; `None` if the log does not say.

@@ -36,6 +36,7 @@ pub(crate) use agreement::agree;
 use causes::Context;
 pub use own_share::OwnShare;
 pub use recording::Recording;
+pub(crate) use slots::most_slots;
 pub(crate) use typical::STRAGGLER;
 use typical::Typical;
 pub use usual::FAR_BEYOND;

@@ -5,20 +5,22 @@
 //! task. Where several jobs have the same phase, a task that took long in one of them is evidence, too: if its duration belongs to it, it
 //! takes long in the other jobs as well ([`Repeats`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::workload::{Situated, SituatedAttempt, SituatedEnd};
 
-use hindmost_math::statistics::median;
+use hindmost_math::statistics::{at_least, median};
 
 use super::causes::{Context, FEWEST_ALIKE};
 use super::inputs::shape;
-use super::recording::InEveryJob;
+use super::recording::{InEveryJob, PhaseRows};
 use super::typical::STRAGGLER;
 
 /// Probability that a copy beats its original by chance although the duration belongs to the task, or that such a task is fast in another
 /// job.
 const BY_CHANCE: f64 = 0.02;
+/// The probability at most that a task is long in so many jobs by chance, if it counts as long by its own.
+const OWN_BY_CHANCE: f64 = 0.01;
 /// The most phases of other jobs with which a phase is compared, on each side of it.
 const COMPARED: usize = 2;
 /// Fewest other tasks on a node that show that it was as usual.
@@ -89,6 +91,8 @@ struct OfPhase {
     /// For each long task of which other jobs show something: its excess, and the probabilities of what they show, if its duration
     /// belongs to it and if it does not.
     shown: Vec<(f64, (f64, f64))>,
+    /// What identifies the tasks that are long in so many jobs that chance hardly gives it.
+    own: BTreeSet<u64>,
 }
 
 impl Repeats {
@@ -118,11 +122,7 @@ impl Repeats {
         }
         seen.sort_by_key(|one| one.task);
         compare_first_waves(&mut seen);
-        let size = match phase.in_every_job {
-            InEveryJob::Numbers => phase.size(),
-            InEveryJob::Names(_) => seen.len() as u64,
-        };
-        self.0.entry((name.to_owned(), size)).or_default().push(seen);
+        self.0.entry((name.to_owned(), size(phase))).or_default().push(seen);
     }
 
     /// Returns what other jobs show of the long tasks of each phase. First
@@ -135,7 +135,9 @@ impl Repeats {
                 for (at, phase) in phases.iter().enumerate() {
                     for long in phase.iter().filter(is_long) {
                         found.largest = found.largest.max(long.excess);
-                        found.shown.extend(in_others(phases, at, long).map(|shown| (long.excess, shown)));
+                        let others = in_others(phases, at, long);
+                        found.shown.extend(others.shown().map(|shown| (long.excess, shown)));
+                        found.own.extend(others.is_own().then_some(long.task));
                     }
                 }
             }
@@ -150,6 +152,12 @@ impl RepeatsByPhase {
     pub(super) fn of_phases_in(&self, other: &RepeatsByPhase) -> RepeatsByPhase {
         let shared = self.0.iter().filter(|(work, _)| other.0.contains_key(*work));
         RepeatsByPhase(shared.map(|(work, of_phase)| (work.clone(), of_phase.clone())).collect())
+    }
+
+    /// Returns the tasks of a phase that are long in so many jobs that it is their own.
+    pub(super) fn own_of(&self, phase: &PhaseRows) -> Option<&BTreeSet<u64>> {
+        let of_phase = self.0.get(&(shape(phase)?.to_owned(), size(phase)))?;
+        Some(&of_phase.own).filter(|own| !own.is_empty())
     }
 
     /// Returns for each long task that matters the probabilities of what other jobs show: if its duration belongs to it, and if it does not.
@@ -170,11 +178,51 @@ fn compare_first_waves(seen: &mut [Seen]) {
     }
 }
 
-/// Returns the probabilities of what the phases near this one show of a task that took long in it: if the duration belongs to the task, and
-/// if it does not. `None` if they show nothing. The first phase in which a task takes long again and again shows nothing: it could have
-/// been any task.
-fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)> {
-    let (mut count, mut again, mut is_again_before, mut chances) = (0, 0, false, 0.0);
+/// The number of tasks that a phase has in every job.
+fn size(phase: &PhaseRows) -> u64 {
+    match &phase.in_every_job {
+        InEveryJob::Numbers => phase.size(),
+        InEveryJob::Names(names) => names.len() as u64,
+    }
+}
+
+/// What the phases near one show of a task that took long in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct InOthers {
+    /// Number of phases that show something.
+    count: u32,
+    /// In how many of them the task takes long again, and whether one of them is before this one.
+    again: u32,
+    is_again_before: bool,
+    /// Sum of the probabilities that it does if its duration does not belong to it.
+    chances: f64,
+}
+
+impl InOthers {
+    fn chance(&self) -> f64 {
+        self.chances / f64::from(self.count.max(1))
+    }
+
+    /// The probabilities of this: if the duration belongs to the task, and if it does not. `None` if it shows nothing. The first phase in which
+    /// a task takes long again and again shows nothing: it could have been any task.
+    fn shown(&self) -> Option<(f64, f64)> {
+        match (self.count, 2 * self.again > self.count) {
+            (0, _) => None,
+            (_, true) => self.is_again_before.then_some((1.0, self.chance())),
+            (_, false) => Some((BY_CHANCE, 1.0 - self.chance())),
+        }
+    }
+
+    /// True if chance hardly makes the task long again in so many phases.
+    fn is_own(&self) -> bool {
+        2 * self.again > self.count
+            && at_least(u64::from(self.again), u64::from(self.count), self.chance().min(1.0)) <= OWN_BY_CHANCE
+    }
+}
+
+/// Returns what the phases near one show of a task that took long in it.
+fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> InOthers {
+    let mut found = InOthers::default();
     let near = at.saturating_sub(COMPARED)..(at + COMPARED + 1).min(phases.len());
     for (other, phase) in near.clone().zip(&phases[near]) {
         let Ok(place) = phase.binary_search_by_key(&long.task, |seen| seen.task) else { continue };
@@ -189,19 +237,14 @@ fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> Option<(f64, f64)>
             // It may be the node.
             continue;
         }
-        count += 1;
+        found.count += 1;
         if is_again {
-            again += 1;
-            is_again_before |= other < at;
+            found.again += 1;
+            found.is_again_before |= other < at;
         }
-        chances += chance;
+        found.chances += chance;
     }
-    let chance = chances / f64::from(count.max(1));
-    match (count, 2 * again > count) {
-        (0, _) => None,
-        (_, true) => is_again_before.then_some((1.0, chance)),
-        (_, false) => Some((BY_CHANCE, 1.0 - chance)),
-    }
+    found
 }
 
 /// Returns the probability that a task takes long in a phase if its duration does not belong to it, and whether others show that its node was as
@@ -295,7 +338,7 @@ mod tests {
 
     use hindmost_core::workload::SituatedTask;
 
-    use super::super::recording::{AttemptRow, PhaseRows};
+    use super::super::recording::AttemptRow;
     use super::super::testing::{executor, phase as rows_of, recording, row};
     use super::super::workload::workload;
     use super::*;

@@ -40,6 +40,8 @@ pub struct Recording {
     pub active_ids: Vec<u32>,
     /// Executors, or nodes.
     pub executors: Vec<Executor>,
+    /// How many slots other jobs of the log left for this one: the number at its begin, and all later changes. Empty if nothing says it.
+    pub slots_left: Vec<(f64, i32)>,
     /// Phases with attempts, in the order of their first attempt to end.
     pub phases: Vec<PhaseRows>,
     /// Attempts whose end the log does not have, although they had slots.
@@ -85,6 +87,8 @@ pub struct PhaseRows {
     pub phase: u32,
     /// Name, if the log has one.
     pub name: Option<String>,
+    /// What it is called in every job, if that is not its name.
+    pub work: Option<String>,
     /// Job to which the phase belongs.
     pub job: Option<String>,
     /// Number of this job, where jobs are recorded together that may have the same name; otherwise 0.
@@ -95,6 +99,8 @@ pub struct PhaseRows {
     pub slots: u32,
     /// When its tasks could start; `None` if the log does not say.
     pub submitted: Option<f64>,
+    /// When tasks could start that could not start when the phase was submitted: task and time, sorted.
+    pub ready: Vec<(u32, f64)>,
     /// When it was complete; `None` if the log does not say.
     pub completed: Option<f64>,
     /// What its tasks have in common with those of the same phase in other jobs.

@@ -13,6 +13,9 @@ const BRIEF_BEYOND: f64 = 0.1;
 /// Returns the changes of the number of slots, and whether the log says it of each executor. An executor whose slots are not known has as many as attempts ran there at the same
 /// time. If nothing is known of any executor, the application had as many slots as attempts ran at the same time.
 pub(super) fn slots(recording: &Recording, from: f64) -> (Vec<(f64, i32)>, bool) {
+    if !recording.slots_left.is_empty() {
+        return (recording.slots_left.clone(), false);
+    }
     let mut intervals: Vec<Vec<(f64, f64)>> = vec![Vec::new(); recording.executors.len() + 1];
     let mut nowhere = true;
     for row in recording.phases.iter().flat_map(|phase| &phase.rows) {
@@ -70,14 +73,24 @@ fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
     let mut changes: Vec<(f64, i64)> = intervals.iter().flat_map(|(start, end)| [(*start, 1), (*end, -1)]).collect();
     // At the same instant, ends count before starts.
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut running: i64 = 0;
+    most_of(changes.into_iter(), brief)
+}
+
+/// The most slots that are used, by the sorted changes of their number.
+pub(crate) fn most_slots(changes: &[(f64, i32)]) -> i32 {
+    whole(most_of(changes.iter().map(|(at, by)| (*at, i64::from(*by))), BRIEF))
+}
+
+fn most_of(changes: impl Iterator<Item = (f64, i64)>, brief: f64) -> i64 {
+    let (mut running, mut before) = (0, f64::NAN);
     // Seconds for which so many overlap.
     let mut levels: BTreeMap<i64, f64> = BTreeMap::new();
-    for pair in changes.windows(2) {
-        running += pair[0].1;
-        *levels.entry(running).or_default() += pair[1].0 - pair[0].0;
+    for (at, by) in changes {
+        if running > 0 {
+            *levels.entry(running).or_default() += at - before;
+        }
+        (running, before) = (running + by, at);
     }
-    levels.remove(&0);
     let busy: f64 = levels.values().sum();
     let mut above = 0.0;
     for (level, seconds) in levels.iter().rev() {

@@ -186,20 +186,15 @@ fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize, with_n
     }
 
     // Nodes, and groups on a node.
-    let mut of_node: FxHashMap<u32, Mean> = FxHashMap::default();
-    let mut of_group: FxHashMap<usize, (Mean, u32)> = FxHashMap::default();
+    let machines = rows.iter().map(|(_, task)| task.machine as usize + 1).max().unwrap_or(0);
+    let mut of_node: Vec<Mean> = vec![(0.0, 0.0); machines];
+    let mut of_group: Vec<Mean> = vec![(0.0, 0.0); rows.last().map_or(0, |(group, _)| group + 1)];
     for ((group, task), residual) in rows.iter().zip(&residuals) {
-        add(of_node.entry(task.machine).or_default(), *residual);
-        let (mean, machine) = of_group.entry(*group).or_default();
-        add(mean, *residual);
-        *machine = task.machine;
+        add(&mut of_node[task.machine as usize], *residual);
+        add(&mut of_group[*group], *residual);
     }
-    let mut nodes: Vec<(&u32, &Mean)> = of_node.iter().collect();
-    nodes.sort_by_key(|(machine, _)| **machine);
-    let mut groups: Vec<(&usize, &(Mean, u32))> = of_group.iter().collect();
-    groups.sort_by_key(|(group, _)| **group);
-    let (node_squares, node_count) = squares(nodes.into_iter().map(|(_, mean)| mean));
-    let (group_squares, group_count) = squares(groups.into_iter().map(|(_, (mean, _))| mean));
+    let (node_squares, node_count) = squares(of_node.iter());
+    let (group_squares, group_count) = squares(of_group.iter());
 
     let waves = (wave_squares - phase_squares, wave_count - phase_count);
     let (mut nodes, mut times) = ((0.0, 0.0), (0.0, 0.0));

@@ -60,7 +60,8 @@ pub fn wall_time(
         }
         let next = changes.peek().map_or(to, |(at, _)| *at);
         // Where the log does not say how many slots there were, a job that runs nothing waits for the scheduler.
-        let spent = Some(state.spent()).filter(|spent| slots_known || *spent != Spent::NoSlots);
+        let are_slots_said = slots_known || !recording.slots_left.is_empty();
+        let spent = Some(state.spent()).filter(|spent| are_slots_said || *spent != Spent::NoSlots);
         let (spent, seconds) = (spent.unwrap_or(Spent::Scheduling), next - now);
         steps.add((now, next), &state, spent);
         left_free += seconds * state.left_free() as f64;

@@ -1,7 +1,7 @@
 //! Turns a recording into a world in which the same application can run again: durations that depend on what an attempt meets,
 //! when tasks could start, which executors there were, and how long the jobs took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hindmost_core::ids::NodeId;
@@ -46,6 +46,8 @@ pub struct RecordedWorld {
     pub own_share: OwnShare,
     /// Settings of the engine that the log states.
     pub settings: BTreeMap<String, String>,
+    /// Number of tasks that are long in most jobs, by their own: their copies are long, too.
+    pub long_in_most_jobs: u64,
     /// Number of attempts that failed and fail again in a replay.
     pub failures: u64,
     /// The largest input of a task that took long because of it; `None` if there is no such task.
@@ -58,6 +60,8 @@ pub struct RecordedWorld {
     possible: Vec<Vec<Option<Arc<Situated>>>>,
     /// The same if only those nodes are slow that are proven to be; empty if that is no difference.
     proven: Vec<Vec<Option<Arc<Situated>>>>,
+    /// The same if retries wait for slots only; empty if they do in `durations`.
+    free: Vec<Vec<Option<Arc<Situated>>>>,
 }
 
 impl RecordedWorld {
@@ -66,10 +70,13 @@ impl RecordedWorld {
         give(&self.durations, jobs);
     }
 
-    /// Returns this world if each task can start as soon as the first one of its phase could, and slots are free. `None` if that is no
-    /// difference.
+    /// Returns this world if each task can start as soon as the first one of its phase could, a retry at once, and both only wait for slots.
+    /// `None` if that is no difference.
     pub fn with_free_starts(&self) -> Option<RecordedWorld> {
         let mut world = self.clone();
+        if !world.free.is_empty() {
+            world.durations = std::mem::take(&mut world.free);
+        }
         let mut changed = false;
         for lag in world.jobs.iter_mut().flat_map(|job| &mut job.lags) {
             if let PhaseLag::Each(lags) = lag {
@@ -205,6 +212,7 @@ pub(crate) fn world(
         let mut durations = vec![None; job.spec.phases.len()];
         let mut if_slow = vec![None; job.spec.phases.len()];
         let mut if_proven = vec![None; job.spec.phases.len()];
+        let mut if_free = vec![None; job.spec.phases.len()];
         for (at, number) in source.phases.iter().enumerate() {
             let parents = job.spec.phases[at].after.iter().filter_map(|parent| ends.get(*parent as usize));
             let ready = parents.copied().fold(arrival, f64::max);
@@ -233,11 +241,13 @@ pub(crate) fn world(
                 PhaseLag::Each(each())
             });
             ends.push(phase.winners().map(|row| row.end).fold(ready, f64::max));
-            let found_with = |context, nodes| {
-                let (of_phase, of_slots) = ((phase, index, &typical[index]), (gaps[index], &losses, &busy));
+            // Where each task has a time of its own, so have retries.
+            let waits = if are_slots_known { Retries::ForSlots(&busy) } else { Retries::AsRecorded };
+            let found_with = |context, nodes, waits| {
+                let (of_phase, of_slots) = ((phase, index, &typical[index]), (gaps[index], &losses, waits));
                 situated(context, of_phase, of_slots, nodes, (origin, ready))
             };
-            let (situated, copies) = found_with(&context, &nodes);
+            let (situated, copies) = found_with(&context, &nodes, waits);
             let tasks = &situated.tasks;
             if tasks.len() != job.spec.phases[at].tasks as usize {
                 continue;
@@ -248,8 +258,11 @@ pub(crate) fn world(
             let largest = world.skewed.map_or(0.0, |found| found.most);
             world.skewed = skewed(&context, index).filter(|found| found.most > largest).or(world.skewed);
             durations[at] = Some(Arc::new(situated));
-            if_slow[at] = possible.as_ref().map(|(nodes, context)| Arc::new(found_with(context, nodes).0));
-            if_proven[at] = proven.as_ref().map(|nodes| Arc::new(found_with(&context, nodes).0));
+            if_slow[at] = possible.as_ref().map(|(nodes, context)| Arc::new(found_with(context, nodes, waits).0));
+            if_proven[at] = proven.as_ref().map(|nodes| Arc::new(found_with(&context, nodes, waits).0));
+            if !are_slots_known {
+                if_free[at] = Some(Arc::new(found_with(&context, &nodes, Retries::ForSlots(&busy)).0));
+            }
         }
         let last = ends.iter().copied().fold(arrival, f64::max);
         let ended = source.ids.iter().filter_map(|id| job_ends.get(id).copied()).fold(last, f64::max);
@@ -262,11 +275,43 @@ pub(crate) fn world(
         if proven.is_some() {
             world.proven.push(if_proven);
         }
+        if !are_slots_known {
+            world.free.push(if_free);
+        }
     }
     world.repeats = repeats.by_phase();
     let shown = in_log.map(|in_log| in_log.of_phases_in(&world.repeats));
-    world.own_share = pairs.own_share(&shown.as_ref().unwrap_or(&world.repeats).evidence());
+    let shown = shown.as_ref().unwrap_or(&world.repeats);
+    world.own_share = pairs.own_share(&shown.evidence());
+    let own: FxHashMap<u32, BTreeSet<usize>> =
+        recording.phases.iter().filter_map(|phase| Some((phase.phase, own_tasks(phase, shown.own_of(phase)?)))).collect();
+    world.long_in_most_jobs = own.values().map(|tasks| tasks.len() as u64).sum();
+    for all in [&mut world.durations, &mut world.possible, &mut world.proven, &mut world.free] {
+        for (of_job, source) in all.iter_mut().zip(sources) {
+            for (situated, phase) in of_job.iter_mut().zip(&source.phases) {
+                if let (Some(situated), Some(tasks)) = (situated, own.get(phase)) {
+                    keep_own(Arc::make_mut(situated), tasks);
+                }
+            }
+        }
+    }
     world
+}
+
+/// Returns the places of the tasks with a winner that are in `own`.
+fn own_tasks(phase: &PhaseRows, own: &BTreeSet<u64>) -> BTreeSet<usize> {
+    let tasks: BTreeSet<u32> = phase.winners().map(|row| row.task).collect();
+    let is_own = |task: u32| phase.in_every_job(task).is_some_and(|task| own.contains(&task));
+    tasks.into_iter().enumerate().filter(|(_, task)| is_own(*task)).map(|(at, _)| at).collect()
+}
+
+/// Gives all copies of tasks what these took longer for no other reason: it is their own.
+fn keep_own(phase: &mut Situated, tasks: &BTreeSet<usize>) {
+    for at in tasks {
+        let Some(task) = phase.tasks.get_mut(*at).filter(|task| task.residual > 1.0) else { continue };
+        task.input *= task.residual;
+        task.residual = 1.0;
+    }
 }
 
 /// Returns the largest input of a phase, if it explains why its task took longer.
@@ -402,12 +447,21 @@ fn histories(
     (0..).zip(executors).map(of).collect()
 }
 
+/// What retries of failed tasks wait for in a replay.
+#[derive(Clone, Copy)]
+enum Retries<'a> {
+    /// For slots: they start at once if these were not all in use.
+    ForSlots(&'a gaps::Busy),
+    /// For whatever they waited in the log, for as long.
+    AsRecorded,
+}
+
 /// Returns the durations of a phase, for the tasks that have a winner, in the order of their numbers. Also returns the places of a
 /// task, of an original and of a copy that was started while it ran.
 fn situated(
     context: &Context<'_>,
     (phase, at, typical): (&PhaseRows, usize, &Typical),
-    (gap, losses, slots): (f64, &Losses, &gaps::Busy),
+    (gap, losses, waits): (f64, &Losses, Retries<'_>),
     nodes: &Arc<Vec<NodeHistory>>,
     (origin, ready): (f64, f64),
 ) -> (Situated, Vec<(usize, usize, usize)>) {
@@ -467,7 +521,10 @@ fn situated(
             && let Some((before_end, is_lost)) = ends.get(&row.task)
         {
             // A task that was lost waited for other executors; a task that failed waited for slots, which a replay has, too.
-            let from = if *is_lost { row.start } else { slots.could_start(row.start, *before_end) };
+            let from = match waits {
+                Retries::ForSlots(slots) if !is_lost => slots.could_start(row.start, *before_end),
+                _ => row.start,
+            };
             before.again_after = (from - before_end).max(0.0);
         }
         ends.insert(row.task, (end, loss.is_some()));

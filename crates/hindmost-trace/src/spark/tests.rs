@@ -318,7 +318,7 @@ fn files_that_are_no_log_are_refused() {
     assert!(said(b"\n\njob,arrival\n").contains(r#"line 3 is the text "job,arrival""#));
     assert!(said(b"{\"Event\":\"com.example.Mine\"}").contains("isn't Spark's"));
     assert!(said(b"{\"Event\":\"SparkListenerLogSt").contains("no complete event"));
-    assert!(said(b"{\"other\":\"SparkListenerLogSt").contains("neither a Spark event log"));
+    assert!(said(b"{\"other\":\"SparkListenerLogSt").contains("none that can be read"));
     assert!(said("x".repeat(9 << 20).as_bytes()).contains("very long text"));
     assert!(said(b"a\0b").contains("not a text file"));
     for bytes in [&b"job,arrival\n"[..], b"Obj\x01avro", b"{\"name\":\"<root>\",\"children\":[]}\n", b""] {

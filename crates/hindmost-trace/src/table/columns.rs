@@ -151,6 +151,15 @@ impl FromStr for Columns {
     }
 }
 
+/// What is wrong with the columns that the user names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// There is no column with this name.
+    Missing(String),
+    /// The column with this name is the start and the end.
+    StartIsEnd(String),
+}
+
 /// Where the columns with a meaning are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Places {
@@ -207,8 +216,8 @@ impl Places {
     /// Finds the columns among the names of a header.
     ///
     /// # Errors
-    /// If a column that the user names is not there; the error is its name.
-    pub(crate) fn find(header: &[&str], columns: &Columns) -> Result<Places, String> {
+    /// If a column that the user names is not there, or is both start and end.
+    pub(crate) fn find(header: &[&str], columns: &Columns) -> Result<Places, Wrong> {
         let names = header.iter().map(|name| (*name).to_owned()).collect();
         let mut found = Places { names, ..Places::default() };
         let mut used = vec![false; header.len()];
@@ -216,7 +225,10 @@ impl Places {
             let same = |column: &&&str| column.trim() == name;
             let alike = |column: &&&str| column.trim().eq_ignore_ascii_case(name) || plain(column) == plain(name);
             let at = header.iter().position(|column| same(&column)).or_else(|| header.iter().position(|c| alike(&c)));
-            let Some(at) = at else { return Err(name.clone()) };
+            let Some(at) = at else { return Err(Wrong::Missing(name.clone())) };
+            if found.of(Start) == Some(at) && matches!(meaning, End) || found.of(End) == Some(at) && matches!(meaning, Start) {
+                return Err(Wrong::StartIsEnd(name.clone()));
+            }
             used[at] = true;
             found.at[*meaning as usize] = Some(at);
             found.units[*meaning as usize] = unit.or_else(|| split_unit(header[at]).1);
@@ -335,7 +347,8 @@ mod tests {
         let places = find(&["start", "begin2", "t"], "start=begin2:ms,duration=T,cores=start");
         assert_eq!((places.of(Start), places.of(Duration), places.of(Slots)), (Some(1), Some(2), Some(0)));
         assert_eq!(places.unit(Start), Some(Unit::Milliseconds));
-        assert_eq!(Places::find(&["a"], &"start=b".parse().unwrap()), Err("b".to_owned()));
+        assert_eq!(Places::find(&["a"], &"start=b".parse().unwrap()), Err(Wrong::Missing("b".to_owned())));
+        assert_eq!(Places::find(&["a"], &"end=a,start=a".parse().unwrap()), Err(Wrong::StartIsEnd("a".to_owned())));
     }
 
     #[test]

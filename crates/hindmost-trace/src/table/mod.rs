@@ -32,6 +32,7 @@ mod tests;
 use std::io;
 
 pub use columns::Columns;
+use columns::Wrong;
 pub(crate) use columns::{Meaning, Places};
 pub use states::States;
 
@@ -229,7 +230,10 @@ fn read_objects(
 
 fn places(name: &str, header: &[String], columns: &Columns) -> Result<Places, TraceError> {
     let texts: Vec<&str> = header.iter().map(String::as_str).collect();
-    let places = Places::find(&texts, columns).map_err(|missing| no_column(name, &format!("{missing:?}"), header))?;
+    let places = Places::find(&texts, columns).map_err(|wrong| match wrong {
+        Wrong::Missing(missing) => no_column(name, &format!("{missing:?}"), header),
+        Wrong::StartIsEnd(column) => TraceError::StartIsEnd { name: name.to_owned(), column },
+    })?;
     match places.missing() {
         Some(missing) => Err(no_column(name, missing, header)),
         None => Ok(places),
@@ -337,6 +341,7 @@ fn take<'a>(
             application: text(Meaning::Job),
             job: "",
             phase: text(Meaning::Phase),
+            work: "",
             task: text(Meaning::Task),
             node: text(Meaning::Node),
             submitted,

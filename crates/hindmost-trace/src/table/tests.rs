@@ -77,9 +77,38 @@ fn named_tasks_that_are_long_in_every_job_are_long_by_their_own() {
     assert!(again.likeliest == Some(1.0) && again.repeats >= 3 && again.least > 0.3, "{again:?}");
     let others = share(&four_jobs(|job| 3 + 5 * job));
     assert!(others.likeliest == Some(0.0) && others.repeats >= 3 && others.most < 0.6, "{others:?}");
+    // Names of tasks are enough; their numbers are not.
+    let without_phase = four_jobs(|_| 17).replace(",phase,", ",x,");
+    assert_eq!(share(&without_phase).likeliest, Some(1.0));
+    assert_eq!(share(&without_phase.replace("tile-", "")).likeliest, None);
     // Without names, nothing says which tasks are the same.
     let nameless = four_jobs(|_| 17).replace(",task,", ",x,");
     assert_eq!(share(&nameless).likeliest, None);
+}
+
+#[test]
+fn copies_of_a_task_that_is_long_in_every_job_are_long() {
+    // Beside it, other tasks are long by chance, less long and more of them.
+    let mut log = String::new();
+    for (number, line) in four_jobs(|_| 17).lines().enumerate() {
+        let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+        let by_chance = number % 7 == 3 && fields[2] != "tile-17";
+        if let (true, Ok(end)) = (by_chance, fields[5].parse::<f64>()) {
+            fields[5] = format!("{}", end + 1.5);
+        }
+        log += &(fields.join(",") + "\n");
+    }
+    let found = found(&log, TaskFormat::Table);
+    let world = &found.trace.as_it_ran().unwrap().world;
+    assert!(world.own_share.likeliest.is_some_and(|share| share < 0.7), "{:?}", world.own_share);
+    assert_eq!(world.long_in_most_jobs, 4);
+    let mut jobs = found.trace.as_it_ran().unwrap().jobs.clone();
+    world.give_durations(&mut jobs);
+    for job in &jobs {
+        let hindmost_core::workload::Durations::Situated(phase) = &job.durations[0] else { panic!() };
+        let longest = phase.tasks.iter().max_by(|a, b| a.input.total_cmp(&b.input)).unwrap();
+        assert!(longest.input > 7.0 && longest.residual == 1.0, "{longest:?}");
+    }
 }
 
 #[test]

@@ -14,6 +14,8 @@ use super::kept::Kept;
 use super::long_tasks::LongTasks;
 use super::recording::Joined;
 use super::row::Row;
+use super::shared::Shared;
+use super::units;
 use crate::analysis::{Analysis, Ended};
 use crate::diagnosis::Recording;
 use crate::reading::causes::{Causes, shortened};
@@ -24,6 +26,9 @@ pub(super) const MOST_HELD: usize = 1 << 19;
 const MOST_NODES: usize = 1 << 18;
 /// The most phases of an application, and the most jobs of one that is held, that are distinguished.
 const MOST_NAMES: usize = 1 << 18;
+/// The most applications of which a part is finished that may continue, and the most names of their phases and jobs.
+const MOST_FINISHED: usize = 10_000;
+const MOST_FINISHED_NAMES: usize = 1 << 20;
 /// The longest name that is kept, in characters.
 const LONGEST_NAME: usize = 200;
 /// The longest cause that is kept, in characters.
@@ -107,10 +112,14 @@ impl Held {
 pub(super) struct Application {
     pub name: Box<str>,
     pub phases: Names,
+    /// What each phase is called in every job; empty, or nothing, if as here.
+    pub works: Vec<Box<str>>,
     pub jobs: Names,
     pub rows: Vec<Held>,
     /// Number of tasks of each phase in the parts that are finished.
     pub finished: Vec<u32>,
+    /// Number of jobs that were counted with the parts that are finished.
+    pub jobs_counted: u64,
     /// The last row that was added, counted over all applications.
     last: u64,
     /// Number of parts that are finished.
@@ -142,6 +151,8 @@ pub(crate) struct Collector {
     /// The number of each application, by a hash of its name.
     numbers: FxHashMap<u64, u32>,
     open: FxHashMap<u32, Application>,
+    /// Names of phases and jobs of finished parts that are kept.
+    finished_names: usize,
     /// Rows that are held.
     held: usize,
     /// Rows that were added.
@@ -153,6 +164,8 @@ pub(crate) struct Collector {
     pub(super) recordings: Option<Recordings>,
     /// Tasks that are long in several jobs.
     pub(super) long_tasks: LongTasks,
+    /// The slots that the open applications share.
+    pub(super) shared: Shared,
     /// All jobs together, as they ran.
     pub(super) joined: Option<Joined>,
 }
@@ -237,10 +250,17 @@ impl Collector {
         let Some(application) = self.open.get_mut(&number) else { return };
         application.last = rows;
         let phase = application.phases.number(row.phase, MOST_NAMES);
+        let work = if row.work.is_empty() { row.phase } else { row.work };
+        if application.works.len() <= phase as usize && row.work != row.phase {
+            application.works.resize(phase as usize, Box::default());
+            application.works.push(shortened(row.work, LONGEST_NAME).into());
+        }
+        // Without the name of a phase, numbers of tasks may mean anything.
+        let is_named = names_tasks && !row.task.is_empty() && (!work.is_empty() || units::number(row.task).is_none());
         let job = if row.job.is_empty() { 0 } else { application.jobs.number(row.job, MOST_NAMES) };
         application.rows.push(Held {
             task: if row.task.is_empty() { rows } else { hash(&[row.phase, row.job, row.task]) },
-            in_every_job: if names_tasks && !row.task.is_empty() { hash(&[row.phase, row.task]).max(1) } else { 0 },
+            in_every_job: if is_named { hash(&[work, row.task]).max(1) } else { 0 },
             submitted: row.submitted.unwrap_or(f64::NAN),
             start: row.start.unwrap_or(f64::NAN),
             end: row.end.unwrap_or(f64::NAN),
@@ -283,6 +303,7 @@ impl Collector {
     fn finish_the_idlest(&mut self) {
         let mut idlest: Vec<(u64, u32)> = self.open.iter().map(|(number, one)| (one.last, *number)).collect();
         idlest.sort_unstable();
+        self.share_slots();
         for (_, number) in idlest {
             if self.held <= MOST_HELD / 2 {
                 break;
@@ -290,11 +311,11 @@ impl Collector {
             let Some(mut application) = self.open.remove(&number) else { continue };
             self.compare_with_others(&application);
             self.finish(number, &mut application);
-            // Late rows continue the phases.
+            // Late rows continue the phases and jobs.
             application.rows = Vec::new();
-            application.jobs = Names::default();
-            let is_small = application.phases.len() < 100;
-            if is_small && self.open.len() < 10_000 {
+            let names = application.phases.len() + application.jobs.len();
+            if self.open.len() < MOST_FINISHED && self.finished_names + names <= MOST_FINISHED_NAMES {
+                self.finished_names += names;
                 self.open.insert(number, application);
             }
         }
@@ -304,6 +325,7 @@ impl Collector {
     pub(crate) fn end(&mut self) {
         let mut all: Vec<u32> = self.open.keys().copied().collect();
         all.sort_unstable();
+        self.share_slots();
         let open = std::mem::take(&mut self.open);
         for number in &all {
             self.compare_with_others(&open[number]);
@@ -313,6 +335,13 @@ impl Collector {
             if let Some(mut application) = self.open.remove(&number) {
                 self.finish(number, &mut application);
             }
+        }
+    }
+
+    /// Finds out which slots the open applications share, if a diagnosis needs it.
+    fn share_slots(&mut self) {
+        if self.diagnoses.is_some() && self.open.len() > 1 {
+            self.shared = Shared::of(&self.open);
         }
     }
 

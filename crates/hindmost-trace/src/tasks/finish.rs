@@ -31,7 +31,6 @@ impl Collector {
     pub(super) fn finish_part(&mut self, number: u32, application: &mut Application) {
         let is_first = application.parts == 0;
         application.parts += 1;
-        let jobs_before = if self.rules.jobs_within { 0 } else { u64::from(!is_first) };
         let mut finished = std::mem::take(&mut application.finished);
         finished.resize(application.phases.len(), 0);
         self.counts.phases += finished.iter().filter(|tasks| **tasks == 0).count() as u64;
@@ -43,7 +42,9 @@ impl Collector {
         self.issues.repeated += (application.rows.len() - attempts.len()) as u64;
         application.finished = finished;
 
-        self.counts.jobs += (application.jobs.len() as u64).max(1).saturating_sub(jobs_before);
+        let jobs = (application.jobs.len() as u64).max(1);
+        self.counts.jobs += jobs.saturating_sub(application.jobs_counted);
+        application.jobs_counted = jobs;
         self.count(&attempts);
         let title = self.title(application).to_owned();
         if let Some(analysis) = &mut self.analysis {

@@ -7,6 +7,7 @@
 //! | `collect.rs` | holds the rows of each application until they are complete |
 //! | `finish.rs` | counts, analyses, diagnoses and keeps the rows of an application |
 //! | `recording.rs` | the rows of an application, or of all, as a recording |
+//! | `shared.rs` | the slots that jobs share |
 //! | `long_tasks.rs` | tasks that are long in several jobs |
 //! | `workload.rs` | jobs and nodes for a replay of a log that is too large to be one recording |
 //! | `issues.rs` | rows that were left out, as warnings |
@@ -37,6 +38,7 @@ pub(crate) mod lines;
 mod long_tasks;
 mod recording;
 pub(crate) mod row;
+mod shared;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]

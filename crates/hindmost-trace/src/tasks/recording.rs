@@ -25,11 +25,18 @@ struct Open {
     slots: Vec<f64>,
     /// Tasks and hashes of their names.
     names: Vec<(u32, u64)>,
+    /// Tasks, and when their attempts could start.
+    ready: Vec<(u32, f64)>,
 }
 
 impl Open {
     fn end(mut self) -> PhaseRows {
         self.phase.slots = median(&mut self.slots).map_or(0, |slots| slots.ceil() as u32);
+        // The first attempt of each task counts, if it could not start with the phase.
+        self.ready.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        self.ready.dedup_by_key(|(task, _)| *task);
+        self.ready.retain(|(_, ready)| self.phase.submitted.is_some_and(|submitted| *ready > submitted));
+        self.phase.ready = self.ready;
         self.names.sort_unstable();
         self.names.dedup();
         self.phase.in_every_job = InEveryJob::Names(self.names);
@@ -80,11 +87,14 @@ impl Collector {
                 let within = if have == Jobs::Apart { application.jobs.get(row.job) } else { "" };
                 let job = Some(if within.is_empty() { title } else { within }.to_owned());
                 let name = name_of(application, row.phase);
-                let phase = PhaseRows { phase: row.phase, name, job, of_job, ..PhaseRows::default() };
+                let work = application.works.get(row.phase as usize).filter(|work| !work.is_empty());
+                let work = work.map(|work| work.to_string());
+                let phase = PhaseRows { phase: row.phase, name, work, job, of_job, ..PhaseRows::default() };
                 phases.push(Open { phase, ..Open::default() });
                 phases.len() - 1
             });
-            let Open { phase, slots, names } = &mut phases[place];
+            let Open { phase, slots, names, ready } = &mut phases[place];
+            ready.extend(submitted.map(|at| (attempt.task, at)));
             slots.push(f64::from(row.slots));
             if row.in_every_job != 0 {
                 names.push((attempt.task, row.in_every_job));
@@ -104,6 +114,7 @@ impl Collector {
             });
         }
         recording.phases = phases.into_iter().map(Open::end).collect();
+        recording.slots_left = self.shared.left_for(number, application);
         recording.long_in_others = self.long_tasks.in_most_others(&application.rows);
         if self.rules.jobs_within {
             recording.jobs = jobs.len() as u64;

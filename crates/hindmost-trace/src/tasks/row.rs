@@ -12,6 +12,8 @@ pub(crate) struct Row<'a> {
     pub job: &'a str,
     /// Kind of the tasks that are compared with each other.
     pub phase: &'a str,
+    /// What the phase is called in every job; if empty, as here.
+    pub work: &'a str,
     /// The task within job and phase; if empty, the row is a task of its own.
     pub task: &'a str,
     /// The machine.

@@ -97,6 +97,12 @@ pub(crate) fn is_given(text: &str) -> bool {
 
 /// Returns why a text in a column can't be read as a time.
 pub(crate) fn no_time(text: &str, column: &str) -> String {
+    if let Some(unit) = number(text.trim()).and_then(|time| Unit::by_size(time).if_below_a_second()) {
+        let (text, column) = (text.trim(), column.trim());
+        return format!(
+            "{text} in the column {column:?} is no time in its unit; it is one in {unit}: --columns MEANING={column}:{unit}, such as start={column}:{unit}"
+        );
+    }
     format!("{:?} in the column {:?} is no time", shortened(text.trim(), 40), shortened(column.trim(), 40))
 }
 

@@ -164,7 +164,7 @@ fn document(gathered: &Gathered, out: &mut impl Write) -> Outcome {
     let unread = serde_json::to_string(&gathered.unread).map_err(Failure::work)?;
     let repeated = serde_json::to_string(&gathered.repeated).map_err(Failure::work)?;
     write!(out, "{{\n\"total\": {total},\n\"logs\": [")?;
-    gathered.spool.copy(gathered.order.iter().map(|(_, kept)| *kept), out)?;
+    gathered.spool.copy(gathered.order.iter().map(|(_, kept)| kept), out)?;
     write!(out, "\n],\n\"repeated\": {repeated},\n\"unread\": {unread}\n}}\n")?;
     Ok(())
 }

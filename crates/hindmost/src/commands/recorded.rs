@@ -19,6 +19,9 @@ use crate::failure::{Failure, Outcome};
 
 use super::trace::with_progress;
 
+/// A note on logs with copies, which do not say what started them.
+const COPIES_RAN: &str = "Copies ran in this log, which does not say by what rule. The replay of none has the times with these copies, not those without any: what the originals would have taken is not known, so gains against none are too small.";
+
 /// Jobs and cluster of a log or journal.
 pub struct Recorded {
     /// The path of the log, as the user gave it.
@@ -157,7 +160,11 @@ fn of_tasks(path: &Path, format: TaskFormat, columns: &Columns) -> Outcome<Recor
     let world = World::of_tasks(found.world, format);
     let mut jobs = found.jobs;
     world.recorded.give_durations(&mut jobs);
-    of_slots(path, summary, jobs, &found.nodes, Some(world))
+    let mut recorded = of_slots(path, summary, jobs, &found.nodes, Some(world))?;
+    if found.had_copies {
+        recorded.notes.push(COPIES_RAN.to_owned());
+    }
+    Ok(recorded)
 }
 
 /// Returns jobs and nodes of a log that gives the number of slots of each node.

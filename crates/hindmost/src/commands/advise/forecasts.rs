@@ -10,7 +10,6 @@ use hindmost_forecast::{forecast, recorded};
 use hindmost_report::text::counted;
 use hindmost_sim::driver::SimulationError;
 use hindmost_trace::table::Columns;
-use serde_json::Value;
 
 use super::gathering::{self, Gathered, Shown};
 use crate::failure::{Failure, Outcome};
@@ -112,8 +111,6 @@ fn keep(gathered: &mut Gathered, at: usize, forecasts: &Forecasts, folder: Optio
         gathering::write_again(folder, one, &before)?;
     }
     let Some((_, kept)) = gathered.order.iter_mut().find(|(number, _)| *number == log) else { return Ok(()) };
-    let mut document: Value = serde_json::from_str(&gathered.spool.text(*kept)?).map_err(Failure::work)?;
-    document["applications"][number]["advice"] = serde_json::to_value(&one.diagnosis.advice).map_err(Failure::work)?;
-    *kept = gathered.spool.keep(&document.to_string())?;
+    kept.applications[number] = gathered.spool.keep(&gathering::json(&one.diagnosis)?)?;
     Ok(())
 }

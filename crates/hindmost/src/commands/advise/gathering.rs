@@ -12,24 +12,16 @@ use std::sync::{Mutex, PoisonError};
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
 use hindmost_report::html::{ApplicationPage, ApplicationRow, UnreadLog, application_page};
 use hindmost_trace::table::Columns;
-use hindmost_trace::{TraceSummary, any};
+use hindmost_trace::any;
 use serde::Serialize;
 
-use super::spool::{Kept, Spool};
+use super::spool::{KeptLog, Spool};
 use super::{REPORT, of_one};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 
 /// Width of the texts that are written to files.
 const WIDTH: u16 = 100;
-
-/// What is said about one log.
-#[derive(Serialize)]
-struct LogAdvice<'a> {
-    log: &'a str,
-    summary: &'a TraceSummary,
-    applications: &'a [Diagnosis],
-}
 
 /// An application that is in the logs again: with the same content, or with the same id,
 /// name and begin. It counts once, where more of it is.
@@ -130,7 +122,7 @@ pub struct Gathered {
     /// What is said about the logs, as JSON.
     pub spool: Spool,
     /// Where that is, in the order of the logs, with the number of each log.
-    pub order: Vec<(usize, Kept)>,
+    pub order: Vec<(usize, KeptLog)>,
 }
 
 /// What distinguishes an application from others.
@@ -167,7 +159,7 @@ struct OfLog {
     identities: Vec<Identity>,
     /// Path of the log, and its warnings if it has several applications.
     warnings: (String, Vec<String>),
-    kept: Kept,
+    kept: KeptLog,
 }
 
 /// A log that was read, or why it could not be.
@@ -307,8 +299,10 @@ fn read_one(
         })
     });
     let identities: Vec<Identity> = identities.collect::<Outcome<_>>()?;
-    let advice = LogAdvice { log: &log, summary: &summary, applications: &applications };
-    let kept = spool.keep(&serde_json::to_string(&advice).map_err(Failure::work)?)?;
+    let (named, counted) = (json(&log)?, json(&summary)?);
+    let beginning = spool.keep(&format!("{{\"log\":{named},\"summary\":{counted},\"applications\":["))?;
+    let kept = applications.iter().map(|one| Ok(spool.keep(&json(one)?)?)).collect::<Outcome<_>>()?;
+    let kept = KeptLog { beginning, applications: kept };
     let warnings = warnings.to_vec();
     let of_several = if applications.len() == 1 { Vec::new() } else { summary.warnings.clone() };
     let shown = |(number, diagnosis): (usize, Diagnosis)| {
@@ -317,6 +311,11 @@ fn read_one(
     };
     longest.add(applications.into_iter().enumerate().map(shown));
     Ok(Ok(OfLog { rows, totals, identities, warnings: (log.clone(), of_several), kept }))
+}
+
+/// Returns a value as JSON.
+pub fn json(value: &impl Serialize) -> Outcome<String> {
+    serde_json::to_string(value).map_err(Failure::work)
 }
 
 /// Name of a log.

@@ -12,6 +12,18 @@ pub struct Kept {
     length: u64,
 }
 
+/// The places of the document of a log: its beginning, and those of the applications in it, which can be replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptLog {
+    /// All up to the list of applications.
+    pub beginning: Kept,
+    /// The applications.
+    pub applications: Vec<Kept>,
+}
+
+/// What follows the applications in the document of a log.
+const END: &[u8] = b"]}";
+
 /// A temporary file of texts, which has no name.
 pub struct Spool(Mutex<(File, u64)>);
 
@@ -30,24 +42,21 @@ impl Spool {
         Ok(kept)
     }
 
-    /// Returns a text.
-    pub fn text(&self, kept: Kept) -> io::Result<String> {
+    /// Writes the documents of logs, each on a line and with commas between them.
+    pub fn copy<'a>(&self, logs: impl IntoIterator<Item = &'a KeptLog>, out: &mut impl Write) -> io::Result<()> {
         let mut spool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = String::new();
-        spool.0.seek(SeekFrom::Start(kept.at))?;
-        Read::by_ref(&mut spool.0).take(kept.length).read_to_string(&mut text)?;
-        let end = spool.1;
-        spool.0.seek(SeekFrom::Start(end))?;
-        Ok(text)
-    }
-
-    /// Writes texts, each on a line and with commas between them.
-    pub fn copy(&self, order: impl IntoIterator<Item = Kept>, out: &mut impl Write) -> io::Result<()> {
-        let mut spool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, kept) in order.into_iter().enumerate() {
-            out.write_all(if number == 0 { b"\n" } else { b",\n" })?;
+        let mut copy = |kept: Kept, out: &mut _| {
             spool.0.seek(SeekFrom::Start(kept.at))?;
-            io::copy(&mut Read::by_ref(&mut spool.0).take(kept.length), out)?;
+            io::copy(&mut Read::by_ref(&mut spool.0).take(kept.length), out)
+        };
+        for (number, log) in logs.into_iter().enumerate() {
+            out.write_all(if number == 0 { b"\n" } else { b",\n" })?;
+            copy(log.beginning, out)?;
+            for (number, application) in log.applications.iter().enumerate() {
+                out.write_all(if number == 0 { b"" } else { b"," })?;
+                copy(*application, out)?;
+            }
+            out.write_all(END)?;
         }
         let end = spool.1;
         spool.0.seek(SeekFrom::Start(end)).map(|_| ())
@@ -59,14 +68,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_come_back_in_any_order() {
+    fn documents_come_back_in_any_order() {
         let spool = Spool::new().unwrap();
-        let [one, two] = ["one", "two2"].map(|text| spool.keep(text).unwrap());
-        let mut out = Vec::new();
-        spool.copy([two, one], &mut out).unwrap();
-        let three = spool.keep("3").unwrap();
-        assert_eq!(spool.text(one).unwrap(), "one");
-        spool.copy([three, one], &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "\ntwo2,\none\n3,\none");
+        let [one, two, x, y] = ["{\"a\":[", "{\"b\":[", "1", "22"].map(|text| spool.keep(text).unwrap());
+        let mut logs =
+            [KeptLog { beginning: two, applications: vec![x, y] }, KeptLog { beginning: one, applications: vec![] }];
+        let written = |logs: &[KeptLog]| {
+            let mut out = Vec::new();
+            spool.copy(logs, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(&logs), "\n{\"b\":[1,22]},\n{\"a\":[]}");
+        logs[0].applications[0] = spool.keep("3").unwrap();
+        assert_eq!(written(&logs), "\n{\"b\":[3,22]},\n{\"a\":[]}");
     }
 }

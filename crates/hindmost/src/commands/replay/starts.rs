@@ -1,6 +1,8 @@
 //! When tasks can start in the replay of a log that does not say what they waited for: as soon as slots are free, if that explains the
 //! recorded times, and otherwise not before they did.
 
+use std::sync::Arc;
+
 use hindmost_core::metrics::RecordedTime;
 use hindmost_forecast::world::{Engine, World};
 use hindmost_sim::experiment::{Execution, Experiment, run_all};
@@ -23,13 +25,15 @@ pub(super) fn choose(
         return Ok(None);
     };
     let Some(free) = world.with_free_starts() else { return Ok(None) };
-    let recorded = one.world.replace(free.clone());
+    let mut jobs = one.jobs.to_vec();
+    free.recorded.give_durations(&mut jobs);
+    let before = (one.world.replace(free.clone()), std::mem::replace(&mut one.jobs, Arc::new(jobs)));
     let mut replay = experiment(one);
     replay.seeds.truncate(1);
     if against(&free, &one.name, replay)?.is_some_and(|found| found.calibrated) {
         return Ok(Some(FREE));
     }
-    one.world = recorded;
+    (one.world, one.jobs) = before;
     Ok(Some(AS_RECORDED))
 }
 

@@ -139,7 +139,9 @@ pub enum TraceError {
     },
 
     /// A column of a table is named as the start and as the end.
-    #[error("--columns names the column {column:?} of the table {name} as start and as end; name two columns, or the duration")]
+    #[error(
+        "--columns names the column {column:?} of the table {name} as start and as end; name two columns, or the duration"
+    )]
     StartIsEnd {
         /// The log's name.
         name: String,

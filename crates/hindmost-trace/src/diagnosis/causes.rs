@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::busy::Neighbours;
 use super::inputs::{ByInput, inputs};
 use super::recording::{AttemptRow, PhaseRows, Recording};
-use super::slow_nodes::{SlowNodes, slow_nodes};
+use super::slow_nodes::{SlowNodes, slow_nodes_also_of_log};
 use super::typical::{Typical, first_ends};
 
 /// Fewest winners of a first wave, or at a distance from their input, that show what is typical of them.
@@ -157,11 +157,11 @@ impl<'a> Context<'a> {
         };
         (context.inputs, context.fits) = inputs(&context);
         let mut slow;
-        (slow, context.slow) = slow_nodes(&context);
+        (slow, context.slow) = slow_nodes_also_of_log(&context);
         if !context.slow.is_empty() {
             // Without what slow nodes explain, inputs can be seen better, and then nodes.
             (context.inputs, context.fits) = inputs(&context);
-            (slow, context.slow) = slow_nodes(&context);
+            (slow, context.slow) = slow_nodes_also_of_log(&context);
         }
         context.perhaps_slow.clone_from(&slow.perhaps);
         context.first_wave = context.slowness_of_first_waves();

@@ -37,6 +37,7 @@ use causes::Context;
 pub use own_share::OwnShare;
 pub use recording::Recording;
 pub(crate) use slots::most_slots;
+pub(crate) use slow_nodes::proven_slow;
 pub(crate) use typical::STRAGGLER;
 use typical::Typical;
 pub use usual::FAR_BEYOND;

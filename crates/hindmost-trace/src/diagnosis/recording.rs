@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::{Unsuccessful, Workers};
+use hindmost_core::metrics::{SlowNode, Unsuccessful, Workers};
 use rustc_hash::FxHashSet;
 
 use crate::analysis::Ended;
@@ -40,6 +40,8 @@ pub struct Recording {
     pub active_ids: Vec<u32>,
     /// Executors, or nodes.
     pub executors: Vec<Executor>,
+    /// Nodes that all jobs of the log together prove to be slow.
+    pub slow_in_log: Vec<SlowNode>,
     /// How many slots other jobs of the log left for this one: the number at its begin, and all later changes. Empty if nothing says it.
     pub slots_left: Vec<(f64, i32)>,
     /// Phases with attempts, in the order of their first attempt to end.

@@ -16,8 +16,8 @@ use hindmost_math::statistics::{mean, median};
 use rustc_hash::FxHashMap;
 
 use super::causes::{Context, Wave};
-use super::recording::{AttemptRow, PhaseRows};
-use super::typical::LEAST;
+use super::recording::{AttemptRow, PhaseRows, Recording};
+use super::typical::{LEAST, Typical};
 use crate::analysis::nodes::Nodes;
 use crate::analysis::{Ended, PhaseKey};
 
@@ -124,6 +124,38 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
     let (untested, perhaps) = untested(context, &strata, &all, &tested);
     let slow = slow.into_iter().map(|(_, found)| found).collect();
     (SlowNodes { slow, tested: tested.len() as u64, untested, perhaps }, ratios)
+}
+
+/// Does the same, and adds the nodes that all jobs of the log together prove to be slow, and on which tasks ran.
+pub fn slow_nodes_also_of_log(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
+    let (mut found, mut ratios) = slow_nodes(context);
+    if context.recording.slow_in_log.is_empty() {
+        return (found, ratios);
+    }
+    let rows = context.recording.phases.iter().flat_map(|phase| &phase.rows);
+    let used: BTreeSet<u32> = rows.filter_map(|row| context.node(row)).collect();
+    for slow in &context.recording.slow_in_log {
+        let node = used.iter().copied().find(|node| context.name(*node) == slow.node);
+        let Some(node) = node.filter(|node| !ratios.contains_key(node)) else { continue };
+        ratios.insert(node, slow.ratio);
+        found.slow.push(slow.clone());
+        found.perhaps.remove(&node);
+        found.untested.perhaps_slow.retain(|one| one.node != slow.node);
+        // It is tested by the log, even if this job has too few of its tasks.
+        if found.untested.names.contains(&slow.node) {
+            found.untested.names.retain(|name| *name != slow.node);
+            found.untested.nodes -= 1;
+            found.tested += 1;
+        }
+    }
+    found.slow.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then_with(|| a.node.cmp(&b.node)));
+    (found, ratios)
+}
+
+/// Returns the nodes that a recording proves to be slow.
+pub(crate) fn proven_slow(recording: &Recording) -> Vec<SlowNode> {
+    let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
+    Context::of(recording, &typical).1.slow
 }
 
 /// Returns the nodes with attempts that were not tested, and those of them whose tasks took remarkably longer than those of other nodes.

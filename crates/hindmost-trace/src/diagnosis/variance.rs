@@ -68,8 +68,7 @@ pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_
             bytes: log_bytes(row),
         }
     };
-    let groups: Vec<Vec<Task>> =
-        groups(&mut places).into_iter().map(|group| group.iter().map(task).collect()).collect();
+    let groups: Vec<Vec<Cell>> = groups(&mut places).into_iter().map(|group| cells(group.iter().map(task))).collect();
     drop(places);
     let is_known = knows_nodes(&groups);
     let phases = recording.phases.len();
@@ -89,7 +88,7 @@ pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_
     };
     let (input, rest) = (share(1), share(4));
     Some(Variance {
-        tasks: groups.iter().map(|group| group.len() as u64).sum(),
+        tasks: groups.iter().flatten().map(|cell| cell.tasks as u64).sum(),
         total,
         first_wave: share(0),
         input,
@@ -108,22 +107,80 @@ fn groups(places: &mut [Place]) -> Vec<&[Place]> {
     all().step_by(step).collect()
 }
 
-/// True if nodes have enough tasks to distinguish their part from the rest, and there are several.
-fn knows_nodes(groups: &[Vec<Task>]) -> bool {
-    let mut tasks: FxHashMap<u32, usize> = FxHashMap::default();
-    for group in groups {
-        *tasks.entry(group[0].machine).or_default() += group.len();
+/// Sums over the tasks of a group that are of the same phase and wave, so that a resample need not visit each task.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    phase: usize,
+    machine: u32,
+    is_cold: bool,
+    /// Number of tasks.
+    tasks: f64,
+    /// Sums of ln of the durations, and of its square.
+    log: f64,
+    square: f64,
+    /// Number of tasks with an input.
+    with_bytes: f64,
+    /// Sums of ln of their inputs, of its square, of ln of their durations, and of the product.
+    bytes: f64,
+    bytes_square: f64,
+    log_with_bytes: f64,
+    product: f64,
+}
+
+/// Sums up the tasks of a group.
+fn cells(tasks: impl Iterator<Item = Task>) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for Task { phase, machine, is_cold, log, bytes } in tasks {
+        let at = cells.iter().position(|cell| (cell.phase, cell.is_cold) == (phase, is_cold)).unwrap_or_else(|| {
+            let sums = [0.0; 8];
+            let [tasks, log, square, with_bytes, bytes, bytes_square, log_with_bytes, product] = sums;
+            let of = Cell {
+                phase,
+                machine,
+                is_cold,
+                tasks,
+                log,
+                square,
+                with_bytes,
+                bytes,
+                bytes_square,
+                log_with_bytes,
+                product,
+            };
+            cells.push(of);
+            cells.len() - 1
+        });
+        let cell = &mut cells[at];
+        cell.tasks += 1.0;
+        cell.log += log;
+        cell.square += log * log;
+        if let Some(bytes) = bytes {
+            cell.with_bytes += 1.0;
+            cell.bytes += bytes;
+            cell.bytes_square += bytes * bytes;
+            cell.log_with_bytes += log;
+            cell.product += bytes * log;
+        }
     }
-    let all: usize = tasks.values().sum();
-    tasks.len() > 1 && all >= LEAST_PER_NODE * tasks.len()
+    cells
+}
+
+/// True if nodes have enough tasks to distinguish their part from the rest, and there are several.
+fn knows_nodes(groups: &[Vec<Cell>]) -> bool {
+    let mut tasks: FxHashMap<u32, f64> = FxHashMap::default();
+    for cell in groups.iter().flatten() {
+        *tasks.entry(cell.machine).or_default() += cell.tasks;
+    }
+    let all: f64 = tasks.values().sum();
+    tasks.len() > 1 && all >= (LEAST_PER_NODE * tasks.len()) as f64
 }
 
 /// Sum and number of values.
 type Mean = (f64, f64);
 
-fn add(mean: &mut Mean, value: f64) {
-    mean.0 += value;
-    mean.1 += 1.0;
+fn add(mean: &mut Mean, (sum, count): Mean) {
+    mean.0 += sum;
+    mean.1 += count;
 }
 
 fn of(mean: Mean) -> f64 {
@@ -139,59 +196,54 @@ fn squares<'a>(means: impl Iterator<Item = &'a Mean>) -> (f64, f64) {
 
 /// Returns the variance within phases, and the shares of first waves, input, node, time on the node, and the rest. Nodes and the
 /// time on them have no share unless `with_nodes`. `None` if durations do not vary.
-fn decompose<'a>(groups: impl Iterator<Item = &'a [Task]>, phases: usize, with_nodes: bool) -> Option<(f64, [f64; 5])> {
-    let rows: Vec<(usize, &Task)> =
-        groups.enumerate().flat_map(|(at, group)| group.iter().map(move |t| (at, t))).collect();
+fn decompose<'a>(groups: impl Iterator<Item = &'a [Cell]>, phases: usize, with_nodes: bool) -> Option<(f64, [f64; 5])> {
+    let rows: Vec<(usize, &Cell)> =
+        groups.enumerate().flat_map(|(at, group)| group.iter().map(move |cell| (at, cell))).collect();
     let mut of_phase: Vec<Mean> = vec![(0.0, 0.0); phases];
     let mut of_wave: Vec<Mean> = vec![(0.0, 0.0); 2 * phases];
-    let wave = |task: &Task| 2 * task.phase + usize::from(task.is_cold);
-    for (_, task) in &rows {
-        add(&mut of_phase[task.phase], task.log);
-        add(&mut of_wave[wave(task)], task.log);
+    let wave = |cell: &Cell| 2 * cell.phase + usize::from(cell.is_cold);
+    for (_, cell) in &rows {
+        add(&mut of_phase[cell.phase], (cell.log, cell.tasks));
+        add(&mut of_wave[wave(cell)], (cell.log, cell.tasks));
     }
-    let raw: f64 = rows.iter().map(|(_, task)| task.log * task.log).sum();
+    let raw: f64 = rows.iter().map(|(_, cell)| cell.square).sum();
     let ((phase_squares, phase_count), (wave_squares, wave_count)) =
         (squares(of_phase.iter()), squares(of_wave.iter()));
     let total = raw - phase_squares;
-    let count = rows.len() as f64;
+    let count: f64 = rows.iter().map(|(_, cell)| cell.tasks).sum();
     if count <= phase_count + 1.0 || total <= 1e-9 * count {
         return None;
     }
 
     // Slopes of the input, within first waves and later waves.
-    let mut residuals: Vec<f64> = rows.iter().map(|(_, task)| task.log - of(of_wave[wave(task)])).collect();
     let mut bytes: Vec<Mean> = vec![(0.0, 0.0); 2 * phases];
-    for (_, task) in &rows {
-        if let Some(log) = task.bytes {
-            add(&mut bytes[wave(task)], log);
-        }
+    for (_, cell) in &rows {
+        add(&mut bytes[wave(cell)], (cell.bytes, cell.with_bytes));
     }
     let mut slopes: Vec<[f64; 3]> = vec![[0.0; 3]; phases];
-    for ((_, task), residual) in rows.iter().zip(&residuals) {
-        if let Some(log) = task.bytes {
-            let x = log - of(bytes[wave(task)]);
-            let sums = &mut slopes[task.phase];
-            *sums = [sums[0] + x * x, sums[1] + x * residual, sums[2] + 1.0];
-        }
+    for (_, cell) in rows.iter().filter(|(_, cell)| cell.with_bytes > 0.0) {
+        let (log, x) = (of(of_wave[wave(cell)]), of(bytes[wave(cell)]));
+        let squares = cell.bytes_square - 2.0 * x * cell.bytes + cell.with_bytes * x * x;
+        let products = cell.product - log * cell.bytes - x * cell.log_with_bytes + cell.with_bytes * x * log;
+        let sums = &mut slopes[cell.phase];
+        *sums = [sums[0] + squares, sums[1] + products, sums[2] + cell.with_bytes];
     }
     let is_fitted = |sums: &[f64; 3]| sums[2] >= FEWEST_FOR_SLOPE && sums[0] > 1e-6 * sums[2] && sums[1] > 0.0;
     let fitted: Vec<Option<f64>> = slopes.iter().map(|sums| is_fitted(sums).then(|| sums[1] / sums[0])).collect();
     let input_squares: f64 =
         slopes.iter().zip(&fitted).filter_map(|(sums, slope)| Some(slope.as_ref()? * sums[1])).sum();
     let input_count = fitted.iter().flatten().count() as f64;
-    for ((_, task), residual) in rows.iter().zip(&mut residuals) {
-        if let (Some(slope), Some(log)) = (fitted[task.phase], task.bytes) {
-            *residual -= slope * (log - of(bytes[wave(task)]));
-        }
-    }
 
     // Nodes, and groups on a node.
-    let machines = rows.iter().map(|(_, task)| task.machine as usize + 1).max().unwrap_or(0);
+    let machines = rows.iter().map(|(_, cell)| cell.machine as usize + 1).max().unwrap_or(0);
     let mut of_node: Vec<Mean> = vec![(0.0, 0.0); machines];
     let mut of_group: Vec<Mean> = vec![(0.0, 0.0); rows.last().map_or(0, |(group, _)| group + 1)];
-    for ((group, task), residual) in rows.iter().zip(&residuals) {
-        add(&mut of_node[task.machine as usize], *residual);
-        add(&mut of_group[*group], *residual);
+    for (group, cell) in &rows {
+        let by_input =
+            fitted[cell.phase].map_or(0.0, |slope| slope * (cell.bytes - cell.with_bytes * of(bytes[wave(cell)])));
+        let residual = (cell.log - cell.tasks * of(of_wave[wave(cell)]) - by_input, cell.tasks);
+        add(&mut of_node[cell.machine as usize], residual);
+        add(&mut of_group[*group], residual);
     }
     let (node_squares, node_count) = squares(of_node.iter());
     let (group_squares, group_count) = squares(of_group.iter());
@@ -232,8 +284,8 @@ mod tests {
             places.push((machine, (phase * 160 + turn) as f64, 0, at as u32));
             tasks.push(Task { phase, machine, is_cold, log: log(at, machine, turn / 8, is_cold), bytes: bytes(at) });
         }
-        let of = |group: &[Place]| group.iter().map(|place| tasks[place.3 as usize]).collect();
-        let groups: Vec<Vec<Task>> = groups(&mut places).into_iter().map(of).collect();
+        let of = |group: &[Place]| cells(group.iter().map(|place| tasks[place.3 as usize]));
+        let groups: Vec<Vec<Cell>> = groups(&mut places).into_iter().map(of).collect();
         decompose(groups.iter().map(Vec::as_slice), 3, true).unwrap().1
     }
 

@@ -283,8 +283,11 @@ pub(crate) fn world(
     let shown = in_log.map(|in_log| in_log.of_phases_in(&world.repeats));
     let shown = shown.as_ref().unwrap_or(&world.repeats);
     world.own_share = pairs.own_share(&shown.evidence());
-    let own: FxHashMap<u32, BTreeSet<usize>> =
-        recording.phases.iter().filter_map(|phase| Some((phase.phase, own_tasks(phase, shown.own_of(phase)?)))).collect();
+    let own: FxHashMap<u32, BTreeSet<usize>> = recording
+        .phases
+        .iter()
+        .filter_map(|phase| Some((phase.phase, own_tasks(phase, shown.own_of(phase)?))))
+        .collect();
     world.long_in_most_jobs = own.values().map(|tasks| tasks.len() as u64).sum();
     for all in [&mut world.durations, &mut world.possible, &mut world.proven, &mut world.free] {
         for (of_job, source) in all.iter_mut().zip(sources) {

@@ -226,7 +226,9 @@ impl Places {
             let alike = |column: &&&str| column.trim().eq_ignore_ascii_case(name) || plain(column) == plain(name);
             let at = header.iter().position(|column| same(&column)).or_else(|| header.iter().position(|c| alike(&c)));
             let Some(at) = at else { return Err(Wrong::Missing(name.clone())) };
-            if found.of(Start) == Some(at) && matches!(meaning, End) || found.of(End) == Some(at) && matches!(meaning, Start) {
+            if found.of(Start) == Some(at) && matches!(meaning, End)
+                || found.of(End) == Some(at) && matches!(meaning, Start)
+            {
                 return Err(Wrong::StartIsEnd(name.clone()));
             }
             used[at] = true;

@@ -1,4 +1,4 @@
-use hindmost_core::metrics::Cause;
+use hindmost_core::metrics::{Cause, Diagnosis, Spent};
 
 use crate::recorded::Outcome;
 use crate::table::Columns;
@@ -118,6 +118,52 @@ fn tasks_that_are_long_in_every_job_did_not_hang() {
         causes.filter(|found| found.cause == Cause::Isolated).map(|found| found.tasks).sum()
     };
     assert_eq!((isolated(&four_jobs(|_| 17)), isolated(&four_jobs(|job| 3 + 5 * job))), (0, 4));
+}
+
+/// Jobs of 12 tasks of about 10 s on four nodes, one after another; `slow` is how many times as long tasks of node n3 take.
+fn daily_jobs(slow: f64) -> String {
+    let row = |job: u32, task: u32| {
+        let node = (task + job) % 4;
+        let seconds = (10.0 + f64::from((task * 7 + job * 5) % 11) / 5.0) * if node == 3 { slow } else { 1.0 };
+        let start = f64::from(100 * job);
+        format!("day-{job},load,t{task},n{node},{start},{}\n", start + seconds)
+    };
+    let rows = (0..30).flat_map(|job| (0..12).map(move |task| (job, task))).map(|(job, task)| row(job, task));
+    format!("job,phase,task,node,start,end\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn many_small_jobs_prove_a_slow_node_together() {
+    let found_slow = found(&daily_jobs(3.0), TaskFormat::Table);
+    for one in &found_slow.diagnoses {
+        let [slow] = &one.slow_nodes[..] else { panic!("{:?}", one.slow_nodes) };
+        assert!(slow.node == "n3" && (slow.ratio - 3.0).abs() < 0.3, "{slow:?}");
+        assert!(one.stragglers.causes.iter().all(|found| found.cause == Cause::SlowNode), "{:?}", one.stragglers);
+    }
+    assert!(found(&daily_jobs(1.0), TaskFormat::Table).diagnoses.iter().all(|one| one.slow_nodes.is_empty()));
+}
+
+/// Two jobs on one slot, each with a task of 200 s that could start at 0.
+const ONE_SLOT: &str = "job,task,node,submitted,start,end\nA,a,n,1000,1000,1200\nB,b,n,1000,1200,1400\n";
+
+#[test]
+fn jobs_wait_for_slots_that_others_use() {
+    let parts = |log: &str| -> Vec<Vec<(Spent, f64)>> {
+        let parts =
+            |one: Diagnosis| one.wall_time.unwrap().parts.iter().map(|part| (part.what, part.seconds)).collect();
+        found(log, TaskFormat::Table).diagnoses.into_iter().map(parts).collect()
+    };
+    let [a, b] = &parts(ONE_SLOT)[..] else { panic!() };
+    assert_eq!(a, &[(Spent::Work, 200.0)]);
+    assert_eq!(b, &[(Spent::NoSlots, 200.0), (Spent::Work, 200.0)]);
+    // On nodes of their own, jobs share nothing, and B waited although its slot was free.
+    let [_, b] = &parts(&ONE_SLOT.replace("b,n,", "b,m,"))[..] else { panic!() };
+    assert_eq!(b, &[(Spent::Work, 200.0), (Spent::Scheduling, 200.0)]);
+    // Tasks that could not start yet do not wait.
+    let [later] = &parts("task,node,submitted,start,end\na,n,1000,1000,1010\nb,n,1050,1050,1060\n")[..] else {
+        panic!()
+    };
+    assert_eq!(later, &[(Spent::NoJob, 40.0), (Spent::Work, 20.0)]);
 }
 
 #[test]

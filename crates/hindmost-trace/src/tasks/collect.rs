@@ -5,7 +5,7 @@
 //! application or by time. An application with more rows is counted and analysed in parts, each as if it were complete;
 //! attempts of a task in different parts count as tasks of their own. Its diagnosis covers the first part.
 
-use hindmost_core::metrics::Diagnosis;
+use hindmost_core::metrics::{Diagnosis, SlowNode};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
@@ -150,7 +150,7 @@ pub(crate) struct Collector {
     pub(super) nodes: Names,
     /// The number of each application, by a hash of its name.
     numbers: FxHashMap<u64, u32>,
-    open: FxHashMap<u32, Application>,
+    pub(super) open: FxHashMap<u32, Application>,
     /// Names of phases and jobs of finished parts that are kept.
     finished_names: usize,
     /// Rows that are held.
@@ -164,6 +164,8 @@ pub(crate) struct Collector {
     pub(super) recordings: Option<Recordings>,
     /// Tasks that are long in several jobs.
     pub(super) long_tasks: LongTasks,
+    /// Nodes that all jobs together prove to be slow.
+    pub(super) slow_nodes: Vec<SlowNode>,
     /// The slots that the open applications share.
     pub(super) shared: Shared,
     /// All jobs together, as they ran.
@@ -325,6 +327,7 @@ impl Collector {
     pub(crate) fn end(&mut self) {
         let mut all: Vec<u32> = self.open.keys().copied().collect();
         all.sort_unstable();
+        self.slow_nodes = self.slow_in_log();
         self.share_slots();
         let open = std::mem::take(&mut self.open);
         for number in &all {

@@ -2,13 +2,13 @@
 
 use rustc_hash::FxHashMap;
 
-use hindmost_core::metrics::Diagnosis;
+use hindmost_core::metrics::{Diagnosis, SlowNode};
 
 use super::collect::{Application, Collector, Held, NO_NODE};
 use super::kept::{Interval, Kept, KeptAttempt, KeptPhase};
-use super::recording::Jobs;
+use super::recording::{Jobs, Joined};
 use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
-use crate::diagnosis::diagnose;
+use crate::diagnosis::{diagnose, proven_slow};
 use crate::recorded::Outcome;
 
 /// The most diagnoses that are kept.
@@ -74,6 +74,26 @@ impl Collector {
         if let Some(kept) = &mut self.kept {
             keep(kept, number, application, &title, &attempts);
         }
+    }
+
+    /// Returns the nodes that all jobs of a log together prove to be slow. None if it is not held as a whole, or has one job only.
+    pub(super) fn slow_in_log(&self) -> Vec<SlowNode> {
+        let is_whole = self.open.values().all(|one| one.parts == 0);
+        if self.diagnoses.is_none() || !self.rules.same_in_every_job || !is_whole || self.open.len() < 2 {
+            return Vec::new();
+        }
+        let mut numbered: Vec<(&u32, &Application)> = self.open.iter().collect();
+        numbered.sort_unstable_by_key(|(number, _)| **number);
+        let mut joined = Joined::default();
+        for (number, application) in numbered {
+            let mut rows = application.rows.clone();
+            rows.sort_by(|a, b| a.start.total_cmp(&b.start));
+            let tasks = numbers(&rows, &mut vec![0; application.phases.len()]);
+            rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+            let attempts = attempts(&rows, &tasks, self.rules.retried_have_failed);
+            joined.add(Some(self.recording(*number, application, &attempts, Jobs::Apart)));
+        }
+        joined.whole().map_or_else(Vec::new, |recording| proven_slow(&recording))
     }
 
     fn count(&mut self, attempts: &[Attempt<'_>]) {

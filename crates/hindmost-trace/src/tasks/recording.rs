@@ -88,7 +88,7 @@ impl Collector {
                 let job = Some(if within.is_empty() { title } else { within }.to_owned());
                 let name = name_of(application, row.phase);
                 let work = application.works.get(row.phase as usize).filter(|work| !work.is_empty());
-                let work = work.map(|work| work.to_string());
+                let work = work.map(ToString::to_string);
                 let phase = PhaseRows { phase: row.phase, name, work, job, of_job, ..PhaseRows::default() };
                 phases.push(Open { phase, ..Open::default() });
                 phases.len() - 1
@@ -114,6 +114,7 @@ impl Collector {
             });
         }
         recording.phases = phases.into_iter().map(Open::end).collect();
+        recording.slow_in_log.clone_from(&self.slow_nodes);
         recording.slots_left = self.shared.left_for(number, application);
         recording.long_in_others = self.long_tasks.in_most_others(&application.rows);
         if self.rules.jobs_within {

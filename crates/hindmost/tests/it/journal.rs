@@ -287,7 +287,7 @@ fn a_file_that_is_no_journal_is_refused_with_advice() {
         (&["verify", "empty"], "empty is not a journal"),
         (&["verify", "nowhere"], "no such file"),
         (&["verify", "folder"], "folder holds no .hindmost/journal.jsonl"),
-        (&["replay", "folder"], "folder is a directory without a run's journal"),
+        (&["replay", "folder"], "folder is a directory without a log that can be read"),
         (&["verify"], "required"),
     ] {
         let ran = run_in(folder.path(), args);

@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
 use hindmost_report::html::{ApplicationPage, ApplicationRow, UnreadLog, application_page};
-use hindmost_trace::table::Columns;
 use hindmost_trace::any;
+use hindmost_trace::table::Columns;
 use serde::Serialize;
 
 use super::spool::{KeptLog, Spool};

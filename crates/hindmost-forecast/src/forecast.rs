@@ -74,14 +74,21 @@ pub fn advice(
     let worlds = Worlds { moving: moving.as_ref(), base: &base, is_live };
     let direct = writes_directly(&application.world.recorded.settings);
     let replaced = replaced_by_copies(&jobs);
+    let without_copies = || {
+        format!(
+            "What the run would have taken without copies is not known: copies replaced {replaced} {}, and the log does not show how long \
+             {} would have taken.",
+            if replaced == 1 { "attempt" } else { "attempts" },
+            if replaced == 1 { "it" } else { "they" },
+        )
+    };
+    // Such logs do not say what started the copies.
+    if replaced > 0 && matches!(application.world.engine, Engine::Other(_)) {
+        found.not_offered.push(without_copies());
+    }
     for candidate in candidates(application) {
         if replaced > 0 && matches!(&candidate.change, Change::Policy(policy) if policy.system == "none") {
-            found.not_offered.push(format!(
-                "What the run would have taken without copies is not known: copies replaced {replaced} {}, and the log does not show how long \
-                 {} would have taken.",
-                if replaced == 1 { "attempt" } else { "attempts" },
-                if replaced == 1 { "it" } else { "they" },
-            ));
+            found.not_offered.push(without_copies());
             continue;
         }
         let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();

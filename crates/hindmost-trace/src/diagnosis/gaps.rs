@@ -4,6 +4,7 @@
 use hindmost_math::statistics::mean;
 use rustc_hash::FxHashMap;
 
+use super::area::Area;
 use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{Typical, retries};
 
@@ -91,43 +92,6 @@ pub(super) fn held_back(recording: &Recording, present: &[(f64, f64)]) -> Vec<bo
         last - begin > LONG_WAIT * (end - begin) && held - used > MUCH_FREE * held
     };
     recording.phases.iter().map(of).collect()
-}
-
-/// The area under a number that changes with time.
-struct Area {
-    /// Times of changes, ascending; the area until then; and the number from then on.
-    steps: Vec<(f64, f64, f64)>,
-}
-
-impl Area {
-    fn of(mut changes: Vec<(f64, f64)>) -> Area {
-        changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut area, mut number, mut before) = (0.0, 0.0, 0.0);
-        let mut steps = Vec::with_capacity(changes.len());
-        for (time, change) in changes {
-            area += number * (time - before);
-            number += change;
-            before = time;
-            steps.push((time, area, number));
-        }
-        Area { steps }
-    }
-
-    /// The first and the last time of a change.
-    fn ends(&self) -> (f64, f64) {
-        let time = |step: Option<&(f64, f64, f64)>| step.map_or(0.0, |(time, ..)| *time);
-        (time(self.steps.first()), time(self.steps.last()))
-    }
-
-    fn until(&self, time: f64) -> f64 {
-        let after = self.steps.partition_point(|(at, ..)| *at <= time);
-        let before = after.checked_sub(1).map(|last| self.steps[last]);
-        before.map_or(0.0, |(at, area, number)| area + number * (time - at))
-    }
-
-    fn between(&self, from: f64, to: f64) -> f64 {
-        self.until(to) - self.until(from)
-    }
 }
 
 /// When the slots of an application were all in use.

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod accusations;
 mod agreement;
+mod area;
 mod busy;
 mod causes;
 mod gaps;
@@ -33,6 +34,7 @@ mod world;
 use hindmost_core::metrics::Diagnosis;
 
 pub(crate) use agreement::agree;
+pub(crate) use area::Area;
 use causes::Context;
 pub use own_share::OwnShare;
 pub use recording::Recording;

@@ -3,10 +3,12 @@
 use rustc_hash::FxHashMap;
 
 use super::collect::{Application, Held};
-use crate::diagnosis::most_slots;
+use crate::diagnosis::{Area, most_slots};
 
-/// More changes than this are replaced by means over so many parts of a job's time.
-const MOST_CHANGES: usize = 20_000;
+/// Changes of the number of slots of all jobs together, about. The more jobs there are, the fewer are kept for each.
+const CHANGES_OF_ALL: usize = 20_000_000;
+/// Fewest and most changes of a job. If others change the number more often, means over so many parts of the job's time replace them.
+const CHANGES: [usize; 2] = [100, 20_000];
 
 /// The clusters on which the jobs of a log run. Jobs share a cluster if they share a node, directly or through others.
 #[derive(Debug, Default)]
@@ -23,6 +25,10 @@ struct Cluster {
     slots: i32,
     /// Starts and ends of all attempts, ascending.
     changes: Vec<(f64, i32)>,
+    /// The slots in use after each of them.
+    sums: Vec<i32>,
+    /// The slots in use over time.
+    used: Area,
 }
 
 fn changes(rows: &[Held]) -> impl Iterator<Item = (f64, i32)> {
@@ -79,6 +85,13 @@ impl Shared {
             }
             sort(&mut cluster.changes);
             cluster.slots = most_slots(&cluster.changes);
+            cluster.used = area(&cluster.changes);
+            let mut sum = 0;
+            let add = |(_, by): &(f64, i32)| {
+                sum += by;
+                sum
+            };
+            cluster.sums = cluster.changes.iter().map(add).collect();
         }
         shared
     }
@@ -94,42 +107,49 @@ impl Shared {
             return Vec::new();
         };
         let from = submitted.fold(first, f64::min);
-        let (before, during) = cluster.changes.split_at(cluster.changes.partition_point(|(at, _)| *at <= from));
-        let during = &during[..during.partition_point(|(at, _)| *at <= last)];
-        // What is not the application's own is of others.
-        let mut own = own.into_iter().peekable();
-        let mut is_of_others = |change: &&(f64, i32)| own.next_if(|one| one == *change).is_none();
-        let others_at_begin: i32 = before.iter().filter(&mut is_of_others).map(|(_, by)| by).sum();
-        let others: Vec<(f64, i32)> = during.iter().filter(is_of_others).copied().collect();
-        let mut left = vec![(from, cluster.slots - others_at_begin)];
-        if others.len() <= MOST_CHANGES {
-            left.extend(others.into_iter().map(|(at, by)| (at, -by)));
-        } else {
-            means(others_at_begin, &others, (from, last), &mut left);
+        let begin = cluster.changes.partition_point(|(at, _)| *at <= from);
+        let during = &cluster.changes[begin..cluster.changes.partition_point(|(at, _)| *at <= last).max(begin)];
+        let most = (CHANGES_OF_ALL / cluster.applications).clamp(CHANGES[0], CHANGES[1]);
+        if during.len() > own.len() + most && last > from {
+            return means((&cluster.used, &area(&own)), (from, last), most, cluster.slots);
         }
-        left
+        // What is not the application's own is of others.
+        let is_early = |one: &&(f64, i32)| one.0 <= from;
+        let own_at_begin: i32 = own.iter().take_while(is_early).map(|(_, by)| by).sum();
+        let mut own = own.into_iter().skip_while(|one| one.0 <= from).peekable();
+        let is_of_others = |change: &&(f64, i32)| own.next_if(|one| one == *change).is_none();
+        let others_at_begin = cluster.used_at(begin) - own_at_begin;
+        let others = during.iter().filter(is_of_others).map(|(at, by)| (*at, -by));
+        std::iter::once((from, cluster.slots - others_at_begin)).chain(others.collect::<Vec<_>>()).collect()
     }
 }
 
-/// Adds the changes of the mean number of slots that others left in each part of a time. `left` has the number at its begin.
-fn means(running: i32, others: &[(f64, i32)], (from, to): (f64, f64), left: &mut Vec<(f64, i32)>) {
-    let width = (to - from) / MOST_CHANGES as f64;
-    let (mut running, mut shown) = (running, running);
-    let mut changes = others.iter().peekable();
-    for part in 0..MOST_CHANGES {
+impl Cluster {
+    /// Slots in use after the first `changes` changes.
+    fn used_at(&self, changes: usize) -> i32 {
+        self.sums.get(changes.wrapping_sub(1)).copied().unwrap_or(0)
+    }
+}
+
+fn area(changes: &[(f64, i32)]) -> Area {
+    Area::of(changes.iter().map(|(at, by)| (*at, f64::from(*by))).collect())
+}
+
+/// Returns the mean number of slots that others left in each of `parts` parts of a time: the first one, and the changes.
+fn means((all, own): (&Area, &Area), (from, to): (f64, f64), parts: usize, slots: i32) -> Vec<(f64, i32)> {
+    let width = (to - from) / parts as f64;
+    let mut left: Vec<(f64, i32)> = Vec::new();
+    let mut before = 0;
+    for part in 0..parts {
         let (begin, end) = (from + width * part as f64, from + width * (part + 1) as f64);
-        let (mut area, mut now) = (0.0, begin);
-        while let Some((at, by)) = changes.next_if(|(at, _)| *at < end) {
-            area += f64::from(running) * (at - now);
-            (running, now) = (running + by, *at);
-        }
-        area += f64::from(running) * (end - now);
-        let mean = (area / width).round() as i32;
-        if mean != shown {
-            left.push((begin, shown - mean));
-            shown = mean;
+        let others = (all.between(begin, end) - own.between(begin, end)) / width;
+        let now = slots - others.round() as i32;
+        if now != before || part == 0 {
+            left.push((begin, now - before));
+            before = now;
         }
     }
+    left
 }
 
 #[cfg(test)]
@@ -138,15 +158,17 @@ mod tests {
 
     #[test]
     fn means_follow_the_changes() {
-        let others: Vec<(f64, i32)> = (0..50_000).map(|at| (f64::from(at), if at % 2 == 0 { 1 } else { -1 })).collect();
-        let mut left = vec![(0.0, 4)];
-        means(1, &others, (0.0, 50_000.0), &mut left);
-        // One all the time, and another half of the time.
+        // Others use one slot all the time, and another one half of the time; the job uses one of four.
+        let others = (0..50_000).map(|at| (f64::from(at), if at % 2 == 0 { 1 } else { -1 }));
+        let own = [(0.0, 1), (50_000.0, -1)];
+        let mut all: Vec<(f64, i32)> = others.chain([(0.0, 1), (50_000.0, -1)]).chain(own).collect();
+        sort(&mut all);
+        let left = means((&area(&all), &area(&own)), (0.0, 50_000.0), 1000, 4);
         let mut slots = 0;
         for (_, by) in &left {
             slots += by;
-            assert!((2..=4).contains(&slots), "{slots}");
+            assert!((2..=3).contains(&slots), "{slots}");
         }
-        assert!(left.len() <= MOST_CHANGES + 1);
+        assert!(left.len() <= 1000);
     }
 }

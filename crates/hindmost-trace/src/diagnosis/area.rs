@@ -28,7 +28,8 @@ impl Area {
         (time(self.steps.first()), time(self.steps.last()))
     }
 
-    fn until(&self, time: f64) -> f64 {
+    /// Returns the area until a time.
+    pub(crate) fn until(&self, time: f64) -> f64 {
         let after = self.steps.partition_point(|(at, ..)| *at <= time);
         let before = after.checked_sub(1).map(|last| self.steps[last]);
         before.map_or(0.0, |(at, area, number)| area + number * (time - at))

@@ -6,9 +6,9 @@ use super::collect::{Application, Held};
 use crate::diagnosis::{Area, most_slots};
 
 /// Changes of the number of slots of all jobs together, about. The more jobs there are, the fewer are kept for each.
-const CHANGES_OF_ALL: usize = 20_000_000;
+const CHANGES_OF_ALL: usize = 4_000_000;
 /// Fewest and most changes of a job. If others change the number more often, means over so many parts of the job's time replace them.
-const CHANGES: [usize; 2] = [100, 20_000];
+const CHANGES: [usize; 2] = [50, 20_000];
 
 /// The clusters on which the jobs of a log run. Jobs share a cluster if they share a node, directly or through others.
 #[derive(Debug, Default)]
@@ -140,10 +140,13 @@ fn means((all, own): (&Area, &Area), (from, to): (f64, f64), parts: usize, slots
     let width = (to - from) / parts as f64;
     let mut left: Vec<(f64, i32)> = Vec::new();
     let mut before = 0;
+    let others_until = |at: f64| all.until(at) - own.until(at);
+    let mut area = others_until(from);
     for part in 0..parts {
         let (begin, end) = (from + width * part as f64, from + width * (part + 1) as f64);
-        let others = (all.between(begin, end) - own.between(begin, end)) / width;
-        let now = slots - others.round() as i32;
+        let until_end = others_until(end);
+        let now = slots - ((until_end - area) / width).round() as i32;
+        area = until_end;
         if now != before || part == 0 {
             left.push((begin, now - before));
             before = now;

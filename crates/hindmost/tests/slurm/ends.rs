@@ -54,8 +54,8 @@ pub fn failed(scene: &Scene) -> usize {
 #[test]
 fn a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left() {
     let Some(cluster) = cluster("a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left") else { return };
-    let scene = Scene::new(&job(18, "1.5"));
-    // Without copies, the tasks on n3 take 30 s.
+    // Many short steps, because a single `sleep` goes on while its process is stopped. Without copies, the tasks on n3 take 30 s.
+    let scene = Scene::new(&job(18, &["0.1"; 15].join("\nsleep ")));
     scene.run(&["--engine", "slurm", "--chaos", "slow=n3:20"]).with(0);
     let timeline = timeline(&scene.out());
     let won = timeline.rows.iter().filter(|row| row.attempt.copy > 0 && row.outcome == AttemptEnd::Won).count();

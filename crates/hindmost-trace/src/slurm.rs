@@ -293,4 +293,22 @@ mod tests {
         let causes = &found.diagnoses[0].stragglers.causes;
         assert!(causes.iter().all(|found| found.cause != hindmost_core::metrics::Cause::Isolated), "{causes:?}");
     }
+
+    #[test]
+    fn a_log_of_more_rows_than_are_held_stays_one_application() {
+        // 160 arrays of 3400 elements, one after another.
+        let mut log = "JobID|JobName|State|Start|End|NodeList\n".to_owned();
+        for (array, index) in (0..160).flat_map(|array| (0..3400).map(move |index| (array, index))) {
+            let start = 1_700_000_000 + 100 * array;
+            log += &format!("{array}_{index}|work|COMPLETED|{start}|{}|n{}\n", start + 50 + index % 5, index % 9);
+        }
+        let found = found(&log, TaskFormat::Slurm);
+        let counts = &found.summary;
+        assert_eq!((counts.jobs, counts.stages, counts.tasks), (160, 160, 544_000));
+        assert_eq!(found.diagnoses.len(), 1);
+        assert!(counts.warnings.iter().any(|warning| warning.contains("covers only the first ones")), "{counts:?}");
+        assert!(found.trace.as_it_ran().is_none());
+        let warnings = &found.trace.summary().warnings;
+        assert!(warnings.iter().any(|warning| warning.contains("too large to be replayed as it ran")), "{warnings:?}");
+    }
 }

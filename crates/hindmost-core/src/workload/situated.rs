@@ -39,9 +39,10 @@ pub struct Situated {
 pub struct SituatedTask {
     /// Its attempts, in the order of their starts.
     pub attempts: Vec<SituatedAttempt>,
-    /// How many times the typical duration its input explains, and the garbage that it makes: what every copy of it has.
+    /// How many times the typical duration every copy of it takes: what its input explains, the garbage that it makes, and what it takes
+    /// longer in most jobs.
     pub input: f64,
-    /// The part of this factor that is the garbage, at least 1.
+    /// The part of this factor that is not the input, at least 1.
     pub garbage: f64,
     /// How many times as long it took as its input and what it met explain.
     pub residual: f64,

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::causes::Context;
 use super::gaps;
+use super::inputs::shape;
 use super::losses::{Loss, Losses};
 use super::node_speeds;
 use super::own_share::{self, OwnShare, RepeatsByPhase};
@@ -288,7 +289,7 @@ pub(crate) fn world(
         .iter()
         .filter_map(|phase| Some((phase.phase, own_tasks(phase, shown.own_of(phase)?))))
         .collect();
-    world.long_in_most_jobs = own.values().map(|tasks| tasks.len() as u64).sum();
+    world.long_in_most_jobs = own_of_all(recording, shown).len() as u64;
     for all in [&mut world.durations, &mut world.possible, &mut world.proven, &mut world.free] {
         for (of_job, source) in all.iter_mut().zip(sources) {
             for (situated, phase) in of_job.iter_mut().zip(&source.phases) {
@@ -308,11 +309,22 @@ fn own_tasks(phase: &PhaseRows, own: &BTreeSet<u64>) -> BTreeSet<usize> {
     tasks.into_iter().enumerate().filter(|(_, task)| is_own(*task)).map(|(at, _)| at).collect()
 }
 
+/// Returns the tasks of a recording that are long by their own, each once, whatever the number of its jobs.
+fn own_of_all(recording: &Recording, shown: &RepeatsByPhase) -> BTreeSet<(Option<String>, u64)> {
+    let of_phase = |phase| {
+        let own = shown.own_of(phase).into_iter().flatten();
+        own.map(|task| (shape(phase).map(str::to_owned), *task)).collect::<Vec<_>>()
+    };
+    recording.phases.iter().flat_map(of_phase).collect()
+}
+
 /// Gives all copies of tasks what these took longer for no other reason: it is their own.
 fn keep_own(phase: &mut Situated, tasks: &BTreeSet<usize>) {
     for at in tasks {
         let Some(task) = phase.tasks.get_mut(*at).filter(|task| task.residual > 1.0) else { continue };
+        // Inputs of equal size would not shorten it, as they do not shorten what garbage takes.
         task.input *= task.residual;
+        task.garbage *= task.residual;
         task.residual = 1.0;
     }
 }

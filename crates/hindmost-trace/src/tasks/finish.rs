@@ -34,10 +34,7 @@ impl Collector {
         let mut finished = std::mem::take(&mut application.finished);
         finished.resize(application.phases.len(), 0);
         self.counts.phases += finished.iter().filter(|tasks| **tasks == 0).count() as u64;
-        // Tasks are numbered in the order in which they started, because a replay starts them in this order.
-        application.rows.sort_by(|a, b| a.start.total_cmp(&b.start));
-        let tasks = numbers(&application.rows, &mut finished);
-        application.rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+        let tasks = in_order(&mut application.rows, &mut finished);
         let attempts = attempts(&application.rows, &tasks, self.rules.retried_have_failed);
         self.issues.repeated += (application.rows.len() - attempts.len()) as u64;
         application.finished = finished;
@@ -87,9 +84,7 @@ impl Collector {
         let mut joined = Joined::default();
         for (number, application) in numbered {
             let mut rows = application.rows.clone();
-            rows.sort_by(|a, b| a.start.total_cmp(&b.start));
-            let tasks = numbers(&rows, &mut vec![0; application.phases.len()]);
-            rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+            let tasks = in_order(&mut rows, &mut vec![0; application.phases.len()]);
             let attempts = attempts(&rows, &tasks, self.rules.retried_have_failed);
             joined.add(Some(self.recording(*number, application, &attempts, Jobs::Apart)));
         }
@@ -160,6 +155,14 @@ pub(super) fn name_of(application: &Application, phase: u32) -> Option<String> {
 
 /// The number of each task within its phase, by phase and task.
 type Numbers = FxHashMap<(u32, u64), u32>;
+
+/// Sorts rows by their ends, and numbers their tasks in the order in which they started, because a replay starts them in this order.
+fn in_order(rows: &mut [Held], finished: &mut [u32]) -> Numbers {
+    rows.sort_by(|a, b| a.start.total_cmp(&b.start));
+    let tasks = numbers(rows, finished);
+    rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+    tasks
+}
 
 /// Numbers the tasks of rows, in their order. `finished` has the number of tasks of each phase in earlier parts, and
 /// receives the new number.

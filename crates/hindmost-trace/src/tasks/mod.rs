@@ -383,6 +383,12 @@ fn for_replay(mut collector: Collector, format: TaskFormat) -> TaskTrace {
             workload.unnamed
         ));
     }
+    if as_it_ran.is_none() && !workload.jobs.is_empty() {
+        summary.warnings.push(
+            "The log is too large to be replayed as it ran: failed attempts are left out, and recorded and replayed times are not compared. In the replay a phase waits for the phases that had ended before it began, and its tasks start when slots are free."
+                .to_owned(),
+        );
+    }
     let workload::Workload { origin, jobs, nodes, attempts, .. } = workload;
     TaskTrace { summary, origin, jobs, nodes, attempts, as_it_ran }
 }

@@ -231,6 +231,28 @@ fn a_table_is_replayed_as_it_ran() {
 }
 
 #[test]
+fn copies_that_ran_in_a_table_are_said() {
+    // 24 tasks of 10 s on two nodes; the copies of two tasks end after 25 s, and their originals are killed then.
+    let row = |task: u32| {
+        let start = 1_700_000_000 + task / 4 * 10;
+        if !matches!(task, 9 | 21) {
+            return format!("t{task},n{},{start},{},done,0\n", task % 2, start + 10);
+        }
+        let end = start + 25;
+        format!("t{task},n{},{start},{end},killed,0\nt{task},n{},{},{end},done,1\n", task % 2, 1 - task % 2, start + 15)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let table = format!("task,node,start,end,state,copy\n{}", (0..24).map(row).collect::<String>());
+    fs::write(folder.path().join("t.csv"), table).unwrap();
+    let replayed = run_in(folder.path(), &["replay", "t.csv", "--policy", "none,pace", "--json"]);
+    assert!(replayed.stdout.contains("Copies ran in this log"), "{}{}", replayed.stdout, replayed.stderr);
+    let advised = run_in(folder.path(), &["advise", "t.csv", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&advised.stdout).unwrap();
+    let said = &found["logs"][0]["applications"][0]["advice"]["not_offered"];
+    assert!(said.to_string().contains("copies replaced 2 attempts"), "{said}");
+}
+
+#[test]
 fn a_replay_does_not_read_the_standard_input() {
     let ran = run(&["replay", "-", "--policy", "none"]);
     assert_eq!(ran.code, Some(2));

@@ -91,8 +91,10 @@ pub(crate) fn time_of_jobs(run: &RunResult, jobs: &[WorkloadJob], are_in_turn: b
         return times.map(|(_, flowtime)| flowtime).sum();
     }
     let (mut until, mut union) = (f64::NEG_INFINITY, 0.0);
-    for (job, flowtime) in times {
-        let (from, to) = (job.spec.arrival.seconds(), job.spec.arrival.seconds() + flowtime);
+    let mut times: Vec<(f64, f64)> =
+        times.map(|(job, flowtime)| (job.spec.arrival.seconds(), job.spec.arrival.seconds() + flowtime)).collect();
+    times.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    for (from, to) in times {
         union += (to - from.max(until)).max(0.0);
         until = until.max(to);
     }

@@ -45,3 +45,4 @@ pub mod shapes;
 pub mod statistics;
 pub mod suggest;
 pub mod survival;
+pub mod without;

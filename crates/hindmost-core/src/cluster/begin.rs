@@ -94,6 +94,7 @@ impl Cluster {
         job.copies += 1;
         let phase = &mut job.phases[id.task.phase as usize];
         phase.copies += 1;
+        job.in_use = job.in_use.plus(&phase.demand);
         let from_progress = if phase.never_resumed { 0.0 } else { from_progress };
         let task = &mut phase.tasks[id.task.index as usize];
         let was_pending = task.is_pending();

@@ -62,6 +62,7 @@ impl Cluster {
         let phase = &mut job.phases[id.task.phase as usize];
         phase.copies -= 1;
         let demand = phase.demand;
+        job.in_use = job.in_use.minus(&demand);
         let task = &mut phase.tasks[id.task.index as usize];
         task.copies -= 1;
         task.stopping -= u16::from(state == AttemptState::Stopping);
@@ -112,6 +113,7 @@ impl Cluster {
 /// Finishes a phase: opens the phases that waited only for this one, and finishes the job if this was its last phase.
 pub(super) fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mut Applied) {
     job.unfinished_phases -= 1;
+    job.open.retain(|phase| *phase != finished);
     if job.unfinished_phases == 0 {
         job.finished = Some(now);
         applied.job_finished = true;
@@ -124,6 +126,10 @@ pub(super) fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mu
             phase.parents_left -= waits_for_it;
             if phase.parents_left == 0 {
                 job.runnable += phase.pending;
+                if !phase.is_finished() {
+                    let place = job.open.partition_point(|other| (*other as usize) < at);
+                    job.open.insert(place, at as u32);
+                }
             }
         }
     }

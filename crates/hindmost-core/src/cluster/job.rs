@@ -23,6 +23,10 @@ pub struct Job {
     pub(super) unfinished_phases: u32,
     pub(super) runnable: u32,
     pub(super) copies: u32,
+    /// Sum of the demands of these copies.
+    pub(super) in_use: Resources,
+    /// The phases whose parents have finished and that have not, in the order of the specification. A job may have thousands of others.
+    pub(super) open: Vec<u32>,
     pub(super) attempts: u32,
     pub(super) copies_won: u32,
     /// Number of attempts that started because all earlier copies of their task had failed or lost their nodes.
@@ -40,6 +44,8 @@ impl Job {
             .collect();
         let unfinished_phases = phases.iter().filter(|phase| !phase.is_finished()).count() as u32;
         let runnable = phases.iter().filter(|phase| phase.is_open()).map(|phase| phase.pending).sum();
+        let is_open = |at: &u32| phases[*at as usize].is_open() && !phases[*at as usize].is_finished();
+        let open = (0..phases.len() as u32).filter(is_open).collect();
         Job {
             id,
             arrival,
@@ -49,6 +55,8 @@ impl Job {
             unfinished_phases,
             runnable,
             copies: 0,
+            in_use: Resources::NONE,
+            open,
             attempts: 0,
             copies_won: 0,
             relaunches: 0,
@@ -73,6 +81,11 @@ impl Job {
     #[inline]
     pub fn phases(&self) -> &[Phase] {
         &self.phases
+    }
+
+    /// Returns the phases whose parents have finished and that have not, in the order of the specification.
+    pub fn open_phases(&self) -> impl Iterator<Item = &Phase> {
+        self.open.iter().map(|at| &self.phases[*at as usize])
     }
 
     /// Returns the time at which the job arrived.
@@ -164,13 +177,7 @@ impl Job {
 
     /// Returns the sum of the demands of the job's starting, running and stopping copies.
     pub fn in_use(&self) -> Resources {
-        let mut sum = Resources::NONE;
-        for phase in &self.phases {
-            for (amount, demand) in sum.0.iter_mut().zip(&phase.demand.0) {
-                *amount += u64::from(phase.copies) * demand;
-            }
-        }
-        sum
+        self.in_use
     }
 
     /// Returns the longest path through unfinished phases, in seconds. `time(phase)` is the time until the last task of
@@ -192,9 +199,9 @@ impl Job {
         if self.runnable == 0 {
             return None;
         }
-        self.phases.iter().enumerate().find_map(|(at, phase)| {
-            let at = at as u32;
-            if !phase.is_open() || !allowed(at) {
+        self.open.iter().find_map(|at| {
+            let (at, phase) = (*at, &self.phases[*at as usize]);
+            if !allowed(at) {
                 return None;
             }
             let task = |index| TaskId { job: self.id, phase: at, index };

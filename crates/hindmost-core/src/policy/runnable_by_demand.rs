@@ -65,7 +65,7 @@ impl Waiting {
     /// Must be called after a job's place or the demands of its pending tasks have changed.
     pub fn set(&mut self, place: Place, job: &Job) {
         let mut demands = Vec::new();
-        for phase in job.phases().iter().filter(|phase| phase.is_open() && phase.pending() > 0) {
+        for phase in job.open_phases().filter(|phase| phase.pending() > 0) {
             if !demands.contains(phase.demand()) {
                 demands.push(*phase.demand());
             }

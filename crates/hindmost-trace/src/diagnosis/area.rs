@@ -11,6 +11,11 @@ impl Area {
     /// Returns it for a number that changes by these amounts at these times, from 0 on.
     pub(crate) fn of(mut changes: Vec<(f64, f64)>) -> Area {
         changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        Area::of_sorted(changes.into_iter())
+    }
+
+    /// The same, of changes whose times are ascending.
+    pub(crate) fn of_sorted(changes: impl ExactSizeIterator<Item = (f64, f64)>) -> Area {
         let (mut area, mut number, mut before) = (0.0, 0.0, 0.0);
         let mut steps = Vec::with_capacity(changes.len());
         for (time, change) in changes {

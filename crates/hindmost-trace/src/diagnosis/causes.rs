@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::metrics::Skew;
 use hindmost_math::statistics::quantile;
+use hindmost_math::without::quantile_without;
 use rustc_hash::FxHashMap;
 
 use super::busy::Neighbours;
@@ -126,6 +127,8 @@ pub struct Context<'a> {
     fits: Vec<Option<Skew>>,
     /// For each phase, whether it has winners after first waves.
     has_later: Vec<bool>,
+    /// For each phase, how many winners in first waves show how many times as long they take, and ln of this.
+    first_waves: Vec<Option<(usize, f64)>>,
     /// The winners that are not in first waves.
     pub neighbours: Neighbours,
     /// What the first winners of executors took beyond what is typical.
@@ -151,6 +154,7 @@ impl<'a> Context<'a> {
             inputs: vec![None; recording.phases.len()],
             fits: Vec::new(),
             has_later: recording.phases.iter().zip(typical).map(has_later).collect(),
+            first_waves: Vec::new(),
             neighbours: Neighbours::default(),
             cold: ColdExcess::default(),
             warming: FxHashMap::default(),
@@ -164,6 +168,7 @@ impl<'a> Context<'a> {
             (slow, context.slow) = slow_nodes_also_of_log(&context);
         }
         context.perhaps_slow.clone_from(&slow.perhaps);
+        context.first_waves = context.first_waves();
         context.first_wave = context.slowness_of_first_waves();
         context.warming = context.warming();
         context.neighbours = Neighbours::of(&context);
@@ -185,10 +190,12 @@ impl<'a> Context<'a> {
         }
         // ln of how many times as long the tasks of each machine took, once for each task.
         let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for of_machines in by_phase.values() {
+        for of_machines in by_phase.values_mut() {
+            let mut all: Vec<f64> = of_machines.values().flatten().copied().collect();
+            all.sort_unstable_by(f64::total_cmp);
             for (machine, own) in of_machines {
-                let others = of_machines.iter().filter(|(other, _)| *other != machine).flat_map(|(_, logs)| logs);
-                let Some(usual) = quantile(&mut others.copied().collect::<Vec<f64>>(), 0.5) else { continue };
+                own.sort_unstable_by(f64::total_cmp);
+                let Some(usual) = quantile_without(&all, own, 0.5) else { continue };
                 ratios.entry(*machine).or_default().extend(own.iter().map(|log| log - usual));
             }
         }
@@ -198,6 +205,7 @@ impl<'a> Context<'a> {
             ratios.into_iter().filter_map(middle).filter(|(_, ratio)| *ratio >= MAY_BE_SLOW).collect();
         (!slow.is_empty()).then(|| {
             let mut found = Context { slow, ..self.clone() };
+            found.first_waves = found.first_waves();
             found.neighbours = Neighbours::of(&found);
             found
         })
@@ -332,25 +340,28 @@ impl<'a> Context<'a> {
 
     /// ln of how many times as long the first waves of a phase take, apart from what their input explains; `None` if too few tasks show it.
     pub fn first_wave_of(&self, at: usize) -> Option<f64> {
-        self.first_wave_with(at, FEWEST_ALIKE)
+        self.first_waves[at].filter(|(tasks, _)| *tasks >= FEWEST_ALIKE).map(|(_, first)| first)
     }
 
     /// The same as far as the log shows it: of the application if too few tasks of the phase show it, or else of those few.
     pub fn probable_first_wave_of(&self, at: usize) -> f64 {
         let of_application = || Some(self.first_wave).filter(|first| *first > 0.0);
-        self.first_wave_of(at).or_else(of_application).or_else(|| self.first_wave_with(at, 1)).unwrap_or(0.0)
+        let of_few = || self.first_waves[at].map(|(_, first)| first);
+        self.first_wave_of(at).or_else(of_application).or_else(of_few).unwrap_or(0.0)
     }
 
-    fn first_wave_with(&self, at: usize, fewest: usize) -> Option<f64> {
-        let (phase, typical) = (&self.recording.phases[at], &self.typical[at]);
-        let seconds = typical.seconds.filter(|_| typical.is_later)?;
-        let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, first)| row.wins && **first);
-        let own = |row: &AttemptRow| {
-            let seconds_elsewhere = row.seconds() / self.slowness_of_node(row).unwrap_or(1.0);
-            slowness(seconds_elsewhere, seconds) - self.by_input(at, row)
+    fn first_waves(&self) -> Vec<Option<(usize, f64)>> {
+        let of = |(at, (phase, typical)): (usize, (&PhaseRows, &Typical))| {
+            let seconds = typical.seconds.filter(|_| typical.is_later)?;
+            let first = phase.rows.iter().zip(&typical.is_first).filter(|(row, first)| row.wins && **first);
+            let own = |row: &AttemptRow| {
+                let seconds_elsewhere = row.seconds() / self.slowness_of_node(row).unwrap_or(1.0);
+                slowness(seconds_elsewhere, seconds) - self.by_input(at, row)
+            };
+            let mut all: Vec<f64> = first.map(|(row, _)| own(row)).collect();
+            Some((all.len(), quantile(&mut all, 0.5)?))
         };
-        let mut all: Vec<f64> = first.map(|(row, _)| own(row)).collect();
-        if all.len() < fewest { None } else { quantile(&mut all, 0.5) }
+        self.recording.phases.iter().zip(self.typical).enumerate().map(of).collect()
     }
 }
 

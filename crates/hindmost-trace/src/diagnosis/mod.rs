@@ -15,6 +15,7 @@ mod instants;
 mod last;
 mod losses;
 mod node_speeds;
+mod others;
 mod own_share;
 pub mod recording;
 mod repeated;

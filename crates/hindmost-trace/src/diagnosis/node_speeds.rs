@@ -31,10 +31,12 @@ pub(super) fn speeds(context: &Context<'_>) -> FxHashMap<u32, f64> {
     }
     let mut logs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for of_machines in by_phase.values() {
+        let of_each = of_machines.iter().filter_map(|(machine, own)| Some((*machine, median(&mut own.clone())?)));
+        let medians: Vec<(u32, f64)> = of_each.collect();
         for (machine, own) in of_machines {
             // Each other node counts as much, or the many tasks of fast nodes would be the usual ones.
-            let others = of_machines.iter().filter(|(other, _)| *other != machine);
-            let mut others: Vec<f64> = others.filter_map(|(_, logs)| median(&mut logs.clone())).collect();
+            let others = medians.iter().filter(|(other, _)| other != machine);
+            let mut others: Vec<f64> = others.map(|(_, median)| *median).collect();
             let Some(usual) = median(&mut others) else { continue };
             logs.entry(*machine).or_default().extend(own.iter().map(|log| log - usual));
         }

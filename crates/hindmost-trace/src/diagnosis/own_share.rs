@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hindmost_core::workload::{Situated, SituatedAttempt, SituatedEnd};
 
 use hindmost_math::statistics::{at_least, median};
+use rustc_hash::FxHashMap;
 
 use super::causes::{Context, FEWEST_ALIKE};
 use super::inputs::shape;
@@ -132,10 +133,11 @@ impl Repeats {
         let of = |(work, phases): (&Work, &Vec<Vec<Seen>>)| {
             let mut found = OfPhase::default();
             if phases.len() > 1 {
+                let phases: Vec<Compared<'_>> = phases.iter().map(|seen| Compared::of(seen)).collect();
                 for (at, phase) in phases.iter().enumerate() {
-                    for long in phase.iter().filter(is_long) {
+                    for long in phase.seen.iter().filter(is_long) {
                         found.largest = found.largest.max(long.excess);
-                        let others = in_others(phases, at, long);
+                        let others = in_others(&phases, at, long);
                         found.shown.extend(others.shown().map(|shown| (long.excess, shown)));
                         found.own.extend(others.is_own().then_some(long.task));
                     }
@@ -220,20 +222,61 @@ impl InOthers {
     }
 }
 
+/// The winners of a phase, and ln of how long those took that are not in its first wave, sorted: there may be a hundred thousand of them, and
+/// thousands that are long.
+struct Compared<'a> {
+    seen: &'a [Seen],
+    logs: Vec<f64>,
+    by_machine: FxHashMap<u32, Vec<f64>>,
+}
+
+impl Compared<'_> {
+    fn of(seen: &[Seen]) -> Compared<'_> {
+        let warm = || seen.iter().filter(|seen| !seen.is_cold);
+        let mut logs: Vec<f64> = warm().map(|seen| seen.log).collect();
+        logs.sort_unstable_by(f64::total_cmp);
+        let mut by_machine: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
+        for seen in warm() {
+            if let Some(machine) = seen.machine {
+                by_machine.entry(machine).or_default().push(seen.log);
+            }
+        }
+        by_machine.values_mut().for_each(|logs| logs.sort_unstable_by(f64::total_cmp));
+        Compared { seen, logs, by_machine }
+    }
+
+    /// Returns the probability that a task takes at least as long if its duration does not belong to it, and whether others show that its node was
+    /// as usual. On a node where all others take long, it is the node.
+    fn chance(&self, task: &Seen, long: f64) -> (f64, bool) {
+        let own = usize::from(task.log >= long);
+        // Those that take as long, and all, besides the task itself.
+        let others = |logs: &[f64]| {
+            let slow = logs.len() - logs.partition_point(|log| *log < long);
+            (slow.saturating_sub(own) as f64, logs.len().saturating_sub(1) as f64)
+        };
+        let (slow, all) = others(&self.logs);
+        let there = task.machine.and_then(|machine| self.by_machine.get(&machine));
+        let (slow_there, all_there) = there.map_or((0.0, 0.0), |logs| others(logs));
+        let there = if all_there > 0.0 { slow_there / all_there } else { 0.0 };
+        (there.max((slow + 0.5) / (all + 1.0)), all_there >= FEWEST_BESIDE && there <= SLOW_BESIDE)
+    }
+}
+
 /// Returns what the phases near one show of a task that took long in it.
-fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> InOthers {
+fn in_others(phases: &[Compared<'_>], at: usize, long: &Seen) -> InOthers {
     let mut found = InOthers::default();
     let near = at.saturating_sub(COMPARED)..(at + COMPARED + 1).min(phases.len());
     for (other, phase) in near.clone().zip(&phases[near]) {
-        let Ok(place) = phase.binary_search_by_key(&long.task, |seen| seen.task) else { continue };
-        if other == at || phase[place].is_cold {
+        let Ok(place) = phase.seen.binary_search_by_key(&long.task, |seen| seen.task) else { continue };
+        let task = &phase.seen[place];
+        if other == at || task.is_cold {
             continue;
         }
         // More than half as long, as a factor.
-        let is_long = |seen: &Seen| seen.log >= long.log / 2.0;
-        let is_again = is_long(&phase[place]);
-        let (chance, is_known) = chance(phase, place, &is_long);
-        if is_again && phase[place].machine == long.machine && !is_known {
+        let half = long.log / 2.0;
+        let is_again = task.log >= half;
+        let (chance, is_known) = phase.chance(task, half);
+        if is_again && task.machine == long.machine && !is_known {
             // It may be the node.
             continue;
         }
@@ -245,21 +288,6 @@ fn in_others(phases: &[Vec<Seen>], at: usize, long: &Seen) -> InOthers {
         found.chances += chance;
     }
     found
-}
-
-/// Returns the probability that a task takes long in a phase if its duration does not belong to it, and whether others show that its node was as
-/// usual. On a node where all others take long, it is the node.
-fn chance(phase: &[Seen], place: usize, is_long: &dyn Fn(&Seen) -> bool) -> (f64, bool) {
-    let here = phase[place].machine;
-    let others = || phase.iter().enumerate().filter(|(at, seen)| *at != place && !seen.is_cold).map(|(_, seen)| seen);
-    let counted = |is_of: &dyn Fn(&Seen) -> bool| {
-        let of = others().filter(|seen| is_of(seen));
-        of.fold((0.0, 0.0), |(slow, all), seen| (slow + f64::from(u8::from(is_long(seen))), all + 1.0))
-    };
-    let (slow, all) = counted(&|_| true);
-    let (slow_there, all_there) = counted(&|seen| here.is_some() && seen.machine == here);
-    let there = if all_there > 0.0 { slow_there / all_there } else { 0.0 };
-    (there.max((slow + 0.5) / (all + 1.0)), all_there >= FEWEST_BESIDE && there <= SLOW_BESIDE)
 }
 
 impl Pairs {

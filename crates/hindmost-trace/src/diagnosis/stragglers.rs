@@ -7,6 +7,7 @@ use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
 use super::causes::{BUSY, Context, FEWEST_ALIKE, Wave, log_bytes, slowness};
+use super::others::Others;
 use super::recording::{AttemptRow, PhaseRows, TaskTimes};
 use super::repeated::Repeated;
 use super::typical::{STRAGGLER, Typical};
@@ -22,6 +23,8 @@ const MUCH_MORE_INPUT: f64 = 2.0;
 
 /// A straggler.
 pub(super) struct Straggler<'a> {
+    /// The attempts of its phase.
+    pub others: &'a Others<'a>,
     /// Its phase.
     pub at: usize,
     /// The attempt that was slow.
@@ -55,9 +58,11 @@ pub fn stragglers<'c>(context: &'c Context<'_>) -> (StragglersByCause, BTreeMap<
             continue;
         };
         let usual = Usual::of(phase, typical);
+        let others = Others::new(context, at);
         for (number, took) in found {
-            let row = &phase.rows[number];
-            let straggler = Straggler { at, number, row, took, typical: seconds, log: slowness(took, seconds) };
+            let (row, others) = (&phase.rows[number], &others);
+            let log = slowness(took, seconds);
+            let straggler = Straggler { others, at, number, row, took, typical: seconds, log };
             let excess = took - seconds;
             let cause = cause(context, &straggler, &usual, &repeated);
             if let Some(node) = context.node(row).filter(|_| cause == Cause::SlowNode) {
@@ -193,9 +198,9 @@ fn measured(own: &TaskTimes, usual: &TaskTimes, excess: f64) -> Option<Cause> {
 /// and long enough for at least half of the difference of the logarithms. One that was stopped would have taken longer. What a first wave
 /// and a slow node explain does not count.
 fn is_long_elsewhere(context: &Context<'_>, straggler: &Straggler<'_>) -> bool {
-    let Straggler { at, number, row, took, typical, log } = *straggler;
+    let Straggler { others, at, number, row, took, typical, log } = *straggler;
     let other = |(other, one): (usize, &AttemptRow)| {
-        if other == number || one.task != row.task || one.ended == Ended::Failed || one.executor == row.executor {
+        if one.ended == Ended::Failed || one.executor == row.executor {
             return false;
         }
         // Attempts that only the driver gave up, as when it lost sight of an executor, had other reasons to be slow.
@@ -210,7 +215,7 @@ fn is_long_elsewhere(context: &Context<'_>, straggler: &Straggler<'_>) -> bool {
         let seconds = one.end.min(row.start + took) - one.start;
         slowness(seconds, typical) - first - of_node > STRAGGLER.ln().max(log / 2.0)
     };
-    context.recording.phases[at].rows.iter().enumerate().any(other)
+    others.of_task(number).any(other)
 }
 
 /// The seconds beyond what is usual for which the log accounts.
@@ -228,42 +233,34 @@ fn accounted(own: &TaskTimes, usual: &TaskTimes) -> f64 {
 /// attempts on its executor did not. If its phase has too few, the first attempts of executors in other phases count: it must exceed what
 /// is typical by more than 1.5 times as much as any of them.
 pub(super) fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<'_>, first: f64) -> bool {
-    let Straggler { at, number, row, typical, log, .. } = *straggler;
-    let phase = &context.recording.phases[at];
-    let wave = context.wave(at, number);
-    let others = phase.rows.iter().enumerate().filter(|(other, one)| {
-        one.wins && *other != number && one.task != row.task && context.wave(at, *other) == wave
-    });
-    let mut elsewhere: Vec<f64> = others.clone().map(|(_, one)| slowness(one.seconds(), typical)).collect();
-    let here = others.filter(|(_, one)| one.executor == row.executor);
-    let mut here: Vec<f64> = here.map(|(_, one)| slowness(one.seconds(), typical)).collect();
-    if elsewhere.len() < FEWEST_ALIKE {
+    let Straggler { others, at, number, row, typical, log, .. } = *straggler;
+    let (count, elsewhere, here) = others.in_wave(number, typical);
+    if count < FEWEST_ALIKE {
         let excess = straggler.took - typical;
-        let most = context.most_of_other_cold(row.executor, excess).filter(|_| wave == Wave::FirstOfExecutor);
+        let is_of_executor = context.wave(at, number) == Wave::FirstOfExecutor;
+        let most = context.most_of_other_cold(row.executor, excess).filter(|_| is_of_executor);
         return most.is_some_and(|most| excess > STRAGGLER * most);
     }
-    let limit = median(&mut elsewhere).unwrap_or(log).max(first) + STRAGGLER.ln();
-    log > limit && median(&mut here).is_none_or(|here| here <= limit)
+    let limit = elsewhere.unwrap_or(log).max(first) + STRAGGLER.ln();
+    log > limit && here.is_none_or(|here| here <= limit)
 }
 
 /// ln of the slowness of other stragglers of the phase that ran on the node of an attempt, mostly at its time, until they were killed because
 /// a copy had won.
 fn stopped_beside(context: &Context<'_>, straggler: &Straggler<'_>) -> Vec<f64> {
-    let Straggler { at, row, typical, .. } = *straggler;
+    let Straggler { others, row, typical, .. } = *straggler;
     let Some(machine) = context.machine(row) else { return Vec::new() };
-    let rows = &context.recording.phases[at].rows;
-    let is_stopped = |other: &&AttemptRow| {
-        let is_other = !other.wins && other.ended == Ended::Killed && other.task != row.task;
-        is_other && context.machine(other) == Some(machine) && other.start < row.end && other.end > row.start
+    let is_beside = |other: &AttemptRow| {
+        let is_other = other.task != row.task && context.machine(other) == Some(machine);
+        is_other && other.start < row.end && other.end > row.start
     };
-    let of = |other: &AttemptRow| {
+    let of = |(other, won): &(&AttemptRow, f64)| {
         // Its end is logged when it has cleaned up.
-        let won = rows.iter().find(|one| one.wins && one.task == other.task)?;
-        let seconds = other.end.min(won.end) - other.start;
+        let seconds = other.end.min(*won) - other.start;
         let overlap = other.end.min(row.end) - other.start.max(row.start);
         Some(slowness(seconds, typical)).filter(|slowness| overlap > 0.5 * seconds && *slowness > STRAGGLER.ln())
     };
-    rows.iter().filter(is_stopped).filter_map(of).collect()
+    others.stopped().iter().filter(|(other, _)| is_beside(other)).filter_map(of).collect()
 }
 
 /// True if everything that could have made an attempt slow is known to be as usual: the tasks around it on its node, its input, and
@@ -296,7 +293,11 @@ fn is_isolated(
     let is_distance_usual =
         own.distance == 0 || usual.by_distance(own.distance).is_some() || usual.is_nearest(own.distance);
     let phase = &context.recording.phases[at];
-    is_calm && accounted < excess / 4.0 && is_input_usual && is_distance_usual && !repeated.is_repeated(phase, row.task)
+    is_calm
+        && accounted < excess / 4.0
+        && is_input_usual
+        && is_distance_usual
+        && !repeated.is_repeated((at, phase), row.task)
 }
 
 #[cfg(test)]

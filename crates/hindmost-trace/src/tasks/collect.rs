@@ -9,6 +9,7 @@ use hindmost_core::metrics::{Diagnosis, SlowNode};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
+use super::diagnosing::Diagnosing;
 use super::issues::Issues;
 use super::kept::Kept;
 use super::long_tasks::LongTasks;
@@ -160,6 +161,7 @@ pub(crate) struct Collector {
     causes: Names,
     pub(super) analysis: Option<Analysis>,
     pub(super) diagnoses: Option<Vec<Diagnosis>>,
+    pub(super) diagnosing: Diagnosing,
     pub(super) kept: Option<Kept>,
     pub(super) recordings: Option<Recordings>,
     /// Tasks that are long in several jobs.
@@ -237,7 +239,11 @@ impl Collector {
             _ => self.issues.untimed.add(|| line),
         }
         self.rows += 1;
-        let number = self.application(row.application);
+        let number = self.number(row.application);
+        if !self.needs(number) {
+            return;
+        }
+        self.open(number, row.application);
         let node = if row.node.is_empty() || self.nodes.len() >= MOST_NODES {
             self.nodes.numbers.get(row.node).copied().unwrap_or(NO_NODE)
         } else {
@@ -282,14 +288,22 @@ impl Collector {
         }
     }
 
-    /// Returns the number of an application, and opens it.
-    fn application(&mut self, name: &str) -> u32 {
+    /// Returns the number of an application.
+    fn number(&mut self, name: &str) -> u32 {
         let next = self.numbers.len() as u32;
-        let number = *self.numbers.entry(hash(&[name])).or_insert(next);
+        *self.numbers.entry(hash(&[name])).or_insert(next)
+    }
+
+    fn open(&mut self, number: u32, name: &str) {
         self.open
             .entry(number)
             .or_insert_with(|| Application { name: shortened(name, LONGEST_NAME).into(), ..Application::default() });
-        number
+    }
+
+    /// False if only the recordings of other applications are kept, and the log is too large for one of all of them.
+    fn needs(&self, number: u32) -> bool {
+        let Some(recordings) = &self.recordings else { return true };
+        recordings.wanted.contains(&number) || self.joined.as_ref().is_some_and(|joined| !joined.is_partial())
     }
 
     /// Gives nodes other names, such as when the log names them after their attempts.
@@ -305,6 +319,9 @@ impl Collector {
     fn finish_the_idlest(&mut self) {
         let mut idlest: Vec<(u64, u32)> = self.open.iter().map(|(number, one)| (one.last, *number)).collect();
         idlest.sort_unstable();
+        if let (Some(_), Some(joined)) = (&self.recordings, &mut self.joined) {
+            joined.add(None);
+        }
         self.share_slots();
         for (_, number) in idlest {
             if self.held <= MOST_HELD / 2 {
@@ -321,6 +338,8 @@ impl Collector {
                 self.open.insert(number, application);
             }
         }
+        // It is large, and says nothing about the rows that follow.
+        self.shared = Shared::default();
     }
 
     /// Finishes all applications.

@@ -8,7 +8,7 @@ use super::collect::{Application, Collector, Held, NO_NODE};
 use super::kept::{Interval, Kept, KeptAttempt, KeptPhase};
 use super::recording::{Jobs, Joined};
 use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
-use crate::diagnosis::{diagnose, proven_slow};
+use crate::diagnosis::proven_slow;
 use crate::recorded::Outcome;
 
 /// The most diagnoses that are kept.
@@ -49,14 +49,15 @@ impl Collector {
         }
         if self.diagnoses.is_some() {
             if is_first {
-                let found = diagnose(&self.recording(number, application, &attempts, Jobs::Together));
-                self.keep_diagnosis(found);
+                let recording = self.recording(number, application, &attempts, Jobs::Together);
+                let found = self.diagnosing.add(recording);
+                self.keep_diagnoses(found);
             } else if application.parts == 2 {
                 self.issues.partly_diagnosed.add(|| title.clone());
             }
         }
         if self.recordings.as_ref().is_some_and(|kept| kept.wanted.contains(&number)) {
-            let recording = is_first.then(|| self.recording(number, application, &attempts, Jobs::Together));
+            let recording = is_first.then(|| self.recording(number, application, &attempts, Jobs::Apart));
             if let Some(kept) = &mut self.recordings {
                 // An application that ends in parts is too large to be held.
                 kept.found.retain(|one| one.application != number);
@@ -121,16 +122,18 @@ impl Collector {
         self.issues.never_succeeded += tasks.values().filter(|won| !**won).count() as u64;
     }
 
-    fn keep_diagnosis(&mut self, found: Diagnosis) {
+    fn keep_diagnoses(&mut self, found: Vec<Diagnosis>) {
         let Some(diagnoses) = &mut self.diagnoses else { return };
-        diagnoses.push(found);
-        if diagnoses.len() >= 2 * MOST_DIAGNOSES {
+        diagnoses.extend(found);
+        if diagnoses.len() >= MOST_DIAGNOSES + MOST_DIAGNOSES / 10 {
             self.issues.undiagnosed += shorten(diagnoses);
         }
     }
 
     /// Returns the diagnoses, in the order of the applications.
     pub(super) fn take_diagnoses(&mut self) -> Vec<Diagnosis> {
+        let found = self.diagnosing.end();
+        self.keep_diagnoses(found);
         let mut diagnoses = self.diagnoses.take().unwrap_or_default();
         self.issues.undiagnosed += shorten(&mut diagnoses);
         diagnoses.sort_by_key(|one| one.application);

@@ -6,6 +6,7 @@
 //! | `row.rs` | an attempt, as a reader takes it from a row |
 //! | `collect.rs` | holds the rows of each application until they are complete |
 //! | `finish.rs` | counts, analyses, diagnoses and keeps the rows of an application |
+//! | `diagnosing.rs` | diagnoses applications in other threads |
 //! | `recording.rs` | the rows of an application, or of all, as a recording |
 //! | `shared.rs` | the slots that jobs share |
 //! | `long_tasks.rs` | tasks that are long in several jobs |
@@ -30,6 +31,7 @@
 
 mod collect;
 pub(crate) mod delimited;
+mod diagnosing;
 mod finish;
 pub(crate) mod header;
 mod issues;

@@ -145,6 +145,11 @@ pub(super) struct Joined {
 }
 
 impl Joined {
+    /// Returns whether anything is left out.
+    pub(super) fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
     /// Returns whether the next application can be added, of which this is the first part or not.
     pub(super) fn takes(&self, is_first: bool, attempts: usize) -> bool {
         !self.is_partial && is_first && self.attempts + attempts <= MOST_HELD

@@ -21,6 +21,8 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 struct Cluster {
     applications: usize,
+    /// How many attempts they have.
+    rows: usize,
     /// The most slots that were used at the same time.
     slots: i32,
     /// Starts and ends of all attempts, ascending.
@@ -73,16 +75,19 @@ impl Shared {
             if at == next {
                 shared.clusters.push(Cluster::default());
             }
-            let cluster = &mut shared.clusters[at];
-            cluster.applications += 1;
-            cluster.changes.extend(changes(&application.rows));
+            shared.clusters[at].applications += 1;
+            shared.clusters[at].rows += application.rows.len();
             shared.of_applications.insert(*number, at);
         }
-        for cluster in &mut shared.clusters {
-            if cluster.applications == 1 {
-                cluster.changes = Vec::new();
-                continue;
+        for (number, at) in &shared.of_applications {
+            let cluster = &mut shared.clusters[*at];
+            // There may be a million changes, for which a growing list would take twice the memory.
+            if cluster.applications > 1 {
+                cluster.changes.reserve_exact((2 * cluster.rows).saturating_sub(cluster.changes.len()));
+                cluster.changes.extend(changes(&open[number].rows));
             }
+        }
+        for cluster in shared.clusters.iter_mut().filter(|cluster| cluster.applications > 1) {
             sort(&mut cluster.changes);
             cluster.slots = most_slots(&cluster.changes);
             cluster.used = area(&cluster.changes);
@@ -132,7 +137,7 @@ impl Cluster {
 }
 
 fn area(changes: &[(f64, i32)]) -> Area {
-    Area::of(changes.iter().map(|(at, by)| (*at, f64::from(*by))).collect())
+    Area::of_sorted(changes.iter().map(|(at, by)| (*at, f64::from(*by))))
 }
 
 /// Returns the mean number of slots that others left in each of `parts` parts of a time: the first one, and the changes.

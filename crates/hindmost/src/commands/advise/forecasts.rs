@@ -35,7 +35,8 @@ pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Pa
     let bar = Progress::new(of_logs.iter().map(Vec::len).sum::<usize>() as f64, "replaying");
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<(usize, Forecasts)>> = Mutex::new(Vec::new());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(of_logs.len().max(1));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(of_logs.len().max(1));
     let longest = &gathered.longest;
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -44,7 +45,7 @@ pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Pa
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(places) = of_logs.get(number) else { break };
                     let applications: Vec<&Shown> = places.iter().map(|at| &longest[*at]).collect();
-                    let forecasts = of_log(&applications, columns, &|| bar.advance(1.0));
+                    let forecasts = of_log(&applications, columns, cores / threads, &|| bar.advance(1.0));
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((number, forecasts));
                 }
             });
@@ -79,20 +80,31 @@ fn is_worth(one: &Diagnosis) -> bool {
     one.tasks <= MOST_TASKS && can_be_shorter.map(|part| part.share).sum::<f64>() >= WORTH
 }
 
-/// Returns the advice for applications of a log, without those that aren't replayed. Calls `advance` after each.
-fn of_log(applications: &[&Shown], columns: &Columns, advance: &dyn Fn()) -> Forecasts {
+/// Returns the advice for applications of a log, without those that aren't replayed, by some threads. Calls `advance` after each.
+fn of_log(applications: &[&Shown], columns: &Columns, threads: usize, advance: &(dyn Fn() + Sync)) -> Forecasts {
     let Some(first) = applications.first() else { return Ok(Vec::new()) };
     let wanted: Vec<u32> = applications.iter().map(|one| one.diagnosis.application).collect();
     let found = recorded::read(Path::new(&first.log), columns, &wanted).map_err(|error| error.to_string())?;
-    let mut all = Vec::new();
-    for (number, application) in found {
-        let of = applications.iter().find(|one| one.diagnosis.application == number);
-        let Some(time) = of.and_then(|one| one.diagnosis.wall_time.as_ref()) else { continue };
-        let advice = forecast::advice(&first.log, &application, time, stop::flag());
-        all.push((number, advice.map_err(|error| error.to_string())?));
-        advance();
-    }
-    Ok(all)
+    let next = AtomicUsize::new(0);
+    let all: Mutex<BTreeMap<usize, Result<(u32, Advice), String>>> = Mutex::default();
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((number, application)) = found.get(at) else { break };
+            let of = applications.iter().find(|one| one.diagnosis.application == *number);
+            let Some(time) = of.and_then(|one| one.diagnosis.wall_time.as_ref()) else { continue };
+            let advice = forecast::advice(&first.log, application, time, stop::flag());
+            let advice = advice.map(|advice| (*number, advice)).map_err(|error| error.to_string());
+            all.lock().unwrap_or_else(PoisonError::into_inner).insert(at, advice);
+            advance();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(found.len()) {
+            scope.spawn(work);
+        }
+    });
+    all.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
 /// Adds its advice to an application that is shown, and to what was kept and written about it.

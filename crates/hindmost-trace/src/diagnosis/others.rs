@@ -1,0 +1,107 @@
+//! The other attempts of a phase with which a straggler is compared: those of its task, of its wave, and those that were stopped. They are
+//! looked up once for a phase, which may have hundreds of thousands of attempts and tens of thousands of stragglers.
+
+use std::cell::OnceCell;
+
+use hindmost_math::without::median_without;
+use rustc_hash::FxHashMap;
+
+use super::causes::{Context, Wave, slowness};
+use super::recording::AttemptRow;
+use crate::analysis::Ended;
+
+/// ln of the slowness of the winners of a wave, sorted.
+#[derive(Default)]
+struct OfWave {
+    all: Vec<f64>,
+    by_executor: FxHashMap<u32, Vec<f64>>,
+}
+
+/// The attempts of a phase by what they have in common.
+pub(super) struct Others<'a> {
+    context: &'a Context<'a>,
+    /// The phase.
+    at: usize,
+    /// The numbers of the attempts of tasks with several attempts.
+    by_task: OnceCell<FxHashMap<u32, Vec<usize>>>,
+    /// The winners by wave.
+    waves: OnceCell<[OfWave; Wave::COUNT as usize]>,
+    /// Attempts that were killed and did not win, with the end of the winner of their task.
+    stopped: OnceCell<Vec<(&'a AttemptRow, f64)>>,
+}
+
+impl<'a> Others<'a> {
+    pub(super) fn new(context: &'a Context<'a>, at: usize) -> Others<'a> {
+        Others { context, at, by_task: OnceCell::new(), waves: OnceCell::new(), stopped: OnceCell::new() }
+    }
+
+    fn rows(&self) -> &'a [AttemptRow] {
+        &self.context.recording.phases[self.at].rows
+    }
+
+    fn by_task(&self) -> &FxHashMap<u32, Vec<usize>> {
+        self.by_task.get_or_init(|| {
+            let mut first: FxHashMap<u32, usize> = FxHashMap::default();
+            let mut several: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+            for (number, row) in self.rows().iter().enumerate() {
+                if let Some(first) = first.get(&row.task) {
+                    several.entry(row.task).or_insert_with(|| vec![*first]).push(number);
+                } else {
+                    first.insert(row.task, number);
+                }
+            }
+            several
+        })
+    }
+
+    /// The other attempts of the task of an attempt, with their numbers.
+    pub(super) fn of_task(&self, number: usize) -> impl Iterator<Item = (usize, &'a AttemptRow)> {
+        let rows = self.rows();
+        let all = self.by_task().get(&rows[number].task).map_or(&[][..], Vec::as_slice);
+        all.iter().filter(move |other| **other != number).map(|other| (*other, &rows[*other]))
+    }
+
+    /// ln of the slowness, in the middle, of the winners of other tasks in the wave of an attempt, and of those of them on its executor; `None` for
+    /// those that there are none of. Also how many there are in the wave.
+    pub(super) fn in_wave(&self, number: usize, typical: f64) -> (usize, Option<f64>, Option<f64>) {
+        let (context, rows) = (self.context, self.rows());
+        let waves = self.waves.get_or_init(|| {
+            let mut waves = [OfWave::default(), OfWave::default(), OfWave::default()];
+            for (other, row) in rows.iter().enumerate().filter(|(_, row)| row.wins) {
+                let wave = &mut waves[context.wave(self.at, other).number() as usize];
+                let slowness = slowness(row.seconds(), typical);
+                wave.all.push(slowness);
+                wave.by_executor.entry(row.executor).or_default().push(slowness);
+            }
+            for wave in &mut waves {
+                wave.all.sort_unstable_by(f64::total_cmp);
+                wave.by_executor.values_mut().for_each(|own| own.sort_unstable_by(f64::total_cmp));
+            }
+            waves
+        });
+        let wave = context.wave(self.at, number);
+        let executor = rows[number].executor;
+        let of_task = self.of_task(number).chain([(number, &rows[number])]);
+        let own = of_task.filter(|(other, one)| one.wins && context.wave(self.at, *other) == wave);
+        let mut own: Vec<(u32, f64)> = own.map(|(_, one)| (one.executor, slowness(one.seconds(), typical))).collect();
+        own.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
+        let here: Vec<f64> = own.iter().filter(|(of, _)| *of == executor).map(|(_, slowness)| *slowness).collect();
+        let all: Vec<f64> = own.into_iter().map(|(_, slowness)| slowness).collect();
+        let wave = &waves[wave.number() as usize];
+        let on_executor = wave.by_executor.get(&executor).map_or(&[][..], Vec::as_slice);
+        (wave.all.len() - all.len(), median_without(&wave.all, &all), median_without(on_executor, &here))
+    }
+
+    /// Attempts that were killed, and did not win, with the end of the winner of their task.
+    pub(super) fn stopped(&self) -> &[(&'a AttemptRow, f64)] {
+        self.stopped.get_or_init(|| {
+            let rows = self.rows().iter().enumerate();
+            let killed = rows.filter(|(_, row)| !row.wins && row.ended == Ended::Killed);
+            let with_winner = killed.filter_map(|(number, row)| {
+                let winner = self.of_task(number).find(|(_, one)| one.wins)?.1;
+                Some((row, winner.end))
+            });
+            with_winner.collect()
+        })
+    }
+}

@@ -7,6 +7,7 @@ use hindmost_trace::diagnosis::FAR_BEYOND;
 
 use crate::changes::situated;
 use crate::recorded::RecordedApplication;
+use crate::world::Engine;
 
 /// It matters what the log leaves open if copies may gain less than the first of these shares of the wall time, and at least the second.
 const MATTERS: [f64; 2] = [0.02, 0.05];
@@ -16,9 +17,10 @@ const FEWEST: usize = 10;
 /// Returns what the log shows of whether long tasks take long by their nature, in words. `None` if it makes no difference to what copies gain.
 pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended]) -> Option<String> {
     let own = &application.world.recorded.own_share;
+    let rests = rests_on_other_jobs(application, tried);
     let is_open = |[least, most]: [f64; 2]| least < MATTERS[0] && most >= MATTERS[1];
     if !tried.iter().any(|one| one.is_about_copies && is_open(one.gain_share_range)) {
-        return None;
+        return rests;
     }
     let Some(likeliest) = own.likeliest else {
         let hang = longest(&application.jobs).map_or_else(String::new, |times| {
@@ -32,14 +34,15 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
              ranges, otherwise the upper end.{hang} Run it once more: if the same tasks are slow again, the work belongs to them."
         ));
     };
+    let rests = rests.map_or_else(String::new, |words| format!(" {words}"));
     if own.repeats == 0 {
         return None;
     }
     if likeliest >= 0.5 {
-        return Some(
-            "The same tasks are slow in several jobs, where other tasks on their nodes are not: a copy would most likely take as long. Divide their work instead."
-                .to_owned(),
-        );
+        return Some(format!(
+            "The same tasks are slow in several jobs, where other tasks on their nodes are not: a copy would most likely take as long. Divide \
+             their work instead.{rests}"
+        ));
     }
     let but = match application.world.recorded.long_in_most_jobs {
         0 => "The".to_owned(),
@@ -47,7 +50,27 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
         more => format!("{more} tasks are slow in most jobs, and so would their copies be. The other"),
     };
     Some(format!(
-        "{but} tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow."
+        "{but} tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow.{rests}"
+    ))
+}
+
+/// Says that the gain of copies rests on the same tasks in other jobs, and what makes two tasks the same. `None` if it does not, or if copies
+/// gain little.
+fn rests_on_other_jobs(application: &RecordedApplication, tried: &[Recommended]) -> Option<String> {
+    let own = &application.world.recorded.own_share;
+    let matters = |one: &Recommended| one.is_about_copies && one.gain_share_range[1] >= MATTERS[1];
+    if own.repeats == 0 || own.likeliest.is_none() || !tried.iter().any(matters) {
+        return None;
+    }
+    let by = match application.world.engine {
+        Engine::Other(_) => "the same name in a phase with the same name and number of tasks",
+        Engine::Spark | Engine::Hadoop | Engine::Hindmost => {
+            "the same number in a phase with the same name and number of tasks"
+        }
+    };
+    let tasks = if own.repeats == 1 { "1 long task".to_owned() } else { format!("{} long tasks", own.repeats) };
+    Some(format!(
+        "What copies gain rests on {tasks} that other jobs have too, by {by}: if these do other work there, copies may gain less."
     ))
 }
 
@@ -103,5 +126,14 @@ mod tests {
         assert!(said(known(0.0), [0.0, 0.4]).is_some_and(|text| text.contains("are not slow in the others")));
         // Copies that ran are evidence, but not of other jobs.
         assert_eq!(said(OwnShare { repeats: 0, ..known(0.0) }, [0.0, 0.4]), None);
+    }
+
+    #[test]
+    fn a_gain_that_rests_on_the_same_tasks_in_other_jobs_says_so() {
+        let known = OwnShare { likeliest: Some(0.0), repeats: 3, ..OwnShare::default() };
+        let rests = "What copies gain rests on 3 long tasks that other jobs have too, by the same number";
+        assert!(said(known, [0.1, 0.4]).is_some_and(|text| text.starts_with(rests)));
+        assert!(said(known, [0.0, 0.4]).is_some_and(|text| text.contains(rests)));
+        assert_eq!(said(known, [0.0, 0.04]), None);
     }
 }

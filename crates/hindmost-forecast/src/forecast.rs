@@ -16,12 +16,13 @@ use crate::changes::{
 };
 use crate::evidence::evidence;
 use crate::recorded::RecordedApplication;
-use crate::runs::{Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
+use crate::runs::{Effort, Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
 use crate::warnings::{ONE_HOST, copies_nothing, warnings, writes_directly};
 use crate::world::Engine;
 
-/// Seeds of each replay.
-const SEEDS: u64 = 5;
+/// Seeds of each replay: of applications with at most so many tasks, and of larger ones, of which each replay takes seconds and draws so much that
+/// seeds differ little.
+const SEEDS: [(u32, u64); 3] = [(20_000, 5), (60_000, 3), (u32::MAX, 2)];
 /// The least gain, as a share of the wall time, for which a change is recommended.
 const WORTH: f64 = 0.02;
 /// A change whose gain may be less than this share of the wall time is not recommended.
@@ -29,7 +30,7 @@ const HARM: f64 = -0.01;
 /// Seconds that a task costs in addition, if the log does not show it.
 const OVERHEAD: f64 = 0.1;
 
-/// Forecasts what changes would have gained in an application that took this wall time.
+/// Forecasts what changes would have gained in an application that took this wall time. Replays use at most so many threads.
 ///
 /// # Errors
 /// If a replay is stopped, or cannot be run.
@@ -37,8 +38,10 @@ pub fn advice(
     log: &str,
     application: &RecordedApplication,
     wall_time: &WallTime,
+    threads: usize,
     stop: &AtomicBool,
 ) -> Result<Advice, SimulationError> {
+    let how = Effort { seeds: seeds_for(&application.jobs), threads, stop };
     let is_live = application.world.engine == Engine::Hindmost;
     let jobs = Arc::new(if is_live { with_copies_anywhere(&application.jobs) } else { application.jobs.clone() });
     let moving = if is_live { Moving::of(application) } else { None };
@@ -53,8 +56,7 @@ pub fn advice(
         are_held_back: true,
         learns,
     };
-    let calibration =
-        application.world.against(log, &as_it_ran(application.world.likely_share(), &jobs).run(SEEDS, stop)?);
+    let calibration = application.world.against(log, &as_it_ran(application.world.likely_share(), &jobs).run(how)?);
     let mut found = Advice { warnings: warnings(application), ..Advice::default() };
     if !calibration.calibrated || wall_time.seconds <= 0.0 {
         found.calibration = Some(calibration);
@@ -62,8 +64,8 @@ pub fn advice(
     }
     let base = |(share, jobs): (f64, &Arc<Vec<WorkloadJob>>)| {
         let moved = moving.as_ref().map(|moving| as_it_ran(share, &moving.jobs));
-        let moved = moved.map(|replay| replay.run(SEEDS, stop)).transpose()?.unwrap_or_default();
-        Ok(Base { share, jobs: jobs.clone(), as_recorded: as_it_ran(share, jobs).run(SEEDS, stop)?, moved })
+        let moved = moved.map(|replay| replay.run(how)).transpose()?.unwrap_or_default();
+        Ok(Base { share, jobs: jobs.clone(), as_recorded: as_it_ran(share, jobs).run(how)?, moved })
     };
     let shares = application.world.shares();
     let mut bases: Vec<(f64, &Arc<Vec<WorkloadJob>>)> = shares.iter().map(|share| (*share, &jobs)).collect();
@@ -98,7 +100,7 @@ pub fn advice(
             }
             continue;
         }
-        let mut forecast = of_candidate(application, &worlds, &candidate, (wall_time, stop))?;
+        let mut forecast = of_candidate(application, &worlds, &candidate, (wall_time, how))?;
         let is_more_copies = matches!(&candidate.change, Change::Policy(policy) if policy.system != "none");
         if let Some(setting) = direct.filter(|_| is_more_copies) {
             // Without a setting it is only listed.
@@ -125,6 +127,12 @@ fn recommend(advice: &mut Advice) {
         one.recommended = is_worth && can_be_set && !(one.is_about_copies && has_copies);
         has_copies |= one.recommended && one.is_about_copies;
     }
+}
+
+/// Number of seeds for an application with these jobs.
+fn seeds_for(jobs: &[WorkloadJob]) -> u64 {
+    let tasks: u64 = jobs.iter().flat_map(|job| &job.spec.phases).map(|phase| u64::from(phase.tasks)).sum();
+    SEEDS.iter().find(|(most, _)| tasks <= u64::from(*most)).map_or(1, |(_, seeds)| *seeds)
 }
 
 /// Number of tasks that a copy finished whose original was stopped then.
@@ -182,7 +190,7 @@ fn of_candidate(
     application: &RecordedApplication,
     worlds: &Worlds<'_>,
     candidate: &Candidate,
-    (wall_time, stop): (&WallTime, &AtomicBool),
+    (wall_time, how): (&WallTime, Effort<'_>),
 ) -> Result<Recommended, SimulationError> {
     let are_in_turn = are_in_turn(application);
     let (slots, each) = (all_slots(application), slots_of(application));
@@ -238,7 +246,7 @@ fn of_candidate(
             });
         };
         if let Some(moving) = moving {
-            let after = replay(&moving.jobs, Learns::DurationsAndSpeeds).run(SEEDS, stop)?;
+            let after = replay(&moving.jobs, Learns::DurationsAndSpeeds).run(how)?;
             for ((before, moved), after) in before.iter().zip(moved).zip(&after) {
                 let gains = gains.at(is_likely);
                 // Against the same policy where attempts take longer on slower nodes, and against the times of the log: what differs
@@ -250,7 +258,7 @@ fn of_candidate(
             }
         }
         if moving.is_none_or(|moving| !moving.is_proven) {
-            let after = replay(&changed, learns).run(SEEDS, stop)?;
+            let after = replay(&changed, learns).run(how)?;
             for ((before, run), after) in before.iter().zip(as_recorded).zip(&after) {
                 gains.at(is_likely).as_recorded.push(before - time(after));
                 cost(run, after);

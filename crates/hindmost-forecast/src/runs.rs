@@ -17,6 +17,17 @@ use hindmost_trace::diagnosis::Presence;
 use crate::cluster::{of_executor, with_unique_names};
 use crate::recorded::RecordedApplication;
 
+/// How often a replay runs, and by how many threads.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort<'a> {
+    /// Number of seeds.
+    pub(crate) seeds: u64,
+    /// The most threads.
+    pub(crate) threads: usize,
+    /// Stops the replay.
+    pub(crate) stop: &'a AtomicBool,
+}
+
 /// What a change of a replay concerns.
 pub(crate) struct Replay<'a> {
     pub(crate) application: &'a RecordedApplication,
@@ -34,7 +45,8 @@ pub(crate) struct Replay<'a> {
 
 impl Replay<'_> {
     /// Runs the replay once for each seed.
-    pub(crate) fn run(&self, seeds: u64, stop: &AtomicBool) -> Result<Vec<RunResult>, SimulationError> {
+    pub(crate) fn run(&self, how: Effort<'_>) -> Result<Vec<RunResult>, SimulationError> {
+        let Effort { seeds, threads, stop } = how;
         let nodes = with_unique_names(self.application.executors.iter().map(of_executor));
         let dimensions = Dimensions::of([&DemandByName::new()]).unwrap_or_else(|_| Dimensions::one_slot());
         let mut setup = Setup {
@@ -77,7 +89,7 @@ impl Replay<'_> {
             order: self.application.world.order.clone(),
             setup,
         };
-        let execution = Execution { threads: 1, stop, progress: &|_| {}, output: None };
+        let execution = Execution { threads, stop, progress: &|_| {}, output: None };
         let mut results = run_all(std::slice::from_ref(&experiment), &execution)?;
         Ok(results.pop().and_then(|mut one| one.pop()).unwrap_or_default())
     }

@@ -377,9 +377,10 @@ pub struct AdviseArgs {
     /// JSON (advice.json) to this folder, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replay this many applications, those that took longest, to forecast what would have made them faster
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub forecasts: usize,
+    /// Replay this many applications, those that took longest, to forecast what would have made them faster [default: 20,
+    /// and fewer if these have more than 200,000 tasks together]
+    #[arg(long, value_name = "N")]
+    pub forecasts: Option<usize>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

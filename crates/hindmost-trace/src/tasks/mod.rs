@@ -177,6 +177,9 @@ pub fn sniff(beginning: &[u8], columns: &Columns) -> Option<TaskFormat> {
     if !columns.is_empty() {
         return Some(TaskFormat::Table);
     }
+    if is_event_of_spark(beginning) {
+        return None;
+    }
     let recognised: [(TaskFormat, IsOne); 6] = [
         (TaskFormat::Ray, ray::is_one),
         (TaskFormat::Trino, trino::is_one),
@@ -186,6 +189,14 @@ pub fn sniff(beginning: &[u8], columns: &Columns) -> Option<TaskFormat> {
         (TaskFormat::Table, table::is_one),
     ];
     recognised.into_iter().find(|(_, is_one)| is_one(beginning)).map(|(format, _)| format)
+}
+
+/// True if a log begins with an event of Spark: most logs do, and to look for the columns of a table takes longer than to read a small one.
+fn is_event_of_spark(beginning: &[u8]) -> bool {
+    let first = beginning.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    first
+        .and_then(|object| object.strip_prefix(br#""Event""#))
+        .is_some_and(|rest| rest.trim_ascii_start().starts_with(b":"))
 }
 
 /// Returns the format of the file at a path, from its first kilobytes.

@@ -37,7 +37,8 @@ pub fn run(args: &AdviseArgs) -> Outcome {
         files::new_folder(folder)?;
     }
     let columns = args.columns.clone().with_states(args.states.clone());
-    let mut gathered = gathering::read(&logs, &columns, args.out.as_deref(), SHOWN.max(args.forecasts))?;
+    let mut gathered =
+        gathering::read(&logs, &columns, args.out.as_deref(), SHOWN.max(args.forecasts.unwrap_or(SHOWN)))?;
     if gathered.logs == 0 {
         if let Some(folder) = &args.out {
             // It is empty.

@@ -1,6 +1,7 @@
 //! Tests of replays of logs as they ran, and of forecasts: synthetic logs whose schedules are known in closed form, and real logs.
 
 mod hadoop;
+mod jobs_of_a_log;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -18,14 +18,19 @@ use crate::stop;
 
 /// An application is replayed only if parts that could be shorter have this share of its wall time.
 const WORTH: f64 = 0.02;
-/// Applications with more tasks than this are not replayed.
+/// Applications with more tasks than this are not replayed. Unless it is said how many applications are replayed, all together have at most
+/// as many, so that it takes about a minute.
 const MOST_TASKS: u64 = 200_000;
+/// How many applications are replayed unless it is said.
+const MOST: usize = 20;
 
 /// Advice for an application of a log, by its number, or why the log can't be replayed.
 type Forecasts = Result<Vec<(u32, Advice)>, String>;
 
-/// Adds advice to the applications that took longest, at most `most`: to what is shown, to the document, and to the pages in the folder.
-pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Path>, most: usize) -> Outcome {
+/// Adds advice to the applications that took longest, `wanted` of them if it is given: to what is shown, to the document, and to the pages in the
+/// folder.
+pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Path>, wanted: Option<usize>) -> Outcome {
+    let most = wanted.unwrap_or_else(|| affordable(&gathered.longest));
     // The applications of a log are replayed together, so that it is read once.
     let mut of_logs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (at, one) in gathered.longest.iter().enumerate().take(most).filter(|(_, one)| can_be_replayed(one)) {
@@ -69,6 +74,16 @@ pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Pa
     Ok(())
 }
 
+/// How many of the applications that took longest are replayed unless it is said.
+fn affordable(longest: &[Shown]) -> usize {
+    let mut tasks = 0;
+    let is_affordable = |one: &&Shown| {
+        tasks += if can_be_replayed(one) { one.diagnosis.tasks } else { 0 };
+        tasks <= MOST_TASKS
+    };
+    longest.iter().take(MOST).take_while(is_affordable).count()
+}
+
 fn can_be_replayed(one: &Shown) -> bool {
     // The standard input and pipes can be read only once.
     (Path::new(&one.log).is_file() || Path::new(&one.log).is_dir()) && is_worth(&one.diagnosis)
@@ -85,6 +100,7 @@ fn of_log(applications: &[&Shown], columns: &Columns, threads: usize, advance: &
     let Some(first) = applications.first() else { return Ok(Vec::new()) };
     let wanted: Vec<u32> = applications.iter().map(|one| one.diagnosis.application).collect();
     let found = recorded::read(Path::new(&first.log), columns, &wanted).map_err(|error| error.to_string())?;
+    let at_once = threads.min(found.len()).max(1);
     let next = AtomicUsize::new(0);
     let all: Mutex<BTreeMap<usize, Result<(u32, Advice), String>>> = Mutex::default();
     let work = || {
@@ -93,14 +109,14 @@ fn of_log(applications: &[&Shown], columns: &Columns, threads: usize, advance: &
             let Some((number, application)) = found.get(at) else { break };
             let of = applications.iter().find(|one| one.diagnosis.application == *number);
             let Some(time) = of.and_then(|one| one.diagnosis.wall_time.as_ref()) else { continue };
-            let advice = forecast::advice(&first.log, application, time, stop::flag());
+            let advice = forecast::advice(&first.log, application, time, threads / at_once, stop::flag());
             let advice = advice.map(|advice| (*number, advice)).map_err(|error| error.to_string());
             all.lock().unwrap_or_else(PoisonError::into_inner).insert(at, advice);
             advance();
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..threads.min(found.len()) {
+        for _ in 0..at_once {
             scope.spawn(work);
         }
     });

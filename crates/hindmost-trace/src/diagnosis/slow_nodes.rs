@@ -108,6 +108,15 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
             let half = nodes(&|one| one.node != *node || is_early(one.start) == early);
             half.ratio_of(*node, FEWEST_IN_HALF)
         });
+        // Tasks may get longer with time, as those of a list sorted by size: so what ran elsewhere while the node was there counts.
+        let usual = median(
+            &mut strata.iter().flatten().filter(|one| one.node == *node).map(|one| one.log).collect::<Vec<f64>>(),
+        );
+        let around = usual.unwrap_or(0.0).exp();
+        let is_then = |start: f64| start >= starts[0] - around && start <= starts[starts.len() - 1] + around;
+        if nodes(&|one| is_then(one.start)).ratio_of(*node, FEWEST_IN_HALF).is_none_or(|by| by < BOTH_HALVES) {
+            return false;
+        }
         let is_slow = |by: &Option<f64>| by.is_none_or(|by| by >= BOTH_HALVES);
         if in_halves.iter().all(is_slow) && in_halves.iter().any(Option::is_none) {
             half_shown.insert(*node);
@@ -438,5 +447,27 @@ mod tests {
         let found = diagnose(&one);
         assert_eq!((found.slow_nodes.len(), found.nodes_tested), (0, 3));
         assert_eq!((found.nodes_untested.nodes, &found.nodes_untested.names[..]), (1, &["h3".to_owned()][..]));
+    }
+
+    /// Six nodes of two slots, of which the last one joins after 120 s, and 300 tasks that start in order; `seconds` returns how long one takes there.
+    fn with_late_node(seconds: impl Fn(u32, u32) -> f64) -> Recording {
+        let mut free: Vec<(f64, u32)> = (0..12).map(|slot| (if slot >= 10 { 120.0 } else { 0.0 }, slot / 2)).collect();
+        let of_task = |task: u32| {
+            free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let (start, node) = free[0];
+            free[0].0 = start + seconds(task, node);
+            row(task, node, start, free[0].0)
+        };
+        let rows = (0..300).map(of_task).collect();
+        recording(vec![phase(rows)], (0..6).map(|number| executor(&format!("h{number}"), 2)).collect())
+    }
+
+    #[test]
+    fn a_node_that_joins_when_tasks_are_long_is_not_slow() {
+        // From 5 s to 30 s.
+        let grows = |task: u32| 5.0 * (1.0 + f64::from(task) / 60.0);
+        assert!(diagnose(&with_late_node(|task, _| grows(task))).slow_nodes.is_empty());
+        let slow = diagnose(&with_late_node(|task, node| if node == 5 { 2.0 } else { 1.0 } * grows(task))).slow_nodes;
+        assert_eq!(slow.iter().map(|found| &*found.node).collect::<Vec<_>>(), ["h5"]);
     }
 }

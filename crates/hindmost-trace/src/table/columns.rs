@@ -117,7 +117,12 @@ impl Columns {
         Columns { states, ..self }
     }
 
-    /// What the states mean, where the user says so.
+    /// Whether a column is named for a meaning.
+    pub(crate) fn names(&self, meaning: Meaning) -> bool {
+        self.named.iter().any(|(named, ..)| *named == meaning)
+    }
+
+    /// What states mean.
     pub(crate) fn states(&self) -> &States {
         &self.states
     }
@@ -167,6 +172,8 @@ pub(crate) struct Places {
     /// Names of all columns.
     names: Vec<String>,
     units: [Option<Unit>; MEANINGS],
+    /// Columns that have a usual name of the start or the end, where another one was taken.
+    not_taken: Vec<(Meaning, usize)>,
 }
 
 impl Places {
@@ -194,6 +201,15 @@ impl Places {
                 collector.issues.note(format!(
                     "{count} columns have the name {column:?}; the first of them was read as the {name}. Rename the others."
                 ));
+                continue;
+            }
+            let others = self.not_taken.iter().filter(|(of, _)| *of == meaning);
+            let others: Vec<String> = others.map(|(_, at)| format!("{:?}", self.names[*at].trim())).collect();
+            if !others.is_empty() {
+                collector.issues.note(format!(
+                    "The column {column:?} was read as the {name}, and not {}. --columns {name}=COLUMN names another one.",
+                    others.join(" or ")
+                ));
             }
         }
     }
@@ -201,6 +217,20 @@ impl Places {
     /// Gives the column of one meaning another one.
     pub(crate) fn turn(&mut self, from: Meaning, to: Meaning) {
         self.at[to as usize] = self.at[from as usize].take();
+    }
+
+    /// Gives a meaning no column.
+    pub(crate) fn drop_column(&mut self, of: Meaning) {
+        self.at[of as usize] = None;
+    }
+
+    /// Gives a meaning the first column without one that has one of these plain names; returns its name.
+    pub(crate) fn take_named(&mut self, meaning: Meaning, names: &[&str]) -> Option<String> {
+        let is_free = |at: &usize| !self.at.contains(&Some(*at));
+        let is_named = |at: &usize| names.contains(&&*plain(&self.names[*at]));
+        let at = (0..self.names.len()).find(|at| is_free(at) && is_named(at))?;
+        self.at[meaning as usize] = Some(at);
+        Some(self.names[at].trim().to_owned())
     }
 
     /// Returns what is missing to know when attempts ran; `None` if nothing is.
@@ -249,6 +279,13 @@ impl Places {
                 found.at[meaning as usize] = Some(at);
                 found.units[meaning as usize] = names[at].1;
             }
+        }
+        for (meaning, _, usual) in NAMES.iter().filter(|(meaning, ..)| matches!(meaning, Start | End)) {
+            if columns.named.iter().any(|(named, ..)| named == meaning) || found.of(*meaning).is_none() {
+                continue;
+            }
+            let is_usual = |at: &usize| !used[*at] && usual.contains(&&*names[*at].0);
+            found.not_taken.extend((0..header.len()).filter(is_usual).map(|at| (*meaning, at)));
         }
         if found.of(Phase).is_none() && found.of(Task).is_some() {
             found.task_of_phase(&names, &used);

@@ -24,6 +24,7 @@
 
 mod columns;
 mod json;
+mod kinds;
 mod states;
 
 #[cfg(test)]
@@ -34,6 +35,7 @@ use std::io;
 pub use columns::Columns;
 use columns::Wrong;
 pub(crate) use columns::{Meaning, Places};
+use kinds::Kinds;
 pub use states::States;
 
 use crate::analysis::Ended;
@@ -146,9 +148,10 @@ pub(crate) fn read(
     let mut places = places(name, &header, columns)?;
     places.add_notes(collector);
     let rows = beginning.lines().filter(|line| !is_comment(line)).skip(1).take(LOOKED_AT_ROWS);
-    let mut jobs = Vec::new();
+    let (mut jobs, mut kinds) = (Vec::new(), Kinds::default());
     for row in rows {
         fields.split(row, delimiter);
+        kinds.add(|at| fields.get(at), (&places, columns.states()));
         jobs.extend(places.of(Meaning::Job).map(|at| fields.get(at).to_owned()));
     }
     jobs.pop();
@@ -157,6 +160,7 @@ pub(crate) fn read(
         note_unit_of_durations(&places, |at| fields.get(at), collector);
     }
     jobs_are_tasks(&mut places, jobs, collector);
+    kinds.settle(&mut places, columns.names(Meaning::Task), collector);
 
     let mut joined = Joined::default();
     let mut begun = false;
@@ -206,16 +210,18 @@ fn read_objects(
     let header = first_keys(window.held()).unwrap_or_default();
     let mut places = places(name, &header, columns)?;
     let mut objects = json::Objects::new(&header);
-    let mut jobs = Vec::new();
+    let (mut jobs, mut kinds) = (Vec::new(), Kinds::default());
     for row in String::from_utf8_lossy(window.held()).lines().take(LOOKED_AT_ROWS) {
         if let Ok(values) = objects.read(row) {
             if jobs.is_empty() {
                 note_unit_of_durations(&places, |at| &values[at], collector);
             }
+            kinds.add(|at| &values[at], (&places, columns.states()));
             jobs.extend(places.of(Meaning::Job).map(|at| values[at].clone()));
         }
     }
     jobs_are_tasks(&mut places, jobs, collector);
+    kinds.settle(&mut places, columns.names(Meaning::Task), collector);
     lines::each(window, name, collector, |collector, line, text, terminated| {
         match objects.read(text.trim().trim_end_matches(',')) {
             Ok(values) => take(&|at| &values[at], (&places, columns.states()), collector, line),
@@ -316,9 +322,9 @@ fn take<'a>(
             Some(Ended::Succeeded)
         }
     };
+    // What can't be read would have been the start or the end.
+    let wrong = |meaning: Meaning| is_given(text(meaning)) && !is_time(text(meaning), meaning, places);
     if start.is_none() && end.is_none() || ended.is_none() && word.is_empty() {
-        // What can't be read would have been the start or the end.
-        let wrong = |meaning: Meaning| is_given(text(meaning)) && !is_time(text(meaning), meaning, places);
         let missing = [(Meaning::Start, start), (Meaning::End, end), (Meaning::Duration, start.and(end))];
         let first = missing.into_iter().find(|(meaning, time)| time.is_none() && wrong(*meaning));
         match (first, ended) {
@@ -332,6 +338,11 @@ fn take<'a>(
             }
             (None, Some(_)) => return collector.issues.unreadable(line, "it has no time"),
             (None, None) => {}
+        }
+    } else if ended.is_some() && (start.is_none() || end.is_none()) {
+        for meaning in [Meaning::Start, Meaning::End].into_iter().filter(|meaning| wrong(*meaning)) {
+            let column = places.name(meaning).unwrap_or_default();
+            collector.issues.unread_times.add(|| format!("{:?} in column {column:?} of line {line}", text(meaning)));
         }
     }
     let cause = text(Meaning::Cause);

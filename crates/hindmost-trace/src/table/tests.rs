@@ -185,6 +185,64 @@ fn columns_that_need_a_name_are_said() {
 }
 
 #[test]
+fn a_column_that_names_kinds_of_tasks_is_that_of_phases() {
+    let rows = |count: u32, row: &dyn Fn(u32) -> String| (0..count).map(row).collect::<String>();
+    let of = |number: u32| format!("{},{},success\n", 1_790_000_000 + number / 4 * 10, 1_790_000_009 + number / 4 * 10);
+    // Mapped tasks of Airflow.
+    let airflow = rows(40, &|number| format!("daily,load,{number},1,{}", of(number)));
+    let mapped =
+        found(&format!("dag_id,task_id,map_index,try_number,start_date,end_date,state\n{airflow}"), TaskFormat::Table);
+    assert_eq!((mapped.summary.tasks, mapped.summary.speculative_attempts), (40, 0));
+    assert_eq!(
+        mapped.summary.warnings,
+        [
+            "The column \"task_id\" has the same value in many rows that are no attempts of one task: it was read as the phase, and the column \"map_index\" as the task. --columns task=COLUMN names the column of the tasks."
+        ]
+    );
+    let named = found(
+        &format!("task_name,start,end,status\n{}", rows(40, &|number| format!("load,{}", of(number)))),
+        TaskFormat::Table,
+    );
+    assert_eq!((named.summary.tasks, named.summary.speculative_attempts), (40, 0));
+    // Tasks that failed three times each are attempts.
+    let failed = rows(40, &|number| {
+        format!(
+            "t{},{}",
+            number / 4,
+            of(4 * number).replace("success", if number % 4 == 3 { "success" } else { "failed" })
+        )
+    });
+    let retried = found(&format!("task,start,end,status\n{failed}"), TaskFormat::Table);
+    assert_eq!((retried.summary.tasks, retried.summary.attempts), (10, 40));
+}
+
+#[test]
+fn a_second_column_that_could_be_the_start_is_said() {
+    let log = "task,StartTime,start,end\na,4,5,6\n";
+    let warnings = |columns: &str| found_with(log, TaskFormat::Table, columns).unwrap().summary.warnings;
+    assert_eq!(
+        warnings(""),
+        [
+            "The column \"start\" was read as the start, and not \"StartTime\". --columns start=COLUMN names another one."
+        ]
+    );
+    assert!(warnings("start=StartTime").is_empty());
+}
+
+#[test]
+fn a_time_that_cannot_be_read_is_said() {
+    let found = found("task,start,end\na,foo,6\nb,5,6\nc,,6\n", TaskFormat::Table);
+    assert_eq!(found.summary.tasks, 3);
+    assert_eq!(
+        found.summary.warnings,
+        [
+            "2 attempts have no start or no end; counted, but without a duration; the first is line 2.",
+            "1 time could not be read; the first is \"foo\" in column \"start\" of line 2."
+        ]
+    );
+}
+
+#[test]
 fn rows_with_too_many_fields_are_left_out() {
     let log = "task,note,start,end\na,fine,5,6\nb,not, so fine,5,6\nc,\"well, fine\",5,6\nd,,5,7,\n";
     let found = found(log, TaskFormat::Table);

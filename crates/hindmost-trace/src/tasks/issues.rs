@@ -28,6 +28,8 @@ pub(crate) struct Issues {
     cut: Option<String>,
     /// Attempts without a start or an end.
     pub untimed: Occurrences<u64>,
+    /// Times that can't be read, of attempts that are counted: what is written, and where.
+    pub unread_times: Occurrences<String>,
     /// Attempts that end before they start.
     pub reversed: Occurrences<u64>,
     /// Attempts that have not ended.
@@ -135,6 +137,12 @@ impl Issues {
             if let Some(line) = lines.first {
                 warnings.push(format!("{} {rest}; the first is line {line}.", some(lines.count, one, more)));
             }
+        }
+        if let Some(first) = &self.unread_times.first {
+            warnings.push(format!(
+                "{} not be read; the first is {first}.",
+                some(self.unread_times.count, "time could", "times could")
+            ));
         }
         if let Some(job) = &self.partly_diagnosed.first {
             warnings.push(format!(

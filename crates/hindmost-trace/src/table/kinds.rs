@@ -1,0 +1,69 @@
+//! Recognises columns that name kinds of tasks instead of tasks: many rows have the same value, although none of them repeats another one.
+
+use rustc_hash::FxHashMap;
+
+use super::columns::{Meaning, Places};
+use super::states::States;
+use crate::analysis::Ended;
+use crate::tasks::Collector;
+
+/// Fewest rows that show it.
+const FEWEST: usize = 10;
+/// Rows for each value of the column, on average, from which on it names no tasks. Few tasks need as many attempts.
+const ROWS_OF_EACH: usize = 3;
+/// Columns that number the tasks of a kind, in lower case.
+const NUMBERS: [&str; 1] = ["mapindex"];
+
+/// What the first rows of a table show.
+#[derive(Debug, Default)]
+pub(super) struct Kinds {
+    /// How many rows have the same job, phase and task.
+    rows: FxHashMap<String, usize>,
+    /// Numbers of attempts that occur.
+    attempts: Vec<String>,
+    all: usize,
+    succeeded: usize,
+}
+
+impl Kinds {
+    /// Adds a row.
+    pub(super) fn add<'a>(&mut self, field: impl Fn(usize) -> &'a str, (places, states): (&Places, &States)) {
+        let text = |meaning: Meaning| places.of(meaning).map_or("", &field);
+        let key = [Meaning::Job, Meaning::Phase, Meaning::Task].map(text).join("\u{1f}");
+        *self.rows.entry(key).or_default() += 1;
+        self.all += 1;
+        let state = text(Meaning::State);
+        self.succeeded +=
+            usize::from(state.is_empty() || matches!(states.ended(state), Ok(Some(Ended::Succeeded)) | Err(_)));
+        let attempt = text(Meaning::Attempt);
+        if !self.attempts.iter().any(|other| other == attempt) {
+            self.attempts.push(attempt.to_owned());
+        }
+    }
+
+    /// Makes the column of tasks that of phases, if it names kinds of tasks and is not chosen by name. Then each row is a task, or a column that
+    /// numbers the tasks of a kind names them.
+    pub(super) fn settle(self, places: &mut Places, is_chosen: bool, collector: &mut Collector) {
+        let Some(column) = places.name(Meaning::Task).map(str::to_owned) else { return };
+        let repeats = self.all >= FEWEST && self.all >= ROWS_OF_EACH * self.rows.len();
+        if is_chosen || !repeats || self.attempts.len() > 1 || 2 * self.succeeded < self.all {
+            return;
+        }
+        let has_phase = places.of(Meaning::Phase).is_some();
+        if has_phase {
+            places.drop_column(Meaning::Task);
+        } else {
+            places.turn(Meaning::Task, Meaning::Phase);
+        }
+        let numbers = places.take_named(Meaning::Task, &NUMBERS);
+        let tasks = match &numbers {
+            Some(number) => format!("the column {number:?} as the task"),
+            None => "each row as a task".to_owned(),
+        };
+        let kind = if has_phase { "not read" } else { "read as the phase" };
+        collector.issues.note(format!(
+            "The column {column:?} has the same value in many rows that are no attempts of one task: it was {kind}, and {tasks}. --columns task=COLUMN \
+             names the column of the tasks."
+        ));
+    }
+}

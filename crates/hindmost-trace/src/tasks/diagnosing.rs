@@ -19,8 +19,8 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// The most threads that help with one log.
 const MOST_HELPERS: usize = 7;
 
-/// The most attempts of the recordings that wait for a helper, about. That is what a log leaves when it has no more room, so that helpers have
-/// work while more of it is read.
+/// The most attempts of the recordings that wait for a helper, about. That is what is finished at a time when as many rows are held as may be, so
+/// that helpers have work while more of the log is read.
 const MOST_WAITING: usize = MOST_HELD / 2;
 
 /// A thread that counts among [`THREADS`].
@@ -54,8 +54,8 @@ impl Diagnosing {
             self.start();
         }
         let attempts = attempts_of(&recording);
-        let has_room = |waiting: usize| waiting == 0 || waiting + attempts <= MOST_WAITING;
-        let queue = self.queue.as_ref().filter(|_| has_room(self.waiting.load(Ordering::Relaxed)));
+        let is_little = |waiting: usize| waiting == 0 || waiting + attempts <= MOST_WAITING;
+        let queue = self.queue.as_ref().filter(|_| is_little(self.waiting.load(Ordering::Relaxed)));
         let not_taken = match queue {
             None => Some(recording),
             Some(queue) => {

@@ -75,7 +75,9 @@ impl<'a> Others<'a> {
             }
             for wave in &mut waves {
                 wave.all.sort_unstable_by(f64::total_cmp);
-                wave.by_executor.values_mut().for_each(|own| own.sort_unstable_by(f64::total_cmp));
+                for own in wave.by_executor.values_mut() {
+                    own.sort_unstable_by(f64::total_cmp);
+                }
             }
             waves
         });

@@ -241,7 +241,9 @@ impl Compared<'_> {
                 by_machine.entry(machine).or_default().push(seen.log);
             }
         }
-        by_machine.values_mut().for_each(|logs| logs.sort_unstable_by(f64::total_cmp));
+        for logs in by_machine.values_mut() {
+            logs.sort_unstable_by(f64::total_cmp);
+        }
         Compared { seen, logs, by_machine }
     }
 

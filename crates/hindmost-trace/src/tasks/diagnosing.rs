@@ -24,10 +24,11 @@ const MOST_HELPERS: usize = 7;
 const MOST_WAITING: usize = MOST_HELD / 2;
 
 /// A thread that counts among [`THREADS`].
+#[derive(Debug)]
 struct Helper(JoinHandle<()>);
 
 /// Diagnoses recordings.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Diagnosing {
     /// How many recordings were added.
     added: usize,
@@ -37,12 +38,6 @@ pub(super) struct Diagnosing {
     waiting: Arc<AtomicUsize>,
     helpers: Vec<Helper>,
     found: Arc<Mutex<Vec<Diagnosis>>>,
-}
-
-impl std::fmt::Debug for Diagnosing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Diagnosing").field("added", &self.added).field("helpers", &self.helpers.len()).finish()
-    }
 }
 
 impl Diagnosing {

@@ -26,6 +26,8 @@ const MOST: usize = 20;
 
 /// Advice for an application of a log, by its number, or why the log can't be replayed.
 type Forecasts = Result<Vec<(u32, Advice)>, String>;
+/// The same for one application.
+type Forecast = Result<(u32, Advice), String>;
 
 /// Adds advice to the applications that took longest, `wanted` of them if it is given: to what is shown, to the document, and to the pages in the
 /// folder.
@@ -102,7 +104,7 @@ fn of_log(applications: &[&Shown], columns: &Columns, threads: usize, advance: &
     let found = recorded::read(Path::new(&first.log), columns, &wanted).map_err(|error| error.to_string())?;
     let at_once = threads.min(found.len()).max(1);
     let next = AtomicUsize::new(0);
-    let all: Mutex<BTreeMap<usize, Result<(u32, Advice), String>>> = Mutex::default();
+    let all: Mutex<BTreeMap<usize, Forecast>> = Mutex::default();
     let work = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);

@@ -59,9 +59,7 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
 fn rests_on_other_jobs(application: &RecordedApplication, tried: &[Recommended]) -> Option<String> {
     let own = &application.world.recorded.own_share;
     let matters = |one: &Recommended| one.is_about_copies && one.gain_share_range[1] >= MATTERS[1];
-    if own.repeats == 0 || own.likeliest.is_none() || !tried.iter().any(matters) {
-        return None;
-    }
+    let likeliest = own.likeliest.filter(|_| own.repeats > 0 && tried.iter().any(matters))?;
     let by = match application.world.engine {
         Engine::Other(_) => "the same name in a phase with the same name and number of tasks",
         Engine::Spark | Engine::Hadoop | Engine::Hindmost => {
@@ -69,8 +67,9 @@ fn rests_on_other_jobs(application: &RecordedApplication, tried: &[Recommended])
         }
     };
     let tasks = if own.repeats == 1 { "1 long task".to_owned() } else { format!("{} long tasks", own.repeats) };
+    let otherwise = if likeliest < 0.5 { "less" } else { "more" };
     Some(format!(
-        "What copies gain rests on {tasks} that other jobs have too, by {by}: if these do other work there, copies may gain less."
+        "What copies gain rests on {tasks} that other jobs have too, by {by}: if these do other work there, copies may gain {otherwise}."
     ))
 }
 
@@ -134,6 +133,9 @@ mod tests {
         let rests = "What copies gain rests on 3 long tasks that other jobs have too, by the same number";
         assert!(said(known, [0.1, 0.4]).is_some_and(|text| text.starts_with(rests)));
         assert!(said(known, [0.0, 0.4]).is_some_and(|text| text.contains(rests)));
+        assert!(said(known, [0.1, 0.4]).is_some_and(|text| text.ends_with("may gain less.")));
+        let own = OwnShare { likeliest: Some(1.0), ..known };
+        assert!(said(own, [0.0, 0.4]).is_some_and(|text| text.ends_with("may gain more.")));
         assert_eq!(said(known, [0.0, 0.04]), None);
     }
 }

@@ -20,8 +20,7 @@ use crate::runs::{Effort, Replay, held_seconds, mean_and_range, slot_seconds, ti
 use crate::warnings::{ONE_HOST, copies_nothing, warnings, writes_directly};
 use crate::world::Engine;
 
-/// Seeds of each replay: of applications with at most so many tasks, and of larger ones, of which each replay takes seconds and draws so much that
-/// seeds differ little.
+/// Seeds of each replay, for applications with at most so many tasks: a replay of a large one takes seconds, and there are dozens for each.
 const SEEDS: [(u32, u64); 3] = [(20_000, 5), (60_000, 3), (u32::MAX, 2)];
 /// The least gain, as a share of the wall time, for which a change is recommended.
 const WORTH: f64 = 0.02;

@@ -15,7 +15,7 @@
 //! | input, attempt, slots, speculative, cause | not known; one slot |
 //!
 //! If a table has jobs but neither phases nor tasks, and each of its first rows has a job of its own, then a row's job is
-//! its task: all rows are of one job.
+//! its task: all rows are of one job. If the column of tasks names kinds of tasks (`kinds.rs`), it is that of phases.
 //!
 //! **Times** are numbers or dates as in ISO 8601. The unit of a number follows from the column's name (`start_ms`), or
 //! from `--columns start=NAME:ms`, or else from its size: below 10¹¹ seconds, below 10¹⁴ milliseconds, below 10¹⁷
@@ -151,7 +151,10 @@ pub(crate) fn read(
     let (mut jobs, mut kinds) = (Vec::new(), Kinds::default());
     for row in rows {
         fields.split(row, delimiter);
-        kinds.add(|at| fields.get(at), (&places, columns.states()));
+        // The last of these rows may be cut.
+        if fields.len() >= header.len() {
+            kinds.add(|at| fields.get(at), (&places, columns.states()));
+        }
         jobs.extend(places.of(Meaning::Job).map(|at| fields.get(at).to_owned()));
     }
     jobs.pop();

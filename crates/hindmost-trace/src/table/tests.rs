@@ -204,6 +204,11 @@ fn a_column_that_names_kinds_of_tasks_is_that_of_phases() {
         TaskFormat::Table,
     );
     assert_eq!((named.summary.tasks, named.summary.speculative_attempts), (40, 0));
+    // Of rows of 600 bytes, the beginning of the file has fewer than are looked at, and the last one is cut before its columns end.
+    let long = "x".repeat(600);
+    let wide = rows(300, &|number| format!("load,{long},1,{}", of(number)));
+    let wide = found(&format!("task_id,note,try_number,start,end,state\n{wide}"), TaskFormat::Table);
+    assert_eq!((wide.summary.tasks, wide.summary.speculative_attempts), (300, 0));
     // Tasks that failed three times each are attempts.
     let failed = rows(40, &|number| {
         format!(

@@ -23,10 +23,6 @@ const MOST_HELPERS: usize = 7;
 /// that helpers have work while more of the log is read.
 const MOST_WAITING: usize = MOST_HELD / 2;
 
-/// A thread that counts among [`THREADS`].
-#[derive(Debug)]
-struct Helper(JoinHandle<()>);
-
 /// Diagnoses recordings.
 #[derive(Debug, Default)]
 pub(super) struct Diagnosing {
@@ -36,7 +32,8 @@ pub(super) struct Diagnosing {
     queue: Option<Sender<Recording>>,
     /// The attempts of these recordings, and of those that helpers diagnose.
     waiting: Arc<AtomicUsize>,
-    helpers: Vec<Helper>,
+    /// Threads that count among [`THREADS`].
+    helpers: Vec<JoinHandle<()>>,
     found: Arc<Mutex<Vec<Diagnosis>>>,
 }
 
@@ -68,8 +65,8 @@ impl Diagnosing {
     pub(super) fn end(&mut self) -> Vec<Diagnosis> {
         self.queue = None;
         let mut panicked = None;
-        for Helper(thread) in self.helpers.drain(..) {
-            panicked = thread.join().err().or(panicked);
+        for helper in self.helpers.drain(..) {
+            panicked = helper.join().err().or(panicked);
             THREADS.fetch_sub(1, Ordering::Relaxed);
         }
         if let Some(panicked) = panicked {
@@ -92,7 +89,7 @@ impl Diagnosing {
         while self.helpers.len() < MOST_HELPERS && is_free().is_ok() {
             let (recordings, waiting, found) =
                 (Arc::clone(&recordings), Arc::clone(&self.waiting), Arc::clone(&self.found));
-            self.helpers.push(Helper(spawn(move || help(&recordings, &waiting, &found))));
+            self.helpers.push(spawn(move || help(&recordings, &waiting, &found)));
         }
         self.queue = (!self.helpers.is_empty()).then_some(queue);
     }

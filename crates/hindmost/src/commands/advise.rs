@@ -2,6 +2,7 @@
 
 mod forecasts;
 mod gathering;
+mod side_by_side;
 mod spool;
 
 use std::collections::HashSet;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 
 use hindmost_core::metrics::{Advice, Diagnosis, Spent};
 use hindmost_forecast::{forecast, recorded};
@@ -12,6 +11,7 @@ use hindmost_sim::driver::SimulationError;
 use hindmost_trace::table::Columns;
 
 use super::gathering::{self, Gathered, Shown};
+use super::side_by_side::{cores, each};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::stop;
@@ -26,8 +26,6 @@ const MOST: usize = 20;
 
 /// Advice for an application of a log, by its number, or why the log can't be replayed.
 type Forecasts = Result<Vec<(u32, Advice)>, String>;
-/// The same for one application.
-type Forecast = Result<(u32, Advice), String>;
 
 /// Adds advice to the applications that took longest, `wanted` of them if it is given: to what is shown, to the document, and to the pages in the
 /// folder.
@@ -40,31 +38,20 @@ pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Pa
     }
     let of_logs: Vec<Vec<usize>> = of_logs.into_values().collect();
     let bar = Progress::new(of_logs.iter().map(Vec::len).sum::<usize>() as f64, "replaying");
-    let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<(usize, Forecasts)>> = Mutex::new(Vec::new());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     let threads = cores.min(of_logs.len().max(1));
     let longest = &gathered.longest;
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(places) = of_logs.get(number) else { break };
-                    let applications: Vec<&Shown> = places.iter().map(|at| &longest[*at]).collect();
-                    let forecasts = of_log(&applications, columns, cores / threads, &|| bar.advance(1.0));
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push((number, forecasts));
-                }
-            });
-        }
+    let found = each(threads, of_logs.len(), |number| {
+        let applications: Vec<&Shown> = of_logs[number].iter().map(|at| &longest[*at]).collect();
+        of_log(&applications, columns, cores / threads, &|| bar.advance(1.0))
     });
     bar.finish(true);
     if stop::flag().load(Ordering::Relaxed) {
         return Err(Failure::from(SimulationError::Interrupted));
     }
-    for (number, forecasts) in found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        for at in &of_logs[number] {
-            keep(gathered, *at, &forecasts, folder)?;
+    for (places, forecasts) in of_logs.iter().zip(&found) {
+        for at in places {
+            keep(gathered, *at, forecasts, folder)?;
         }
     }
     if gathered.rows.len() > most && most > 0 {
@@ -103,26 +90,15 @@ fn of_log(applications: &[&Shown], columns: &Columns, threads: usize, advance: &
     let wanted: Vec<u32> = applications.iter().map(|one| one.diagnosis.application).collect();
     let found = recorded::read(Path::new(&first.log), columns, &wanted).map_err(|error| error.to_string())?;
     let at_once = threads.min(found.len()).max(1);
-    let next = AtomicUsize::new(0);
-    let all: Mutex<BTreeMap<usize, Forecast>> = Mutex::default();
-    let work = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some((number, application)) = found.get(at) else { break };
-            let of = applications.iter().find(|one| one.diagnosis.application == *number);
-            let Some(time) = of.and_then(|one| one.diagnosis.wall_time.as_ref()) else { continue };
-            let advice = forecast::advice(&first.log, application, time, threads / at_once, stop::flag());
-            let advice = advice.map(|advice| (*number, advice)).map_err(|error| error.to_string());
-            all.lock().unwrap_or_else(PoisonError::into_inner).insert(at, advice);
-            advance();
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..at_once {
-            scope.spawn(work);
-        }
+    let advice = each(at_once, found.len(), |at| {
+        let (number, application) = &found[at];
+        let of = applications.iter().find(|one| one.diagnosis.application == *number)?;
+        let time = of.diagnosis.wall_time.as_ref()?;
+        let advice = forecast::advice(&first.log, application, time, threads / at_once, stop::flag());
+        advance();
+        Some(advice.map(|advice| (*number, advice)).map_err(|error| error.to_string()))
     });
-    all.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    advice.into_iter().flatten().collect()
 }
 
 /// Adds its advice to an application that is shown, and to what was kept and written about it.

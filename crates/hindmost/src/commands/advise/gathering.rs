@@ -2,11 +2,10 @@
 //! stay in memory.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 use std::sync::{Mutex, PoisonError};
 
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
@@ -15,6 +14,7 @@ use hindmost_trace::any;
 use hindmost_trace::table::Columns;
 use serde::Serialize;
 
+use super::side_by_side::{cores, each};
 use super::spool::{KeptLog, Spool};
 use super::{REPORT, of_one};
 use crate::failure::{Failure, Outcome};
@@ -174,22 +174,12 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
     let mut order: Vec<usize> = (0..logs.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(sizes[*at]));
     let bar = Progress::new(1.0, "reading logs");
-    let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<Option<Outcome<Read>>>> = Mutex::new(logs.iter().map(|_| None).collect());
     let longest = Longest { most, applications: Mutex::new(Vec::new()) };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(logs.len().max(1));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(&at) = order.get(next.fetch_add(1, Atomic::Relaxed)) {
-                    let part = sizes[at] as f64 / whole;
-                    let log = read_one((&logs[at], columns), at, folder, &spool, &longest, &|share| {
-                        bar.advance(share * part);
-                    });
-                    found.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(log);
-                }
-            });
-        }
+    let read = each(cores(), order.len(), |number| {
+        let at = order[number];
+        let part = sizes[at] as f64 / whole;
+        let log = read_one((&logs[at], columns), at, folder, &spool, &longest, &|share| bar.advance(share * part));
+        (at, log)
     });
     bar.finish(true);
     let mut gathered = Gathered {
@@ -203,10 +193,9 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
         spool,
         order: Vec::new(),
     };
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let found: BTreeMap<usize, Outcome<Read>> = read.into_iter().collect();
     let mut all = Vec::new();
-    for (at, log) in found.into_iter().enumerate() {
-        let Some(log) = log else { continue };
+    for (at, log) in found {
         match log? {
             Ok(log) => {
                 gathered.logs += 1;

@@ -1,6 +1,6 @@
 //! Says whether the long tasks of a log would also have taken long in a copy, as far as the log shows it.
 
-use hindmost_core::metrics::Recommended;
+use hindmost_core::metrics::{Cause, Recommended, StragglersByCause};
 use hindmost_core::workload::{SituatedTask, WorkloadJob};
 use hindmost_math::statistics::quantile;
 use hindmost_trace::diagnosis::FAR_BEYOND;
@@ -11,11 +11,17 @@ use crate::world::Engine;
 
 /// It matters what the log leaves open if copies may gain less than the first of these shares of the wall time, and at least the second.
 const MATTERS: [f64; 2] = [0.02, 0.05];
+/// The least share of the excess of stragglers without a cause in the log that is worth saying.
+const UNKNOWN: f64 = 0.1;
 /// Fewest tasks of a phase in which a task can stand out.
 const FEWEST: usize = 10;
 
 /// Returns what the log shows of whether long tasks take long by their nature, in words. `None` if it makes no difference to what copies gain.
-pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended]) -> Option<String> {
+pub(crate) fn evidence(
+    application: &RecordedApplication,
+    stragglers: &StragglersByCause,
+    tried: &[Recommended],
+) -> Option<String> {
     let own = &application.world.recorded.own_share;
     let rests = rests_on_other_jobs(application, tried);
     let is_open = |[least, most]: [f64; 2]| least < MATTERS[0] && most >= MATTERS[1];
@@ -23,6 +29,8 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
         return rests;
     }
     let Some(likeliest) = own.likeliest else {
+        // Causes that the log names also say what a copy meets.
+        share_of(stragglers, &[Cause::Isolated, Cause::Unexplained]).filter(|share| *share >= UNKNOWN)?;
         let hang = longest(&application.jobs).map_or_else(String::new, |times| {
             format!(
                 " One task took {times:.0} times as long as 95% of its phase, without input that explains it: more likely a hang, but this is \
@@ -30,7 +38,7 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
             )
         });
         return Some(format!(
-            "The log does not show whether the long tasks would take long in a copy, too: if they would, copies gain the lower end of the \
+            "The log does not show whether the long tasks without another cause would take long in a copy, too: if they would, copies gain the lower end of the \
              ranges, otherwise the upper end.{hang} Run it once more: if the same tasks are slow again, the work belongs to them."
         ));
     };
@@ -52,6 +60,13 @@ pub(crate) fn evidence(application: &RecordedApplication, tried: &[Recommended])
     Some(format!(
         "{but} tasks that are slow in one job are not slow in the others: a copy of them would most likely not be slow.{rests}"
     ))
+}
+
+/// The share of the excess of stragglers that is due to these causes. `None` without stragglers.
+pub(crate) fn share_of(stragglers: &StragglersByCause, causes: &[Cause]) -> Option<f64> {
+    let found = stragglers.causes.iter().filter(|found| causes.contains(&found.cause));
+    let excess: f64 = found.map(|found| found.excess_seconds).sum();
+    (stragglers.excess_seconds > 0.0).then(|| excess / stragglers.excess_seconds)
 }
 
 /// Says that the gain of copies rests on the same tasks in other jobs, and what makes two tasks the same. `None` if it does not, or if copies
@@ -87,6 +102,7 @@ fn longest(jobs: &[WorkloadJob]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use hindmost_core::metrics::StragglerCause;
     use hindmost_trace::diagnosis::{OwnShare, RecordedWorld};
 
     use super::*;
@@ -102,8 +118,11 @@ mod tests {
             version: None,
             is_sql: false,
         };
+        let cause = StragglerCause { cause: Cause::Isolated, tasks: 1, excess_seconds: 9.0 };
+        let stragglers = StragglersByCause { tasks: 1, excess_seconds: 9.0, causes: vec![cause] };
         evidence(
             &application,
+            &stragglers,
             &[Recommended { is_about_copies: true, gain_share_range: range, ..Recommended::default() }],
         )
     }

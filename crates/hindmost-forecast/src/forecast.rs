@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hindmost_core::metrics::{Advice, Recommended, WallTime};
+use hindmost_core::metrics::{Advice, Cause, Diagnosis, Recommended, WallTime};
 use hindmost_core::workload::{SituatedEnd, SituatedTask, WorkloadJob};
 use hindmost_math::statistics::mean;
 use hindmost_policies::catalogue::spec::PolicySpec;
@@ -14,7 +14,8 @@ use crate::changes::{
     all_slots, kept, most_slots, situated, slots_of, used_at_once, with_copies_anywhere, with_even_inputs,
     with_more_tasks, with_moves, without_waits,
 };
-use crate::evidence::evidence;
+use crate::evidence::{evidence, share_of};
+use crate::order;
 use crate::recorded::RecordedApplication;
 use crate::runs::{Effort, Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
 use crate::warnings::{ONE_HOST, copies_nothing, warnings, writes_directly};
@@ -26,35 +27,46 @@ const SEEDS: [(u32, u64); 3] = [(20_000, 5), (60_000, 3), (u32::MAX, 2)];
 const WORTH: f64 = 0.02;
 /// A change whose gain may be less than this share of the wall time is not recommended.
 const HARM: f64 = -0.01;
+/// Causes of stragglers that their copies share.
+const OF_THE_TASK: [Cause; 3] = [Cause::Input, Cause::Spill, Cause::TaskItself];
+/// The largest share of the excess of stragglers for which such causes may account where copies are recommended.
+const MOST_OF_TASKS: f64 = 0.9;
 /// Seconds that a task costs in addition, if the log does not show it.
 const OVERHEAD: f64 = 0.1;
 
-/// Forecasts what changes would have gained in an application that took this wall time. Replays use at most so many threads.
+/// Forecasts what changes would have gained in an application with this diagnosis. Replays use at most so many threads.
 ///
 /// # Errors
 /// If a replay is stopped, or cannot be run.
 pub fn advice(
     log: &str,
     application: &RecordedApplication,
-    wall_time: &WallTime,
+    diagnosis: &Diagnosis,
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<Advice, SimulationError> {
+    let Some(wall_time) = &diagnosis.wall_time else { return Ok(Advice::default()) };
     let how = Effort { seeds: seeds_for(&application.jobs), threads, stop };
     let is_live = application.world.engine == Engine::Hindmost;
     let jobs = Arc::new(if is_live { with_copies_anywhere(&application.jobs) } else { application.jobs.clone() });
     let moving = if is_live { Moving::of(application) } else { None };
     // The policy that ran has learned what there was to learn.
     let learns = if is_live { Learns::DurationsAndSpeeds } else { Learns::Nothing };
-    let as_it_ran = |share, jobs: &Arc<Vec<WorkloadJob>>| Replay {
+    let as_it_ran = |order: &str, share, jobs: &Arc<Vec<WorkloadJob>>| Replay {
         application,
         jobs: jobs.clone(),
         policy: application.world.policy.clone(),
+        order: order.to_owned(),
         executors: &application.world.recorded.executors,
         share,
         are_held_back: true,
         learns,
     };
+    let order = order::settled(&application.world, &jobs, |order| {
+        let once = as_it_ran(order, application.world.likely_share(), &jobs).run(Effort { seeds: 1, ..how })?;
+        Ok::<_, SimulationError>(Some(application.world.against(log, &once)))
+    })?;
+    let as_it_ran = |share, jobs: &Arc<Vec<WorkloadJob>>| as_it_ran(&order, share, jobs);
     let calibration = application.world.against(log, &as_it_ran(application.world.likely_share(), &jobs).run(how)?);
     let mut found = Advice { warnings: warnings(application), ..Advice::default() };
     if !calibration.calibrated || wall_time.seconds <= 0.0 {
@@ -72,7 +84,7 @@ pub fn advice(
     let proven = application.world.recorded.with_proven_speeds_only(&application.jobs).map(Arc::new);
     bases.extend(shares.last().copied().zip(proven.as_ref()));
     let base: Vec<Base> = bases.into_iter().map(base).collect::<Result<_, SimulationError>>()?;
-    let worlds = Worlds { moving: moving.as_ref(), base: &base, is_live };
+    let worlds = Worlds { order: &order, moving: moving.as_ref(), base: &base, is_live };
     let direct = writes_directly(&application.world.recorded.settings);
     let replaced = replaced_by_copies(&jobs);
     let without_copies = || {
@@ -111,19 +123,21 @@ pub fn advice(
     }
     found.tried.sort_by(|a, b| b.gain_share.total_cmp(&a.gain_share));
     found.calibration = Some(calibration);
-    found.evidence = evidence(application, &found.tried);
-    recommend(&mut found);
+    found.evidence = evidence(application, &diagnosis.stragglers, &found.tried);
+    let belong_to_tasks = share_of(&diagnosis.stragglers, &OF_THE_TASK);
+    recommend(&mut found, belong_to_tasks.is_none_or(|share| share <= MOST_OF_TASKS));
     Ok(found)
 }
 
 /// Marks the changes that are recommended: those that are worth it and do no harm, and of those about copies the one that gains most. A
-/// policy that the engine does not have is only listed.
-fn recommend(advice: &mut Advice) {
+/// policy that the engine does not have is only listed, and so are all about copies unless these may help against the stragglers.
+fn recommend(advice: &mut Advice, may_copies_help: bool) {
     let mut has_copies = false;
     for one in &mut advice.tried {
         let is_worth = one.gain_share >= WORTH && one.gain_share_range[0] >= HARM;
         let can_be_set = !one.settings.is_empty() || !one.is_about_copies;
-        one.recommended = is_worth && can_be_set && !(one.is_about_copies && has_copies);
+        let can_help = !one.is_about_copies || may_copies_help && !has_copies;
+        one.recommended = is_worth && can_be_set && can_help;
         has_copies |= one.recommended && one.is_about_copies;
     }
 }
@@ -174,6 +188,8 @@ struct Base {
 
 /// What changes are compared with.
 struct Worlds<'a> {
+    /// The order of jobs, for policies without an order of their own.
+    order: &'a str,
     moving: Option<&'a Moving>,
     base: &'a [Base],
     /// Whether Hindmost ran the log.
@@ -228,6 +244,7 @@ fn of_candidate(
             application,
             jobs: jobs.clone(),
             policy: policy.clone(),
+            order: worlds.order.to_owned(),
             executors: &executors,
             share: *share,
             are_held_back: !matches!(candidate.change, Change::NoWaits),

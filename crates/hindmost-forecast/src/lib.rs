@@ -13,6 +13,7 @@ mod changes;
 pub mod cluster;
 mod evidence;
 pub mod forecast;
+pub mod order;
 pub mod recorded;
 mod runs;
 pub mod settings;

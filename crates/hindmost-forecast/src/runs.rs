@@ -33,6 +33,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) application: &'a RecordedApplication,
     pub(crate) jobs: Arc<Vec<WorkloadJob>>,
     pub(crate) policy: PolicySpec,
+    /// The order of jobs, for policies without an order of their own.
+    pub(crate) order: String,
     /// How executors come and leave.
     pub(crate) executors: &'a [Presence],
     /// The share of the durations that belongs to the tasks.
@@ -86,7 +88,7 @@ impl Replay<'_> {
             jobs: Jobs::Given(self.jobs.clone()),
             policies: vec![self.policy.clone()],
             seeds: (1..=seeds).collect(),
-            order: self.application.world.order.clone(),
+            order: self.order.clone(),
             setup,
         };
         let execution = Execution { threads, stop, progress: &|_| {}, output: None };

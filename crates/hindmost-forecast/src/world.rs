@@ -14,6 +14,8 @@ use hindmost_sim::driver::{AsRecorded, Lag, Outage, RunResult, Setup};
 use hindmost_trace::diagnosis::{PhaseLag, Presence, RecordedWorld};
 use hindmost_trace::tasks::TaskFormat;
 
+use crate::order::FIRST_IN_FIRST_OUT;
+
 /// A replay is calibrated if its mean job time differs by at most this share from the recorded one.
 const CALIBRATED: f64 = 0.1;
 
@@ -39,12 +41,10 @@ pub struct World {
     pub recorded: RecordedWorld,
     /// The policy that ran.
     pub policy: PolicySpec,
-    /// The order of jobs, for policies without an order of their own.
+    /// The order of jobs, for policies without an order of their own. First in, first out until [`order::settled`](crate::order::settled)
+    /// finds another one.
     pub order: String,
 }
-
-/// Spark and Hadoop run jobs first in, first out, unless a setting changes that.
-const FIRST_IN_FIRST_OUT: &str = "fifo";
 
 impl World {
     /// The world of an application of Spark `version`, if the log has it.

@@ -92,7 +92,7 @@ pub fn cause(cause: Cause, workers: Option<Workers>) -> &'static str {
         Cause::SlowNode => "a slow node",
         Cause::BusyNode => "a node that was busy at the time",
         Cause::Locality => "input farther away",
-        Cause::TaskItself => "the task itself (its copy took long too)",
+        Cause::TaskItself => "the task itself (it took long elsewhere too)",
         Cause::Isolated => "chance or a hang that the log does not explain",
         Cause::Unexplained => "none that the log shows",
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::metrics::{SlowNode, Unsuccessful, Workers};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::analysis::Ended;
 
@@ -48,8 +48,6 @@ pub struct Recording {
     pub phases: Vec<PhaseRows>,
     /// Attempts whose end the log does not have, although they had slots.
     pub unended: Vec<Unended>,
-    /// What identifies tasks in every job ([`InEveryJob::Names`]), of those that are long in most other jobs of the log.
-    pub long_in_others: FxHashSet<u64>,
     /// Failed attempts and their seconds, by reason.
     pub failures: BTreeMap<String, (u64, f64)>,
 }
@@ -107,8 +105,19 @@ pub struct PhaseRows {
     pub completed: Option<f64>,
     /// What its tasks have in common with those of the same phase in other jobs.
     pub in_every_job: InEveryJob,
+    /// Its tasks that are long in most other jobs of the log.
+    pub long_in_others: FxHashMap<u32, LongInOthers>,
     /// Attempts that ended, in the order of the log.
     pub rows: Vec<AttemptRow>,
+}
+
+/// A task that is long in most other jobs of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongInOthers {
+    /// In how many of them it is.
+    pub jobs: u32,
+    /// What it is in all of them: a hash of its name.
+    pub task: u64,
 }
 
 /// What identifies the tasks of a phase in other jobs with the same phase.

@@ -1,8 +1,8 @@
 //! Tasks that are stragglers again and again: in several phases of an application, or in several jobs of the log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::causes::{Context, slowness};
 use super::inputs::shape;
@@ -10,31 +10,37 @@ use super::others::Others;
 use super::recording::PhaseRows;
 use super::stragglers::{Straggler, is_beyond_first_wave, of_phase};
 
+/// In so many other phases or jobs a task must be long for this to be no chance.
+pub(crate) const SEVERAL: u32 = 2;
+
 /// Tasks that are stragglers again and again, by the name and the number of tasks of their phases.
 pub(super) struct Repeated<'a> {
     shapes: BTreeMap<(&'a str, u64), StragglersOfShape>,
     /// The number of tasks of each phase that has a name.
     sizes: Vec<u64>,
-    /// What identifies the tasks that are long in most other jobs of the log.
-    long_in_others: &'a FxHashSet<u64>,
 }
 
 /// The stragglers of phases with the same name and number of tasks.
 #[derive(Default)]
 struct StragglersOfShape {
     /// The number of phases.
-    phases: u64,
-    /// In how many of them each task was a straggler.
-    tasks: FxHashMap<u32, u64>,
+    phases: u32,
+    /// In which of them each task was a straggler.
+    tasks: FxHashMap<u32, Seen>,
+}
+
+/// Where a task was a straggler.
+#[derive(Default)]
+struct Seen {
+    /// In how many phases.
+    phases: u32,
+    /// Some of the executors that ran it, at most two.
+    executors: Vec<u32>,
 }
 
 impl<'a> Repeated<'a> {
     pub(super) fn of(context: &Context<'a>) -> Repeated<'a> {
-        let mut repeated = Repeated {
-            shapes: BTreeMap::new(),
-            sizes: vec![0; context.recording.phases.len()],
-            long_in_others: &context.recording.long_in_others,
-        };
+        let mut repeated = Repeated { shapes: BTreeMap::new(), sizes: vec![0; context.recording.phases.len()] };
         for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
             let Some(name) = shape(phase) else { continue };
             let size = phase.size();
@@ -51,24 +57,37 @@ impl<'a> Repeated<'a> {
                 !context.is_cold(at, *number) || is_beyond_first_wave(context, &straggler, 0.0)
             };
             let late = of_phase(phase, typical).into_iter().filter(is_by_its_own);
-            let late: BTreeSet<u32> = late.map(|(number, _)| phase.rows[number].task).collect();
-            for task in late {
-                *of_shape.tasks.entry(task).or_default() += 1;
+            let late: BTreeMap<u32, u32> =
+                late.map(|(number, _)| (phase.rows[number].task, phase.rows[number].executor)).collect();
+            for (task, executor) in late {
+                let seen = of_shape.tasks.entry(task).or_default();
+                seen.phases += 1;
+                if seen.executors.len() < 2 && !seen.executors.contains(&executor) {
+                    seen.executors.push(executor);
+                }
             }
         }
         repeated
     }
 
-    /// True if a task that is a straggler in this phase also is one in most other phases of the shape, or in most other jobs of the log, so that it
-    /// is the task.
-    pub(super) fn is_repeated(&self, (at, phase): (usize, &PhaseRows), task: u32) -> bool {
-        if phase.in_every_job(task).is_some_and(|task| self.long_in_others.contains(&task)) {
-            return true;
-        }
-        let Some(of_shape) = shape(phase).and_then(|name| self.shapes.get(&(name, self.sizes[at]))) else {
-            return false;
-        };
-        let others = of_shape.tasks.get(&task).map_or(0, |count| count.saturating_sub(1));
-        2 * others > of_shape.phases - 1
+    /// What is known of a task in all phases of the shape of this one: in how many others it is long, if it is in most.
+    fn in_most_phases<'b>(&'b self, (at, phase): (usize, &'b PhaseRows), task: u32) -> Option<(u32, &'b Seen)> {
+        let of_shape = shape(phase).and_then(|name| self.shapes.get(&(name, self.sizes[at])))?;
+        let seen = of_shape.tasks.get(&task)?;
+        let others = seen.phases.saturating_sub(1);
+        (2 * others > of_shape.phases - 1).then_some((others, seen))
+    }
+
+    /// True if a task that is a straggler in this phase is long in most other phases of the shape, or in most other jobs of the log, so that it is
+    /// the task.
+    pub(super) fn is_repeated(&self, phase: (usize, &PhaseRows), task: u32) -> bool {
+        phase.1.long_in_others.contains_key(&task) || self.in_most_phases(phase, task).is_some()
+    }
+
+    /// True if these are so many that it is no chance, and several executors ran it in phases of the application.
+    pub(super) fn is_the_task(&self, phase: (usize, &PhaseRows), task: u32) -> bool {
+        let in_jobs = phase.1.long_in_others.get(&task).map_or(0, |found| found.jobs);
+        let is_in_phases = |(others, seen): (u32, &Seen)| others >= SEVERAL && seen.executors.len() > 1;
+        in_jobs >= SEVERAL || self.in_most_phases(phase, task).is_some_and(is_in_phases)
     }
 }

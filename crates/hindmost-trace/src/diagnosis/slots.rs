@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::joins::{slots_that_join, waits};
 use super::recording::{Executor, Recording};
 
 /// The share of the busy time that overlaps must last to count, where the number of slots is not known.
-const BRIEF: f64 = 0.01;
+pub(super) const BRIEF: f64 = 0.01;
 /// The same, where the log states fewer slots.
 const BRIEF_BEYOND: f64 = 0.1;
 
@@ -26,7 +27,13 @@ pub(super) fn slots(recording: &Recording, from: f64) -> (Vec<(f64, i32)>, bool)
     let are_counted = recording.executors.iter().any(|executor| executor.slots.is_some());
     if !are_counted || nowhere {
         let all: Vec<(f64, f64)> = intervals.into_iter().flatten().collect();
-        return (vec![(from, whole(most_at_once(&all, BRIEF)))], false);
+        let most = most_at_once(&all, BRIEF);
+        if nowhere {
+            return (vec![(from, whole(most))], false);
+        }
+        let rows = recording.phases.iter().flat_map(|phase| &phase.rows);
+        let joins = slots_that_join(rows.map(|row| (row.executor, row.start, row.end)), waits(recording), (from, most));
+        return (joins.into_iter().map(|(at, by)| (at, whole(by))).collect(), false);
     }
     let (mut changes, mut all_known) = (Vec::new(), true);
     let removed = removals(&recording.executors, &intervals);
@@ -69,7 +76,7 @@ fn removals(executors: &[Executor], intervals: &[Vec<(f64, f64)>]) -> Vec<Option
 
 /// The most intervals that overlap, leaving out what lasted for less than the share `brief` of the time in which there is any. Engines log
 /// the end of an attempt a little later than they use its slot again.
-fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
+pub(super) fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
     let mut changes: Vec<(f64, i64)> = intervals.iter().flat_map(|(start, end)| [(*start, 1), (*end, -1)]).collect();
     // At the same instant, ends count before starts.
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

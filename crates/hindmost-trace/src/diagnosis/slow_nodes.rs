@@ -108,13 +108,14 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
             let half = nodes(&|one| one.node != *node || is_early(one.start) == early);
             half.ratio_of(*node, FEWEST_IN_HALF)
         });
-        // Tasks may get longer with time, as those of a list sorted by size: so what ran elsewhere while the node was there counts.
-        let usual = median(
-            &mut strata.iter().flatten().filter(|one| one.node == *node).map(|one| one.log).collect::<Vec<f64>>(),
-        );
-        let around = usual.unwrap_or(0.0).exp();
-        let is_then = |start: f64| start >= starts[0] - around && start <= starts[starts.len() - 1] + around;
-        if nodes(&|one| is_then(one.start)).ratio_of(*node, FEWEST_IN_HALF).is_none_or(|by| by < BOTH_HALVES) {
+        // Tasks may get longer with time, as those of a list sorted by size: so what ran elsewhere at the same time counts.
+        let then = compared_at_the_time(&strata, *node);
+        let is_slow_then = |early: bool| {
+            let mut half: Vec<f64> =
+                then.iter().filter(|(start, _)| is_early(*start) == early).map(|(_, by)| *by).collect();
+            median(&mut half).is_none_or(|by| by >= BOTH_HALVES.ln())
+        };
+        if then.is_empty() || ![true, false].into_iter().all(is_slow_then) {
             return false;
         }
         let is_slow = |by: &Option<f64>| by.is_none_or(|by| by >= BOTH_HALVES);
@@ -255,6 +256,26 @@ fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, Vec<u32>)
         is_proven.then_some((*node, found))
     };
     (medians.iter().filter_map(of).collect(), medians.into_keys().collect())
+}
+
+/// Returns by how much, in ln, each observation of a node exceeds the median of those of the same kind that started elsewhere at about the
+/// same time, after its start. Those of first waves count only where the others of their kind started then.
+fn compared_at_the_time(strata: &[Vec<Observed>], node: u32) -> Vec<(f64, f64)> {
+    let mut found = Vec::new();
+    for observed in strata {
+        let mut others: Vec<(f64, f64)> =
+            observed.iter().filter(|one| one.node != node).map(|one| (one.start, one.log)).collect();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Within the time that a task usually takes, each slot starts one.
+        let Some(usual) = median(&mut others.iter().map(|(_, log)| *log).collect::<Vec<f64>>()) else { continue };
+        for one in observed.iter().filter(|one| one.node == node) {
+            let from = others.partition_point(|(start, _)| *start < one.start - usual.exp());
+            let until = others.partition_point(|(start, _)| *start <= one.start + usual.exp());
+            let then = median(&mut others[from..until].iter().map(|(_, log)| *log).collect::<Vec<f64>>());
+            found.extend(then.map(|then| (one.start, one.log - then)));
+        }
+    }
+    found
 }
 
 /// Returns how many tasks of a node, in how many phases, were compared with those of other nodes.
@@ -467,6 +488,9 @@ mod tests {
         // From 5 s to 30 s.
         let grows = |task: u32| 5.0 * (1.0 + f64::from(task) / 60.0);
         assert!(diagnose(&with_late_node(|task, _| grows(task))).slow_nodes.is_empty());
+        // The tasks of several that join together, of executors that are cold, are not all alike.
+        let at_random = |task: u32| 1.0 + 0.3 * (f64::from(task * 37 % 101) / 101.0 - 0.5);
+        assert!(diagnose(&with_late_node(|task, _| at_random(task) * grows(task))).slow_nodes.is_empty());
         let slow = diagnose(&with_late_node(|task, node| if node == 5 { 2.0 } else { 1.0 } * grows(task))).slow_nodes;
         assert_eq!(slow.iter().map(|found| &*found.node).collect::<Vec<_>>(), ["h5"]);
     }

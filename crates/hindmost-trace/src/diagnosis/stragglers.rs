@@ -180,7 +180,12 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     }
     let is_isolated =
         (!is_cold || is_beyond) && is_isolated(context, straggler, excess, (usual, usual_times), repeated);
-    if is_isolated { Cause::Isolated } else { Cause::Unexplained }
+    if is_isolated {
+        return Cause::Isolated;
+    }
+    let is_by_its_own = !is_cold || is_beyond;
+    let phase = &context.recording.phases[at];
+    if is_by_its_own && repeated.is_the_task((at, phase), row.task) { Cause::TaskItself } else { Cause::Unexplained }
 }
 
 /// What the log measures that explains at least half of the excess.

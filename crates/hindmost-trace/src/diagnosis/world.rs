@@ -19,6 +19,7 @@ use super::losses::{Loss, Losses};
 use super::node_speeds;
 use super::own_share::{self, OwnShare, RepeatsByPhase};
 use super::recording::{AttemptRow, PhaseRows, Recording};
+use super::repeated::SEVERAL;
 use super::typical::{LEAST, Typical};
 use crate::analysis::Ended;
 
@@ -287,7 +288,8 @@ pub(crate) fn world(
     let own: FxHashMap<u32, BTreeSet<usize>> = recording
         .phases
         .iter()
-        .filter_map(|phase| Some((phase.phase, own_tasks(phase, shown.own_of(phase)?))))
+        .map(|phase| (phase.phase, own_tasks(phase, shown.own_of(phase))))
+        .filter(|(_, own)| !own.is_empty())
         .collect();
     world.long_in_most_jobs = own_of_all(recording, shown).len() as u64;
     for all in [&mut world.durations, &mut world.possible, &mut world.proven, &mut world.free] {
@@ -302,18 +304,32 @@ pub(crate) fn world(
     world
 }
 
-/// Returns the places of the tasks with a winner that are in `own`.
-fn own_tasks(phase: &PhaseRows, own: &BTreeSet<u64>) -> BTreeSet<usize> {
+/// Whether a task is in `own`, or is long in so many other jobs of the log that it is its own.
+fn is_own(phase: &PhaseRows, own: Option<&BTreeSet<u64>>, task: u32) -> bool {
+    phase.long_in_others.get(&task).is_some_and(|found| found.jobs >= SEVERAL)
+        || own.is_some_and(|own| phase.in_every_job(task).is_some_and(|task| own.contains(&task)))
+}
+
+/// Returns the places of the tasks with a winner that are long by their own.
+fn own_tasks(phase: &PhaseRows, own: Option<&BTreeSet<u64>>) -> BTreeSet<usize> {
+    if own.is_none() && phase.long_in_others.is_empty() {
+        return BTreeSet::new();
+    }
     let tasks: BTreeSet<u32> = phase.winners().map(|row| row.task).collect();
-    let is_own = |task: u32| phase.in_every_job(task).is_some_and(|task| own.contains(&task));
-    tasks.into_iter().enumerate().filter(|(_, task)| is_own(*task)).map(|(at, _)| at).collect()
+    tasks.into_iter().enumerate().filter(|(_, task)| is_own(phase, own, *task)).map(|(at, _)| at).collect()
 }
 
 /// Returns the tasks of a recording that are long by their own, each once, whatever the number of its jobs.
 fn own_of_all(recording: &Recording, shown: &RepeatsByPhase) -> BTreeSet<(Option<String>, u64)> {
     let of_phase = |phase| {
-        let own = shown.own_of(phase).into_iter().flatten();
-        own.map(|task| (shape(phase).map(str::to_owned), *task)).collect::<Vec<_>>()
+        let own = shown.own_of(phase);
+        let has_some = own.is_some() || !phase.long_in_others.is_empty();
+        let tasks = phase.winners().map(|row| row.task).filter(|task| has_some && is_own(phase, own, *task));
+        let everywhere = |task: u32| {
+            let in_others = phase.long_in_others.get(&task).map(|found| found.task);
+            phase.in_every_job(task).or(in_others).map(|name| (shape(phase).map(str::to_owned), name))
+        };
+        tasks.filter_map(everywhere).collect::<Vec<_>>()
     };
     recording.phases.iter().flat_map(of_phase).collect()
 }

@@ -12,7 +12,7 @@ use crate::diagnosis::diagnose;
 use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN, Unended};
 
 /// Beginnings of the names of settings that matter for stragglers.
-const SETTINGS: [&str; 22] = [
+const SETTINGS: [&str; 23] = [
     "spark.master",
     "spark.speculation",
     "spark.task.",
@@ -35,6 +35,7 @@ const SETTINGS: [&str; 22] = [
     "spark.hadoop.mapred.output.direct.",
     "mapred.output.direct.",
     "spark.shuffle.reduceLocality.enabled",
+    "spark.scheduler.mode",
 ];
 
 /// The most running attempts that are kept. A log may lack the ends of many.

@@ -1,6 +1,6 @@
 //! Recognises columns that name kinds of tasks instead of tasks: many rows have the same value, although none of them repeats another one.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use super::columns::{Meaning, Places};
 use super::states::States;
@@ -9,7 +9,7 @@ use crate::tasks::Collector;
 
 /// Fewest rows that show it.
 const FEWEST: usize = 10;
-/// Rows for each value of the column, on average, from which on it names no tasks. Few tasks need as many attempts.
+/// Rows for each value of the column and each number of an attempt, on average, from which on it names no tasks. Few tasks need as many attempts.
 const ROWS_OF_EACH: usize = 3;
 /// Columns that number the tasks of a kind, in lower case.
 const NUMBERS: [&str; 1] = ["mapindex"];
@@ -17,10 +17,8 @@ const NUMBERS: [&str; 1] = ["mapindex"];
 /// What the first rows of a table show.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
-    /// How many rows have the same job, phase and task.
-    rows: FxHashMap<String, usize>,
-    /// Numbers of attempts that occur.
-    attempts: Vec<String>,
+    /// Jobs, phases, tasks and numbers of attempts that occur: rows that differ in the number are attempts of one task.
+    attempts: FxHashSet<String>,
     all: usize,
     succeeded: usize,
 }
@@ -29,24 +27,19 @@ impl Kinds {
     /// Adds a row.
     pub(super) fn add<'a>(&mut self, field: impl Fn(usize) -> &'a str, (places, states): (&Places, &States)) {
         let text = |meaning: Meaning| places.of(meaning).map_or("", &field);
-        let key = [Meaning::Job, Meaning::Phase, Meaning::Task].map(text).join("\u{1f}");
-        *self.rows.entry(key).or_default() += 1;
+        self.attempts.insert([Meaning::Job, Meaning::Phase, Meaning::Task, Meaning::Attempt].map(text).join("\u{1f}"));
         self.all += 1;
         let state = text(Meaning::State);
         self.succeeded +=
             usize::from(state.is_empty() || matches!(states.ended(state), Ok(Some(Ended::Succeeded)) | Err(_)));
-        let attempt = text(Meaning::Attempt);
-        if !self.attempts.iter().any(|other| other == attempt) {
-            self.attempts.push(attempt.to_owned());
-        }
     }
 
     /// Makes the column of tasks that of phases, if it names kinds of tasks and is not chosen by name. Then each row is a task, or a column that
     /// numbers the tasks of a kind names them.
     pub(super) fn settle(self, places: &mut Places, is_chosen: bool, collector: &mut Collector) {
         let Some(column) = places.name(Meaning::Task).map(str::to_owned) else { return };
-        let repeats = self.all >= FEWEST && self.all >= ROWS_OF_EACH * self.rows.len();
-        if is_chosen || !repeats || self.attempts.len() > 1 || 2 * self.succeeded < self.all {
+        let repeats = self.all >= FEWEST && self.all >= ROWS_OF_EACH * self.attempts.len();
+        if is_chosen || !repeats || 2 * self.succeeded < self.all {
             return;
         }
         let has_phase = places.of(Meaning::Phase).is_some();

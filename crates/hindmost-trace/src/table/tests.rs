@@ -77,10 +77,13 @@ fn named_tasks_that_are_long_in_every_job_are_long_by_their_own() {
     assert!(again.likeliest == Some(1.0) && again.repeats >= 3 && again.least > 0.3, "{again:?}");
     let others = share(&four_jobs(|job| 3 + 5 * job));
     assert!(others.likeliest == Some(0.0) && others.repeats >= 3 && others.most < 0.6, "{others:?}");
-    // Names of tasks are enough; their numbers are not.
+    // Names of tasks are enough; their numbers only show that a task is long again and again.
     let without_phase = four_jobs(|_| 17).replace(",phase,", ",x,");
     assert_eq!(share(&without_phase).likeliest, Some(1.0));
     assert_eq!(share(&without_phase.replace("tile-", "")).likeliest, None);
+    let long = |log: &str| found(log, TaskFormat::Table).trace.as_it_ran().unwrap().world.long_in_most_jobs;
+    assert_eq!(long(&without_phase.replace("tile-", "")), 1);
+    assert_eq!(long(&four_jobs(|job| 3 + 5 * job).replace(",phase,", ",x,").replace("tile-", "")), 0);
     // Without names, nothing says which tasks are the same.
     let nameless = four_jobs(|_| 17).replace(",task,", ",x,");
     assert_eq!(share(&nameless).likeliest, None);
@@ -119,6 +122,12 @@ fn tasks_that_are_long_in_every_job_did_not_hang() {
         causes.filter(|found| found.cause == Cause::Isolated).map(|found| found.tasks).sum()
     };
     assert_eq!((isolated(&four_jobs(|_| 17)), isolated(&four_jobs(|job| 3 + 5 * job))), (0, 4));
+    let numbered = four_jobs(|_| 17).replace(",phase,", ",x,").replace("tile-", "");
+    for log in [numbered, four_jobs(|_| 17)] {
+        let found = found(&log, TaskFormat::Table).diagnoses;
+        let causes: Vec<Cause> = found.iter().flat_map(|one| &one.stragglers.causes).map(|one| one.cause).collect();
+        assert_eq!(causes, [Cause::TaskItself; 4]);
+    }
 }
 
 /// Jobs of 12 tasks of about 10 s on four nodes, one after another; `slow` is how many times as long tasks of node n3 take.
@@ -199,6 +208,12 @@ fn a_column_that_names_kinds_of_tasks_is_that_of_phases() {
             "The column \"task_id\" has the same value in many rows that are no attempts of one task: it was read as the phase, and the column \"map_index\" as the task. --columns task=COLUMN names the column of the tasks."
         ]
     );
+    // Some of them ran twice.
+    let again = rows(4, &|number| format!("daily,load,{number},2,{}", of(number + 40)));
+    let first = airflow.replacen("success", "failed", 4);
+    let log = format!("dag_id,task_id,map_index,try_number,start_date,end_date,state\n{first}{again}");
+    let repeated = found(&log, TaskFormat::Table).summary;
+    assert_eq!((repeated.tasks, repeated.attempts, repeated.failed_attempts), (40, 44, 4));
     let named = found(
         &format!("task_name,start,end,status\n{}", rows(40, &|number| format!("load,{}", of(number)))),
         TaskFormat::Table,

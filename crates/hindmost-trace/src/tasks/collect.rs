@@ -82,6 +82,8 @@ pub(super) struct Held {
     pub task: u64,
     /// Hash of the task's name that is the same in every job; 0 for rows without one.
     pub in_every_job: u64,
+    /// Whether the name is more than a number, or that of a phase stands beside it.
+    pub is_work_named: bool,
     pub submitted: f64,
     pub start: f64,
     pub end: f64,
@@ -263,12 +265,12 @@ impl Collector {
             application.works.resize(phase as usize, Box::default());
             application.works.push(shortened(row.work, LONGEST_NAME).into());
         }
-        // Without the name of a phase, numbers of tasks may mean anything.
-        let is_named = names_tasks && !row.task.is_empty() && (!work.is_empty() || units::number(row.task).is_none());
         let job = if row.job.is_empty() { 0 } else { application.jobs.number(row.job, MOST_NAMES) };
         application.rows.push(Held {
             task: if row.task.is_empty() { rows } else { hash(&[row.phase, row.job, row.task]) },
-            in_every_job: if is_named { hash(&[work, row.task]).max(1) } else { 0 },
+            in_every_job: if names_tasks && !row.task.is_empty() { hash(&[work, row.task]).max(1) } else { 0 },
+            // Without the name of a phase, numbers of tasks may mean anything.
+            is_work_named: !work.is_empty() || units::number(row.task).is_none(),
             submitted: row.submitted.unwrap_or(f64::NAN),
             start: row.start.unwrap_or(f64::NAN),
             end: row.end.unwrap_or(f64::NAN),
@@ -367,9 +369,10 @@ impl Collector {
         }
     }
 
-    /// Adds the tasks of an application to those of others, if a diagnosis compares them.
+    /// Adds the tasks of an application to those of others, if a diagnosis or a replay compares them.
     fn compare_with_others(&mut self, application: &Application) {
-        if self.diagnoses.is_some() && self.rules.same_in_every_job {
+        let is_used = self.diagnoses.is_some() || self.recordings.is_some() || self.joined.is_some();
+        if is_used && self.rules.same_in_every_job {
             self.long_tasks.add(&application.rows);
         }
     }

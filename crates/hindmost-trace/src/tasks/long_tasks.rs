@@ -1,11 +1,12 @@
 //! Tasks that are long in several jobs of a log.
 
 use hindmost_math::statistics::median;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::collect::Held;
 use crate::analysis::Ended;
-use crate::diagnosis::STRAGGLER;
+use crate::diagnosis::recording::LongInOthers;
+use crate::diagnosis::{SEVERAL, STRAGGLER};
 
 /// The most tasks that are remembered.
 const MOST_TASKS: usize = 1 << 20;
@@ -45,12 +46,12 @@ impl LongTasks {
         }
     }
 
-    /// Returns the tasks that are long in one of the jobs of these rows, and in most of the others.
-    pub(super) fn in_most_others(&self, rows: &[Held]) -> FxHashSet<u64> {
-        let is_long = |task: &u64| {
-            let Runs { all, long } = self.0.get(task).copied().unwrap_or_default();
-            2 * long.saturating_sub(1) > all.saturating_sub(1)
-        };
-        rows.iter().map(|row| row.in_every_job).filter(|task| *task != 0 && is_long(task)).collect()
+    /// Returns in how many other jobs the task of a row is long, if it is in its own one and in most of the others. Tasks of which only a
+    /// number is known must be long in several.
+    pub(super) fn in_most_others(&self, row: &Held) -> Option<LongInOthers> {
+        let Runs { all, long } = self.0.get(&row.in_every_job).copied()?;
+        let others = long.checked_sub(1)?;
+        let is_enough = row.is_work_named || others >= SEVERAL;
+        (is_enough && 2 * others > all - 1).then_some(LongInOthers { jobs: others, task: row.in_every_job })
     }
 }

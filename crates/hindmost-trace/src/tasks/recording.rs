@@ -96,8 +96,11 @@ impl Collector {
             let Open { phase, slots, names, ready } = &mut phases[place];
             ready.extend(submitted.map(|at| (attempt.task, at)));
             slots.push(f64::from(row.slots));
-            if row.in_every_job != 0 {
+            if row.in_every_job != 0 && row.is_work_named {
                 names.push((attempt.task, row.in_every_job));
+            }
+            if let Some(found) = self.long_tasks.in_most_others(row) {
+                phase.long_in_others.insert(attempt.task, found);
             }
             phase.submitted = [phase.submitted, submitted].into_iter().flatten().reduce(f64::min);
             phase.rows.push(AttemptRow {
@@ -116,7 +119,6 @@ impl Collector {
         recording.phases = phases.into_iter().map(Open::end).collect();
         recording.slow_in_log.clone_from(&self.slow_nodes);
         recording.slots_left = self.shared.left_for(number, application);
-        recording.long_in_others = self.long_tasks.in_most_others(&application.rows);
         if self.rules.jobs_within {
             recording.jobs = jobs.len() as u64;
             let mut active: Vec<(u32, (f64, f64))> = jobs.into_iter().collect();

@@ -3,12 +3,15 @@
 use rustc_hash::FxHashMap;
 
 use super::collect::{Application, Held};
-use crate::diagnosis::{Area, most_slots};
+use crate::diagnosis::{Area, most_slots, slots_that_join};
 
 /// Changes of the number of slots of all jobs together, about. The more jobs there are, the fewer are kept for each.
 const CHANGES_OF_ALL: usize = 4_000_000;
 /// Fewest and most changes of a job. If others change the number more often, means over so many parts of the job's time replace them.
 const CHANGES: [usize; 2] = [50, 20_000];
+
+/// The most attempts of a cluster whose nodes may join: more would need much memory.
+const MOST_ROWS_THAT_JOIN: usize = 1_000_000;
 
 /// The clusters on which the jobs of a log run. Jobs share a cluster if they share a node, directly or through others.
 #[derive(Debug, Default)]
@@ -23,8 +26,9 @@ struct Cluster {
     applications: usize,
     /// How many attempts they have.
     rows: usize,
-    /// The most slots that were used at the same time.
+    /// The most slots that were used at the same time, and when they were there: the number from the first attempt on, and its changes.
     slots: i32,
+    there: Vec<(f64, i32)>,
     /// Starts and ends of all attempts, ascending.
     changes: Vec<(f64, i32)>,
     /// The slots in use after each of them.
@@ -98,7 +102,30 @@ impl Shared {
             };
             cluster.sums = cluster.changes.iter().map(add).collect();
         }
+        shared.find_joins(open);
         shared
+    }
+
+    /// Finds the nodes that joined while jobs ran, in clusters that are small enough for it.
+    fn find_joins(&mut self, open: &FxHashMap<u32, Application>) {
+        let mut of_clusters: Vec<Vec<u32>> = vec![Vec::new(); self.clusters.len()];
+        for (number, at) in &self.of_applications {
+            of_clusters[*at].push(*number);
+        }
+        for (cluster, mut numbers) in self.clusters.iter_mut().zip(of_clusters) {
+            cluster.there = vec![(f64::NEG_INFINITY, cluster.slots)];
+            let Some((from, _)) = cluster.changes.first().copied().filter(|_| cluster.rows <= MOST_ROWS_THAT_JOIN)
+            else {
+                continue;
+            };
+            numbers.sort_unstable();
+            let rows = || numbers.iter().flat_map(|number| &open[number].rows);
+            let attempts = rows().filter_map(|row| row.times().map(|(start, end)| (row.node, start, end)));
+            let waits = numbers.iter().flat_map(|number| waits(&open[number].rows)).collect();
+            let joins = slots_that_join(attempts, waits, (from, i64::from(cluster.slots)));
+            cluster.there = joins.into_iter().map(|(at, by)| (at, i32::try_from(by).unwrap_or(0))).collect();
+            cluster.there[0].0 = f64::NEG_INFINITY;
+        }
     }
 
     /// Returns how many slots were left for an application: the number at its begin and all later changes. Empty if it had its cluster alone.
@@ -116,7 +143,7 @@ impl Shared {
         let during = &cluster.changes[begin..cluster.changes.partition_point(|(at, _)| *at <= last).max(begin)];
         let most = (CHANGES_OF_ALL / cluster.applications).clamp(CHANGES[0], CHANGES[1]);
         if during.len() > own.len() + most && last > from {
-            return means((&cluster.used, &area(&own)), (from, last), most, cluster.slots);
+            return means((&cluster.used, &area(&own)), (from, last), most, &cluster.there);
         }
         // What is not the application's own is of others.
         let is_early = |one: &&(f64, i32)| one.0 <= from;
@@ -125,7 +152,11 @@ impl Shared {
         let is_of_others = |change: &&(f64, i32)| own.next_if(|one| one == *change).is_none();
         let others_at_begin = cluster.used_at(begin) - own_at_begin;
         let others = during.iter().filter(is_of_others).map(|(at, by)| (*at, -by));
-        std::iter::once((from, cluster.slots - others_at_begin)).chain(others.collect::<Vec<_>>()).collect()
+        let joins = cluster.there.iter().filter(|(at, _)| *at > from && *at <= last).copied();
+        let mut left: Vec<(f64, i32)> = others.chain(joins).collect();
+        left.sort_by(|a, b| a.0.total_cmp(&b.0));
+        left.insert(0, (from, slots_at(&cluster.there, from) - others_at_begin));
+        left
     }
 }
 
@@ -140,8 +171,36 @@ fn area(changes: &[(f64, i32)]) -> Area {
     Area::of_sorted(changes.iter().map(|(at, by)| (*at, f64::from(*by))))
 }
 
+/// Slots that are there at a time.
+fn slots_at(there: &[(f64, i32)], time: f64) -> i32 {
+    there.iter().take_while(|(at, _)| *at <= time).map(|(_, by)| by).sum()
+}
+
+/// Returns from when until when the tasks of an application waited. Where the log does not say from when a task did, it is the first start
+/// in its phase.
+fn waits(rows: &[Held]) -> Vec<(f64, f64)> {
+    let mut begins: FxHashMap<(u32, u32), f64> = FxHashMap::default();
+    for row in rows.iter().filter(|row| row.submitted.is_nan() && !row.start.is_nan()) {
+        let begin = begins.entry((row.job, row.phase)).or_insert(row.start);
+        *begin = begin.min(row.start);
+    }
+    let ready = |row: &Held| {
+        if row.submitted.is_nan() { begins.get(&(row.job, row.phase)).copied() } else { Some(row.submitted) }
+    };
+    // A task that runs again has not waited since it was submitted.
+    let mut first: FxHashMap<u64, (f64, f64)> = FxHashMap::default();
+    for row in rows.iter().filter(|row| !row.start.is_nan()) {
+        let Some(ready) = ready(row) else { continue };
+        let found = first.entry(row.task).or_insert((ready, row.start));
+        if row.start < found.1 {
+            *found = (ready, row.start);
+        }
+    }
+    first.into_values().collect()
+}
+
 /// Returns the mean number of slots that others left in each of `parts` parts of a time: the first one, and the changes.
-fn means((all, own): (&Area, &Area), (from, to): (f64, f64), parts: usize, slots: i32) -> Vec<(f64, i32)> {
+fn means((all, own): (&Area, &Area), (from, to): (f64, f64), parts: usize, there: &[(f64, i32)]) -> Vec<(f64, i32)> {
     let width = (to - from) / parts as f64;
     let mut left: Vec<(f64, i32)> = Vec::new();
     let mut before = 0;
@@ -150,7 +209,7 @@ fn means((all, own): (&Area, &Area), (from, to): (f64, f64), parts: usize, slots
     for part in 0..parts {
         let (begin, end) = (from + width * part as f64, from + width * (part + 1) as f64);
         let until_end = others_until(end);
-        let now = slots - ((until_end - area) / width).round() as i32;
+        let now = slots_at(there, begin) - ((until_end - area) / width).round() as i32;
         area = until_end;
         if now != before || part == 0 {
             left.push((begin, now - before));
@@ -171,7 +230,7 @@ mod tests {
         let own = [(0.0, 1), (50_000.0, -1)];
         let mut all: Vec<(f64, i32)> = others.chain([(0.0, 1), (50_000.0, -1)]).chain(own).collect();
         sort(&mut all);
-        let left = means((&area(&all), &area(&own)), (0.0, 50_000.0), 1000, 4);
+        let left = means((&area(&all), &area(&own)), (0.0, 50_000.0), 1000, &[(0.0, 4)]);
         let mut slots = 0;
         for (_, by) in &left {
             slots += by;

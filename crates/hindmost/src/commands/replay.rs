@@ -47,7 +47,6 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     let mut of_policies = Vec::new();
     let policies = if named.is_empty() { recorded_then_every_system(&all, &mut of_policies) } else { named };
     let mut notes = about_durations(&all);
-    notes.extend(about_settings(args, &all, &policies)?);
     for one in &all {
         notes.extend(one.notes.iter().map(|note| of_one(all.len() > 1, one, note)));
     }
@@ -60,10 +59,12 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     let several = all.len() > 1;
     for one in &mut all {
         let settings = ReplaySettings { machines: None, ..settings(args, &swept[0])?.of(one)? };
-        if let Some(note) = starts::choose(one, &|one| experiment(one, settings.clone()))? {
+        let experiment = |one: &Recorded| experiment(one, settings.clone());
+        if let Some(note) = starts::choose(one, &experiment)? {
             notes.push(of_one(several, one, note));
         }
     }
+    notes.extend(about_settings(args, &all, &policies)?);
     let mut points = Vec::new();
     for one in &all {
         for set in &swept {
@@ -149,7 +150,7 @@ fn replayed_as_recorded(all: &[Recorded], points: &[Point]) -> Outcome<Vec<Recor
     let mut recorded = Vec::new();
     for (one, point) in all.iter().zip(points.iter().step_by(per_log.max(1))) {
         let Some(world) = &one.world else { continue };
-        recorded.extend(starts::against(world, &one.name, point.experiment.clone())?);
+        recorded.push(starts::against(world, &one.name, point.experiment.clone())?);
     }
     Ok(recorded)
 }
@@ -171,8 +172,11 @@ struct Given {
 }
 
 impl Given {
-    /// Returns the settings for a log. Order and gamma are those of a journal unless the command line sets them.
+    /// Returns the settings for a log. The order is the recorded one, and gamma that of a journal, unless the command line sets them.
     fn of(mut self, one: &Recorded) -> Outcome<ReplaySettings> {
+        if let Some(world) = one.world.as_ref().filter(|_| !self.order) {
+            self.settings.order.clone_from(&world.order);
+        }
         if let Some(header) = &one.header {
             if !self.order {
                 self.settings.order.clone_from(&header.order);

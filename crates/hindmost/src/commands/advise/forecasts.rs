@@ -93,8 +93,7 @@ fn of_log(applications: &[&Shown], columns: &Columns, threads: usize, advance: &
     let advice = each(at_once, found.len(), |at| {
         let (number, application) = &found[at];
         let of = applications.iter().find(|one| one.diagnosis.application == *number)?;
-        let time = of.diagnosis.wall_time.as_ref()?;
-        let advice = forecast::advice(&first.log, application, time, threads / at_once, stop::flag());
+        let advice = forecast::advice(&first.log, application, &of.diagnosis, threads / at_once, stop::flag());
         advance();
         Some(advice.map(|advice| (*number, advice)).map_err(|error| error.to_string()))
     });

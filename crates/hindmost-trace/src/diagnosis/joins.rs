@@ -1,0 +1,169 @@
+//! When nodes joined of which the log does not say it: at their first attempt, if tasks had waited before although nothing was free
+//! elsewhere. A log of attempts does not show a node on which nothing runs.
+
+use hindmost_math::statistics::median;
+use rustc_hash::FxHashMap;
+
+use super::area::Area;
+use super::instants::span;
+use super::recording::Recording;
+use super::slots::{BRIEF, most_at_once};
+
+/// Tasks must have waited for so many times the median duration, without a new node, for the next one to have been away.
+const WAITED: f64 = 1.0;
+/// The share of that time in which they must have waited, and of the slots of the nodes seen before that were in use.
+const FULL: f64 = 0.9;
+
+/// An attempt: the number of its node, its start and its end.
+pub(crate) type Ran = (u32, f64, f64);
+
+/// Returns the changes of the number of slots from a time on: the slots of the nodes that were there, up to `most` in all, and the first
+/// times and slots of those that joined. `waits` are the times from when until when tasks waited.
+pub(crate) fn slots_that_join(
+    attempts: impl Iterator<Item = Ran> + Clone,
+    waits: Vec<(f64, f64)>,
+    (from, most): (f64, i64),
+) -> Vec<(f64, i64)> {
+    let nodes = nodes(attempts.clone());
+    let late = late(attempts, waits, &nodes, from);
+    let all: i64 = nodes.iter().map(|node| node.slots).sum();
+    let mut slots = (all - late.iter().map(|(_, slots)| slots).sum::<i64>()).min(most);
+    if late.is_empty() || slots <= 0 {
+        return vec![(from, most)];
+    }
+    let mut changes = vec![(from, slots)];
+    for (first, more) in late {
+        let more = more.min(most - slots);
+        slots += more;
+        changes.push((first, more));
+    }
+    changes
+}
+
+/// A node.
+struct Node {
+    /// When it is first seen.
+    first: f64,
+    /// The most attempts at the same time.
+    slots: i64,
+}
+
+/// The nodes, in the order in which they are first seen.
+fn nodes(attempts: impl Iterator<Item = Ran>) -> Vec<Node> {
+    let mut intervals: FxHashMap<u32, Vec<(f64, f64)>> = FxHashMap::default();
+    for (node, start, end) in attempts {
+        intervals.entry(node).or_default().push((start, end));
+    }
+    let of = |intervals: Vec<(f64, f64)>| Node {
+        first: intervals.iter().map(|(start, _)| *start).fold(f64::INFINITY, f64::min),
+        slots: most_at_once(&intervals, BRIEF),
+    };
+    let mut nodes: Vec<Node> = intervals.into_values().map(of).collect();
+    nodes.sort_by(|a, b| a.first.total_cmp(&b.first).then(a.slots.cmp(&b.slots)));
+    nodes
+}
+
+/// The nodes that joined late: when, and their slots.
+fn late(
+    attempts: impl Iterator<Item = Ran> + Clone,
+    waits: Vec<(f64, f64)>,
+    nodes: &[Node],
+    from: f64,
+) -> Vec<(f64, i64)> {
+    let mut seconds: Vec<f64> = attempts.clone().map(|(_, start, end)| end - start).collect();
+    let needed = median(&mut seconds).map_or(f64::INFINITY, |usual| WAITED * usual);
+    if needed <= 0.0 || nodes.last().is_none_or(|last| last.first < from + needed) {
+        return Vec::new();
+    }
+    let waits = any(waits);
+    let used = Area::of(attempts.flat_map(|(_, start, end)| [(start, 1.0), (end, -1.0)]).collect());
+    let seen = Area::of(nodes.iter().map(|node| (node.first, node.slots as f64)).collect());
+    let (mut before, mut was_late) = (from, false);
+    let is_late = |node: &&Node| {
+        let (since, until) = (node.first - needed, node.first);
+        // A scheduler that starts tasks one by one finds one node after another; those that join soon after another one join with it.
+        if since >= before {
+            let there = seen.between(since, until);
+            let is_full = there > 0.0 && used.between(since, until) >= FULL * there;
+            was_late = is_full && waits.between(since, until) >= FULL * needed;
+        }
+        before = node.first;
+        was_late
+    };
+    nodes.iter().filter(is_late).map(|node| (node.first, node.slots)).collect()
+}
+
+/// The time for which any task waited.
+fn any(waits: Vec<(f64, f64)>) -> Area {
+    let mut changes: Vec<(f64, i64)> = waits
+        .into_iter()
+        .filter(|(ready, start)| ready < start)
+        .flat_map(|(ready, start)| [(ready, 1), (start, -1)])
+        .collect();
+    changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut waiting = 0;
+    let change = |(at, by): (f64, i64)| {
+        let before = i32::from(waiting > 0);
+        waiting += by;
+        (at, f64::from(i32::from(waiting > 0) - before))
+    };
+    Area::of(changes.into_iter().map(change).collect())
+}
+
+/// Returns from when until when the tasks of a recording waited.
+pub(super) fn waits(recording: &Recording) -> Vec<(f64, f64)> {
+    let mut waits = Vec::new();
+    for phase in &recording.phases {
+        let mut starts: FxHashMap<u32, f64> = FxHashMap::default();
+        for row in &phase.rows {
+            let start = starts.entry(row.task).or_insert(row.start);
+            *start = start.min(row.start);
+        }
+        let Some((begin, _)) = span(phase, starts.values().copied().min_by(f64::total_cmp)) else { continue };
+        waits.extend(starts.into_iter().map(|(task, start)| {
+            let at = phase.ready.binary_search_by_key(&task, |(task, _)| *task);
+            (at.map_or(begin, |at| phase.ready[at].1), start)
+        }));
+    }
+    waits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slots::slots;
+    use super::super::testing::{executor, phase, recording, row};
+    use super::*;
+
+    /// Tasks of 10 s on nodes of two slots, which take them from the given times on.
+    fn on(nodes: &[f64], tasks: u32) -> Recording {
+        let mut free: Vec<(f64, u32)> = nodes.iter().zip(0..).flat_map(|(at, node)| [(*at, node); 2]).collect();
+        let rows = (0..tasks).map(|task| {
+            free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let (start, node) = free[0];
+            free[0].0 = start + 10.0;
+            row(task, node, start, start + 10.0)
+        });
+        let rows = rows.collect();
+        let executors = (0..nodes.len())
+            .map(|node| super::super::recording::Executor { slots: None, ..executor(&format!("n{node}"), 2) });
+        recording(vec![phase(rows)], executors.collect())
+    }
+
+    #[test]
+    fn a_node_that_is_first_seen_while_others_are_full_joins_then() {
+        assert_eq!(slots(&on(&[0.0, 0.0, 35.0], 40), 0.0).0, [(0.0, 4), (35.0, 2)]);
+        assert_eq!(slots(&on(&[0.0, 0.0, 0.0], 40), 0.0).0, [(0.0, 6)]);
+    }
+
+    #[test]
+    fn a_scheduler_that_starts_tasks_slowly_has_all_nodes() {
+        // One node every 4 s: no task waited for as long as one takes.
+        assert_eq!(slots(&on(&[0.0, 4.0, 8.0, 12.0], 40), 0.0).0, [(0.0, 8)]);
+        // One task every 12 s, while others are free.
+        let mut slow = on(&[0.0, 0.0], 0);
+        let rows: Vec<_> =
+            (0..8).map(|task| row(task, task % 2, 12.0 * f64::from(task), 12.0 * f64::from(task) + 10.0)).collect();
+        slow.phases = vec![phase(rows)];
+        assert_eq!(slots(&slow, 0.0).0, [(0.0, 1)]);
+    }
+}

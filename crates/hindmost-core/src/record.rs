@@ -53,6 +53,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         time_is_up: bool,
     },
+    /// A node takes no more attempts. Those that run there go on, and what they held leaves the cluster when they end.
+    NodeLeaving {
+        /// Id of the node that leaves.
+        node: NodeId,
+    },
     /// A lost node returned. No attempts run on it yet.
     NodeReturned {
         /// Id of the node that returned.

@@ -288,6 +288,7 @@ impl TimelineBuilder {
             Event::TaskGivenUp { task } => self.one_less(at, task.job),
             Event::JobGivenUp { job } => self.abandon(at, job),
             Event::AttemptRunning { .. }
+            | Event::NodeLeaving { .. }
             | Event::NoMoreCopies { .. }
             | Event::TaskWithheld { .. }
             | Event::TaskReturned { .. }

@@ -167,6 +167,7 @@ impl Cluster {
                 self.node_joined(*node, name, (*capacity, *speed), (rack.as_ref(), power.as_ref()))
             }
             Event::NodeLost { node, .. } => self.node_lost(*node),
+            Event::NodeLeaving { node } => self.node_leaving(*node),
             Event::NodeReturned { node } => self.node_returned(*node),
             Event::JobArrived { job, spec } => self.job_arrived(*job, spec),
             Event::AttemptRunning { attempt, waited } => {
@@ -313,6 +314,7 @@ impl Cluster {
             speed,
             power: power.cloned(),
             up: true,
+            before_leaving: None,
             attempts: Vec::new(),
         });
         self.total = self.total.plus(&capacity);
@@ -345,9 +347,33 @@ impl Cluster {
         self.forget_reservations(id);
         let node = &mut self.nodes[id.0 as usize];
         node.reserved = Resources::NONE;
+        node.capacity = node.before_leaving.take().unwrap_or(node.capacity);
         node.free = node.capacity;
         self.refresh_open(id);
         Ok(applied)
+    }
+
+    /// Lets a node leave: its reservations end, and its capacity shrinks to what its attempts hold.
+    fn node_leaving(&mut self, id: NodeId) -> Result<Applied, RecordError> {
+        let node = self.nodes.get(id.0 as usize).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
+        if node.up && !node.is_leaving() {
+            self.forget_reservations(id);
+            let node = &mut self.nodes[id.0 as usize];
+            let unused = node.free.plus(&node.reserved);
+            node.before_leaving = Some(node.capacity);
+            (node.free, node.reserved) = (Resources::NONE, Resources::NONE);
+            self.gone(id, &unused);
+        }
+        Ok(Applied::default())
+    }
+
+    /// Takes resources that nothing holds from a node that leaves.
+    pub(super) fn gone(&mut self, id: NodeId, resources: &Resources) {
+        let node = &mut self.nodes[id.0 as usize];
+        node.capacity = node.capacity.minus(resources);
+        self.total = self.total.minus(resources);
+        self.nodes_changed();
+        self.refresh_open(id);
     }
 
     fn node_returned(&mut self, id: NodeId) -> Result<Applied, RecordError> {

@@ -98,7 +98,9 @@ impl Cluster {
             self.failed_on.remove(&id.task);
         }
         let node = &mut self.nodes[node_id.0 as usize];
-        if holds_resources && replacement == NO_ATTEMPT {
+        if holds_resources && replacement == NO_ATTEMPT && node.up && node.is_leaving() {
+            self.gone(node_id, &demand);
+        } else if holds_resources && replacement == NO_ATTEMPT {
             node.free = node.free.plus(&demand);
             self.fill_reservations(node_id);
             self.refresh_open(node_id);

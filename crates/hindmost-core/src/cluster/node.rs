@@ -16,6 +16,8 @@ pub struct Node {
     pub(super) speed: f64,
     pub(super) power: Option<Arc<PowerModel>>,
     pub(super) up: bool,
+    /// The capacity before it began to leave; `None` if it does not leave.
+    pub(super) before_leaving: Option<Resources>,
     /// Slots of the attempts on this node.
     pub(super) attempts: Vec<u32>,
 }
@@ -66,6 +68,11 @@ impl Node {
     /// Returns false while the node is lost.
     pub fn is_up(&self) -> bool {
         self.up
+    }
+
+    /// Returns true while the node leaves: it takes no more attempts, and its capacity is what its attempts hold.
+    pub fn is_leaving(&self) -> bool {
+        self.before_leaving.is_some()
     }
 
     /// Returns the number of attempts on this node, including replacements that wait for resources.

@@ -305,6 +305,7 @@ mod tests {
             reserved: Resources::NONE,
             speed: f64::from(speed) / 2.0,
             up,
+            before_leaving: None,
             attempts: Vec::new(),
         }
     }

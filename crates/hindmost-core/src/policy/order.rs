@@ -122,7 +122,9 @@ pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concern
             }
         }
         // Tasks of many jobs may be pending again, and the capacity has changed.
-        Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => Concerned::AllJobs,
+        Event::NodeLost { .. } | Event::NodeLeaving { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => {
+            Concerned::AllJobs
+        }
         Event::NodeSpeedLearned { .. }
         | Event::ProfilesRecalled { .. }
         | Event::WeightsFitted { .. }

@@ -361,7 +361,13 @@ impl Pass for CloneByDeadline {
                 }
             }
             Seen::Event(Event::JobArrived { .. } | Event::DurationsLearned { .. }, _) => self.due += 1,
-            Seen::Event(Event::NodeJoined { .. } | Event::NodeLost { .. } | Event::NodeReturned { .. }, _) => {
+            Seen::Event(
+                Event::NodeJoined { .. }
+                | Event::NodeLost { .. }
+                | Event::NodeLeaving { .. }
+                | Event::NodeReturned { .. },
+                _,
+            ) => {
                 self.due += 1;
                 self.has_lost = true;
             }

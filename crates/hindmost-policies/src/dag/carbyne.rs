@@ -410,7 +410,9 @@ impl Pass for Altruists {
                         self.recount(cluster);
                         self.nodes_changed();
                     }
-                    Event::NodeJoined { .. } | Event::NodeReturned { .. } => self.nodes_changed(),
+                    Event::NodeJoined { .. } | Event::NodeLeaving { .. } | Event::NodeReturned { .. } => {
+                        self.nodes_changed();
+                    }
                     _ => {}
                 }
             }

@@ -307,7 +307,13 @@ impl Pass for TroublesomeFirst {
                     self.refresh(job, cluster);
                 }
             }
-            Seen::Event(Event::NodeLost { .. } | Event::NodeJoined { .. } | Event::NodeReturned { .. }, _) => {
+            Seen::Event(
+                Event::NodeLost { .. }
+                | Event::NodeLeaving { .. }
+                | Event::NodeJoined { .. }
+                | Event::NodeReturned { .. },
+                _,
+            ) => {
                 for job in cluster.jobs().filter(|job| !job.is_over()) {
                     self.refresh(job.id(), cluster);
                 }

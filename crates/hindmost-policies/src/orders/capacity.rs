@@ -289,7 +289,7 @@ impl Pass for CapacityOriginals {
                 Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task },
                 _,
             ) => self.refresh(task.job, cluster),
-            Seen::Event(Event::NodeLost { .. }, _) => {
+            Seen::Event(Event::NodeLost { .. } | Event::NodeLeaving { .. }, _) => {
                 for job in cluster.jobs() {
                     self.refresh(job.id(), cluster);
                 }

@@ -270,7 +270,10 @@ impl Order for KnapsackOrder {
             Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => _ = self.changed.insert(*job),
             Event::AttemptFinished { attempt } if applied.won => _ = self.changed.insert(attempt.task.job),
             Event::TaskGivenUp { task } => _ = self.changed.insert(task.job),
-            Event::NodeJoined { .. } | Event::NodeLost { .. } | Event::NodeReturned { .. } => self.all_changed = true,
+            Event::NodeJoined { .. }
+            | Event::NodeLost { .. }
+            | Event::NodeLeaving { .. }
+            | Event::NodeReturned { .. } => self.all_changed = true,
             _ => {}
         }
         if !matches!(event, Event::JobArrived { .. }) {

@@ -222,7 +222,10 @@ impl Order for Hopper {
             | Event::AttemptFailed { attempt, .. }
             | Event::AttemptStopped { attempt } => self.recount(attempt.task.job, cluster),
             // A copy's share of the cluster has changed, so all claims have changed.
-            Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => {
+            Event::NodeLost { .. }
+            | Event::NodeLeaving { .. }
+            | Event::NodeReturned { .. }
+            | Event::NodeJoined { .. } => {
                 for job in cluster.jobs() {
                     self.refresh(job.id(), cluster);
                 }

@@ -200,6 +200,7 @@ impl OsdiRule {
             Seen::Event(
                 Event::NodeJoined { .. }
                 | Event::NodeLost { .. }
+                | Event::NodeLeaving { .. }
                 | Event::NodeReturned { .. }
                 | Event::NodeSpeedLearned { .. }
                 | Event::DurationsLearned { .. },

@@ -397,6 +397,15 @@ impl ReserveSlots {
         }
     }
 
+    /// Forgets the reservations on a node that was lost or leaves.
+    fn forget_reservations_on(&mut self, node: NodeId, cluster: &Cluster) {
+        for task in self.reserved_on.get(&node).cloned().unwrap_or_default() {
+            self.forget_reservation(task, cluster);
+        }
+        self.review.extend(self.reserved.keys());
+        self.refresh(node, cluster);
+    }
+
     fn node_lost(&mut self, node: NodeId, view: &mut View<'_>) {
         let cluster = view.cluster;
         let mut lost: Vec<AttemptId> = self.ends.iter().filter(|(_, end)| end.0 == node).map(|(id, _)| *id).collect();
@@ -410,11 +419,7 @@ impl ReserveSlots {
         for state in self.phases.values_mut() {
             state.aged.retain(|id| cluster.attempt(*id).is_some());
         }
-        for task in self.reserved_on.get(&node).cloned().unwrap_or_default() {
-            self.forget_reservation(task, cluster);
-        }
-        self.review.extend(self.reserved.keys());
-        self.refresh(node, cluster);
+        self.forget_reservations_on(node, cluster);
         // A task may have only one copy left.
         let mut left: Vec<AttemptId> = self.ends.keys().copied().collect();
         left.sort_unstable();
@@ -537,6 +542,7 @@ impl Pass for ReserveSlots {
                         self.plan(phase_of(*task), view);
                     }
                     Event::NodeLost { node, .. } => self.node_lost(*node, view),
+                    Event::NodeLeaving { node } => self.forget_reservations_on(*node, view.cluster),
                     Event::NodeJoined { node, .. } | Event::NodeSpeedLearned { node, .. } => {
                         if let Some(found) = view.cluster.node(*node) {
                             self.history.add_node(found);

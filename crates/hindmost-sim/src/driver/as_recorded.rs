@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hindmost_core::cluster::{Attempt, Task};
+use hindmost_core::cluster::{Attempt, Node, Task};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
@@ -136,10 +136,12 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Removes a node, or does so when its attempts have finished. The last node stays.
+    /// Removes a node: it takes no more attempts, and has left when its own have finished. The last node stays.
     pub(super) fn leave_cluster(&mut self, node: NodeId, at: Time) -> Result<(), SimulationError> {
         let cluster = self.session.cluster();
-        if cluster.nodes().iter().filter(|node| node.is_up()).count() < 2 {
+        let is_leaving = cluster.node(node).is_some_and(Node::is_leaving);
+        let others = cluster.nodes().iter().filter(|node| node.is_up() && !node.is_leaving()).count();
+        if !is_leaving && others < 2 {
             return Ok(());
         }
         let running: Vec<_> = cluster.attempts_on(node).map(Attempt::id).collect();
@@ -149,6 +151,9 @@ impl Driver<'_> {
         }
         match ends {
             Some(end) => {
+                if !is_leaving {
+                    self.step(at, &Event::NodeLeaving { node })?;
+                }
                 self.agenda.push(end.max(at + Time::TICK), Due::Leave(node));
                 Ok(())
             }

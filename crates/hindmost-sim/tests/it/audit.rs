@@ -33,6 +33,8 @@ struct Ledger {
     capacities: Vec<Resources>,
     /// Whether each node is lost.
     lost: Vec<bool>,
+    /// Nodes that leave.
+    leaving: BTreeSet<u32>,
     specs: Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>,
     held: BTreeMap<AttemptId, Held>,
     /// The reservations, the oldest first.
@@ -58,6 +60,9 @@ impl Ledger {
             assert!(held.demand.fits(&free), "attempts on node {node} hold more than its capacity");
             free.minus(&held.demand)
         });
+        if self.leaving.contains(&(node as u32)) {
+            return Resources::NONE;
+        }
         let on_node = self.reserved.iter().filter(|reserved| reserved.node as usize == node);
         on_node.fold(free, |free, reserved| {
             assert!(reserved.taken.fits(&free), "reserved resources of node {node} were given away");
@@ -141,7 +146,14 @@ impl Ledger {
                     }
                 }
             }
-            Change::Event(Event::NodeReturned { node }) => self.lost[node.0 as usize] = false,
+            Change::Event(Event::NodeLeaving { node }) => {
+                self.leaving.insert(node.0);
+                self.reserved.retain(|reserved| reserved.node != node.0);
+            }
+            Change::Event(Event::NodeReturned { node }) => {
+                self.lost[node.0 as usize] = false;
+                self.leaving.remove(&node.0);
+            }
             Change::Event(Event::JobArrived { spec, .. }) => {
                 assert!(at >= spec.arrival);
                 self.specs.push(spec.clone());
@@ -161,6 +173,7 @@ impl Ledger {
                 self.may_start(*attempt);
                 let demand = self.demand(world, attempt.task);
                 assert!(!self.lost[node.0 as usize], "{attempt} starts on a lost node");
+                assert!(!self.leaving.contains(&node.0), "{attempt} starts on a node that leaves");
                 self.reserved.retain(|reserved| reserved.task != attempt.task);
                 assert!(
                     demand.fits(&self.free(node.0 as usize)),
@@ -317,6 +330,7 @@ pub fn audit_as(world: &World, run: &Run, name: &str) {
         }
     }
     assert!(ledger.reserved.is_empty(), "a reservation outlives its task");
+    ledger.leaving.clear();
     for node in 0..ledger.capacities.len() {
         assert_eq!(ledger.free(node), ledger.capacities[node], "all resources are free at the end");
     }

@@ -1,7 +1,12 @@
 //! Outages of simulated nodes, worked by hand.
 
+use std::sync::Arc;
+
+use hindmost_core::ids::NodeId;
 use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::record::{Change, Event};
+use hindmost_core::time::Time;
+use hindmost_sim::driver::AsRecorded;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::output::Outcome::{Lost, NodeLost, Won};
 use hindmost_sim::scenario::Scenario;
@@ -28,6 +33,28 @@ fn a_lost_attempt_starts_again_elsewhere() {
 fn a_node_that_returns_is_used_again() {
     let run = World::machines(1).job("a").tasks([[5.0, 6.0]]).outage(0, 2.0, 9.5).run("none");
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 2.0, NodeLost), (0, 1, 0, 9.5, 15.5, Won)]);
+}
+
+#[test]
+fn a_node_that_leaves_takes_no_more_attempts() {
+    // Two nodes of two processors; tasks take 2 s or 3 s. Node 1 leaves at 3, and its attempts end at 4 and at 5. With free slots until it is
+    // empty, it would run all eight tasks to the end.
+    let nodes = [[("cpus", 2.0)], [("cpus", 2.0)]];
+    let mut world = World::nodes(nodes).job("a").tasks((0..8).map(|task| [if task % 4 == 3 { 3.0 } else { 2.0 }]));
+    world.setup.as_recorded =
+        Some(Arc::new(AsRecorded { leaving: vec![(NodeId(1), Time::from_seconds(3.0))], ..AsRecorded::default() }));
+    let run = world.run("none");
+    let of_node_1: Vec<(u32, f64, f64)> =
+        run.table("a").into_iter().filter(|row| row.2 == 1).map(|row| (row.0, row.3, row.4)).collect();
+    assert_eq!(of_node_1, [(2, 0.0, 2.0), (3, 0.0, 3.0), (6, 2.0, 4.0)]);
+    // The last task waits for node 0.
+    assert_eq!(run.result.makespan, 7.0);
+    assert!(run.verify().is_ok());
+    // The last node stays.
+    let everything = vec![(NodeId(0), Time::from_seconds(1.0)), (NodeId(1), Time::from_seconds(1.0))];
+    let mut world = World::machines(2).job("a").tasks([[2.0], [2.0], [2.0], [2.0]]);
+    world.setup.as_recorded = Some(Arc::new(AsRecorded { leaving: everything, ..AsRecorded::default() }));
+    assert_eq!(world.run("none").result.makespan, 6.0);
 }
 
 #[test]

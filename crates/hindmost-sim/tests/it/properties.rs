@@ -1,13 +1,16 @@
 //! Properties of every run, checked on random clusters, workloads, policies, progress models and slots.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::journal::JournalReader;
 use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_core::time::Time;
 use hindmost_core::workload::InputSpec;
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
+use hindmost_sim::driver::AsRecorded;
 use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;
@@ -155,10 +158,12 @@ prop_compose! {
         slow_from in proptest::sample::select(vec![0.0, 0.0, 0.4]),
         gamma in proptest::sample::select(vec![0.0, 0.01, 1.0]),
         outages in any_outages(),
+        leaving in any_leaving(),
         placement in any_placement(),
         seed in any::<u64>(),
     ) -> World {
         let world = if one_slot { World::machines(machines) } else { nodes_of(&nodes) };
+        let world = with_leaving(world, &leaving);
         let world = world.placement(placement);
         let world = world.slot(slot).knowledge(&knowledge).noise(noise).correlation(correlation).slow_from(slow_from);
         with_jobs(with_outages(world.gamma(gamma).seed(seed), &outages), &jobs)
@@ -172,6 +177,21 @@ type Outages = Vec<(u32, u32, u32)>;
 fn any_outages() -> impl Strategy<Value = Outages> {
     let outage = (any::<u32>(), 0..24u32, 1..12u32);
     prop_oneof![Just(Vec::new()), proptest::collection::vec(outage, 1..8)]
+}
+
+/// Often none; otherwise a few nodes that leave, and when, in half seconds.
+fn any_leaving() -> impl Strategy<Value = Vec<(u32, u32)>> {
+    prop_oneof![3 => Just(Vec::new()), 1 => proptest::collection::vec((any::<u32>(), 0..24u32), 1..4)]
+}
+
+fn with_leaving(mut world: World, leaving: &[(u32, u32)]) -> World {
+    let nodes = world.setup.nodes.len() as u32;
+    let of = |(node, at): &(u32, u32)| (NodeId(node % nodes), Time::from_seconds(f64::from(*at) / 2.0));
+    let leaving: Vec<(NodeId, Time)> = leaving.iter().map(of).collect();
+    if !leaving.is_empty() {
+        world.setup.as_recorded = Some(Arc::new(AsRecorded { leaving, ..AsRecorded::default() }));
+    }
+    world
 }
 
 fn with_outages(mut world: World, outages: &Outages) -> World {

@@ -41,7 +41,7 @@ use causes::Context;
 pub(crate) use joins::slots_that_join;
 pub use own_share::OwnShare;
 pub use recording::Recording;
-pub(crate) use repeated::SEVERAL;
+pub(crate) use repeated::is_no_chance;
 pub(crate) use slots::most_slots;
 pub(crate) use slow_nodes::proven_slow;
 pub(crate) use typical::STRAGGLER;

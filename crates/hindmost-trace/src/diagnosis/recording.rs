@@ -114,8 +114,8 @@ pub struct PhaseRows {
 /// A task that is long in most other jobs of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongInOthers {
-    /// In how many of them it is.
-    pub jobs: u32,
+    /// Whether it is in so many of them that it is no chance.
+    pub is_no_chance: bool,
     /// What it is in all of them: a hash of its name.
     pub task: u64,
 }

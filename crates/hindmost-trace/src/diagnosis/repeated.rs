@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hindmost_math::statistics::at_least;
 use rustc_hash::FxHashMap;
 
 use super::causes::{Context, slowness};
@@ -10,14 +11,18 @@ use super::others::Others;
 use super::recording::PhaseRows;
 use super::stragglers::{Straggler, is_beyond_first_wave, of_phase};
 
-/// In so many other phases or jobs a task must be long for this to be no chance.
-pub(crate) const SEVERAL: u32 = 2;
+/// In so many other phases or jobs a task must be long at least for this to be no chance.
+const SEVERAL: u32 = 2;
+/// The largest probability with which it is called no chance, over all tasks that are looked at.
+const NO_CHANCE: f64 = 0.01;
 
 /// Tasks that are stragglers again and again, by the name and the number of tasks of their phases.
 pub(super) struct Repeated<'a> {
     shapes: BTreeMap<(&'a str, u64), StragglersOfShape>,
     /// The number of tasks of each phase that has a name.
     sizes: Vec<u64>,
+    /// The number of tasks of all shapes.
+    all_tasks: u64,
 }
 
 /// The stragglers of phases with the same name and number of tasks.
@@ -40,7 +45,8 @@ struct Seen {
 
 impl<'a> Repeated<'a> {
     pub(super) fn of(context: &Context<'a>) -> Repeated<'a> {
-        let mut repeated = Repeated { shapes: BTreeMap::new(), sizes: vec![0; context.recording.phases.len()] };
+        let mut repeated =
+            Repeated { shapes: BTreeMap::new(), sizes: vec![0; context.recording.phases.len()], all_tasks: 0 };
         for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
             let Some(name) = shape(phase) else { continue };
             let size = phase.size();
@@ -67,6 +73,7 @@ impl<'a> Repeated<'a> {
                 }
             }
         }
+        repeated.all_tasks = repeated.shapes.keys().map(|(_, size)| size).sum();
         repeated
     }
 
@@ -85,9 +92,24 @@ impl<'a> Repeated<'a> {
     }
 
     /// True if these are so many that it is no chance, and several executors ran it in phases of the application.
-    pub(super) fn is_the_task(&self, phase: (usize, &PhaseRows), task: u32) -> bool {
-        let in_jobs = phase.1.long_in_others.get(&task).map_or(0, |found| found.jobs);
-        let is_in_phases = |(others, seen): (u32, &Seen)| others >= SEVERAL && seen.executors.len() > 1;
-        in_jobs >= SEVERAL || self.in_most_phases(phase, task).is_some_and(is_in_phases)
+    pub(super) fn is_the_task(&self, (at, phase): (usize, &PhaseRows), task: u32) -> bool {
+        if phase.long_in_others.get(&task).is_some_and(|found| found.is_no_chance) {
+            return true;
+        }
+        let Some((again, seen)) = self.in_most_phases((at, phase), task) else { return false };
+        let Some(of_shape) = shape(phase).and_then(|name| self.shapes.get(&(name, self.sizes[at]))) else {
+            return false;
+        };
+        let phases = u64::from(of_shape.phases);
+        let long = of_shape.tasks.values().map(|one| u64::from(one.phases)).sum::<u64>() - u64::from(seen.phases);
+        let others = (long, (self.sizes[at].saturating_sub(1)) * phases);
+        seen.executors.len() > 1 && is_no_chance((again, of_shape.phases - 1), others, self.all_tasks)
     }
+}
+
+/// True if a task that is long is so in so many of some other jobs or phases that it is no chance. The other tasks of these were long in
+/// some of all cases (`others`), and `tasks` of them are looked at.
+pub(crate) fn is_no_chance((again, of): (u32, u32), others: (u64, u64), tasks: u64) -> bool {
+    let rate = (others.0 as f64 + 1.0) / (others.1 as f64 + 1.0);
+    again >= SEVERAL && at_least(u64::from(again), u64::from(of), rate) * tasks as f64 <= NO_CHANCE
 }

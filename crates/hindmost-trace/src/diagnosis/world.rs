@@ -19,7 +19,6 @@ use super::losses::{Loss, Losses};
 use super::node_speeds;
 use super::own_share::{self, OwnShare, RepeatsByPhase};
 use super::recording::{AttemptRow, PhaseRows, Recording};
-use super::repeated::SEVERAL;
 use super::typical::{LEAST, Typical};
 use crate::analysis::Ended;
 
@@ -306,7 +305,7 @@ pub(crate) fn world(
 
 /// Whether a task is in `own`, or is long in so many other jobs of the log that it is its own.
 fn is_own(phase: &PhaseRows, own: Option<&BTreeSet<u64>>, task: u32) -> bool {
-    phase.long_in_others.get(&task).is_some_and(|found| found.jobs >= SEVERAL)
+    phase.long_in_others.get(&task).is_some_and(|found| found.is_no_chance)
         || own.is_some_and(|own| phase.in_every_job(task).is_some_and(|task| own.contains(&task)))
 }
 

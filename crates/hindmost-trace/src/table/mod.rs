@@ -252,7 +252,9 @@ fn places(name: &str, header: &[String], columns: &Columns) -> Result<Places, Tr
 fn no_column(name: &str, missing: &str, header: &[String]) -> TraceError {
     let named: Vec<String> = header.iter().take(MOST_NAMED).map(|column| format!("{column:?}")).collect();
     let columns = if named.is_empty() { "not known".to_owned() } else { names(&named, header.len() as u64) };
-    TraceError::NoColumn { name: name.to_owned(), missing: missing.to_owned(), columns }
+    // What follows a colon is part of the name unless it is a unit.
+    let units = if missing.contains(':') { " (units after a colon: s, ms, us, ns, min, h)" } else { "" };
+    TraceError::NoColumn { name: name.to_owned(), missing: format!("{missing}{units}"), columns }
 }
 
 /// Makes the column of jobs one of tasks if each row has a job of its own and there are neither phases nor tasks.

@@ -342,7 +342,7 @@ i,2024-01-0";
         summary.warnings,
         [
             "The log is cut short in line 13; everything before that was read.",
-            "1 row was skipped as unreadable; the first is line 6: \"yesterday\" in the column \"start\" is no time.",
+            "1 row was skipped as unreadable; the first is line 6: \"yesterday\" in the column \"start\" is no time, which is written as 1700000000.5 or 2024-03-31 13:05:00Z (a duration: 90.5 or 0:01:30).",
             "1 row was left out (repeated headers); the first is line 5.",
             "1 row was left out (tasks that never started); the first is line 8.",
             "1 row (14.3% of those with a state) has an unknown state, which is taken for success: \"puzzled\" (1 row); \
@@ -357,8 +357,10 @@ i,2024-01-0";
 #[test]
 fn times_that_cannot_be_read_are_named() {
     let warnings = |log: &str| found(log, TaskFormat::Table).summary.warnings;
-    let skipped =
-        |said: &str| vec![format!("1 row was skipped as unreadable; the first is line 3: {said} is no time.")];
+    let skipped = |said: &str| {
+        let how = "which is written as 1700000000.5 or 2024-03-31 13:05:00Z (a duration: 90.5 or 0:01:30)";
+        vec![format!("1 row was skipped as unreadable; the first is line 3: {said} is no time, {how}.")]
+    };
     // None of these has a state, and a row without times is a task that never started.
     assert_eq!(
         warnings("task,Start Time,end\na,5,6\nb,03/01/2024 10:00,03/01/2024 10:05\n"),

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::collect::Held;
 use crate::analysis::Ended;
 use crate::diagnosis::recording::LongInOthers;
-use crate::diagnosis::{SEVERAL, STRAGGLER};
+use crate::diagnosis::{STRAGGLER, is_no_chance};
 
 /// The most tasks that are remembered.
 const MOST_TASKS: usize = 1 << 20;
@@ -21,6 +21,9 @@ pub(super) struct LongTasks(FxHashMap<u64, Runs>);
 struct Runs {
     all: u32,
     long: u32,
+    /// The runs of the other tasks of its phases, and how many of these are long.
+    others: u64,
+    long_others: u64,
 }
 
 impl LongTasks {
@@ -35,23 +38,28 @@ impl LongTasks {
         }
         for tasks in phases.into_values().filter(|tasks| tasks.len() >= FEWEST) {
             let Some(usual) = median(&mut tasks.values().copied().collect::<Vec<f64>>()) else { continue };
+            let (all, limit) = (tasks.len() as u64, STRAGGLER * usual);
+            let long = tasks.values().filter(|seconds| **seconds > limit).count() as u64;
             for (task, seconds) in tasks {
                 if self.0.len() >= MOST_TASKS && !self.0.contains_key(&task) {
                     continue;
                 }
-                let runs = self.0.entry(task).or_default();
+                let (runs, is_long) = (self.0.entry(task).or_default(), seconds > limit);
                 runs.all += 1;
-                runs.long += u32::from(seconds > STRAGGLER * usual);
+                runs.long += u32::from(is_long);
+                runs.others += all - 1;
+                runs.long_others += long - u64::from(is_long);
             }
         }
     }
 
-    /// Returns in how many other jobs the task of a row is long, if it is in its own one and in most of the others. Tasks of which only a
-    /// number is known must be long in several.
+    /// Returns what the other jobs show of the task of a row, if it is long in its own job and in most of the others. Tasks of which only a
+    /// number is known must be long in so many that it is no chance.
     pub(super) fn in_most_others(&self, row: &Held) -> Option<LongInOthers> {
-        let Runs { all, long } = self.0.get(&row.in_every_job).copied()?;
-        let others = long.checked_sub(1)?;
-        let is_enough = row.is_work_named || others >= SEVERAL;
-        (is_enough && 2 * others > all - 1).then_some(LongInOthers { jobs: others, task: row.in_every_job })
+        let Runs { all, long, others, long_others } = self.0.get(&row.in_every_job).copied()?;
+        let again = long.checked_sub(1)?;
+        let is_no_chance = is_no_chance((again, all - 1), (long_others, others), self.0.len() as u64);
+        let found = LongInOthers { is_no_chance, task: row.in_every_job };
+        (2 * again > all - 1 && (row.is_work_named || is_no_chance)).then_some(found)
     }
 }

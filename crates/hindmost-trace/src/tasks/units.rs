@@ -103,7 +103,11 @@ pub(crate) fn no_time(text: &str, column: &str) -> String {
             "{text} in the column {column:?} is no time in its unit; it is one in {unit}: --columns MEANING={column}:{unit}, such as start={column}:{unit}"
         );
     }
-    format!("{:?} in the column {:?} is no time", shortened(text.trim(), 40), shortened(column.trim(), 40))
+    format!(
+        "{:?} in the column {:?} is no time, which is written as 1700000000.5 or 2024-03-31 13:05:00Z (a duration: 90.5 or 0:01:30)",
+        shortened(text.trim(), 40),
+        shortened(column.trim(), 40)
+    )
 }
 
 /// Parses a duration, in seconds: a number (in seconds without a unit), `[D-]HH:MM:SS` or `1d 2h 3m 4s 5ms`.

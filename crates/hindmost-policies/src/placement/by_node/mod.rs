@@ -496,7 +496,7 @@ impl Pass for ByNode {
                         // The cluster has grown, so orders and budgets may permit more copies.
                         self.touched.extend(self.withheld.take_all());
                     }
-                    Event::NodeLost { node, .. } => self.node_lost(*node, view.cluster),
+                    Event::NodeLost { node, .. } | Event::NodeLeaving { node } => self.node_lost(*node, view.cluster),
                     Event::Woken if !self.reserved.is_empty() => self.reservations_expired(view.cluster),
                     Event::NodeSpeedLearned { .. }
                     | Event::ProfilesRecalled { .. }

@@ -22,7 +22,9 @@ use crate::warnings::{ONE_HOST, copies_nothing, warnings, writes_directly};
 use crate::world::Engine;
 
 /// Seeds of each replay, for applications with at most so many tasks: a replay of a large one takes seconds, and there are dozens for each.
-const SEEDS: [(u32, u64); 3] = [(20_000, 5), (60_000, 3), (u32::MAX, 2)];
+const SEEDS: [(u64, u64); 3] = [(20_000, 5), (60_000, 3), (u64::MAX, 2)];
+/// The same, by the most events of a replay of the policy that ran: one that looks for stragglers each second has many while a task hangs.
+const SEEDS_BY_EVENTS: [(u64, u64); 3] = [(500_000, 5), (1_500_000, 3), (u64::MAX, 2)];
 /// The least gain, as a share of the wall time, for which a change is recommended.
 const WORTH: f64 = 0.02;
 /// A change whose gain may be less than this share of the wall time is not recommended.
@@ -31,6 +33,8 @@ const HARM: f64 = -0.01;
 const OF_THE_TASK: [Cause; 3] = [Cause::Input, Cause::Spill, Cause::TaskItself];
 /// The largest share of the excess of stragglers for which such causes may account where copies are recommended.
 const MOST_OF_TASKS: f64 = 0.9;
+/// Why copies are not recommended there.
+const OF_TASKS: &str = "nearly all of what stragglers took longer has causes that their copies share";
 /// Seconds that a task costs in addition, if the log does not show it.
 const OVERHEAD: f64 = 0.1;
 
@@ -46,7 +50,7 @@ pub fn advice(
     stop: &AtomicBool,
 ) -> Result<Advice, SimulationError> {
     let Some(wall_time) = &diagnosis.wall_time else { return Ok(Advice::default()) };
-    let how = Effort { seeds: seeds_for(&application.jobs), threads, stop };
+    let once = Effort { seeds: 1, threads, stop };
     let is_live = application.world.engine == Engine::Hindmost;
     let jobs = Arc::new(if is_live { with_copies_anywhere(&application.jobs) } else { application.jobs.clone() });
     let moving = if is_live { Moving::of(application) } else { None };
@@ -63,12 +67,14 @@ pub fn advice(
         learns,
     };
     let order = order::settled(&application.world, &jobs, |order| {
-        let once = as_it_ran(order, application.world.likely_share(), &jobs).run(Effort { seeds: 1, ..how })?;
-        Ok::<_, SimulationError>(Some(application.world.against(log, &once)))
+        let runs = as_it_ran(order, application.world.likely_share(), &jobs).run(once)?;
+        Ok::<_, SimulationError>(Some(application.world.against(log, &runs)))
     })?;
     let as_it_ran = |share, jobs: &Arc<Vec<WorkloadJob>>| as_it_ran(&order, share, jobs);
+    let first = as_it_ran(application.world.likely_share(), &jobs).run(once)?;
+    let how = Effort { seeds: seeds_for(&application.jobs, first.first().map_or(0, |run| run.events)), ..once };
     let calibration = application.world.against(log, &as_it_ran(application.world.likely_share(), &jobs).run(how)?);
-    let mut found = Advice { warnings: warnings(application), ..Advice::default() };
+    let mut found = Advice { warnings: warnings(application), seeds: how.seeds, ..Advice::default() };
     if !calibration.calibrated || wall_time.seconds <= 0.0 {
         found.calibration = Some(calibration);
         return Ok(found);
@@ -125,8 +131,22 @@ pub fn advice(
     found.calibration = Some(calibration);
     found.evidence = evidence(application, &diagnosis.stragglers, &found.tried);
     let belong_to_tasks = share_of(&diagnosis.stragglers, &OF_THE_TASK);
-    recommend(&mut found, belong_to_tasks.is_none_or(|share| share <= MOST_OF_TASKS));
+    let may_copies_help = belong_to_tasks.is_none_or(|share| share <= MOST_OF_TASKS);
+    if !may_copies_help {
+        for one in found.tried.iter_mut().filter(|one| starts_copies(one)) {
+            one.condition.get_or_insert_with(|| OF_TASKS.to_owned());
+        }
+    }
+    recommend(&mut found, may_copies_help);
     Ok(found)
+}
+
+fn is_worth(one: &Recommended) -> bool {
+    one.gain_share >= WORTH && one.gain_share_range[0] >= HARM
+}
+
+fn starts_copies(one: &Recommended) -> bool {
+    one.is_about_copies && one.policy.as_deref() != Some("none")
 }
 
 /// Marks the changes that are recommended: those that are worth it and do no harm, and of those about copies the one that gains most. A
@@ -134,18 +154,20 @@ pub fn advice(
 fn recommend(advice: &mut Advice, may_copies_help: bool) {
     let mut has_copies = false;
     for one in &mut advice.tried {
-        let is_worth = one.gain_share >= WORTH && one.gain_share_range[0] >= HARM;
         let can_be_set = !one.settings.is_empty() || !one.is_about_copies;
-        let can_help = !one.is_about_copies || may_copies_help && !has_copies;
-        one.recommended = is_worth && can_be_set && can_help;
+        let can_help = !starts_copies(one) || may_copies_help;
+        let is_first = !one.is_about_copies || !has_copies;
+        one.recommended = is_worth(one) && can_be_set && can_help && is_first;
         has_copies |= one.recommended && one.is_about_copies;
     }
 }
 
 /// Number of seeds for an application with these jobs.
-fn seeds_for(jobs: &[WorkloadJob]) -> u64 {
+fn seeds_for(jobs: &[WorkloadJob], events: u64) -> u64 {
     let tasks: u64 = jobs.iter().flat_map(|job| &job.spec.phases).map(|phase| u64::from(phase.tasks)).sum();
-    SEEDS.iter().find(|(most, _)| tasks <= u64::from(*most)).map_or(1, |(_, seeds)| *seeds)
+    let seeds =
+        |limits: &[(u64, u64)], size| limits.iter().find(|(most, _)| size <= *most).map_or(1, |(_, seeds)| *seeds);
+    seeds(&SEEDS, tasks).min(seeds(&SEEDS_BY_EVENTS, events))
 }
 
 /// Number of tasks that a copy finished whose original was stopped then.

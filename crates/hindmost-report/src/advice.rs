@@ -1,9 +1,9 @@
 //! Renders what would have made an application faster, as text for the terminal.
 
-use hindmost_core::metrics::{Advice, Recommended, SettingChange};
+use hindmost_core::metrics::{Advice, Recommended, RecordedTime, SettingChange};
 
 use crate::comparison::recorded;
-use crate::text::{duration, escaped, percent, wrapped};
+use crate::text::{counted, duration, escaped, percent, wrapped};
 
 /// The least gain that is worth a change, and the most that it may lose, as shares of the wall time.
 const WORTH: f64 = 0.02;
@@ -16,7 +16,7 @@ const SMALL: f64 = 0.005;
 pub(crate) fn text(advice: &Advice, jobs: u64, width: usize) -> String {
     let Some(calibration) = &advice.calibration else { return String::new() };
     let line = |words: &str| wrapped(words, width, 2) + "\n";
-    let mut text = format!("\nWhat would help\n{}", line(&recorded::sentence_of(calibration, jobs)));
+    let mut text = format!("\nWhat would help\n{}", line(&replayed(advice, calibration, jobs)));
     if !calibration.calibrated {
         return text;
     }
@@ -52,6 +52,15 @@ pub(crate) fn text(advice: &Advice, jobs: u64, width: usize) -> String {
         }
     }
     text
+}
+
+/// Compares the recorded times of so many jobs with the replayed ones, and says over how many seeds forecasts are.
+pub(crate) fn replayed(advice: &Advice, calibration: &RecordedTime, jobs: u64) -> String {
+    let replayed = recorded::sentence_of(calibration, jobs);
+    if advice.tried.is_empty() {
+        return replayed;
+    }
+    format!("{replayed} Forecasts are over {}.", counted(advice.seeds, "seed"))
 }
 
 /// Returns the least and the largest gain as shares of the wall time.

@@ -1,8 +1,8 @@
 //! Renders where the time of applications went, and why their stragglers were slow, as text for the terminal.
 
 use hindmost_core::metrics::{
-    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, Spent, StragglerCause, StragglersByCause,
-    TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
+    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, SlowNode, Spent, StragglerCause,
+    StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
 };
 
 use crate::advice;
@@ -382,7 +382,7 @@ pub(crate) fn stragglers(stragglers: &StragglersByCause, workers: Option<Workers
 }
 
 /// What helps against a cause of stragglers, where this runs the attempts; `None` for several applications together.
-pub(crate) fn cure_of(cause: Cause, workers: Option<Workers>) -> &'static str {
+fn cure_of(cause: Cause, workers: Option<Workers>) -> &'static str {
     match (cause, workers) {
         (Cause::FirstWave, Some(Workers::Nodes)) => "nodes that are kept, and programs and data that are there before",
         (Cause::FirstWave, _) => "executors that are kept, or fewer of them",
@@ -410,17 +410,23 @@ pub(crate) fn cure_of(cause: Cause, workers: Option<Workers>) -> &'static str {
     }
 }
 
+/// What helps against a cause of stragglers, with the names of these slow nodes.
+pub(crate) fn cure_with(cause: Cause, workers: Option<Workers>, slow: &[SlowNode]) -> String {
+    let cure = cure_of(cause, workers);
+    let names: Vec<&str> = slow.iter().take(NODES).map(|node| &*node.node).collect();
+    match (cause, workers) {
+        (Cause::SlowNode, Some(Workers::Nodes)) if !names.is_empty() => {
+            cure.replace("NODE", &escaped(&names.join(",")))
+        }
+        _ => cure.to_owned(),
+    }
+}
+
 /// What helps against each cause that is named.
 fn cures(diagnosis: &Diagnosis) -> Option<String> {
     let workers = Some(diagnosis.workers);
-    let names: Vec<&str> = diagnosis.slow_nodes.iter().take(NODES).map(|node| &*node.node).collect();
     let of = |found: &StragglerCause| {
-        let cure = match (found.cause, diagnosis.workers) {
-            (Cause::SlowNode, Workers::Nodes) if !names.is_empty() => {
-                cure_of(found.cause, workers).replace("NODE", &escaped(&names.join(",")))
-            }
-            _ => cure_of(found.cause, workers).to_owned(),
-        };
+        let cure = cure_with(found.cause, workers, &diagnosis.slow_nodes);
         match found.cause {
             Cause::Unexplained => format!("where the log shows no cause, {cure}"),
             one => format!("against {}, {cure}", cause(one, workers)),

@@ -152,6 +152,8 @@ pub struct TaskTime {
 pub struct Advice {
     /// Recorded against replayed times. Nothing is tried unless they agree.
     pub calibration: Option<RecordedTime>,
+    /// Number of seeds of each replay.
+    pub seeds: u64,
     /// The changes that were tried, the largest gain first.
     pub tried: Vec<Recommended>,
     /// Whether the long tasks would also have taken long in a copy, as far as the log shows it, and what would show it; `None` if this

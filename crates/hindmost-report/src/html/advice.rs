@@ -4,8 +4,7 @@ use hindmost_core::metrics::Advice;
 use serde::Serialize;
 
 use super::{Table, paragraph};
-use crate::advice::{is_open, of_setting, range, sentence};
-use crate::comparison::recorded;
+use crate::advice::{is_open, of_setting, range, replayed, sentence};
 use crate::text::duration;
 
 /// What the page says.
@@ -57,7 +56,7 @@ pub(super) fn section(advice: &Advice, jobs: u64) -> Option<AdviceSection> {
     };
     let is_about_copies = advice.tried.iter().any(|one| one.recommended && one.is_about_copies);
     Some(AdviceSection {
-        about: paragraph(&recorded::sentence_of(calibration, jobs)),
+        about: paragraph(&replayed(advice, calibration, jobs)),
         recommended,
         nothing,
         tried: (!tried.rows.is_empty()).then_some(tried),

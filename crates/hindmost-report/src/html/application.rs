@@ -2,14 +2,14 @@
 //! why its stragglers were slow. The page of a replay has the same section.
 
 use hindmost_core::metrics::{
-    Diagnosis, SlotTimeline, SlotUse, Spent, StragglersByCause, Variance, VarianceShare, Workers,
+    Diagnosis, SlotTimeline, SlotUse, SlowNode, Spent, StragglersByCause, Variance, VarianceShare, Workers,
 };
 use serde::Serialize;
 
 use super::advice::AdviceSection;
 use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
 use crate::diagnosis::{
-    AGAIN, WORTH, after_failure, cause, cure, cure_of, details, last, longest, lost, nodes, spent, stragglers,
+    AGAIN, WORTH, after_failure, cause, cure, cure_with, details, last, longest, lost, nodes, spent, stragglers,
     task_time, title, unsuccessful, whole,
 };
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
@@ -152,7 +152,8 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
         last: last_table(one),
         last_about: last(&one.finished_last).unwrap_or_default(),
         stragglers_about: slow(&one.stragglers),
-        causes: (!one.stragglers.causes.is_empty()).then(|| causes(&one.stragglers, Some(one.workers))),
+        causes: (!one.stragglers.causes.is_empty())
+            .then(|| causes(&one.stragglers, Some(one.workers), &one.slow_nodes)),
         nodes: nodes(one).into_iter().map(|text| paragraph(&text)).collect(),
         variance: one.variance.as_ref().map(variance_table),
         variance_about: one.variance.as_ref().map_or_else(String::new, variance_about),
@@ -192,8 +193,8 @@ pub(super) fn slow(found: &StragglersByCause) -> String {
     format!("{tasks} took {} longer than is typical, summed over tasks.", duration(found.excess_seconds))
 }
 
-/// Returns the table of the stragglers by cause.
-pub(super) fn causes(found: &StragglersByCause, workers: Option<Workers>) -> Table {
+/// Returns the table of the stragglers by cause, with what helps against these slow nodes.
+pub(super) fn causes(found: &StragglersByCause, workers: Option<Workers>, slow: &[SlowNode]) -> Table {
     let mut table = Table::new(
         "Stragglers by cause; the excess is the time beyond what is typical, summed over tasks",
         &["cause:", "tasks", "excess", "share", "what helps:"],
@@ -203,8 +204,8 @@ pub(super) fn causes(found: &StragglersByCause, workers: Option<Workers>) -> Tab
         .iter()
         .map(|one| {
             let share = one.excess_seconds / found.excess_seconds.max(f64::MIN_POSITIVE);
-            let (cause, cure) = (cause(one.cause, workers), cure_of(one.cause, workers));
-            vec![cause.to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share), cure.to_owned()]
+            let (cause, cure) = (cause(one.cause, workers), cure_with(one.cause, workers, slow));
+            vec![cause.to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share), cure]
         })
         .collect();
     table

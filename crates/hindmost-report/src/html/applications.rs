@@ -140,7 +140,7 @@ pub fn applications_page(page: &ApplicationsPage<'_>) -> Result<String, minijinj
         costs: costs(page.rows),
         costs_about: "The longest parts of single applications, apart from ordinary work and time without a job."
             .to_owned(),
-        causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers, None)),
+        causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers, None, &[])),
         applications: applications(page.rows),
         unread: page.unread.iter().take(UNREAD).map(|one| sentence(&one.error)).collect(),
         unread_about: unread_about(page.unread.len()),
@@ -182,12 +182,21 @@ fn costs(rows: &[ApplicationRow]) -> Linked {
     let rows = all.into_iter().take(COSTS).map(|(row, cost)| LinkedRow {
         link: row.page.clone(),
         name: row.name.clone(),
-        cells: vec![spent(cost.what).to_owned(), duration(cost.seconds), percent(cost.share), cost.phase.clone()],
+        cells: vec![
+            spent(cost.what).to_owned(),
+            duration(cost.seconds),
+            percent(cost.share),
+            cost.phase.clone(),
+            row.log.clone(),
+        ],
     });
     Linked {
         caption: "What costs most".to_owned(),
-        columns: Table::new("", &["application:", "time spent on:", "wall time", "share of its time", "longest in:"])
-            .columns,
+        columns: Table::new(
+            "",
+            &["application:", "time spent on:", "wall time", "share of its time", "longest in:", "log:"],
+        )
+        .columns,
         rows: rows.collect(),
     }
 }

@@ -97,6 +97,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         by_phase: Vec::new(),
         settings: BTreeMap::from([("spark.speculation".to_owned(), name.to_owned())]),
         advice: Some(Advice {
+            seeds: 5,
             calibration: None,
             tried: vec![Recommended {
                 title: name.to_owned(),

@@ -115,23 +115,3 @@ fn committers_of_hadoops_configuration_are_warned_about() {
     let why = "tasks write their output directly (mapred.output.committer.class)";
     assert!(unwrapped(&text).contains(why), "{text}");
 }
-
-#[test]
-fn jobs_of_hadoop_take_as_long_as_the_log_says() {
-    let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
-        eprintln!("skipped: jobs_of_hadoop_take_as_long_as_the_log_says: HINDMOST_DATA is not set");
-        return;
-    };
-    // Some attempts seem to start before their job was submitted, because the clocks of hosts differ.
-    let path = Path::new(&folder).join("more/hadoop/19-jobs.trace.json.gz");
-    let advised = printed(&["advise", path.to_str().unwrap(), "--json"]);
-    for one in advised["logs"][0]["applications"].as_array().unwrap() {
-        let Some(recorded) = one["advice"]["calibration"]["job_time_mean"].as_f64() else { continue };
-        let wall = one["wall_time"]["seconds"].as_f64().unwrap();
-        // Only tasks that finished are replayed: of one job 1 task of 501.
-        if one["tasks"].as_u64().unwrap() * 2 < one["all_tasks"].as_u64().unwrap() {
-            continue;
-        }
-        assert!((recorded - wall).abs() <= 0.01 * wall, "{}: {recorded} {wall}", one["id"]);
-    }
-}

@@ -47,6 +47,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     let mut of_policies = Vec::new();
     let policies = if named.is_empty() { recorded_then_every_system(&all, &mut of_policies) } else { named };
     let mut notes = about_durations(&all);
+    let place_of_settings = notes.len();
     for one in &all {
         notes.extend(one.notes.iter().map(|note| of_one(all.len() > 1, one, note)));
     }
@@ -64,7 +65,8 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             notes.push(of_one(several, one, note));
         }
     }
-    notes.extend(about_settings(args, &all, &policies)?);
+    // The logs show the order.
+    notes.splice(place_of_settings..place_of_settings, about_settings(args, &all, &policies)?);
     let mut points = Vec::new();
     for one in &all {
         for set in &swept {

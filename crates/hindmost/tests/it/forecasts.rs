@@ -229,6 +229,27 @@ fn executors_join_when_they_joined() {
 }
 
 #[test]
+fn an_executor_that_leaves_takes_no_more_tasks() {
+    // The last of four executors starts nothing from 4 s on, although tasks wait, and leaves when its attempts have ended.
+    let mut log = Log::scheduled(&FOUR, []);
+    let mut free: Vec<(f64, u32)> = (0..8).map(|slot| (0.0, slot / 2)).collect();
+    for (task, seconds) in (0..).zip(alike(80)) {
+        free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        free.retain(|(start, executor)| *executor != 3 || *start < 4.0);
+        let (start, executor) = free[0];
+        free[0].0 = start + seconds;
+        log.attempts.push((task, executor, start, start + seconds, true));
+    }
+    let ends =
+        |of: &dyn Fn(u32) -> bool| log.attempts.iter().filter(|one| of(one.1)).map(|one| one.3).fold(0.0, f64::max);
+    let (end, left) = (ends(&|_| true), ends(&|executor| executor == 3));
+    (log.end, log.removed) = (end, vec![(3, left)]);
+    let (recorded, _) = log.tried();
+    assert!((ratio(&recorded) - 1.0).abs() < 0.04, "{recorded} {end}");
+    assert!(Log::scheduled(&FOUR, alike(80)).end < 0.9 * end, "the case would show nothing");
+}
+
+#[test]
 fn attempts_that_failed_fail_again() {
     let mut log = Log::scheduled(&FOUR, alike(16));
     // Task 15 fails at its end, and again, and then succeeds.

@@ -1,7 +1,6 @@
 //! Forecasts for jobs of Hadoop, with the job's configuration beside its history and without it.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;

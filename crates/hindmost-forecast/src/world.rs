@@ -89,6 +89,8 @@ impl World {
         let lags = |job: &hindmost_trace::diagnosis::RecordedJob| job.lags.iter().map(lag).collect();
         let mut as_recorded =
             AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), ..AsRecorded::default() };
+        // Hindmost and Hadoop before version 2 run a task elsewhere then.
+        as_recorded.retries_anywhere = matches!(self.engine, Engine::Spark | Engine::Other(_));
         for (node, presence) in (0..).map(NodeId).zip(executors) {
             let Presence { added, removed, lost, .. } = *presence;
             let time = |at: f64| Time::from_seconds(at.max(0.0));

@@ -137,6 +137,7 @@ pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
         })
         .collect();
     let mut found: Vec<String> = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned()).into_iter().collect();
+    found.extend((!one.slow_nodes.is_empty()).then(|| nodes(one)).flatten().map(|text| paragraph(&text)));
     found.extend(cures);
     let worth = time.parts.iter().filter(|part| part.share >= WORTH);
     found.extend(worth.flat_map(|part| details(part, time, one.workers)).map(|text| paragraph(&text)));

@@ -12,7 +12,7 @@ use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use super::{Driver, SimulationError};
+use super::{Driver, Outage, SimulationError};
 use crate::agenda::{Agenda, Due};
 
 /// What a log shows of a run beyond the durations.
@@ -23,6 +23,8 @@ pub struct AsRecorded {
     pub lags: Vec<Vec<Lag>>,
     /// Nodes that leave, and when.
     pub leaving: Vec<(NodeId, Time)>,
+    /// Whether a task may run again where an attempt of it has failed.
+    pub retries_anywhere: bool,
     /// What policies learn while the run goes on.
     pub learns: Learns,
 }
@@ -136,12 +138,14 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Removes a node: it takes no more attempts, and has left when its own have finished. The last node stays.
+    /// Removes a node: it takes no more attempts, and has left when its own have finished. The last node stays,
+    /// unless another one comes.
     pub(super) fn leave_cluster(&mut self, node: NodeId, at: Time) -> Result<(), SimulationError> {
         let cluster = self.session.cluster();
         let is_leaving = cluster.node(node).is_some_and(Node::is_leaving);
         let others = cluster.nodes().iter().filter(|node| node.is_up() && !node.is_leaving()).count();
-        if !is_leaving && others < 2 {
+        let comes = |outage: &Outage| outage.node != node && outage.until > at && outage.until < Time::NEVER;
+        if !is_leaving && others < 2 && !self.setup.outages.iter().any(comes) {
             return Ok(());
         }
         let running: Vec<_> = cluster.attempts_on(node).map(Attempt::id).collect();

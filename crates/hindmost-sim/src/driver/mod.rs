@@ -436,7 +436,11 @@ impl Driver<'_> {
                     return Ok(());
                 }
                 if self.truth.fails(attempt) {
-                    let event = Event::AttemptFailed { attempt, reason: Some(IN_THE_LOG.into()), external: None };
+                    // Without a reason, the cluster does not keep the task from its node.
+                    let recorded = self.setup.as_recorded.as_deref();
+                    let is_kept_away = recorded.is_none_or(|recorded| !recorded.retries_anywhere);
+                    let reason = is_kept_away.then(|| IN_THE_LOG.into());
+                    let event = Event::AttemptFailed { attempt, reason, external: None };
                     self.end(attempt, at, &event, Outcome::Failed)?;
                     return self.withhold_again(attempt, at);
                 }

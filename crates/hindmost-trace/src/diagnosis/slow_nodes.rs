@@ -94,6 +94,11 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
         by_medians.into_iter().filter(|(node, _)| is_new(*node) && is_backed(*node)).collect();
     slow.extend(more);
     slow.sort_by(|a, b| b.1.ratio.total_cmp(&a.1.ratio).then(a.0.cmp(&b.0)));
+    let mut begins: FxHashMap<u32, f64> = FxHashMap::default();
+    for one in strata.iter().flatten() {
+        let begin = begins.entry(one.node).or_insert(one.start);
+        *begin = begin.min(one.start);
+    }
     // Slow in one half of its time, where too few tasks show the other one.
     let mut half_shown = BTreeSet::new();
     slow.retain(|(node, _)| {
@@ -109,13 +114,21 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
             half.ratio_of(*node, FEWEST_IN_HALF)
         });
         // Tasks may get longer with time, as those of a list sorted by size: so what ran elsewhere at the same time counts.
-        let then = compared_at_the_time(&strata, *node);
+        let then = compared_near(&strata, *node, |one| one.start);
         let is_slow_then = |early: bool| {
             let mut half: Vec<f64> =
                 then.iter().filter(|(start, _)| is_early(*start) == early).map(|(_, by)| *by).collect();
             median(&mut half).is_none_or(|by| by >= BOTH_HALVES.ln())
         };
-        if then.is_empty() || ![true, false].into_iter().all(is_slow_then) {
+        // One that joins late may take several waves to get warm, when others are: so what ran elsewhere at the same age counts, too.
+        let by_age = compared_near(&strata, *node, |one| one.start - begins[&one.node]);
+        let mut at_age: Vec<f64> = by_age.iter().map(|(_, by)| *by).collect();
+        if median(&mut at_age).is_some_and(|by| by < BOTH_HALVES.ln()) {
+            return false;
+        }
+        let mut last: Vec<f64> = then[then.len() - then.len() / 3..].iter().map(|(_, by)| *by).collect();
+        let is_slow_at_last = median(&mut last).is_none_or(|by| by >= BOTH_HALVES.ln());
+        if then.is_empty() || !is_slow_at_last || ![true, false].into_iter().all(is_slow_then) {
             return false;
         }
         let is_slow = |by: &Option<f64>| by.is_none_or(|by| by >= BOTH_HALVES);
@@ -259,22 +272,23 @@ fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, Vec<u32>)
 }
 
 /// Returns by how much, in ln, each observation of a node exceeds the median of those of the same kind that started elsewhere at about the
-/// same time, after its start. Those of first waves count only where the others of their kind started then.
-fn compared_at_the_time(strata: &[Vec<Observed>], node: u32) -> Vec<(f64, f64)> {
+/// same time, as `when` gives it, after its start. Those of first waves count only where the others of their kind started then.
+fn compared_near(strata: &[Vec<Observed>], node: u32, when: impl Fn(&Observed) -> f64) -> Vec<(f64, f64)> {
     let mut found = Vec::new();
     for observed in strata {
         let mut others: Vec<(f64, f64)> =
-            observed.iter().filter(|one| one.node != node).map(|one| (one.start, one.log)).collect();
+            observed.iter().filter(|one| one.node != node).map(|one| (when(one), one.log)).collect();
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
         // Within the time that a task usually takes, each slot starts one.
         let Some(usual) = median(&mut others.iter().map(|(_, log)| *log).collect::<Vec<f64>>()) else { continue };
         for one in observed.iter().filter(|one| one.node == node) {
-            let from = others.partition_point(|(start, _)| *start < one.start - usual.exp());
-            let until = others.partition_point(|(start, _)| *start <= one.start + usual.exp());
+            let from = others.partition_point(|(other, _)| *other < when(one) - usual.exp());
+            let until = others.partition_point(|(other, _)| *other <= when(one) + usual.exp());
             let then = median(&mut others[from..until].iter().map(|(_, log)| *log).collect::<Vec<f64>>());
             found.extend(then.map(|then| (one.start, one.log - then)));
         }
     }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     found
 }
 
@@ -493,5 +507,30 @@ mod tests {
         assert!(diagnose(&with_late_node(|task, _| at_random(task) * grows(task))).slow_nodes.is_empty());
         let slow = diagnose(&with_late_node(|task, node| if node == 5 { 2.0 } else { 1.0 } * grows(task))).slow_nodes;
         assert_eq!(slow.iter().map(|found| &*found.node).collect::<Vec<_>>(), ["h5"]);
+    }
+
+    #[test]
+    fn a_node_that_joins_late_and_warms_up_is_not_slow() {
+        // Each node takes twice as long at first, and gets warm within 20 s or so.
+        let begins = |node: u32| if node == 5 { 120.0 } else { 0.0 };
+        let free: Vec<(f64, u32)> = (0..12).map(|slot| (begins(slot / 2), slot / 2)).collect();
+        let rows = |slow: f64, free: &mut Vec<(f64, u32)>| -> Vec<AttemptRow> {
+            let of_task = |task: u32| {
+                free.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                let (start, node) = free[0];
+                let cold = 1.0 + (-(start - begins(node)) / 20.0).exp();
+                let seconds =
+                    4.0 * cold * (1.0 + 0.1 * f64::from(task * 37 % 11) / 11.0) * if node == 5 { slow } else { 1.0 };
+                free[0].0 = start + seconds;
+                row(task, node, start, free[0].0)
+            };
+            (0..420).map(of_task).collect()
+        };
+        let diagnosed = |slow: f64| {
+            let rows = rows(slow, &mut free.clone());
+            diagnose(&recording(vec![phase(rows)], (0..6).map(|number| executor(&format!("h{number}"), 2)).collect()))
+        };
+        assert_eq!(diagnosed(1.0).slow_nodes, []);
+        assert_eq!(diagnosed(2.0).slow_nodes.len(), 1);
     }
 }

@@ -126,7 +126,9 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         return found.or(is_input.then_some(Cause::Input)).unwrap_or(Cause::TaskItself);
     }
     if is_slow_enough(of_node, log) && of_node >= first.max(by_input) {
-        return Cause::SlowNode;
+        // What the log measures says more: another machine would not cure it.
+        let garbage = measured(&row.spent, &usual.times, straggler.took - straggler.typical);
+        return garbage.filter(|cause| *cause == Cause::GarbageCollection).unwrap_or(Cause::SlowNode);
     }
     // What other first attempts do not explain.
     let is_beyond = is_cold && is_beyond_first_wave(context, straggler, first + of_node);
@@ -156,7 +158,12 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
     if is_cold && accounted(own, usual_times) >= excess / 2.0 {
         return Cause::FirstWave;
     }
-    if explains(by_input) || usual.by_having_input(row, straggler.typical).is_some_and(explains) {
+    // A task can't take longer because of its input by more than that is larger, about.
+    let by_far_most = usual.by_far_most_input(row).filter(|by| left <= by + STRAGGLER.ln());
+    if explains(by_input)
+        || usual.by_having_input(row, straggler.typical).is_some_and(explains)
+        || by_far_most.is_some_and(explains)
+    {
         return Cause::Input;
     }
     if is_cold && !is_beyond && first > 0.0 && is_slow_enough(first + by_input, log) {

@@ -10,6 +10,13 @@ use super::typical::{LEAST, Typical};
 /// to hang, or to take so long by chance, than to have more work.
 pub const FAR_BEYOND: f64 = 5.0;
 
+/// Fewest tasks with input among which a single one may have far more.
+const FEWEST_WITH_ONE_LARGE: usize = 20;
+/// How many times as much as the others it must have read.
+const FAR_MORE_INPUT: f64 = 3.0;
+/// The others read about as much if the largest of them read at most this many times as much as the smallest.
+const ALIKE: f64 = 1.5;
+
 /// What is usual of the winners of a phase.
 pub(super) struct Usual {
     pub(super) times: TaskTimes,
@@ -24,6 +31,8 @@ pub(super) struct Usual {
     distances: [(usize, f64); 4],
     /// ln of the median duration of those with input, if many others have none.
     with_input: Option<f64>,
+    /// ln of the median and of the second largest number of bytes, if nearly all winners read about as much.
+    alike: Option<[f64; 2]>,
 }
 
 impl Usual {
@@ -50,7 +59,15 @@ impl Usual {
             bytes: median(&mut phase.winners().filter_map(log_bytes).collect::<Vec<f64>>()),
             distances: [at(0), at(1), at(2), at(3)],
             with_input: median(&mut with_input).filter(|_| is_divided),
+            alike: alike(phase),
         }
+    }
+
+    /// ln of how many times as much as others an attempt read, if it is the only one of many to read far more, so that durations can't be
+    /// fitted to inputs. That this one is also long is chance in one of as many cases as the phase has tasks.
+    pub(super) fn by_far_most_input(&self, row: &AttemptRow) -> Option<f64> {
+        let [middle, second] = self.alike?;
+        log_bytes(row).filter(|log| *log >= second + FAR_MORE_INPUT.ln()).map(|log| log - middle)
     }
 
     /// ln of how many times as long as is typical tasks with input take, if this attempt has some and many of the phase have none.
@@ -69,6 +86,16 @@ impl Usual {
     pub(super) fn is_nearest(&self, distance: u8) -> bool {
         self.distances[..usize::from(distance).min(self.distances.len())].iter().all(|(count, _)| *count == 0)
     }
+}
+
+/// Returns ln of the median and of the second largest number of bytes that winners read, if there are many, and apart from the largest
+/// one they read about as much.
+fn alike(phase: &PhaseRows) -> Option<[f64; 2]> {
+    let mut all: Vec<f64> = phase.winners().filter_map(log_bytes).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    let (least, second) = (*all.first()?, *all.get(all.len().checked_sub(2)?)?);
+    let is_narrow = second - least <= ALIKE.ln();
+    median(&mut all).filter(|_| all.len() >= FEWEST_WITH_ONE_LARGE && is_narrow).map(|middle| [middle, second])
 }
 
 /// The median of each time.

@@ -12,7 +12,7 @@ use hindmost_core::workload::{Situated, SituatedAttempt, SituatedEnd};
 use hindmost_math::statistics::{at_least, median};
 use rustc_hash::FxHashMap;
 
-use super::causes::{Context, FEWEST_ALIKE};
+use super::causes::{Context, FEWEST_ALIKE, log_bytes};
 use super::inputs::shape;
 use super::recording::{InEveryJob, PhaseRows};
 use super::typical::STRAGGLER;
@@ -56,6 +56,13 @@ impl Default for OwnShare {
     }
 }
 
+/// Fewest tasks whose inputs are known in two phases for these to be compared.
+const FEWEST_INPUTS: usize = 10;
+/// The least standard deviation of ln of the inputs of a phase that shows whether tasks are the same.
+const INPUTS_DIFFER: f64 = 0.02;
+/// The least correlation of ln of the inputs of the same tasks.
+const SAME_INPUTS: f64 = 0.5;
+
 /// Pairs of an original and a copy: the probabilities of what happened if the duration belongs to the task, and if it does not.
 #[derive(Debug, Default)]
 pub(super) struct Pairs(Vec<(f64, f64)>);
@@ -71,6 +78,8 @@ struct Seen {
     log: f64,
     /// Seconds that it took longer for no reason that is known.
     excess: f64,
+    /// ln of the bytes that it read, if any.
+    bytes: Option<f64>,
 }
 
 /// What phases of the same work have in common: their name, and their number of tasks.
@@ -115,6 +124,7 @@ impl Repeats {
                 is_cold: context.is_cold(at, number),
                 log: of_task.residual.max(f64::MIN_POSITIVE).ln(),
                 excess: phase.rows[number].seconds() * (1.0 - 1.0 / of_task.residual.max(1.0)),
+                bytes: log_bytes(&phase.rows[number]),
             })
         });
         let mut seen: Vec<Seen> = seen.collect();
@@ -135,9 +145,10 @@ impl Repeats {
             if phases.len() > 1 {
                 let phases: Vec<Compared<'_>> = phases.iter().map(|seen| Compared::of(seen)).collect();
                 for (at, phase) in phases.iter().enumerate() {
+                    let near = near(&phases, at);
                     for long in phase.seen.iter().filter(is_long) {
                         found.largest = found.largest.max(long.excess);
-                        let others = in_others(&phases, at, long);
+                        let others = in_others(&phases, (at, &near), long);
                         found.shown.extend(others.shown().map(|shown| (long.excess, shown)));
                         found.own.extend(others.is_own().then_some(long.task));
                     }
@@ -264,14 +275,40 @@ impl Compared<'_> {
     }
 }
 
-/// Returns what the phases near one show of a task that took long in it.
-fn in_others(phases: &[Compared<'_>], at: usize, long: &Seen) -> InOthers {
-    let mut found = InOthers::default();
+/// Returns the phases near one whose tasks may be the same ones.
+fn near(phases: &[Compared<'_>], at: usize) -> Vec<usize> {
     let near = at.saturating_sub(COMPARED)..(at + COMPARED + 1).min(phases.len());
-    for (other, phase) in near.clone().zip(&phases[near]) {
+    near.filter(|other| *other != at && !have_other_inputs(phases[at].seen, phases[*other].seen)).collect()
+}
+
+/// Returns whether tasks of the same name or number read other data in two phases, as in a loop over days: where inputs differ within the
+/// phases, those of one have little to do with those of the other. Both are sorted by task.
+fn have_other_inputs(one: &[Seen], other: &[Seen]) -> bool {
+    let bytes = |seen: &Seen| {
+        let place = other.binary_search_by_key(&seen.task, |other| other.task).ok()?;
+        Some((seen.bytes?, other[place].bytes?))
+    };
+    let pairs: Vec<(f64, f64)> = one.iter().filter_map(bytes).collect();
+    if pairs.len() < FEWEST_INPUTS {
+        return false;
+    }
+    let count = pairs.len() as f64;
+    let means = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / count, sum.1 + pair.1 / count));
+    let apart = pairs.iter().map(|pair| (pair.0 - means.0, pair.1 - means.1));
+    let (first, second, both) = apart.fold((0.0, 0.0, 0.0), |(first, second, both), (one, other)| {
+        (first + one * one / count, second + other * other / count, both + one * other / count)
+    });
+    let do_differ = first.min(second) > INPUTS_DIFFER * INPUTS_DIFFER;
+    do_differ && both < SAME_INPUTS * (first * second).sqrt()
+}
+
+/// Returns what the phases near one show of a task that took long in it.
+fn in_others(phases: &[Compared<'_>], (at, near): (usize, &[usize]), long: &Seen) -> InOthers {
+    let mut found = InOthers::default();
+    for (other, phase) in near.iter().map(|other| (*other, &phases[*other])) {
         let Ok(place) = phase.seen.binary_search_by_key(&long.task, |seen| seen.task) else { continue };
         let task = &phase.seen[place];
-        if other == at || task.is_cold {
+        if task.is_cold {
             continue;
         }
         // More than half as long, as a factor.
@@ -443,6 +480,20 @@ mod tests {
         recording.active = (0..3).map(|number| (20.0 * f64::from(number), None)).collect();
         recording.active_ids = vec![0, 1, 2];
         workload(recording).unwrap().world.own_share
+    }
+
+    #[test]
+    fn tasks_that_read_other_data_in_each_job_are_not_the_same() {
+        let read = |of_job: bool| {
+            move |row: &mut AttemptRow| {
+                let job = if of_job { (row.start / 20.0) as u32 } else { 0 };
+                row.bytes_read = Some(1_000_000 * (10 + u64::from(((4 + 6 * job) * row.task + 11 * job) % 17)));
+            }
+        };
+        let same = jobs([20, 21, 22], read(false));
+        assert!(same.likeliest == Some(0.0) && same.repeats > 0, "{same:?}");
+        let other = jobs([20, 21, 22], read(true));
+        assert_eq!((other.likeliest, other.repeats, other.least, other.most), (None, 0, 0.0, 1.0));
     }
 
     #[test]

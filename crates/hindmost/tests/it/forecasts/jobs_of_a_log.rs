@@ -97,6 +97,8 @@ fn jobs_get_slots_in_the_order_that_gives_the_recorded_times() {
         let ran = crate::run_in(folder.path(), &["replay", "log.csv", "--policy", "none", "--set", other, "--json"]);
         let other: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(other["recorded"][0]["ratio"], recorded["ratio"]);
-        assert_ne!(other["results"][0]["flowtime"]["mean"], printed["results"][0]["flowtime"]["mean"]);
+        // A phase can start when its first task did, so a later job that had to wait is not ahead in any order.
+        let means = [&other, &printed].map(|one| one["results"][0]["flowtime"]["mean"].clone());
+        assert_eq!(means[0] == means[1], !are_fair, "{means:?}");
     }
 }

@@ -41,7 +41,7 @@ macro_rules! target {
 }
 
 /// Builders of logs and compressors with Spark's codecs, from the tests of the readers.
-#[path = "../../crates/hindmost-trace/tests/support/mod.rs"]
+#[path = "../../crates/hindmost-trace/tests/it/support/mod.rs"]
 #[allow(clippy::missing_errors_doc, reason = "helpers for tests")]
 pub mod support;
 

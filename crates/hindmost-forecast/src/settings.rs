@@ -161,15 +161,11 @@ mod tests {
 
     #[test]
     fn no_setting_of_a_real_log_has_the_value_already() {
-        let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
-            eprintln!("skipped: no_setting_of_a_real_log_has_the_value_already: HINDMOST_DATA is not set");
-            return;
-        };
+        let Some(folder) = hindmost_testing::data("") else { return };
         let logs = |folder: &str| -> Vec<PathBuf> {
             let all = std::fs::read_dir(Path::new(&folder)).into_iter().flatten();
             all.filter_map(|one| Some(one.ok()?.path())).collect()
         };
-        let folder = Path::new(&folder);
         let kinds = ["spark", "hadoop", "more/spark", "more/hadoop"];
         let mut changed = 0;
         for log in kinds.iter().flat_map(|kind| logs(&folder.join(kind).to_string_lossy())) {

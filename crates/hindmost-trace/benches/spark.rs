@@ -8,7 +8,7 @@
 //! cargo bench -p hindmost-trace --bench spark -- measure count|findings|replay LOG
 //! ```
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use std::hint::black_box;

@@ -16,6 +16,7 @@ use hindmost_math::random::mix;
 use hindmost_run::engine::{END_MARKER, end_line};
 use hindmost_run::job_file::Plan;
 use hindmost_run::store::Store;
+use hindmost_testing::{cases, seed};
 
 use crate::crashes::{check_end, contents};
 use crate::test_run::{TestRun, journal_text, key, open, scratch, takes};
@@ -320,11 +321,11 @@ fn resumes_from_everywhere(test_run: &TestRun, number: u64) -> String {
     let ends = past.journal.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     let mut journal_cuts: Vec<usize> = std::iter::once(0).chain(ends).collect();
     println!("{} lines", journal_cuts.len() - 1);
-    let mut draw = Draw(number);
+    let mut draw = Draw(seed() ^ number << 32);
     journal_cuts.extend((0..40).map(|_| draw.below(past.journal.len())));
     for length in journal_cuts {
-        for again in 0..6 {
-            let seed = mix(number << 32 ^ (length as u64) << 4 ^ again);
+        for again in 0..cases(1, 6) {
+            let seed = mix(seed() ^ number << 32 ^ (length as u64) << 4 ^ u64::from(again));
             resume_from(test_run, &plan, folder.path(), &past, length, seed);
         }
     }

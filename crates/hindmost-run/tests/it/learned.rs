@@ -11,6 +11,7 @@ use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_core::record::Change;
 use hindmost_core::session::Answers;
 use hindmost_policies::catalogue;
+use hindmost_testing::cases;
 
 use crate::fake_engine::FakeTask;
 use crate::test_run::{FinishedRun, TestRun, journal_text, records, silently, takes};
@@ -83,7 +84,7 @@ fn progress_that_stalls_shows_no_saved_time() {
 #[test]
 fn progress_shows_what_was_saved() {
     let (mut within, mut runs) = (0, 0);
-    for seed in 10..40 {
+    for seed in 10..10 + u64::from(cases(15, 30)) {
         let play = move |index, copy| {
             let slow = copy == 0 && draw(seed, index, 9) < 0.1;
             takes(if slow { 20.0 + 20.0 * draw(seed, index, 8) } else { 4.0 + 0.5 * draw(seed, index, copy) })
@@ -97,14 +98,14 @@ fn progress_shows_what_was_saved() {
         runs += 1;
     }
     println!("{within} of {runs} intervals of 90%");
-    assert!(runs >= 20 && within * 10 >= runs * 8, "{within} of {runs}");
+    assert!(runs >= cases(10, 20) && within * 10 >= runs * 8, "{within} of {runs}");
 }
 
 #[test]
 fn durations_with_a_long_tail_give_a_lower_bound() {
     // Durations are due to luck, and copies cut off the long ones that would show what was saved.
     let (mut runs, mut above) = (0, 0);
-    for seed in 0..60 {
+    for seed in 0..u64::from(cases(30, 60)) {
         let play = move |index, copy| silently(0.4 * draw(seed, index, copy).powf(-0.8));
         let (found, real, _) = saved((100, 6), play);
         let Some(found) = found.filter(|found| found.beaten > 0) else { continue };
@@ -113,7 +114,7 @@ fn durations_with_a_long_tail_give_a_lower_bound() {
         assert_eq!(found.high, None, "{found:?}");
     }
     println!("{above} of {runs} above the lower end");
-    assert!(runs >= 20 && above * 10 >= runs * 9, "{above} of {runs}");
+    assert!(runs >= cases(10, 20) && above * 10 >= runs * 9, "{above} of {runs}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_math::distribution::Distribution;
+use hindmost_testing::sample;
 
 use crate::fake_engine::{FakeTask, Reported};
 use crate::test_run::{FinishedRun, TestRun, reads, silently, takes};
@@ -132,7 +133,7 @@ fn a_few_long_tasks_cost_little() {
         (tasks, 2)
     };
     assert!(report("two of 21", mean_of(40, two_of_21)).work <= 1.1);
-    for (tasks, slots) in [(20, 2), (40, 4), (100, 8), (100, 2), (200, 16), (40, 16)] {
+    for (tasks, slots) in sample(3, [(20, 2), (40, 4), (100, 8), (100, 2), (200, 16), (40, 16)]) {
         let some_long = |seed| {
             let seconds = |index| if draw(seed, index, 1) < 0.05 { 4.0 } else { 0.3 + 0.1 * draw(seed, index, 0) };
             ((0..tasks).map(seconds).collect(), slots)
@@ -144,7 +145,7 @@ fn a_few_long_tasks_cost_little() {
 
 #[test]
 fn log_normal_tasks_cost_little() {
-    for sigma in [0.5, 1.0, 1.2] {
+    for sigma in sample(3, [0.5, 1.0, 1.2]) {
         let (mut all, mut cases) = (Cost::default(), 0.0);
         for slots in [2, 4, 8, 16] {
             for tasks in [20, 40, 100, 200] {
@@ -167,8 +168,8 @@ fn progress_that_speeds_up_misleads_only_at_first() {
     let powers: [(&str, Attempt); 3] =
         [("fourth power", fourth_power), ("second power", second_power), ("first power", takes)];
     for (name, attempt) in powers {
-        for (sigma, tasks, nodes) in [(0.9, 60, "n1:8"), (0.9, 60, "n1:4,n2:4"), (0.3, 200, "n1:8"), (0.5, 40, "n1:4")]
-        {
+        let worlds = [(0.9, 60, "n1:8"), (0.9, 60, "n1:4,n2:4"), (0.3, 200, "n1:8"), (0.5, 40, "n1:4")];
+        for (sigma, tasks, nodes) in sample(4, worlds) {
             let durations = log_normal(0.75, sigma);
             let slots = if nodes == "n1:4" { 4 } else { 8 };
             let (mut sum, mut most) = (Cost::default(), 0.0f64);
@@ -194,7 +195,7 @@ fn jobs_of_few_waves_take_no_longer_with_copies() {
         ("20% of 3 s", &some_long),
     ];
     for (name, seconds) in kinds {
-        for (waves, most_work) in [(1, 1.8), (2, 1.25), (3, 1.2), (4, 1.15)] {
+        for (waves, most_work) in sample(2, [(1, 1.8), (2, 1.25), (3, 1.2), (4, 1.15)]) {
             let drawn = |seed| ((0..8 * waves).map(|index| seconds(draw(seed, index, 0))).collect(), 8);
             let (mean, most) = mean_of(40, drawn);
             println!(
@@ -240,7 +241,7 @@ fn hung_attempts_still_get_copies() {
         (30, 2, 0.0, 0.04, 2.7),
         (30, 2, 0.0, 0.08, 4.3),
     ];
-    for (tasks, slots, sigma, hang, bound) in cases {
+    for (tasks, slots, sigma, hang, bound) in sample(3, cases) {
         let (mut mean, mut most, mut without, seeds) = (0.0, 0.0f64, 0.0, 20);
         for seed in 0..seeds {
             let usual = move |index, copy| {
@@ -277,7 +278,7 @@ fn hung_attempts_still_get_copies() {
 #[test]
 fn log_normal_tasks_on_several_nodes_cost_little() {
     for (nodes, slots, tasks) in [("n1:4,n2:4", 8, 20), ("n1:4,n2:4", 8, 80), ("n1:4,n2:4,n3:4,n4:4", 16, 160)] {
-        for sigma in [0.5, 1.2] {
+        for sigma in sample(2, [0.5, 1.2]) {
             let (mut sum, mut most) = (Cost::default(), 0.0f64);
             for seed in 0..20 {
                 let durations = log_normal(0.6, sigma);
@@ -308,8 +309,8 @@ fn long_tasks_that_report_progress_cost_little() {
         ("sigma 1.2", wide),
         ("sigma 1", narrow),
     ];
-    for (name, drawn) in cases {
-        for (nodes, tasks) in [("n1:8", 60), ("n1:4,n2:4", 80)] {
+    for (name, drawn) in sample(2, cases) {
+        for (nodes, tasks) in sample(2, [("n1:8", 60), ("n1:4,n2:4", 80)]) {
             let (mut sum, mut most) = (Cost::default(), 0.0f64);
             for seed in 0..20 {
                 let seconds: Vec<f64> = (0..tasks).map(|index| drawn(seed, index)).collect();
@@ -333,14 +334,15 @@ fn long_tasks_that_report_in_coarse_steps_cost_little() {
         ("little until the end", Reported::LittleUntilTheEnd),
     ];
     // Where reports say little, only ages count. Where few say much, copies are tried one at a time.
-    for (name, reported) in kinds {
-        for (nodes, slots, tasks, sigma) in [
+    for (name, reported) in sample(2, kinds) {
+        let worlds = [
             ("n1:8", 8, 40, 1.0),
             ("n1:8", 8, 80, 1.0),
             ("n1:4,n2:4", 8, 60, 0.7),
             ("n1:4", 4, 60, 1.2),
             ("n1:16", 16, 200, 1.0),
-        ] {
+        ];
+        for (nodes, slots, tasks, sigma) in sample(5, worlds) {
             let (mut sum, mut most, seeds) = (Cost::default(), 0.0f64, 15);
             for seed in 0..seeds {
                 let durations = log_normal(1.0, sigma);
@@ -358,14 +360,15 @@ fn long_tasks_that_report_in_coarse_steps_cost_little() {
 
 #[test]
 fn a_few_long_tasks_that_report_when_half_is_done_cost_little() {
-    for (nodes, slots, tasks, share, long) in [
+    let worlds = [
         ("n1:4", 4, 24, 0.1, 8.0),
         ("n1:4", 4, 30, 0.1, 6.0),
         ("n1:4", 4, 24, 0.2, 4.0),
         ("n1:2,n2:2", 4, 40, 0.15, 5.0),
         ("n1:2,n2:2", 4, 20, 0.3, 3.0),
         ("n1:8", 8, 60, 0.15, 6.0),
-    ] {
+    ];
+    for (nodes, slots, tasks, share, long) in sample(3, worlds) {
         let (mut sum, mut most) = (Cost::default(), 0.0f64);
         for seed in 0..30 {
             let seconds =
@@ -377,7 +380,7 @@ fn a_few_long_tasks_that_report_when_half_is_done_cost_little() {
             most = most.max(cost.time);
         }
         let mean = report_at_most(
-            9.04,
+            1.04,
             &format!("{tasks} tasks, {share} of {long} times the length, on {nodes}"),
             (sum, most),
         );
@@ -388,9 +391,8 @@ fn a_few_long_tasks_that_report_when_half_is_done_cost_little() {
 #[test]
 fn hung_copies_are_followed_by_others() {
     // Eight of 100 tasks hang, and the first copies of some of them too.
-    for (hung_copies, slots, nodes) in
-        [(4, 8, "n1:8"), (8, 8, "n1:8"), (4, 8, "n1:4,n2:4"), (4, 16, "n1:16"), (4, 4, "n1:4")]
-    {
+    let worlds = [(4, 8, "n1:8"), (8, 8, "n1:8"), (4, 8, "n1:4,n2:4"), (4, 16, "n1:16"), (4, 4, "n1:4")];
+    for (hung_copies, slots, nodes) in sample(3, worlds) {
         let mut flows = Vec::new();
         for seed in 0..20u64 {
             let mut order: Vec<u32> = (0..100).collect();
@@ -420,7 +422,7 @@ fn hung_copies_are_followed_by_others() {
 #[test]
 fn tasks_whose_first_three_attempts_hang_cost_little() {
     // Every twelfth task hangs for 20 s in its first three attempts, so copies gain nothing until the fourth.
-    for (nodes, slots) in [("n1:8", 8), ("n1:4", 4), ("n1:4,n2:4", 8), ("n1:16", 16)] {
+    for (nodes, slots) in sample(2, [("n1:8", 8), ("n1:4", 4), ("n1:4,n2:4", 8), ("n1:16", 16)]) {
         let (mut sum, mut most) = (0.0, 0.0f64);
         for seed in 0..20u64 {
             let takes = move |index: u32, copy: u32| {
@@ -447,8 +449,8 @@ fn tasks_whose_first_three_attempts_hang_cost_little() {
 #[test]
 fn many_long_tasks_are_not_taken_for_hung_ones() {
     // Long tasks come to hold half of the slots before the first of them has ended.
-    for (share, long) in [(0.2, 3.0), (0.3, 3.0), (0.1, 4.0), (0.2, 8.0)] {
-        for (slots, tasks) in [(8, 60), (8, 100), (4, 60), (16, 100)] {
+    for (share, long) in sample(2, [(0.2, 3.0), (0.3, 3.0), (0.1, 4.0), (0.2, 8.0)]) {
+        for (slots, tasks) in sample(4, [(8, 60), (8, 100), (4, 60), (16, 100)]) {
             let seconds =
                 |seed, index| if draw(seed, index, 5) < share { long } else { 0.4 + 0.01 * draw(seed, index, 0) };
             let drawn = |seed| ((0..tasks).map(|index| seconds(seed, index)).collect(), slots);
@@ -461,7 +463,7 @@ fn many_long_tasks_are_not_taken_for_hung_ones() {
 #[test]
 fn many_hung_attempts_do_not_fill_all_slots() {
     // Copies hang as often as originals. With even more of them, they can come to fill all slots within one duration.
-    for (share, slots, bound) in [(0.1, 4, 1.6), (0.15, 8, 1.9), (0.2, 8, 2.2)] {
+    for (share, slots, bound) in sample(3, [(0.1, 4, 1.6), (0.15, 8, 1.9), (0.2, 8, 2.2)]) {
         let mut flows = Vec::new();
         for seed in 0..40u64 {
             let takes = move |index: u32, copy: u32| {
@@ -538,9 +540,12 @@ fn cost_of_blocks(seconds: f64, slots: u32, tasks: u32, are_files: bool) -> (Cos
     (sum, most)
 }
 
+/// Jobs of blocks: seconds of a block, slots, tasks.
+const BLOCKS: [(f64, u32, u32); 5] = [(0.1, 16, 55), (0.2, 16, 55), (0.5, 16, 60), (0.2, 8, 100), (0.15, 4, 40)];
+
 #[test]
 fn unequal_files_that_are_read_slowly_cost_little() {
-    for (seconds, slots, tasks) in [(0.1, 16, 55), (0.2, 16, 55), (0.5, 16, 60), (0.2, 8, 100), (0.15, 4, 40)] {
+    for (seconds, slots, tasks) in sample(3, BLOCKS) {
         let name = format!("{tasks} files, {seconds} s a block, on {slots} slots");
         let mean = report_at_most(1.02, &name, cost_of_blocks(seconds, slots, tasks, true));
         assert!(mean.work <= 1.03, "{name}: {} times the work", mean.work);
@@ -550,7 +555,7 @@ fn unequal_files_that_are_read_slowly_cost_little() {
 #[test]
 fn blocks_that_are_reported_before_they_are_done_cost_little() {
     // The first report seems to show that a copy will be done soon, whatever the task. Copies must not overtake one another without end.
-    for (seconds, slots, tasks) in [(0.1, 16, 55), (0.2, 16, 55), (0.5, 16, 60), (0.2, 8, 100), (0.15, 4, 40)] {
+    for (seconds, slots, tasks) in sample(3, BLOCKS) {
         let name = format!("{tasks} tasks, {seconds} s a block, on {slots} slots");
         let mean = report_at_most(1.06, &name, cost_of_blocks(seconds, slots, tasks, false));
         assert!(mean.work <= 1.08, "{name}: {} times the work", mean.work);

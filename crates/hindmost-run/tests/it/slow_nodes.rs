@@ -4,6 +4,7 @@
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_run::engine::Launch;
+use hindmost_testing::{is_nightly, sample};
 
 use crate::fake_engine::FakeTask;
 use crate::test_run::{FinishedRun, TestRun, journal_text, reads, silently, takes};
@@ -38,7 +39,7 @@ fn a_slow_node_makes_no_job_slower() {
     let (mut sum, mut cases) = (0.0, 0.0);
     for (nodes, sizes) in nodes {
         for (factor, reports) in [1.6, 3.0, 4.0, 8.0].into_iter().flat_map(|factor| [(factor, false), (factor, true)]) {
-            for tasks in sizes {
+            for tasks in sample(3, sizes) {
                 let case = Case { nodes, tasks, factor, reports };
                 let ratio = |seed| case.flowtime("pace", seed) / case.flowtime("none", seed);
                 let mean = (0..3).map(ratio).sum::<f64>() / 3.0;
@@ -51,7 +52,8 @@ fn a_slow_node_makes_no_job_slower() {
     }
     let mean = sum / cases;
     println!("{mean:.3} times the time without copies");
-    assert!(mean <= 0.93, "{mean:.3} times the time without copies");
+    // The bound is that of all cases.
+    assert!(mean <= 0.93 || !is_nightly(), "{mean:.3} times the time without copies");
 }
 
 #[test]
@@ -127,9 +129,9 @@ impl Files {
 
 #[test]
 fn unequal_files_leave_slow_nodes_and_hung_attempts() {
-    for nodes in ["n1:8,n2:4", "n1:4,n2:4,n3:4,n4:4"] {
+    for nodes in sample(2, ["n1:8,n2:4", "n1:4,n2:4,n3:4,n4:4"]) {
         for (factor, hang) in [(1.0, 0.0), (1.0, 0.04), (4.0, 0.0), (4.0, 0.04)] {
-            for shows in [Shows::Reading, Shows::Reports, Shows::Nothing] {
+            for shows in sample(3, [Shows::Reading, Shows::Reports, Shows::Nothing]) {
                 let files = Files { nodes, tasks: 100, factor, hang, shows };
                 let ratio = |seed| files.flowtime("pace", seed) / files.flowtime("none", seed);
                 let ratios: Vec<f64> = (0..4).map(ratio).collect();

@@ -332,7 +332,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hindmost_testing::cases(100, 400), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn energy_is_the_integral_of_power_and_the_sum_of_its_parts(

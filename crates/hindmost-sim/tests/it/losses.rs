@@ -12,6 +12,7 @@ use hindmost_policies::orders::fifo::Fifo;
 use hindmost_policies::placement::job_by_job::Originals;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::testing::World;
+use hindmost_testing::cases;
 use proptest::prelude::*;
 
 use crate::live_like::{LiveLike, any_live_like, any_policy_of_the_catalogue, policy};
@@ -25,7 +26,7 @@ fn runs_soundly(world: &LiveLike, name: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(200, 800), max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn lost_nodes_break_no_invariant(world in any_live_like(false), name in any_policy_of_the_catalogue()) {
@@ -39,7 +40,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 20, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(2, 6), max_shrink_iters: 20, ..ProptestConfig::default() })]
 
     /// Random draws may miss a combination of order and system, so this test runs all of them.
     #[test]

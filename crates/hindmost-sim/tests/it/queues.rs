@@ -8,6 +8,8 @@
 //! because a queue starts empty and needs about 1/(1 − √ρ)² services to become stationary, 1 600 at ρ = 0.95. Seeds are
 //! fixed, so a test that passes once always passes.
 
+use hindmost_testing::sample;
+
 use crate::experiments::{experiment, jobs_of, mean_and_error};
 
 const SEEDS: u64 = 20;
@@ -60,6 +62,7 @@ fn check(name: &str, machines: u32, service: &str, mean: f64, load: f64, expecte
     assert!(T * error < expected / 3.0, "{name} at load {load}: ± {error} is too wide for {expected}");
 }
 
+/// A usual run of the tests takes every other one.
 const LOADS: [f64; 5] = [0.3, 0.5, 0.7, 0.9, 0.95];
 
 /// Returns the mean wait in M/M/c with mean service time 1, by Erlang's C formula.
@@ -78,15 +81,18 @@ fn pollaczek_khinchine(second_moment: f64, load: f64) -> f64 {
 
 #[test]
 fn one_machine_has_the_waits_of_m_m_1() {
+    // The formula is checked at all loads, and the queue at those of this run.
     for load in LOADS {
         assert!((erlang(1, load) - load / (1.0 - load)).abs() < 1e-12);
+    }
+    for load in sample(2, LOADS) {
         check("M/M/1", 1, "{ exponential = { mean = 1 } }", 1.0, load, erlang(1, load));
     }
 }
 
 #[test]
 fn two_machines_have_the_waits_of_m_m_2() {
-    for load in LOADS {
+    for load in sample(2, LOADS) {
         check("M/M/2", 2, "{ exponential = { mean = 1 } }", 1.0, load, erlang(2, load));
     }
 }
@@ -94,14 +100,14 @@ fn two_machines_have_the_waits_of_m_m_2() {
 #[test]
 fn ten_machines_have_the_waits_of_m_m_10() {
     // A load of 0.3 is left out: one job in a thousand waits, too few for a narrow interval.
-    for load in &LOADS[1..] {
+    for load in sample(2, &LOADS[1..]) {
         check("M/M/10", 10, "{ exponential = { mean = 1 } }", 1.0, *load, erlang(10, *load));
     }
 }
 
 #[test]
 fn constant_services_have_the_waits_of_m_d_1() {
-    for load in LOADS {
+    for load in sample(2, LOADS) {
         check("M/D/1", 1, "1", 1.0, load, pollaczek_khinchine(1.0, load));
     }
 }
@@ -109,7 +115,7 @@ fn constant_services_have_the_waits_of_m_d_1() {
 #[test]
 fn weibull_services_have_the_waits_of_m_g_1() {
     // With shape 1/2, E[x²]/E[x]² = Γ(5)/Γ(3)² = 6.
-    for load in LOADS {
+    for load in sample(2, LOADS) {
         check(
             "M/Weibull/1",
             1,
@@ -124,7 +130,7 @@ fn weibull_services_have_the_waits_of_m_g_1() {
 #[test]
 fn uniform_services_have_the_waits_of_m_g_1() {
     // Uniform services on [0, 2] have E[x²] = 4/3.
-    for load in LOADS {
+    for load in sample(2, LOADS) {
         check("M/U/1", 1, "{ uniform = { min = 0, max = 2 } }", 1.0, load, pollaczek_khinchine(4.0 / 3.0, load));
     }
 }

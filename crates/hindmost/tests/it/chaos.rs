@@ -4,8 +4,7 @@
 //! Between process runs the folder is changed a few times too: results are removed, changed and replaced; the folder is
 //! moved, copied, and prepared with links.
 //!
-//! `HINDMOST_CHAOS_RUNS` sets the number of runs (50), `HINDMOST_CHAOS_SEED` the seed of the first run, and
-//! `HINDMOST_CHAOS_THREADS` the number of runs at a time (4).
+//! A usual run of the tests does 16 runs, the nightly one 300.
 
 mod trouble;
 
@@ -19,6 +18,7 @@ use std::time::Duration;
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::timeline::AttemptEnd;
+use hindmost_testing::{Draw, cases, seed};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -101,27 +101,6 @@ fn expected() -> BTreeMap<String, String> {
     }
     files.insert("total/0/result".to_owned(), format!("2800 {}\n", (0..700).sum::<u32>()));
     files
-}
-
-/// A generator of random numbers (SplitMix64) with its state.
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
 }
 
 /// A fault during a process run of the command.
@@ -524,17 +503,16 @@ fn attack(chaos_run: &mut ChaosRun<'_>) -> Result<(), String> {
     chaos_run.check()
 }
 
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
+/// Number of runs at a time.
+const THREADS: u32 = 4;
 
 #[test]
 fn random_kills_do_not_change_results() {
-    let (runs, first) = (setting("HINDMOST_CHAOS_RUNS", 50), setting("HINDMOST_CHAOS_SEED", 1));
+    let (runs, first) = (u64::from(cases(16, 300)), seed());
     let next = AtomicU64::new(0);
     let seen: Mutex<(Tally, Vec<String>)> = Mutex::default();
     std::thread::scope(|scope| {
-        for _ in 0..setting("HINDMOST_CHAOS_THREADS", 4) {
+        for _ in 0..THREADS {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
@@ -555,6 +533,6 @@ fn random_kills_do_not_change_results() {
         }
     });
     let (tally, wrong) = seen.into_inner().unwrap();
-    println!("{runs} runs: {:#?}", tally.0);
+    println!("{runs} runs from seed {first}: {:#?}", tally.0);
     assert!(wrong.is_empty(), "{} of {runs} runs went wrong:\n{}", wrong.len(), wrong.join("\n\n"));
 }

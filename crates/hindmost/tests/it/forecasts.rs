@@ -512,11 +512,7 @@ fn a_node_that_may_be_slow_leaves_the_gain_open() {
 
 #[test]
 fn real_logs_are_replayed_within_a_tenth() {
-    let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
-        eprintln!("skipped: real_logs_are_replayed_within_a_tenth: HINDMOST_DATA is not set");
-        return;
-    };
-    let folder = Path::new(&folder);
+    let Some(folder) = hindmost_testing::data("") else { return };
     let logs = [
         "spark/application_1506645932520_24630151",
         "spark/application_1538416563558_0014",

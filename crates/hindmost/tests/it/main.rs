@@ -16,6 +16,7 @@ mod guarantees;
 mod help;
 mod journal;
 mod live_page;
+mod live_text;
 mod map;
 mod more_formats;
 mod policies;
@@ -29,6 +30,8 @@ mod scene;
 mod schemas;
 mod several_jobs;
 mod simulate;
+#[cfg(target_os = "linux")]
+mod slurm;
 mod theory;
 mod validation;
 mod watch;
@@ -37,10 +40,13 @@ mod words;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Returns the command `hindmost`, whose output does not depend on the terminal's width or the user's settings.
+/// Returns the command `hindmost`, whose output does not depend on the terminal's width or the user's settings. In a test
+/// with a Slurm cluster it uses that one.
 fn hindmost() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hindmost"));
     command.env_remove("COLUMNS").env("NO_COLOR", "1").stdin(Stdio::null());
+    #[cfg(target_os = "linux")]
+    slurm::on_cluster(&mut command);
     command
 }
 

@@ -126,13 +126,8 @@ fn several_logs_give_a_list_of_results() {
 
 /// Returns the real logs below the folder `HINDMOST_DATA`; `None` if the variable is not set.
 fn real_logs() -> Option<Vec<PathBuf>> {
-    let Some(data) = std::env::var_os("HINDMOST_DATA") else {
-        eprintln!("skipped: HINDMOST_DATA is not set");
-        return None;
-    };
-    // Tests run in the folder of their crate; a relative path starts at the workspace.
-    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(data).join("spark");
-    let mut logs: Vec<PathBuf> = fs::read_dir(data).ok()?.map(|entry| entry.unwrap().path()).collect();
+    let mut logs: Vec<PathBuf> =
+        fs::read_dir(hindmost_testing::data("spark")?).ok()?.map(|entry| entry.unwrap().path()).collect();
     logs.sort();
     Some(logs)
 }

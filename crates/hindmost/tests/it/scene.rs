@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use hindmost_core::journal::JournalReader;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::Timeline;
+use hindmost_testing::left_out;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -183,7 +184,7 @@ pub fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         return Some(Ended { code: ran.status.code(), stdout: text(ran.stdout), stderr: text(ran.stderr) });
     }
-    eprintln!("skipped: mounting is not permitted here");
+    left_out("mounting is not permitted here");
     None
 }
 

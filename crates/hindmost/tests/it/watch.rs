@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use hindmost_testing::left_out;
 use serde_json::Value;
 
 use crate::scene::{Live, Scene, run_id, signal, until};
@@ -133,7 +134,7 @@ fn in_terminal(scene: &Scene) -> Option<std::process::Child> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn();
     if child.is_err() {
-        eprintln!("skipped: the program `script` is not installed");
+        left_out("the program `script` is not installed");
     }
     child.ok()
 }

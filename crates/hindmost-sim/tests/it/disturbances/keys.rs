@@ -197,11 +197,7 @@ fn speeds_are_read_from_a_file_of_measurements() {
 /// Tries the benchmark scores of cloud machines, if the folder of real data is there.
 #[test]
 fn real_measurements_of_cloud_machines_are_read() {
-    let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
-        eprintln!("real_measurements_of_cloud_machines_are_read: skipped, because HINDMOST_DATA is not set");
-        return;
-    };
-    let folder = Path::new(&folder).join("azure");
+    let Some(folder) = hindmost_testing::data("azure") else { return };
     let Some(file) = std::fs::read_dir(&folder).ok().and_then(|mut files| files.next()?.ok()) else { return };
     let name = file.file_name().into_string().unwrap();
     let class = format!("measured_speed = {{ file = \"{name}\", column = \"value\" }}");

@@ -12,18 +12,9 @@ use super::super::{self as hadoop, HadoopFormat, Locality, find, open, sniff, su
 use super::{counted, numbers, trace, warning};
 use crate::summary::TraceSummary;
 
-fn data() -> Option<PathBuf> {
-    let Some(data) = std::env::var_os("HINDMOST_DATA") else {
-        let test = std::thread::current();
-        println!("{} skipped: HINDMOST_DATA is not set", test.name().unwrap_or("test"));
-        return None;
-    };
-    // A relative path starts at the workspace's folder.
-    Some(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(data).join("hadoop"))
-}
-
 fn log(name: &str) -> Option<PathBuf> {
-    let mut all: Vec<PathBuf> = fs::read_dir(data()?).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut all: Vec<PathBuf> =
+        fs::read_dir(hindmost_testing::data("hadoop")?).unwrap().map(|entry| entry.unwrap().path()).collect();
     all.sort();
     let found = all.into_iter().find(|path| path.file_name().unwrap().to_string_lossy().starts_with(name));
     Some(found.unwrap_or_else(|| panic!("no {name}")))
@@ -79,7 +70,7 @@ fn counts_match_a_separate_list_of_attempts() {
         // A task with overlapping attempts has two attempts; one of them is speculative.
         let overlapping: BTreeSet<&str> =
             counting().filter(|row| row["overlaps_other_attempt"] == "1").map(|row| row["task"]).collect();
-        let trace = match data().unwrap().join(file) {
+        let trace = match hindmost_testing::data("hadoop").unwrap().join(file) {
             path if path.exists() => open(&path, None).unwrap(),
             // If the log itself is missing, a trace is built from the list.
             _ => trace(rumen_of(of_file()).as_bytes()),
@@ -177,7 +168,7 @@ fn only_the_damaged_event_is_lost() {
 
 #[test]
 fn all_histories_of_a_folder_are_read_together() {
-    let Some(folder) = data() else { return };
+    let Some(folder) = hindmost_testing::data("hadoop") else { return };
     assert!(find(&folder).unwrap());
     let summary = summarize(&folder, None).unwrap();
     assert_eq!((summary.format, summary.jobs, summary.attempts), ("hadoop-jhist", 4, 17));
@@ -211,7 +202,7 @@ fn real_logs_cut_anywhere_are_read() {
 
 #[test]
 fn spark_logs_are_not_recognised_as_hadoop_logs() {
-    let Some(folder) = data() else { return };
+    let Some(folder) = hindmost_testing::data("hadoop") else { return };
     let spark = folder.parent().unwrap().join("spark");
     for entry in fs::read_dir(&spark).unwrap() {
         let path = entry.unwrap().path();

@@ -8,7 +8,7 @@ use super::lz4::{SEED, SUM_BITS};
 use super::{Compression, Damage, Plain};
 use crate::reading::testing::Drip;
 
-#[path = "../../../tests/support/lzf.rs"]
+#[path = "../../../tests/it/support/lzf.rs"]
 mod lzf;
 
 /// Returns text that compresses about as well as a log.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use hindmost_testing::left_out;
 use serde_json::Value;
 
 use super::syscalls::Swept;
@@ -70,7 +71,7 @@ fn an_immutable_file_of_a_failed_attempt_is_left() {
     let scene = Scene::new(&failing_first("echo x > $HINDMOST_OUTPUT/kept; chattr +i $HINDMOST_OUTPUT/kept"));
     let mutable = Mutable(scene.folder.path().to_owned());
     if !succeeds("touch probe && chattr +i probe && chattr -i probe", scene.folder.path()) {
-        eprintln!("skipped: files can't be made immutable here");
+        left_out("files can't be made immutable here");
         return;
     }
     let ended = run_with_messages(&scene, &[]);
@@ -90,7 +91,7 @@ fn an_immutable_file_does_not_prevent_a_resume() {
     let mutable = Mutable(scene.folder.path().to_owned());
     let swept = Swept(scene.folder.path());
     if !succeeds("touch probe && chattr +i probe && chattr -i probe", scene.folder.path()) {
-        eprintln!("skipped: files can't be made immutable here");
+        left_out("files can't be made immutable here");
         return;
     }
     let mut child = scene.spawn(None, &[]);
@@ -141,7 +142,7 @@ fn a_file_system_mounted_in_an_attempt_keeps_its_files() {
 #[test]
 fn files_of_root_in_an_attempt_of_nobody_are_left() {
     if !as_nobody().contains("setpriv") {
-        eprintln!("skipped: this is not root");
+        left_out("this is not root");
         return;
     }
     let scene = Scene::new(&failing_first("touch ready; while [ ! -e go ]; do sleep 0.02; done"));
@@ -180,7 +181,7 @@ fn thirty_thousand_nested_folders_are_removed() {
     let scratch = tempfile::tempdir().unwrap();
     let works = |nest: &&str| succeeds(&nest.replace("COUNT", "1"), scratch.path());
     let Some(nest) = [perl, python].into_iter().find(works) else {
-        eprintln!("skipped: neither perl nor python3 is installed");
+        left_out("neither perl nor python3 is installed");
         return;
     };
     let nest = nest.replace("COUNT", "30000");
@@ -365,7 +366,7 @@ fn processes_that_another_program_takes_delay_a_run() {
     const USER: u32 = 54_322;
     const LIMIT: usize = 40;
     if !as_nobody().contains("setpriv") || !succeeds("prlimit --version", Path::new("/")) {
-        eprintln!("skipped: this is not root, or there is no prlimit");
+        left_out("this is not root, or there is no prlimit");
         return;
     }
     let as_user = format!("exec setpriv --reuid={USER} --regid={USER} --clear-groups \"$@\"");

@@ -4,7 +4,7 @@
 //! (`FS_IOC_SHUTDOWN`), hindmost is killed, the image is mounted again and the run resumed. Needs root, loop devices
 //! and `mkfs.ext4`.
 //!
-//! `HINDMOST_POWER_CUTS` sets the number of cuts (8), `HINDMOST_POWER_SEED` the seed of the first cut.
+//! A usual run of the tests cuts the power in 3 runs, the nightly one in 60.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use hindmost_testing::{cases, left_out, seed};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -72,14 +73,14 @@ impl Disk {
         fs::write(folder.path().join("job.toml"), JOB).unwrap();
         let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).output();
         if !made.is_ok_and(|made| made.status.success()) {
-            eprintln!("skipped: there is no mkfs.ext4");
+            left_out("there is no mkfs.ext4");
             return None;
         }
         let mut disk = Disk { folder, mounted: false };
         if disk.try_mount() {
             return Some(disk);
         }
-        eprintln!("skipped: mounting an image is not permitted here");
+        left_out("mounting an image is not permitted here");
         None
     }
 
@@ -236,15 +237,10 @@ fn check(out: &Path) {
     assert_eq!(verdict.status.code(), Some(0), "{}", String::from_utf8_lossy(&verdict.stderr));
 }
 
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn a_power_cut_costs_no_recorded_result() {
-    let first = setting("HINDMOST_POWER_SEED", 1);
-    let mut survived = 0;
-    for seed in first..first + setting("HINDMOST_POWER_CUTS", 8) {
+    let (first, mut survived) = (seed(), 0);
+    for seed in first..first + u64::from(cases(3, 60)) {
         let Some(mut disk) = Disk::new(48) else { return };
         let draw = |what: u64| hindmost_math::random::mix(seed << 8 | what);
         // Some runs have two power cuts.
@@ -322,7 +318,7 @@ fn a_full_device_below_the_file_system_costs_no_result() {
     fs::create_dir(&host).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64m", "none"]).arg(&host).output().unwrap();
     if !mounted.status.success() {
-        eprintln!("skipped: mounting is not permitted here");
+        left_out("mounting is not permitted here");
         return;
     }
     let guard = Unmount(host.clone());

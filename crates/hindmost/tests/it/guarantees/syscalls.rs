@@ -1,10 +1,9 @@
 //! A fault at each system call of `hindmost run`: the call fails, or the process dies in it. The run ends without a panic,
 //! leaves no processes, and `--resume` finishes it with the right results.
 //!
-//! `strace` injects the faults into the process itself and not into its children. By default the cases of one seed are
-//! tried for a limited time, each call and each error in turn. `HINDMOST_FAULTS_SEED` sets the seed (1),
-//! `HINDMOST_FAULTS=all` tries every call with every error, `HINDMOST_FAULTS=SECONDS` sets the time, and
-//! `HINDMOST_FAULTS_CALLS=openat,read` names the calls.
+//! `strace` injects the faults into the process itself and not into its children. A usual run of the tests takes each call
+//! and each error in turn, once; the nightly one tries every call with every error. `HINDMOST_FAULTS_CALLS=openat,read`
+//! limits the tests to some calls.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -15,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::timeline::AttemptEnd;
+use hindmost_testing::{Draw, cases, left_out, seed};
 
 use crate::hindmost;
 use crate::scene::{Ended, Scene, files, names, signal, timeline};
@@ -102,27 +102,6 @@ impl Fault {
     fn option(self) -> String {
         let what = self.error.map_or_else(|| "signal=KILL".to_owned(), |error| format!("error={error}"));
         format!("-e inject={}:{what}:when={}", self.call, self.number)
-    }
-}
-
-/// A generator of random numbers (SplitMix64) with its state.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % end as u64) as usize
-    }
-
-    fn shuffled<T>(&mut self, mut all: Vec<T>) -> Vec<T> {
-        for last in (1..all.len()).rev() {
-            let other = self.below(last + 1);
-            all.swap(last, other);
-        }
-        all
     }
 }
 
@@ -308,7 +287,7 @@ fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
     let scene = Scene::new(JOB);
     let _swept = Swept(scene.folder.path());
     if !Command::new("strace").arg("-V").output().is_ok_and(|ran| ran.status.success()) {
-        eprintln!("skipped: there is no strace");
+        left_out("there is no strace");
         return None;
     }
     let script = "exec strace -qq -o calls \"$@\"";
@@ -320,7 +299,7 @@ fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
     let ended = scene.end(scene.spawn(Some(script), args));
     let calls = fs::read_to_string(scene.path("calls")).unwrap_or_default();
     if ended.code != Some(0) && (ended.stderr.contains("ptrace") || ended.stderr.contains("not permitted")) {
-        eprintln!("skipped: strace is not permitted here: {}", ended.stderr);
+        left_out(&format!("strace is not permitted here: {}", ended.stderr));
         return None;
     }
     ended.with(0);
@@ -328,29 +307,16 @@ fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
     Some(CALLS.iter().map(|(call, _)| (*call, count(call))).filter(|(_, count)| *count > 0).collect())
 }
 
-/// Returns the time in which cases are started; `None` to run all cases.
-fn budget(default: u64) -> Option<Duration> {
-    match std::env::var("HINDMOST_FAULTS") {
-        Ok(text) if text == "all" => None,
-        Ok(text) => Some(Duration::from_secs(text.parse().expect("HINDMOST_FAULTS is a number of seconds, or `all`"))),
-        Err(_) => Some(Duration::from_secs(default)),
-    }
-}
-
-fn seed() -> u64 {
-    std::env::var("HINDMOST_FAULTS_SEED").ok().and_then(|value| value.parse().ok()).unwrap_or(1)
-}
-
 /// Counts of process runs by the call that failed and how they ended.
 type Tally = BTreeMap<String, BTreeMap<String, u64>>;
 
-/// Tries cases until the time is over, checks that faults were injected, and prints how process runs ended.
-fn try_all(name: &str, threads: usize, budget: Option<Duration>, cases: impl Iterator<Item = Case> + Send) {
+/// Tries cases, checks that faults were injected, and prints how process runs ended.
+fn try_all(name: &str, threads: usize, cases: impl Iterator<Item = Case> + Send) {
     let begin = Instant::now();
     let cases = Mutex::new(cases);
     let seen: Mutex<(Tally, Vec<String>)> = Mutex::default();
     let work = || {
-        while budget.is_none_or(|budget| begin.elapsed() < budget) {
+        loop {
             let next = cases.lock().unwrap().next();
             let Some(case) = next else { return };
             let result = tried(&case);
@@ -423,27 +389,29 @@ fn in_turn(counts: &BTreeMap<&'static str, usize>) -> impl Iterator<Item = Fault
     })
 }
 
+/// Number of cases of one fault in a usual run of the tests: each call with each of its errors about once.
+const SAMPLE: u32 = 90;
+
 #[test]
 fn a_fault_at_any_system_call_keeps_results_right() {
     let Some(counts) = counted(false) else { return };
-    try_all("one fault", 2, budget(35), in_turn(&counts).map(|fault| vec![vec![fault]]));
+    let tried = in_turn(&counts).take(cases(SAMPLE, u32::MAX) as usize);
+    try_all("one fault", 2, tried.map(|fault| vec![vec![fault]]));
 }
 
 #[test]
 fn a_fault_at_any_system_call_of_a_resume_keeps_results_right() {
     let Some(counts) = counted(true) else { return };
-    let cases = in_turn(&counts).enumerate();
-    let cases = cases.map(|(number, fault)| vec![vec![death(number % DEATHS.len())], vec![fault]]);
-    try_all("one fault after a kill", 1, budget(20), cases);
+    let tried = in_turn(&counts).take(cases(SAMPLE / 3, u32::MAX) as usize).enumerate();
+    let tried = tried.map(|(number, fault)| vec![vec![death(number % DEATHS.len())], vec![fault]]);
+    try_all("one fault after a kill", 2, tried);
 }
 
 #[test]
 fn faults_in_up_to_four_process_runs_keep_results_right() {
     let Some(counts) = counted(false) else { return };
     let mut draw = Draw(seed() ^ 0xfa17);
-    let mut left = if budget(0).is_none() { 1500 } else { usize::MAX };
-    let cases = std::iter::from_fn(move || {
-        left = left.checked_sub(1)?;
+    let tried = std::iter::from_fn(move || {
         let kinds = kinds(&counts, &mut draw);
         let mut faults = kinds.into_iter().filter_map(|mut kind| kind.pop_front());
         let runs = 1 + draw.below(4);
@@ -456,5 +424,5 @@ fn faults_in_up_to_four_process_runs_keep_results_right() {
         }
         Some(case)
     });
-    try_all("several faults", 1, budget(20), cases);
+    try_all("several faults", 2, tried.take(cases(SAMPLE / 4, 1500) as usize));
 }

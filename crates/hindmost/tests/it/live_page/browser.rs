@@ -1,4 +1,5 @@
-//! The page in headless Chromium. The tests are skipped where it is not installed, unless `HINDMOST_REQUIRE_CHROMIUM` is 1.
+//! The page in headless Chromium. These tests are run on request, because they need it:
+//! `cargo test -p hindmost --test it browser:: -- --ignored`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,16 +10,11 @@ use serde_json::{Value, json};
 
 use super::{started, waiting};
 
-/// Returns the name of the browser; `None` if there is none and none is required.
-fn chromium() -> Option<&'static str> {
+/// Returns the name of the browser.
+fn chromium() -> &'static str {
     let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|ran| ran.status.success());
-    let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| runs(name));
-    let required = std::env::var_os("HINDMOST_REQUIRE_CHROMIUM").is_some_and(|value| value == "1");
-    assert!(found.is_some() || !required, "HINDMOST_REQUIRE_CHROMIUM is 1, but Chromium is not installed");
-    if found.is_none() {
-        eprintln!("skipped: Chromium is not installed");
-    }
-    found
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    names.into_iter().find(runs).unwrap_or_else(|| panic!("Chromium is not installed: none of {names:?} runs"))
 }
 
 /// Opens a page with further options, and returns what the browser prints.
@@ -90,8 +86,9 @@ fn state(name: &str, state: &str) -> Value {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn the_page_shows_a_run_in_progress() {
-    let Some(browser) = chromium() else { return };
+    let browser = chromium();
     let scene = waiting("map");
     let child = scene.spawn(None, &["--serve", "127.0.0.1:0", "--nodes", "n1:2"]);
     let to = started(&scene);
@@ -105,8 +102,9 @@ fn the_page_shows_a_run_in_progress() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn hostile_names_stay_text() {
-    let Some(browser) = chromium() else { return };
+    let browser = chromium();
     let name = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>&amp;'\"";
     let server = serving(&state(name, "running"));
     let shown = open(browser, &server.url(), &["--dump-dom"]);
@@ -118,8 +116,9 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn each_state_of_a_run_is_said() {
-    let Some(browser) = chromium() else { return };
+    let browser = chromium();
     for (of, expected) in [
         ("starting", "Starting"),
         ("running", "Running"),
@@ -143,8 +142,9 @@ fn each_state_of_a_run_is_said() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn large_runs_are_shown_in_part() {
-    let Some(browser) = chromium() else { return };
+    let browser = chromium();
     let mut large = state("map", "running");
     let node = large["nodes"][0].clone();
     large["nodes"] = (0..1000)

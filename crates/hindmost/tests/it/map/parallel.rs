@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use hindmost_testing::left_out;
+
 use super::{Place, output};
 
 /// Examples: text on standard input, and the arguments. Each prints the same with both commands, in the same order, and ends
@@ -152,7 +154,7 @@ fn place() -> Place {
 fn gnu_parallels_examples_print_the_same() {
     let place = place();
     if parallel(&place).is_none() {
-        eprintln!("skipped: GNU parallel is not installed");
+        left_out("GNU parallel is not installed");
         return;
     }
     let mut different = Vec::new();
@@ -173,7 +175,7 @@ fn gnu_parallels_examples_print_the_same() {
 fn the_job_log_has_the_fields_of_gnu_parallels() {
     let place = place();
     let Some(mut theirs) = parallel(&place) else {
-        eprintln!("skipped: GNU parallel is not installed");
+        left_out("GNU parallel is not installed");
         return;
     };
     let args = |log: &str| ["--joblog", log, "-j1", "printf '%s\n' {}; exit {#}", ":::", "a", "b c"].map(str::to_owned);

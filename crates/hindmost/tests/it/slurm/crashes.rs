@@ -5,8 +5,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::ends::{failed, has_results, job};
-use crate::lab::{Lab, cluster};
+use super::ends::{failed, has_results, job, until_reported};
+use super::lab::{Lab, cluster};
 use crate::scene::{Live, Scene, signal, until};
 
 const SLURM: [&str; 2] = ["--engine", "slurm"];
@@ -65,8 +65,9 @@ fn kill_step_of_first(scene: &Scene) {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_request_of_a_killed_run_is_withdrawn() {
-    let Some(cluster) = cluster("a_request_of_a_killed_run_is_withdrawn") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     for kills_requester in [false, true] {
         let scene = Scene::new(&job(2, "1"));
@@ -95,8 +96,9 @@ fn a_request_of_a_killed_run_is_withdrawn() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_request_is_withdrawn_although_salloc_hangs() {
-    let Some(cluster) = cluster("a_request_is_withdrawn_although_salloc_hangs") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     let folder = tempfile::tempdir().unwrap();
     // It does not end when it is sent a signal, as the one of Slurm 22.05 sometimes does not.
@@ -117,8 +119,9 @@ fn a_request_is_withdrawn_although_salloc_hangs() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_run_that_is_killed_as_it_begins_leaves_nothing() {
-    let Some(cluster) = cluster("a_run_that_is_killed_as_it_begins_leaves_nothing") else { return };
+    let cluster = cluster();
     for milliseconds in (20..400).step_by(40) {
         let scene = Scene::new(&job(6, "1"));
         let live = start(&scene, "3", &SLURM);
@@ -133,16 +136,15 @@ fn a_run_that_is_killed_as_it_begins_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn an_attempt_whose_step_was_killed_is_tried_again() {
-    let Some(cluster) = cluster("an_attempt_whose_step_was_killed_is_tried_again") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     // The first attempt of task 0 would write a wrong result after half a minute.
     let gate = "if [ $HINDMOST_TASK$HINDMOST_ATTEMPT = 00 ]; then sleep 30; echo late > $HINDMOST_OUTPUT/late; fi\n";
     let scene = Scene::new(&job(6, "2").replace("sleep 60 &\n", &format!("sleep 60 &\n{gate}")));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
-    until("attempts run", || lab.attempts().len() == 6);
-    // Each agent has reported.
-    std::thread::sleep(Duration::from_secs(1));
+    until_reported(&scene, lab, 6);
     kill_step_of_first(&scene);
     let begin = Instant::now();
     scene.end(child).with(0);
@@ -155,13 +157,13 @@ fn an_attempt_whose_step_was_killed_is_tried_again() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_run_with_a_killed_step_can_be_stopped() {
-    let Some(cluster) = cluster("a_run_with_a_killed_step_can_be_stopped") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     let scene = Scene::new(&job(6, "30"));
     let child = scene.spawn(None, &SLURM);
-    until("attempts run", || lab.attempts().len() == 6);
-    std::thread::sleep(Duration::from_secs(1));
+    until_reported(&scene, lab, 6);
     kill_step_of_first(&scene);
     let begin = Instant::now();
     signal(child.id(), "TERM");
@@ -172,13 +174,12 @@ fn a_run_with_a_killed_step_can_be_stopped() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_killed_step_holds_no_allocation_of_a_killed_run() {
-    let test = "a_killed_step_holds_no_allocation_of_a_killed_run";
-    let Some(cluster) = cluster(test) else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(6, "3"));
     let live = start(&scene, "4", &SLURM);
-    until("attempts run", || cluster.lab.attempts().len() == 6);
-    std::thread::sleep(Duration::from_secs(1));
+    until_reported(&scene, &cluster.lab, 6);
     kill_step_of_first(&scene);
     live.kill();
     cluster.lab.until_clean();
@@ -188,8 +189,9 @@ fn a_killed_step_holds_no_allocation_of_a_killed_run() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn nothing_is_started_on_a_node_that_is_not_granted_yet() {
-    let Some(cluster) = cluster("nothing_is_started_on_a_node_that_is_not_granted_yet") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     let scene = Scene::new(&job(12, "1").replace("tasks = 12", "tasks = 12\nretries = 0"));
     let blockers = block(lab, &["n4"]);

@@ -1,13 +1,11 @@
 //! Tests of rolling logs, and of directories with logs of many applications.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::packed;
 use hindmost_trace::TraceError;
 use hindmost_trace::spark::{analyse, is_log_directory, open, summarize, summarize_spark};
-use support::packed;
 
 /// Returns a log of one job with `tasks` tasks. If not `ended`, the log has no end of the application.
 fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::lab::{cluster, on_cluster};
 use crate::hindmost;
-use crate::lab::{cluster, on_cluster};
 use crate::scene::{Scene, files, names, timeline};
 
 const SLURM: [&str; 2] = ["--engine", "slurm"];
@@ -19,8 +19,9 @@ command = 'echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"'
 "#;
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_job_on_slurm_has_the_same_results_as_on_one_machine() {
-    let Some(cluster) = cluster("a_job_on_slurm_has_the_same_results_as_on_one_machine") else { return };
+    let cluster = cluster();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/wordcount/job.toml");
     let scene = Scene::new("");
     let outs = ["local", "slurm"].map(|engine| {
@@ -39,8 +40,9 @@ fn a_job_on_slurm_has_the_same_results_as_on_one_machine() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn inside_an_allocation_its_nodes_are_used_and_it_is_not_given_back() {
-    let Some(cluster) = cluster("inside_an_allocation_its_nodes_are_used_and_it_is_not_given_back") else { return };
+    let cluster = cluster();
     let scene = Scene::new(SHORT);
     let script = format!(
         "{} run job.toml --engine slurm --out out && srun --overlap -n1 echo still-there && squeue --noheader --me -o %N",
@@ -60,8 +62,9 @@ fn inside_an_allocation_its_nodes_are_used_and_it_is_not_given_back() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn map_runs_on_slurm() {
-    let Some(cluster) = cluster("map_runs_on_slurm") else { return };
+    let cluster = cluster();
     let scene = Scene::new("");
     let mut command = hindmost();
     command.args([
@@ -86,8 +89,9 @@ fn map_runs_on_slurm() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_number_of_nodes_includes_busy_ones() {
-    let Some(cluster) = cluster("a_number_of_nodes_includes_busy_ones") else { return };
+    let cluster = cluster();
     let scene = Scene::new(SHORT);
     cluster.lab.output("salloc", &["--no-shell", "--nodes=2", "--nodelist=n3,n4", "--exclusive"]);
     // The busy node joins the run if it comes free in time.
@@ -101,8 +105,9 @@ fn a_number_of_nodes_includes_busy_ones() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn gpus_are_given_to_one_attempt_at_a_time() {
-    let Some(cluster) = cluster("gpus_are_given_to_one_attempt_at_a_time") else { return };
+    let cluster = cluster();
     let scene = Scene::new(
         r#"
 name = "gpus"
@@ -138,8 +143,9 @@ echo "$CUDA_VISIBLE_DEVICES$SLURM_GPUS_ON_NODE $HINDMOST_GPUS $SLURMD_NODENAME $
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn mistakes_are_explained_and_leave_nothing() {
-    let Some(cluster) = cluster("mistakes_are_explained_and_leave_nothing") else { return };
+    let cluster = cluster();
     let scene = Scene::new(SHORT);
     for (args, expected) in [
         (&["--engine", "slurm", "--nodes", "9"][..], "there are only 4 usable nodes"),
@@ -165,8 +171,9 @@ fn mistakes_are_explained_and_leave_nothing() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_run_is_resumed_with_its_engine() {
-    let Some(cluster) = cluster("a_run_is_resumed_with_its_engine") else { return };
+    let cluster = cluster();
     let scene =
         Scene::new(&SHORT.replace("tasks = 20", "tasks = 20\nretries = 0").replace("echo", "test -e ../go; echo"));
     let job = fs::read_to_string(scene.path("job.toml")).unwrap();
@@ -203,8 +210,9 @@ command = 'echo "$SLURMD_NODENAME" > "$HINDMOST_OUTPUT/node"'
 "#;
 
 #[test]
+#[ignore = "needs Slurm"]
 fn features_choose_nodes_and_speeds() {
-    let Some(cluster) = cluster("features_choose_nodes_and_speeds") else { return };
+    let cluster = cluster();
     let scene = Scene::new(CLASSES);
     let given = ["--engine", "slurm", "--node-speed", "n4=0.5"];
     let mut check = hindmost();

@@ -1,14 +1,12 @@
 //! Tests of logs in every compression: complete, as consecutive streams, cut and damaged.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::{CODECS, Maker, packed};
 use hindmost_trace::TraceError;
 use hindmost_trace::TraceSummary;
 use hindmost_trace::spark::{analyse, open, read_spark, summarize, summarize_spark};
-use support::{CODECS, Maker, packed};
 
 fn count(data: &[u8]) -> TraceSummary {
     summarize_spark(data, "log", None).unwrap()

@@ -1,19 +1,23 @@
 //! Nodes that are lost and return, a controller that restarts, allocations that are cancelled, folders that are not shared.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hindmost_core::timeline::{AttemptEnd, Cause};
+use hindmost_run::engine::END_MARKER;
 use hindmost_run::live_view::LiveView;
+use hindmost_testing::left_out;
 
-use crate::ends::{failed, has_results, job};
-use crate::lab::{Lab, cluster, on_cluster, own_cluster};
-use crate::scene::{Scene, timeline, until};
+use super::ends::{failed, has_results, job, until_reported};
+use super::lab::{Lab, cluster, on_cluster, own_cluster};
+use crate::scene::{Scene, names, timeline, until};
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_node_is_lost_and_returns() {
-    let Some(cluster) = cluster("a_node_is_lost_and_returns") else { return };
+    let cluster = cluster();
     // So many tasks that the run goes on until the node has returned, on a busy machine too.
     let scene = Scene::new(&job(280, "2"));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
@@ -29,16 +33,19 @@ fn a_node_is_lost_and_returns() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_run_survives_a_restart_of_the_controller() {
-    let Some(cluster) = cluster("a_run_survives_a_restart_of_the_controller") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(40, "2"));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run", || cluster.lab.attempts().len() > 10);
     // If it is killed earlier, it forgets the allocations.
     cluster.lab.until_saved();
     cluster.lab.kill_controller();
-    // Attempts end meanwhile.
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    let attempts = scene.out().join(".hindmost/attempts");
+    let running: Vec<PathBuf> = names(&attempts).iter().map(|name| attempts.join(name)).collect();
+    // All attempts end meanwhile.
+    until("attempts have ended", || running.iter().all(|folder| !folder.exists() || folder.join(END_MARKER).exists()));
     cluster.lab.start_controller();
     scene.end(child).with(0);
     has_results(&scene, 40);
@@ -47,8 +54,9 @@ fn a_run_survives_a_restart_of_the_controller() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_run_survives_a_controller_that_forgets_its_allocations() {
-    let Some(cluster) = own_cluster("a_run_survives_a_controller_that_forgets_its_allocations") else { return };
+    let cluster = own_cluster();
     let scene = Scene::new(&job(40, "2"));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run", || cluster.lab.attempts().len() > 10);
@@ -62,8 +70,9 @@ fn a_run_survives_a_controller_that_forgets_its_allocations() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn attempts_are_not_to_blame_for_the_end_of_their_allocation() {
-    let Some(cluster) = cluster("attempts_are_not_to_blame_for_the_end_of_their_allocation") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(12, "3").replace("tasks = 12", "tasks = 12\nretries = 0"));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run", || cluster.lab.attempts().len() == 12);
@@ -78,9 +87,9 @@ fn attempts_are_not_to_blame_for_the_end_of_their_allocation() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_folder_that_a_node_does_not_share_is_found_at_the_start() {
-    let test = "a_folder_that_a_node_does_not_share_is_found_at_the_start";
-    let Some(cluster) = cluster(test) else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(4, "1"));
     let hidden = scene.path("hidden");
     fs::create_dir(&hidden).unwrap();
@@ -93,7 +102,7 @@ fn a_folder_that_a_node_does_not_share_is_found_at_the_start() {
     on_cluster(&mut command);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if !command.status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: {test}: mounting is not permitted here");
+        left_out("mounting is not permitted");
         cluster.lab.start_node("n3");
         return;
     }
@@ -110,16 +119,15 @@ fn a_folder_that_a_node_does_not_share_is_found_at_the_start() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_killed_slurmd_with_its_steps_is_no_failure() {
-    let Some(cluster) = cluster("a_killed_slurmd_with_its_steps_is_no_failure") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     // The `slurmd` is back at once, before Slurm notices anything, or after a while.
     for away in [Duration::ZERO, Duration::from_millis(1500), Duration::from_secs(12)] {
         let scene = Scene::new(&job(10, "4").replace("tasks = 10", "tasks = 10\nretries = 0"));
         let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none", "--nodes", "n1,n2"]);
-        until("attempts run", || lab.attempts().len() == 8);
-        // Each agent has reported.
-        std::thread::sleep(Duration::from_secs(1));
+        until_reported(&scene, lab, 8);
         lab.kill_node_with_steps("n1");
         std::thread::sleep(away);
         lab.start_node("n1");
@@ -143,8 +151,9 @@ impl Drop for Continues<'_> {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn attempts_whose_steps_wait_are_starting() {
-    let Some(cluster) = cluster("attempts_whose_steps_wait_are_starting") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     let scene = Scene::new(&job(16, "1").replace("tasks = 16", "tasks = 16\nretries = 0"));
     let child = scene.spawn(None, &["--engine", "slurm", "--nodes", "n1,n2"]);

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::process::Child;
-use std::time::Duration;
 
 use hindmost_core::timeline::AttemptEnd;
 
-use crate::lab::{Cluster, cluster};
+use hindmost_run::live_view::LiveView;
+
+use super::lab::{Cluster, Lab, cluster};
 use crate::scene::{Live, Scene, names, signal, timeline, until};
 
 const SLURM: [&str; 2] = ["--engine", "slurm"];
@@ -37,10 +38,18 @@ pub fn has_results(scene: &Scene, tasks: u32) {
     scene.is_verified();
 }
 
+/// Waits until so many attempts run and their agents have reported, which the run's journal says.
+pub fn until_reported(scene: &Scene, lab: &Lab, attempts: usize) {
+    let running = || {
+        let mut view = LiveView::new(&scene.out());
+        view.refresh().map(|()| view.snapshot().running_attempts).ok()
+    };
+    until("agents have reported", || running() == Some(attempts as u64) && lab.attempts().len() == attempts);
+}
+
 /// Kills a run once so many attempts run and their agents have reported.
-fn kill_once_running(mut run: Child, cluster: &Cluster, attempts: usize) {
-    until("attempts run", || cluster.lab.attempts().len() == attempts);
-    std::thread::sleep(Duration::from_secs(1));
+fn kill_once_running(mut run: Child, scene: &Scene, cluster: &Cluster, attempts: usize) {
+    until_reported(scene, &cluster.lab, attempts);
     run.kill().unwrap();
     run.wait().unwrap();
 }
@@ -52,8 +61,9 @@ pub fn failed(scene: &Scene) -> usize {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left() {
-    let Some(cluster) = cluster("a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left") else { return };
+    let cluster = cluster();
     // Many short steps, because a single `sleep` goes on while its process is stopped. Without copies, the tasks on n3 take 30 s.
     let scene = Scene::new(&job(18, &["0.1"; 15].join("\nsleep ")));
     scene.run(&["--engine", "slurm", "--chaos", "slow=n3:20"]).with(0);
@@ -67,8 +77,9 @@ fn a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn ctrl_c_gives_the_allocations_back_and_resume_continues() {
-    let Some(cluster) = cluster("ctrl_c_gives_the_allocations_back_and_resume_continues") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(20, "2"));
     let child = scene.spawn(None, &SLURM);
     until("attempts run", || cluster.lab.attempts().len() > 5);
@@ -82,13 +93,12 @@ fn ctrl_c_gives_the_allocations_back_and_resume_continues() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_resumed_run_takes_over_the_attempts_and_allocations_of_a_killed_one() {
-    let Some(cluster) = cluster("a_resumed_run_takes_over_the_attempts_and_allocations_of_a_killed_one") else {
-        return;
-    };
+    let cluster = cluster();
     let scene = Scene::new(&job(8, "6"));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
-    kill_once_running(child, &cluster, 8);
+    kill_once_running(child, &scene, &cluster, 8);
     let before = cluster.lab.allocations();
     assert_eq!(before.len(), 4);
     let resumed = scene.spawn(None, &["--resume"]);
@@ -101,13 +111,14 @@ fn a_resumed_run_takes_over_the_attempts_and_allocations_of_a_killed_one() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_resume_that_is_refused_leaves_everything_as_it_is() {
-    let Some(cluster) = cluster("a_resume_that_is_refused_leaves_everything_as_it_is") else { return };
+    let cluster = cluster();
     let scene = Scene::new("");
     let wait = format!("0.1; until test -e {}; do sleep 0.1; done", scene.path("go").display());
     fs::write(scene.path("job.toml"), job(8, &wait)).unwrap();
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
-    kill_once_running(child, &cluster, 8);
+    kill_once_running(child, &scene, &cluster, 8);
     let (attempts, allocations) = (cluster.lab.attempts(), cluster.lab.allocations());
     for refused in
         [&["--policy", "late"][..], &["--nodes", "n1,n2"], &["--knowledge", "age"], &["--node-speed", "fast=2"]]
@@ -125,9 +136,9 @@ fn a_resume_that_is_refused_leaves_everything_as_it_is() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn tasks_of_several_jobs_that_may_not_run_twice_go_on() {
-    let test = "tasks_of_several_jobs_that_may_not_run_twice_go_on";
-    let Some(cluster) = cluster(test) else { return };
+    let cluster = cluster();
     let scene = Scene::new("");
     for name in ["a", "b"] {
         let starts = scene.path(&format!("starts-{name}"));
@@ -145,7 +156,7 @@ fn tasks_of_several_jobs_that_may_not_run_twice_go_on() {
         command
     };
     let child = run(&["a.toml", "b.toml", "--engine", "slurm", "--out", "out"]).spawn().unwrap();
-    kill_once_running(child, &cluster, 4);
+    kill_once_running(child, &scene, &cluster, 4);
     let refused = run(&["--out", "out", "--resume"]).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(refused.status.code() == Some(2) && said.contains("is still running and may not be stopped"), "{said}");
@@ -161,8 +172,9 @@ fn tasks_of_several_jobs_that_may_not_run_twice_go_on() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back() {
-    let Some(cluster) = cluster("the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(6, "2"));
     let mut command = crate::hindmost();
     command.env("HINDMOST_SLURM_KEEPER_SECONDS", "4");
@@ -176,8 +188,9 @@ fn the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_run_whose_folder_is_removed_leaves_nothing() {
-    let Some(cluster) = cluster("a_run_whose_folder_is_removed_leaves_nothing") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(6, "30"));
     let mut command = crate::hindmost();
     command.env("HINDMOST_SLURM_KEEPER_SECONDS", "600");
@@ -190,8 +203,9 @@ fn a_run_whose_folder_is_removed_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_cancelled_step_is_a_failure_and_runs_again() {
-    let Some(cluster) = cluster("a_cancelled_step_is_a_failure_and_runs_again") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(6, "2"));
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run", || cluster.lab.attempts().len() == 6);

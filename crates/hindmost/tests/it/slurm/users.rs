@@ -6,16 +6,17 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::ends::{has_results, job};
+use super::ends::{has_results, job};
+use super::lab::{cluster, on_cluster};
 use crate::hindmost;
-use crate::lab::{cluster, on_cluster};
 use crate::scene::{Live, Scene, as_nobody, names, until};
 
 const SLURM: [&str; 2] = ["--engine", "slurm"];
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_normal_user_can_run_jobs() {
-    let Some(cluster) = cluster("a_normal_user_can_run_jobs") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(20, "0.5"));
     let script = as_nobody();
     let is_other = script.contains("setpriv");
@@ -40,8 +41,9 @@ fn a_normal_user_can_run_jobs() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn several_jobs_share_the_nodes_and_are_resumed_with_their_engine() {
-    let Some(cluster) = cluster("several_jobs_share_the_nodes_and_are_resumed_with_their_engine") else { return };
+    let cluster = cluster();
     let scene = Scene::new("");
     for name in ["one", "two", "three"] {
         let text = job(12, "2").replace("\"seconds\"", &format!("{name:?}"));
@@ -84,8 +86,9 @@ fn several_jobs_share_the_nodes_and_are_resumed_with_their_engine() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn resuming_a_run_that_is_done_requests_no_nodes() {
-    let Some(cluster) = cluster("resuming_a_run_that_is_done_requests_no_nodes") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&job(6, "0.3"));
     scene.run(&SLURM).with(0);
     cluster.lab.until_clean();
@@ -95,7 +98,7 @@ fn resuming_a_run_that_is_done_requests_no_nodes() {
     // A result is missing, so its task runs again as soon as there is a node.
     fs::remove_file(scene.path("out/a/3/number")).unwrap();
     let resumed = scene.spawn(None, &["--resume"]);
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    until("a node is requested", || cluster.lab.allocations().len() == 2);
     let allocations = cluster.lab.allocations();
     let held = allocations.iter().find(|(_, nodes)| nodes == "n[1-4]").unwrap();
     cluster.lab.output("scancel", &[&held.0]);

@@ -1,7 +1,5 @@
 //! Tests that logs are recognised by their content, whatever their names.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
@@ -112,7 +110,7 @@ fn a_folder_of_two_kinds_warns_of_logs_left_out() {
 
 #[test]
 fn a_stream_is_recognised_by_its_beginning() {
-    let packed = |codec, text: &str| support::packed(codec, text.as_bytes());
+    let packed = |codec, text: &str| crate::support::packed(codec, text.as_bytes());
     for (text, expected) in
         [(SPARK, ("spark", 1, 0, 0)), (RUMEN, ("rumen", 2, 1, 1)), (JHIST, ("hadoop-jhist", 1, 0, 0))]
     {
@@ -125,8 +123,8 @@ fn a_stream_is_recognised_by_its_beginning() {
     }
     assert_eq!(analyse_stream(JOURNAL.as_bytes(), "x", None).unwrap().0.format, "journal");
     // The log is longer than the part that is read to recognise it.
-    let (long, made) = support::Maker::whole(3 << 20);
-    let (summary, _) = analyse_stream(&support::packed("zstd", &long)[..], "x", None).unwrap();
+    let (long, made) = crate::support::Maker::whole(3 << 20);
+    let (summary, _) = analyse_stream(&crate::support::packed("zstd", &long)[..], "x", None).unwrap();
     assert_eq!((summary.attempts, summary.warnings.len()), (made.attempts, 0));
     for nothing in ["", "Dear Sir,\n"] {
         let error = analyse_stream(nothing.as_bytes(), "standard input", None).unwrap_err().to_string();

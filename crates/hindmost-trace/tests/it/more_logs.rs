@@ -8,13 +8,7 @@ use hindmost_trace::spark::{SparkTrace, analyse, open};
 use hindmost_trace::{any, hadoop};
 
 fn log(path: &str) -> Option<PathBuf> {
-    let Some(data) = std::env::var_os("HINDMOST_DATA") else {
-        let test = std::thread::current();
-        println!("{} skipped: HINDMOST_DATA is not set", test.name().unwrap_or("test"));
-        return None;
-    };
-    // A relative path starts at the workspace's folder.
-    Some(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(data).join("more").join(path))
+    hindmost_testing::data("more").map(|folder| folder.join(path))
 }
 
 fn opened(path: &str) -> Option<SparkTrace> {

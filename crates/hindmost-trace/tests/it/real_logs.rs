@@ -1,26 +1,18 @@
 //! Tests that the results of real logs match a second, simple count. Skipped unless `HINDMOST_DATA` names the folder
 //! with the logs.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{CODECS, packed};
 use hindmost_core::workload::Durations;
 use hindmost_trace::Outcome;
 use hindmost_trace::spark::{open, read_spark, summarize, summarize_spark};
 use serde_json::{Value, json};
-use support::{CODECS, packed};
 
 fn logs() -> Vec<PathBuf> {
-    let Some(data) = std::env::var_os("HINDMOST_DATA") else {
-        let test = std::thread::current();
-        println!("{} skipped: HINDMOST_DATA is not set", test.name().unwrap_or("test"));
-        return Vec::new();
-    };
-    // A relative path starts at the workspace's folder.
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(data).join("spark");
+    let Some(folder) = hindmost_testing::data("spark") else { return Vec::new() };
     let mut logs: Vec<_> = fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.unwrap().path())

@@ -59,48 +59,38 @@ pub fn on_cluster(command: &mut Command) {
     command.envs(configuration.iter().map(|file| ("SLURM_CONF", file)));
 }
 
-/// True if Slurm is installed. Prints that the test is skipped otherwise, or fails if it must not be.
-fn is_installed(test: &str) -> bool {
+/// Fails if Slurm is not installed.
+fn check_installed() {
     let has = |program: &&&str| {
         let found =
             Command::new("sh").args(["-c", &format!("PATH=$PATH:/usr/sbin:/sbin command -v {program}")]).output();
         !found.is_ok_and(|output| output.status.success())
     };
     let missing: Vec<&str> = PROGRAMS.iter().filter(has).copied().collect();
-    if !missing.is_empty() {
-        assert!(
-            std::env::var_os("HINDMOST_REQUIRE_SLURM").is_none(),
-            "{test} needs Slurm, and these programs are missing: {missing:?}"
-        );
-        eprintln!("skipped: {test}: Slurm is not installed ({} is missing)", missing.join(", "));
-    }
-    missing.is_empty()
+    assert!(missing.is_empty(), "Slurm is not installed: {} missing; see scripts/slurm-lab.sh", missing.join(", "));
 }
 
-/// Returns the cluster without running steps and with all nodes idle; `None` if Slurm is not installed.
-pub fn cluster(test: &str) -> Option<Cluster> {
-    if !is_installed(test) {
-        return None;
-    }
+/// Returns a cluster without running steps and with all nodes idle, which other tests use afterwards.
+pub fn cluster() -> Cluster {
+    check_installed();
     let free = {
         let mut clusters = clusters();
         clusters.tests += 1;
         clusters.free.pop()
     };
-    Some(Cluster::of(free.unwrap_or_else(|| Arc::new(Lab::up(&[]))), true))
+    Cluster::of(free.unwrap_or_else(|| Arc::new(Lab::up(&[]))), true)
 }
 
 /// Returns a cluster that no other test uses.
-pub fn own_cluster(test: &str) -> Option<Cluster> {
-    own_cluster_with(test, &[])
+pub fn own_cluster() -> Cluster {
+    own_cluster_with(&[])
 }
 
 /// Returns a cluster that no other test uses, brought up with these environment variables.
-pub fn own_cluster_with(test: &str, settings: &[(&str, &str)]) -> Option<Cluster> {
-    is_installed(test).then(|| {
-        clusters().tests += 1;
-        Cluster::of(Arc::new(Lab::up(settings)), false)
-    })
+pub fn own_cluster_with(settings: &[(&str, &str)]) -> Cluster {
+    check_installed();
+    clusters().tests += 1;
+    Cluster::of(Arc::new(Lab::up(settings)), false)
 }
 
 fn clusters() -> MutexGuard<'static, Clusters> {

@@ -9,13 +9,7 @@ use hindmost_trace::analysis::{Analysis, Ended, EndedAttempt, PhaseKey};
 use serde_json::Value;
 
 fn logs() -> Vec<PathBuf> {
-    let Some(data) = std::env::var_os("HINDMOST_DATA") else {
-        let test = std::thread::current();
-        println!("{} skipped: HINDMOST_DATA is not set", test.name().unwrap_or("test"));
-        return Vec::new();
-    };
-    // A relative path starts at the workspace's folder.
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(data).join("spark");
+    let Some(folder) = hindmost_testing::data("spark") else { return Vec::new() };
     let mut logs: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     logs.sort();
     logs

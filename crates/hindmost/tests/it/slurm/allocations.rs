@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use hindmost_core::timeline::{AttemptEnd, Cause};
 
-use crate::ends::{has_results, job};
-use crate::lab::{Lab, cluster, own_cluster, own_cluster_with};
+use super::ends::{has_results, job, until_reported};
+use super::lab::{Lab, cluster, own_cluster, own_cluster_with};
 use crate::scene::{Live, Scene, timeline, until};
 
 /// Options of runs that start no copies.
@@ -23,8 +23,9 @@ fn cancel_all(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn allocations_that_end_while_hindmost_is_away_are_no_failures() {
-    let Some(cluster) = cluster("allocations_that_end_while_hindmost_is_away_are_no_failures") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     for waits in [true, false] {
         // The second task of each pair ends with another code when Slurm ends it.
@@ -32,14 +33,11 @@ fn allocations_that_end_while_hindmost_is_away_are_no_failures() {
         let scene =
             Scene::new(&strict(18, "4").replace("sleep 60 &\n", command).replace("sleep 4", "sleep 4 & wait $!"));
         let live = Live::start_with(crate::hindmost(), scene.folder.path(), "job.toml", "out", &SLURM);
-        until("attempts run", || lab.attempts().len() == 18);
-        // Each agent has reported.
-        std::thread::sleep(Duration::from_millis(1500));
+        until_reported(&scene, lab, 18);
         live.kill();
         cancel_all(lab);
         if waits {
-            until("the attempts have ended", || lab.attempts().is_empty());
-            std::thread::sleep(Duration::from_secs(1));
+            lab.until_clean();
         }
         scene.run(&["--resume"]).with(0);
         has_results(&scene, 18);
@@ -52,13 +50,13 @@ fn allocations_that_end_while_hindmost_is_away_are_no_failures() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_command_that_a_signal_ends_while_away_has_failed() {
-    let Some(cluster) = cluster("a_command_that_a_signal_ends_while_away_has_failed") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     let scene = Scene::new(&strict(4, "2").replace("sleep 2", "sleep 3; [ $HINDMOST_TASK != 1 ] || kill -TERM $$"));
     let live = Live::start_with(crate::hindmost(), scene.folder.path(), "job.toml", "out", &SLURM);
-    until("attempts run", || lab.attempts().len() == 4);
-    std::thread::sleep(Duration::from_secs(1));
+    until_reported(&scene, lab, 4);
     live.kill();
     until("the attempts have ended", || lab.attempts().is_empty());
     // Its allocation ends only later.
@@ -69,8 +67,9 @@ fn a_command_that_a_signal_ends_while_away_has_failed() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_run_ends_with_the_allocation_in_which_it_takes_place() {
-    let Some(cluster) = cluster("a_run_ends_with_the_allocation_in_which_it_takes_place") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     let scene = Scene::new(&strict(6, "8"));
     lab.output("salloc", &["--no-shell", "--nodes=2", "--nodelist=n1,n2", "--exclusive"]);
@@ -79,8 +78,7 @@ fn a_run_ends_with_the_allocation_in_which_it_takes_place() {
     let mut command = crate::hindmost();
     command.env("SLURM_JOB_ID", id);
     let live = Live::start_with(command, scene.folder.path(), "job.toml", "out", &SLURM);
-    until("attempts run", || lab.attempts().len() == 6);
-    std::thread::sleep(Duration::from_secs(1));
+    until_reported(&scene, lab, 6);
     lab.output("scancel", &[id]);
     let ended = live.end().with(130);
     let why = format!("none can return: allocation {id}, in which this run takes place, is ");
@@ -94,8 +92,9 @@ fn a_run_ends_with_the_allocation_in_which_it_takes_place() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_finished_run_is_resumed_without_slurm() {
-    let Some(cluster) = own_cluster("a_finished_run_is_resumed_without_slurm") else { return };
+    let cluster = own_cluster();
     let lab = &cluster.lab;
     let scene = Scene::new(&strict(4, "0.2"));
     scene.run(&SLURM).with(0);
@@ -116,8 +115,9 @@ fn a_finished_run_is_resumed_without_slurm() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn nodes_that_slurm_refuses_are_named_once() {
-    let Some(cluster) = cluster("nodes_that_slurm_refuses_are_named_once") else { return };
+    let cluster = cluster();
     let scene = Scene::new(&strict(4, "0.5"));
     // Only n1 has this feature.
     let args = ["--engine", "slurm", "--policy", "none", "--nodes", "n1,n3", "--slurm-args=--constraint=ssd"];
@@ -129,8 +129,9 @@ fn nodes_that_slurm_refuses_are_named_once() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn nodes_are_chosen_with_the_option_for_them() {
-    let Some(_cluster) = cluster("nodes_are_chosen_with_the_option_for_them") else { return };
+    let _cluster = cluster();
     let scene = Scene::new(&strict(4, "0.2"));
     for (args, why) in [
         (&["--slurm-args=-N4"][..], "use --nodes N or --nodes LIST"),
@@ -150,8 +151,9 @@ fn nodes_are_chosen_with_the_option_for_them() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn the_time_limit_of_an_allocation_is_named() {
-    let Some(cluster) = cluster("the_time_limit_of_an_allocation_is_named") else { return };
+    let cluster = cluster();
     let lab = &cluster.lab;
     let gate = "[ $HINDMOST_ATTEMPT != 0 ] || sleep 100\nsleep 60 &\n";
     let scene = Scene::new(&strict(2, "0.2").replace("sleep 60 &\n", gate));
@@ -169,9 +171,9 @@ fn the_time_limit_of_an_allocation_is_named() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_run_warns_once_of_an_inactive_limit() {
-    let test = "a_run_warns_once_of_an_inactive_limit";
-    let Some(cluster) = own_cluster_with(test, &[("INACTIVE_LIMIT", "600")]) else { return };
+    let cluster = own_cluster_with(&[("INACTIVE_LIMIT", "600")]);
     let scene = Scene::new(&job(4, "1"));
     let ended = scene.run(&["--engine", "slurm", "--nodes", "n1,n2"]).with(0);
     assert_eq!(ended.stderr.matches("Slurm's InactiveLimit is 600 s here").count(), 1, "{}", ended.stderr);

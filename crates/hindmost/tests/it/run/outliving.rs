@@ -1,6 +1,7 @@
 //! Attempts that outlive their run, which was killed, while its plan changes: they count, run again, or are stopped.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::mending::NO_COPIES;
@@ -56,8 +57,10 @@ fn outliving_attempts_count_only_for_their_task_and_input() {
 /// Waits until so many attempts of a run whose Hindmost was killed have ended.
 fn until_ended(job: &Job, count: usize) {
     let all_ended = || {
+        // The marker is there from the start, and empty until the attempt ends.
+        let has_ended = |folder: &Path| fs::metadata(folder.join("end")).is_ok_and(|end| end.len() > 0);
         let attempts = fs::read_dir(job.path().join("mend.out/.hindmost/attempts")).unwrap();
-        attempts.filter(|entry| entry.as_ref().unwrap().path().join("end").exists()).count() == count
+        attempts.filter(|entry| has_ended(&entry.as_ref().unwrap().path())).count() == count
     };
     wait_for("the ends of the attempts", all_ended);
     let id = run_id(&job.path().join("mend.out")).unwrap();

@@ -1,7 +1,7 @@
 //! Nodes that are lost and return, a controller that restarts, allocations that are cancelled, folders that are not shared.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -45,7 +45,8 @@ fn a_run_survives_a_restart_of_the_controller() {
     let attempts = scene.out().join(".hindmost/attempts");
     let running: Vec<PathBuf> = names(&attempts).iter().map(|name| attempts.join(name)).collect();
     // All attempts end meanwhile.
-    until("attempts have ended", || running.iter().all(|folder| !folder.exists() || folder.join(END_MARKER).exists()));
+    let has_ended = |folder: &Path| fs::metadata(folder.join(END_MARKER)).is_ok_and(|end| end.len() > 0);
+    until("attempts have ended", || running.iter().all(|folder| !folder.exists() || has_ended(folder)));
     cluster.lab.start_controller();
     scene.end(child).with(0);
     has_results(&scene, 40);

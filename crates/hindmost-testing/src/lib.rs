@@ -19,7 +19,7 @@ pub struct Draw(pub u64);
 
 impl Draw {
     /// Returns the next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -29,7 +29,7 @@ impl Draw {
 
     /// Returns a number in [0, `end`).
     pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.number() % end
     }
 
     /// Returns true once in so many calls, on average.
@@ -115,7 +115,7 @@ mod tests {
     fn draws_are_those_of_splitmix64() {
         // The first values of the reference implementation for seed 1234567.
         let mut draw = Draw(1_234_567);
-        assert_eq!([draw.next(), draw.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+        assert_eq!([draw.number(), draw.number()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }
 
     #[test]

@@ -112,6 +112,9 @@ pub struct Runs<'a> {
     given_seeds: Option<u32>,
     planned: Vec<Planned>,
     index: HashMap<String, RunId>,
+    /// The scenarios by their files and changed keys, without policies: policies and claims share them, and checking one computes
+    /// its load.
+    scenarios: HashMap<(String, Vec<(String, String)>), Scenario>,
     /// Whether [`Runs::execute`] was called.
     executed: bool,
     cache: Option<Cache>,
@@ -136,6 +139,7 @@ impl<'a> Runs<'a> {
             given_seeds,
             planned: Vec::new(),
             index: HashMap::new(),
+            scenarios: HashMap::new(),
             executed: false,
             cache,
             histories: Histories::default(),
@@ -205,7 +209,7 @@ impl<'a> Runs<'a> {
 
     /// Returns the scenario of a run, and the policy.
     fn resolve(
-        &self,
+        &mut self,
         world: &WorldSpec,
         label: &str,
         reading: &ReadingSpec,
@@ -256,7 +260,14 @@ impl<'a> Runs<'a> {
             },
             None => PaperError::World { world: world.name.clone(), error },
         };
-        let mut scenario = loaded(self.paper, world, set)?.map_err(wrong)?;
+        let key = (world.scenario.clone(), set);
+        let mut scenario = if let Some(known) = self.scenarios.get(&key) {
+            known.clone()
+        } else {
+            let scenario = loaded(self.paper, world, key.1.clone())?.map_err(wrong)?;
+            self.scenarios.insert(key, scenario.clone());
+            scenario
+        };
         let parsed: PolicySpec = spec.parse().map_err(|error| PaperError::Data {
             file: format!("paper {}", self.paper.key),
             message: format!("policy {spec}: {error}"),

@@ -1,11 +1,13 @@
 //! The papers of this crate, in their short version: its numbers say nothing about the papers.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use hindmost_core::reproduction::Status;
-use hindmost_papers::{PaperError, Selection, Size, built_in, names, reproduce};
+use hindmost_papers::{PaperError, Selection, Size, built_in, names, reproduce, simulations};
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
+use hindmost_testing::sample;
 
 use crate::made;
 
@@ -18,7 +20,13 @@ fn every_claim_has_values_and_a_rule() {
     for name in names() {
         let paper = built_in(name).unwrap().unwrap();
         assert_eq!(paper.key, name);
-        let one = made(&paper, &short(), 1).unwrap().reproduction;
+        // All readings are valid. A usual run of the tests simulates some of them.
+        assert!(simulations(&paper, &short()).unwrap() > 0, "{name}");
+        let of_tables = paper.figure.iter().flat_map(|figure| &figure.table).flat_map(|table| &table.readings);
+        let others = paper.reading.iter().skip(1).map(|reading| &reading.name);
+        let readings: BTreeSet<&String> = sample(8, others.clone()).chain(of_tables).collect();
+        let readings = others.filter(|name| readings.contains(name)).cloned().collect();
+        let one = made(&paper, &Selection { readings, ..short() }, 2).unwrap().reproduction;
         assert_eq!(one.coverage.listed, paper.claim.len());
         assert_eq!(one.coverage.tested + one.coverage.not_run, one.coverage.listed);
         // The short version has few of the values of sweeps that claims name, and few small jobs and copies.
@@ -39,7 +47,8 @@ fn every_claim_has_values_and_a_rule() {
         }
         // One figure is enough to see whether results depend on threads.
         let figures = vec![paper.figure[paper.figure.len() / 2].id.clone()];
-        let part = Selection { figures, ..short() };
+        let readings = vec![paper.reading[1].name.clone()];
+        let part = Selection { figures, readings, ..short() };
         let threads = [1, 3].map(|threads| made(&paper, &part, threads).unwrap().reproduction);
         assert_eq!(threads[0], threads[1], "{name} depends on threads");
     }

@@ -27,7 +27,7 @@ fn block(lab: &Lab, nodes: &[&str]) -> Vec<String> {
 }
 
 /// Returns the ids of the requests that wait.
-fn pending(lab: &Lab) -> Vec<String> {
+pub fn pending(lab: &Lab) -> Vec<String> {
     let text = lab.output("squeue", &["--noheader", "--states=PENDING", "-o", "%A"]);
     text.lines().map(|line| line.trim().to_owned()).collect()
 }

@@ -110,13 +110,14 @@ impl Driver<'_> {
         Ok(act(&mut *self.engine, &launch))
     }
 
-    /// Starts an attempt that the policy has decided, unless its task has finished or the run ends.
+    /// Starts an attempt that the policy has decided, unless its task has finished or is withdrawn, or the run ends.
     pub(super) fn launch(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         self.waiting.tries(attempt);
         let Some(found) = self.attempt(attempt) else { return Ok(()) };
         let (node, state) = (found.node(), found.state());
         if self.jobs[attempt.task.job].shutdown.has_begun()
             || self.is_finished(attempt.task)
+            || self.jobs[attempt.task.job].phase(attempt.task).is_withdrawn(attempt.task.index)
             || state == AttemptState::Stopping
         {
             // An earlier process may have left files of this attempt.

@@ -302,14 +302,15 @@ impl Driver<'_> {
                 self.enter(attempt, node, 0.0, None, true);
                 self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
+            } else if self.earlier_input(attempt).1 {
+                // Also if it was killed before it recorded that the attempt runs.
+                let why = "its input has changed since it started, so it does not count";
+                self.record_failure(attempt, why.to_owned(), false)?;
             } else if state == AttemptState::Starting && !self.lost.is_awaited(attempt) {
-                // The earlier process decided to start this attempt and died before it did so.
+                // The earlier process decided to start this attempt and died before it recorded that it did so.
                 self.launch(attempt)?;
             } else if changed.contains(&self.jobs[ONLY].phase(attempt.task).name) {
                 self.record_failure(attempt, "stopped, because its command has changed".to_owned(), false)?;
-            } else if self.earlier_input(attempt).1 {
-                let why = "its input has changed since it started, so it does not count";
-                self.record_failure(attempt, why.to_owned(), false)?;
             } else {
                 let why = cut_short.remove(&attempt).map(|why| format!(": {why}")).unwrap_or_default();
                 self.record_failure(attempt, format!("lost while Hindmost was not running{why}"), false)?;

@@ -165,9 +165,12 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
 /// Waits until something has happened, but not longer than `patience`.
 pub fn until_within(what: &str, patience: Duration, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
+    // Some conditions start a process to find out, so that they must not be tested all the time.
+    let mut pause = Duration::from_millis(5);
     while !is_so() {
         assert!(begin.elapsed() < patience, "this has not happened: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(pause);
+        pause = (pause * 3 / 2).min(Duration::from_millis(200));
     }
 }
 

@@ -13,7 +13,7 @@ mod stalls;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -129,11 +129,7 @@ impl Drop for Started {
 
 /// Waits until a condition holds; panics after two minutes.
 pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "this has not happened: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    crate::scene::until_within(what, Duration::from_mins(2), condition);
 }
 
 /// Returns true if a process is still running.

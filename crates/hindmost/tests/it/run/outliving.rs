@@ -80,8 +80,8 @@ echo $HINDMOST_TASK > "$HINDMOST_OUTPUT/n"
 """
 "#;
 
-/// Starts this job with three inputs, and kills Hindmost while all attempts run.
-fn killed_with_three_inputs(keys: &str) -> Job {
+/// Starts this job with three inputs, and kills Hindmost while all attempts run, after or before it has recorded that they do.
+fn killed_with_three_inputs(keys: &str, is_recorded: bool) -> Job {
     let job = Job::new(&format!("{WAITS}{keys}"));
     fs::create_dir(job.path().join("in")).unwrap();
     for input in ["a", "b", "c"] {
@@ -91,14 +91,19 @@ fn killed_with_three_inputs(keys: &str) -> Job {
     wait_for("the attempts", || job.has("started") && job.lines("started") == 3);
     started.signal("KILL");
     started.wait();
+    if !is_recorded {
+        let journal = job.read("mend.out/.hindmost/journal.jsonl");
+        let kept: String = journal.split_inclusive('\n').filter(|line| !line.contains("attempt_running")).collect();
+        job.write("mend.out/.hindmost/journal.jsonl", &kept);
+    }
     job
 }
 
 #[test]
 fn inputs_that_change_while_away_run_no_task_twice_that_may_not() {
-    for ends_before in [true, false] {
+    for (ends_before, is_recorded) in [(true, true), (true, false), (false, true), (false, false)] {
         for (keys, runs) in [("idempotent = false\n", 3), ("", 4)] {
-            let job = killed_with_three_inputs(keys);
+            let job = killed_with_three_inputs(keys, is_recorded);
             job.write("in/b", "1\n2\n");
             job.write("go", "");
             if ends_before {
@@ -106,7 +111,7 @@ fn inputs_that_change_while_away_run_no_task_twice_that_may_not() {
             }
             let ran = job.done(&["--resume"]);
             assert!(!ran.stderr.contains("lost"), "{}", ran.stderr);
-            assert_eq!(job.lines("started"), runs, "{keys}: {}", ran.stderr);
+            assert_eq!(job.lines("started"), runs, "{keys}, recorded: {is_recorded}: {}", ran.stderr);
             assert_eq!(job.read("mend.out/map/1/n"), "1\n");
             assert_eq!(ran.stderr.contains("its input has changed since it started"), runs == 4, "{}", ran.stderr);
         }
@@ -115,20 +120,22 @@ fn inputs_that_change_while_away_run_no_task_twice_that_may_not() {
 
 #[test]
 fn all_that_was_left_may_have_ended_while_away() {
-    let job = killed_with_three_inputs("");
-    job.write("go", "");
-    until_ended(&job, 3);
-    fs::remove_file(job.path().join("in/b")).unwrap();
-    job.done(&["--resume"]);
-    assert_eq!(job.lines("started"), 3);
-    assert_eq!([job.read("mend.out/map/0/n"), job.read("mend.out/map/2/n")], ["0\n", "2\n"]);
-    assert_eq!(job.read("mend.out/results.tsv").lines().count(), 4);
-    assert!(job.run(&["--resume"]).stderr.contains("already done"));
+    for is_recorded in [true, false] {
+        let job = killed_with_three_inputs("", is_recorded);
+        job.write("go", "");
+        until_ended(&job, 3);
+        fs::remove_file(job.path().join("in/b")).unwrap();
+        let ran = job.done(&["--resume"]);
+        assert_eq!(job.lines("started"), 3, "recorded: {is_recorded}: {}", ran.stderr);
+        assert_eq!([job.read("mend.out/map/0/n"), job.read("mend.out/map/2/n")], ["0\n", "2\n"]);
+        assert_eq!(job.read("mend.out/results.tsv").lines().count(), 4);
+        assert!(job.run(&["--resume"]).stderr.contains("already done"));
+    }
 }
 
 #[test]
 fn attempts_that_a_new_plan_stops_are_counted() {
-    let job = killed_with_three_inputs("");
+    let job = killed_with_three_inputs("", true);
     job.write("in/d", "1\n");
     let resumed = job.start(&[NO_COPIES, &["--resume"]].concat());
     wait_for("new attempts", || job.lines("started") >= 6);

@@ -174,6 +174,17 @@ pub fn until_within(what: &str, patience: Duration, is_so: impl Fn() -> bool) {
     }
 }
 
+/// Waits until a run has recorded that all attempts run which it has started. If it is killed earlier, it starts them again when it
+/// is resumed, although their commands run.
+pub fn until_recorded(out: &Path) {
+    until("the attempts are recorded as running", || {
+        let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();
+        let [started, running] =
+            ["{\"start\":{\"attempt\"", "\"attempt_running\""].map(|what| journal.matches(what).count());
+        running > 0 && running >= started
+    });
+}
+
 /// Runs `script` in its own mount namespace; `None` if that is not permitted.
 pub fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
     for flags in ["-m", "-rm"] {

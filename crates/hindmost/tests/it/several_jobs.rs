@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::scene::{ended, leftovers, run_id, signal, until};
+use crate::scene::{ended, leftovers, run_id, signal, until, until_recorded};
 use crate::schemas::conforms;
 use crate::{Ran, hindmost, run_in};
 
@@ -248,6 +248,7 @@ fn a_killed_run_knows_its_submitted_jobs() {
     until("a task has finished", || {
         jobs.path().join("out/a/map/0/x").exists() || jobs.path().join("out/a/map/1/x").exists()
     });
+    until_recorded(&jobs.path().join("out"));
     run.child.kill().unwrap();
     run.child.wait().unwrap();
     drop(run);

@@ -3,6 +3,7 @@
 use hindmost_testing::left_out;
 
 use super::*;
+use crate::scene::until_recorded;
 
 /// Shell functions that start a daemon: a process that appends to a file in its working directory about once a
 /// millisecond, also after the directory was moved. A daemon of `bare` has an empty environment; one of `far` also has no
@@ -176,6 +177,7 @@ fn daemons_of_adopted_attempts_are_ended() {
         let mut run = place.spawn(&["--nodes", "n1:2"]);
         let ready = |task: u32| place.of_attempt(&format!("0-{task}.0"), "out/ready").exists();
         until("all daemons are running", || ready(0) && ready(1));
+        until_recorded(&place.path("out"));
         run.signal("KILL");
         assert_eq!(run.end(), None);
         assert!(place.processes().len() > 20);
@@ -206,6 +208,7 @@ fn daemons_of_a_killed_run_are_ended_on_resume() {
         until("all daemons are running", || {
             [0, 1].iter().all(|task| fs::metadata(root(*task)).is_ok_and(|f| f.len() > 1))
         });
+        until_recorded(&place.path("out"));
         run.signal("KILL");
         assert_eq!(run.end(), None);
         for task in [0, 1] {
@@ -253,6 +256,7 @@ fn a_control_group_finds_unmarked_daemons_on_resume() {
     let file = |task: u32, name: &str| place.of_attempt(&format!("0-{task}.0"), &format!("out/{name}"));
     until("all daemons are running", || file(0, "done").exists() && file(1, "done").exists());
     let group = fs::read_to_string(file(0, "group")).unwrap();
+    until_recorded(&place.path("out"));
     run.signal("KILL");
     assert_eq!(run.end(), None);
     let (Some(mount), true) = (control_groups(), group.contains("/hindmost-")) else {

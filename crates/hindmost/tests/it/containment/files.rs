@@ -3,6 +3,7 @@
 use std::os::unix::process::CommandExt;
 
 use super::*;
+use crate::scene::until_recorded;
 
 /// One task, which ends when the file `go` exists.
 const JOB: &str = r#"
@@ -65,6 +66,7 @@ fn killed(user: User) -> Place {
     let place = Place::new(user, JOB);
     let mut run = place.spawn(&[]);
     until("the task runs", || place.of_attempt("0-0.0", "out/ready").exists());
+    until_recorded(&place.path("out"));
     run.signal("KILL");
     assert_eq!(run.end(), None);
     for process in place.processes() {
@@ -123,6 +125,7 @@ fn an_attempt_without_a_process_file_is_adopted() {
         let place = Place::new(user, JOB);
         let mut run = place.spawn(&[]);
         until("the task runs", || place.of_attempt("0-0.0", "out/ready").exists());
+        until_recorded(&place.path("out"));
         run.signal("KILL");
         assert_eq!(run.end(), None);
         fs::remove_file(place.of_attempt("0-0.0", "process")).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::swapped_folders::{
     CHAIN, NODES, WAITING, counts, finishes, lines, nothing_runs, run, sh, start, waited, waiting,
 };
-use crate::scene::{Live, Scene, files, names, run_id, until};
+use crate::scene::{Live, Scene, files, names, run_id, until, until_recorded};
 
 /// Changes of results: a script that runs in the output folder, the tasks whose results it changes, and true if files
 /// are left in place of the results.
@@ -30,6 +30,7 @@ fn changed_results_are_made_again(is_done: bool) {
         } else {
             let live = start(&scene, &NODES);
             until("the last task runs", || lines(&scene, "ran") == 7 && finishes(&scene.out()) == 6);
+            until_recorded(&scene.out());
             live.kill();
         }
         let earlier = run_id(&scene.out()).unwrap();
@@ -147,6 +148,7 @@ fn once_ended(code: &str) -> Scene {
     let scene = Scene::new(ONCE);
     let live = start(&scene, &NODES);
     until("the other tasks are done", || lines(&scene, "ran") == 3 && finishes(&scene.out()) == 2);
+    until_recorded(&scene.out());
     live.kill();
     fs::write(scene.path("go"), code).unwrap();
     until("the task has ended", || files(&scene.out()).values().any(|text| text.starts_with(&format!("exit {code} "))));
@@ -267,6 +269,7 @@ fn results_of_an_old_command_are_kept_by_option_only() {
         let live = start(&scene, &NODES);
         let result = scene.out().join("work/0");
         until("the first task is done", || result.exists() && lines(&scene, "started") == 3);
+        until_recorded(&scene.out());
         live.kill();
         fs::write(scene.path("job.toml"), text("new")).unwrap();
         if let Some(moment) = moment {
@@ -280,6 +283,7 @@ fn results_of_an_old_command_are_kept_by_option_only() {
         // The choice is recorded even if the run is killed while tasks run.
         let kept = start(&scene, &["--resume", "--keep-results"]);
         until("the other tasks run", || counts(&scene, "started").get("new") == Some(&2));
+        until_recorded(&scene.out());
         kept.kill();
         scene.touch("go");
         run(&scene, &["--resume"]).with(0);
@@ -302,10 +306,12 @@ fn results_kept_for_one_command_are_not_kept_for_the_next() {
     let scene = Scene::new(&text("first"));
     let live = start(&scene, &NODES);
     until("a task is done", || finishes(&scene.out()) == 1 && lines(&scene, "started") == 2);
+    until_recorded(&scene.out());
     live.kill();
     fs::write(scene.path("job.toml"), text("second")).unwrap();
     let live = start(&scene, &["--resume", "--keep-results"]);
     until("the other task runs", || counts(&scene, "started").get("second") == Some(&1));
+    until_recorded(&scene.out());
     live.kill();
     fs::write(scene.path("job.toml"), text("third")).unwrap();
     scene.touch("go");

@@ -10,7 +10,7 @@ use hindmost_testing::left_out;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::scene::{Ended, Live, Scene, as_nobody, leftovers, names, processes, run_id, signal, until};
+use crate::scene::{Ended, Live, Scene, as_nobody, leftovers, names, processes, run_id, signal, until, until_recorded};
 
 const NODES: [&str; 4] = ["--nodes", "n1:8", "--policy", "none"];
 const NOBODY: u32 = 65_534;
@@ -119,6 +119,7 @@ fn killed(scene: &Scene) -> String {
     until("the first task is done and the second runs", || {
         read("started").lines().count() == 2 && read("out/.hindmost/journal.jsonl").contains("\"attempt_finished\"")
     });
+    until_recorded(&scene.out());
     live.kill();
     run_id(&scene.out()).unwrap()
 }

@@ -11,7 +11,7 @@ use hindmost_testing::left_out;
 use serde_json::Value;
 
 use super::syscalls::Swept;
-use crate::scene::{Ended, Scene, as_nobody, names, signal, until, with_mounts};
+use crate::scene::{Ended, Scene, as_nobody, names, signal, until, until_recorded, with_mounts};
 
 const LEFT: &str = "can't be removed and are left";
 
@@ -96,6 +96,7 @@ fn an_immutable_file_does_not_prevent_a_resume() {
     }
     let mut child = scene.spawn(None, &[]);
     until("the attempt runs", || scene.path("ready").exists());
+    until_recorded(&scene.out());
     child.kill().unwrap();
     child.wait().unwrap();
     // The shell may start `sleep` after it was listed.
@@ -213,8 +214,9 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
 "#,
         );
         let swept = Swept(scene.folder.path());
-        let mut child = scene.spawn(None, &["--nodes", "n1:2"]);
+        let mut child = scene.spawn(None, &["--nodes", "n1:2", "--policy", "none"]);
         until("both tasks run", || (0..2).all(|task| scene.path(&format!("started.{task}")).exists()));
+        until_recorded(&scene.out());
         child.kill().unwrap();
         child.wait().unwrap();
         // One attempt ends while the command does not run.

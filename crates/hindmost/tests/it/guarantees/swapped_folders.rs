@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::hindmost;
-use crate::scene::{Ended, Live, Scene, files, leftovers, processes, run_id, signal, until};
+use crate::scene::{Ended, Live, Scene, files, leftovers, processes, run_id, signal, until, until_recorded};
 
 pub(super) const NODES: [&str; 4] = ["--nodes", "n1:8", "--policy", "none"];
 
@@ -114,6 +114,7 @@ pub(super) fn waiting(scene: &Scene, word: &str) -> Live {
     fs::write(scene.path("word"), word).unwrap();
     let live = start(scene, &NODES);
     until("tasks run", || counts(scene, "started").get(word) == Some(&3));
+    until_recorded(&scene.out());
     live
 }
 
@@ -161,6 +162,7 @@ fn attempts_of_a_removed_run_do_not_write_into_a_new_one() {
     fs::write(scene.path("word"), "old").unwrap();
     let old = start(&scene, &NODES);
     until("the old tasks run", || counts(&scene, "started").get("old") == Some(&3));
+    until_recorded(&scene.out());
     old.kill();
     let old_run = run_id(&scene.out()).unwrap();
     fs::remove_dir_all(scene.out()).unwrap();
@@ -185,6 +187,7 @@ fn a_removed_folder_that_attempts_make_again_is_refused() {
     fs::write(scene.path("word"), "old").unwrap();
     let old = start(&scene, &NODES);
     until("the old tasks run", || counts(&scene, "started").get("old") == Some(&3));
+    until_recorded(&scene.out());
     old.kill();
     let old_run = run_id(&scene.out()).unwrap();
     fs::remove_dir_all(scene.out()).unwrap();
@@ -344,6 +347,7 @@ fn attempts_in_a_moved_folder_are_adopted_on_resume() {
         sh(scene.folder.path(), &format!("{way}; rm -r new/last/0; rm go ran"));
         let again = Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]);
         until("the last task runs", || lines(&scene, "ran") == 1);
+        until_recorded(&scene.path("new"));
         again.kill();
         let run = run_id(&scene.path("new")).unwrap();
         let resumed = Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]);

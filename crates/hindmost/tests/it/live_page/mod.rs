@@ -79,7 +79,7 @@ fn a_run_serves_its_state_until_it_ends() {
     let mut last = Value::Null;
     until("the run is done", || {
         let now = state(to);
-        now["state"] == "done" || now.is_null()
+        now.is_null() || now["state"] == "done" && !now["report"].is_null()
     });
     if let Some(end) = Some(state(to)).filter(|state| !state.is_null()) {
         last = end;

@@ -139,6 +139,7 @@ fn nothing_starts_when_a_run_is_resumed_after_its_deadline() {
     let job = Job::new(LEAVES_A_LINE);
     let process = job.start(&["--nodes", "n1:1"]);
     wait_for("the task", || job.has("started"));
+    job.until_recorded();
     process.signal("KILL");
     drop(process);
     let begun = std::time::Instant::now();

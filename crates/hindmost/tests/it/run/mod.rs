@@ -76,6 +76,14 @@ impl Job {
         document(&ran)
     }
 
+    /// Waits until the run in this folder has recorded that its attempts run.
+    pub fn until_recorded(&self) {
+        let is_out = |name: &String| self.path().join(name).join(".hindmost").is_dir();
+        let outs: Vec<String> = self.names(".").into_iter().filter(is_out).collect();
+        assert_eq!(outs.len(), 1, "{outs:?}");
+        crate::scene::until_recorded(&self.path().join(&outs[0]));
+    }
+
     /// Starts the job without waiting for its end.
     pub fn start(&self, args: &[&str]) -> Started {
         let mut command = hindmost();

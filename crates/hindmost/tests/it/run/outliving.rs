@@ -31,6 +31,7 @@ fn outliving_attempts_count_only_for_their_task_and_input() {
         job.write("in/b.txt", "1\n");
         let started = job.start(&[NO_COPIES, &["--nodes", "n1:4"]].concat());
         wait_for("the attempts", || job.has("started") && job.lines("started") == 4);
+        job.until_recorded();
         started.signal("KILL");
         started.wait();
         // One input changes, and one value goes.
@@ -89,6 +90,7 @@ fn killed_with_three_inputs(keys: &str, is_recorded: bool) -> Job {
     }
     let started = job.start(&[NO_COPIES, &["--nodes", "n1:3"]].concat());
     wait_for("the attempts", || job.has("started") && job.lines("started") == 3);
+    job.until_recorded();
     started.signal("KILL");
     started.wait();
     if !is_recorded {
@@ -174,6 +176,7 @@ fn attempts_that_outlive_their_run_keep_their_durations() {
         let begin = Instant::now();
         let started = job.start(&[NO_COPIES, &["--nodes", "n1:2"]].concat());
         wait_for("the attempts", || job.has("started") && job.lines("started") == 2);
+        job.until_recorded();
         started.signal("KILL");
         started.wait();
         wait_for("their ends", || {

@@ -141,6 +141,7 @@ fn a_killed_run_keeps_its_finished_and_running_tasks() {
     let job = Job::new(WAITS);
     let started = job.start(&NODES);
     wait_for("the slow phase", || job.lines("pids") == 2);
+    job.until_recorded();
     started.signal("KILL");
     assert_eq!(started.wait().code, None);
     job.write("go", "");
@@ -159,6 +160,7 @@ fn tasks_that_fail_while_away_have_their_own_reasons() {
     let job = Job::new(text);
     let started = job.start(&["--nodes", "n1:4"]);
     wait_for("the tasks run", || job.lines("began") == 4);
+    job.until_recorded();
     started.signal("KILL");
     assert_eq!(started.wait().code, None);
     wait_for("the tasks' end", || job.lines("ended") == 4);
@@ -240,6 +242,7 @@ fn attempts_of_an_old_command_are_started_again() {
     let job = Job::new(WAITS);
     let started = job.start(&NODES);
     wait_for("the slow phase", || job.lines("pids") == 2);
+    job.until_recorded();
     started.signal("KILL");
     assert_eq!(started.wait().code, None);
     let pids = job.read("pids");
@@ -259,6 +262,7 @@ fn an_attempt_that_ended_before_a_resume_has_its_duration() {
     let begun = Instant::now();
     let started = job.start(&NODES);
     wait_for("the slow phase", || job.lines("pids") == 2);
+    job.until_recorded();
     started.signal("KILL");
     assert_eq!(started.wait().code, None);
     job.write("go", "");
@@ -281,6 +285,7 @@ fn a_check_counts_tasks_that_have_ended_meanwhile() {
     let job = Job::new(WAITS);
     let started = job.start(&NODES);
     wait_for("the slow phase", || job.lines("pids") == 2);
+    job.until_recorded();
     started.signal("KILL");
     assert_eq!(started.wait().code, None);
     let slow = || job.json(&["--resume", "--check"], 0)["resume"]["phases"][1].clone();

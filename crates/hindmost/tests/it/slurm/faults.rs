@@ -160,7 +160,11 @@ impl Drop for Continues<'_> {
 fn attempts_whose_steps_wait_are_starting() {
     let cluster = cluster();
     let lab = &cluster.lab;
-    let scene = Scene::new(&job(16, "1").replace("tasks = 16", "tasks = 16\nretries = 0"));
+    // The first wave waits until n1 is silent.
+    let go = tempfile::tempdir().unwrap();
+    let go = go.path().join("go");
+    let wait = format!("1; until test -e {}; do sleep 0.1; done", go.display());
+    let scene = Scene::new(&job(16, &wait).replace("tasks = 16", "tasks = 16\nretries = 0"));
     let child = scene.spawn(None, &["--engine", "slurm", "--nodes", "n1,n2"]);
     let state = || {
         let mut view = LiveView::new(&scene.out());
@@ -169,6 +173,7 @@ fn attempts_whose_steps_wait_are_starting() {
     until("attempts run", || state().is_some_and(|state| state.running_attempts == 8));
     let continues = Continues(lab);
     lab.signal_node("n1", "STOP");
+    fs::write(&go, "").unwrap();
     until("all others are done", || state().is_some_and(|state| state.starting_attempts == 4 && state.finished == 12));
     // The slots of n2 are free, but attempts that take twice as long as the others because they wait are not late.
     std::thread::sleep(Duration::from_millis(2200));

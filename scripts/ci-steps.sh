@@ -9,7 +9,9 @@ beside_ids=()
 
 # Ends what runs beside, with all that it has started.
 end_all() {
+    local id
     for id in "${beside_ids[@]}"; do kill -- "-$id" 2>/dev/null || true; done
+    for id in "${beside_ids[@]}"; do wait "$id" 2>/dev/null || true; done
     rm -rf "$logs"
 }
 trap end_all EXIT
@@ -30,8 +32,8 @@ try() {
     shift
     local code=0
     set +e
-    (set -e; "$@")
-    code=$?
+    (set -e; "$@") 2>&1 | tee "$logs/$name"
+    code=${PIPESTATUS[0]}
     set -e
     [ "$code" = 0 ] || failed+=("$name")
     times+=("$(printf '%6d s  %s' $((SECONDS - begin)) "$name")")
@@ -48,7 +50,7 @@ beside() {
         begin=$SECONDS
         trap 'printf "%6d s  %s" $((SECONDS - begin)) "$name" >"$logs/$name.time"' EXIT
         "$@"
-    ) >"$logs/$name" 2>&1 &
+    ) </dev/null >"$logs/$name" 2>&1 &
     set +m
     beside_names+=("$name")
     beside_ids+=($!)
@@ -95,6 +97,12 @@ install_packages() {
     done
     dpkg -s slurm-wlm-basic-plugins >/dev/null 2>&1 || missing+=(slurm-wlm-basic-plugins)
     [ "${#missing[@]}" -gt 0 ] || { echo "everything is installed"; return 0; }
-    apt-get update -q
-    apt-get install -y -q --no-install-recommends "${missing[@]}"
+    local try
+    for try in 1 2 3; do
+        apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" &&
+            return 0
+        sleep $((5 * try))
+    done
+    echo "these packages can't be installed: ${missing[*]}" >&2
+    return 1
 }

@@ -27,9 +27,10 @@ is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # Prints the first of six free ports in a row.
 free_ports() {
-  local base port
-  for _ in $(seq 200); do
-    base=$((20000 + RANDOM % 11000)) port=0
+  local base port tried
+  for tried in $(seq 200); do
+    # Ranges never overlap in part, and clusters that come up at the same time begin with different ones.
+    base=$((20000 + ($$ + tried) % 1800 * 6)) port=0
     while [ $port -lt 6 ] && is_free $((base + port)); do port=$((port + 1)); done
     [ $port = 6 ] && { echo $base; return; }
   done

@@ -64,8 +64,9 @@ pub fn cases(sample: u32, all: u32) -> u32 {
 /// Returns the cases of a list that a test tries: all of them in the nightly run, and one of `every` in a usual run. Which
 /// ones depends on [`seed`].
 pub fn sample<T>(every: usize, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
-    let (first, step) = if is_nightly() { (0, 1) } else { (seed() as usize % every, every) };
-    all.into_iter().skip(first).step_by(step)
+    let all: Vec<T> = all.into_iter().collect();
+    let every = if is_nightly() { 1 } else { every.min(all.len()).max(1) };
+    all.into_iter().skip(seed() as usize % every).step_by(every)
 }
 
 /// Returns true if the nightly tests run, which try everything.
@@ -82,7 +83,7 @@ pub fn seed() -> u64 {
     text.parse().unwrap_or_else(|_| panic!("HINDMOST_SEED is {text:?}, but must be a number"))
 }
 
-/// Returns a path in the folder of real logs and traces; `None` if there is no such folder, which is said.
+/// Returns a path in the folder of real logs and traces; `None`, with a message, if `HINDMOST_DATA` names no folder.
 pub fn data(path: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("HINDMOST_DATA") else {
         say_once("tests of real logs and traces: HINDMOST_DATA names no folder with them");

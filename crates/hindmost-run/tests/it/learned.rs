@@ -84,7 +84,8 @@ fn progress_that_stalls_shows_no_saved_time() {
 #[test]
 fn progress_shows_what_was_saved() {
     let (mut within, mut runs) = (0, 0);
-    for seed in 10..10 + u64::from(cases(15, 30)) {
+    let seeds = cases(15, 30);
+    for seed in 10..10 + u64::from(seeds) {
         let play = move |index, copy| {
             let slow = copy == 0 && draw(seed, index, 9) < 0.1;
             takes(if slow { 20.0 + 20.0 * draw(seed, index, 8) } else { 4.0 + 0.5 * draw(seed, index, copy) })
@@ -98,14 +99,15 @@ fn progress_shows_what_was_saved() {
         runs += 1;
     }
     println!("{within} of {runs} intervals of 90%");
-    assert!(runs >= cases(10, 20) && within * 10 >= runs * 8, "{within} of {runs}");
+    assert!(3 * runs >= 2 * seeds && within * 10 >= runs * 8, "{within} of {runs}");
 }
 
 #[test]
 fn durations_with_a_long_tail_give_a_lower_bound() {
     // Durations are due to luck, and copies cut off the long ones that would show what was saved.
     let (mut runs, mut above) = (0, 0);
-    for seed in 0..u64::from(cases(30, 60)) {
+    let seeds = cases(30, 60);
+    for seed in 0..u64::from(seeds) {
         let play = move |index, copy| silently(0.4 * draw(seed, index, copy).powf(-0.8));
         let (found, real, _) = saved((100, 6), play);
         let Some(found) = found.filter(|found| found.beaten > 0) else { continue };
@@ -114,7 +116,7 @@ fn durations_with_a_long_tail_give_a_lower_bound() {
         assert_eq!(found.high, None, "{found:?}");
     }
     println!("{above} of {runs} above the lower end");
-    assert!(runs >= cases(10, 20) && above * 10 >= runs * 9, "{above} of {runs}");
+    assert!(3 * runs >= seeds && above * 10 >= runs * 9, "{above} of {runs}");
 }
 
 #[test]

@@ -52,8 +52,8 @@ fn a_slow_node_makes_no_job_slower() {
     }
     let mean = sum / cases;
     println!("{mean:.3} times the time without copies");
-    // The bound is that of all cases.
-    assert!(mean <= 0.93 || !is_nightly(), "{mean:.3} times the time without copies");
+    // The second bound is that of the sample.
+    assert!(mean <= if is_nightly() { 0.93 } else { 0.95 }, "{mean:.3} times the time without copies");
 }
 
 #[test]

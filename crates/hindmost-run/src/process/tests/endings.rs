@@ -9,9 +9,9 @@ fn is_gone(process: &Identity) -> bool {
 }
 
 /// Processes that a shell script leaves running: in its group, in their own session, leading a group, with an empty
-/// environment, with closed descriptors, and orphaned twice.
+/// environment, with closed descriptors, and orphaned twice. Five of them are called `sleep`, and none that ends soon.
 const LEAVES: &str = "sleep 1000 & setsid sleep 1000 & timeout 1000 sleep 1000 & env -i setsid sleep 1000 & \
-    (setsid sh -c 'exec <&- >&- 2>&-; (env -i sleep 1000 &) &' &) & sleep 0.2; ";
+    (setsid sh -c 'exec <&- >&- 2>&-; (env -i sleep 1000 &) &' &) & timeout 0.2 tail -f /dev/null; ";
 
 fn wait_for_sleepers(tree: &Tree, count: usize) -> Vec<Identity> {
     eventually("all processes have started", || {
@@ -24,7 +24,7 @@ fn wait_for_sleepers(tree: &Tree, count: usize) -> Vec<Identity> {
 #[test]
 fn all_processes_of_an_attempt_are_killed() {
     let tree = Tree::shell(&format!("{LEAVES} exit 7"));
-    let all = wait_for_sleepers(&tree, 6);
+    let all = wait_for_sleepers(&tree, 5);
     eventually("the root process has ended", || (!tree.root.is_running()).then_some(()));
     assert_eq!(tree.end(), Some(7));
     assert!(all.iter().all(|process| !process.is_running()));

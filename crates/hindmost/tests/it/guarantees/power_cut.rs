@@ -4,7 +4,7 @@
 //! (`FS_IOC_SHUTDOWN`), hindmost is killed, the image is mounted again and the run resumed. Needs root, loop devices
 //! and `mkfs.ext4`.
 //!
-//! A usual run of the tests cuts the power in 3 runs, the nightly one in 60.
+//! A usual run of the tests cuts the power in 6 runs, the nightly one in 60.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -240,7 +240,7 @@ fn check(out: &Path) {
 #[test]
 fn a_power_cut_costs_no_recorded_result() {
     let (first, mut survived) = (seed(), 0);
-    for seed in first..first + u64::from(cases(3, 60)) {
+    for seed in first..first + u64::from(cases(6, 60)) {
         let Some(mut disk) = Disk::new(48) else { return };
         let draw = |what: u64| hindmost_math::random::mix(seed << 8 | what);
         // Some runs have two power cuts.

@@ -1,8 +1,8 @@
 //! A fault at each system call of `hindmost run`: the call fails, or the process dies in it. The run ends without a panic,
 //! leaves no processes, and `--resume` finishes it with the right results.
 //!
-//! `strace` injects the faults into the process itself and not into its children. A usual run of the tests takes each call
-//! and each error in turn, once; the nightly one tries every call with every error. `HINDMOST_FAULTS_CALLS=openat,read`
+//! `strace` injects the faults into the process itself and not into its children. A usual run of the tests takes calls and
+//! errors in turn, about as many cases as there are pairs of them; the nightly one tries every call with every error. `HINDMOST_FAULTS_CALLS=openat,read`
 //! limits the tests to some calls.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -389,7 +389,7 @@ fn in_turn(counts: &BTreeMap<&'static str, usize>) -> impl Iterator<Item = Fault
     })
 }
 
-/// Number of cases of one fault in a usual run of the tests: each call with each of its errors about once.
+/// Number of cases of one fault in a usual run of the tests.
 const SAMPLE: u32 = 90;
 
 #[test]

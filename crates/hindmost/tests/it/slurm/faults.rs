@@ -43,9 +43,10 @@ fn a_run_survives_a_restart_of_the_controller() {
     cluster.lab.until_saved();
     cluster.lab.kill_controller();
     let attempts = scene.out().join(".hindmost/attempts");
-    let running: Vec<PathBuf> = names(&attempts).iter().map(|name| attempts.join(name)).collect();
-    // Attempts end meanwhile. Some of the steps may wait for the controller before they begin.
     let has_ended = |folder: &Path| fs::metadata(folder.join(END_MARKER)).is_ok_and(|end| end.len() > 0);
+    let mut running: Vec<PathBuf> = names(&attempts).iter().map(|name| attempts.join(name)).collect();
+    running.retain(|folder| !has_ended(folder));
+    // Attempts end meanwhile. Some of the steps may wait for the controller before they begin.
     until("an attempt has ended", || running.iter().any(|folder| !folder.exists() || has_ended(folder)));
     cluster.lab.start_controller();
     scene.end(child).with(0);

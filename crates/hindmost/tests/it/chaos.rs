@@ -493,7 +493,8 @@ fn attack(chaos_run: &mut ChaosRun<'_>) -> Result<(), String> {
         }
     }
     // A run that is done can be resumed, too. It repairs changed results and is done again.
-    if chaos_run.process_runs > 0 && chaos_run.draw.one_in(2) {
+    // One that was killed before it had begun has nothing to change.
+    if chaos_run.process_runs > 0 && chaos_run.draw.one_in(2) && chaos_run.out.join(".hindmost/job.json").exists() {
         chaos_run.change_folder()?;
         done = false;
     }

@@ -174,8 +174,8 @@ pub fn until_within(what: &str, patience: Duration, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Waits until a run has recorded all attempts as running. If it is killed in the moment between the start of a process and its
-/// record, a resumed run can't recognise the process, ends it and starts the attempt again.
+/// Waits until a run has recorded all attempts as running. A run that is killed before that resumes from another state, which
+/// `run/outliving.rs` tests.
 pub fn until_recorded(out: &Path) {
     until("the attempts are recorded as running", || {
         let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();

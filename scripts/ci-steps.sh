@@ -1,49 +1,56 @@
 # Steps of .ci/run and scripts/nightly, which source this file: what they install, and how they run and time their steps.
 
-# Output of steps that run side by side.
-logs=$(mktemp -d)
 times=()
 failed=()
 beside_names=()
 beside_ids=()
 
-# Ends what runs beside, with all that it has started.
+# begin_steps SCRIPT [ARGUMENT...]: to be called first, with the script's own name. Runs the script again if signals are ignored:
+# a script's background jobs ignore Ctrl-C, and so would all that the tests start and interrupt.
+begin_steps() {
+    if [ -z "${SIGNALS_AS_USUAL:-}" ] && env --default-signal=INT,HUP true 2>/dev/null; then
+        SIGNALS_AS_USUAL=1 exec env --default-signal=INT,HUP,QUIT,TERM "$@"
+    fi
+    # Output of steps.
+    logs=$(mktemp -d)
+    trap end_all EXIT
+    # `wait` and so the script end at these, not only when the step has ended.
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+# Real logs are read by the tests where they are at hand.
+find_data() {
+    if [ -z "${HINDMOST_DATA:-}" ] && [ -d ../shared/data ]; then
+        HINDMOST_DATA="$(cd ../shared/data && pwd)"
+        export HINDMOST_DATA
+    fi
+}
+
+# Ends what runs, with all that it has started, and prints the times so far.
 end_all() {
     local id
     for id in "${beside_ids[@]}"; do kill -- "-$id" 2>/dev/null || true; done
-    for id in "${beside_ids[@]}"; do wait "$id" 2>/dev/null || true; done
+    for _ in $(seq 50); do
+        for id in "${beside_ids[@]}"; do kill -0 -- "-$id" 2>/dev/null && { sleep 0.1; continue 2; }; done
+        break
+    done
+    for id in "${beside_ids[@]}"; do kill -KILL -- "-$id" 2>/dev/null || true; done
+    [ "${#times[@]}" = 0 ] || print_times
     rm -rf "$logs"
 }
-trap end_all EXIT
 
-# step NAME COMMAND...: runs a step, which must succeed.
-step() {
-    local name=$1 begin=$SECONDS
-    shift
-    printf '\n== %s\n' "$name"
-    "$@"
-    times+=("$(printf '%6d s  %s' $((SECONDS - begin)) "$name")")
+print_times() {
+    printf '\n== time of each step\n'
+    printf '%s\n' "${times[@]}"
+    printf '%6d s  in all\n' "$SECONDS"
+    times=()
 }
 
-# try NAME COMMAND...: runs a step. If it fails, the steps after it run all the same.
-try() {
-    local name=$1 begin=$SECONDS
-    printf '\n== %s\n' "$name"
-    shift
-    local code=0
-    set +e
-    (set -e; "$@") 2>&1 | tee "$logs/$name"
-    code=${PIPESTATUS[0]}
-    set -e
-    [ "$code" = 0 ] || failed+=("$name")
-    times+=("$(printf '%6d s  %s' $((SECONDS - begin)) "$name")")
-}
-
-# beside NAME COMMAND...: starts a step. `finish` waits for it and prints its output.
-beside() {
+# start NAME COMMAND...: starts a step in the background, in a process group of its own.
+start() {
     local name=$1
     shift
-    printf '\n== %s: begins, and is printed when it has ended\n' "$name"
     set -m
     (
         set -e
@@ -56,23 +63,53 @@ beside() {
     beside_ids+=($!)
 }
 
+# Waits for the step that was started first. `times` and `failed` get what it says.
+await() {
+    local name=${beside_names[0]} code=0
+    wait "${beside_ids[0]}" || code=$?
+    [ "$code" = 0 ] || failed+=("$name")
+    times+=("$(cat "$logs/$name.time" 2>/dev/null || echo "       ?  $name")")
+    beside_names=("${beside_names[@]:1}")
+    beside_ids=("${beside_ids[@]:1}")
+    return "$code"
+}
+
+# try NAME COMMAND...: runs a step and shows its output. If it fails, the steps after it run all the same.
+try() {
+    printf '\n== %s\n' "$1"
+    start "$@"
+    tail -n +1 -s 0.2 -f --pid="${beside_ids[-1]}" "$logs/$1" &
+    local shows=$! code=0
+    await || code=$?
+    wait "$shows" || true
+    return 0
+}
+
+# step NAME COMMAND...: runs a step, which must succeed.
+step() {
+    try "$@"
+    [ "${#failed[@]}" = 0 ] || exit 1
+}
+
+# beside NAME COMMAND...: starts a step. `finish` waits for it and prints its output.
+beside() {
+    printf '\n== %s: begins, and is printed when it has ended\n' "$1"
+    start "$@"
+}
+
 # Waits for the steps that run beside, prints the output of all, what the tests left out, and the time of each step. Fails if
 # one has failed.
 finish() {
-    local at name
-    for at in "${!beside_names[@]}"; do
-        name=${beside_names[$at]}
-        wait "${beside_ids[$at]}" || failed+=("$name")
+    local name
+    while [ "${#beside_names[@]}" -gt 0 ]; do
+        name=${beside_names[0]}
+        await || true
         printf '\n== %s\n' "$name"
         cat "$logs/$name"
-        times+=("$(cat "$logs/$name.time" 2>/dev/null || echo "       ?  $name")")
     done
-    beside_ids=()
     printf '\n== left out\n'
     cat "$logs"/* 2>/dev/null | grep -h '^left out: ' | sort -u || true
-    printf '\n== time of each step\n'
-    printf '%s\n' "${times[@]}"
-    printf '%6d s  in all\n' "$SECONDS"
+    print_times
     if [ "${#failed[@]}" -gt 0 ]; then
         printf '\nfailed: %s\n' "${failed[*]}" >&2
         exit 1

@@ -108,7 +108,7 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=5
 SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmctldTimeout=30
-SlurmdTimeout=${SLURMD_TIMEOUT:-6}
+SlurmdTimeout=${SLURMD_TIMEOUT:-60}
 MessageTimeout=${MESSAGE_TIMEOUT:-5}
 TCPTimeout=2
 KillWait=2

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use hindmost_core::journal::JournalReader;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::Timeline;
+use hindmost_run::engine::END_MARKER;
 use hindmost_testing::left_out;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -64,6 +65,16 @@ impl Scene {
 
     pub fn touch(&self, name: &str) {
         fs::write(self.path(name), "").unwrap();
+    }
+
+    /// A shell command that waits until `open` is called.
+    pub fn gate(&self) -> String {
+        format!("until test -e {}; do sleep 0.1; done", self.path("go").display())
+    }
+
+    /// Lets the commands go on that wait at the gate.
+    pub fn open(&self) {
+        self.touch("go");
     }
 
     /// Starts the job with more options. `script`, if given, is run by `sh -c` and ends in `exec "$@"`.
@@ -183,6 +194,21 @@ pub fn until_recorded(out: &Path) {
             ["{\"start\":{\"attempt\"", "\"attempt_running\""].map(|what| journal.matches(what).count());
         running > 0 && running >= started
     });
+}
+
+/// Starts a process that resumes a run, and waits until the run's journal has grown: by then, attempts that still ran are
+/// adopted.
+pub fn resumed<P>(out: &Path, start: impl FnOnce() -> P) -> P {
+    let length = || fs::metadata(out.join(".hindmost/journal.jsonl")).map_or(0, |journal| journal.len());
+    let before = length();
+    let process = start();
+    until("the run is resumed", || length() > before);
+    process
+}
+
+/// Returns true if the attempt with this folder has ended. Its marker is there from the start, and empty until then.
+pub fn has_ended(attempt: &Path) -> bool {
+    fs::metadata(attempt.join(END_MARKER)).is_ok_and(|end| end.len() > 0)
 }
 
 /// Runs `script` in its own mount namespace; `None` if that is not permitted.

@@ -3,7 +3,7 @@
 use hindmost_testing::left_out;
 
 use super::*;
-use crate::scene::until_recorded;
+use crate::scene::{resumed, until_recorded};
 
 /// Shell functions that start a daemon: a process that appends to a file in its working directory about once a
 /// millisecond, also after the directory was moved. A daemon of `bare` has an empty environment; one of `far` also has no
@@ -181,8 +181,7 @@ fn daemons_of_adopted_attempts_are_ended() {
         run.signal("KILL");
         assert_eq!(run.end(), None);
         assert!(place.processes().len() > 20);
-        let mut run = place.spawn(&["--resume"]);
-        std::thread::sleep(Duration::from_millis(300));
+        let mut run = resumed(&place.path("out"), || place.spawn(&["--resume"]));
         assert!(
             place.processes().len() > 20,
             "the resumed run ended daemons of running attempts: {}",
@@ -270,8 +269,7 @@ fn a_control_group_finds_unmarked_daemons_on_resume() {
     let root: serde_json::Value = serde_json::from_str(&root).unwrap();
     let script = format!("kill -KILL -{}", root["pid"]);
     assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
-    let mut run = place.spawn(&["--resume"]);
-    std::thread::sleep(Duration::from_millis(200));
+    let mut run = resumed(&place.path("out"), || place.spawn(&["--resume"]));
     place.write("go", "");
     stay_as_they_are(&place, &["unmarked/0", "unmarked/1"]);
     run.succeed();

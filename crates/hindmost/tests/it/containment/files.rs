@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 
 use super::*;
-use crate::scene::until_recorded;
+use crate::scene::{resumed, until_recorded};
 
 /// One task, which ends when the file `go` exists.
 const JOB: &str = r#"
@@ -129,8 +129,7 @@ fn an_attempt_without_a_process_file_is_adopted() {
         run.signal("KILL");
         assert_eq!(run.end(), None);
         fs::remove_file(place.of_attempt("0-0.0", "process")).unwrap();
-        let mut run = place.spawn(&["--resume"]);
-        std::thread::sleep(Duration::from_millis(200));
+        let mut run = resumed(&place.path("out"), || place.spawn(&["--resume"]));
         place.write("go", "");
         run.succeed();
         assert!(!place.read("stderr").contains("lost"), "{}", place.read("stderr"));

@@ -30,10 +30,8 @@ echo failed > "$HINDMOST_OUTPUT/result"
         let place = Place::new(user, job);
         // `script` gives hindmost a controlling terminal. No command may read what is typed there.
         let script = r#"(sleep 3; echo typed) | script -qec "'$1' run job.toml --json --out out > stdout 2> stderr; stty -a > settings" /dev/null > /dev/null; cat settings | grep -q ' echo ' || echo changed >> stderr"#;
-        let begun = Instant::now();
         let mut shell = place.command(script, &[]).spawn().unwrap();
         until("all tasks have results", || (0..3).all(|task| place.path(&format!("out/ask/{task}/result")).exists()));
-        assert!(begun.elapsed() < Duration::from_secs(15));
         until("the run has ended", || place.path("out/.hindmost/summary.json").exists());
         assert!(!place.read("stderr").contains("changed"));
         let _ = shell.kill();

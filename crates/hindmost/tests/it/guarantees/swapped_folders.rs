@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::hindmost;
-use crate::scene::{Ended, Live, Scene, files, leftovers, processes, run_id, signal, until, until_recorded};
+use crate::scene::{Ended, Live, Scene, files, leftovers, processes, resumed, run_id, signal, until, until_recorded};
 
 pub(super) const NODES: [&str; 4] = ["--nodes", "n1:8", "--policy", "none"];
 
@@ -324,8 +324,7 @@ fn a_killed_run_is_adopted_after_its_copy_was_resumed() {
     sh(scene.folder.path(), "cp -a out copy; echo second > word");
     let copy = Live::start(scene.folder.path(), "job.toml", "copy", &["--resume"]);
     until("the copy's tasks run", || counts(&scene, "started").get("second") == Some(&3));
-    let original = start(&scene, &["--resume"]);
-    std::thread::sleep(Duration::from_millis(200));
+    let original = resumed(&scene.out(), || start(&scene, &["--resume"]));
     scene.touch("go");
     copy.end().with(0);
     original.end().with(0);
@@ -350,11 +349,10 @@ fn attempts_in_a_moved_folder_are_adopted_on_resume() {
         until_recorded(&scene.path("new"));
         again.kill();
         let run = run_id(&scene.path("new")).unwrap();
-        let resumed = Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]);
-        std::thread::sleep(Duration::from_millis(300));
+        let again = resumed(&scene.path("new"), || Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]));
         let running = processes(&run).len();
         scene.touch("go");
-        let ended = resumed.end().with(0);
+        let ended = again.end().with(0);
         nothing_runs(&run);
         if lines(&scene, "ran") != 1 || ended.stderr.contains("the folder ") {
             wrong.push(format!("{way}: started again while {running} processes ran: {}", ended.stderr));

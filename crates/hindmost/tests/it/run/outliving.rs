@@ -1,12 +1,11 @@
 //! Attempts that outlive their run, which was killed, while its plan changes: they count, run again, or are stopped.
 
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::mending::NO_COPIES;
 use super::{Job, wait_for};
-use crate::scene::{processes, run_id};
+use crate::scene::{has_ended, processes, run_id};
 
 /// A job whose tasks copy their input and wait until a file exists.
 const SLOW: &str = r#"
@@ -58,8 +57,6 @@ fn outliving_attempts_count_only_for_their_task_and_input() {
 /// Waits until so many attempts of a run whose Hindmost was killed have ended.
 fn until_ended(job: &Job, count: usize) {
     let all_ended = || {
-        // The marker is there from the start, and empty until the attempt ends.
-        let has_ended = |folder: &Path| fs::metadata(folder.join("end")).is_ok_and(|end| end.len() > 0);
         let attempts = fs::read_dir(job.path().join("mend.out/.hindmost/attempts")).unwrap();
         attempts.filter(|entry| has_ended(&entry.as_ref().unwrap().path())).count() == count
     };
@@ -81,8 +78,21 @@ echo $HINDMOST_TASK > "$HINDMOST_OUTPUT/n"
 """
 "#;
 
-/// Starts this job with three inputs, and kills Hindmost while all attempts run, after or before it has recorded that they do.
-fn killed_with_three_inputs(keys: &str, is_recorded: bool) -> Job {
+/// What a killed run has written down about its attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// That they run, and as which processes.
+    Running,
+    /// As which processes they run. The journal does not say that they began.
+    Processes,
+    /// Nothing but that they were to be started.
+    Nothing,
+}
+
+const KNOWN: [Known; 3] = [Known::Running, Known::Processes, Known::Nothing];
+
+/// Starts this job with three inputs, and kills Hindmost while all attempts run.
+fn killed_with_three_inputs(keys: &str, known: Known) -> Job {
     let job = Job::new(&format!("{WAITS}{keys}"));
     fs::create_dir(job.path().join("in")).unwrap();
     for input in ["a", "b", "c"] {
@@ -93,7 +103,12 @@ fn killed_with_three_inputs(keys: &str, is_recorded: bool) -> Job {
     job.until_recorded();
     started.signal("KILL");
     started.wait();
-    if !is_recorded {
+    if known == Known::Nothing {
+        for attempt in job.names("mend.out/.hindmost/attempts") {
+            fs::remove_file(job.path().join("mend.out/.hindmost/attempts").join(attempt).join("process")).unwrap();
+        }
+    }
+    if known != Known::Running {
         let journal = job.read("mend.out/.hindmost/journal.jsonl");
         let kept: String = journal.split_inclusive('\n').filter(|line| !line.contains("attempt_running")).collect();
         job.write("mend.out/.hindmost/journal.jsonl", &kept);
@@ -103,9 +118,9 @@ fn killed_with_three_inputs(keys: &str, is_recorded: bool) -> Job {
 
 #[test]
 fn inputs_that_change_while_away_run_no_task_twice_that_may_not() {
-    for (ends_before, is_recorded) in [(true, true), (true, false), (false, true), (false, false)] {
+    for (ends_before, known) in [true, false].into_iter().flat_map(|ends| KNOWN.map(|known| (ends, known))) {
         for (keys, runs) in [("idempotent = false\n", 3), ("", 4)] {
-            let job = killed_with_three_inputs(keys, is_recorded);
+            let job = killed_with_three_inputs(keys, known);
             job.write("in/b", "1\n2\n");
             job.write("go", "");
             if ends_before {
@@ -113,7 +128,7 @@ fn inputs_that_change_while_away_run_no_task_twice_that_may_not() {
             }
             let ran = job.done(&["--resume"]);
             assert!(!ran.stderr.contains("lost"), "{}", ran.stderr);
-            assert_eq!(job.lines("started"), runs, "{keys}, recorded: {is_recorded}: {}", ran.stderr);
+            assert_eq!(job.lines("started"), runs, "{keys}, {known:?}: {}", ran.stderr);
             assert_eq!(job.read("mend.out/map/1/n"), "1\n");
             assert_eq!(ran.stderr.contains("its input has changed since it started"), runs == 4, "{}", ran.stderr);
         }
@@ -122,13 +137,13 @@ fn inputs_that_change_while_away_run_no_task_twice_that_may_not() {
 
 #[test]
 fn all_that_was_left_may_have_ended_while_away() {
-    for is_recorded in [true, false] {
-        let job = killed_with_three_inputs("", is_recorded);
+    for known in KNOWN {
+        let job = killed_with_three_inputs("", known);
         job.write("go", "");
         until_ended(&job, 3);
         fs::remove_file(job.path().join("in/b")).unwrap();
         let ran = job.done(&["--resume"]);
-        assert_eq!(job.lines("started"), 3, "recorded: {is_recorded}: {}", ran.stderr);
+        assert_eq!(job.lines("started"), 3, "{known:?}: {}", ran.stderr);
         assert_eq!([job.read("mend.out/map/0/n"), job.read("mend.out/map/2/n")], ["0\n", "2\n"]);
         assert_eq!(job.read("mend.out/results.tsv").lines().count(), 4);
         assert!(job.run(&["--resume"]).stderr.contains("already done"));
@@ -137,7 +152,7 @@ fn all_that_was_left_may_have_ended_while_away() {
 
 #[test]
 fn attempts_that_a_new_plan_stops_are_counted() {
-    let job = killed_with_three_inputs("", true);
+    let job = killed_with_three_inputs("", Known::Running);
     job.write("in/d", "1\n");
     let resumed = job.start(&[NO_COPIES, &["--resume"]].concat());
     wait_for("new attempts", || job.lines("started") >= 6);
@@ -181,8 +196,7 @@ fn attempts_that_outlive_their_run_keep_their_durations() {
         started.wait();
         wait_for("their ends", || {
             let attempts = fs::read_dir(job.path().join("second.out/.hindmost/attempts")).unwrap();
-            let ends = attempts.map(|entry| fs::read(entry.unwrap().path().join("end")).unwrap_or_default());
-            ends.filter(|end| !end.is_empty()).count() == 2
+            attempts.filter(|entry| has_ended(&entry.as_ref().unwrap().path())).count() == 2
         });
         let most = begin.elapsed().as_secs_f64();
         std::thread::sleep(Duration::from_secs(1));

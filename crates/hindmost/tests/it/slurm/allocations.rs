@@ -1,10 +1,11 @@
 //! Allocations that end before the run does: cancelled, or at their time limit.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use hindmost_core::timeline::{AttemptEnd, Cause};
 
-use super::ends::{has_results, job, until_reported};
+use super::ends::{gated, has_results, job, until_reported};
 use super::lab::{Lab, cluster, own_cluster, own_cluster_with};
 use crate::scene::{Live, Scene, timeline, until};
 
@@ -28,10 +29,10 @@ fn allocations_that_end_while_hindmost_is_away_are_no_failures() {
     let cluster = cluster();
     let lab = &cluster.lab;
     for waits in [true, false] {
-        // The second task of each pair ends with another code when Slurm ends it.
-        let command = "[ $((HINDMOST_TASK % 2)) = 0 ] || trap 'exit 1' TERM\nsleep 60 &\n";
-        let scene =
-            Scene::new(&strict(18, "4").replace("sleep 60 &\n", command).replace("sleep 4", "sleep 4 & wait $!"));
+        // The second task of each pair ends with another code when Slurm ends it, for which the first attempts wait.
+        let command = "[ $((HINDMOST_TASK % 2)) = 0 ] || trap 'exit 1' TERM\n\
+                       while [ $HINDMOST_ATTEMPT = 0 ]; do sleep 1 & wait $!; done\nsleep 60 &\n";
+        let scene = Scene::new(&strict(18, "0.2").replace("sleep 60 &\n", command));
         let live = Live::start_with(crate::hindmost(), scene.folder.path(), "job.toml", "out", &SLURM);
         until_reported(&scene, lab, 18);
         live.kill();
@@ -54,10 +55,13 @@ fn allocations_that_end_while_hindmost_is_away_are_no_failures() {
 fn a_command_that_a_signal_ends_while_away_has_failed() {
     let cluster = cluster();
     let lab = &cluster.lab;
-    let scene = Scene::new(&strict(4, "2").replace("sleep 2", "sleep 3; [ $HINDMOST_TASK != 1 ] || kill -TERM $$"));
+    let scene = gated(4, "retries = 0");
+    let text = scene.read("job.toml").replace("\necho", "\n[ $HINDMOST_TASK != 1 ] || kill -TERM $$\necho");
+    fs::write(scene.path("job.toml"), text).unwrap();
     let live = Live::start_with(crate::hindmost(), scene.folder.path(), "job.toml", "out", &SLURM);
     until_reported(&scene, lab, 4);
     live.kill();
+    scene.open();
     until("the attempts have ended", || lab.attempts().is_empty());
     // Its allocation ends only later.
     cancel_all(lab);
@@ -71,7 +75,7 @@ fn a_command_that_a_signal_ends_while_away_has_failed() {
 fn a_run_ends_with_the_allocation_in_which_it_takes_place() {
     let cluster = cluster();
     let lab = &cluster.lab;
-    let scene = Scene::new(&strict(6, "8"));
+    let scene = gated(6, "retries = 0");
     lab.output("salloc", &["--no-shell", "--nodes=2", "--nodelist=n1,n2", "--exclusive"]);
     let allocations = lab.allocations();
     let [(id, _)] = &allocations[..] else { panic!("{allocations:?}") };
@@ -86,6 +90,7 @@ fn a_run_ends_with_the_allocation_in_which_it_takes_place() {
     assert!(!ended.stderr.contains("waits until one returns"), "{}", ended.stderr);
     scene.is_clean();
     lab.until_clean();
+    scene.open();
     scene.run(&["--resume"]).with(0);
     has_results(&scene, 6);
     lab.until_clean();

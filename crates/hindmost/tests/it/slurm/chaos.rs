@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hindmost_testing::{Draw, cases, seed};
 
 use super::ends::has_results;
-use super::lab::{Lab, NODES, own_cluster};
+use super::lab::{Lab, NODES, SOON, own_cluster_with};
 use crate::scene::{Scene, signal};
 
 const TASKS: u32 = 60;
@@ -59,7 +59,7 @@ fn plan(draw: &mut Draw) -> Vec<Kind> {
 #[test]
 #[ignore = "needs Slurm"]
 fn runs_with_random_faults_have_the_same_results_and_leave_nothing() {
-    let mut cluster = own_cluster();
+    let mut cluster = own_cluster_with(&[SOON]);
     let (runs, first) = (u64::from(cases(1, 20)), seed());
     let (begin, mut failed) = (Instant::now(), Vec::new());
     for seed in first..first + runs {
@@ -147,7 +147,6 @@ fn one_run(lab: &Lab, seed: u64) {
     let mut draw = Draw(seed);
     let faults = plan(&mut draw);
     let scene = Scene::new("");
-    let gate = scene.path("gate");
     let job = format!(
         r#"
 name = "faults"
@@ -158,11 +157,11 @@ tasks = {TASKS}
 command = """
 sleep 60 &
 sleep 0.7
-if [ $HINDMOST_TASK -lt {GATED} ]; then until test -e {}; do sleep 0.1; done; fi
+if [ $HINDMOST_TASK -lt {GATED} ]; then {}; fi
 echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
 """
 "#,
-        gate.display()
+        scene.gate()
     );
     std::fs::write(scene.path("job.toml"), job).unwrap();
     let policy =
@@ -232,7 +231,7 @@ echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
             }
         }
     }
-    scene.touch("gate");
+    scene.open();
     repairs.all();
     let (mut child, begin) = (process.0.take().unwrap(), Instant::now());
     while child.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_mins(2) {

@@ -1,33 +1,38 @@
 //! Nodes that are lost and return, a controller that restarts, allocations that are cancelled, folders that are not shared.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use hindmost_core::ids::TaskId;
 use hindmost_core::timeline::{AttemptEnd, Cause};
-use hindmost_run::engine::END_MARKER;
 use hindmost_run::live_view::LiveView;
 use hindmost_testing::left_out;
 
-use super::ends::{failed, has_results, job, until_reported};
-use super::lab::{Lab, cluster, on_cluster, own_cluster};
-use crate::scene::{Scene, names, timeline, until};
+use super::ends::{failed, gated, has_results, job, until_reported};
+use super::lab::{Cluster, Lab, SOON, cluster, on_cluster, own_cluster, own_cluster_with};
+use crate::scene::{Scene, has_ended, names, timeline, until};
+
+/// A cluster that notices soon that a node is silent.
+fn watchful_cluster() -> Cluster {
+    own_cluster_with(&[SOON])
+}
 
 #[test]
 #[ignore = "needs Slurm"]
 fn a_node_is_lost_and_returns() {
-    let cluster = cluster();
-    // So many tasks that the run goes on until the node has returned, on a busy machine too.
-    let scene = Scene::new(&job(280, "2"));
+    let cluster = watchful_cluster();
+    let scene = gated(40, "");
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run on n4", || cluster.lab.attempts().iter().any(|(_, node)| node == "n4"));
     cluster.lab.kill_node("n4");
     until("the node is lost", || scene.read("stderr").contains("node n4 is lost"));
     cluster.lab.start_node("n4");
     until("the node has returned", || scene.read("stderr").contains("node n4 has returned"));
+    scene.open();
     scene.end(child).with(0);
-    has_results(&scene, 280);
+    has_results(&scene, 40);
     assert_eq!(timeline(&scene.out()).nodes[3].lost_and_returned.len(), 2);
     cluster.lab.until_clean();
 }
@@ -36,16 +41,16 @@ fn a_node_is_lost_and_returns() {
 #[ignore = "needs Slurm"]
 fn a_run_survives_a_restart_of_the_controller() {
     let cluster = cluster();
-    let scene = Scene::new(&job(40, "2"));
+    let scene = gated(40, "");
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run", || cluster.lab.attempts().len() > 10);
     // If it is killed earlier, it forgets the allocations.
     cluster.lab.until_saved();
     cluster.lab.kill_controller();
     let attempts = scene.out().join(".hindmost/attempts");
-    let has_ended = |folder: &Path| fs::metadata(folder.join(END_MARKER)).is_ok_and(|end| end.len() > 0);
     let mut running: Vec<PathBuf> = names(&attempts).iter().map(|name| attempts.join(name)).collect();
     running.retain(|folder| !has_ended(folder));
+    scene.open();
     // Attempts end meanwhile. Some of the steps may wait for the controller before they begin.
     until("an attempt has ended", || running.iter().any(|folder| !folder.exists() || has_ended(folder)));
     cluster.lab.start_controller();
@@ -59,11 +64,13 @@ fn a_run_survives_a_restart_of_the_controller() {
 #[ignore = "needs Slurm"]
 fn a_run_survives_a_controller_that_forgets_its_allocations() {
     let cluster = own_cluster();
-    let scene = Scene::new(&job(40, "2"));
+    let scene = gated(40, "");
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run", || cluster.lab.attempts().len() > 10);
     cluster.lab.kill_forgetful_controller();
     cluster.lab.start_controller();
+    until("nodes are lost", || scene.read("stderr").contains(" is lost"));
+    scene.open();
     scene.end(child).with(0);
     has_results(&scene, 40);
     assert_eq!(failed(&scene), 0);
@@ -75,12 +82,14 @@ fn a_run_survives_a_controller_that_forgets_its_allocations() {
 #[ignore = "needs Slurm"]
 fn attempts_are_not_to_blame_for_the_end_of_their_allocation() {
     let cluster = cluster();
-    let scene = Scene::new(&job(12, "3").replace("tasks = 12", "tasks = 12\nretries = 0"));
+    let scene = gated(12, "retries = 0");
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
     until("attempts run", || cluster.lab.attempts().len() == 12);
     let allocations = cluster.lab.allocations();
     let (id, _) = allocations.iter().find(|(_, node)| node == "n2").unwrap();
     cluster.lab.output("scancel", &[id]);
+    until("the node is lost", || scene.read("stderr").contains("node n2 is lost"));
+    scene.open();
     scene.end(child).with(0);
     has_results(&scene, 12);
     assert_eq!(failed(&scene), 0);
@@ -123,18 +132,15 @@ fn a_folder_that_a_node_does_not_share_is_found_at_the_start() {
 #[test]
 #[ignore = "needs Slurm"]
 fn a_killed_slurmd_with_its_steps_is_no_failure() {
-    let cluster = cluster();
+    let cluster = watchful_cluster();
     let lab = &cluster.lab;
     // The `slurmd` is back at once, before Slurm notices anything, or after a while.
     for away in [Duration::ZERO, Duration::from_millis(1500), Duration::from_secs(12)] {
-        let go = tempfile::tempdir().unwrap();
-        let go = go.path().join("go");
-        let wait = format!("0.1; until test -e {}; do sleep 0.1; done", go.display());
-        let scene = Scene::new(&job(10, &wait).replace("tasks = 10", "tasks = 10\nretries = 0"));
+        let scene = gated(10, "retries = 0");
         let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none", "--nodes", "n1,n2"]);
         until_reported(&scene, lab, 8);
         lab.kill_node_with_steps("n1");
-        fs::write(&go, "").unwrap();
+        scene.open();
         std::thread::sleep(away);
         lab.start_node("n1");
         scene.end(child).with(0);
@@ -162,10 +168,7 @@ fn attempts_whose_steps_wait_are_starting() {
     let cluster = cluster();
     let lab = &cluster.lab;
     // The first wave waits until n1 is silent.
-    let go = tempfile::tempdir().unwrap();
-    let go = go.path().join("go");
-    let wait = format!("1; until test -e {}; do sleep 0.1; done", go.display());
-    let scene = Scene::new(&job(16, &wait).replace("tasks = 16", "tasks = 16\nretries = 0"));
+    let scene = gated(16, "retries = 0");
     let child = scene.spawn(None, &["--engine", "slurm", "--nodes", "n1,n2"]);
     let state = || {
         let mut view = LiveView::new(&scene.out());
@@ -174,14 +177,22 @@ fn attempts_whose_steps_wait_are_starting() {
     until("attempts run", || state().is_some_and(|state| state.running_attempts == 8));
     let continues = Continues(lab);
     lab.signal_node("n1", "STOP");
-    fs::write(&go, "").unwrap();
+    scene.open();
     until("all others are done", || state().is_some_and(|state| state.starting_attempts == 4 && state.finished == 12));
-    // The slots of n2 are free, but attempts that take twice as long as the others because they wait are not late.
-    std::thread::sleep(Duration::from_millis(2200));
+    let begin = Instant::now();
+    // The slots of n2 are free, but attempts that take three times as long as the others because they wait are not late.
+    let rows = timeline(&scene.out()).rows;
+    let finished: Vec<_> = rows.iter().filter(|row| row.outcome == AttemptEnd::Won).collect();
+    let longest = finished.iter().map(|row| row.end.seconds() - row.start.seconds()).fold(0.0, f64::max);
+    std::thread::sleep(Duration::from_secs_f64(3.0 * longest).saturating_sub(begin.elapsed()));
     let waiting = state().unwrap();
     assert_eq!((waiting.starting_attempts, waiting.running_attempts, waiting.finished), (4, 0, 12), "{waiting:?}");
     drop(continues);
     scene.end(child).with(0);
     has_results(&scene, 16);
+    let is_early = |task: TaskId| finished.iter().any(|row| row.attempt.task == task);
+    let late = timeline(&scene.out()).rows;
+    let late: Vec<_> = late.iter().filter(|row| !is_early(row.attempt.task)).collect();
+    assert_eq!(late.len(), 4, "tasks whose attempts wait have no copies: {late:?}");
     lab.until_clean();
 }

@@ -19,6 +19,9 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/slurm-l
 /// The nodes of the cluster.
 pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 
+/// Lets Slurm notice within seconds that a node is silent. On a busy machine it may take others for silent, too.
+pub const SOON: (&str, &str) = ("SLURMD_TIMEOUT", "6");
+
 /// Time within which the controller saves its state after a change.
 const SAVES: Duration = Duration::from_secs(6);
 
@@ -41,6 +44,7 @@ struct Clusters {
 pub struct Lab {
     folder: TempDir,
     guard: Child,
+    settings: Vec<(&'static str, &'static str)>,
 }
 
 /// The cluster of a test.
@@ -87,7 +91,7 @@ pub fn own_cluster() -> Cluster {
 }
 
 /// Returns a cluster that no other test uses, brought up with these environment variables.
-pub fn own_cluster_with(settings: &[(&str, &str)]) -> Cluster {
+pub fn own_cluster_with(settings: &[(&'static str, &'static str)]) -> Cluster {
     check_installed();
     clusters().tests += 1;
     Cluster::of(Arc::new(Lab::up(settings)), false)
@@ -112,13 +116,13 @@ impl Cluster {
 
     /// Replaces the daemons after a test has failed.
     pub fn renew(&mut self) {
-        self.lab = Arc::new(Lab::up(&[]));
+        self.lab = Arc::new(Lab::up(&self.lab.settings));
         self.begin();
     }
 }
 
 impl Lab {
-    fn up(settings: &[(&str, &str)]) -> Lab {
+    fn up(settings: &[(&'static str, &'static str)]) -> Lab {
         let folder = tempfile::Builder::new().prefix("slurm").tempdir().unwrap();
         // Other users use the cluster too.
         fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -127,8 +131,8 @@ impl Lab {
         let mut guard = Command::new("sh");
         guard.args(["-c", script, SCRIPT]).arg(&lab).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         std::os::unix::process::CommandExt::process_group(&mut guard, 0);
-        let lab = Lab { folder, guard: guard.spawn().unwrap() };
-        lab.script_with("up", &[], settings);
+        let lab = Lab { folder, guard: guard.spawn().unwrap(), settings: settings.to_vec() };
+        lab.script("up", &[]);
         lab
     }
 
@@ -138,15 +142,11 @@ impl Lab {
 
     /// Runs the script. Its output goes to a file, because the daemons keep it open.
     fn script(&self, what: &str, more: &[&str]) {
-        self.script_with(what, more, &[]);
-    }
-
-    fn script_with(&self, what: &str, more: &[&str], settings: &[(&str, &str)]) {
         let log = self.folder.path().join("log");
         let file = File::create(&log).unwrap();
         let mut command = Command::new(SCRIPT);
         command.arg(what).arg(self.folder()).args(more).stdin(Stdio::null());
-        command.envs(settings.iter().copied()).stdout(file.try_clone().unwrap()).stderr(file);
+        command.envs(self.settings.iter().copied()).stdout(file.try_clone().unwrap()).stderr(file);
         let status = command.status().unwrap();
         assert!(status.success(), "slurm-lab.sh {what}: {}", fs::read_to_string(log).unwrap());
     }

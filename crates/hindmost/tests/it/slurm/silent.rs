@@ -14,8 +14,10 @@ use crate::scene::{Scene, names, signal, until_within};
 const LOST: Duration = Duration::from_mins(3);
 const TASKS: u32 = 12;
 
-/// Tasks that may not run twice, and others that may. Each writes down its starts.
-fn job() -> String {
+/// Tasks that may not run twice, and others that may, which wait at the gate. Each writes down its starts.
+fn scene() -> Scene {
+    let scene = Scene::new("");
+    let gate = scene.gate();
     let phase = |name: &str, tasks: u32, idempotent: bool| {
         format!(
             r#"
@@ -27,13 +29,15 @@ retries = 0
 idempotent = {idempotent}
 command = '''
 echo "$HINDMOST_ATTEMPT" >> "starts-{name}-$HINDMOST_TASK"
-sleep 5
+{gate}
 echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
 '''
 "#
         )
     };
-    format!("name = \"silent\"\n{}{}", phase("once", TASKS, false), phase("free", 4, true))
+    let text = format!("name = \"silent\"\n{}{}", phase("once", TASKS, false), phase("free", 4, true));
+    fs::write(scene.path("job.toml"), text).unwrap();
+    scene
 }
 
 /// A cluster that does not notice for some minutes that a node is silent.
@@ -68,6 +72,7 @@ fn run_until_tasks_wait<'a>(scene: &Scene, lab: &'a Lab) -> (Child, Continues<'a
     until_reported(scene, lab, 16);
     let continues = Continues(lab);
     lab.signal_node_with_steps("n2", "STOP");
+    scene.open();
     until_within("the node is lost", LOST, || scene.read("stderr").contains("node n2 is lost"));
     until_within("only tasks that wait are left", LOST, || {
         state(scene).is_some_and(|(finished, waiting)| waiting > 0 && finished + waiting == u64::from(TASKS) + 4)
@@ -100,7 +105,7 @@ fn has_results(scene: &Scene, waited: u64) {
 #[ignore = "needs Slurm"]
 fn tasks_wait_until_slurm_says_that_their_node_is_down() {
     let cluster = patient_cluster();
-    let scene = Scene::new(&job());
+    let scene = scene();
     let (child, continues, waiting) = run_until_tasks_wait(&scene, &cluster.lab);
     let mut watch = crate::hindmost();
     let watched = watch.arg("watch").arg(scene.out()).arg("--once").output().unwrap();
@@ -118,7 +123,7 @@ fn tasks_wait_until_slurm_says_that_their_node_is_down() {
 #[ignore = "needs Slurm"]
 fn resumed_runs_wait_for_attempts_on_silent_nodes() {
     let cluster = patient_cluster();
-    let scene = Scene::new(&job());
+    let scene = scene();
     let (mut child, continues, waiting) = run_until_tasks_wait(&scene, &cluster.lab);
     // Killed, and interrupted by the user.
     for kill in [true, false] {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::crashes::pending;
-use super::ends::{has_results, job};
+use super::ends::{gated, has_results, job};
 use super::lab::{cluster, on_cluster};
 use crate::hindmost;
 use crate::scene::{Live, Scene, as_nobody, names, until};
@@ -18,7 +18,7 @@ const SLURM: [&str; 2] = ["--engine", "slurm"];
 #[ignore = "needs Slurm"]
 fn a_normal_user_can_run_jobs() {
     let cluster = cluster();
-    let scene = Scene::new(&job(20, "0.5"));
+    let scene = gated(20, "");
     let script = as_nobody();
     let is_other = script.contains("setpriv");
     if is_other {
@@ -34,6 +34,7 @@ fn a_normal_user_can_run_jobs() {
     let live = start(&["--engine", "slurm", "--chaos", "slow=n3:10"]);
     until("attempts run", || cluster.lab.attempts().len() > 5);
     live.kill();
+    scene.open();
     start(&["--resume"]).end().with(0);
     has_results(&scene, 20);
     let owner = fs::metadata(scene.path("out/a/0/number")).unwrap().uid();
@@ -47,7 +48,7 @@ fn several_jobs_share_the_nodes_and_are_resumed_with_their_engine() {
     let cluster = cluster();
     let scene = Scene::new("");
     for name in ["one", "two", "three"] {
-        let text = job(12, "2").replace("\"seconds\"", &format!("{name:?}"));
+        let text = job(12, &format!("0.1; {}", scene.gate())).replace("\"seconds\"", &format!("{name:?}"));
         fs::write(scene.path(&format!("{name}.toml")), text).unwrap();
     }
     let run = |args: &[&str]| {
@@ -70,6 +71,7 @@ fn several_jobs_share_the_nodes_and_are_resumed_with_their_engine() {
     let mut second = run(&["--resume", "--listen", &socket]);
     until("the run accepts jobs", || scene.path("socket").exists());
     assert_eq!(cluster.lab.allocations(), before, "{}", scene.read("stderr"));
+    scene.open();
     for args in [&["three.toml", "--to", &socket][..], &["--close", "--to", &socket]] {
         let submitted = hindmost().arg("submit").args(args).current_dir(scene.folder.path()).output().unwrap();
         assert!(submitted.status.success(), "{}", String::from_utf8_lossy(&submitted.stderr));

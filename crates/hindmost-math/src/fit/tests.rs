@@ -285,7 +285,7 @@ fn too_few_or_equal_values_give_a_reason() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(200, 2000)))]
 
     #[test]
     fn any_values_are_fitted_without_panicking(

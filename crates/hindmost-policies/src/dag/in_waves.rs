@@ -256,7 +256,7 @@ mod tests {
     use crate::dag::latest_starts::{resources_of_share, tests::chain};
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(4000, 40000)))]
 
         /// A chain is the same for all shares in its range.
         #[test]

@@ -210,7 +210,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(4000, 40000)))]
 
         /// A plan in closed form promises the same completion time as a plan that places every phase, and has the same
         /// due tasks at all times, whatever tasks have started since.

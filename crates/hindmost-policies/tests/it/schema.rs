@@ -153,7 +153,7 @@ fn schema_and_program_agree_on_chosen_tables() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(4000, 40000)))]
 
     /// Parameters in the parentheses of the name have valid values, because the schema does not check these values.
     #[test]

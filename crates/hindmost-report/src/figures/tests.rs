@@ -137,7 +137,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hindmost_testing::cases(200, 2000), ..ProptestConfig::default() })]
 
     #[test]
     fn curves_are_drawn_for_any_values_and_names(

@@ -195,7 +195,7 @@ fn nothing_in_the_folder_changes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(24, 240)))]
 
     /// The journal grows by pieces of any size, which end inside lines and characters.
     #[test]

@@ -316,7 +316,7 @@ fn an_interrupted_run_of_several_jobs_goes_on() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(48, 480)))]
 
     /// Random jobs that begin together or arrive later, whose attempts straggle and fail, in a run that is interrupted again and
     /// again: every journal verifies, and in the end each task has one result.

@@ -61,7 +61,7 @@ fn any_share() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(400, 4000)))]
 
     #[test]
     fn nothing_of_an_abandoned_job_starts(

@@ -295,7 +295,7 @@ fn mistakes_in_kinds_of_jobs_are_errors() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(300, 3000)))]
 
     #[test]
     fn random_edits_of_kinds_never_panic(

@@ -269,7 +269,7 @@ fn any_distribution() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(150, 1500)))]
 
     /// When the watch on an attempt's age notifies a policy, the policy's own test must hold as well. If the test
     /// failed by a rounding error, the attempt would never get a backup.

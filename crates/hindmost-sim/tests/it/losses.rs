@@ -109,7 +109,7 @@ fn a_refused_decision_ends_a_simulation() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hindmost_testing::cases(100, 1000), max_shrink_iters: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn refused_decisions_change_nothing(world in any_live_like(true)) {

@@ -177,7 +177,7 @@ fn a_replay_needs_the_seed_of_random_placement() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hindmost_testing::cases(200, 2000), ..ProptestConfig::default() })]
 
     #[test]
     fn on_distinct_speeds_fastest_ignores_the_order_of_nodes(

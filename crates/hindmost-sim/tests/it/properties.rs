@@ -233,7 +233,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(600, 6000)))]
 
     #[test]
     fn every_run_passes_the_audit(world in any_world(), policy in any_policy()) {
@@ -270,7 +270,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(120))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(120, 1200)))]
 
     #[test]
     fn the_same_seed_gives_the_same_bytes(world in any_world(), policy in any_policy()) {
@@ -349,7 +349,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(600, 6000)))]
 
     /// The audit checks that reserved resources are kept for their tasks and that every reservation ends.
     #[test]
@@ -369,7 +369,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 50, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hindmost_testing::cases(100, 1000), max_shrink_iters: 50, ..ProptestConfig::default() })]
 
     /// Only Mantri with `kill_restart` replaces attempts.
     #[test]

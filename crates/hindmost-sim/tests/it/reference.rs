@@ -216,7 +216,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(1500, 15000)))]
 
     #[test]
     fn the_simulator_agrees_with_a_simpler_one(

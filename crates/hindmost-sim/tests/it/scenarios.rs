@@ -400,7 +400,7 @@ fn any_change() -> impl Strategy<Value = (prop::sample::Index, usize, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(800))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(800, 8000)))]
 
     #[test]
     fn randomly_changed_scenarios_never_cause_a_panic(changes in proptest::collection::vec(any_change(), 1..4)) {

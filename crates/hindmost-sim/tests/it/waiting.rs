@@ -70,7 +70,7 @@ fn agrees<O: Order + 'static>(world: &World, name: &str, order: fn() -> O) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(200, 2000)))]
 
     #[test]
     fn the_index_makes_the_decisions_of_a_full_scan(world in any_cluster_of_dags()) {

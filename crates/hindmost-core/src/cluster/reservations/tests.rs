@@ -227,7 +227,7 @@ fn assert_sums(cluster: &Cluster) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(300, 3000)))]
 
     #[test]
     fn reserved_resources_are_never_given_away(steps in proptest::collection::vec(any_step(), 1..80)) {

@@ -371,7 +371,7 @@ fn deep_and_long_files_do_not_crash() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hindmost_testing::cases(256, 2560), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_makes_the_parser_panic(text in any::<String>()) {

@@ -95,7 +95,7 @@ fn work(world: &World, run: &Run, loads: &[Option<Load>], one: &Try) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(64, 640)))]
 
     /// Work is conserved: without stragglers, the k-th copy of a task has the same work on every node and under every
     /// rate. Runs keep all other invariants, and a replay makes the same decisions.

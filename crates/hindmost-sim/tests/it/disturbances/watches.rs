@@ -121,7 +121,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(300, 3000)))]
 
     #[test]
     fn remaining_times_are_tested_after_each_change(attempt in any_attempt(), limit in 0.0..30.0f64) {

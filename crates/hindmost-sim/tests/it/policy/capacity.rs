@@ -331,7 +331,7 @@ fn fifo_exceeds_the_queues_maxima() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(250))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(250, 2500)))]
 
     #[test]
     fn no_queue_exceeds_its_maximum(

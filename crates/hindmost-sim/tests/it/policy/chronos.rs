@@ -177,7 +177,7 @@ fn the_pocd_is_that_of_the_closed_forms() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(40, 400)))]
 
     #[test]
     fn one_attempt_of_a_task_remains_after_tau_kill(

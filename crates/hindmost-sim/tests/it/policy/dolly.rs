@@ -248,7 +248,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(200, 2000)))]
 
     #[test]
     fn the_budget_is_never_exceeded_and_jobs_are_cloned_whole(

@@ -191,7 +191,7 @@ fn priorities_change_at_arrivals_only() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(200, 2000)))]
 
     #[test]
     fn the_index_makes_the_decisions_of_a_full_scan(world in any_cluster_of_dags(), clones in 0u32..4, first in any::<bool>()) {

@@ -156,7 +156,7 @@ fn backups_with_free_resources(arrival: f64, tasks: &[[f64; 2]]) -> Vec<(u32, f6
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(200, 2000)))]
 
     #[test]
     fn backups_are_those_of_a_simulation_written_from_the_source(

@@ -284,7 +284,7 @@ impl Pseudocode {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(300, 3000)))]
 
     #[test]
     fn attempts_are_those_of_a_simulation_of_the_pseudocode(

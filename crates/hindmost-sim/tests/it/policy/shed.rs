@@ -377,7 +377,7 @@ fn any_world() -> impl Strategy<Value = World> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(60, 600)))]
 
     #[test]
     fn no_job_is_killed_before_its_deadline(

@@ -108,7 +108,7 @@ fn equal_remaining_work_is_a_tie_whatever_its_parts() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(200, 2000)))]
 
     #[test]
     fn the_highest_score_of_all_pairs_starts_first(world in any_cluster_of_dags()) {

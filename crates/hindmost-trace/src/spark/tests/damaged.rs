@@ -52,7 +52,7 @@ fn log(lines: &[Line]) -> Log {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(2000, 20000)))]
 
     #[test]
     fn counts_and_findings_agree_on_tasks(lines in proptest::collection::vec(line(), 0..14)) {

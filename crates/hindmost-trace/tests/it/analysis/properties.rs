@@ -40,7 +40,7 @@ fn log() -> impl Strategy<Value = Vec<(PhaseKey, EndedAttempt)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(150, 1500)))]
 
     #[test]
     fn findings_of_any_log_add_up(log in log(), closed in prop::collection::vec(any::<bool>(), 400)) {

@@ -6,6 +6,7 @@
 //!
 //! A usual run of the tests cuts the power in 6 runs, the nightly one in 60.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -151,9 +152,13 @@ impl Disk {
         (status.code(), serde_json::from_str(&stdout).unwrap_or_default(), said)
     }
 
-    /// Starts a run, stops its file system after a while, and then kills all processes of the run.
-    fn run_until_power_cut(&self, args: &[&str], wait: Duration) {
-        let mut child = self.command(args).spawn().unwrap();
+    /// Starts a run, stops its file system a while after so many of its tasks have finished, and then kills all processes of the
+    /// run.
+    fn run_until_power_cut(&self, args: &[&str], results: u64, wait: Duration) {
+        let child = RefCell::new(self.command(args).spawn().unwrap());
+        let has_ended = || child.borrow_mut().try_wait().unwrap().is_some();
+        until("tasks finish", || recorded(&self.out()).len() as u64 >= results || has_ended());
+        let mut child = child.into_inner();
         std::thread::sleep(wait);
         let run = run_id(&self.out());
         self.cut_power();
@@ -246,7 +251,7 @@ fn a_power_cut_costs_no_recorded_result() {
         // Some runs have two power cuts.
         for cut in 0..=draw(0) % 2 {
             let args: &[&str] = if cut == 0 { &["--nodes", "n1:2,n2:2"] } else { &["--resume"] };
-            disk.run_until_power_cut(args, Duration::from_millis(100 + draw(1 + cut) % 700));
+            disk.run_until_power_cut(args, draw(2 + cut) % 16, Duration::from_millis(draw(4 + cut) % 100));
             disk.unmount();
             disk.mount();
             if !disk.out().join(".hindmost/job.json").exists() {
@@ -265,10 +270,10 @@ fn a_power_cut_costs_no_recorded_result() {
 
 #[test]
 fn a_run_without_syncs_is_right_after_a_power_cut() {
-    for seed in 0..3 {
+    for results in [1, 6, 12] {
         let Some(mut disk) = Disk::new(48) else { return };
         let args = ["--nodes", "n1:2,n2:2", "--no-sync"];
-        disk.run_until_power_cut(&args, Duration::from_millis(300 + 150 * seed));
+        disk.run_until_power_cut(&args, results, Duration::from_millis(50));
         disk.unmount();
         disk.mount();
         disk.finish(&["--no-sync"]);

@@ -61,7 +61,20 @@ daemons() {
 }
 
 start_node() { slurmd -N "$1" -f "$SLURM_CONF"; }
-start_ctld() { slurmctld "$@" -f "$SLURM_CONF"; }
+
+# Starts the controller, unless it runs: a second one would wait for the first one's end.
+start_ctld() {
+  local tried
+  pid_in "$lab/run/slurmctld.pid" >/dev/null && return
+  slurmctld "$@" -f "$SLURM_CONF"
+  # It has written its id when it has locked the file.
+  for tried in $(seq 100); do
+    pid_in "$lab/run/slurmctld.pid" >/dev/null && return
+    sleep 0.1
+  done
+  echo "slurmctld does not start; its log is in $lab/log" >&2
+  return 1
+}
 
 up() {
   [ -z "$(ls -A "$lab")" ] || { echo "$lab is not empty" >&2; exit 2; }

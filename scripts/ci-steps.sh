@@ -51,6 +51,7 @@ print_times() {
 start() {
     local name=$1
     shift
+    : >"$logs/$name"
     set -m
     (
         set -e

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hindmost_math::random::{hash, unit};
 use hindmost_profiles::{MOST_PROFILES, Store};
 
-use crate::support::profile;
+use crate::support::{profile, profile_of};
 
 /// Names the file that the writing process writes.
 const FILE: &str = "HINDMOST_TEST_PROFILES";
@@ -106,7 +106,7 @@ fn a_full_file_stays_within_its_bound_at_a_kill() {
 fn the_oldest_profiles_are_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("p"), 4).unwrap();
-    let other = crate::support::profile_of("sort", "n1", 7.0);
+    let other = profile_of("sort", "n1", 7.0);
     store.add(&[other, profile(1.0), profile(2.0)]).unwrap();
     assert_eq!(store.add(&[profile(3.0), profile(f64::NAN), profile(4.0)]).unwrap(), 4);
     let seconds =
@@ -116,4 +116,27 @@ fn the_oldest_profiles_are_dropped() {
     let kinds = store.kinds().unwrap();
     assert_eq!(kinds.iter().map(|kind| (&*kind.job, kind.profiles)).collect::<Vec<_>>(), [("wordcount", 4)]);
     assert_eq!(store.newest("sort", "map", 9).unwrap(), []);
+}
+
+#[test]
+fn kinds_count_the_profiles_that_are_left_when_several_are_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p");
+    let store = Store::open(&path, 5).unwrap();
+    let kinds = |store: &Store| -> Vec<(String, u64)> {
+        store.kinds().unwrap().iter().map(|kind| (kind.job.to_string(), kind.profiles)).collect()
+    };
+    let many =
+        |job: &str, count: u32| (0..count).map(|at| profile_of(job, "n1", f64::from(at + 1))).collect::<Vec<_>>();
+    store.add(&many("etl", 4)).unwrap();
+    // Three of sort come: 4 + 3 − 5 = 2 of etl go.
+    assert_eq!(store.add(&many("sort", 3)).unwrap(), 5);
+    assert_eq!(kinds(&store), [("etl".to_owned(), 2), ("sort".to_owned(), 3)]);
+    // Four of grep come: the other two of etl go, and the two oldest of sort. There is nothing of etl any more.
+    assert_eq!(store.add(&many("grep", 4)).unwrap(), 5);
+    assert_eq!(kinds(&store), [("grep".to_owned(), 4), ("sort".to_owned(), 1)]);
+    assert_eq!(store.newest("sort", "map", 9).unwrap(), [profile_of("sort", "n1", 3.0)]);
+    assert_eq!(store.newest("etl", "map", 9).unwrap(), []);
+    drop(store);
+    assert_eq!(kinds(&Store::open_existing(&path).unwrap()), [("grep".to_owned(), 4), ("sort".to_owned(), 1)]);
 }

@@ -251,3 +251,17 @@ fn a_column_shows_the_kind_that_ran_longest_in_it() {
     let chart = gantt(&run, &options(43));
     assert_eq!(chart.lines().next(), Some("a ┤╸━╸"));
 }
+
+#[test]
+fn a_column_that_is_busy_for_half_of_its_time_shows_the_attempt() {
+    // Columns of 1 s. Columns 2 and 10 are busy for half of their time, and column 21 for a quarter.
+    let mut run = timeline(&["a"], 40.0);
+    run.rows = [[0.0, 2.5], [10.5, 13.0], [20.0, 21.25]]
+        .into_iter()
+        .zip(0..)
+        .map(|(span, task)| row(0, [task, 0], span, AttemptEnd::Won))
+        .collect();
+    let chart = gantt(&run, &options(43));
+    let expected = format!("a ┤━━╸{0}━━╸{0}╸", " ".repeat(7));
+    assert_eq!(chart.lines().next(), Some(expected.as_str()));
+}

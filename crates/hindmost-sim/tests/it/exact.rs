@@ -7,7 +7,7 @@ use hindmost_sim::scenario::Scenario;
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
 
-use crate::experiments::run_on;
+use crate::experiments::{experiment, run_on};
 
 /// Creates the experiment of a scenario with an exact workload, whose file is written into a new folder.
 fn with_workload(workload: &str, scenario: &str) -> Result<Experiment, String> {
@@ -90,6 +90,22 @@ fn jobs_after_the_horizon_do_not_arrive() {
     let experiment =
         with_workload(workload, "horizon = 5\n[cluster]\nmachines = 1\n[[policy]]\nname = \"none\"").unwrap();
     assert_eq!(run_on(&experiment, 1)[0][0].finished, 1);
+}
+
+#[test]
+fn generated_jobs_arrive_before_the_horizon_as_listed_ones_do() {
+    // One job every 2.5 s, as written in a file and as generated. The one at 5 does not arrive if that is the horizon.
+    let listed: String = (0..4)
+        .map(|job| f64::from(job) * 2.5)
+        .map(|at| format!(r#"{{"job":"at {at}","arrival":{at},"phases":[{{"name":"a","tasks":[[1]]}}]}}"#) + "\n")
+        .collect();
+    let generated = "[workload]\narrival = { every = { gap = 2.5, jobs = 4 } }\ntasks = 1\nduration = 1";
+    for (horizon, jobs) in [(4.9, 2), (5.0, 2), (5.1, 3), (7.5, 3), (20.0, 4)] {
+        let head = format!("horizon = {horizon:?}\n[cluster]\nmachines = 1\n[[policy]]\nname = \"none\"");
+        let finished = |experiment: &Experiment| run_on(experiment, 1)[0][0].finished;
+        assert_eq!(finished(&with_workload(&listed, &head).unwrap()), jobs, "{horizon}");
+        assert_eq!(finished(&experiment(&format!("{head}\n{generated}"))), jobs, "{horizon}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `pace`, in instances small enough to work out by hand.
 
-use hindmost_sim::output::Outcome::{Lost, Won};
+use hindmost_sim::output::Outcome::{Lost, NodeLost, Won};
 use hindmost_sim::testing::World;
 
 const TICK: f64 = 1e-9;
@@ -82,6 +82,25 @@ fn a_backup_waits_while_tasks_are_pending_unless_it_saves() {
     let tasks = [[2.9, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]];
     let run = World::machines(2).job("a").tasks(tasks).mean(1.0).sd(0.0).run("pace");
     assert_eq!(run.starts("a")[1..4], [0.0, 1.0, 2.0]);
+}
+
+#[test]
+fn a_backup_that_is_lost_with_its_node_costs_its_job_nothing() {
+    // Attempts show their pace after a tenth of their work, task 0 at 0.8. The whole job is 14 s of work at most, so
+    // that 2.5 % of it never pay for a copy of 1 s while tasks are pending. But a job's first copy may start if the
+    // remaining time is above four copies. At 1 it is 7 s, and machine 1 is lost before the copy has shown its pace. At
+    // 2 no copy runs and none has lost, and 6 s remain: the next copy is the first again. At 2.1 it overtakes the
+    // original, and at 3 it finishes.
+    let task = |number: usize| [if number == 0 { 8.0 } else { 1.0 }, 1.0, 1.0];
+    let world = World::machines(3).job("a").tasks((0..7).map(task)).mean(1.0).sd(0.0).knowledge("progress(0.1)");
+    let run = world.outage(1, 1.05, f64::INFINITY).run("pace");
+    let of_task: Vec<_> = run.table("a").into_iter().filter(|row| row.0 == 0).collect();
+    let [(_, 0, _, _, _, Lost), (_, 1, 1, first, lost, NodeLost), (_, 2, 2, second, end, Won)] = of_task[..] else {
+        panic!("{of_task:?}")
+    };
+    assert_eq!((first, lost, second, end), (1.0, 1.05, 2.0, 3.0));
+    assert_eq!(run.backups("a").len(), 2);
+    run.verify().unwrap();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `shed`, in instances small enough to work out by hand, in random ones, and against the closed form of its PoCD.
 
 use hindmost_core::record::Decision;
-use hindmost_sim::output::Outcome::{Abandoned, Lost, Won};
+use hindmost_sim::output::Outcome::{Abandoned, Lost, NodeLost, Won};
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;
 
@@ -318,6 +318,19 @@ fn a_lost_clone_is_replaced() {
     let run = world.outage(1, 1.0, 3.0).run("fifo+shed");
     assert_eq!(run.backups("a"), [(0, 0.0), (0, 3.0)]);
     assert_eq!(run.job("a").flowtime(), 7.0);
+    run.verify().unwrap();
+}
+
+#[test]
+fn a_lost_clone_is_replaced_if_its_job_may_have_as_many_as_before() {
+    // ⌊(6 − 2 − 1)/2⌋ = 1 clone of each task, on machines 2 and 3. Machine 2 is lost at 2: ⌊(5 − 2 − 1)/2⌋ is 1 as
+    // well, and two machines are idle. The new clone of task 0 resumes at 2/8 and ends at 2 + (3/4)·4 = 5.
+    let tasks = [[8.0, 8.0, 4.0], [5.0, 5.0, 5.0]];
+    let world = World::machines(6).job("a").deadline(30.0).tasks(tasks).tail("pareto(alpha=2,minimum=3)");
+    let run = world.outage(2, 2.0, f64::INFINITY).run("fifo+shed");
+    assert_eq!(run.backups("a"), [(0, 0.0), (0, 2.0), (1, 0.0)]);
+    assert_eq!(run.table("a")[1], (0, 1, 2, 0.0, 2.0, NodeLost));
+    assert_eq!(run.job("a").flowtime(), 5.0);
     run.verify().unwrap();
 }
 

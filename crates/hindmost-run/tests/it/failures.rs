@@ -114,6 +114,38 @@ fn an_attempt_is_killed_at_its_time_limit() {
 }
 
 #[test]
+fn a_limit_by_the_median_ends_an_attempt_that_has_run_longer_when_it_becomes_known() {
+    // Task 0 hangs on one cpu; the others run one after the other. The third one finishes at 30 s: the limit is 20 s.
+    let test_run = TestRun::on("n1:2").phase("map", 5).policy("none").time_limit_of_median(2.0).behaviour(|launch| {
+        let hangs = launch.attempt.task.index == 0 && launch.attempt.copy == 0;
+        takes(if hangs { 1000.0 } else { 10.0 })
+    });
+    let finished = test_run.run().done();
+    let ends = finished.ends(0, 0);
+    assert!(ends.len() == 2 && reason(&ends[0]).contains("time limit of 20 s"), "{ends:?}");
+    let row = finished.outcome.timeline.rows.iter().find(|row| failed(&row.outcome)).unwrap();
+    assert!((30.0..30.1).contains(&FinishedRun::seconds(row)), "{row:?}");
+    assert_eq!(finished.outcome.summary.attempts, 6);
+}
+
+#[test]
+fn a_limit_by_the_median_that_becomes_lower_holds_for_running_attempts() {
+    // The limit is 120 s when task 3 starts. When four tasks of 4 s have finished, 8 s later, it is 12 s.
+    let test_run = TestRun::on("n1:3").phase("map", 8).policy("none").time_limit_of_median(3.0).behaviour(|launch| {
+        takes(match (launch.attempt.task.index, launch.attempt.copy) {
+            (0..3, _) => 40.0,
+            (3, 0) => 1000.0,
+            _ => 4.0,
+        })
+    });
+    let finished = test_run.run().done();
+    let ends = finished.ends(0, 3);
+    assert!(ends.len() == 2 && reason(&ends[0]).contains("time limit of 12 s"), "{ends:?}");
+    let row = finished.outcome.timeline.rows.iter().find(|row| failed(&row.outcome)).unwrap();
+    assert!((12.0..12.1).contains(&FinishedRun::seconds(row)), "{row:?}");
+}
+
+#[test]
 fn without_retries_one_failure_fails_the_job() {
     let test_run = TestRun::on("n1:2")
         .phase_with("map", 4, "idempotent = false")

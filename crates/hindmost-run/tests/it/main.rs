@@ -8,6 +8,7 @@ mod crashes;
 mod energy;
 mod failures;
 mod fake_engine;
+mod folders;
 mod journal_cuts;
 mod learned;
 mod live_view;

@@ -53,6 +53,8 @@ pub struct TestRun {
     /// The folder with the machine's energy counters.
     powercap: Option<PathBuf>,
     retry_failed: bool,
+    /// Multiple of the median duration that attempts of any phase may take.
+    time_limit_of_median: Option<f64>,
 }
 
 impl fmt::Debug for TestRun {
@@ -115,6 +117,7 @@ impl TestRun {
             keys: String::new(),
             powercap: None,
             retry_failed: false,
+            time_limit_of_median: None,
         }
     }
 
@@ -192,6 +195,12 @@ impl TestRun {
         self
     }
 
+    /// Limits the time of attempts to this multiple of the median duration of their phase's finished tasks.
+    pub fn time_limit_of_median(mut self, multiple: f64) -> TestRun {
+        self.time_limit_of_median = Some(multiple);
+        self
+    }
+
     pub fn knowledge(mut self, knowledge: &str) -> TestRun {
         self.knowledge = Some(knowledge.to_owned());
         self
@@ -221,7 +230,11 @@ impl TestRun {
             text += &format!("[[phase]]\nname = {name:?}\n{tasks}command = \"true\"\nafter = {before:?}\n{keys}\n");
             before = vec![name.clone()];
         }
-        job_file::parse(&text, &folder.join("test_run.toml"), folder).unwrap()
+        let mut plan = job_file::parse(&text, &folder.join("test_run.toml"), folder).unwrap();
+        for phase in &mut plan.phases {
+            phase.time_limit_of_median = self.time_limit_of_median;
+        }
+        plan
     }
 
     fn options(&self) -> RunOptions {

@@ -7,4 +7,5 @@ mod hostile_folders;
 mod limits;
 mod power_cut;
 mod swapped_folders;
+mod syncs;
 mod syscalls;

@@ -311,6 +311,18 @@ fn delimiters_and_json_lines_give_the_same() {
 }
 
 #[test]
+fn quoted_fields_may_contain_the_delimiter_and_line_feeds() {
+    for delimiter in [",", ";"] {
+        let log = "task,node,start,end\n\"a, or b\",\"rack 1, n2\",0,4\n\"c\nd\",\"rack 1, n2\",4,10\n";
+        let found = found(&log.replace(',', delimiter), TaskFormat::Table);
+        assert_eq!((found.summary.tasks, found.findings.machine_time.winners), (2, 10.0), "{delimiter}");
+        assert_eq!(found.summary.warnings, [""; 0]);
+        let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
+        assert_eq!(nodes, [(&*format!("rack 1{delimiter} n2"), 1)]);
+    }
+}
+
+#[test]
 fn start_and_duration_are_enough() {
     let found = found("name,start_ms,elapsed\nx,5000,1.5s\ny,6000,00:00:02\n", TaskFormat::Table);
     assert_eq!((found.summary.from, found.summary.to), (Some(5.0), Some(8.0)));

@@ -86,3 +86,35 @@ fn failed_attempts_are_listed_by_reason_with_their_time() {
         1\t:\t1700000000.0\t4.0\t0\t0\t3\t0\ta\n2\t:\t1700000000.0\t1.5\t0\t0\t0\t0\tb\n";
     assert_eq!(failures(log, TaskFormat::Parallel), [of("exit code 3", 1, 4.0)]);
 }
+
+#[test]
+fn a_job_of_slurm_on_several_nodes_is_on_none_of_them() {
+    let rows = [
+        "JobID|State|Start|End|NodeList|AllocNodes",
+        "1|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:00:10|n1|1",
+        "2|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:00:20|n4,n5|2",
+        "3|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:00:30|n[6-8]|3\n",
+    ];
+    // Without the numbers of nodes, their list says whether there are several.
+    let listed = rows.map(|row| row.rsplit_once('|').unwrap().0).join("\n") + "\n";
+    for log in [&rows.join("\n"), &listed] {
+        let found = found(log, TaskFormat::Slurm);
+        assert_eq!((found.summary.tasks, found.summary.nodes), (3, 1), "{log}");
+        assert_eq!(found.findings.machine_time.winners, 60.0);
+        assert_eq!(found.trace.cluster_nodes()[0].name, "n1");
+        assert!(found.trace.cluster_nodes().iter().all(|node| !node.name.contains(['4', '6'])), "{log}");
+    }
+}
+
+#[test]
+fn an_attempt_of_nextflow_without_an_end_lasts_as_long_as_it_ran() {
+    // The duration includes the wait before the start.
+    let log = "name\tstatus\thash\tstart\tduration\trealtime\n\
+        TRIM (1)\tCOMPLETED\taa/01\t2024-02-01 10:00:00.000\t1m 30s\t1m\n\
+        TRIM (2)\tCOMPLETED\taa/02\t2024-02-01 10:00:10.000\t1m 20s\t20s\n";
+    let found = found(log, TaskFormat::Nextflow);
+    assert_eq!(found.findings.machine_time.winners, 80.0);
+    // `date -u -d 2024-02-01T10:00:00 +%s` is 1706781600.
+    assert_eq!((found.summary.from, found.summary.to), (Some(1_706_781_600.0), Some(1_706_781_660.0)));
+    assert_eq!(replayed(&found.trace).remove(0).2, [("TRIM".to_owned(), vec![], vec![60.0, 20.0])]);
+}

@@ -150,3 +150,16 @@ fn findings_and_diagnoses_have_the_same_stragglers() {
         assert_eq!(found, [stragglers; 3], "{log}");
     }
 }
+
+#[test]
+fn findings_and_diagnoses_have_the_same_waiting_time() {
+    // A task ends in each second. The last 5 % begin when at least 95 % have ended: of 20 tasks 19, of 21 tasks 20 (19
+    // are 90.5 %), of 101 tasks 96. Of fewer than 20 tasks, there are no last 5 %.
+    for (tasks, seconds) in [(19, 0.0), (20, 1.0), (21, 1.0), (39, 1.0), (41, 2.0), (100, 5.0), (101, 5.0)] {
+        let rows = (0..tasks).map(|task| format!("{task},0,{}\n", task + 1));
+        let log = format!("task,start,end\n{}", rows.collect::<String>());
+        let (_, findings, diagnoses) = diagnose_stream(log.as_bytes(), "log", None).unwrap();
+        let found = [findings.waiting.seconds, diagnoses[0].finished_last.all.seconds];
+        assert_eq!(found, [seconds; 2], "{tasks} tasks");
+    }
+}

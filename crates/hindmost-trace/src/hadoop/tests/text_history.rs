@@ -77,6 +77,18 @@ fn records_without_dots_and_with_old_names_are_read() {
 }
 
 #[test]
+fn values_may_end_in_escaped_signs() {
+    // On the left as the history has it, on the right the name of the job.
+    for (written, name) in
+        [(r"copy to D:\\", r"copy to D:\"), (r#"say \"no\""#, r#"say "no""#), (r#"\\\"\\"#, r#"\"\"#), ("v1\\.", "v1.")]
+    {
+        let trace = trace(history().replace(r"word\.count", written).as_bytes());
+        assert_eq!(&*trace.workload_jobs()[0].spec.name, format!("job_201203_0007 {name}"));
+        assert_eq!((trace.summary().from, trace.summary().attempts), (Some(1.7e9), 5), "{name}");
+    }
+}
+
+#[test]
 fn a_cut_history_is_read_up_to_the_cut() {
     let whole = history();
     let full = counted(whole.as_bytes()).unwrap().0.attempts;

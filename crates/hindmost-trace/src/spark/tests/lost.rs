@@ -357,6 +357,41 @@ fn an_attempt_that_outlives_the_loss_of_its_executor_counts_once() {
 }
 
 #[test]
+fn an_attempt_that_outlives_the_failure_of_its_stage_counts_by_its_last_end() {
+    // The driver loses the executor of task 0 after 400 ms. A fetch of task 1 fails, and so does the stage, but task 0
+    // goes on and ends after a second, while task 1 runs again.
+    let zero = Task { partition: Some(0), ..task(0, 0, 0, 1000) };
+    let one = Task { partition: Some(1), executor: "2", ..task(0, 1, 0, 500) };
+    let again = Task { stage_attempt: 1, index: 0, time: (600, 1300), ..one };
+    let log = Log::new()
+        .executor("1", 1)
+        .executor("2", 1)
+        .job(0, 0, &[(0, &[])])
+        .submitted(0, 0, 2)
+        .task_start(zero)
+        .task_start(one)
+        .task_end(Task { reason: "ExecutorLostFailure", time: (0, 400), ..zero })
+        .task_end(Task { reason: "FetchFailed", ..one })
+        .completed(0, 0, 2, "org.apache.spark.shuffle.FetchFailedException")
+        .submitted(0, 1, 1)
+        .task_start(again)
+        .task_end(zero)
+        .task_end(again)
+        .completed(0, 1, 1, "")
+        .job_end(0, 1300)
+        .end(1300);
+    let trace = log.read();
+    let summary = trace.summary();
+    assert_eq!((summary.tasks, summary.attempts, summary.failed_attempts), (2, 3, 1));
+    assert_eq!(summary.spark.unwrap().winners, 2);
+    warning(summary, "1 attempt of a lost executor ended again");
+    let time = findings(&log).machine_time;
+    close(time.winners, 1.0 + 0.7);
+    close(time.failed, 0.5);
+    close(time.total, time.winners + time.failed);
+}
+
+#[test]
 fn a_loss_of_an_executor_counts_when_no_other_end_follows() {
     let lost = Task { reason: "ExecutorLostFailure", ..task(0, 0, 0, 50) };
     let log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 1).task(lost);

@@ -98,13 +98,22 @@ beside() {
     start "$@"
 }
 
+# behind NAME COMMAND...: the same with a low priority, until the first step of those that run beside has ended. A step that
+# kept it would never end beside other work.
+behind() {
+    beside "$@"
+    renice -n 15 -g "${beside_ids[-1]}" >/dev/null 2>&1 || true
+}
+
 # Waits for the steps that run beside, prints the output of all, what the tests left out, and the time of each step. Fails if
 # one has failed.
 finish() {
-    local name
+    local name id
     while [ "${#beside_names[@]}" -gt 0 ]; do
         name=${beside_names[0]}
         await || true
+        # Only root may raise a priority.
+        for id in "${beside_ids[@]}"; do renice -n 0 -g "$id" >/dev/null 2>&1 || true; done
         printf '\n== %s\n' "$name"
         cat "$logs/$name"
     done

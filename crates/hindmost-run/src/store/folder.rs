@@ -38,6 +38,9 @@ pub enum Distrust {
     NotPlain,
 }
 
+/// End of the name under which a file is written before it is renamed.
+const PART: &str = ".part";
+
 impl Folder {
     /// Opens a folder by its path. Links on the way to it are followed.
     pub(crate) fn open(path: &Path) -> io::Result<Folder> {
@@ -127,7 +130,7 @@ impl Folder {
     /// Replaces a file by one with this content in one step: it is never incomplete, and links are not followed. Fails if
     /// the name is a folder.
     pub(crate) fn replace(&self, name: &str, content: &[u8], sync: bool) -> io::Result<()> {
-        let beside = format!("{name}.part");
+        let beside = format!("{name}{PART}");
         match unlinkat(&self.0, beside.as_str(), AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
@@ -140,6 +143,17 @@ impl Folder {
         }
         placed?;
         if sync { self.sync() } else { Ok(()) }
+    }
+
+    /// Removes what [`replace`](Self::replace) has left of files with names that `is_known` knows, because its process was killed or
+    /// could not remove it. What can't be removed stays.
+    pub(super) fn remove_parts(&self, is_known: impl Fn(&str) -> bool) {
+        for (name, kind) in self.entries().unwrap_or_default() {
+            let is_part = name.to_str().and_then(|name| name.strip_suffix(PART)).is_some_and(&is_known);
+            if is_part && kind == FileType::RegularFile {
+                let _ = unlinkat(&self.0, name, AtFlags::empty());
+            }
+        }
     }
 
     /// Moves a file or folder to a name that must not exist.

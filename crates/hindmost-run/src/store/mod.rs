@@ -184,6 +184,9 @@ pub struct Pages {
     inner: Arc<Folder>,
 }
 
+/// Pages in the run's folder, beside the folders of phases.
+const PAGES: [&str; 2] = ["report.html", "results.tsv"];
+
 impl Pages {
     /// Reads a page from the run's folder, or from among its internal files.
     ///

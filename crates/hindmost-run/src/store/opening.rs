@@ -21,7 +21,7 @@ use super::manifest::{MANIFEST, Manifest};
 use super::record::{BegunWith, JobRecord};
 use super::recycling::Spares;
 use super::results::put_journal_away;
-use super::{Anchors, JOB, JOURNAL, LOCK, SUMMARY, Store, Whereabouts};
+use super::{Anchors, JOB, JOURNAL, LOCK, PAGES, SUMMARY, Store, Whereabouts};
 use crate::job_file::{Plan, PlannedPhase, Redo, TaskChanges};
 
 /// Largest size of a job's record: 64 MiB.
@@ -191,7 +191,7 @@ impl Store {
         Ok(Opened { store, begun: has_journal, is_new, has_traces, changed, plan, tasks, redo })
     }
 
-    /// Records the folder's place and the plan's commands. Call this after all checks, so that a refused run changes
+    /// Records the folder's place and the plan's commands, and removes incomplete files of killed processes. Call this after all checks, so that a refused run changes
     /// nothing.
     ///
     /// # Errors
@@ -200,6 +200,8 @@ impl Store {
         if self.whereabouts == Whereabouts::Copied {
             self.job.renew_identity();
         }
+        self.root.remove_parts(|name| PAGES.contains(&name));
+        self.inner.remove_parts(|_| true);
         self.adopt_place(plan);
         self.make_empty().map_err(|error| StoreError::Unwritable { path: self.folder.clone(), error })?;
         self.write_record()

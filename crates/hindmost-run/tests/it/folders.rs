@@ -69,6 +69,26 @@ fn a_manifest_whose_last_line_is_cut_short_costs_one_result_once() {
 }
 
 #[test]
+fn incomplete_files_of_killed_processes_are_removed_also_if_nothing_is_left_to_run() {
+    let test_run = TestRun::on("n1:1").phase("map", 1).policy("none");
+    let folder = scratch();
+    let plan = test_run.plan(folder.path());
+    let out = folder.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let out = out.canonicalize().unwrap();
+    let run = |resume| test_run.run_in(&plan, &out, resume, &mut test_run.checked_engine(&plan, &out)).unwrap();
+    assert_eq!(run(false).summary.state, RunState::Done);
+    let incomplete = ["report.html.part", "results.tsv.part", ".hindmost/job.json.part", ".hindmost/summary.json.part"];
+    for name in incomplete.iter().chain(&["mine.part"]) {
+        fs::write(out.join(name), "").unwrap();
+    }
+    assert_eq!(run(true).summary.attempts, 1);
+    assert!(incomplete.iter().all(|name| !out.join(name).exists()));
+    // Nothing else is Hindmost's.
+    assert!(out.join("mine.part").exists());
+}
+
+#[test]
 fn a_run_that_dies_before_it_puts_its_journal_away_begins_again() {
     let works = Rc::new(Cell::new(false));
     let now_works = Rc::clone(&works);

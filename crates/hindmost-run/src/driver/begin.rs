@@ -414,10 +414,24 @@ impl Driver<'_> {
     ) -> Result<(), RunError> {
         self.recall_profiles(job, &spec)?;
         self.happen(&Event::JobArrived { job, spec: spec.into() })?;
+        self.say_copies_left_out(job);
         for task in &given_up {
             self.recall_given_up(job, task)?;
         }
         self.recall_failures(job, earlier_failures)
+    }
+
+    /// Says which phases get no copies because of what their commands write, if the policy may start any.
+    fn say_copies_left_out(&mut self, job: JobId) {
+        let policy = &self.header.policy;
+        if policy == "none" || policy.ends_with("+none") {
+            return;
+        }
+        let plan = Arc::clone(&self.jobs[job].plan);
+        let before = if self.home.is_some() { format!("job {}: ", plan.name) } else { String::new() };
+        for line in plan.copies_left_out() {
+            self.follower.message(&format!("{before}{line}"));
+        }
     }
 
     /// Prepares the first round of a new or resumed run: schedules the faults, and notifies the policy of

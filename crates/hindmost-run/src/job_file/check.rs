@@ -16,7 +16,7 @@ use super::format::{JobFile, Patterns, Phase};
 use super::inputs;
 use super::matrix::Matrix;
 use super::order::parents_first;
-use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
+use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::check_program;
 use super::values::{
     allowance, check_environment, check_name, check_text, count, cpus, delay, features, memory, positive, shell, time,
@@ -242,6 +242,16 @@ impl Common<'_> {
         let directory = directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf());
         let idempotent = phase.idempotent.unwrap_or(true);
         let retries = checked(phase.retries, |retries| count("retries", retries, &RETRIES))?;
+        let shell = checked(phase.shell, |words| {
+            let words = shell(words)?;
+            check_program(&words, &all, &directory).map(|()| words)
+        })?;
+        let command = command.unwrap_or_default();
+        let copies = match phase.copies {
+            None => Copies::of(&command, shell.as_deref()),
+            Some(true) => Copies::Allowed,
+            Some(false) => Copies::Never,
+        };
         Ok(PlannedPhase {
             after,
             tasks,
@@ -255,10 +265,8 @@ impl Common<'_> {
                 .unwrap_or_default(),
             allowed_losses: checked(phase.allowed_losses, |losses| count("allowed_losses", losses, &LOSSES))?
                 .unwrap_or(DEFAULT_LOSSES),
-            shell: checked(phase.shell, |words| {
-                let words = shell(words)?;
-                check_program(&words, &all, &directory).map(|()| words)
-            })?,
+            shell,
+            copies,
             matrix: matrix.map(|(_, matrix)| matrix),
             keep_going: phase.keep_going.unwrap_or(false),
             allowed_failures: checked(phase.allowed_failures, |allowed| allowance(&allowed))?.unwrap_or_default(),
@@ -269,7 +277,7 @@ impl Common<'_> {
             environment: all,
             directory,
             name: phase.name.map(Spanned::into_inner).unwrap_or_default(),
-            command: command.unwrap_or_default(),
+            command,
             commands: None,
             places: None,
             withdrawn_keys: BTreeMap::new(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::matrix::Matrix;
-use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
+use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::shell_in_words;
 
 /// Number of characters of a command that are shown at most.
@@ -109,9 +109,12 @@ impl PlannedPhase {
         if let Some(limit) = self.time_limit {
             let _ = write!(text, ", at most {}", time(limit));
         }
-        if !self.idempotent {
-            let _ = write!(text, ", never copied");
-        }
+        let _ = match &self.copies {
+            _ if !self.idempotent => write!(text, ", never copied"),
+            Copies::Allowed => Ok(()),
+            Copies::Never => write!(text, ", no copies"),
+            Copies::WouldShare(file) => write!(text, ", no copies (writes {})", printable(file)),
+        };
         if self.resumes {
             let _ = write!(text, ", can resume");
         }
@@ -164,6 +167,7 @@ impl PlannedPhase {
             "allowed_failures": self.allowed_failures.of(self.tasks),
             "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),
             "idempotent": self.idempotent,
+            "copies": self.idempotent && self.copies == Copies::Allowed,
             "resumes": self.resumes,
             "environment": self.environment,
             "directory": lossy(&self.directory),

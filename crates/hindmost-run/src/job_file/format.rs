@@ -107,6 +107,10 @@ macro_rules! with_shared_keys {
     /// attempts at a time, and a failed task is not tried again unless retries says so.
     #[schemars(extend("default" = true))]
     pub idempotent: Option<bool>,
+    /// Whether a task may have two attempts at a time. If false, a task that takes long waits for its only attempt. Default:
+    /// false if the command names a file to write that is not in `$HINDMOST_OUTPUT`, such as `> out/x`, as far as the text of the
+    /// command shows; otherwise true.
+    pub copies: Option<bool>,
     /// Whether the command can continue from a share of its work that another attempt of its task has done. It then receives
     /// that share, from 0 to 1, in HINDMOST_FROM_PROGRESS, and need not do that part again. It must report its progress in
     /// HINDMOST_PROGRESS, as the share of the whole work of the task. If false, every attempt does the whole work.
@@ -193,6 +197,7 @@ impl Phase {
             allowed_failures,
             time_limit,
             idempotent,
+            copies,
             resumes,
             directory
         );

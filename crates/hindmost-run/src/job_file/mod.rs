@@ -33,6 +33,7 @@ mod plan;
 mod redo;
 mod shell;
 mod values;
+pub(crate) mod writes;
 
 #[cfg(test)]
 mod tests;
@@ -52,10 +53,10 @@ pub(crate) use matrix::COLUMNS;
 pub use matrix::Matrix;
 pub use numbering::{RecordedPhase, TaskChanges};
 pub(crate) use plan::DEFAULT_LOSSES;
-pub use plan::{Plan, PlannedPhase};
+pub use plan::{Copies, Plan, PlannedPhase};
 pub use redo::Redo;
 pub use shell::{default_shell, shell_in_words};
-pub(crate) use shell::{earlier_shell, is_program};
+pub(crate) use shell::{earlier_shell, is_bourne, is_program};
 pub(crate) use values::LONGEST_TEXT;
 
 use error::Wrong;

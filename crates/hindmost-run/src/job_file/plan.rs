@@ -13,6 +13,8 @@ use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 use super::allowance::Allowance;
 use super::commands::TaskCommands;
 use super::matrix::Matrix;
+use super::shell::is_bourne;
+use super::writes::written;
 use crate::engine::{GPUS, NodeOffer, Speeds};
 
 /// A job file, checked and resolved.
@@ -92,6 +94,8 @@ pub struct PlannedPhase {
     pub time_limit_of_median: Option<f64>,
     /// Whether the command may run more than once for a task.
     pub idempotent: bool,
+    /// Whether a task may have two attempts at a time, unless the phase is not idempotent.
+    pub copies: Copies,
     /// Whether the command can continue from a share of its work that another attempt has done.
     pub resumes: bool,
     /// Environment variables of the command, from the job and the phase.
@@ -155,6 +159,27 @@ impl Plan {
             phase.withdrawn_tasks().map(task).collect::<Vec<_>>()
         };
         (0..).zip(&self.phases).flat_map(of).collect()
+    }
+
+    /// Allows copies in all phases, or in none.
+    pub fn set_copies(&mut self, allowed: bool) {
+        for phase in &mut self.phases {
+            phase.copies = if allowed { Copies::Allowed } else { Copies::Never };
+        }
+    }
+
+    /// Says which phases get no copies because of what their commands write: a line for each, without its phase's name if
+    /// there is only one phase.
+    pub fn copies_left_out(&self) -> Vec<String> {
+        let line = |phase: &PlannedPhase| {
+            let Copies::WouldShare(file) = &phase.copies else { return None };
+            let name = if self.phases.len() == 1 { String::new() } else { format!("phase {}: ", phase.name) };
+            Some(format!(
+                "{name}no copies, because the command names {file:?} for writing, which two attempts of a task would share; \
+                 --copies allows them"
+            ))
+        };
+        self.phases.iter().filter(|phase| phase.idempotent).filter_map(line).collect()
     }
 
     /// Replaces what all phases do after failures: `keep_going` lets them all go on, and `allowed` replaces the number of tasks
@@ -298,10 +323,32 @@ impl PlannedPhase {
             input: None,
             memory_accesses: 0.0,
             assumed: true,
-            never_copied: !self.idempotent,
+            never_copied: !self.idempotent || self.copies != Copies::Allowed,
             never_resumed: !self.resumes,
             finished: Vec::new(),
         }
+    }
+}
+
+/// Whether a task may have two attempts at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Copies {
+    /// It may: the command seems to write only on standard output or into the folder of its attempt, or the user says so.
+    #[default]
+    Allowed,
+    /// The user wants none.
+    Never,
+    /// It may not, because the command names this file for writing, outside the folder of its attempt.
+    WouldShare(String),
+}
+
+impl Copies {
+    /// Returns whether tasks with this command may have copies. `shell` runs it; `None` for the default one.
+    pub fn of(command: &str, shell: Option<&[String]>) -> Copies {
+        if shell.is_some_and(|shell| !shell.first().is_some_and(|program| is_bourne(program))) {
+            return Copies::Allowed;
+        }
+        written(command).map_or(Copies::Allowed, Copies::WouldShare)
     }
 }
 

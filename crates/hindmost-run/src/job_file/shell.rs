@@ -26,6 +26,14 @@ pub(crate) fn earlier_shell() -> Vec<String> {
     vec!["/bin/sh".to_owned(), "-c".to_owned()]
 }
 
+/// Shells of the Bourne family.
+const BOURNE: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
+
+/// Returns true if a program, which may have a folder before its name, is a shell of the Bourne family.
+pub(crate) fn is_bourne(program: &str) -> bool {
+    BOURNE.contains(&program.rsplit('/').next().unwrap_or(program))
+}
+
 /// Returns the path of a program in the folders of `PATH`.
 fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

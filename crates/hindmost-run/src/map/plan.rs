@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{MapError, Template};
-use crate::job_file::{Allowance, DEFAULT_LOSSES, LONGEST_TEXT, Plan, PlannedPhase, TaskCommand, TaskCommands};
+use crate::job_file::{
+    Allowance, Copies, DEFAULT_LOSSES, LONGEST_TEXT, Plan, PlannedPhase, TaskCommand, TaskCommands, is_bourne,
+};
 
 /// Name of the only phase of a map.
 pub const PHASE: &str = "map";
@@ -32,17 +34,13 @@ pub struct MapJob {
     pub idempotent: bool,
 }
 
-/// Shells that understand the quotes of [`quoted`](super::quoted).
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
-
 /// Returns the shell that runs commands: `$PARALLEL_SHELL`, else `$SHELL` if it is a shell of the Bourne family, else
 /// `/bin/sh`. `variable` returns the value of an environment variable.
 ///
 /// # Errors
 /// If `$PARALLEL_SHELL` is neither a program nor the name of one in `$PATH`.
 pub fn shell(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<String>, MapError> {
-    let is_known =
-        |shell: &String| Path::new(shell).is_file() && SHELLS.contains(&shell.rsplit('/').next().unwrap_or(shell));
+    let is_known = |shell: &String| Path::new(shell).is_file() && is_bourne(shell);
     let named = variable("PARALLEL_SHELL").filter(|shell| !shell.is_empty());
     if let Some(named) = &named {
         let path = variable("PATH").unwrap_or_default();
@@ -119,6 +117,7 @@ impl MapJob {
             time_limit: self.time_limit,
             time_limit_of_median: self.time_limit_of_median,
             idempotent: self.idempotent,
+            copies: self.copies(),
             resumes: false,
             environment: BTreeMap::new(),
             directory: self.directory.clone(),
@@ -134,6 +133,20 @@ impl MapJob {
             deadline: None,
             priority: 1.0,
             phases: vec![phase],
+        }
+    }
+
+    /// Returns whether tasks may have copies, from their commands as the shell gets them.
+    fn copies(&self) -> Copies {
+        // Programs that are values may differ from task to task.
+        let is_value = self.words.split_whitespace().next().is_some_and(|first| first.contains('{'));
+        let commands = self.commands.tasks.iter().take(if is_value { usize::MAX } else { 1 });
+        let of = |task: &TaskCommand| Copies::of(&String::from_utf8_lossy(&task.command), Some(&self.shell));
+        let found = commands.map(of).find(|copies| *copies != Copies::Allowed).unwrap_or_default();
+        // Users know the template, not the command that it becomes.
+        match Copies::of(&self.words, Some(&self.shell)) {
+            in_template @ Copies::WouldShare(_) if found != Copies::Allowed => in_template,
+            _ => found,
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Admission {
     pub keep_going: bool,
     /// How many tasks of each phase may fail permanently; `None`: as the job file says.
     pub allow_failures: Option<Allowance>,
+    /// Whether tasks may have two attempts at a time; `None`: as the job file says.
+    pub copies: Option<bool>,
 }
 
 /// What the desk knows of the jobs.
@@ -143,7 +145,11 @@ impl Desk {
             plan.set_name(name)?;
         }
         plan.set_failures(self.admission.keep_going, self.admission.allow_failures);
-        let notes = unused(&mut plan);
+        if let Some(allowed) = self.admission.copies {
+            plan.set_copies(allowed);
+        }
+        let mut notes = unused(&mut plan);
+        notes.extend(plan.copies_left_out());
         check(&plan, &self.admission.options, &self.admission.nodes).map_err(|error| error.to_string())?;
         let reserved = Reserved::new(self, &plan.name, resume)?;
         let folder = self.admission.folder.join(&plan.name);

@@ -36,6 +36,7 @@ impl Run {
             opening: Opening::default(),
             keep_going: false,
             allow_failures: None,
+            copies: None,
         };
         let desk = Desk::new(admission, JobList::read(home.pages()).unwrap(), &[], true);
         let listener = Some(Listener::start(&folder.path().join("socket"), desk.clone()).unwrap());

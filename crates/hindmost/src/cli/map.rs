@@ -20,8 +20,8 @@ const AFTER_HELP: &str = "Examples:
   find . -name '*.wav' -print0 |
     hindmost map -0 --once flac {}
 
-A slow command may run a second time, and the first attempt to finish wins: only its output is printed. Commands that change \
-files in place need --once or --no-copies. Exit code: 0 if every task succeeded, otherwise the number of failed tasks, 101 for \
+A slow command may run a second time, and the first attempt to finish wins: only its output is printed. Commands that name \
+a file to write, such as > {.}.gz or -o, do not; scripts that write files on their own need --no-copies. Exit code: 0 if every task succeeded, otherwise the number of failed tasks, 101 for \
 more than 100, 255 for other errors, 2 for wrong options, 130 after Ctrl-C, 141 if the reader of the output went away. \
 docs/map.md lists the differences from GNU parallel.";
 
@@ -130,6 +130,9 @@ pub struct MapArgs {
     /// Show progress on stderr, also if stderr is not a terminal
     #[arg(long, visible_aliases = ["progress", "bar"])]
     pub eta: bool,
+    /// Allow two attempts of a task at a time, also if the command names a file to write that both would share
+    #[arg(long, conflicts_with_all = ["no_copies", "once"])]
+    pub copies: bool,
     /// Run no task a second time while its first attempt runs; the same as --policy none
     #[arg(long, conflicts_with = "policy")]
     pub no_copies: bool,

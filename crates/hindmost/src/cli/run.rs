@@ -9,6 +9,13 @@ use hindmost_run::job_file::{Allowance, Redo};
 
 use super::whole;
 
+impl RunJobArgs {
+    /// Returns whether copies are allowed in all phases, or in none; `None` if the job file and its commands decide.
+    pub fn copies(&self) -> Option<bool> {
+        (self.copies || self.no_copies).then_some(self.copies)
+    }
+}
+
 #[derive(Args)]
 #[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct RunJobArgs {
@@ -59,6 +66,12 @@ pub struct RunJobArgs {
     /// With --resume or --redo: try the tasks again that had failed as --allow-failures or the job file allows
     #[arg(long)]
     pub retry_failed: bool,
+    /// Allow two attempts of a task at a time, also where the command names a file to write that both would share
+    #[arg(long, conflicts_with = "no_copies")]
+    pub copies: bool,
+    /// Run no task a second time while its first attempt runs
+    #[arg(long)]
+    pub no_copies: bool,
     /// Do not sync results and journal to disk: faster with many small tasks, but a power cut may lose results
     #[arg(long)]
     pub no_sync: bool,

@@ -57,6 +57,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     let mut plan = job_file::load(path).map_err(Failure::input)?;
     plan.set_failures(args.keep_going, args.allow_failures);
+    if let Some(allowed) = args.copies() {
+        plan.set_copies(allowed);
+    }
     let options = options(args)?;
     let unknown = options.history.keys().filter(|name| plan.phases.iter().all(|phase| phase.name != **name));
     for phase in unknown {

@@ -142,6 +142,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         opening: Opening { begun_with: None, ..opening.clone() },
         keep_going: args.keep_going,
         allow_failures: args.allow_failures,
+        copies: args.copies(),
     };
     recorded.known.extend(names.iter().cloned());
     let desk = Desk::new(admission, list, &names, args.listen.is_some());
@@ -244,6 +245,9 @@ impl Submissions for Ends<'_> {
 fn load(args: &RunJobArgs, file: &Path, name: Option<&str>) -> Outcome<Named> {
     let mut plan = job_file::load(file).map_err(Failure::input)?;
     plan.set_failures(args.keep_going, args.allow_failures);
+    if let Some(allowed) = args.copies() {
+        plan.set_copies(allowed);
+    }
     if let Some(name) = name {
         plan.set_name(name).map_err(Failure::input)?;
     }

@@ -29,6 +29,7 @@ mod run_errors;
 mod scene;
 mod schemas;
 mod several_jobs;
+mod shared_files;
 mod simulate;
 #[cfg(target_os = "linux")]
 mod slurm;

@@ -59,7 +59,10 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     if args.dry_run {
         return dry_run(&job, jobs, args.tag, args.verbose);
     }
-    let plan = job.plan();
+    let mut plan = job.plan();
+    if args.copies {
+        plan.set_copies(true);
+    }
     let joblog = joblog(&args)?;
     if job.commands.tasks.is_empty() {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };

@@ -13,6 +13,7 @@ deadline = 10
 name = "work"
 tasks = 1
 resumes = true
+copies = true
 command = '''
 echo "$HINDMOST_ATTEMPT ${HINDMOST_FROM_PROGRESS:-none}" >> attempts
 first=$(awk "BEGIN { print int(10 * ${HINDMOST_FROM_PROGRESS:-0} + 0.001) }")

@@ -264,6 +264,8 @@ documents! {
         time_limit: Option<f64>,
         /// Whether the command may run more than once for a task.
         idempotent: bool,
+        /// Whether a task may have two attempts at a time.
+        copies: bool,
         /// Whether an attempt can continue the work of another one, from `$HINDMOST_FROM_PROGRESS` on.
         resumes: bool,
         /// Environment variables of the commands.

@@ -1,0 +1,370 @@
+//! What usual programs write, from their arguments.
+
+/// What a program writes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// Nothing but its standard output, as far as its arguments show.
+    Nothing,
+    /// These files.
+    Files(Vec<String>),
+    /// Files in the folder in which it runs. The text says what.
+    InFolder(String),
+    /// What the command with this text writes.
+    By(String),
+    /// What the command with these words writes.
+    ByWords(Vec<String>),
+}
+
+/// Programs that run the command after them, their short options that take a value, and how many operands of their own stand
+/// before the command.
+const WRAPPERS: [(&str, &str, usize); 17] = [
+    ("env", "uCS", 0),
+    ("nice", "n", 0),
+    ("nohup", "", 0),
+    ("time", "fo", 0),
+    ("timeout", "ks", 1),
+    ("sudo", "ug", 0),
+    ("exec", "a", 0),
+    ("command", "", 0),
+    ("builtin", "", 0),
+    ("stdbuf", "ioe", 0),
+    ("setsid", "", 0),
+    ("ionice", "cn", 0),
+    ("taskset", "", 1),
+    ("chrt", "", 1),
+    ("flock", "wE", 1),
+    ("unbuffer", "", 0),
+    ("xargs", "nPILdas", 0),
+];
+
+/// Programs whose option `-o` names no file to write.
+const OTHER_O: [&str; 29] = [
+    "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ps", "set", "ssh", "scp", "sftp", "mount", "find", "test", "[",
+    "ls", "column", "join", "numfmt", "xargs", "od", "stat", "lsof", "useradd", "pgrep", "chown", "shopt", "read",
+    "printf",
+];
+
+/// Long options that name a file or folder to write, with `=` or as two words.
+const OUTPUT_OPTIONS: [&str; 14] = [
+    "--output",
+    "--out",
+    "--outfile",
+    "--output-file",
+    "--output-document",
+    "--outdir",
+    "--out-dir",
+    "--output-dir",
+    "--outDir",
+    "--output_dir",
+    "--output-directory",
+    "-out",
+    "-outfile",
+    "-outdir",
+];
+
+/// Programs whose last operand is a file to write, if there are at least two.
+const LAST: [&str; 16] = [
+    "cp",
+    "mv",
+    "ln",
+    "install",
+    "convert",
+    "magick",
+    "sox",
+    "rsync",
+    "scp",
+    "pdftotext",
+    "pdftoppm",
+    "cwebp",
+    "dot2tex",
+    "gdal_translate",
+    "ogr2ogr",
+    "link",
+];
+
+/// Programs that change every file that they are given.
+const EACH: [&str; 11] =
+    ["tee", "truncate", "shred", "rm", "unlink", "mogrify", "dos2unix", "unix2dos", "patch", "jpegoptim", "optipng"];
+
+/// Programs that replace each file by another one beside it, unless an option lets them write on standard output.
+const REPLACE: [&str; 20] = [
+    "gzip",
+    "gunzip",
+    "pigz",
+    "unpigz",
+    "bzip2",
+    "bunzip2",
+    "pbzip2",
+    "lbzip2",
+    "xz",
+    "unxz",
+    "lzma",
+    "unlzma",
+    "zstd",
+    "unzstd",
+    "lz4",
+    "unlz4",
+    "compress",
+    "uncompress",
+    "lzop",
+    "flac",
+];
+
+/// Returns the program that a simple command runs, without its folder, and its arguments.
+pub(super) fn program(words: &[String]) -> Option<(String, Vec<String>)> {
+    let mut words = words;
+    let mut more = None;
+    loop {
+        let (first, arguments) = words.split_first()?;
+        let name = first.rsplit('/').next().unwrap_or(first);
+        let wrapper = WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == name);
+        let inner = wrapper.map_or(&[][..], |wrapper| wrapped(*wrapper, arguments));
+        if inner.is_empty() {
+            return Some((name.to_owned(), arguments.iter().cloned().chain(more).collect()));
+        }
+        if name == "xargs" {
+            more = Some("its arguments".to_owned());
+        }
+        words = inner;
+    }
+}
+
+/// Returns the command that one of the [`WRAPPERS`] runs.
+fn wrapped<'a>((name, with_value, operands): (&str, &str, usize), arguments: &'a [String]) -> &'a [String] {
+    let (mut rest, mut operands) = (arguments, operands);
+    while let Some((word, after)) = rest.split_first() {
+        let is_option = word.starts_with('-') && word.len() > 1;
+        let takes_value = is_option && word.len() == 2 && with_value.contains(&word[1..]);
+        if takes_value && !after.is_empty() {
+            rest = &after[1..];
+        } else if is_option || name == "env" && word.contains('=') {
+            rest = after;
+        } else if operands > 0 {
+            operands -= 1;
+            rest = after;
+        } else {
+            break;
+        }
+    }
+    rest
+}
+
+/// Returns what a program writes.
+pub(super) fn written(program: &str, arguments: &[String]) -> Written {
+    match program {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "mksh" => {
+            let option = arguments.iter().position(|word| is_flag(word, 'c'));
+            return option
+                .and_then(|at| arguments.get(at + 1))
+                .map_or(Written::Nothing, |text| Written::By(text.clone()));
+        }
+        "eval" => return Written::By(arguments.join(" ")),
+        "find" => return find(arguments),
+        _ => {}
+    }
+    let mut files = named(program, arguments);
+    match special(program, arguments) {
+        Written::Files(more) => files.extend(more),
+        Written::Nothing => {}
+        other => return if files.is_empty() { other } else { Written::Files(files) },
+    }
+    if files.is_empty() { Written::Nothing } else { Written::Files(files) }
+}
+
+/// Returns the files that options name which mean the same for most programs.
+fn named(program: &str, arguments: &[String]) -> Vec<String> {
+    let mut files = Vec::new();
+    for (at, word) in arguments.iter().enumerate() {
+        let next = || arguments.get(at + 1).cloned();
+        if word == "--" {
+            break;
+        }
+        if OUTPUT_OPTIONS.contains(&word.as_str()) {
+            // Without a value it may be a switch.
+            files.extend(next().filter(|next| !next.starts_with("--")));
+        } else if let Some((_, value)) = word.split_once('=').filter(|(option, _)| OUTPUT_OPTIONS.contains(option)) {
+            files.push(value.to_owned());
+        } else if word == "-o" && !OTHER_O.contains(&program) {
+            files.extend(next());
+        } else if matches!(program, "sort" | "gcc" | "cc" | "g++" | "clang" | "curl") && word.starts_with("-o") {
+            files.push(word[2..].to_owned());
+        }
+    }
+    files
+}
+
+/// Returns what programs write that have rules of their own.
+fn special(program: &str, arguments: &[String]) -> Written {
+    let has = |flag: char| arguments.iter().any(|word| is_flag(word, flag));
+    let has_long = |option: &str| arguments.iter().any(|word| word == option);
+    let operands: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-') || word.len() == 1).collect();
+    let all = || operands.iter().map(|word| (*word).clone()).collect::<Vec<_>>();
+    let last = |least: usize| operands.last().filter(|_| operands.len() >= least).map(|word| (*word).clone());
+    let file = |file: Option<String>| Written::Files(file.into_iter().collect());
+    let parts = || Written::InFolder("its parts".to_owned());
+    match program {
+        _ if EACH.contains(&program) => Written::Files(all()),
+        _ if LAST.contains(&program) => {
+            let target = value_of(arguments, &["-t", "--target-directory"]);
+            file(target.or_else(|| last(2)))
+        }
+        _ if REPLACE.contains(&program) => {
+            let on_stdout = has('c') || ["--stdout", "--to-stdout"].into_iter().any(has_long);
+            let only_looks = ["-t", "-l", "--test", "--list"].into_iter().any(has_long);
+            let is_named = arguments.iter().any(|word| matches!(word.as_str(), "-o" | "--output-name"));
+            if on_stdout || only_looks || is_named {
+                file(value_of(arguments, &["--output-name"]))
+            } else {
+                Written::Files(all())
+            }
+        }
+        "sed" if arguments.iter().any(|word| word.starts_with("--in-place") || is_in_place(word)) => file(last(1)),
+        "perl" | "ruby" if arguments.iter().any(|word| is_in_place(word)) => file(last(1)),
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            let writes = |text: &&String| {
+                text.split([';', '\n', '}'])
+                    .any(|statement| statement.split_once("print").is_some_and(|(_, rest)| prints_to(rest)))
+            };
+            match arguments.iter().find(writes) {
+                Some(_) => Written::InFolder("a file that its awk program names".to_owned()),
+                None => Written::Nothing,
+            }
+        }
+        "dd" => {
+            Written::Files(arguments.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect())
+        }
+        "tar" | "bsdtar" | "gtar" => tar(arguments),
+        "zip" | "7z" | "7za" | "ar" | "rar" => {
+            let archive = operands.iter().find(|word| program == "zip" || word.len() > 2);
+            file(archive.map(|word| (*word).clone()))
+        }
+        "unzip" if !has('p') && !has('l') && !has('t') => match value_of(arguments, &["-d"]) {
+            Some(folder) => file(Some(folder)),
+            None => Written::InFolder("what it unpacks".to_owned()),
+        },
+        "wget" => match value_of(arguments, &["-O", "-P", "--directory-prefix"]).or_else(|| joined(arguments, "-O")) {
+            Some(target) => file(Some(target)),
+            None => Written::InFolder("what it downloads".to_owned()),
+        },
+        "curl" if has('O') || has_long("--remote-name") => Written::InFolder("what it downloads".to_owned()),
+        "split" => {
+            let mut rest = arguments.iter();
+            let mut operands = Vec::new();
+            while let Some(word) = rest.next() {
+                match word.as_str() {
+                    "-l" | "-n" | "-b" | "-a" | "-C" => _ = rest.next(),
+                    _ if word.starts_with('-') && word.len() > 1 => {}
+                    _ => operands.push(word),
+                }
+            }
+            operands.get(1).map_or_else(parts, |prefix| file(Some((*prefix).clone())))
+        }
+        "csplit" => parts(),
+        "sqlite3" | "duckdb" if !has_long("-readonly") => {
+            file(operands.first().filter(|database| **database != ":memory:").map(|word| (*word).clone()))
+        }
+        "ffmpeg" | "avconv" => {
+            // Outputs follow options; the values of these look like operands, but the last word is always an output.
+            file(arguments.last().filter(|word| !word.starts_with('-') || *word == "-").cloned())
+        }
+        "cjpeg" | "lame" | "opusenc" | "oggenc" => file(last(2)),
+        "git" => match operands.first().map(|word| word.as_str()) {
+            Some("clone" | "checkout" | "commit" | "pull" | "fetch" | "reset" | "merge" | "add") => {
+                Written::InFolder("its repository".to_owned())
+            }
+            _ => Written::Nothing,
+        },
+        _ => Written::Nothing,
+    }
+}
+
+/// Returns true if what follows `print` or `printf` in awk goes to a file.
+fn prints_to(rest: &str) -> bool {
+    let mut in_text = false;
+    let mut depth = 0_u32;
+    let mut signs = rest.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '\\' if in_text => _ = signs.next(),
+            '"' => in_text = !in_text,
+            '(' if !in_text => depth += 1,
+            ')' if !in_text => depth = depth.saturating_sub(1),
+            '>' if !in_text && depth == 0 => {
+                let to: String = signs.clone().filter(|sign| !sign.is_whitespace()).take(14).collect();
+                return !["\"/dev/stderr\"", "\"/dev/stdout\""]
+                    .iter()
+                    .any(|standard| standard.starts_with(&to) || to.starts_with(standard));
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+fn tar(arguments: &[String]) -> Written {
+    // The first word may be options without a hyphen.
+    let letters: String = arguments
+        .iter()
+        .enumerate()
+        .filter(|(at, word)| word.starts_with('-') && !word.starts_with("--") || *at == 0 && !word.starts_with('-'))
+        .map(|(_, word)| word.trim_start_matches('-'))
+        .collect();
+    let has = |letter: char, long: &str| letters.contains(letter) || arguments.iter().any(|word| word == long);
+    let archive = || {
+        let at = arguments.iter().position(|word| {
+            let is_bundle = !word.starts_with("--") && word.trim_start_matches('-').ends_with('f');
+            (is_bundle && (word.starts_with('-') || word.chars().all(|sign| sign.is_ascii_alphabetic())))
+                || word == "--file"
+        });
+        let value = at.and_then(|at| arguments.get(at + 1)).cloned();
+        value.or_else(|| joined(arguments, "--file=")).into_iter().collect()
+    };
+    if has('c', "--create") || has('r', "--append") || has('u', "--update") {
+        Written::Files(archive())
+    } else if has('x', "--extract") && !has('O', "--to-stdout") {
+        match value_of(arguments, &["-C", "--directory"]).or_else(|| joined(arguments, "--directory=")) {
+            Some(folder) => Written::Files(vec![folder]),
+            None => Written::InFolder("what it unpacks".to_owned()),
+        }
+    } else {
+        Written::Nothing
+    }
+}
+
+fn find(arguments: &[String]) -> Written {
+    if arguments.iter().any(|word| word == "-delete") {
+        return Written::InFolder("what it deletes".to_owned());
+    }
+    let prints = ["-fprint", "-fprintf", "-fprint0", "-fls"];
+    if let Some(file) = value_of(arguments, &prints) {
+        return Written::Files(vec![file]);
+    }
+    let is_exec = |word: &String| ["-exec", "-execdir", "-ok", "-okdir"].contains(&word.as_str());
+    let Some(at) = arguments.iter().position(is_exec) else { return Written::Nothing };
+    Written::ByWords(
+        arguments[at + 1..].iter().take_while(|word| !matches!(word.as_str(), ";" | "+")).cloned().collect(),
+    )
+}
+
+/// Returns the word after one of these options.
+fn value_of(arguments: &[String], options: &[&str]) -> Option<String> {
+    let at = arguments.iter().position(|word| options.contains(&word.as_str()))?;
+    arguments.get(at + 1).cloned()
+}
+
+/// Returns the rest of a word that begins with an option and its value.
+fn joined(arguments: &[String], option: &str) -> Option<String> {
+    let rest = arguments.iter().find_map(|word| word.strip_prefix(option))?;
+    Some(rest.to_owned()).filter(|rest| !rest.is_empty())
+}
+
+/// Returns true if a word is one or more short options with this letter.
+fn is_flag(word: &str, letter: char) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word[1..].contains(letter)
+}
+
+/// Returns true if a word is `-i`, or short options with `i` before one that takes a text, such as `-pi.bak`.
+fn is_in_place(word: &str) -> bool {
+    let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else { return false };
+    letters.split(['e', 'f', 'M', 'I', 'l']).next().is_some_and(|before| before.contains('i'))
+}

@@ -1,0 +1,130 @@
+use super::written;
+
+#[test]
+fn standard_output_and_the_attempts_own_folder_are_safe() {
+    for command in [
+        "",
+        "wc -w {}",
+        "gzip -c {}",
+        "gzip -dc {} | sort | uniq -c",
+        "zstd --stdout {}",
+        "grep -o '[0-9]*' {}",
+        "ssh -o BatchMode=yes host cat {}",
+        "set -o pipefail; sort {} | head",
+        "ps -o pid,args",
+        "awk '$1 > 3 { print $2 }' {}",
+        "awk '{ if ($3 > 2) print $1; else print ($4 > $5) }' {}",
+        "awk '{ printf \"%d > %d\\n\", $1, $2 > \"/dev/stderr\" }' {}",
+        "sed -n -e 's/i/o/p' {}",
+        "perl -ne 'print if /x/' {}",
+        "convert {} -resize 100 png:-",
+        "ffmpeg -i {} -f mp3 pipe:1",
+        "tar -cf - {} | wc -c",
+        "tar xOf {} member",
+        "unzip -p {} a.txt",
+        "curl -s https://example.org/{}",
+        "sqlite3 -readonly data.db 'select count(*) from t where x > 3'",
+        "echo 'a > b' \"c > d\" e\\>f # > g",
+        "[[ a > b ]] && (( 3 > 2 )) && echo $((4 > 3))",
+        "wc -w < {} 2> /dev/null >&2",
+        "make -s {} 2>&1 | tee /dev/stderr",
+        "wc -w < \"$HINDMOST_INPUT\" > \"$HINDMOST_OUTPUT/words\"",
+        "sort -o \"$HINDMOST_OUTPUT/sorted\" {}",
+        "cp -r {} ${HINDMOST_OUTPUT}/x",
+        "cd \"$HINDMOST_OUTPUT\" && tar xf {} && echo done > log",
+        "(cd $HINDMOST_OUTPUT; unzip -q {})",
+        "tmp=$(mktemp -d); sort {} > \"$tmp/a\"; cat $tmp/a; rm -r \"$tmp\"",
+        "sort {} > \"$(mktemp)\"",
+        "to=$HINDMOST_OUTPUT/part; mkdir -p $to; split -l 10 {} $to/x",
+        "diff <(sort {1}) <(sort {2})",
+        "sort {} > >(gzip -c)",
+        "cat <<END\na > b\nEND\nwc {}",
+        "sh -c 'wc -w {} > $HINDMOST_OUTPUT/n'",
+        "find {} -name '*.txt' -exec grep -c x {} \\;",
+        "for f in {}; do if test -s $f; then cat $f; fi; done",
+        "echo 0.5 > $HINDMOST_PROGRESS",
+        "./simulate --seed {}",
+    ] {
+        assert_eq!(written(command), None, "{command}");
+    }
+}
+
+#[test]
+fn files_that_all_attempts_of_a_task_name_are_found() {
+    for (command, file) in [
+        ("gzip -c {} > {.}.gz", "{.}.gz"),
+        ("gzip -c {}>{.}.gz", "{.}.gz"),
+        ("echo {} >> all.log", "all.log"),
+        ("make {} &> {}.log", "{}.log"),
+        ("make {} 2> errors", "errors"),
+        ("make {} >| out", "out"),
+        ("wc {} | tee {}.count", "{}.count"),
+        ("sort -o {} {}", "{}"),
+        ("sort -o{}.s {}", "{}.s"),
+        ("gcc -O2 -c {} -o {.}.o", "{.}.o"),
+        ("tool --output={}.x {}", "{}.x"),
+        ("tool --outdir results {}", "results"),
+        ("openssl enc -in {} -out {}.enc", "{}.enc"),
+        ("sed -i s/a/b/ {}", "{}"),
+        ("sed -i.bak -e s/a/b/ {}", "{}"),
+        ("sed --in-place=.b s/a/b/ {}", "{}"),
+        ("perl -pi -e s/a/b/ {}", "{}"),
+        ("gzip {}", "{}"),
+        ("xz -9 {}", "{}"),
+        ("bunzip2 -k {}", "{}"),
+        ("flac --best {}", "{}"),
+        ("convert {1} -resize {2} {1.}-{2}.png", "{1.}-{2}.png"),
+        ("ffmpeg -i {} -b:a 192k {.}.mp3", "{.}.mp3"),
+        ("cp {} /backup/", "/backup/"),
+        ("mv {} done/", "done/"),
+        ("cp -t /backup {}", "/backup"),
+        ("rm {}", "{}"),
+        ("dd if={} of={}.img bs=1M", "{}.img"),
+        ("tar czf {}.tgz {}", "{}.tgz"),
+        ("tar -c -f {}.tar {}", "{}.tar"),
+        ("tar --create --file={}.tar {}", "{}.tar"),
+        ("tar xf {}", "what it unpacks"),
+        ("unzip {} -d out/{/.}", "out/{/.}"),
+        ("zip -r {}.zip {}", "{}.zip"),
+        ("wget -q {}", "what it downloads"),
+        ("curl -sO {}", "what it downloads"),
+        ("curl -s {} -o {/}", "{/}"),
+        ("split -l 10 {} {}.part.", "{}.part."),
+        ("sqlite3 data.db \"insert into t values ({})\"", "data.db"),
+        ("awk '{ print $1 > \"first\" }' {}", "a file that its awk program names"),
+        ("find {} -delete", "what it deletes"),
+        ("find . -exec sed -i s/a/b/ {} +", "{}"),
+        ("env LC_ALL=C nice -n 5 timeout -k 1 60 sort {} -o {}.s", "{}.s"),
+        ("ls | xargs -n 1 gzip", "its arguments"),
+        ("cat {} | xargs -I% sh -c 'wc % > %.n'", "%.n"),
+        ("bash -c \"wc {} > {}.n\"", "{}.n"),
+        ("x=$(wc {} > {}.n; echo)", "{}.n"),
+        ("{ date; wc {}; } > {}.log", "{}.log"),
+        ("for f in a; do wc $f; done > all", "all"),
+        ("cd out && wc {} > n", "n"),
+        ("(cd \"$HINDMOST_OUTPUT\"; true); wc {} > n", "n"),
+        ("wc {} > \"$HINDMOST_OUTPUT/../shared\"", "$HINDMOST_OUTPUT/../shared"),
+        ("wc {} > $HINDMOST_OUTPUTS/n", "$HINDMOST_OUTPUTS/n"),
+        ("to=out; to=$HINDMOST_OUTPUT; to=/data; wc {} > $to/n", "$to/n"),
+        ("wc {} <<< x > n", "n"),
+        ("cat > n <<END\ntext\nEND", "n"),
+        ("exec 3> log; echo x >&3", "log"),
+        ("time wc {} >n;", "n"),
+    ] {
+        assert_eq!(written(command).as_deref(), Some(file), "{command}");
+    }
+}
+
+#[test]
+fn any_text_is_read_to_its_end() {
+    let signs =
+        ["'", "\"", "\\", "$(", "`", "<<", "<<-E", ">", ">(", "((", "[[", "{", "}", "#", "\n", "a", " ", "&", "|", ")"];
+    for first in signs {
+        for second in signs {
+            for third in signs {
+                let _ = written(&format!("{first}{second}{third}"));
+                let _ = written(&format!("{first}é{second} {third}"));
+            }
+        }
+    }
+}

@@ -166,6 +166,10 @@ mod tests {
             command.stdin(std::process::Stdio::piped()).spawn().unwrap()
         });
         let [mut forgotten, mut other] = starts;
+        // A process has its command line a moment after its program has begun.
+        while std::fs::read(format!("/proc/{}/cmdline", forgotten.id())).unwrap().is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         end_forgotten(folders[0].path());
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&forgotten.wait().unwrap()), Some(9));
         assert_eq!(other.try_wait().unwrap(), None, "it is another run's");

@@ -1,6 +1,7 @@
 //! Copies are left out where two attempts of a task would write one file.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -86,4 +87,22 @@ fn a_job_decides_by_its_commands_unless_it_or_an_option_says_otherwise() {
     assert_eq!(ran.stderr.matches("phase p1: no copies, because").count(), 1, "{}", ran.stderr);
     assert_eq!(ran.stderr.matches("no copies, because").count(), 1, "{}", ran.stderr);
     assert!(!job.run(&["--out", "none", "--policy", "none"]).stderr.contains("no copies"));
+}
+
+#[test]
+fn examples_write_only_into_their_own_folders() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut found = 0;
+    for folder in fs::read_dir(&examples).unwrap() {
+        let file = folder.unwrap().path().join("job.toml");
+        if file.exists() {
+            found += 1;
+            let ran = crate::run(&["run", file.to_str().unwrap(), "--check", "--json"]);
+            let plan: Value =
+                serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+            let phases = plan["phases"].as_array().unwrap();
+            assert!(phases.iter().all(|phase| phase["copies"] == true), "{}: {plan}", file.display());
+        }
+    }
+    assert!(found >= 4, "{found} examples");
 }

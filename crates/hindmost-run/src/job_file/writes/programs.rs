@@ -225,9 +225,11 @@ fn special(program: &str, arguments: &[String]) -> Written {
                 text.split([';', '\n', '}'])
                     .any(|statement| statement.split_once("print").is_some_and(|(_, rest)| prints_to(rest)))
             };
+            // Its program takes the attempt's folder from `ENVIRON` or from an option such as `-v to="$HINDMOST_OUTPUT"`.
+            let has_own_folder = arguments.iter().any(|word| word.contains("HINDMOST_OUTPUT"));
             match arguments.iter().find(writes) {
-                Some(_) => Written::InFolder("a file that its awk program names".to_owned()),
-                None => Written::Nothing,
+                Some(_) if !has_own_folder => Written::InFolder("a file that its awk program names".to_owned()),
+                _ => Written::Nothing,
             }
         }
         "dd" => {

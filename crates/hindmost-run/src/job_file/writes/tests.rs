@@ -15,6 +15,8 @@ fn standard_output_and_the_attempts_own_folder_are_safe() {
         "awk '$1 > 3 { print $2 }' {}",
         "awk '{ if ($3 > 2) print $1; else print ($4 > $5) }' {}",
         "awk '{ printf \"%d > %d\\n\", $1, $2 > \"/dev/stderr\" }' {}",
+        "awk 'BEGIN { to = ENVIRON[\"HINDMOST_OUTPUT\"] \"/x\" } { print > to }' {}",
+        "awk -v to=\"$HINDMOST_OUTPUT\" '{ print > to \"/x\" }' {}",
         "sed -n -e 's/i/o/p' {}",
         "perl -ne 'print if /x/' {}",
         "convert {} -resize 100 png:-",

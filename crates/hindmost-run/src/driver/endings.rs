@@ -177,11 +177,12 @@ impl Driver<'_> {
         let job = &mut self.jobs[attempt.task.job];
         let plan = Arc::clone(&job.plan);
         let phase = &plan.phases[attempt.task.phase as usize];
+        let output = phase.output_of(attempt.task.index);
         if phase.commands.is_some() {
             // The command may have changed the file, so its state at the end counts.
             let path = phase.compared_input(attempt.task.index);
             let input = path.as_deref().and_then(|path| Some((path, InputState::of_file(path)?)));
-            return job.store.prepare(attempt, input, seconds);
+            return job.store.prepare(attempt, input, seconds, output.as_deref());
         }
         let path = phase.input_of(attempt.task.index);
         let input = path.zip(running.input.clone());
@@ -194,7 +195,7 @@ impl Driver<'_> {
                 job.name(attempt.task)
             ));
         }
-        job.store.prepare(attempt, input, seconds)
+        job.store.prepare(attempt, input, seconds, output.as_deref())
     }
 
     /// True if an attempt failed because the system could start no more processes.
@@ -236,6 +237,7 @@ impl Driver<'_> {
                 Ok(Commit::TooLate) if won.insert(task) => End::Won,
                 Ok(Commit::TooLate) => End::Stopped,
                 Ok(Commit::NoOutput) => no_output(),
+                Ok(Commit::Refused(why)) => End::Failed(why, true),
                 Err(error) => End::Failed(format!("its output could not be moved into place: {error}"), true),
             };
         }

@@ -238,7 +238,9 @@ fn count_ended(
                     (store.noted_input(attempt), store.ran_for(attempt).map(|time| time.as_secs_f64()));
                 let input = path.as_deref();
                 let input = input.and_then(|path| Some((path, noted.or_else(|| InputState::of_file(path))?)));
-                let has_output = store.prepare(attempt, input, seconds).map_err(unreadable(store))?;
+                let output = phase.output_of(attempt.task.index);
+                let has_output =
+                    store.prepare(attempt, input, seconds, output.as_deref()).map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
             EndMarker::Exit(_) if !idempotent && cut_short_by(store, engine, attempt, marker).is_none() => {

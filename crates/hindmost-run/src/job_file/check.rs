@@ -16,6 +16,7 @@ use super::format::{JobFile, Patterns, Phase};
 use super::inputs;
 use super::matrix::Matrix;
 use super::order::parents_first;
+use super::output::OutputTemplate;
 use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::check_program;
 use super::values::{
@@ -91,7 +92,7 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         let named = format!("phase {:?}", phase.get_ref().name());
         planned.push(common.phase(phase, parents).map_err(|wrong| wrong.within(&named))?);
     }
-    Ok(Plan {
+    let plan = Plan {
         name,
         folder: folder.to_path_buf(),
         policy,
@@ -102,7 +103,9 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         deadline,
         priority,
         phases: planned,
-    })
+    };
+    plan.check_outputs().map_err(Wrong::anywhere)?;
+    Ok(plan)
 }
 
 fn job_name(given: Option<Spanned<String>>, file: &Path) -> Result<String, Wrong> {
@@ -239,6 +242,10 @@ impl Common<'_> {
                 (tasks, Some(files.into_iter().flat_map(each).collect()))
             }
         };
+        let output = checked(phase.output, |text| {
+            let of_phase = OutputTemplate::of_phase(&text, inputs.is_some(), matrix.as_ref().map(|(_, matrix)| matrix));
+            of_phase.map_err(|error| about("output", &error))
+        })?;
         let directory = directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf());
         let idempotent = phase.idempotent.unwrap_or(true);
         let retries = checked(phase.retries, |retries| count("retries", retries, &RETRIES))?;
@@ -279,6 +286,7 @@ impl Common<'_> {
             name: phase.name.map(Spanned::into_inner).unwrap_or_default(),
             command,
             commands: None,
+            output,
             places: None,
             withdrawn_keys: BTreeMap::new(),
         })

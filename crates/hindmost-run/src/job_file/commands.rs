@@ -13,8 +13,6 @@ use crate::map::Template;
 const MOST_RECORDED: usize = 32 << 20;
 /// Number of bytes that surround the values of a task in the record, with a margin.
 const AROUND: usize = 64;
-/// Values that show in a digest what a template does with its values: quotes, positions, forms and repeated words.
-const SAMPLE: [&str; 4] = ["a 1/b.c", "d 2/e.f", "g 3/h.i", "j 4/k.l"];
 
 /// The command of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +92,6 @@ impl TaskCommands {
     /// Adds what the template does with values to a digest. Its text alone does not show this: options decide about quotes,
     /// and which value a name stands for.
     pub(super) fn add_template(&self, digest: &mut Digest) {
-        let sample: Vec<Vec<u8>> = SAMPLE.iter().map(|value| value.as_bytes().to_vec()).collect();
-        digest.path(Path::new(OsStr::from_bytes(&self.template.command(&sample, 1))));
+        digest.path(Path::new(OsStr::from_bytes(&self.template.sample())));
     }
 }

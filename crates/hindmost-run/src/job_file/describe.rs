@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::matrix::Matrix;
+use super::output::OutputTemplate;
 use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::shell_in_words;
 
@@ -145,6 +146,9 @@ impl PlannedPhase {
             let _ = writeln!(text, "  shell      {}", printable(&shell_in_words(shell)));
         }
         let _ = writeln!(text, "  command    {}", one_line(&self.command));
+        if let Some(output) = &self.output {
+            let _ = writeln!(text, "  output     {}", printable(output.text()));
+        }
     }
 
     fn to_json(&self, plan: &Plan) -> Value {
@@ -154,6 +158,7 @@ impl PlannedPhase {
             "tasks": self.tasks,
             "inputs": self.inputs.as_ref().map(|inputs| inputs.iter().map(|input| lossy(input)).collect::<Vec<_>>()),
             "command": self.command,
+            "output": self.output.as_ref().map(OutputTemplate::text),
             "cpus": self.cpus,
             "memory": self.memory,
             "gpus": self.gpus,

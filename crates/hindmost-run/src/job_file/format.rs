@@ -49,7 +49,7 @@ pub(super) struct JobFile {
     /// Folder in which commands run, relative to the job file's folder. Default: the job file's folder.
     #[schemars(with = "Option<String>")]
     pub directory: Option<Spanned<String>>,
-    /// Keys of all phases that do not have them: every key of a phase except name, command, tasks, inputs, matrix and after.
+    /// Keys of all phases that do not have them: every key of a phase except name, command, output, tasks, inputs, matrix and after.
     pub defaults: Option<Defaults>,
     /// The phases, in any order. `after` says which phases must be finished before.
     #[serde(default)]
@@ -156,6 +156,12 @@ with_shared_keys! {
     /// Command of every task, run by the shell. It writes its results into the folder "$HINDMOST_OUTPUT".
     #[schemars(with = "String", length(min = 1))]
     pub command: Option<Spanned<String>>,
+    /// The file that the standard output of each task becomes, relative to the folder in which the command runs, such as
+    /// "{.}.gz" or "out/{seed}.txt": {} input, {.} without extension, {/} without folder, {//} folder, {/.} without both, {NAME} value
+    /// of the matrix, {#} number of the task. It appears in one step when the task has succeeded. A file that the task has not made
+    /// is not replaced without --overwrite. Default: standard output stays in the output folder.
+    #[schemars(with = "Option<String>", length(min = 1))]
+    pub output: Option<Spanned<String>>,
     /// Names of the phases that must be finished before a task of this one starts.
     #[schemars(with = "Option<Vec<String>>")]
     pub after: Option<Vec<Spanned<String>>>,

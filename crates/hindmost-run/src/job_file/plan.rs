@@ -13,6 +13,7 @@ use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 use super::allowance::Allowance;
 use super::commands::TaskCommands;
 use super::matrix::Matrix;
+use super::output::OutputTemplate;
 use super::shell::is_bourne;
 use super::writes::written;
 use crate::engine::{GPUS, NodeOffer, Speeds};
@@ -61,6 +62,8 @@ pub struct PlannedPhase {
     pub command: String,
     /// The command of each task, if tasks have commands of their own.
     pub commands: Option<TaskCommands>,
+    /// The file that each task's standard output becomes; `None` if it stays in the run's folder.
+    pub output: Option<OutputTemplate>,
     /// Place of each task in the order of the job file; `None` for tasks that are withdrawn. Absent if all tasks are in this
     /// order, as in a new run.
     pub places: Option<Vec<Option<u32>>>,
@@ -291,6 +294,7 @@ impl PlannedPhase {
             digest.text(value);
         }
         digest.path(&self.directory);
+        self.add_output(digest);
         // A phase that names no shell keeps the one with which its run began, so the default shell is not part of its work.
         if let Some(shell) = &self.shell {
             digest.text("shell");

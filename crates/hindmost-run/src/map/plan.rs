@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::{MapError, Template};
 use crate::job_file::{
-    Allowance, Copies, DEFAULT_LOSSES, LONGEST_TEXT, Plan, PlannedPhase, TaskCommand, TaskCommands, is_bourne,
+    Allowance, Copies, DEFAULT_LOSSES, LONGEST_TEXT, OutputTemplate, Plan, PlannedPhase, TaskCommand, TaskCommands,
+    is_bourne,
 };
 
 /// Name of the only phase of a map.
@@ -32,6 +33,8 @@ pub struct MapJob {
     pub time_limit_of_median: Option<f64>,
     /// Whether a command may run more than once for a task.
     pub idempotent: bool,
+    /// The file that each task's standard output becomes; `None` if it is printed.
+    pub output: Option<OutputTemplate>,
 }
 
 /// Returns the shell that runs commands: `$PARALLEL_SHELL`, else `$SHELL` if it is a shell of the Bourne family, else
@@ -102,6 +105,7 @@ impl MapJob {
             command: self.words.clone(),
             shell: Some(self.shell.clone()),
             commands: Some(self.commands.clone()),
+            output: self.output.clone(),
             places: None,
             withdrawn_keys: BTreeMap::new(),
             cpus: 1.0,
@@ -187,6 +191,7 @@ mod tests {
             time_limit: None,
             time_limit_of_median: None,
             idempotent: true,
+            output: None,
         }
     }
 

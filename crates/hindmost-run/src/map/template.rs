@@ -11,6 +11,9 @@ use super::quoting::quoted;
 /// [`PlannedPhase::commands`](crate::job_file::PlannedPhase::commands).
 pub(super) const SLOT: u8 = 0;
 
+/// Values that show what a template does with its values.
+const SAMPLE: [&str; 4] = ["a 1/b.c", "d 2/e.f", "g 3/h.i", "j 4/k.l"];
+
 /// One piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
@@ -99,6 +102,39 @@ impl Template {
         let groups =
             if reading.repeats_words { groups(pieces) } else { pieces.into_iter().map(|piece| vec![piece]).collect() };
         Ok(Template { groups, writing })
+    }
+
+    /// Reads a template of paths: values stand in it as they are, and nothing is added if it has no replacement string.
+    ///
+    /// # Errors
+    /// If the text contains NUL, a Perl expression, or the number of a slot, which may be another one each time.
+    pub fn path(text: &[u8], reading: &Reading<'_>) -> Result<Template, MapError> {
+        let reading = Reading { without_values: true, repeats_words: false, ..*reading };
+        let template = Template { writing: Writing::Plain, ..Template::new(&[text.to_vec()], &reading)? };
+        if template.groups.iter().flatten().any(|piece| *piece == Piece::Slot) {
+            return Err(MapError::Template(
+                "{%} is the number of a slot, which a task may have in common with others: use {#}, the number of the task"
+                    .to_owned(),
+            ));
+        }
+        Ok(template)
+    }
+
+    /// Lets replacement strings without a position stand for the first value, not for all values.
+    #[must_use]
+    pub(crate) fn of_first_value(mut self) -> Template {
+        for piece in self.groups.iter_mut().flatten() {
+            if let Piece::Value(position @ None, _) = piece {
+                *position = Some(1);
+            }
+        }
+        self
+    }
+
+    /// Returns what the template makes of some values that show what it does with them: quotes, positions, forms and repeated words.
+    pub(crate) fn sample(&self) -> Vec<u8> {
+        let values: Vec<Vec<u8>> = SAMPLE.iter().map(|value| value.as_bytes().to_vec()).collect();
+        self.command(&values, 1)
     }
 
     /// Returns the command of the task with this number, from 1. The character NUL stands for the number of the slot.

@@ -79,6 +79,17 @@ pub enum StoreError {
     /// A part of the job that is to run again does not exist.
     #[error("{0}")]
     Redo(String),
+    /// A file is in the place of a task's output file.
+    #[error("{} exists, and {task} has not made it as it is now{}: move it away, choose another output, or replace such files with --overwrite",
+        path.display(), match more { 0 => String::new(), 1 => " (and 1 more)".to_owned(), more => format!(" (and {more} more)") })]
+    InTheWay {
+        /// Path of the file.
+        path: PathBuf,
+        /// The task, in words.
+        task: String,
+        /// Number of further such files.
+        more: u64,
+    },
     /// Another process holds the folder's lock.
     #[error("{} is in use: another `hindmost` process runs this job now; wait until it ends, or use --out DIR", .0.display())]
     InUse(PathBuf),

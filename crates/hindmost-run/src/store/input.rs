@@ -27,7 +27,15 @@ impl InputState {
     /// # Errors
     /// If the file does not exist or can't be examined.
     pub fn of(path: &Path) -> io::Result<InputState> {
-        let found = fs::metadata(path)?;
+        InputState::of_found(&fs::metadata(path)?)
+    }
+
+    /// Returns the present state of an open file, without its checksum.
+    pub(super) fn of_open(file: &File) -> io::Result<InputState> {
+        InputState::of_found(&file.metadata()?)
+    }
+
+    fn of_found(found: &fs::Metadata) -> io::Result<InputState> {
         let modified = match found.modified()?.duration_since(UNIX_EPOCH) {
             Ok(since) => since.as_nanos() as i64,
             Err(before) => -(before.duration().as_nanos() as i64),
@@ -47,6 +55,12 @@ impl InputState {
         if is_same {
             self.checksum = File::open(path).and_then(checksum_of_content).ok();
         }
+        self
+    }
+
+    /// Adds the checksum of the content of an open file.
+    pub(super) fn with_checksum_of(mut self, file: &File) -> InputState {
+        self.checksum = file.try_clone().and_then(checksum_of_content).ok();
         self
     }
 

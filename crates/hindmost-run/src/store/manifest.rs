@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::Folder;
 use super::input::InputState;
 use super::listing::Listing;
+use super::output_file::OutputFile;
 
 /// Name of the manifest's file.
 pub(super) const MANIFEST: &str = "manifest.jsonl";
@@ -43,6 +44,9 @@ pub(super) struct Line {
     /// How long the attempt ran, in seconds; absent if it is not known, and in lines of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// The file that standard output became, outside the run's folder; absent if it is a log of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputFile>,
     #[serde(flatten)]
     pub listing: Listing,
 }
@@ -104,6 +108,11 @@ impl Manifest {
         }
         let waiting = std::mem::take(&mut self.waiting);
         self.file.write_all(&waiting)
+    }
+
+    /// Returns all lines, in no order.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Line> {
+        self.lines.values().flatten()
     }
 
     /// Returns the lines of a task, the latest first.

@@ -15,7 +15,7 @@
 //!
 //! A task's result gets into its place in four steps: its files are listed in the manifest; everything is synced; the
 //! attempt's `out` is renamed to `DIR/PHASE/TASK`, which never replaces anything; the rename is synced. Then its finish is
-//! recorded. So at any moment of a crash, a folder in a result's place that equals a line of the manifest is complete, and
+//! recorded. Where standard output becomes a file of the user's, that file is placed first (`output_file.rs`). So at any moment of a crash, a folder in a result's place that equals a line of the manifest is complete, and
 //! a task has one winner. If `out` is empty, a link to `DIR/.hindmost/empty` is created in the result's place instead, which never
 //! replaces anything either.
 //!
@@ -29,6 +29,7 @@ mod input;
 mod listing;
 mod manifest;
 mod opening;
+mod output_file;
 mod record;
 mod recycling;
 mod removal;
@@ -76,6 +77,8 @@ pub(crate) const LOCK: &str = "lock";
 pub(crate) const ATTEMPTS: &str = "attempts";
 /// Name of the output folder in an attempt's folder.
 const OUT: &str = "out";
+/// Name of an attempt's standard output in its folder.
+const STDOUT: &str = "stdout";
 /// Name of the note about the state of an attempt's input file.
 const INPUT: &str = "input";
 /// Name of the empty folder to which the links in the places of empty results point.
@@ -154,6 +157,7 @@ impl Anchors {
 
 /// A run's folder, opened and locked. Dropping this releases the lock and removes folders that were kept for
 /// later attempts.
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Store {
     folder: PathBuf,
     root: Arc<Folder>,
@@ -174,6 +178,7 @@ pub struct Store {
     sync: bool,
     checksums: bool,
     keep_results: bool,
+    overwrite: bool,
     spares: Spares,
 }
 
@@ -463,7 +468,12 @@ impl Store {
 
     fn keep_logs(&self, attempt: AttemptId, name: &str) -> io::Result<()> {
         let Ok(folder) = self.attempts.sub(name) else { return Ok(()) };
-        for (name, ending) in [("stdout", "out"), ("stderr", "err")] {
+        for (name, ending) in [(STDOUT, "out"), ("stderr", "err")] {
+            if name == STDOUT && self.is_placed(attempt) {
+                // It has become a file of the user's.
+                let _ = folder.remove_file(name);
+                continue;
+            }
             let Ok(found) = folder.statx(name, StatxFlags::TYPE | StatxFlags::SIZE) else { continue };
             if FileType::from_raw_mode(found.stx_mode.into()).is_file() && found.stx_size > 0 {
                 let logs = self.inner.make_sub("logs")?.make_sub(self.phase(attempt.task))?;

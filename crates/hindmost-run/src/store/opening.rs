@@ -18,6 +18,7 @@ use super::error::StoreError;
 use super::folder::{Distrust, Folder, distrust};
 use super::identity::{CacheIdentity, FolderIdentity};
 use super::manifest::{MANIFEST, Manifest};
+use super::output_file::check_places;
 use super::record::{BegunWith, JobRecord};
 use super::recycling::Spares;
 use super::results::put_journal_away;
@@ -45,6 +46,8 @@ pub struct Opening {
     pub checksum: bool,
     /// Use the folder even if other users own it or may write to it.
     pub trust_folder: bool,
+    /// Replace files that are in the place of tasks' output files.
+    pub overwrite: bool,
 }
 
 /// A folder that has been opened.
@@ -100,6 +103,10 @@ impl Store {
     pub fn open(folder: &Path, plan: &Plan, opening: &Opening) -> Result<Opened, StoreError> {
         let mut plan = plan.clone();
         let trust = opening.trust_folder;
+        if !opening.overwrite && !folder.join(super::INNER).exists() {
+            // A folder that was made would have to be removed again.
+            check_places(&plan, |_, _| false)?;
+        }
         let root = open_root(folder, trust)?;
         let path = fs::canonicalize(folder).map_err(at(folder))?;
         let unwritable = |error| StoreError::Unwritable { path: path.clone(), error };
@@ -176,9 +183,13 @@ impl Store {
             sync: !opening.no_sync,
             checksums: opening.checksum,
             keep_results: opening.keep_results,
+            overwrite: opening.overwrite,
             spares: Spares::default(),
         };
         store.check_place()?;
+        if !opening.overwrite {
+            store.check_outputs(&plan)?;
+        }
         if is_new {
             store.accept(&plan)?;
         }
@@ -202,6 +213,7 @@ impl Store {
         }
         self.root.remove_parts(|name| PAGES.contains(&name));
         self.inner.remove_parts(|_| true);
+        self.remove_all_staged(plan);
         self.adopt_place(plan);
         self.make_empty().map_err(|error| StoreError::Unwritable { path: self.folder.clone(), error })?;
         self.write_record()

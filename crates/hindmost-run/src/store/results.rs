@@ -10,7 +10,7 @@ use rustix::fs::{FileType, StatxFlags};
 use super::input::InputState;
 use super::listing::{Listing, checksum_at};
 use super::manifest::Line;
-use super::{ASIDE, EMPTY, EMPTY_LINK, Folder, GivenUp, INNER, JOURNAL, OUT, Store, StoreError, old_journal};
+use super::{ASIDE, EMPTY, EMPTY_LINK, Folder, GivenUp, INNER, JOURNAL, OUT, STDOUT, Store, StoreError, old_journal};
 use crate::job_file::Plan;
 
 /// Target of the links in the places of empty results.
@@ -26,6 +26,8 @@ pub enum Commit {
     TooLate,
     /// The attempt has no output folder: its command removed it, or put something else in its place.
     NoOutput,
+    /// The file that its standard output becomes can't be replaced; holds why.
+    Refused(String),
 }
 
 /// Whether a task's result is the committed one.
@@ -41,16 +43,18 @@ pub enum ResultState {
 
 impl Store {
     /// Adds an attempt's output to the manifest before it is committed. `input` is the task's input file and its state when
-    /// the attempt began to use it. `seconds` is how long the attempt ran, if that is known. Returns false if the attempt has no
+    /// the attempt began to use it. `seconds` is how long the attempt ran, if that is known. `output` is the file that its standard
+    /// output becomes. Returns false if the attempt has no
     /// output folder.
     ///
     /// # Errors
-    /// If the files of the output can't be read.
+    /// If the files of the output can't be read, or no file can be created where standard output is to be.
     pub fn prepare(
         &mut self,
         attempt: AttemptId,
         input: Option<(&Path, InputState)>,
         seconds: Option<f64>,
+        output: Option<&Path>,
     ) -> io::Result<bool> {
         let Ok(folder) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(false) };
         if !folder.has_folder(OUT) {
@@ -67,6 +71,8 @@ impl Store {
             Err(error) => return Err(error),
         };
         let task = attempt.task;
+        let inode = folder.statx(OUT, StatxFlags::INO)?.stx_ino;
+        let output = output.map(|path| self.stage_output(attempt, &folder, path)).transpose()?;
         let input = input.map(|(path, state)| if self.checksums { state.with_checksum(path) } else { state });
         self.manifest.add(Line {
             phase: task.phase,
@@ -74,11 +80,14 @@ impl Store {
             attempt: attempt.copy,
             run: self.job.run.clone(),
             command: self.command(task).to_owned(),
-            inode: folder.statx(OUT, StatxFlags::INO)?.stx_ino,
+            inode,
             input,
             empty,
-            written: ["stdout", "stderr"]
-                .map(|name| folder.statx(name, StatxFlags::SIZE).map_or(0, |found| found.stx_size)),
+            written: [STDOUT, "stderr"].map(|name| {
+                let is_log = name != STDOUT || output.is_none();
+                folder.statx(name, StatxFlags::SIZE).ok().filter(|_| is_log).map_or(0, |found| found.stx_size)
+            }),
+            output,
             seconds: seconds.map(|seconds| (seconds * 1000.0).round() / 1000.0),
             listing,
         })?;
@@ -87,8 +96,7 @@ impl Store {
 
     /// True if the manifest has a line of this attempt. If its folder has no output any more, the output was committed.
     pub fn was_committed(&self, attempt: AttemptId) -> bool {
-        let is_its = |line: &Line| line.run == self.job.run && line.attempt == attempt.copy;
-        self.manifest.of(attempt.task).any(is_its)
+        self.line_of(attempt).is_some()
     }
 
     /// Syncs the attempts' output and the manifest, so that they survive a power cut.
@@ -96,8 +104,10 @@ impl Store {
     /// # Errors
     /// If something could not be written. In that case no output may be committed.
     pub fn make_durable(&mut self) -> io::Result<()> {
-        self.manifest.flush()?;
-        if self.sync { self.attempts.sync_file_system() } else { Ok(()) }
+        let flushed = self.manifest.flush();
+        let durable = flushed.and_then(|()| if self.sync { self.attempts.sync_file_system() } else { Ok(()) });
+        // No later process knows of these outputs if their lines could not be written.
+        durable.inspect_err(|_| self.manifest.all().for_each(Line::unstage))
     }
 
     /// Makes an attempt's output its task's result, unless the task has a valid result. First moves anything else in the
@@ -106,11 +116,29 @@ impl Store {
     /// # Errors
     /// If the rename fails for another reason than those of [`Commit`].
     pub fn commit(&self, attempt: AttemptId) -> io::Result<Commit> {
+        let committed = self.try_commit(attempt);
+        if !matches!(committed, Ok(Commit::Won(_)))
+            && let Some(line) = self.line_of(attempt)
+        {
+            line.unstage();
+        }
+        committed
+    }
+
+    fn try_commit(&self, attempt: AttemptId) -> io::Result<Commit> {
         let task = attempt.task;
         let Ok(from) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(Commit::NoOutput) };
         // The command may have replaced its output folder by something else.
         if !from.has_folder(OUT) {
             return Ok(Commit::NoOutput);
+        }
+        if let Some(output) = self.line_of(attempt).and_then(|line| line.output.as_ref()) {
+            if self.result_state(task)? == ResultState::Valid {
+                return Ok(Commit::TooLate);
+            }
+            if let Some(why) = self.place_output(attempt, output)? {
+                return Ok(Commit::Refused(why));
+            }
         }
         // Another process may have removed the phase's folder.
         let to = self.root.make_sub(self.phase(task))?;
@@ -132,11 +160,21 @@ impl Store {
         }
     }
 
+    /// Returns the line of the manifest of an attempt of this run.
+    fn line_of(&self, attempt: AttemptId) -> Option<&Line> {
+        self.manifest.of(attempt.task).find(|line| line.run == self.job.run && line.attempt == attempt.copy)
+    }
+
+    /// True if an attempt's standard output has become the file that its phase names.
+    pub(super) fn is_placed(&self, attempt: AttemptId) -> bool {
+        let output = self.line_of(attempt).and_then(|line| line.output.as_ref());
+        output.is_some_and(|output| output.difference(false).is_none())
+    }
+
     /// Moves the output in the attempt's folder `from` to the name in the folder of results, or creates the link that stands
     /// for an empty output. Fails if the name exists.
     fn move_into_place(&self, attempt: AttemptId, from: &Folder, to: &Folder, name: &str) -> io::Result<()> {
-        let is_its = |line: &&Line| line.run == self.job.run && line.attempt == attempt.copy;
-        if self.manifest.of(attempt.task).find(is_its).is_some_and(|line| line.empty) {
+        if self.line_of(attempt).is_some_and(|line| line.empty) {
             let made = self.make_empty().and_then(|()| self.link_to_empty(to, name));
             // Some file systems have no links. There, the empty folder itself is moved.
             match made {
@@ -176,7 +214,7 @@ impl Store {
         }
     }
 
-    /// Syncs the folders of these tasks' phases, so that their renames survive a power cut.
+    /// Syncs the folders of these tasks' phases and output files, so that their renames survive a power cut.
     ///
     /// # Errors
     /// If a folder could not be synced.
@@ -184,7 +222,9 @@ impl Store {
         if !self.sync {
             return Ok(());
         }
-        let phases: BTreeSet<&str> = tasks.map(|task| self.phase(task)).collect();
+        let tasks: Vec<TaskId> = tasks.collect();
+        self.sync_outputs(tasks.iter().copied())?;
+        let phases: BTreeSet<&str> = tasks.iter().map(|task| self.phase(*task)).collect();
         phases.into_iter().try_for_each(|phase| self.root.sub(phase)?.sync())
     }
 
@@ -239,7 +279,10 @@ impl Store {
             let full =
                 if with_content { folder.as_ref().and_then(|folder| Listing::of(folder, true).ok()) } else { None };
             match line.listing.difference(full.as_ref().unwrap_or(&now), checksum) {
-                None => return Ok(Ok(Some(line))),
+                None => match line.output.as_ref().and_then(|output| output.difference(self.checksums)) {
+                    None => return Ok(Ok(Some(line))),
+                    Some(difference) => _ = first.get_or_insert(difference),
+                },
                 Some(difference) => _ = first.get_or_insert(difference),
             }
         }

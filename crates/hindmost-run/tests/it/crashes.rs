@@ -168,7 +168,7 @@ fn a_copy_that_is_stopped_for_two_reasons_counts_once() {
     let winner = *left.first().unwrap();
     let mut store = open(&plan, &out, true).unwrap().store;
     fs::write(store.attempt(winner).join(END_MARKER), end_line(0, &store.run().id, winner)).unwrap();
-    assert!(store.prepare(winner, None, None).unwrap());
+    assert!(store.prepare(winner, None, None, None).unwrap());
     store.make_durable().unwrap();
     store.commit(winner).unwrap();
     drop(store);

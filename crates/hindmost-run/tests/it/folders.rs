@@ -16,7 +16,7 @@ fn put_result(store: &mut Store, task: TaskId) {
     let attempt = AttemptId { task, copy: 0 };
     let folder = store.make_attempt(attempt).unwrap();
     fs::write(folder.join("out/by"), key(attempt)).unwrap();
-    assert!(store.prepare(attempt, None, None).unwrap());
+    assert!(store.prepare(attempt, None, None, None).unwrap());
     store.make_durable().unwrap();
     assert_eq!(store.commit(attempt).unwrap(), Commit::Won(None));
 }

@@ -176,7 +176,7 @@ fn put(store: &mut Store, attempt: AttemptId, state: State) {
         MarkerCutShort => mark(end(0).trim_end()),
         InPlace | InPlaceHalfRemoved | InPlaceRemoved | Committed => {
             mark(&end(0));
-            assert!(store.prepare(attempt, None, None).unwrap());
+            assert!(store.prepare(attempt, None, None, None).unwrap());
             store.make_durable().unwrap();
             store.commit(attempt).unwrap();
             if state != InPlace {

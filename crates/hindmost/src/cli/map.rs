@@ -12,16 +12,17 @@ use super::{EngineArgs, whole};
 /// What `hindmost map --help` says after the options.
 // The examples fit into 40 columns, so that no terminal breaks a command.
 const AFTER_HELP: &str = "Examples:
-  hindmost map 'gzip -c {} > {.}.gz' \\
-    ::: *.txt
-  hindmost map -k convert {1} \\
-    -resize {2} {1.}-{2}.png \\
+  hindmost map --output {.}.gz \\
+    gzip -c {} ::: *.txt
+  hindmost map --output {1.}-{2}.png \\
+    convert {1} -resize {2} png:- \\
     ::: *.jpg ::: 100 200
   find . -name '*.wav' -print0 |
     hindmost map -0 --once flac {}
 
-A slow command may run a second time, and the first attempt to finish wins: only its output is printed. Commands that name \
-a file to write, such as > {.}.gz or -o, do not; scripts that write files on their own need --no-copies. Exit code: 0 if every task succeeded, otherwise the number of failed tasks, 101 for \
+A slow command may run a second time, and the first attempt to finish wins: only its output is printed, \
+or becomes the file of --output. Commands that name a file to write, such as > {.}.gz or -o, do not; scripts that write files on their \
+own need --no-copies. Exit code: 0 if every task succeeded, otherwise the number of failed tasks, 101 for \
 more than 100, 255 for other errors, 2 for wrong options, 130 after Ctrl-C, 141 if the reader of the output went away. \
 docs/map.md lists the differences from GNU parallel.";
 
@@ -86,6 +87,13 @@ pub struct MapArgs {
     /// the run measures replaces it. May be repeated
     #[arg(long, value_name = "NAME=SPEED")]
     pub node_speed: Vec<NodeSpeed>,
+    /// Write the standard output of each task to a file with this name, such as {.}.gz, in one step when the task has succeeded.
+    /// Slow tasks may get copies then
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<OsString>,
+    /// With --output: replace files that exist
+    #[arg(long, requires = "output")]
+    pub overwrite: bool,
     /// Print results in the order of the values
     #[arg(short = 'k', long, aliases = ["keeporder", "keep", "kee", "ke", "k"])]
     pub keep_order: bool,

@@ -72,6 +72,9 @@ pub struct RunJobArgs {
     /// Run no task a second time while its first attempt runs
     #[arg(long)]
     pub no_copies: bool,
+    /// Replace files that are in the place of output files (key output), although their tasks have not made them
+    #[arg(long)]
+    pub overwrite: bool,
     /// Do not sync results and journal to disk: faster with many small tasks, but a power cut may lose results
     #[arg(long)]
     pub no_sync: bool,

@@ -120,6 +120,7 @@ pub fn opening(args: &RunJobArgs) -> Opening {
         no_sync: args.no_sync,
         checksum: args.checksum,
         trust_folder: args.trust_folder,
+        overwrite: args.overwrite,
         redo: args.redo.clone(),
         begun_with: None,
     }
@@ -164,8 +165,13 @@ pub fn resume_command(args: &RunJobArgs) -> String {
     if let Some(out) = &args.out {
         command += &format!(" --out {}", quoted(&out.to_string_lossy()));
     }
-    for (name, is_set) in [("no-sync", args.no_sync), ("checksum", args.checksum), ("trust-folder", args.trust_folder)]
-    {
+    let switches = [
+        ("no-sync", args.no_sync),
+        ("checksum", args.checksum),
+        ("trust-folder", args.trust_folder),
+        ("overwrite", args.overwrite),
+    ];
+    for (name, is_set) in switches {
         if is_set {
             command += &format!(" --{name}");
         }

@@ -63,9 +63,9 @@ const NOT_RUN: &[(&str, &str)] = &[
         "cargo run --release -p hindmost-sim --example policy_speed -- --limit 30",
         "it measures for hours; .ci/run runs a small one",
     ),
-    ("hindmost map 'gzip -c {} > {.}.gz' ::: *.txt", "the folder has no such files; the tests of map run it"),
+    ("hindmost map --output {.}.gz gzip -c {} ::: *.txt", "the folder has no such files; the tests of map run it"),
     (
-        "hindmost map -k convert {1} -resize {2} {1.}-{2}.png ::: *.jpg ::: 100 200",
+        "hindmost map --output {1.}-{2}.png convert {1} -resize {2} png:- ::: *.jpg ::: 100 200",
         "the folder has no such files, and ImageMagick may be missing",
     ),
     (

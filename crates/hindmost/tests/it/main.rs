@@ -19,6 +19,7 @@ mod live_page;
 mod live_text;
 mod map;
 mod more_formats;
+mod output_files;
 mod policies;
 mod profiles;
 mod quoted_figures;

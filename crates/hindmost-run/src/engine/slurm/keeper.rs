@@ -169,7 +169,7 @@ pub fn keep(folder: &Path, job: &str, stop_requests: &AtomicU32) {
             (last, changed) = (now, Instant::now());
         }
         was_there |= folder.is_dir();
-        let is_dead = || changed.elapsed() > patience && is_unused(job, changed.elapsed() > patience * 2);
+        let is_dead = || changed.elapsed() > patience && is_unused(job, folder, changed.elapsed() > patience * 2);
         if was_there && own::has_ended(folder) || is_dead() {
             if has_gone(job) {
                 // A controller that was killed may not know this step, and end it with nothing.
@@ -187,10 +187,10 @@ fn has_gone(job: &str) -> bool {
     commands::allocations().is_ok_and(|allocations| !allocations.iter().any(is_it))
 }
 
-/// True if no attempt runs in an allocation. Slurm may list a step for ever whose processes have all been killed: if `is_late`, only
-/// the agents on this node count.
-fn is_unused(job: &str, is_late: bool) -> bool {
+/// True if no attempt of the run with this folder runs in an allocation. Slurm may list a step for ever whose processes have all been
+/// killed: if `is_late`, only the agents on this node count.
+fn is_unused(job: &str, folder: &Path, is_late: bool) -> bool {
     let of_job = |step: &commands::Step| step.job.to_string() == job && step.name != NAME;
     let is_unlisted = || commands::steps().is_ok_and(|steps| !steps.iter().any(of_job));
-    if is_late { !reaper::has_agents(job) } else { is_unlisted() }
+    if is_late { !reaper::has_agents(job, folder) } else { is_unlisted() }
 }

@@ -17,7 +17,7 @@ use super::{Place, Slurm, own, step};
 const OTHERS: Duration = Duration::from_secs(5);
 /// Time after which the user is notified that allocations wait.
 const QUIET: Duration = Duration::from_secs(3);
-/// Time for which the controller may fail to answer at the start.
+/// Time for which the controller, or all nodes, may fail to answer at the start.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Time for which checks are repeated that say nothing about their nodes.
 const UNCLEAR: Duration = Duration::from_secs(10);
@@ -189,10 +189,23 @@ impl Slurm {
     fn check_nodes(&mut self, stop_requests: &AtomicU32, say: &mut dyn FnMut(&str)) -> Result<(), OpenError> {
         let begin = Instant::now();
         let mut failed = self.failed_checks();
-        // A controller that has just been started may refuse steps for a while.
-        while failed.iter().any(|(_, fault)| matches!(fault, Fault::Unclear(_))) && begin.elapsed() < UNCLEAR {
+        let up = self.places.iter().filter(|place| place.is_up()).count();
+        // A controller that has just been started may refuse steps for a while, or start none for longer.
+        let may_recover = |failed: &[(usize, Fault)]| {
+            let is_unclear = failed.iter().any(|(_, fault)| matches!(fault, Fault::Unclear(_)));
+            let is_silent = !failed.is_empty()
+                && failed.len() == up
+                && failed.iter().all(|(_, fault)| matches!(fault, Fault::Silent(_) | Fault::Unclear(_)));
+            is_unclear && begin.elapsed() < UNCLEAR || is_silent && begin.elapsed() < PATIENCE
+        };
+        let mut has_said = false;
+        while may_recover(&failed) {
             if stop_requests.load(Ordering::Relaxed) > 0 {
                 return Err(OpenError::Interrupted);
+            }
+            if let Some((_, Fault::Silent(why))) = failed.first().filter(|_| !has_said) {
+                say(&format!("{why}; trying again for {} s (Ctrl-C stops)", PATIENCE.as_secs()));
+                has_said = true;
             }
             std::thread::sleep(Duration::from_millis(500));
             failed = self.failed_checks();
@@ -207,7 +220,6 @@ impl Slurm {
             self.program = own::copy_program(&self.program, &self.folder)?;
             failed = self.failed_checks();
         }
-        let up = self.places.iter().filter(|place| place.is_up()).count();
         if !failed.is_empty() && failed.len() == up {
             let why = failed.into_iter().next().map(|(_, fault)| fault.to_string());
             return Err(OpenError::Nodes(why.unwrap_or_default()));

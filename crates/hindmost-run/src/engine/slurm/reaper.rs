@@ -135,15 +135,21 @@ pub fn end_forgotten(folder: &Path) {
     }
 }
 
-/// True if an agent runs on this machine in a step of this allocation.
-pub fn has_agents(job: &str) -> bool {
+/// True if an agent of a run runs on this machine in a step of this allocation, given the engine's folder among the run's own
+/// files. Other clusters, and the same one before it was set up again, number their allocations alike.
+pub fn has_agents(job: &str, folder: &Path) -> bool {
+    let of_run = folder.ancestors().nth(2).unwrap_or(folder);
     let wanted = format!("SLURM_JOB_ID={job}");
     let is_of_job = |number: u32| {
         // What can't be read may belong to it.
         let environment = fs::read(format!("/proc/{number}/environ"));
         environment.map_or(true, |text| text.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()))
     };
-    agents(|_| true).into_iter().any(|(number, _)| is_of_job(number))
+    let is_of_run = |[path, _]: &[&[u8]; 2]| {
+        let path = Path::new(std::ffi::OsStr::from_bytes(path));
+        path.starts_with(of_run) || fs::canonicalize(path).is_ok_and(|path| path.starts_with(of_run))
+    };
+    agents(is_of_run).into_iter().any(|(number, _)| is_of_job(number))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use hindmost_core::metrics::{Copies, RunState, RunSummary};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
-use hindmost_run::job_file::TaskCommands;
+use hindmost_run::job_file::{OutputTemplate, TaskCommands};
 use hindmost_run::map::{
     ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, Reading, Splitting, TEMPORARY,
     Template, combined, parallel_tasks, read_sources, remove_left_folders, shell, split_words, timeout,
@@ -60,6 +60,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         return dry_run(&job, jobs, args.tag, args.verbose);
     }
     let mut plan = job.plan();
+    plan.check_outputs().map_err(|error| Failure::input(format!("--output: {error}")))?;
     if args.copies {
         plan.set_copies(true);
     }
@@ -106,6 +107,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         no_sync: temporary.is_some(),
         checksum: false,
         trust_folder: false,
+        overwrite: args.overwrite,
         redo: Vec::new(),
         begun_with: None,
     };
@@ -210,6 +212,8 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
         repeats_words: args.max_replace_args.is_some(),
     };
     let template = Template::new(&words.template, &reading)?;
+    let output = args.output.as_deref().map(|text| OutputTemplate::new(text.as_bytes(), &reading)).transpose();
+    let output = output.map_err(|error| Failure::input(format!("--output: {error}")))?;
     let mut tasks = MapJob::tasks(&template, values)?;
     if args.resume && args.out.is_none() || args.resume_failed {
         let Some((path, _)) = joblog_path(args) else {
@@ -239,6 +243,7 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
         time_limit,
         time_limit_of_median,
         idempotent: !args.once,
+        output,
     })
 }
 

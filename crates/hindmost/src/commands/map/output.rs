@@ -12,7 +12,7 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_report::text::{counted, grouped, name};
 use hindmost_run::driver::{EarlierResult, Follower, How, Next, TaskEnd};
-use hindmost_run::job_file::{Plan, TaskCommand};
+use hindmost_run::job_file::{Plan, PlannedPhase, TaskCommand};
 use hindmost_run::map::{Counted, Entry, Halt, JobLog, Outlook, When};
 
 use crate::board::{Board, clock};
@@ -59,6 +59,8 @@ pub struct Printer<'a> {
     tasks: Vec<TaskCommand>,
     /// For each task its place in the order of the values; `None` if its values are gone.
     places: Vec<Option<u32>>,
+    /// The phase, if standard output becomes files.
+    outputs: Option<PlannedPhase>,
     style: Style,
     board: &'a Board,
     forecast: Forecast,
@@ -126,6 +128,7 @@ impl<'a> Printer<'a> {
         Printer {
             tasks,
             places,
+            outputs: phase.filter(|phase| phase.output.is_some()).cloned(),
             style,
             board,
             forecast: Forecast::default(),
@@ -216,11 +219,13 @@ impl<'a> Printer<'a> {
         let task = &self.tasks[end.attempt.task.index as usize];
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (exit, signal) = exit_and_signal(end.how);
+        let is_file = self.outputs.as_ref().filter(|_| end.how == How::Succeeded);
+        let output = is_file.and_then(|phase| phase.output_of(end.attempt.task.index));
         let entry = Entry {
             number: task.number,
             start: now.saturating_sub(end.took).as_secs_f64(),
             seconds: end.took.as_secs_f64(),
-            output: fs::metadata(&end.logs[0]).map_or(0, |found| found.len()),
+            output: fs::metadata(output.as_ref().unwrap_or(&end.logs[0])).map_or(0, |found| found.len()),
             exit,
             signal,
             command: &shown(&task.command),

@@ -40,7 +40,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "--results --result --res --files --outputasfiles --output-as-files",
-        "--out DIR keeps the output of each task in DIR/.hindmost/logs; or redirect it in the command: > {#}.txt",
+        "--out DIR keeps the output of each task in DIR/.hindmost/logs; or --output FILE writes it to a file of that name, such as {.}.txt",
     ),
     (
         "--compress --compress-program --compressprogram --use-compress-program --usecompressprogram \

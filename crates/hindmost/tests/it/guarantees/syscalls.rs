@@ -19,7 +19,7 @@ use hindmost_testing::{Draw, cases, left_out, seed};
 use crate::hindmost;
 use crate::scene::{Ended, Scene, files, names, signal, timeline};
 
-/// Two phases of 3 and 2 tasks, one of which leaves a process running.
+/// Two phases of 3 and 2 tasks. One task leaves a process running, and the standard output of two becomes files of the user's.
 const JOB: &str = r#"
 [[phase]]
 name = "make"
@@ -43,13 +43,15 @@ for part in 0 1 2; do
     read -r state < "$HINDMOST_FROM/make/$part/state" && [ "$state" = whole ] || exit 9
     cat "$HINDMOST_FROM/make/$part/numbers" >> "$HINDMOST_OUTPUT/numbers"
 done
+cat "$HINDMOST_OUTPUT/numbers"
 '''
+output = "folded/{#}"
 "#;
 
 const TASKS: usize = 5;
 
 /// System calls and the errors that each may return. The process may also be killed in each call.
-const CALLS: [(&str, &str); 32] = [
+const CALLS: [(&str, &str); 34] = [
     ("openat", "EMFILE EACCES EIO ENOSPC EINTR"),
     ("openat2", "EMFILE EACCES EIO EAGAIN"),
     ("write", "ENOSPC EIO EINTR"),
@@ -61,6 +63,8 @@ const CALLS: [(&str, &str); 32] = [
     ("rename", "EIO EACCES ENOSPC"),
     ("renameat", "EIO EACCES ENOSPC"),
     ("renameat2", "EIO EACCES ENOSPC"),
+    ("linkat", "EIO EACCES EMLINK"),
+    ("symlinkat", "EIO EACCES"),
     ("unlinkat", "EIO EACCES EPERM"),
     ("rmdir", "EIO EACCES"),
     ("mkdir", "ENOSPC EACCES EIO"),
@@ -185,7 +189,11 @@ fn results_are_right(out: &Path, has_parts: bool) -> Result<(), String> {
     let mut found = files(out);
     found.retain(|name, _| !(has_parts && ["report.html.part", "results.tsv.part"].contains(&name.as_str())));
     found.retain(|name, _| !name.starts_with(".hindmost/") && name != "report.html" && name != "results.tsv");
-    if found == expected() { Ok(()) } else { Err(format!("results are wrong: {found:?}")) }
+    let mut folded = files(&out.parent().unwrap().join("folded"));
+    folded.retain(|name, _| !(has_parts && name.contains(".part")));
+    let numbers = &expected()["fold/0/numbers"];
+    let is_folded = folded.keys().eq(["0", "1"]) && folded.values().all(|content| content == numbers);
+    if found == expected() && is_folded { Ok(()) } else { Err(format!("results are wrong: {found:?} {folded:?}")) }
 }
 
 /// Does one process run with faults and checks it. Returns how it ended (an exit code or `killed`), and whether a fault

@@ -238,6 +238,8 @@ documents! {
         inputs: Option<Vec<String>>,
         /// Command of each task.
         command: String,
+        /// Template of the files that the standard output of tasks becomes; null if it stays in the output folder.
+        output: Option<String>,
         /// Processor cores that an attempt takes.
         cpus: f64,
         /// Bytes of memory that an attempt takes; null if memory is not accounted for.

@@ -163,7 +163,8 @@ impl History {
     /// Returns whether a copy that has been stopped was stopped because the run ended: the policy did not decide it,
     /// and the task has no result.
     fn stopped_with_run(&self, copy: u32, cluster: &Cluster) -> bool {
-        !self.stopping.contains(&copy) && cluster.task(self.task).is_some_and(|task| !task.is_finished())
+        let is_left = |task: &Task| !task.is_finished() && !task.has_last_copies();
+        !self.stopping.contains(&copy) && cluster.task(self.task).is_some_and(is_left)
     }
 
     /// Adds a step for each reason for which a copy of the task was held back, unless the last step about it says so.
@@ -315,7 +316,7 @@ fn happened(
             Some((None, what))
         }
         Event::NoMoreCopies { task: of } if *of == task => {
-            Some((None, "the retries of the task are used up, so no other copy starts".to_owned()))
+            Some((None, "no other copy starts: the retries of the task are used up, or an attempt writes a file that a copy would write too".to_owned()))
         }
         Event::TaskReturned { task: returned } if *returned == task => {
             Some((None, "the task can start again".to_owned()))
@@ -377,6 +378,7 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
                 StopReason::Replaced => "is stopped: a new copy replaces it",
                 StopReason::Overtaken => "is stopped: another copy of the task runs on",
                 StopReason::Relaunched => "is stopped, to be relaunched on another node",
+                StopReason::Restarted => "is stopped, so that its task can start again",
                 StopReason::Abandoned => "is stopped: its job is abandoned",
             };
             Some((Some(attempt.copy), what.to_owned()))

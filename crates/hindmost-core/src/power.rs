@@ -356,6 +356,7 @@ mod tests {
             memory_accesses: 1e8,
             assumed: false,
             never_copied: false,
+            may_restart: false,
             never_resumed: false,
             finished: Vec::new(),
         };

@@ -28,7 +28,7 @@ impl Reasons {
                 let why = self.relaunched.remove(&attempt.task).unwrap_or(why);
                 self.started.insert(*attempt, why);
             }
-            Decision::Stop { attempt, reason: StopReason::Relaunched } => {
+            Decision::Stop { attempt, reason: StopReason::Relaunched | StopReason::Restarted } => {
                 self.relaunched.insert(attempt.task, why);
             }
             Decision::Replace { .. } => {

@@ -233,6 +233,8 @@ pub enum StopReason {
     /// The node is so slow that the task is relaunched as soon as another node has free resources.
     #[serde(rename = "moved")]
     Relaunched,
+    /// The attempt seems to hang, and its task may have only one attempt at a time: the task starts again once this one has ended.
+    Restarted,
     /// The job of the attempt is abandoned.
     Abandoned,
 }
@@ -357,8 +359,12 @@ mod tests {
             StopReason::Replaced,
             StopReason::Overtaken,
             StopReason::Relaunched,
+            StopReason::Restarted,
             StopReason::Abandoned,
         ];
-        assert_eq!(serde_json::to_string(&reasons).unwrap(), r#"["lost","replaced","outrun","moved","abandoned"]"#);
+        assert_eq!(
+            serde_json::to_string(&reasons).unwrap(),
+            r#"["lost","replaced","outrun","moved","restarted","abandoned"]"#
+        );
     }
 }

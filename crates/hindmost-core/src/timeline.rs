@@ -329,7 +329,7 @@ impl TimelineBuilder {
         Some(match reason {
             StopReason::Lost | StopReason::Overtaken => AttemptEnd::Lost,
             StopReason::Replaced => AttemptEnd::Replaced,
-            StopReason::Relaunched => {
+            StopReason::Relaunched | StopReason::Restarted => {
                 self.relaunched.insert(attempt.task);
                 AttemptEnd::Replaced
             }

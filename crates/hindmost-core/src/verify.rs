@@ -267,6 +267,7 @@ fn in_words(decision: &Decision) -> String {
                 StopReason::Replaced => "a new copy replaces it",
                 StopReason::Overtaken => "another copy of the task runs on",
                 StopReason::Relaunched => "its task is relaunched on another node",
+                StopReason::Restarted => "its task starts again",
                 StopReason::Abandoned => "its job is abandoned",
             };
             format!("the stop of {attempt} ({why})")

@@ -24,6 +24,7 @@ pub type DemandByName = BTreeMap<String, f64>;
 
 /// A phase (stage, vertex) of a job: tasks of one kind whose durations share a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct PhaseSpec {
     /// Name of the phase, unique within the job.
     pub name: Arc<str>,
@@ -54,6 +55,10 @@ pub struct PhaseSpec {
     /// True if a task may never have two running copies, because its work must not be done twice.
     #[serde(default, skip_serializing_if = "is_default")]
     pub never_copied: bool,
+    /// True if an attempt of such a task (`never_copied`) may be stopped, so that the task starts again once it has ended: its work may
+    /// be done twice, one time after the other.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub may_restart: bool,
     /// True if every attempt does its task's work from the beginning, even one that is started from the progress of
     /// another ([`Decision::Start`](crate::record::Decision::Start)). The default is false: an attempt can leave out work
     /// that is done.

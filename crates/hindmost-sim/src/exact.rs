@@ -258,6 +258,7 @@ impl PhaseLine {
             memory_accesses: self.memory_accesses,
             assumed: false,
             never_copied: false,
+            may_restart: false,
             never_resumed: !self.resumes,
             finished: Vec::new(),
         })

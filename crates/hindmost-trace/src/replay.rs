@@ -28,6 +28,7 @@ pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, dema
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     });

@@ -250,6 +250,7 @@ mod tests {
             memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
+            may_restart: false,
             never_resumed: false,
             finished: finished.to_vec(),
         };

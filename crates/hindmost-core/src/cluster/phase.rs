@@ -34,6 +34,7 @@ pub struct Phase {
     pub(super) gives_progress: bool,
     pub(super) assumed: bool,
     pub(super) never_copied: bool,
+    pub(super) may_restart: bool,
     pub(super) never_resumed: bool,
     pub(super) parents_left: u32,
     pub(super) pending: u32,
@@ -87,6 +88,7 @@ impl Phase {
             gives_progress: true,
             assumed: spec.assumed,
             never_copied: spec.never_copied,
+            may_restart: spec.may_restart,
             never_resumed: spec.never_resumed,
             parents_left,
             pending: to_do,
@@ -165,6 +167,11 @@ impl Phase {
     /// Returns true if a task may have more than one running copy.
     pub fn may_be_copied(&self) -> bool {
         !self.never_copied
+    }
+
+    /// Returns true if a task has at most one attempt at a time, and that may be stopped so that the task starts again.
+    pub fn may_only_restart(&self) -> bool {
+        self.never_copied && self.may_restart
     }
 
     /// Returns true if an attempt that is started from the progress of another leaves out the work that is done. If false,

@@ -39,6 +39,7 @@ fn cluster() -> Cluster {
         memory_accesses: 0.0,
         assumed: true,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     };

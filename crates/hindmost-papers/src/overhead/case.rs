@@ -102,6 +102,7 @@ fn phase(
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     }

@@ -18,7 +18,7 @@ use crate::speculation::hete_aware::{self, HeteAwareParameters};
 use crate::speculation::late::{LateParameters, LateRule};
 use crate::speculation::mantri::{MantriParameters, MantriRule, Statement};
 use crate::speculation::mantri_osdi::OsdiRule;
-use crate::speculation::pace::{PaceParameters, PaceRule};
+use crate::speculation::pace::{PaceParameters, PaceRule, Restarts};
 use crate::speculation::riski::{RiskiParameters, RiskiRule};
 use crate::speculation::sda::{SdaParameters, SdaRule};
 use crate::speculation::spark::{SparkParameters, SparkRule};
@@ -269,7 +269,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
             same age. It gets a backup, on the fastest node with free resources, or on its own node if no other has \
             any; if the backup lags as well, the task gets another one. Where copies take as long as their originals, \
             which it learns for each type of job and phase, backups become rarer and stop. Until some have won, \
-            backups may cost only a small share of the job's work while tasks are pending, and at other times where attempts report no progress. Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
+            backups may cost only a small share of the job's work while tasks are pending, and at other times where attempts report no progress. Where two attempts of a task would write one file, an attempt that seems to hang is stopped, and its task starts again. Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
             other nodes ran all pending tasks.",
         wins: "Nodes differ in speed and attempts report progress: it checks an attempt after 10% of the median \
             duration, where other systems wait until a share of the attempt's own work is done. In the built-in \
@@ -281,13 +281,13 @@ pub static SYSTEMS: &[SystemEntry] = &[
             quickstart with correlation=0.9 it costs 4% more than none and saves 2% of the mean flowtime. \
             At light load dollymp, with its own order and clones, has a shorter mean flowtime, but a much higher \
             resource usage.",
-        passes: "[Backups(saving), Originals(order, by speed), Backups(sooner)]",
+        passes: "[Restarts, Backups(saving), Originals(order, by speed), Backups(sooner)]",
         source: sources::PACE,
         order: None,
         build: &system_of(|pace: PaceParameters, policy| {
             let (saving, sooner) =
                 (Speculation::by(PaceRule::new(pace, true)), Speculation::by(PaceRule::new(pace, false)));
-            policy.pass(saving).pass(Originals::by_speed(pace.slow)).pass(sooner)
+            policy.pass(Restarts::new(pace)).pass(saving).pass(Originals::by_speed(pace.slow)).pass(sooner)
         }),
     },
     SystemEntry {

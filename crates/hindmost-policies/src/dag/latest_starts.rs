@@ -186,6 +186,7 @@ pub(crate) mod tests {
             memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
+            may_restart: false,
             never_resumed: false,
             finished: Vec::new(),
         };

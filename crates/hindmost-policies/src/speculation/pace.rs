@@ -40,12 +40,14 @@
 //!   starts again on another node. Two conditions must hold, where p tasks of its job are pending and c copies fit on
 //!   nodes that are not slow: its remaining time is above 2·(1 + p/c) medians, and so is the duration of a new copy on
 //!   its node. Only the first copy of a task is relaunched.
+//! - **Restarts.** Where a task may have only one attempt at a time because two would write one file, an attempt that seems to hang is
+//!   stopped, and its task starts again. (`restarts`)
 //!
 //! Algorithm for pending tasks: originals go to the fastest node with the most free resources. A slow node of speed s
 //! gets an original only if the original is expected to end there before the other nodes could take it: if
 //! 1/s ≤ 1 + p/c, where p tasks are pending in all jobs and c copies fit on nodes that are not slow.
 //!
-//! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`. The first pass stops overtaken copies.
+//! Passes: `[Restarts, Backups(saving), Originals(order, by speed), Backups(sooner)]`. The pass `Backups(saving)` stops overtaken copies.
 
 mod budget;
 mod evidence;
@@ -55,6 +57,7 @@ mod hung;
 mod input_sizes;
 mod lateness;
 mod predictions;
+mod restarts;
 mod sweep;
 mod task_share;
 mod worth;
@@ -81,6 +84,8 @@ use input_sizes::InputSizes;
 use lateness::{Lateness, PENDING};
 use predictions::Predictions;
 use sweep::Sweep;
+
+pub use restarts::Restarts;
 
 crate::parameters! {
     /// The parameters of `pace`.

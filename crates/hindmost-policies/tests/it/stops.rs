@@ -35,6 +35,7 @@ fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> S
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     };

@@ -78,6 +78,7 @@ impl Story {
             memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
+            may_restart: false,
             never_resumed: false,
             finished: Vec::new(),
         };

@@ -47,6 +47,7 @@ fn found(is_live: bool, keep: &str, ends: &[Event]) -> Result<Verified, Differen
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     };

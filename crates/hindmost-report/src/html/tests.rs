@@ -121,6 +121,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     };

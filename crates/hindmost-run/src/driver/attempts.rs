@@ -25,6 +25,8 @@ pub(super) enum Kill {
     FaultInjection,
     /// The attempt has reached the time limit of its phase.
     TimeLimit,
+    /// Two attempts of the task have one file open for writing.
+    SharedFile,
     /// The attempt's node is lost.
     NodeLost,
     /// The run ends, and so do all its attempts.

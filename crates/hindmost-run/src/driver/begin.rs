@@ -1,6 +1,6 @@
 //! Begins a run: checks its folder, policy and nodes, and builds the driver.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -205,11 +205,15 @@ fn run_with(
         is_stopped: false,
         was_at: None,
         full_at: None,
+        seconds_said: 0,
+        shared: BTreeSet::new(),
+        unsaid: BTreeMap::new(),
         is_due: true,
         followed_at: Time::ZERO,
         ended: Vec::new(),
     };
     driver.session.keep_learned();
+    driver.session.keep_reasons();
     if options.profiles.is_some() {
         driver.session.collect_profiles();
     }

@@ -20,6 +20,8 @@ pub(super) enum Deadline {
     Test(AttemptId),
     /// Polls an attempt's progress.
     Poll(AttemptId),
+    /// Says that a copy runs.
+    Say(AttemptId),
     /// Kills an attempt that has reached its time limit.
     TimeLimit(AttemptId),
     /// Fault injection kills an attempt.

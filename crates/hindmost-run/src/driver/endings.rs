@@ -118,7 +118,16 @@ impl Driver<'_> {
             Ok(marker) => marker,
             Err(error) => return End::Failed(format!("its end marker can't be read: {error}"), !idempotent),
         };
+        if running.kill() == Some(Kill::SharedFile) {
+            return End::Failed("two attempts of the task had one file open for writing".to_owned(), false);
+        }
         if marker == EndMarker::Exit(0) {
+            if let Some(path) = self.end_if_others_write(attempt) {
+                return End::Failed(
+                    format!("another attempt of the task has {} open for writing", path.display()),
+                    false,
+                );
+            }
             return match self.prepare_output(attempt, running, at) {
                 Ok(true) => End::Good,
                 Ok(false) if self.jobs[attempt.task.job].store.was_committed(attempt) => {
@@ -138,7 +147,7 @@ impl Driver<'_> {
             };
         }
         match (running.kill(), marker) {
-            (Some(Kill::Decided | Kill::Shutdown), _) => End::Stopped,
+            (Some(Kill::Decided | Kill::Shutdown | Kill::SharedFile), _) => End::Stopped,
             (Some(Kill::FaultInjection), _) => End::Failed("killed by fault injection".to_owned(), false),
             (Some(Kill::NodeLost), _) => End::Failed("its node was lost".to_owned(), false),
             (Some(Kill::TimeLimit), _) => {

@@ -35,6 +35,11 @@ pub trait Follower {
     /// Receives a line for the user, for example about a lost node.
     fn message(&mut self, line: &str);
 
+    /// Receives a line for the user about a slow task that gets a second attempt.
+    fn second_attempt(&mut self, line: &str) {
+        self.message(line);
+    }
+
     /// Receives a line for the user about an attempt that has failed.
     fn failure(&mut self, line: &str) {
         self.message(line);

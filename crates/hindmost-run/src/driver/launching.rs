@@ -127,6 +127,9 @@ impl Driver<'_> {
             return self.launch_replacement_of(attempt);
         }
         if self.session.cluster().task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
+            if self.would_share(attempt)? {
+                return Ok(());
+            }
             self.jobs[attempt.task.job].counts.copy_started(attempt);
         }
         // Results outrank the journal: a task whose result is in place does not run again.

@@ -51,7 +51,9 @@ mod recheck;
 mod recorder;
 mod results_table;
 mod resume;
+mod second_attempts;
 mod several;
+mod shared_writes;
 mod shutdown;
 mod stopping;
 mod task_ends;
@@ -59,6 +61,7 @@ mod utilization;
 mod waiting;
 mod watches;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -68,7 +71,7 @@ use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::Header;
 use hindmost_core::learning::Learner;
 use hindmost_core::metrics::{PhaseProgress, RunState, RunSummary};
-use hindmost_core::record::{Decision, Event};
+use hindmost_core::record::{Decision, Event, StopReason};
 use hindmost_core::session::Session;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
@@ -150,6 +153,12 @@ struct Driver<'a> {
     is_due: bool,
     /// When an attempt last ended while the disk was full.
     full_at: Option<Time>,
+    /// Number of second attempts of slow tasks so far.
+    seconds_said: u32,
+    /// Tasks of which two attempts have had one file open for writing.
+    shared: BTreeSet<TaskId>,
+    /// Copies that were not said yet, with the policy's reasons.
+    unsaid: BTreeMap<AttemptId, Option<String>>,
     /// When the loop last updated the progress display.
     followed_at: Time,
     /// The last progress of jobs that have ended, for the display.
@@ -300,8 +309,18 @@ impl Driver<'_> {
 
     fn carry_out(&mut self, decision: &Decision) -> Result<(), RunError> {
         match *decision {
-            Decision::Start { attempt, .. } => self.launch(attempt)?,
-            Decision::Stop { attempt, .. } => self.kill(attempt, Kill::Decided),
+            Decision::Start { attempt, .. } => {
+                let why = self.recorder.take_reason(attempt);
+                self.launch(attempt)?;
+                self.say_copy(attempt, why);
+            }
+            Decision::Stop { attempt, reason } => {
+                let why = self.recorder.take_reason(attempt);
+                if reason == StopReason::Restarted {
+                    self.say_restart(attempt, why.as_deref());
+                }
+                self.kill(attempt, Kill::Decided);
+            }
             Decision::Replace { attempt, .. } => {
                 self.find_replacement(attempt);
                 self.kill(attempt, Kill::Decided);
@@ -332,6 +351,7 @@ impl Driver<'_> {
                 Deadline::Retry(task) => self.retry(task)?,
                 Deadline::Test(attempt) => self.test(attempt)?,
                 Deadline::Poll(attempt) => self.poll(attempt)?,
+                Deadline::Say(copy) => self.say_later(copy),
                 Deadline::TimeLimit(attempt) => self.check_time_limit(attempt),
                 Deadline::Kill(attempt) => self.kill(attempt, Kill::FaultInjection),
                 Deadline::Lose(loss) => self.lose(loss)?,

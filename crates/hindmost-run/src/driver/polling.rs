@@ -15,6 +15,7 @@ impl Driver<'_> {
     /// Polls an attempt's progress: the share that its command reports, else the share of its input that it has read.
     pub(super) fn poll(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return Ok(()) };
+        self.end_if_they_share(attempt)?;
         let (now, running) = (self.engine.now(), self.attempts.len());
         let task = attempt.task;
         let job = &self.jobs[task.job];

@@ -5,10 +5,11 @@
 use std::time::{Duration, Instant};
 
 use hindmost_core::cluster::Applied;
+use hindmost_core::ids::AttemptId;
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::session::{Decided, Session, Sink};
 use hindmost_core::time::Time;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::RunError;
 use super::journal::LiveJournal;
@@ -21,6 +22,8 @@ pub(super) struct Recorder {
     pub(super) journal: LiveJournal,
     /// Decisions that are written and not yet carried out.
     pub(super) actions: Vec<Decision>,
+    /// Reasons for starts and stops of attempts that are not yet carried out.
+    reasons: FxHashMap<AttemptId, String>,
     /// Reasons for which decisions were refused, each once.
     refused: FxHashSet<String>,
     /// Reasons in `refused` that have not been reported yet.
@@ -40,6 +43,7 @@ impl Recorder {
         Recorder {
             journal,
             actions: Vec::new(),
+            reasons: FxHashMap::default(),
             refused: FxHashSet::default(),
             unreported: Vec::new(),
             rounds: 0,
@@ -47,6 +51,11 @@ impl Recorder {
             longest: Duration::ZERO,
             begun: Instant::now(),
         }
+    }
+
+    /// Returns the policy's reason for starting or stopping an attempt, once.
+    pub(super) fn take_reason(&mut self, attempt: AttemptId) -> Option<String> {
+        self.reasons.remove(&attempt)
     }
 
     /// Returns why decisions were refused since the last call. A refused decision changes nothing, so the run continues.
@@ -78,6 +87,11 @@ impl Sink for Recorder {
         }
         for decision in &*decided.decisions {
             self.journal.decision(decided.at, decision)?;
+        }
+        for (at, why) in decided.reasons {
+            if let Some(Decision::Start { attempt, .. } | Decision::Stop { attempt, .. }) = decided.decisions.get(at) {
+                self.reasons.insert(*attempt, why);
+            }
         }
         self.actions.append(decided.decisions);
         Ok(())

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
@@ -16,9 +16,9 @@ use rustc_hash::FxHashMap;
 
 use super::clock::RunClock;
 use super::descriptors::Descriptors;
-use super::process_file::ProcessFile;
+use super::process_file::{PROCESS_FILE, ProcessFile};
 use super::{END_MARKER, Engine, Happened, Launch, Marker, NodeOffer, ROOT_NAME, RunIdentity, key, unwrapped, wrapped};
-use crate::process::{self, Ending, Group, Identity, Mark, Outcome, Strays, Tag, Watcher};
+use crate::process::{self, Ending, Group, Identity, Mark, Outcome, Strays, Tag, Watcher, WrittenFile};
 
 /// An attempt whose processes are stopped and continued in turn, so that it takes `factor` times as long.
 struct Slowed {
@@ -50,6 +50,7 @@ struct Running {
     input: Option<PathBuf>,
     slowed: Option<Slowed>,
     killed: Option<Instant>,
+    begun: Option<SystemTime>,
     /// The end marker, if the attempt has no wrapper that writes it.
     marker: Option<Marker>,
 }
@@ -153,7 +154,14 @@ impl Local {
         Ok(process)
     }
 
-    fn watch(&mut self, launch: &Launch<'_>, process: &Identity, tag: Tag, marker: Option<Marker>) -> io::Result<()> {
+    /// Waits for the end of an attempt. Its command has not begun before `begun`, if that is known.
+    fn watch(
+        &mut self,
+        launch: &Launch<'_>,
+        process: &Identity,
+        (tag, begun): (Tag, Option<SystemTime>),
+        marker: Option<Marker>,
+    ) -> io::Result<()> {
         let token = self.next_token;
         self.watcher.watch(process, token)?;
         self.next_token += 1;
@@ -172,6 +180,7 @@ impl Local {
             input: launch.input.map(std::path::Path::to_owned),
             slowed,
             killed: None,
+            begun,
             marker,
         };
         self.unwrapped += usize::from(running.marker.is_some());
@@ -330,13 +339,14 @@ impl Engine for Local {
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
         self.descriptors.check(self.watcher.count() + self.unwrapped)?;
         let tag = tag(launch.run, launch.attempt);
+        let begun = Some(SystemTime::now());
         self.group(launch.run);
         let (process, marker) = match self.start_unwrapped(launch, tag) {
             Some((process, marker)) => (process, Some(marker)),
             None => (self.start_wrapped(launch, tag)?, None),
         };
         self.known_marks.insert(tag.attempt);
-        self.watch(launch, &process, tag, marker).inspect_err(|_| process::kill_now(&process, tag))
+        self.watch(launch, &process, (tag, begun), marker).inspect_err(|_| process::kill_now(&process, tag))
     }
 
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
@@ -351,7 +361,8 @@ impl Engine for Local {
         let Some(process) = proven.or_else(|| process::find_root(tag, &words)) else { return false };
         process::adopt(&process, tag);
         process::continue_tree(&process);
-        self.watch(launch, &process, tag, None).inspect_err(|_| process::abandon(&process)).is_ok()
+        let begun = fs::metadata(launch.folder.join(PROCESS_FILE)).and_then(|found| found.modified()).ok();
+        self.watch(launch, &process, (tag, begun), None).inspect_err(|_| process::abandon(&process)).is_ok()
     }
 
     fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
@@ -390,6 +401,12 @@ impl Engine for Local {
     fn read_share(&self, attempt: AttemptId) -> Option<f64> {
         let running = self.running.get(self.tokens.get(&attempt)?)?;
         process::read_share(&running.process, running.input.as_deref()?)
+    }
+
+    fn written_files(&self, attempt: AttemptId) -> Vec<WrittenFile> {
+        let running = self.tokens.get(&attempt).and_then(|token| self.running.get(token));
+        let Some(running) = running else { return Vec::new() };
+        process::written_files(&running.process, &running.folder, running.begun)
     }
 
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {

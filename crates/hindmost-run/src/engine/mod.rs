@@ -32,6 +32,7 @@ pub use nodes::{NodesError, parse_nodes};
 pub use speeds::{NodeSpeed, Speeds, check_names, give_speeds};
 pub(crate) use speeds::{check_speed, features_of};
 
+pub use crate::process::WrittenFile;
 pub(crate) use crate::process::{KEY_VARIABLE, RUN_VARIABLE};
 
 /// Name of the resource of GPUs.
@@ -259,6 +260,11 @@ pub trait Engine {
 
     /// Returns the share of its input that an attempt has read, in [0, 1]; `None` if it is unknown.
     fn read_share(&self, attempt: AttemptId) -> Option<f64>;
+
+    /// Returns the files outside its folder that an attempt has open for writing, as far as that is known.
+    fn written_files(&self, _attempt: AttemptId) -> Vec<WrittenFile> {
+        Vec::new()
+    }
 
     /// Waits until something happens or until the time `until`, whichever comes first, and appends what has happened.
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>);

@@ -256,7 +256,7 @@ impl Common<'_> {
         let command = command.unwrap_or_default();
         let copies = match phase.copies {
             None => Copies::of(&command, shell.as_deref()),
-            Some(true) => Copies::Allowed,
+            Some(true) => Copies::Forced,
             Some(false) => Copies::Never,
         };
         Ok(PlannedPhase {

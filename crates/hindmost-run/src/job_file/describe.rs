@@ -112,9 +112,9 @@ impl PlannedPhase {
         }
         let _ = match &self.copies {
             _ if !self.idempotent => write!(text, ", never copied"),
-            Copies::Allowed => Ok(()),
+            Copies::Allowed | Copies::Forced => Ok(()),
             Copies::Never => write!(text, ", no copies"),
-            Copies::WouldShare(file) => write!(text, ", no copies (writes {})", printable(file)),
+            Copies::WouldShare(file) => write!(text, ", restarts and no copies (writes {})", printable(file)),
         };
         if self.resumes {
             let _ = write!(text, ", can resume");
@@ -172,7 +172,8 @@ impl PlannedPhase {
             "allowed_failures": self.allowed_failures.of(self.tasks),
             "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),
             "idempotent": self.idempotent,
-            "copies": self.idempotent && self.copies == Copies::Allowed,
+            "copies": self.may_be_copied(),
+            "restarts": self.may_restart(),
             "resumes": self.resumes,
             "environment": self.environment,
             "directory": lossy(&self.directory),

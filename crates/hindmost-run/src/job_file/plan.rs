@@ -167,7 +167,7 @@ impl Plan {
     /// Allows copies in all phases, or in none.
     pub fn set_copies(&mut self, allowed: bool) {
         for phase in &mut self.phases {
-            phase.copies = if allowed { Copies::Allowed } else { Copies::Never };
+            phase.copies = if allowed { Copies::Forced } else { Copies::Never };
         }
     }
 
@@ -177,9 +177,9 @@ impl Plan {
         let line = |phase: &PlannedPhase| {
             let Copies::WouldShare(file) = &phase.copies else { return None };
             let name = if self.phases.len() == 1 { String::new() } else { format!("phase {}: ", phase.name) };
+            let output = if self.has_own_commands() { "--output FILE" } else { "the key output" };
             Some(format!(
-                "{name}no copies, because the command names {file:?} for writing, which two attempts of a task would share; \
-                 --copies allows them"
+                "{name}no copies, because the command names {file:?} for writing ({output} or --copies allow them)"
             ))
         };
         self.phases.iter().filter(|phase| phase.idempotent).filter_map(line).collect()
@@ -314,6 +314,16 @@ impl PlannedPhase {
         demand
     }
 
+    /// True if a task may have two attempts at a time.
+    pub fn may_be_copied(&self) -> bool {
+        self.idempotent && matches!(self.copies, Copies::Allowed | Copies::Forced)
+    }
+
+    /// True if tasks get no copies only because of what their command writes: an attempt may be stopped and its task started again.
+    pub fn may_restart(&self) -> bool {
+        self.idempotent && matches!(self.copies, Copies::WouldShare(_))
+    }
+
     fn spec(&self) -> PhaseSpec {
         let demand = self.demand();
         PhaseSpec {
@@ -327,7 +337,8 @@ impl PlannedPhase {
             input: None,
             memory_accesses: 0.0,
             assumed: true,
-            never_copied: !self.idempotent || self.copies != Copies::Allowed,
+            never_copied: !self.may_be_copied(),
+            may_restart: self.may_restart(),
             never_resumed: !self.resumes,
             finished: Vec::new(),
         }
@@ -337,9 +348,12 @@ impl PlannedPhase {
 /// Whether a task may have two attempts at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Copies {
-    /// It may: the command seems to write only on standard output or into the folder of its attempt, or the user says so.
+    /// It may, as long as no attempt is seen to write a file that the other one would: the command seems to write only on standard output
+    /// or into the folder of its attempt.
     #[default]
     Allowed,
+    /// It may, because the user says so.
+    Forced,
     /// The user wants none.
     Never,
     /// It may not, because the command names this file for writing, outside the folder of its attempt.

@@ -39,3 +39,12 @@ pub struct Strays<'a> {
     /// Paths of the run's control groups.
     pub groups: &'a [PathBuf],
 }
+
+/// A file that a process has open for writing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenFile {
+    /// Its path when it was found.
+    pub path: PathBuf,
+    /// Device, in two numbers, and inode.
+    pub place: (u32, u32, u64),
+}

@@ -33,6 +33,8 @@ mod mark;
 #[cfg(target_os = "linux")]
 mod membership;
 #[cfg(target_os = "linux")]
+mod open_files;
+#[cfg(target_os = "linux")]
 mod orphans;
 #[cfg(target_os = "linux")]
 mod pidfd;
@@ -56,7 +58,7 @@ mod unsupported;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::*;
 
-pub use common::{FOLDER_VARIABLE, KEY_VARIABLE, Outcome, RUN_VARIABLE, Strays, WITHIN_VARIABLE};
+pub use common::{FOLDER_VARIABLE, KEY_VARIABLE, Outcome, RUN_VARIABLE, Strays, WITHIN_VARIABLE, WrittenFile};
 
 #[cfg(target_os = "linux")]
 pub use cgroup::{Group, is_of as is_group_of, remove as remove_group};
@@ -69,6 +71,8 @@ pub(crate) use mark::own_limit;
 pub use mark::{Mark, Tag, within};
 #[cfg(target_os = "linux")]
 pub use membership::{find_root, is_proven};
+#[cfg(target_os = "linux")]
+pub use open_files::written_files;
 #[cfg(target_os = "linux")]
 pub use orphans::{abandon, adopt_orphans};
 #[cfg(target_os = "linux")]

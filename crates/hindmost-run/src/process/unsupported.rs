@@ -227,6 +227,11 @@ pub fn read_share(_: &Identity, _: &Path) -> Option<f64> {
     None
 }
 
+/// Returns nothing, because the open files of a process are unknown.
+pub fn written_files(_: &Identity, _: &Path, _: Option<std::time::SystemTime>) -> Vec<WrittenFile> {
+    Vec::new()
+}
+
 /// Returns `None`, because the CPU time of a process is unknown.
 pub fn cpu_seconds(_: &Identity) -> Option<f64> {
     None

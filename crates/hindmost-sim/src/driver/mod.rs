@@ -503,7 +503,10 @@ impl Driver<'_> {
                         let outcome = match reason {
                             StopReason::Replaced => Outcome::Replaced,
                             StopReason::Abandoned => Outcome::Abandoned,
-                            StopReason::Lost | StopReason::Overtaken | StopReason::Relaunched => Outcome::Lost,
+                            StopReason::Lost
+                            | StopReason::Overtaken
+                            | StopReason::Relaunched
+                            | StopReason::Restarted => Outcome::Lost,
                         };
                         self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, outcome)?;
                     }

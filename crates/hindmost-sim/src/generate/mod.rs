@@ -147,6 +147,7 @@ impl Generator {
                 memory_accesses: written.memory_accesses,
                 assumed: false,
                 never_copied: false,
+                may_restart: false,
                 never_resumed: written.never_resumed,
                 finished: Vec::new(),
             });

@@ -381,6 +381,7 @@ impl World {
             memory_accesses: 0.0,
             assumed: false,
             never_copied: false,
+            may_restart: false,
             never_resumed: false,
             finished: Vec::new(),
         };
@@ -399,6 +400,13 @@ impl World {
         };
         let after = parents.into_iter().map(place).collect();
         self.last_phase().after = after;
+        self
+    }
+
+    /// Lets the tasks of the phase have only one attempt at a time, which may be stopped so that its task starts again.
+    pub fn restarts(mut self) -> World {
+        let phase = self.last_phase();
+        (phase.never_copied, phase.may_restart) = (true, true);
         self
     }
 

@@ -498,6 +498,7 @@ fn spec(number: usize, arrival: f64, weight: f64, phases: &[PhasePlan], nodes: u
             memory_accesses: 0.0,
             assumed: plan.assumed,
             never_copied: plan.never_copied,
+            may_restart: plan.never_copied && plan.tasks.is_multiple_of(2),
             never_resumed: false,
             finished: if finished { (0..plan.tasks).filter(is_finished).collect() } else { Vec::new() },
         }

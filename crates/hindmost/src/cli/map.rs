@@ -138,6 +138,9 @@ pub struct MapArgs {
     /// Show progress on stderr, also if stderr is not a terminal
     #[arg(long, visible_aliases = ["progress", "bar"])]
     pub eta: bool,
+    /// Say nothing on stderr but failures and errors, and show no progress
+    #[arg(long, conflicts_with = "eta")]
+    pub quiet: bool,
     /// Allow two attempts of a task at a time, also if the command names a file to write that both would share
     #[arg(long, conflicts_with_all = ["no_copies", "once"])]
     pub copies: bool,

@@ -109,6 +109,9 @@ pub struct RunJobArgs {
     /// `hindmost submit --close`
     #[arg(long, value_name = "SOCKET", conflicts_with = "check")]
     pub listen: Option<PathBuf>,
+    /// Say nothing on stderr but failures and errors, and show no progress
+    #[arg(long)]
+    pub quiet: bool,
     /// Draw a Gantt chart: which attempt ran on which node, and when
     #[arg(long)]
     pub gantt: bool,

@@ -84,9 +84,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         return check(args, &plan, &options, (&engine.nodes, engine.given), &out, &opening);
     }
     let page = live_page::serve(args.serve.as_deref(), &out)?;
-    let board = Board::new(&plan.name, args.json);
-    let outcome =
-        run_plan(&plan, &options, &out, opening, engine, &mut Shown { board: &board, forecast: Forecast::default() });
+    let board = Board::new(&plan.name, args.json || args.quiet);
+    let outcome = run_plan(&plan, &options, &out, opening, engine, &mut Shown::new(&board, args.quiet));
     board.finish();
     if let Some(page) = page {
         page.finish();
@@ -458,8 +457,16 @@ fn fitted(line: &str, width: usize) -> String {
 
 /// Shows the progress of a run on a board.
 pub struct Shown<'a> {
-    pub board: &'a Board,
-    pub forecast: Forecast,
+    board: &'a Board,
+    forecast: Forecast,
+    quiet: bool,
+}
+
+impl<'a> Shown<'a> {
+    /// Creates a follower that says nothing but failures if `quiet`.
+    pub fn new(board: &'a Board, quiet: bool) -> Shown<'a> {
+        Shown { board, forecast: Forecast::default(), quiet }
+    }
 }
 
 impl Follower for Shown<'_> {
@@ -469,6 +476,12 @@ impl Follower for Shown<'_> {
     }
 
     fn message(&mut self, line: &str) {
+        if !self.quiet {
+            self.board.message(line);
+        }
+    }
+
+    fn failure(&mut self, line: &str) {
         self.board.message(line);
     }
 }

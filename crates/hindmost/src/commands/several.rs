@@ -18,7 +18,6 @@ use crate::board::Board;
 use crate::cli::RunJobArgs;
 use crate::engines::{Chosen, Purpose};
 use crate::failure::{Failure, Outcome, say};
-use crate::forecast::Forecast;
 use crate::{live_page, stop, terminal};
 
 use super::run::{
@@ -126,7 +125,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         list.add(entry).map_err(|error| unreadable(&out, &error))?;
     }
     let names: Vec<String> = jobs.iter().map(|job| job.plan.name.clone()).collect();
-    let board = Board::new(&title(&names), args.json);
+    let board = Board::new(&title(&names), args.json || args.quiet);
     let purpose = Purpose {
         name: title(&names),
         // Jobs that arrive later may demand what none of these does.
@@ -155,7 +154,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
             socket.display()
         ));
     }
-    let mut follower = Shown { board: &board, forecast: Forecast::default() };
+    let mut follower = Shown::new(&board, args.quiet);
     let (sender, reports) = channel::<RunOutcome>();
     let reporter = {
         let (folder, options) = (folder.clone(), options.clone());

@@ -80,7 +80,7 @@ fn a_job_decides_by_its_commands_unless_it_or_an_option_says_otherwise() {
     assert_eq!(checked(&job, &["--copies"]), [true, true, true, true, false, true]);
     assert_eq!(checked(&job, &["--no-copies"]), [false; 6]);
     let shown = job.run(&["--check"]).stdout;
-    assert_eq!(shown.matches("no copies (writes words)").count(), 1, "{shown}");
+    assert_eq!(shown.matches("restarts and no copies (writes words)").count(), 1, "{shown}");
     fs::write(job.path().join("x"), "a b\n").unwrap();
     let ran = job.run(&["--out", "out"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -105,4 +105,127 @@ fn examples_write_only_into_their_own_folders() {
         }
     }
     assert!(found >= 4, "{found} examples");
+}
+
+/// Writes a program into a job's folder that can be started as `./NAME`.
+fn program(job: &Job, name: &str, text: &str) {
+    job.write(name, text);
+    let path = job.path().join(name);
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_copy_is_left_out_while_an_attempt_writes_a_file_of_its_own() {
+    let job = Job::new("");
+    // The text of the command names no file. The first attempt of task 7 holds its file open until the user knows of it.
+    program(
+        &job,
+        "hidden",
+        "#!/bin/sh\nexec > $1.out\necho begin\nif [ $1$HINDMOST_ATTEMPT = 70 ]; then \
+         until grep -q 'gets no copy' said; do sleep 0.05; done; fi\nsleep 0.1; echo end\n",
+    );
+    let said = fs::File::create(job.path().join("said")).unwrap();
+    let mut command = crate::hindmost();
+    command.current_dir(job.path()).args(["map", "-j", "4", "--out", "out", "./hidden {}", ":::"]);
+    command.args(["1", "2", "3", "4", "5", "6", "7", "8"]).stderr(said);
+    let ran = command.output().unwrap();
+    let said = job.read("said");
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("map/6 (7) gets no copy: attempt 0 has ") && said.contains("/7.out open for writing"),
+        "{said}"
+    );
+    assert!(!said.contains("second time"), "{said}");
+    for number in 1..=8 {
+        assert_eq!(job.read(&format!("{number}.out")), "begin\nend\n");
+    }
+    assert_eq!(run_in(job.path(), &["verify", "out"]).code, Some(0));
+    let why = run_in(job.path(), &["explain", "out", "map/6"]).stdout;
+    assert!(why.contains("no other copy starts"), "{why}");
+}
+
+#[test]
+fn scratch_files_and_files_without_a_name_prevent_no_copies() {
+    let job = Job::new("");
+    // The first attempt of task 7 holds scratch files open until its copy runs.
+    program(
+        &job,
+        "scratch",
+        "#!/bin/sh\nscratch=$(mktemp)\nexec 3> $scratch\nnone=$(mktemp); exec 4> $none; rm $none\n\
+         if [ $1 = 7 ] && [ $HINDMOST_ATTEMPT = 0 ]; then until test -e copied; do sleep 0.05; done; fi\n\
+         [ $HINDMOST_ATTEMPT = 0 ] || touch copied\nsleep 0.1; rm $scratch; echo $1\n",
+    );
+    let ran = map(&job, &["--json"], "./scratch {}");
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(ran.code == Some(0) && result["copies"]["launched"].as_u64() >= Some(1), "{result}{}", ran.stderr);
+}
+
+#[test]
+fn attempts_that_write_one_file_at_a_time_are_both_stopped() {
+    let job = Job::new("");
+    // The first attempt of task 7 opens its file when its copy runs, which waits with its own until then.
+    program(
+        &job,
+        "late",
+        "#!/bin/sh\nif [ $1 = 7 ]; then case $HINDMOST_ATTEMPT in\n0) until test -e copied; do sleep 0.02; done; exec > $1.out; touch opened; sleep 600;;\n\
+         1) touch copied; until test -e opened; do sleep 0.02; done; exec > $1.out; sleep 600;;\nesac; fi\n\
+         sleep 0.1; echo $1 > $1.out\n",
+    );
+    let ran = map(&job, &["--out", "out"], "./late {}");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains("two attempts of map/6 (7) have ") && ran.stderr.contains("/7.out open"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(job.read("7.out"), "7\n");
+    assert_eq!(run_in(job.path(), &["verify", "out"]).code, Some(0));
+}
+
+#[test]
+fn an_attempt_that_hangs_starts_again_where_copies_would_share_a_file() {
+    let job = Job::new("");
+    let command = "if [ {} = 7 ] && [ $HINDMOST_ATTEMPT = 0 ]; then echo part > {}.out; sleep 600; fi; sleep 0.8; echo {} > {}.out";
+    let ran = map(&job, &["--out", "out"], command);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(job.read("7.out"), "7\n");
+    assert!(ran.stderr.contains("map/6 (7) is stopped and starts again: it seems to hang"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 attempt that seemed to hang was stopped"), "{}", ran.stderr);
+    let why = run_in(job.path(), &["explain", "out", "map/6"]).stdout;
+    assert!(why.contains("is stopped, so that its task can start again"), "{why}");
+    let plan = Job::new("[[phase]]\nname = 'p'\ntasks = 1\ncommand = 'wc x > y'\n").run(&["--check", "--json"]).stdout;
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    assert_eq!(plan["phases"][0]["restarts"], true);
+}
+
+#[test]
+fn quiet_runs_say_nothing_but_failures() {
+    let job = Job::new("[[phase]]\nname = 'p'\ntasks = 2\nretries = 0\ncommand = 'echo > x; exit $HINDMOST_TASK'\n");
+    assert_eq!(map(&job, &["--quiet"], "echo {} > {}.txt").stderr, "");
+    let ran = map(&job, &["--quiet"], "test {} != 3");
+    assert!(ran.code == Some(1) && ran.stderr.starts_with("1 of 8 tasks failed:"), "{}", ran.stderr);
+    let ran = job.run(&["--quiet", "--out", "out"]);
+    assert!(
+        ran.code == Some(1) && ran.stderr.contains("exit code 1") && !ran.stderr.contains("no copies"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn an_attempt_does_not_count_if_another_one_may_have_destroyed_its_file() {
+    let job = Job::new("");
+    // The first attempt of task 7 writes its file, then its copy truncates it, and then the first one ends with exit code 0.
+    program(
+        &job,
+        "late",
+        "#!/bin/sh\nif [ $1 = 7 ]; then case $HINDMOST_ATTEMPT in\n0) until test -e copied; do sleep 0.02; done; echo 7 > 7.out; touch written\n\
+         until test -e truncated; do sleep 0.02; done; exit 0;;\n\
+         1) touch copied; until test -e written; do sleep 0.02; done; exec > 7.out; touch truncated; sleep 600;;\nesac; fi\n\
+         sleep 0.1; echo $1 > $1.out\n",
+    );
+    let ran = map(&job, &["--out", "out"], "./late {}");
+    assert_eq!((ran.code, job.read("7.out")), (Some(0), "7\n".to_owned()), "{}", ran.stderr);
+    assert!(ran.stderr.contains("attempt 0 of map/6 (7) has ended well while another one has "), "{}", ran.stderr);
+    assert_eq!(run_in(job.path(), &["verify", "out"]).code, Some(0));
 }

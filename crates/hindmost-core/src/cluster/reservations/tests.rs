@@ -38,6 +38,7 @@ fn cluster() -> Cluster {
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     };

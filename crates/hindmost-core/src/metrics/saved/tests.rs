@@ -18,6 +18,7 @@ fn phase(tasks: u32) -> PhaseSpec {
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     }

@@ -23,6 +23,7 @@ fn phase(tasks: u32, mean: f64, sd: f64, after: &[u32]) -> PhaseSpec {
         memory_accesses: 0.0,
         assumed: false,
         never_copied: false,
+        may_restart: false,
         never_resumed: false,
         finished: Vec::new(),
     }

@@ -15,7 +15,7 @@ use super::PaceRule;
 use super::evidence::Outcomes;
 
 /// An attempt seems to hang only if it is older than the longest winner of its phase times this.
-const BEYOND: f64 = 1.5;
+pub(super) const BEYOND: f64 = 1.5;
 /// Share of the running attempts that must seem to hang.
 const CROWD: f64 = 0.5;
 /// Least number of attempts that must seem to hang.

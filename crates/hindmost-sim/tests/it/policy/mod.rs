@@ -19,6 +19,7 @@ mod mantri;
 mod mantri_osdi;
 mod none;
 mod pace;
+mod pace_restarts;
 mod plain_packing;
 mod riski;
 mod sca;

@@ -18,12 +18,13 @@ const SHORT: f64 = 0.01;
 
 /// Returns what copies gained or cost; `None` if there were none, or only copies of tasks whose attempts all took less than
 /// [`NOTABLE`].
-pub fn gain(summary: &RunSummary, timeline: &Timeline) -> Option<String> {
+/// `restarts` is true if these copies started after the earlier attempt had ended.
+pub fn gain(summary: &RunSummary, timeline: &Timeline, restarts: bool) -> Option<String> {
     let copied: HashSet<TaskId> =
         timeline.rows.iter().filter(|row| row.redundant).map(|row| row.attempt.task).collect();
     let notable = Time(NOTABLE.as_nanos() as u64);
     let mut of_copied = timeline.rows.iter().filter(|row| copied.contains(&row.attempt.task));
-    let copies = of_copied.any(|row| row.end - row.start >= notable).then(|| in_words(summary));
+    let copies = of_copied.any(|row| row.end - row.start >= notable).then(|| in_words(summary, restarts));
     let waited = waited(summary).filter(|_| timeline.rows.iter().any(|row| row.end - row.start >= notable));
     match (copies, waited) {
         (Some(copies), Some(waited)) => Some(format!("{copies}; {waited}")),
@@ -62,15 +63,21 @@ fn waited(summary: &RunSummary) -> Option<String> {
 }
 
 /// Returns what the copies of a run gained or cost. There is at least one.
-fn in_words(summary: &RunSummary) -> String {
+fn in_words(summary: &RunSummary, restarts: bool) -> String {
     let (launched, won) = (summary.copies.launched, summary.copies.won);
     let saved = summary.saved.as_ref();
     let small = (SMALL * summary.flowtime).max(SHORT);
-    let copies = if launched == 1 {
-        "1 copy of a slow task".to_owned()
-    } else {
-        format!("{} copies of slow tasks", grouped(launched))
+    let copies = match (launched, restarts) {
+        (1, false) => "1 copy of a slow task started".to_owned(),
+        (_, false) => format!("{} copies of slow tasks started", grouped(launched)),
+        (1, true) => "1 attempt that seemed to hang was stopped, and its task started again".to_owned(),
+        (_, true) => {
+            format!("{} attempts that seemed to hang were stopped, and their tasks started again", grouped(launched))
+        }
     };
+    if restarts && won > 0 {
+        return copies;
+    }
     if won == 0 {
         let (none, they) = if launched == 1 { ("it did not finish", "It") } else { ("none finished", "They") };
         let share = summary.copies.wasted_share + summary.broken_copies.map_or(0.0, |broken| broken.share);
@@ -78,7 +85,7 @@ fn in_words(summary: &RunSummary) -> String {
         let delayed =
             if delay > small { format!(" and delayed the end by about {}", duration(delay)) } else { String::new() };
         return format!(
-            "{copies} started, and {none} first. {they} took {} of the time of all attempts{delayed}; --no-copies \
+            "{copies}, and {none} first. {they} took {} of the time of all attempts{delayed}; --no-copies \
              prevents this",
             percent(share)
         );
@@ -107,7 +114,7 @@ fn in_words(summary: &RunSummary) -> String {
             None => "; how much time that saved is not known".to_owned(),
         },
     };
-    format!("{copies} started, {first} first{gained}")
+    format!("{copies}, {first} first{gained}")
 }
 
 #[cfg(test)]
@@ -178,10 +185,19 @@ mod tests {
     }
 
     #[test]
+    fn restarts_are_no_copies() {
+        let said = in_words(&run(3, 3, None), true);
+        assert_eq!(said, "3 attempts that seemed to hang were stopped, and their tasks started again");
+        assert!(
+            in_words(&run(1, 0, None), true).starts_with("1 attempt that seemed to hang was stopped, and its task")
+        );
+    }
+
+    #[test]
     fn the_line_says_what_copies_gained_or_cost() {
         let mut hung = run(3, 2, Some((0.2, None)));
         hung.saved = hung.saved.map(|saved| TimeSaved { if_as_long_again: Some(7.0), ..saved });
-        let said = in_words(&hung);
+        let said = in_words(&hung, false);
         assert!(said.ends_with("had needed as long again, this would have taken 7.00 s longer"), "{said}");
         for (launched, won, saved, expected) in [
             (
@@ -208,7 +224,7 @@ mod tests {
             (3, 2, Some((-9.0, Some(-6.0))), "taken about 6.00 s less (an estimate)"),
             (3, 2, Some((0.0, Some(0.5))), "taken about as long"),
         ] {
-            let said = in_words(&run(launched, won, saved));
+            let said = in_words(&run(launched, won, saved), false);
             assert!(said.contains(expected), "{said}");
         }
     }

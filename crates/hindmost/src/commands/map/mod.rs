@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use hindmost_core::metrics::{Copies, RunState, RunSummary};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
-use hindmost_run::job_file::{OutputTemplate, TaskCommands};
+use hindmost_run::job_file::{OutputTemplate, PlannedPhase, TaskCommands};
 use hindmost_run::map::{
     ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, Reading, Splitting, TEMPORARY,
     Template, combined, parallel_tasks, read_sources, remove_left_folders, shell, split_words, timeout,
@@ -82,7 +82,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     engine.set_speeds(&args.node_speed, &plan.speeds)?;
     driver::check(&plan, &options, &engine.nodes)?;
 
-    let board = Board::new(&plan.name, false);
+    let board = Board::new(&plan.name, args.quiet);
     let style = Style {
         keep_order: args.keep_order && !args.no_keep_order,
         tag: args.tag,
@@ -92,8 +92,9 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         removes_logs: args.out.is_none(),
         eta: args.eta,
         notes_copies: !args.no_copies && !args.once && (args.policy.is_none() || io::stderr().is_terminal()),
+        quiet: args.quiet,
     };
-    let says_gain = style.notes_copies && !args.json;
+    let says_gain = style.notes_copies && !args.json && !args.quiet;
     // From here on signals end the run in order, so that the temporary folder is removed.
     let presses = stop::presses();
     let report_requests = stop::report_requests();
@@ -133,7 +134,8 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     let outcome = outcome?;
     if says_gain
         && outcome.summary.state != RunState::Interrupted
-        && let Some(line) = gain::gain(&outcome.summary, &outcome.timeline)
+        && let Some(line) =
+            gain::gain(&outcome.summary, &outcome.timeline, outcome.plan.phases.iter().any(PlannedPhase::may_restart))
     {
         say(&line);
     }

@@ -28,8 +28,7 @@ const FIRST_PROGRESS: Duration = Duration::from_secs(2);
 const LONGEST_COMMAND: usize = 200;
 /// Number of failed tasks that are listed at the end.
 const MOST_LISTED: usize = 10;
-/// How long a copy runs, at least, before a line says that a task runs a second time. Copies of tasks that take milliseconds
-/// are not worth the line. The line at the end is about tasks of which an attempt took as long.
+/// The line at the end is about tasks of which an attempt took as long. Copies of tasks that take milliseconds are not worth it.
 pub const NOTABLE: Duration = Duration::from_secs(1);
 
 /// How output is printed.
@@ -50,8 +49,10 @@ pub struct Style {
     pub removes_logs: bool,
     /// Progress is shown even if stderr is not a terminal.
     pub eta: bool,
-    /// A line on stderr says that a task runs a second time.
+    /// Lines on stderr say which tasks run a second time.
     pub notes_copies: bool,
+    /// Nothing is said but failures.
+    pub quiet: bool,
 }
 
 /// Follows a run and prints the output of its tasks.
@@ -80,31 +81,10 @@ pub struct Printer<'a> {
     /// Why output or the job log can't be written.
     error: Option<(String, io::Error)>,
     progress_at: Instant,
-    copies: CopyWatch,
     /// Set by a signal that requests a report.
     report_requests: Arc<AtomicBool>,
     /// True if the running attempts are to be reported.
     wants_running: bool,
-}
-
-/// Watches for a copy that runs for some time.
-struct CopyWatch {
-    /// A moment in the past.
-    since: Instant,
-    /// Number of copies that were started before it.
-    started: u64,
-}
-
-impl CopyWatch {
-    /// Returns true if a copy runs that was started at least [`NOTABLE`] ago: more copies run than were started since.
-    fn is_notable(&mut self, now: Instant, phase: &PhaseProgress) -> bool {
-        if now.duration_since(self.since) < NOTABLE {
-            return false;
-        }
-        let started = phase.copies_started.saturating_sub(self.started);
-        *self = CopyWatch { since: now, started: phase.copies_started };
-        phase.copies > started
-    }
 }
 
 impl<'a> Printer<'a> {
@@ -142,7 +122,6 @@ impl<'a> Printer<'a> {
             failed: BTreeMap::new(),
             error: None,
             progress_at,
-            copies: CopyWatch { since: Instant::now(), started: 0 },
             report_requests,
             wants_running: false,
         }
@@ -274,13 +253,6 @@ impl<'a> Printer<'a> {
 impl Follower for Printer<'_> {
     fn phases(&mut self, phases: &[PhaseProgress], elapsed: Duration) {
         let Some(phase) = phases.first() else { return };
-        if self.style.notes_copies && self.copies.is_notable(Instant::now(), phase) {
-            self.style.notes_copies = false;
-            self.board.message(
-                "a slow task runs a second time, and the first attempt to finish wins; --no-copies prevents this, and --once \
-                 is for commands that may run only once",
-            );
-        }
         let note = self.forecast.observe(phases, elapsed);
         self.board.update(phases, elapsed, note.as_deref());
         self.wants_running = self.report_requests.swap(false, Ordering::Relaxed);
@@ -309,7 +281,15 @@ impl Follower for Printer<'_> {
     }
 
     fn message(&mut self, line: &str) {
-        self.board.message(line);
+        if !self.style.quiet {
+            self.board.message(line);
+        }
+    }
+
+    fn second_attempt(&mut self, line: &str) {
+        if self.style.notes_copies {
+            self.message(line);
+        }
     }
 
     fn failure(&mut self, _line: &str) {
@@ -446,21 +426,6 @@ mod tests {
         let mut nothing = Vec::new();
         copy_log(&folder.path().join("missing"), None, &mut nothing).unwrap();
         assert!(nothing.is_empty());
-    }
-
-    #[test]
-    fn only_copies_that_run_for_some_time_are_notable() {
-        let begin = Instant::now();
-        let mut watch = CopyWatch { since: begin, started: 0 };
-        let mut at = |seconds: f64, copies, copies_started| {
-            let phase = PhaseProgress { copies, copies_started, ..PhaseProgress::default() };
-            watch.is_notable(begin + Duration::from_secs_f64(seconds), &phase)
-        };
-        // Short copies, one after the other.
-        assert!(!at(0.5, 1, 1) && !at(1.1, 1, 2) && !at(1.5, 1, 4) && !at(2.2, 2, 9));
-        // One of two runs on.
-        assert!(!at(2.9, 1, 9));
-        assert!(at(3.3, 1, 9));
     }
 
     #[test]

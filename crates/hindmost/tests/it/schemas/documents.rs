@@ -268,6 +268,8 @@ documents! {
         idempotent: bool,
         /// Whether a task may have two attempts at a time.
         copies: bool,
+        /// Whether an attempt may be stopped so that its task starts again, where a task may have only one attempt at a time.
+        restarts: bool,
         /// Whether an attempt can continue the work of another one, from `$HINDMOST_FROM_PROGRESS` on.
         resumes: bool,
         /// Environment variables of the commands.

@@ -1,0 +1,102 @@
+//! Keeps two attempts of a task from writing one file, by what their processes have open for writing: the second line of defence where
+//! the text of a command does not show that it writes outside its attempt's folder (`job_file/writes/`).
+//!
+//! - A copy does not start while another attempt of its task has a file open for writing that is not its own. Its task then gets no
+//!   copies.
+//! - If an attempt succeeds while another one of its task has such a file open, it does not count: the other one may have truncated what it has
+//!   written. Both are stopped, and the task starts again alone.
+//! - If two attempts have one file open for writing while both run, both are stopped, and the task starts again alone: what either has
+//!   written may have destroyed what the other one has.
+//!
+//! What is opened, written and closed between two looks is not seen, nor what processes on other machines do.
+
+use std::path::PathBuf;
+
+use hindmost_core::cluster::Attempt;
+use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::record::Event;
+
+use super::attempts::Kill;
+use super::{Driver, RunError};
+use crate::job_file::Copies;
+
+impl Driver<'_> {
+    /// Returns the running attempts of a task, if what they write is watched.
+    fn watched(&self, task: TaskId) -> Vec<AttemptId> {
+        if self.jobs[task.job].phase(task).copies != Copies::Allowed {
+            return Vec::new();
+        }
+        let running = |id: &AttemptId| self.attempts.get(*id).is_some_and(|running| running.kill().is_none());
+        self.session.cluster().copies(task).map(Attempt::id).filter(running).collect()
+    }
+
+    /// Leaves a copy out if an attempt of its task writes a file that the copy would write too. Returns true if it is left out.
+    pub(super) fn would_share(&mut self, copy: AttemptId) -> Result<bool, RunError> {
+        let others = self.watched(copy.task);
+        let found = others.iter().find_map(|id| Some((*id, self.engine.written_files(*id).into_iter().next()?.path)));
+        if found.is_none() && !self.shared.contains(&copy.task) {
+            return Ok(false);
+        }
+        if let Some((writer, path)) = found {
+            self.follower.second_attempt(&format!(
+                "{} gets no copy: attempt {} has {} open for writing, which a copy might destroy (copies = true or --copies allows it)",
+                self.full_name(copy.task),
+                writer.copy,
+                path.display()
+            ));
+        }
+        self.clean(copy, false);
+        self.waiting.forget(copy);
+        self.happen(&Event::NoMoreCopies { task: copy.task })?;
+        self.happen(&Event::AttemptStopped { attempt: copy })?;
+        Ok(true)
+    }
+
+    /// Stops the other attempts of a task that has an attempt with exit code 0, if one of them has a file open for writing that the
+    /// successful one may have written too. Returns the path of that file; `None` if the attempt counts.
+    pub(super) fn end_if_others_write(&mut self, attempt: AttemptId) -> Option<PathBuf> {
+        if self.session.cluster().task(attempt.task).is_none_or(|task| task.running_copies() < 2) {
+            return None;
+        }
+        let others: Vec<AttemptId> = self.watched(attempt.task).into_iter().filter(|id| *id != attempt).collect();
+        let path = others.iter().find_map(|id| self.engine.written_files(*id).into_iter().next())?.path;
+        self.follower.message(&format!(
+            "attempt {} of {} has ended well while another one has {} open for writing, so it does not count, and the task starts again alone \
+             (copies = false or --no-copies prevents this)",
+            attempt.copy,
+            self.full_name(attempt.task),
+            path.display()
+        ));
+        self.shared.insert(attempt.task);
+        for id in others {
+            self.kill(id, Kill::SharedFile);
+        }
+        Some(path)
+    }
+
+    /// Stops the attempts of a task if two of them have one file open for writing.
+    pub(super) fn end_if_they_share(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        if self.session.cluster().task(attempt.task).is_none_or(|task| task.running_copies() < 2) {
+            return Ok(());
+        }
+        let all = self.watched(attempt.task);
+        let own = if all.contains(&attempt) { self.engine.written_files(attempt) } else { Vec::new() };
+        let shared = all.iter().filter(|other| **other != attempt && !own.is_empty()).find_map(|other| {
+            let theirs = self.engine.written_files(*other);
+            own.iter().find(|file| theirs.iter().any(|their| their.place == file.place))
+        });
+        let Some(shared) = shared else { return Ok(()) };
+        self.follower.message(&format!(
+            "two attempts of {} have {} open for writing, so both are stopped, and the task starts again alone (copies = false or --no-copies \
+             prevents this)",
+            self.full_name(attempt.task),
+            shared.path.display()
+        ));
+        self.shared.insert(attempt.task);
+        self.happen(&Event::NoMoreCopies { task: attempt.task })?;
+        for id in all {
+            self.kill(id, Kill::SharedFile);
+        }
+        Ok(())
+    }
+}

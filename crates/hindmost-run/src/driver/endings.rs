@@ -246,7 +246,11 @@ impl Driver<'_> {
                 Ok(Commit::TooLate) if won.insert(task) => End::Won,
                 Ok(Commit::TooLate) => End::Stopped,
                 Ok(Commit::NoOutput) => no_output(),
-                Ok(Commit::Refused(why)) => End::Failed(why, true),
+                Ok(Commit::Refused(why)) => {
+                    let name = &plan.phases[task.phase as usize].name;
+                    self.follower.failure_of_output(&format!("{name}/{}: {why}", task.index));
+                    End::Failed(why, true)
+                }
                 Err(error) => End::Failed(format!("its output could not be moved into place: {error}"), true),
             };
         }

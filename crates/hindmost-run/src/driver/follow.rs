@@ -45,6 +45,11 @@ pub trait Follower {
         self.message(line);
     }
 
+    /// Receives a line for the user about a task whose output could not be placed.
+    fn failure_of_output(&mut self, line: &str) {
+        self.failure(line);
+    }
+
     /// Receives the end of a task: its success, or its last failure. The logs of the attempt are in place. Returns whether the
     /// run continues.
     fn task_ended(&mut self, _end: &TaskEnd) -> Next {

@@ -18,7 +18,9 @@ impl Driver<'_> {
     /// Says that an attempt starts while another one of its task runs. `why` is the policy's reason.
     pub(super) fn say_copy(&mut self, copy: AttemptId, why: Option<String>) {
         let cluster = self.session.cluster();
-        let older = cluster.copies(copy.task).filter(|other| other.id() != copy).min_by_key(|other| other.since());
+        let Some(since) = self.attempt(copy).map(Attempt::since) else { return };
+        // Clones that start together are no second attempts.
+        let older = cluster.copies(copy.task).filter(|other| other.since() < since).min_by_key(|other| other.since());
         let is_said = self.seconds_said < MOST && self.attempts.contains(copy);
         let Some(older) = older.filter(|_| is_said) else { return };
         if older.age(cluster.now()) < NOTABLE {
@@ -51,7 +53,7 @@ impl Driver<'_> {
         }
     }
 
-    fn say_second(&mut self, attempt: AttemptId, what: &str, why: Option<&str>) {
+    pub(super) fn say_second(&mut self, attempt: AttemptId, what: &str, why: Option<&str>) {
         self.seconds_said += 1;
         if self.seconds_said > MOST {
             return;

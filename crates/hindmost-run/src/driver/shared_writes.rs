@@ -30,20 +30,25 @@ impl Driver<'_> {
         self.session.cluster().copies(task).map(Attempt::id).filter(running).collect()
     }
 
+    /// Returns a file outside its folder that an attempt has open for writing, and that is no scratch file.
+    fn written_by(&self, attempt: AttemptId) -> Option<PathBuf> {
+        self.engine.written_files(attempt).into_iter().find(|file| !file.is_scratch).map(|file| file.path)
+    }
+
     /// Leaves a copy out if an attempt of its task writes a file that the copy would write too. Returns true if it is left out.
     pub(super) fn would_share(&mut self, copy: AttemptId) -> Result<bool, RunError> {
         let others = self.watched(copy.task);
-        let found = others.iter().find_map(|id| Some((*id, self.engine.written_files(*id).into_iter().next()?.path)));
+        let found = others.iter().find_map(|id| Some((*id, self.written_by(*id)?)));
         if found.is_none() && !self.shared.contains(&copy.task) {
             return Ok(false);
         }
         if let Some((writer, path)) = found {
-            self.follower.second_attempt(&format!(
-                "{} gets no copy: attempt {} has {} open for writing, which a copy might destroy (copies = true or --copies allows it)",
-                self.full_name(copy.task),
+            let why = format!(
+                "attempt {} has {} open for writing, which a copy might destroy; --copies allows it",
                 writer.copy,
                 path.display()
-            ));
+            );
+            self.say_second(copy, "gets no copy", Some(&why));
         }
         self.clean(copy, false);
         self.waiting.forget(copy);
@@ -59,10 +64,10 @@ impl Driver<'_> {
             return None;
         }
         let others: Vec<AttemptId> = self.watched(attempt.task).into_iter().filter(|id| *id != attempt).collect();
-        let path = others.iter().find_map(|id| self.engine.written_files(*id).into_iter().next())?.path;
+        let path = others.iter().find_map(|id| self.written_by(*id))?;
         self.follower.message(&format!(
             "attempt {} of {} has ended well while another one has {} open for writing, so it does not count, and the task starts again alone \
-             (copies = false or --no-copies prevents this)",
+             (--no-copies prevents this)",
             attempt.copy,
             self.full_name(attempt.task),
             path.display()
@@ -87,8 +92,7 @@ impl Driver<'_> {
         });
         let Some(shared) = shared else { return Ok(()) };
         self.follower.message(&format!(
-            "two attempts of {} have {} open for writing, so both are stopped, and the task starts again alone (copies = false or --no-copies \
-             prevents this)",
+            "two attempts of {} have {} open for writing, so both are stopped, and the task starts again alone (--no-copies prevents this)",
             self.full_name(attempt.task),
             shared.path.display()
         ));

@@ -114,7 +114,10 @@ impl PlannedPhase {
             _ if !self.idempotent => write!(text, ", never copied"),
             Copies::Allowed | Copies::Forced => Ok(()),
             Copies::Never => write!(text, ", no copies"),
-            Copies::WouldShare(file) => write!(text, ", restarts and no copies (writes {})", printable(file)),
+            Copies::WouldShare(found) => {
+                let restarts = if found.may_repeat { "restarts and " } else { "" };
+                write!(text, ", {restarts}no copies (writes {})", printable(&found.file))
+            }
         };
         if self.resumes {
             let _ = write!(text, ", can resume");

@@ -48,8 +48,19 @@ impl OutputTemplate {
     }
 }
 
+/// Returns a path without links, as far as it exists.
+pub(crate) fn place_of(path: &Path) -> PathBuf {
+    if let Ok(found) = path.canonicalize() {
+        return found;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => place_of(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
 impl Plan {
-    /// Checks that no two tasks have one output file, and that none has a path that can't be one.
+    /// Checks that no two tasks have one output file, that none is the task's own input, and that none has a path that can't be one.
     ///
     /// # Errors
     /// A message about the first such task.
@@ -65,7 +76,16 @@ impl Plan {
                         phase.name_of(task)
                     ));
                 }
-                if let Some((other, first)) = of.insert(path.clone(), (at, task)) {
+                let place = place_of(&path);
+                let input =
+                    phase.input_of(task).map(Path::to_owned).or_else(|| Some(phase.compared_input(task)?.into_owned()));
+                if input.is_some_and(|input| place_of(&input) == place) {
+                    return Err(format!(
+                        "the output of {} is its own input {shown}, which a second attempt would read changed: give it another name",
+                        phase.name_of(task)
+                    ));
+                }
+                if let Some((other, first)) = of.insert(place, (at, task)) {
                     return Err(format!(
                         "{} and {} have the same output {shown}: use more of the values, or {{#}}, the number of the task",
                         self.phases[other].name_of(first),

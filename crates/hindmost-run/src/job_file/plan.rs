@@ -15,7 +15,7 @@ use super::commands::TaskCommands;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::shell::is_bourne;
-use super::writes::written;
+use super::writes::{Found, written};
 use crate::engine::{GPUS, NodeOffer, Speeds};
 
 /// A job file, checked and resolved.
@@ -175,7 +175,7 @@ impl Plan {
     /// there is only one phase.
     pub fn copies_left_out(&self) -> Vec<String> {
         let line = |phase: &PlannedPhase| {
-            let Copies::WouldShare(file) = &phase.copies else { return None };
+            let Copies::WouldShare(Found { file, .. }) = &phase.copies else { return None };
             let name = if self.phases.len() == 1 { String::new() } else { format!("phase {}: ", phase.name) };
             let output = if self.has_own_commands() { "--output FILE" } else { "the key output" };
             Some(format!(
@@ -319,9 +319,10 @@ impl PlannedPhase {
         self.idempotent && matches!(self.copies, Copies::Allowed | Copies::Forced)
     }
 
-    /// True if tasks get no copies only because of what their command writes: an attempt may be stopped and its task started again.
+    /// True if tasks get no copies only because of what their command writes, and it writes that from the beginning each time: an attempt may
+    /// be stopped and its task started again.
     pub fn may_restart(&self) -> bool {
-        self.idempotent && matches!(self.copies, Copies::WouldShare(_))
+        self.idempotent && matches!(self.copies, Copies::WouldShare(Found { may_repeat: true, .. }))
     }
 
     fn spec(&self) -> PhaseSpec {
@@ -356,11 +357,22 @@ pub enum Copies {
     Forced,
     /// The user wants none.
     Never,
-    /// It may not, because the command names this file for writing, outside the folder of its attempt.
-    WouldShare(String),
+    /// It may not, because the command names a file for writing, outside the folder of its attempt.
+    WouldShare(Found),
 }
 
 impl Copies {
+    /// Returns what holds for two commands together. The file is that of the first one that names any.
+    pub(crate) fn and(self, other: Copies) -> Copies {
+        match (self, other) {
+            (Copies::WouldShare(one), Copies::WouldShare(other)) => {
+                Copies::WouldShare(Found { may_repeat: one.may_repeat && other.may_repeat, ..one })
+            }
+            (Copies::Allowed, other) => other,
+            (one, _) => one,
+        }
+    }
+
     /// Returns whether tasks with this command may have copies. `shell` runs it; `None` for the default one.
     pub fn of(command: &str, shell: Option<&[String]>) -> Copies {
         if shell.is_some_and(|shell| !shell.first().is_some_and(|program| is_bourne(program))) {

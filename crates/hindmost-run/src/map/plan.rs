@@ -146,11 +146,11 @@ impl MapJob {
         let is_value = self.words.split_whitespace().next().is_some_and(|first| first.contains('{'));
         let commands = self.commands.tasks.iter().take(if is_value { usize::MAX } else { 1 });
         let of = |task: &TaskCommand| Copies::of(&String::from_utf8_lossy(&task.command), Some(&self.shell));
-        let found = commands.map(of).find(|copies| *copies != Copies::Allowed).unwrap_or_default();
+        let all = commands.map(of).reduce(Copies::and).unwrap_or_default();
         // Users know the template, not the command that it becomes.
         match Copies::of(&self.words, Some(&self.shell)) {
-            in_template @ Copies::WouldShare(_) if found != Copies::Allowed => in_template,
-            _ => found,
+            in_template @ Copies::WouldShare(_) if all != Copies::Allowed => in_template.and(all),
+            _ => all,
         }
     }
 

@@ -47,4 +47,6 @@ pub struct WrittenFile {
     pub path: PathBuf,
     /// Device, in two numbers, and inode.
     pub place: (u32, u32, u64),
+    /// True if it is in a temporary folder of the system, and the entry there that leads to it was made after the attempt had begun.
+    pub is_scratch: bool,
 }

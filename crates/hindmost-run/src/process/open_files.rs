@@ -19,8 +19,7 @@ const MARGIN: Duration = Duration::from_millis(20);
 /// The bits of a descriptor's flags that say whether a file is open for reading only, if they are 0 (`O_ACCMODE`).
 const ACCESS_MODE: u32 = 0o3;
 
-/// Returns the regular files that processes of an attempt's tree have open for writing, but for those below `own`, the attempt's folder,
-/// and scratch files: those in the system's temporary folders whose place there was made after the attempt had begun.
+/// Returns the regular files that processes of an attempt's tree have open for writing, but for those below `own`, the attempt's folder.
 pub fn written_files(root: &Identity, own: &Path, began: Option<SystemTime>) -> Vec<WrittenFile> {
     let mut found = Vec::new();
     for member in tree::of(root) {
@@ -31,7 +30,7 @@ pub fn written_files(root: &Identity, own: &Path, began: Option<SystemTime>) -> 
             else {
                 continue;
             };
-            if !is_open_for_writing(&format!("{folder}/fdinfo/{descriptor}")) || is_scratch(&path, began) {
+            if !is_open_for_writing(&format!("{folder}/fdinfo/{descriptor}")) {
                 continue;
             }
             // A file server that does not answer must not block this process.
@@ -39,7 +38,12 @@ pub fn written_files(root: &Identity, own: &Path, began: Option<SystemTime>) -> 
             let Ok(file) = statx(CWD, &link, AtFlags::STATX_DONT_SYNC, wanted) else { continue };
             // Nobody else can open a file without a name.
             if FileType::from_raw_mode(file.stx_mode.into()) == FileType::RegularFile && file.stx_nlink > 0 {
-                found.push(WrittenFile { path, place: (file.stx_dev_major, file.stx_dev_minor, file.stx_ino) });
+                let is_scratch = is_scratch(&path, began);
+                found.push(WrittenFile {
+                    path,
+                    place: (file.stx_dev_major, file.stx_dev_minor, file.stx_ino),
+                    is_scratch,
+                });
             }
         }
     }

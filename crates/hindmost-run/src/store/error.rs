@@ -79,6 +79,9 @@ pub enum StoreError {
     /// A part of the job that is to run again does not exist.
     #[error("{0}")]
     Redo(String),
+    /// A task's output file would be in the run's own folder.
+    #[error("the output {} is in the run's own folder: choose a place outside it, or another folder with --out DIR", .0.display())]
+    OutputInside(PathBuf),
     /// A file is in the place of a task's output file.
     #[error("{} exists, and {task} has not made it as it is now{}: move it away, choose another output, or replace such files with --overwrite",
         path.display(), match more { 0 => String::new(), 1 => " (and 1 more)".to_owned(), more => format!(" (and {more} more)") })]

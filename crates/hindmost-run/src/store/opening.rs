@@ -187,9 +187,7 @@ impl Store {
             spares: Spares::default(),
         };
         store.check_place()?;
-        if !opening.overwrite {
-            store.check_outputs(&plan)?;
-        }
+        store.check_outputs(&plan)?;
         if is_new {
             store.accept(&plan)?;
         }

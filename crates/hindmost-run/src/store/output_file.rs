@@ -5,6 +5,7 @@
 //! file's own, which replaces nothing but what an attempt of the same task has made, unless the user allows it. So the
 //! file is complete whenever it exists, and a process that resumes the run knows whose it is.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
@@ -23,7 +24,7 @@ use super::input::InputState;
 use super::manifest::Line;
 use super::{STDOUT, Store};
 use crate::escape::{escaped, unescaped};
-use crate::job_file::Plan;
+use crate::job_file::{Plan, place_of};
 
 /// An output file, as the manifest records it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +49,12 @@ impl OutputFile {
     pub fn difference(&self, reads_content: bool) -> Option<String> {
         let path = self.path();
         let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-        let how = if is_file { self.state.difference(&path, reads_content)? } else { "it is missing".to_owned() };
+        let is_compared = !reads_content || self.state.checksum.is_none() || File::open(&path).is_ok();
+        let how = match (is_file, is_compared) {
+            (false, _) => "it is missing".to_owned(),
+            (true, false) => "it can't be read".to_owned(),
+            (true, true) => self.state.difference(&path, reads_content)?,
+        };
         Some(format!("{}: {how}", path.display()))
     }
 }
@@ -78,7 +84,7 @@ fn new_rights() -> Mode {
 }
 
 /// Gives the standard output in an attempt's folder this name in another folder, or copies it there if it is on another file system.
-fn link_or_copy(from: &Folder, to: &Folder, name: &str, sync: bool) -> io::Result<()> {
+fn link_or_copy(from: &Folder, to: &Folder, name: &str) -> io::Result<()> {
     match to.remove_file(name) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(error) => return Err(error.into()),
@@ -88,7 +94,8 @@ fn link_or_copy(from: &Folder, to: &Folder, name: &str, sync: bool) -> io::Resul
     }
     let mut original = from.file(STDOUT)?;
     let mut copy = to.new_file(name)?;
-    let copied = io::copy(&mut original, &mut copy).and_then(|_| if sync { copy.sync_all() } else { Ok(()) });
+    // A power cut may lose the file, but must not leave a part of it.
+    let copied = io::copy(&mut original, &mut copy).and_then(|_| copy.sync_all());
     if copied.is_err() {
         let _ = to.remove_file(name);
     }
@@ -105,14 +112,9 @@ impl Line {
     pub(super) fn unstage(&self) {
         let Some(output) = &self.output else { return };
         let task = TaskId { job: JobId(0), phase: self.phase, index: self.task };
-        remove_staged(&output.path(), &self.run, AttemptId { task, copy: self.attempt });
-    }
-}
-
-/// Removes the name that an attempt's output has beside the file at this path.
-fn remove_staged(path: &Path, run: &str, attempt: AttemptId) {
-    if let Some(to) = path.parent().and_then(|parent| Folder::open(parent).ok()) {
-        let _ = to.remove_file(staged(run, attempt));
+        if let Some(to) = output.path().parent().and_then(|parent| Folder::open(parent).ok()) {
+            let _ = to.remove_file(staged(&self.run, AttemptId { task, copy: self.attempt }));
+        }
     }
 }
 
@@ -128,7 +130,7 @@ impl Store {
         let rights = rights.map_or_else(new_rights, |found| Mode::from_raw_mode(found.permissions().mode() & 0o777));
         from.set_mode(OsStr::new(STDOUT), rights)?;
         let name = staged(&self.job.run, attempt);
-        link_or_copy(from, &to, &name, self.sync).map_err(about(path))?;
+        link_or_copy(from, &to, &name).map_err(about(path))?;
         let recorded = || {
             to.set_mode(OsStr::new(&name), rights)?;
             let file = to.file(&name)?;
@@ -142,14 +144,19 @@ impl Store {
         Ok(OutputFile { path: escaped(path.as_os_str()), state })
     }
 
-    /// Removes the staged outputs that a killed process has left: those in the manifest, and those of attempts that have ended
-    /// just before it was killed.
+    /// Removes the staged outputs of this run that a killed process has left beside output files.
     pub(super) fn remove_all_staged(&self, plan: &Plan) {
-        self.manifest.all().for_each(Line::unstage);
-        for attempt in self.attempts_there().unwrap_or_default() {
-            let phase = plan.phases.get(attempt.task.phase as usize);
-            if let Some(path) = phase.and_then(|phase| phase.output_of(attempt.task.index)) {
-                remove_staged(&path, &self.job.run, attempt);
+        let in_plan = plan.phases.iter().filter(|phase| phase.output.is_some());
+        let in_plan = in_plan.flat_map(|phase| (0..phase.tasks).filter_map(|task| phase.output_of(task)));
+        let recorded = self.manifest.all().filter_map(|line| Some(line.output.as_ref()?.path()));
+        let parents: BTreeSet<PathBuf> =
+            recorded.chain(in_plan).filter_map(|path| Some(path.parent()?.to_owned())).collect();
+        let own = format!(".hindmost-{}-", self.job.run);
+        for folder in parents.iter().filter_map(|parent| Folder::open(parent).ok()) {
+            for (name, _) in folder.entries().unwrap_or_default() {
+                if name.to_str().is_some_and(|name| name.starts_with(&own)) {
+                    let _ = folder.remove_file(&name);
+                }
             }
         }
     }
@@ -169,10 +176,20 @@ impl Store {
             Ok(_) if self.overwrite || self.is_made_by(attempt.task, &path) => true,
             Ok(_) => return Ok(Some(refused(&path))),
         };
-        let placed = if replaces { to.rename_over(&staged, &to, name) } else { to.rename_new(&staged, &to, name) };
+        let placed = if replaces {
+            to.rename_over(&staged, &to, name)
+        } else {
+            // A hard link never replaces anything, on any file system that has such links.
+            match to.make_name(&staged, &to, name) {
+                Err(error) if !matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {
+                    to.rename_new(&staged, &to, name)
+                }
+                linked => linked,
+            }
+        };
         match placed {
             Ok(()) => {
-                // Renaming one name of a file to another name of the same file changes nothing.
+                // It is still there after a link, or if both names were those of one file before.
                 let _ = to.remove_file(&staged);
                 Ok(None)
             }
@@ -191,18 +208,25 @@ impl Store {
     /// Syncs the folders of these tasks' output files, so that their renames survive a power cut.
     pub(super) fn sync_outputs(&self, tasks: impl Iterator<Item = TaskId>) -> io::Result<()> {
         let of = |task| self.manifest.of(task).find_map(|line| Some(line.output.as_ref()?.path().parent()?.to_owned()));
-        let folders: std::collections::BTreeSet<PathBuf> = tasks.filter_map(of).collect();
+        let folders: BTreeSet<PathBuf> = tasks.filter_map(of).collect();
         folders
             .iter()
             .try_for_each(|folder| File::open(folder).and_then(|folder| folder.sync_all()).map_err(about(folder)))
     }
 
-    /// Checks that no file is in the place of an output file whose task has not made it.
+    /// Checks that no output file is in the run's folder, and that no file is in the place of one whose task has not made it, unless such
+    /// files are to be replaced.
     ///
     /// # Errors
     /// If there is one.
     pub(super) fn check_outputs(&self, plan: &Plan) -> Result<(), StoreError> {
-        check_places(plan, |task, path| self.is_made_by(task, path))
+        for phase in plan.phases.iter().filter(|phase| phase.output.is_some()) {
+            let mut paths = (0..phase.tasks).filter_map(|task| phase.output_of(task));
+            if let Some(path) = paths.find(|path| place_of(path).starts_with(&self.folder)) {
+                return Err(StoreError::OutputInside(path));
+            }
+        }
+        if self.overwrite { Ok(()) } else { check_places(plan, |task, path| self.is_made_by(task, path)) }
     }
 }
 

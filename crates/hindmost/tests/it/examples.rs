@@ -232,3 +232,74 @@ fn sort_sorts_its_input() {
     assert!(sorted.lines().map(str::as_bytes).eq(expected), "not sorted, or not all there");
     assert!(sorted.ends_with('\n'));
 }
+
+/// Every task gets a copy at once, on a node that runs at a third of its speed or beside one there, and some attempts are killed.
+const WITH_COPIES: [&str; 7] = [
+    "--copies",
+    "--policy",
+    "dolly(small=1000,budget=1,utilization=1,epsilon=0.5,p=0.15)",
+    "--nodes",
+    "n1:32,n2:32",
+    "--chaos",
+    "slow=n2:3,kill=0.1,seed=3",
+];
+
+#[test]
+fn copies_change_no_byte_of_any_example() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut compared = 0;
+    for folder in fs::read_dir(&examples).unwrap().map(|entry| entry.unwrap().path()) {
+        if !folder.join("job.toml").exists() {
+            continue;
+        }
+        let example = Example::of(folder.file_name().unwrap().to_str().unwrap());
+        let run = |out: &str, args: &[&str]| {
+            let ran = run_in(example.path(), &[&["run", "job.toml", "--json", "--out", out], args].concat());
+            assert_eq!(ran.code, Some(0), "{out}: {}{}", ran.stdout, ran.stderr);
+            let mut files = crate::scene::files(&example.path().join(out));
+            files.retain(|name, _| !name.starts_with(".hindmost") && name != "report.html" && name != "results.tsv");
+            (document(&ran), files)
+        };
+        let (with, copied) = run("with", &WITH_COPIES);
+        let (_, alone) = run("alone", &["--no-copies"]);
+        assert!(with["copies"]["launched"].as_u64() >= with["tasks"].as_u64().map(|tasks| tasks / 2), "{with}");
+        assert!(!alone.is_empty() && copied == alone, "{}", folder.display());
+        compared += 1;
+    }
+    assert!(compared >= 4, "{compared} examples");
+}
+
+#[test]
+fn copies_change_no_byte_of_output_files() {
+    let example = Example::of("wordcount");
+    let texts: Vec<String> = fs::read_dir(example.path().join("text"))
+        .unwrap()
+        .map(|entry| format!("text/{}", entry.unwrap().file_name().to_string_lossy()))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let (policy, knowledge) = (WITH_COPIES[2], "age");
+    let command = "[ $HINDMOST_ATTEMPT != 0 ] || sleep 0.3; gzip -c {}";
+    let args = [
+        "map",
+        "--json",
+        "-j",
+        "64",
+        "--policy",
+        policy,
+        "--knowledge",
+        knowledge,
+        "--output",
+        "{.}.gz",
+        command,
+        ":::",
+    ];
+    let ran = run_in(example.path(), &[&args[..], &texts].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for text in texts {
+        let path = example.path().join(text);
+        let packed = fs::read(path.with_extension("gz")).unwrap();
+        let alone =
+            std::process::Command::new("gzip").arg("-c").arg(text).current_dir(example.path()).output().unwrap();
+        assert_eq!(packed, alone.stdout, "{text}");
+    }
+}

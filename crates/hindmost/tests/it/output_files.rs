@@ -90,8 +90,14 @@ fn nothing_that_a_task_has_not_made_is_replaced() {
     assert!(!made(&job).iter().any(|name| name.contains(".part")), "{:?}", made(&job));
     // What is no regular file is never replaced.
     fs::create_dir(job.path().join("folder")).unwrap();
-    let ran = run_in(job.path(), &["map", "--output", "{}", "--overwrite", "echo", ":::", "folder"]);
+    let ran = run_in(job.path(), &["map", "--output", "{}er", "--overwrite", "echo", ":::", "fold"]);
     assert!(ran.code == Some(1) && job.path().join("folder").is_dir(), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("folder is not a regular file") && ran.stdout.is_empty(),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
 }
 
 #[test]
@@ -103,6 +109,7 @@ fn outputs_that_are_no_files_of_their_own_are_refused_before_anything_runs() {
         ("up/", "is not the path of a file"),
         ("{%}", "{#}"),
         ("{}/..", "is not the path of a file"),
+        ("{}", "is its own input"),
     ] {
         let ran = map(&job, &["--output", output, "touch ran; cat {}"]);
         assert!(ran.code == Some(2) && ran.stderr.contains(why), "{output}: {}", ran.stderr);
@@ -132,6 +139,25 @@ tasks = 2
 command = 'echo $HINDMOST_TASK >> started; cat in/*.w; echo {}'
 output = "sum/{#}"
 "#;
+
+#[test]
+fn outputs_are_not_in_the_folder_of_the_run() {
+    let job = texts();
+    for output in ["out/map/{#}", "out/{/}", "./out/../out/.hindmost/{/}"] {
+        let ran = map(&job, &["--out", "out", "--output", output, "cat {}"]);
+        assert!(ran.code == Some(2) && ran.stderr.contains("is in the run's own folder"), "{output}: {}", ran.stderr);
+    }
+    assert_eq!(map(&job, &["--out", "out", "--output", "outer/{/}", "cat {}"]).code, Some(0));
+}
+
+#[test]
+fn one_file_by_two_names_is_refused() {
+    let job = Job::new("");
+    fs::create_dir(job.path().join("real")).unwrap();
+    std::os::unix::fs::symlink("real", job.path().join("link")).unwrap();
+    let ran = run_in(job.path(), &["map", "--output", "{}.up", "echo", ":::", "real/x", "link/x", "real/../real/x"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("have the same output"), "{}", ran.stderr);
+}
 
 /// A job of six tasks with their inputs.
 fn job() -> Job {

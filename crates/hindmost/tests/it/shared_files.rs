@@ -196,6 +196,13 @@ fn an_attempt_that_hangs_starts_again_where_copies_would_share_a_file() {
     let plan = Job::new("[[phase]]\nname = 'p'\ntasks = 1\ncommand = 'wc x > y'\n").run(&["--check", "--json"]).stdout;
     let plan: Value = serde_json::from_str(&plan).unwrap();
     assert_eq!(plan["phases"][0]["restarts"], true);
+    // What a stopped attempt has added to a file would be there twice.
+    let ran = map(
+        &job,
+        &["--out", "added"],
+        "echo {} >> {}.log; if [ {} = 7 ] && [ $HINDMOST_ATTEMPT = 0 ]; then sleep 4; fi; sleep 0.2",
+    );
+    assert_eq!((ran.code, job.read("7.log")), (Some(0), "7\n".to_owned()), "{}", ran.stderr);
 }
 
 #[test]

@@ -10,8 +10,8 @@
 //! - **Few bets.** As long as restarts have not won, at most [`FEW`] run whose outcome is open.
 //! - **Outcomes.** A restart wins if its task ends before the new attempt is as old as the one that was stopped, and loses otherwise. Each
 //!   loss that is not outweighed by wins doubles the age, as losing copies do ([`Outcomes::factor`]).
-//! - **Again.** A task whose restart has lost is most likely long by nature: it is restarted again only at [`AGAIN`] times the age, because its
-//!   second attempt may hang too. Where restarts have won, twice the age is enough.
+//! - **Again.** A task whose restart has lost is most likely long by nature: it is not restarted again, unless restarts of the phase have won. Then
+//!   it is at twice the age.
 
 use std::collections::BTreeSet;
 
@@ -31,10 +31,8 @@ use super::lateness::Lateness;
 /// As long as restarts have not won, at most this many run whose outcome is open.
 const FEW: u32 = 2;
 
-/// A task is restarted again only when its attempt is this many times as old as the one that was stopped, unless restarts have won.
-const AGAIN: f64 = 8.0;
-/// The same where restarts have won.
-const AGAIN_AFTER_WINS: f64 = 2.0;
+/// A task is restarted again only when its attempt is this many times as old as the one that was stopped.
+const AGAIN: f64 = 2.0;
 
 /// The last restart of a task.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +40,8 @@ struct Restarted {
     /// The age of the attempt that was stopped, in seconds on a node of speed 1.
     age: f64,
     is_open: bool,
+    /// True once the task has started again.
+    has_started: bool,
 }
 
 /// The pass that restarts attempts.
@@ -93,9 +93,10 @@ impl Restarts {
         let ages = Lateness::of(phase, self.input_sizes.factor(task, true, cluster), (late, min_age));
         let longest = self.longest.get(&(task.job, task.phase)).copied().unwrap_or(0.0);
         let outcomes = self.outcomes(task);
-        let again = if outcomes.copies_win() { AGAIN_AFTER_WINS } else { AGAIN };
         let limit = ages.hung(outcomes).max(BEYOND * longest);
-        self.restarted.get(&task).map_or(limit, |last| limit.max(again * last.age))
+        self.restarted
+            .get(&task)
+            .map_or(limit, |last| if outcomes.copies_win() { limit.max(AGAIN * last.age) } else { f64::INFINITY })
     }
 
     /// Returns when an attempt is to be examined next: when the restart that has started it has lost, or when it seems to hang.
@@ -106,6 +107,9 @@ impl Restarts {
             Some(last) if last.is_open => last.age,
             _ => self.limit(id.task, phase, cluster),
         };
+        if !limit.is_finite() {
+            return None;
+        }
         let at =
             attempt.began(now) + Time::from_seconds(limit / Restarts::speed(attempt, cluster).min(1.0)) + Time::TICK;
         Some(at.max(attempt.measured_finish().map_or(at, |finish| finish + Time::TICK)))
@@ -176,7 +180,7 @@ impl Restarts {
                  attempts of its task would write one file, so it is stopped before its task starts again"
             )
         });
-        self.restarted.insert(id.task, Restarted { age, is_open: true });
+        self.restarted.insert(id.task, Restarted { age, is_open: true, has_started: false });
         self.outcomes.entry((id.task.job, id.task.phase)).or_default().open += 1;
         None
     }
@@ -188,6 +192,9 @@ impl Pass for Restarts {
         self.input_sizes.observe(seen, cluster);
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
+                if let Some(last) = self.restarted.get_mut(&attempt.task) {
+                    last.has_started = true;
+                }
                 let phase = cluster.phase(attempt.task).filter(|phase| phase.may_only_restart());
                 if phase.is_some_and(Phase::gives_progress) {
                     view.watch(*attempt, Condition::Revealed);
@@ -214,7 +221,7 @@ impl Pass for Restarts {
                 let task = attempt.task;
                 if let Some((node, since)) = applied.released.filter(|_| applied.won) {
                     let took = (cluster.now() - (since + applied.waited)).seconds();
-                    let took = took * cluster.node(node).map_or(1.0, Node::speed);
+                    let took = took * cluster.node(node).map_or(1.0, Node::speed).min(1.0);
                     if cluster.phase(task).is_some_and(Phase::may_only_restart) {
                         let longest = self.longest.entry((task.job, task.phase)).or_default();
                         *longest = longest.max(took);
@@ -233,8 +240,12 @@ impl Pass for Restarts {
             // The attempt that was stopped ends before its task has another one, which says nothing about that.
             Seen::Event(Event::AttemptFailed { attempt, .. }, _) => self.close(attempt.task, None),
             Seen::Event(Event::NodeLost { .. }, _) => {
-                let mut open: Vec<TaskId> =
-                    self.restarted.iter().filter(|(_, last)| last.is_open).map(|(task, _)| *task).collect();
+                let mut open: Vec<TaskId> = self
+                    .restarted
+                    .iter()
+                    .filter(|(_, last)| last.is_open && last.has_started)
+                    .map(|(task, _)| *task)
+                    .collect();
                 open.retain(|task| cluster.copies(*task).next().is_none());
                 for task in open {
                     self.close(task, None);

@@ -65,43 +65,53 @@ fn is_temporary(word: &str) -> bool {
     word.strip_prefix("$(").is_some_and(|command| command.trim_start().starts_with("mktemp"))
 }
 
-/// Returns a file that a command names for writing and that is not the attempt's own, as the command has it; `None` if it
-/// names none.
-pub(crate) fn written(command: &str) -> Option<String> {
-    written_in(command, &mut Place::default())
+/// What a command names for writing that is not its attempt's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The first such file, as the command has it.
+    pub file: String,
+    /// True if all such files are written from their beginnings, so that the command has the same effect if it is stopped and runs again. False
+    /// if it adds to a file, changes or removes one, or may refuse to write it again.
+    pub may_repeat: bool,
 }
 
-fn written_in(command: &str, place: &mut Place) -> Option<String> {
+/// Returns what a command names for writing that is not the attempt's own; `None` if it names nothing.
+pub(crate) fn written(command: &str) -> Option<Found> {
+    let mut found = None;
+    written_in(command, &mut Place::default(), &mut found);
+    found
+}
+
+fn note(found: &mut Option<Found>, file: String, may_repeat: bool) {
+    let all = found.get_or_insert(Found { file, may_repeat: true });
+    all.may_repeat &= may_repeat;
+}
+
+fn written_in(command: &str, place: &mut Place, found: &mut Option<Found>) {
     let mut outside = Vec::new();
     let mut words: Vec<String> = Vec::new();
     for part in parts(command).into_iter().chain([Part::End]) {
-        let found = match part {
-            Part::Word(word) => {
-                words.push(word);
-                None
-            }
-            Part::WritesTo(target) => Some(target).filter(|target| !place.owns(target)),
-            Part::Nested(text) => written_in(&text, &mut place.clone()),
+        match part {
+            Part::Word(word) => words.push(word),
+            Part::WritesTo(target) | Part::AddsTo(target) if place.owns(&target) => {}
+            Part::WritesTo(target) => note(found, target, true),
+            Part::AddsTo(target) => note(found, target, false),
+            Part::Nested(text) => written_in(&text, &mut place.clone(), found),
             Part::End | Part::Open | Part::Close => {
-                let found = simple_command(&std::mem::take(&mut words), place);
+                simple_command(&std::mem::take(&mut words), place, found);
                 match part {
                     // What a subshell changes ends with it.
                     Part::Open => outside.push(place.clone()),
                     Part::Close => *place = outside.pop().unwrap_or_else(|| place.clone()),
                     _ => {}
                 }
-                found
             }
-        };
-        if found.is_some() {
-            return found;
         }
     }
-    None
 }
 
-/// Returns what a simple command writes, and notes what it changes for those after it.
-fn simple_command(words: &[String], place: &mut Place) -> Option<String> {
+/// Finds what a simple command writes, and notes what it changes for those after it.
+fn simple_command(words: &[String], place: &mut Place, found: &mut Option<Found>) {
     let mut words = words;
     while let Some((name, value)) = words.first().and_then(|word| assignment(word)) {
         if place.owns(value) && !value.is_empty() && value != "-" {
@@ -111,23 +121,29 @@ fn simple_command(words: &[String], place: &mut Place) -> Option<String> {
         }
         words = &words[1..];
     }
-    let (program, arguments) = programs::program(words)?;
+    let Some((program, arguments)) = programs::program(words) else { return };
     match program.as_str() {
         "cd" | "pushd" => {
             let folder = arguments.iter().find(|word| !word.starts_with('-'));
             place.is_own = folder.is_some_and(|folder| place.owns(folder));
-            None
         }
         "export" | "local" | "declare" | "readonly" | "typeset" => {
             let assigned: Vec<String> = arguments.iter().filter(|word| assignment(word).is_some()).cloned().collect();
-            if assigned.is_empty() { None } else { simple_command(&assigned, place) }
+            if !assigned.is_empty() {
+                simple_command(&assigned, place, found);
+            }
         }
         _ => match programs::written(&program, &arguments) {
-            Written::Nothing => None,
-            Written::Files(files) => files.into_iter().find(|file| !place.owns(file)),
-            Written::InFolder(what) => (!place.is_own).then_some(what),
-            Written::By(command) => written_in(&command, &mut place.clone()),
-            Written::ByWords(words) => simple_command(&words, &mut place.clone()),
+            Written::Nothing => {}
+            Written::Files(files) => {
+                let others = files.into_iter().filter(|file| !place.owns(file));
+                let may_repeat = programs::may_repeat(&program, &arguments);
+                others.for_each(|file| note(found, file, may_repeat));
+            }
+            Written::InFolder(_) if place.is_own => {}
+            Written::InFolder(what) => note(found, what, false),
+            Written::By(command) => written_in(&command, &mut place.clone(), found),
+            Written::ByWords(words) => simple_command(&words, &mut place.clone(), found),
         },
     }
 }

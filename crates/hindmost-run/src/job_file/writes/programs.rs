@@ -171,6 +171,14 @@ pub(super) fn written(program: &str, arguments: &[String]) -> Written {
     if files.is_empty() { Written::Nothing } else { Written::Files(files) }
 }
 
+/// True if a program writes its files from their beginnings, as `-o` and `tee` do, and has the same effect if it runs again.
+pub(super) fn may_repeat(program: &str, arguments: &[String]) -> bool {
+    if program == "tee" {
+        return !arguments.iter().any(|word| is_flag(word, 'a') || word == "--append");
+    }
+    program != "find" && matches!(special(program, arguments), Written::Nothing)
+}
+
 /// Returns the files that options name which mean the same for most programs.
 fn named(program: &str, arguments: &[String]) -> Vec<String> {
     let mut files = Vec::new();
@@ -184,7 +192,9 @@ fn named(program: &str, arguments: &[String]) -> Vec<String> {
             files.extend(next().filter(|next| !next.starts_with("--")));
         } else if let Some((_, value)) = word.split_once('=').filter(|(option, _)| OUTPUT_OPTIONS.contains(option)) {
             files.push(value.to_owned());
-        } else if word == "-o" && !OTHER_O.contains(&program) {
+        } else if word == "-o" && !OTHER_O.contains(&program)
+            || matches!(program, "sort" | "curl") && is_flag(word, 'o') && word.ends_with('o')
+        {
             files.extend(next());
         } else if matches!(program, "sort" | "gcc" | "cc" | "g++" | "clang" | "curl") && word.starts_with("-o") {
             files.push(word[2..].to_owned());
@@ -235,6 +245,8 @@ fn special(program: &str, arguments: &[String]) -> Written {
         "dd" => {
             Written::Files(arguments.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect())
         }
+        // It fails if the folder is there.
+        "mkdir" if !has('p') && !has_long("--parents") => Written::Files(operands.into_iter().cloned().collect()),
         "tar" | "bsdtar" | "gtar" => tar(arguments),
         "zip" | "7z" | "7za" | "ar" | "rar" => {
             let archive = operands.iter().find(|word| program == "zip" || word.len() > 2);

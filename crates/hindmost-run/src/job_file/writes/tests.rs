@@ -113,7 +113,7 @@ fn files_that_all_attempts_of_a_task_name_are_found() {
         ("exec 3> log; echo x >&3", "log"),
         ("time wc {} >n;", "n"),
     ] {
-        assert_eq!(written(command).as_deref(), Some(file), "{command}");
+        assert_eq!(written(command).map(|found| found.file).as_deref(), Some(file), "{command}");
     }
 }
 
@@ -128,5 +128,29 @@ fn any_text_is_read_to_its_end() {
                 let _ = written(&format!("{first}é{second} {third}"));
             }
         }
+    }
+}
+
+#[test]
+fn only_commands_that_write_files_from_their_beginnings_may_be_repeated() {
+    for (command, may_repeat) in [
+        ("gzip -c {} > {.}.gz", true),
+        ("sort {} | tee {.}.s >/dev/null", true),
+        ("sort -o {.}.s {}", true),
+        ("sort -nuo {.}.s {}", true),
+        ("curl -fsSLo {/} {}", true),
+        ("(cd x && wc -l {} >| n)", true),
+        ("echo begin >> {}.log; work {}", false),
+        ("work {} > {}.out; echo {} >> done.txt", false),
+        ("work {} | tee -a all.log", false),
+        ("sed -i s/a/b/ {}", false),
+        ("gzip {}", false),
+        ("mkdir {.} && work {} > {.}/x", false),
+        ("mv {} x/", false),
+        ("tar xf {}", false),
+        ("bash -c 'echo x >> y'", false),
+        ("cat <>x", false),
+    ] {
+        assert_eq!(written(command).map(|found| found.may_repeat), Some(may_repeat), "{command}");
     }
 }

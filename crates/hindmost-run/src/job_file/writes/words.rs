@@ -9,6 +9,8 @@ pub(super) enum Part {
     Word(String),
     /// A redirection for writing, and the word after it.
     WritesTo(String),
+    /// A redirection that adds to a file or changes it, and the word after it.
+    AddsTo(String),
     /// The end of a simple command: `;`, `|`, `&`, `&&`, `||`, a line feed, `{`, `}` or a word such as `then`.
     End,
     /// `(`.
@@ -123,6 +125,7 @@ impl Reader {
             return;
         }
         let opens_for_both = self.begins_with("<>");
+        let adds = opens_for_both || self.begins_with(">>");
         self.at += 1;
         while self.peek(0).is_some_and(|next| matches!(next, '>' | '|')) {
             self.at += 1;
@@ -133,7 +136,7 @@ impl Reader {
         let Some(target) = self.target() else { return };
         let is_number = target.trim_end_matches('-').chars().all(|digit| digit.is_ascii_digit());
         if (writes || opens_for_both) && !(duplicates && is_number) {
-            self.parts.push(Part::WritesTo(target));
+            self.parts.push(if adds { Part::AddsTo(target) } else { Part::WritesTo(target) });
         }
     }
 

@@ -36,9 +36,9 @@ fn a_task_that_is_long_by_nature_loses_one_attempt() {
     // The second attempt is as old as the first at 3 s: the task itself is long.
     assert_eq!(run.table("a").len(), 4);
     close(run.job("a").finish, 9.5);
-    // A second attempt that hangs as well is stopped at 8 times the age, 12 s.
+    // It is never stopped again, because nothing shows that a restart helps.
     let run = three([100.0, 100.0, 1.0]).run("pace");
-    close(run.job("a").finish, 1.5 + 12.0 + 1.0);
+    close(run.job("a").finish, 101.5);
 }
 
 #[test]

@@ -76,7 +76,11 @@ fn in_words(summary: &RunSummary, restarts: bool) -> String {
         }
     };
     if restarts && won > 0 {
-        return copies;
+        let small = (SMALL * summary.flowtime).max(SHORT);
+        let lost = summary.saved.as_ref().and_then(|saved| saved.median).map_or(0.0, |median| -median);
+        let delayed =
+            if lost > small { format!(", which delayed the end by about {}", duration(lost)) } else { String::new() };
+        return copies + &delayed;
     }
     if won == 0 {
         let (none, they) = if launched == 1 { ("it did not finish", "It") } else { ("none finished", "They") };

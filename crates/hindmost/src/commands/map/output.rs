@@ -170,7 +170,10 @@ impl<'a> Printer<'a> {
     fn print(&mut self, task: u32, logs: &[PathBuf; 2]) {
         if self.error.is_none() && !self.style.silent {
             let task = &self.tasks[task as usize];
-            let written = self.board.suspend(|| written(task, logs, self.style));
+            // What was to become a file is not for the terminal, also if the task has failed.
+            let standard_output = if self.outputs.is_some() { PathBuf::new() } else { logs[0].clone() };
+            let printed = [standard_output, logs[1].clone()];
+            let written = self.board.suspend(|| written(task, &printed, self.style));
             self.error = written.err().map(|error| ("standard output".to_owned(), error));
         }
         if self.style.removes_logs {
@@ -290,6 +293,10 @@ impl Follower for Printer<'_> {
         if self.style.notes_copies {
             self.message(line);
         }
+    }
+
+    fn failure_of_output(&mut self, line: &str) {
+        self.board.message(line);
     }
 
     fn failure(&mut self, _line: &str) {

@@ -57,6 +57,7 @@ mod hung;
 mod input_sizes;
 mod lateness;
 mod predictions;
+mod relaunch;
 mod restarts;
 mod sweep;
 mod task_share;
@@ -83,6 +84,7 @@ use held_back::WithoutBackup;
 use input_sizes::InputSizes;
 use lateness::{Lateness, PENDING};
 use predictions::Predictions;
+use relaunch::RELAUNCH;
 use sweep::Sweep;
 
 pub use restarts::Restarts;
@@ -114,10 +116,6 @@ const OVERTAKEN: f64 = 1.5;
 /// A backup is overtaken if its remaining time is more than this many times that of an older sibling. To stop it early costs
 /// little, because it has not run for long.
 const NOT_FASTER: f64 = 1.2;
-/// A lagging attempt is relaunched if its remaining time is more than this many times the time that the other nodes need
-/// for the pending tasks and the new copy.
-const RELAUNCH: f64 = 2.0;
-
 /// Once a task has had more attempts than this, none is stopped for a younger one that seems faster. Each loses what it has done.
 const MOST_GIVING_WAY: u32 = 4;
 
@@ -302,25 +300,6 @@ impl PaceRule {
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
         PaceRule::node_speed(cluster, attempt) < self.parameters.slow
             && remaining <= (self.good_nodes.waves(id.task, cluster).unwrap_or(0.0) + 1.0) * phase.median()
-    }
-
-    /// Returns true if a lagging attempt may be relaunched on another node, now or later. Its node must be slow, and a
-    /// new copy must take more than [`RELAUNCH`] medians there. Only the first copy of a task is relaunched, so a task is
-    /// relaunched at most once.
-    fn may_relaunch(&self, attempt: &Attempt, cluster: &Cluster) -> bool {
-        let speed = PaceRule::node_speed(cluster, attempt);
-        self.saving && attempt.id().copy == 0 && speed < self.parameters.slow && 1.0 / speed > RELAUNCH
-    }
-
-    /// Returns true if a lagging attempt is expected to end sooner when it is relaunched on another node.
-    fn should_relaunch(&mut self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
-        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
-        if !self.may_relaunch(attempt, cluster) || attempt.measured_finish().is_none() {
-            return false;
-        }
-        let Some(waves) = self.good_nodes.waves(id.task, cluster) else { return false };
-        let useless = 1.0 / PaceRule::node_speed(cluster, attempt) > RELAUNCH * (1.0 + waves);
-        useless && remaining > RELAUNCH * (1.0 + waves) * phase.median()
     }
 
     /// Moves attempts from `not_permitted` back to `lagging` if the order may permit their jobs another copy now, or if

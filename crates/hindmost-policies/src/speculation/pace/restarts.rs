@@ -37,7 +37,7 @@ const AGAIN: f64 = 2.0;
 /// The last restart of a task.
 #[derive(Clone, Copy, Debug)]
 struct Restarted {
-    /// The age of the attempt that was stopped, in seconds on a node of speed 1.
+    /// The age of the attempt that was stopped, in seconds; on a slow node, times its speed.
     age: f64,
     is_open: bool,
     /// True once the task has started again.
@@ -48,7 +48,7 @@ struct Restarted {
 pub struct Restarts {
     parameters: PaceParameters,
     input_sizes: InputSizes,
-    /// The longest time that a winner of each phase has taken, in seconds on a node of speed 1.
+    /// The longest time that a winner of each phase has taken, in seconds; on a slow node, times its speed.
     longest: FxHashMap<(JobId, u32), f64>,
     outcomes: FxHashMap<(JobId, u32), Outcomes>,
     restarted: FxHashMap<TaskId, Restarted>,
@@ -87,7 +87,7 @@ impl Restarts {
         self.outcomes.get(&(task.job, task.phase)).copied().unwrap_or_default()
     }
 
-    /// Returns the age from which on an attempt of a task seems to hang, in seconds on a node of speed 1.
+    /// Returns the age from which on an attempt of a task seems to hang, in seconds; on a slow node, times its speed.
     fn limit(&self, task: TaskId, phase: &Phase, cluster: &Cluster) -> f64 {
         let PaceParameters { late, min_age, .. } = self.parameters;
         let ages = Lateness::of(phase, self.input_sizes.factor(task, true, cluster), (late, min_age));

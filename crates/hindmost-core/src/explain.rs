@@ -315,7 +315,12 @@ fn happened(
             };
             Some((None, what))
         }
-        Event::NoMoreCopies { task: of } if *of == task => {
+        Event::NoMoreCopies { task: of, may_restart: true } if *of == task => Some((
+            None,
+            "no other copy starts, because an attempt writes a file that a copy would write too; if the attempt hangs, the task starts again"
+                .to_owned(),
+        )),
+        Event::NoMoreCopies { task: of, .. } if *of == task => {
             Some((None, "no other copy starts: the retries of the task are used up, or an attempt writes a file that a copy would write too".to_owned()))
         }
         Event::TaskReturned { task: returned } if *returned == task => {

@@ -102,10 +102,14 @@ pub enum Event {
         attempt: AttemptId,
     },
     /// No other attempt of a task starts while attempts of it run. Live runs do this with tasks that have used up their retries,
-    /// so that a task that always fails does not get one copy after the other.
+    /// so that a task that always fails does not get one copy after the other, and with tasks of which an attempt writes a file that a copy
+    /// would write too.
     NoMoreCopies {
         /// Id of the task.
         task: TaskId,
+        /// True if its attempt may be stopped instead, so that the task starts again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_restart: bool,
     },
     /// A pending task is withheld: it gets no attempt until it returns. Live runs do this with tasks that have failed, and with tasks
     /// that may not run twice while an attempt of them may still run on a lost node.

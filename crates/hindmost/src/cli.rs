@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hindmost_profiles::MOST_PROFILES;
 use hindmost_trace::table::{Columns, States};
 pub use map::MapArgs;
-pub use run::{EngineArgs, EngineName, RunJobArgs};
+pub use run::{EndingArgs, EngineArgs, EngineName, RunJobArgs};
 pub use theory::{CloneMethod, DurationArgs, HopelessJobs, PocdArgs, PocdFormula, ShedArgs, SigmaRule, TheoryCommand};
 
 /// Returns a parser of whole numbers from `least` to `most`. Its error says which numbers are valid.

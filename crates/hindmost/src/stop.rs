@@ -1,5 +1,6 @@
 //! Ctrl-C, `SIGTERM` and `SIGHUP`: the first signal requests that the running work stops. The second ends the process
-//! at once, unless it has child processes to end first. `SIGUSR1` and `SIGUSR2` request a report of the running work where a
+//! at once, unless it has child processes to end first. Work with child processes lets some of them finish after the first signal, and stops
+//! them after the second; `SIGTERM` and `SIGHUP` count as two there, because those who send them expect an end. `SIGUSR1` and `SIGUSR2` request a report of the running work where a
 //! command offers one. Signals that were ignored when this process was started, as with `nohup` or in the background of a
 //! script, stay ignored.
 
@@ -11,8 +12,10 @@ use signal_hook::iterator::Signals;
 
 /// True after the first signal.
 static STOP: AtomicBool = AtomicBool::new(false);
-/// Number of signals so far.
+/// Number of signals so far. Some count as two.
 static PRESSES: AtomicU32 = AtomicU32::new(0);
+/// As how many presses of Ctrl-C `SIGTERM` and `SIGHUP` count.
+static OF_TERM: AtomicU32 = AtomicU32::new(2);
 /// True if this process may have child processes, so that the second signal must not end it at once.
 static HAS_PROCESSES: AtomicBool = AtomicBool::new(false);
 
@@ -29,8 +32,9 @@ fn listen() {
     // If no handler can be installed, the signals end the process, which is their default.
     let Ok(mut signals) = Signals::new(wanted) else { return };
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for _ in signals.forever().filter(|signal| *signal != SIGCHLD) {
-            PRESSES.fetch_add(1, Ordering::Relaxed);
+        for signal in signals.forever().filter(|signal| *signal != SIGCHLD) {
+            let presses = if signal == SIGINT { 1 } else { OF_TERM.load(Ordering::Relaxed) };
+            PRESSES.fetch_add(presses, Ordering::Relaxed);
             if STOP.swap(true, Ordering::Relaxed) && !HAS_PROCESSES.load(Ordering::Relaxed) {
                 std::process::exit(130);
             }
@@ -54,6 +58,11 @@ fn ignored(status: &str) -> u64 {
 pub fn flag() -> &'static AtomicBool {
     listen();
     &STOP
+}
+
+/// Sets as how many presses of Ctrl-C `SIGTERM` and `SIGHUP` count.
+pub fn count_term_as(presses: u32) {
+    OF_TERM.store(presses, Ordering::Relaxed);
 }
 
 /// Returns the number of signals so far, for work that must end its child processes first. After this call no number of

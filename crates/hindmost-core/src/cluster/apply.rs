@@ -194,7 +194,7 @@ impl Cluster {
                 self.attempt_ended(*attempt, Ending::Broken)
             }
             Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, Ending::Stopped),
-            Event::NoMoreCopies { task } => self.end_copying(*task),
+            Event::NoMoreCopies { task, may_restart } => self.end_copying(*task, *may_restart),
             Event::TaskWithheld { task, .. } => self.withhold(*task),
             Event::TaskReturned { task } => self.return_task(*task),
             Event::TaskGivenUp { task } => self.give_up(*task),

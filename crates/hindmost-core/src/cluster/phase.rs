@@ -70,6 +70,7 @@ impl Phase {
             abandoned: false,
             withheld: false,
             no_more_copies: false,
+            may_restart: false,
             retrying: false,
         };
         let mut tasks = vec![blank; spec.tasks as usize];

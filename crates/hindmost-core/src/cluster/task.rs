@@ -31,6 +31,8 @@ pub struct Task {
     pub(super) withheld: bool,
     /// True if no other attempt starts while attempts of the task run.
     pub(super) no_more_copies: bool,
+    /// True if an attempt of the task may be stopped so that the task starts again, because it gets no copies.
+    pub(super) may_restart: bool,
     /// True if the task is pending because its last running copy failed or lost its node. The next copy then counts as a
     /// relaunch, not as a redundant copy.
     pub(super) is_broken: bool,
@@ -69,6 +71,12 @@ impl Task {
     /// ([`Event::NoMoreCopies`](crate::record::Event::NoMoreCopies)).
     pub fn has_last_copies(&self) -> bool {
         self.no_more_copies && self.copies > 0
+    }
+
+    /// Returns true if an attempt of the task may be stopped so that the task starts again, because another one beside it would write the same
+    /// file.
+    pub fn may_restart(&self) -> bool {
+        self.may_restart
     }
 
     /// Returns true while the task gets no attempt although it is unfinished and no copy runs

@@ -27,12 +27,14 @@ impl Cluster {
         Ok(Applied { reservation_ended_on: self.end_reservation_for(id), ..Applied::default() })
     }
 
-    /// Lets no other attempt of a task start while attempts of it run.
-    pub(super) fn end_copying(&mut self, id: TaskId) -> Result<Applied, RecordError> {
+    /// Lets no other attempt of a task start while attempts of it run. `may_restart` says whether an attempt may be stopped instead.
+    pub(super) fn end_copying(&mut self, id: TaskId, may_restart: bool) -> Result<Applied, RecordError> {
         self.task(id).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
         let reservation_ended_on = self.end_reservation_for(id);
         if let Some(job) = self.job_mut(id.job) {
-            job.phases[id.phase as usize].tasks[id.index as usize].no_more_copies = true;
+            let task = &mut job.phases[id.phase as usize].tasks[id.index as usize];
+            task.no_more_copies = true;
+            task.may_restart |= may_restart;
         }
         Ok(Applied { reservation_ended_on, ..Applied::default() })
     }
@@ -233,7 +235,7 @@ mod tests {
     fn the_last_copies_of_a_task_stay_alone() {
         let mut cluster = cluster();
         let first = start(&mut cluster, task(0));
-        happen(&mut cluster, &Event::NoMoreCopies { task: task(0) });
+        happen(&mut cluster, &Event::NoMoreCopies { task: task(0), may_restart: false });
         let second = Decision::Start { attempt: AttemptId { copy: 1, ..first }, node: NodeId(0), from_progress: 0.0 };
         let refused = cluster.apply_decision(Time::ZERO, &second);
         assert!(matches!(refused, Err(RecordError::CannotStart { .. })), "{refused:?}");

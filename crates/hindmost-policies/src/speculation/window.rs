@@ -535,7 +535,7 @@ impl Pass for ReserveSlots {
                         }
                         self.plan(phase_of(attempt.task), view);
                     }
-                    Event::NoMoreCopies { task }
+                    Event::NoMoreCopies { task, .. }
                     | Event::TaskWithheld { task, .. }
                     | Event::TaskReturned { task }
                     | Event::TaskGivenUp { task } => {

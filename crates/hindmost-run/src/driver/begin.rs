@@ -1,6 +1,6 @@
 //! Begins a run: checks its folder, policy and nodes, and builds the driver.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -20,6 +20,7 @@ use super::attempts::Attempts;
 use super::deadlines::{Deadline, Deadlines};
 use super::fault_injection::FaultInjection;
 use super::finished;
+use super::full_disk::FullDisk;
 use super::jobs::{Jobs, LiveJob, ONLY};
 use super::journal::{self, LiveJournal};
 use super::node_loss::LostNodes;
@@ -204,9 +205,9 @@ fn run_with(
         energy,
         is_stopped: false,
         was_at: None,
-        full_at: None,
+        disk: FullDisk::default(),
         seconds_said: 0,
-        shared: BTreeSet::new(),
+        shared: BTreeMap::new(),
         unsaid: BTreeMap::new(),
         is_due: true,
         followed_at: Time::ZERO,

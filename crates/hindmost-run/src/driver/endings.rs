@@ -13,6 +13,7 @@ use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
+use super::full_disk::{is_full, without_end_marker};
 use super::jobs::LiveJob;
 use super::{Driver, RunError};
 use crate::engine::Happened;
@@ -43,11 +44,15 @@ enum End {
     Won,
     /// The attempt was stopped.
     Stopped,
+    /// The command failed because a disk is full; holds a message about it.
+    Full(String),
     /// The command could not start a process, because the system lacked something that may be available soon; holds a
     /// message about it.
     Scarce(String),
     /// The attempt failed; holds the reason, and whether the failure counts against the task's retries.
     Failed(String, bool),
+    /// The attempt failed in a way that no further try can mend; holds the reason.
+    Hopeless(String),
 }
 
 impl Driver<'_> {
@@ -119,14 +124,13 @@ impl Driver<'_> {
             Err(error) => return End::Failed(format!("its end marker can't be read: {error}"), !idempotent),
         };
         if running.kill() == Some(Kill::SharedFile) {
-            return End::Failed("two attempts of the task had one file open for writing".to_owned(), false);
+            let failed = || End::Failed("two attempts of the task had one file open for writing".to_owned(), false);
+            return self.spoiled(attempt.task).map_or_else(failed, End::Hopeless);
         }
         if marker == EndMarker::Exit(0) {
             if let Some(path) = self.end_if_others_write(attempt) {
-                return End::Failed(
-                    format!("another attempt of the task has {} open for writing", path.display()),
-                    false,
-                );
+                let failed = || format!("another attempt of the task has {} open for writing", path.display());
+                return self.spoiled(attempt.task).map_or_else(|| End::Failed(failed(), false), End::Hopeless);
             }
             return match self.prepare_output(attempt, running, at) {
                 Ok(true) => End::Good,
@@ -134,6 +138,7 @@ impl Driver<'_> {
                     End::Failed("its result was in place and has been removed".to_owned(), !idempotent)
                 }
                 Ok(false) => no_output(),
+                Err(error) if is_full(&error) && idempotent => End::Full(error.to_string()),
                 Err(error) => End::Failed(format!("its output can't be read: {error}"), true),
             };
         }
@@ -158,6 +163,9 @@ impl Driver<'_> {
                 if idempotent && self.may_wait(attempt) && self.had_no_processes(attempt) {
                     return End::Scarce("no process could be started".to_owned());
                 }
+                if let Some(what) = self.met_full_disk(attempt) {
+                    return End::Full(what);
+                }
                 let signal = if code > 128 { format!(" (killed by signal {})", code - 128) } else { String::new() };
                 End::Failed(format!("exit code {code}{signal}"), true)
             }
@@ -166,12 +174,10 @@ impl Driver<'_> {
             }
             (None, EndMarker::Missing) => {
                 let free = job.store.free_space();
-                let now = self.engine.now();
-                if free.is_some_and(|free| free < FULL) {
-                    self.full_at = Some(now);
+                match self.met_full_disk(attempt) {
+                    Some(_) => End::Full(without_end_marker(free, self.disk.was_full(self.engine.now()))),
+                    None => End::Failed(without_end_marker(free, self.disk.was_full(self.engine.now())), true),
                 }
-                let was_full = self.full_at.is_some_and(|at| now - at <= LATELY);
-                End::Failed(without_end_marker(free, was_full), true)
             }
         }
     }
@@ -224,9 +230,20 @@ impl Driver<'_> {
     /// Makes the output of a job's successful attempts their tasks' results.
     fn commit_of(&mut self, job: JobId, endings: &mut [Ending]) -> Result<(), RunError> {
         let LiveJob { store, plan, .. } = &mut self.jobs[job];
+        let is_its = |ending: &&mut Ending| ending.attempt.task.job == job && matches!(ending.end, End::Good);
+        if let Err(error) = store.describe_outputs()
+            && is_full(&error)
+        {
+            for ending in endings.iter_mut().filter(is_its) {
+                store.withdraw(ending.attempt);
+                let is_idempotent = plan.phases[ending.attempt.task.phase as usize].idempotent;
+                let what = error.to_string();
+                ending.end = if is_idempotent { End::Full(what) } else { End::Failed(what, true) };
+            }
+            return Ok(());
+        }
         store.make_durable().map_err(|error| not_durable(store, error))?;
         let mut won: HashSet<TaskId> = HashSet::new();
-        let is_its = |ending: &&mut Ending| ending.attempt.task.job == job && matches!(ending.end, End::Good);
         for ending in endings.iter_mut().filter(is_its) {
             let task = ending.attempt.task;
             ending.end = match store.commit(ending.attempt) {
@@ -249,7 +266,11 @@ impl Driver<'_> {
                 Ok(Commit::Refused(why)) => {
                     let name = &plan.phases[task.phase as usize].name;
                     self.follower.failure_of_output(&format!("{name}/{}: {why}", task.index));
-                    End::Failed(why, true)
+                    // The command has done its work; running it again would not change what is in the way.
+                    End::Hopeless(why)
+                }
+                Err(error) if is_full(&error) && plan.phases[task.phase as usize].idempotent => {
+                    End::Full(error.to_string())
                 }
                 Err(error) => End::Failed(format!("its output could not be moved into place: {error}"), true),
             };
@@ -265,6 +286,10 @@ impl Driver<'_> {
         if let End::Scarce(what) = end {
             return self.wait_to_start(attempt, &what);
         }
+        if let End::Full(what) = end {
+            self.note_failure(attempt, &running);
+            return self.wait_for_space(attempt, &what);
+        }
         self.was_at = at;
         let recorded = match end {
             End::Won => {
@@ -274,6 +299,7 @@ impl Driver<'_> {
                     let left = self.jobs[attempt.task.job].store.release_attempt(attempt);
                     self.report_left(left);
                 }
+                self.disk.has_space();
                 self.jobs[attempt.task.job].counts.won(attempt);
                 self.learner.won(&observed);
                 self.test_last_report(
@@ -289,7 +315,12 @@ impl Driver<'_> {
                 self.note_failure(attempt, &running);
                 self.record_failure(attempt, reason, counted)
             }
-            End::Stopped | End::Good | End::Scarce(_) => {
+            End::Hopeless(reason) => {
+                self.note_failure(attempt, &running);
+                self.jobs[attempt.task.job].failures.exhaust(attempt.task);
+                self.record_failure(attempt, reason, true)
+            }
+            End::Stopped | End::Good | End::Scarce(_) | End::Full(_) => {
                 if !running.is_starting() {
                     self.learner.ended(&observed);
                 }
@@ -368,65 +399,7 @@ fn not_durable(store: &Store, error: std::io::Error) -> RunError {
     RunError::NotDurable { path: store.folder().into(), error }
 }
 
-/// Below this number of free bytes a disk is called full: 64 KiB. An end marker needs less.
-const FULL: u64 = 64 << 10;
-
-/// Below this number of free bytes a disk may have been full when an attempt ended, although it is not full now: 16 MiB. The
-/// files of attempts that failed are removed, and that may free as much.
-const SCARCE: u64 = 16 << 20;
-
-/// For how long after an attempt has ended on a full disk the disk is suspected of the ends of others, too.
-const LATELY: Time = Time(60_000_000_000);
-
-/// Returns the reason of the failure of an attempt that has no end marker. `free` is the free space of the disk with the run's
-/// folder, in bytes, if it is known. `was_full` says that another attempt has ended a short time ago while the disk was full.
-fn without_end_marker(free: Option<u64>, was_full: bool) -> String {
-    let what = "ended without an end marker";
-    let Some(free) = free else {
-        return format!("{what}: something outside Hindmost killed it, or the disk is full");
-    };
-    let left = if free < 1 << 20 { format!("{} kB", free >> 10) } else { format!("{} MB", free >> 20) };
-    if free < FULL {
-        return format!("{what}: the disk is full ({free} bytes are free in the run's folder); free some space there");
-    }
-    if was_full || free < SCARCE {
-        // What is free now includes what the removed files of other attempts have freed.
-        return format!(
-            "{what}, probably because the disk was full ({left} are free in the run's folder now that files of failed attempts \
-             are removed); free some space there"
-        );
-    }
-    format!("{what}: something outside Hindmost killed it (the disk is not full now: {left} are free)")
-}
-
 /// Returns the end of an attempt whose output folder is missing.
 fn no_output() -> End {
     End::Failed("its command removed its output folder, or put something else in its place".to_owned(), true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_disk_is_named_as_the_cause() {
-        assert!(without_end_marker(Some(0), false).contains("the disk is full (0 bytes are free"));
-        let killed = without_end_marker(Some(50 << 20), false);
-        assert!(killed.contains("killed it (the disk is not full now: 50 MB are free)"), "{killed}");
-        assert!(without_end_marker(None, false).ends_with("killed it, or the disk is full"));
-    }
-
-    #[test]
-    fn freed_space_does_not_hide_that_the_disk_was_full() {
-        for (free, was_full, left) in [
-            (84 << 10, false, "84 kB"),
-            (84 << 10, true, "84 kB"),
-            (5 << 20, false, "5 MB"),
-            (3 << 30, true, "3072 MB"),
-        ] {
-            let said = without_end_marker(Some(free), was_full);
-            let begin = format!("ended without an end marker, probably because the disk was full ({left} are free");
-            assert!(said.starts_with(&begin) && said.ends_with("free some space there"), "{said}");
-        }
-    }
 }

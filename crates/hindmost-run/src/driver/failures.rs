@@ -1,6 +1,6 @@
 //! Counts the failures of tasks, and lists the tasks that have failed permanently.
 //!
-//! Invariant: a task is exhausted once it has failed more often than its phase has retries. Only failures that the
+//! Invariant: a task is exhausted once it has failed more often than its phase has retries, or in a way that no further try can mend. Only failures that the
 //! attempt itself has caused count. Each failure lists its task at most once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,8 @@ struct OfTask {
     count: u32,
     /// Failures before the run was resumed, which no longer count against the retries.
     earlier: u32,
+    /// True if no further try can succeed.
+    is_hopeless: bool,
     /// The last failure; `None` after it has been moved to `given_up`.
     last: Option<FailedTask>,
 }
@@ -75,9 +77,15 @@ impl Failures {
         !self.delayed.is_empty()
     }
 
-    /// True if a task has failed more often than its phase allows.
+    /// True if a task has failed more often than its phase allows, or in a way that no further try can mend.
     pub(super) fn is_exhausted(&self, task: TaskId) -> bool {
-        self.of.get(&task).is_some_and(|found| found.count > self.phases[task.phase as usize].1)
+        let retries = |task: TaskId| self.phases[task.phase as usize].1;
+        self.of.get(&task).is_some_and(|found| found.count > retries(task) || found.is_hopeless)
+    }
+
+    /// Notes that a task has failed in a way that no further try can mend.
+    pub(super) fn exhaust(&mut self, task: TaskId) {
+        self.of.entry(task).or_default().is_hopeless = true;
     }
 
     /// Adds a task to the list of permanently failed tasks.

@@ -1,7 +1,6 @@
 //! The journal's file: the driver appends lines to it, and syncs it before it carries decisions out.
 
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use hindmost_core::journal::{Header, JournalError, JournalReader};
@@ -10,7 +9,7 @@ use hindmost_core::time::Time;
 use serde::Serialize;
 
 use super::RunError;
-use crate::store::{JOURNAL, Store};
+use crate::store::{Appended, JOURNAL, Store};
 
 /// Number of bytes that one read takes while searching for the last complete line.
 const BLOCK: usize = 8192;
@@ -18,7 +17,7 @@ const BLOCK: usize = 8192;
 /// A journal that is being written.
 pub(super) struct LiveJournal {
     path: PathBuf,
-    to: BufWriter<File>,
+    to: Appended,
     /// True if lines were written after the last sync.
     dirty: bool,
     /// False with `--no-sync`: then a power cut may lose lines.
@@ -79,7 +78,7 @@ impl LiveJournal {
         file.set_len(keep).map_err(fault)?;
         file.seek(SeekFrom::End(0)).map_err(fault)?;
         let syncs = store.is_synced();
-        let mut journal = LiveJournal { path: path.clone(), to: BufWriter::new(file), dirty: true, syncs };
+        let mut journal = LiveJournal { path: path.clone(), to: Appended::new(file), dirty: true, syncs };
         if let Some(header) = header {
             journal.line(header)?;
             journal.sync()?;
@@ -97,17 +96,26 @@ impl LiveJournal {
 
     fn line(&mut self, value: &impl Serialize) -> Result<(), RunError> {
         self.dirty = true;
-        let fault = |error| RunError::Journal { path: self.path.clone(), error };
-        serde_json::to_writer(&mut self.to, value).map_err(|error| fault(JournalError::Unwritable(error)))?;
-        self.to.write_all(b"\n").map_err(|error| fault(error.into()))
+        let fault = |error| RunError::Journal { path: self.path.clone(), error: JournalError::Unwritable(error) };
+        serde_json::to_writer(self.to.waiting(), value).map_err(fault)?;
+        self.to.waiting().push(b'\n');
+        Ok(())
     }
 
     /// Passes all lines to the operating system, so that they survive the end of this process.
-    pub(super) fn flush(&mut self) -> Result<(), RunError> {
-        self.to.flush().map_err(|error| RunError::Journal { path: self.path.clone(), error: error.into() })
+    ///
+    /// # Errors
+    /// If the disk is full, or can't be written. What could not be written waits for the next call.
+    pub(super) fn write(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 
-    /// Syncs all lines to the disk, so that they survive a power cut; with `--no-sync` only flushes them.
+    /// Returns the error of a write of this journal.
+    pub(super) fn fault(&self, error: io::Error) -> RunError {
+        RunError::Journal { path: self.path.clone(), error: error.into() }
+    }
+
+    /// Syncs all lines to the disk, so that they survive a power cut; with `--no-sync` only passes them to the operating system.
     pub(super) fn sync(&mut self) -> Result<(), RunError> {
         if !self.dirty {
             return Ok(());
@@ -115,9 +123,9 @@ impl LiveJournal {
         self.dirty = false;
         let mut written = self.to.flush();
         if self.syncs {
-            written = written.and_then(|()| self.to.get_ref().sync_data());
+            written = written.and_then(|()| self.to.sync());
         }
-        written.map_err(|error| RunError::Journal { path: self.path.clone(), error: error.into() })
+        written.map_err(|error| self.fault(error))
     }
 }
 

@@ -12,6 +12,7 @@ use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
 use super::deadlines::Deadline;
+use super::full_disk::is_full;
 use super::progress::FIRST_POLL;
 use super::{Driver, RunError};
 use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
@@ -105,6 +106,8 @@ impl Driver<'_> {
             demand: &demand,
             slowed: self.faults.slowed(node),
             outlives: !phase.idempotent || !self.learner.median(attempt.task).is_some_and(|median| median < SHORT),
+            tmpdir: self.options.tmpdir.as_deref(),
+            kill_after: phase.kill_after,
             is_single: !phase.idempotent,
         };
         Ok(act(&mut *self.engine, &launch))
@@ -137,6 +140,9 @@ impl Driver<'_> {
             self.happen(&Event::AttemptRunning { attempt, waited: None })?;
             return self.finish_with_result(attempt);
         }
+        if self.still_waits_for_space(attempt)? {
+            return Ok(());
+        }
         let from = self.resumes_from(attempt);
         let input = self.input_state(attempt.task);
         let store = &mut self.jobs[attempt.task.job].store;
@@ -159,6 +165,9 @@ impl Driver<'_> {
                     self.happen(&Event::AttemptRunning { attempt, waited: None })?;
                 }
                 Ok(())
+            }
+            Err(error) if is_full(&error) => {
+                self.wait_for_space(attempt, &format!("an attempt can't be started: {error}"))
             }
             Err(error) if is_scarce(&error) => self.wait_to_start(attempt, &error.to_string()),
             Err(error) => {
@@ -206,6 +215,11 @@ impl Driver<'_> {
         }
         // The end of the old attempt must be on the disk before the new one starts: a process that resumes the run must know
         // that the resources of the old attempt are free.
+        if !self.write_journal()? {
+            self.waiting.retry(replacement);
+            self.deadlines.push(self.engine.now() + Time(1_000_000_000), Deadline::Launch(replacement));
+            return Ok(());
+        }
         self.recorder.journal.sync()?;
         self.launch(replacement)
     }

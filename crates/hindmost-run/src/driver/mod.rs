@@ -18,6 +18,7 @@
 //! | `node_loss.rs` | the nodes that the engine has lost, and tasks that wait for the ends of attempts there |
 //! | `limits.rs` | how long attempts may take |
 //! | `task_ends.rs` | how the last attempt of each failed task ended |
+//! | `full_disk.rs` | since when the run waits for space on a disk |
 //! | `shutdown.rs` | whether the run continues |
 //! | `follow.rs` | the counts that the progress display shows |
 //! | `recorder.rs`, `journal.rs` | the records to write, and the decisions to carry out |
@@ -37,6 +38,7 @@ mod failures;
 mod fault_injection;
 mod finished;
 mod follow;
+mod full_disk;
 mod jobs;
 mod journal;
 mod launching;
@@ -61,7 +63,7 @@ mod utilization;
 mod waiting;
 mod watches;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -92,6 +94,7 @@ use crate::store::{Pages, Store};
 use attempts::{Attempts, Kill};
 use deadlines::{Deadline, Deadlines};
 use fault_injection::FaultInjection;
+use full_disk::FullDisk;
 use jobs::Jobs;
 use node_loss::LostNodes;
 use recorder::Recorder;
@@ -151,12 +154,11 @@ struct Driver<'a> {
     was_at: Option<Time>,
     /// True if the policy has to decide, because something has happened since the last round.
     is_due: bool,
-    /// When an attempt last ended while the disk was full.
-    full_at: Option<Time>,
+    disk: FullDisk,
     /// Number of second attempts of slow tasks so far.
     seconds_said: u32,
-    /// Tasks of which two attempts have had one file open for writing.
-    shared: BTreeSet<TaskId>,
+    /// Tasks of which two attempts have had one file open for writing, and why a task can't begin again; `None` if it can.
+    shared: BTreeMap<TaskId, Option<String>>,
     /// Copies that were not said yet, with the policy's reasons.
     unsaid: BTreeMap<AttemptId, Option<String>>,
     /// When the loop last updated the progress display.
@@ -173,8 +175,9 @@ impl Driver<'_> {
         self.engine.wait(self.engine.now(), &mut happened);
         self.happened(std::mem::take(&mut happened))?;
         loop {
-            if stop_requests.load(Ordering::Relaxed) > 0 {
-                self.stop_requested()?;
+            let requests = stop_requests.load(Ordering::Relaxed);
+            if requests > 0 {
+                self.stop_requested(requests)?;
             }
             self.submitted()?;
             if self.is_due && self.is_open() {
@@ -186,7 +189,8 @@ impl Driver<'_> {
                 return Ok(());
             }
             let is_idle = self.attempts.is_empty() && self.waiting.is_empty();
-            if is_idle && !self.is_due && self.deadlines.is_empty() && !self.jobs.is_empty() && !self.lost.any() {
+            let is_settled = !self.is_due && self.recorder.actions.is_empty();
+            if is_idle && is_settled && self.deadlines.is_empty() && !self.jobs.is_empty() && !self.lost.any() {
                 return Err(RunError::Stuck);
             }
             let now = self.engine.now();
@@ -228,14 +232,16 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Ends the jobs, because the user has requested it.
-    fn stop_requested(&mut self) -> Result<(), RunError> {
+    /// Ends the jobs, because the user has requested it so many times.
+    fn stop_requested(&mut self, requests: u32) -> Result<(), RunError> {
         self.is_stopped = true;
         for job in self.jobs.ids() {
-            match self.jobs[job].shutdown.request() {
-                Some(Request::Interrupt) => self.shut_down(job, RunState::Interrupted)?,
-                Some(Request::StopTheRest) => self.kill_job(job, Kill::Shutdown),
-                None => {}
+            while let Some(request) = self.jobs[job].shutdown.request(requests) {
+                match request {
+                    Request::Interrupt => self.shut_down(job, RunState::Interrupted)?,
+                    Request::StopTheRest => self.kill_job(job, Kill::Shutdown),
+                    Request::KillTheRest => self.kill_at_once(job),
+                }
             }
         }
         Ok(())
@@ -243,6 +249,9 @@ impl Driver<'_> {
 
     /// Ends the jobs of which nothing runs any more and nothing is left to run.
     fn end_jobs(&mut self) -> Result<(), RunError> {
+        if !self.write_journal()? {
+            return Ok(());
+        }
         for job in self.jobs.ids() {
             if self.jobs[job].shutdown.is_done() {
                 self.kill_job(job, Kill::Shutdown);
@@ -297,6 +306,10 @@ impl Driver<'_> {
     /// Carries out the decisions, after they are synced to the journal.
     fn settle(&mut self) -> Result<(), RunError> {
         while !self.recorder.actions.is_empty() {
+            // What the disk has no space for stays in memory. Attempts that end meanwhile may free some.
+            if !self.write_journal()? {
+                return Ok(());
+            }
             self.recorder.journal.sync()?;
             for decision in std::mem::take(&mut self.recorder.actions) {
                 self.carry_out(&decision)?;
@@ -304,7 +317,7 @@ impl Driver<'_> {
         }
         // Events need no sync. Once flushed, they survive the end of this process. After a power cut, the next process finds
         // out from the run's folder what has happened.
-        self.recorder.journal.flush()
+        self.write_journal().map(drop)
     }
 
     fn carry_out(&mut self, decision: &Decision) -> Result<(), RunError> {

@@ -171,7 +171,7 @@ impl Driver<'_> {
         let Some(why) = self.engine.is_over() else { return Ok(()) };
         let line = format!("all nodes are lost and none can return: {why}; the run is interrupted");
         self.follower.message(&line);
-        self.stop_requested()
+        self.stop_requested(1)
     }
 
     /// Handles the loss of an attempt with its node, which counts as a failure of its task if it happens repeatedly. If the time is up for

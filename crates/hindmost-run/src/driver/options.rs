@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
@@ -14,7 +15,7 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use super::RunError;
 use crate::chaos::Chaos;
 use crate::engine::{NodeOffer, features_of};
-use crate::job_file::{Plan, PlannedPhase, check_knowledge};
+use crate::job_file::{Plan, PlannedPhase, check_knowledge, check_outputs_together};
 use crate::store::Store;
 
 /// The policy of runs that name no policy.
@@ -42,6 +43,11 @@ pub struct RunOptions {
     pub profiles: Option<(PathBuf, u64)>,
     /// Whether a resumed run tries the tasks again that had failed as their phases allow.
     pub retry_failed: bool,
+    /// How long what needs space waits while a disk is full; zero fails at once.
+    pub disk_wait: Duration,
+    /// Folder in which attempts get folders for temporary files, on the machines on which they run. `None`: the one that `TMPDIR` names
+    /// there.
+    pub tmpdir: Option<PathBuf>,
     /// The folder with the machine's energy counters, usually [`POWERCAP`](crate::energy::POWERCAP). `None`: the energy
     /// is not measured.
     pub powercap: Option<PathBuf>,
@@ -155,6 +161,7 @@ pub fn check_together(
     for plan in plans {
         check(plan, options, nodes).map_err(|error| RunError::Input(format!("job {:?}: {error}", plan.name)))?;
     }
+    check_outputs_together(plans).map_err(RunError::Input)?;
     chosen_by_all(plans, options)
 }
 

@@ -220,10 +220,15 @@ impl Driver<'_> {
             return self.check_given_up(task);
         }
         let delay = job.phase(task).delay_after(job.failures.of(task));
-        if delay.is_zero() {
+        if delay.is_zero() { Ok(()) } else { self.withhold_for(task, Time(delay.as_nanos() as u64)) }
+    }
+
+    /// Withholds a task for this time, unless an attempt of it runs.
+    pub(super) fn withhold_for(&mut self, task: TaskId, delay: Time) -> Result<(), RunError> {
+        if !self.is_pending(task) {
             return Ok(());
         }
-        let until = self.session.cluster().now().max(self.engine.now()) + Time(delay.as_nanos() as u64);
+        let until = self.session.cluster().now().max(self.engine.now()) + delay;
         self.happen(&Event::TaskWithheld { task, until: Some(until), may_run: None })?;
         self.retry_at(task, until);
         Ok(())
@@ -263,7 +268,7 @@ impl Driver<'_> {
         let is_exhausted = self.jobs[task.job].failures.is_exhausted(task);
         if is_exhausted && self.may_get_copies(task) {
             // Copies that run may still succeed. Others would put off the end of a task that always fails.
-            self.happen(&Event::NoMoreCopies { task })?;
+            self.happen(&Event::NoMoreCopies { task, may_restart: false })?;
         }
         if !is_exhausted || !self.is_pending(task) {
             return Ok(());

@@ -2,11 +2,13 @@
 //! the text of a command does not show that it writes outside its attempt's folder (`job_file/writes/`).
 //!
 //! - A copy does not start while another attempt of its task has a file open for writing that is not its own. Its task then gets no
-//!   copies.
+//!   copies. If the attempt hangs, it may be stopped so that its task starts again.
 //! - If an attempt succeeds while another one of its task has such a file open, it does not count: the other one may have truncated what it has
 //!   written. Both are stopped, and the task starts again alone.
 //! - If two attempts have one file open for writing while both run, both are stopped, and the task starts again alone: what either has
 //!   written may have destroyed what the other one has.
+//! - If such a file is open so that writes add to what is there (at its end, or for reading too, as a database is), starting again would
+//!   write twice what an attempt has written already. The task then fails for good, and a message says which file to look at.
 //!
 //! What is opened, written and closed between two looks is not seen, nor what processes on other machines do.
 
@@ -18,6 +20,7 @@ use hindmost_core::record::Event;
 
 use super::attempts::Kill;
 use super::{Driver, RunError};
+use crate::engine::WrittenFile;
 use crate::job_file::Copies;
 
 impl Driver<'_> {
@@ -30,29 +33,53 @@ impl Driver<'_> {
         self.session.cluster().copies(task).map(Attempt::id).filter(running).collect()
     }
 
-    /// Returns a file outside its folder that an attempt has open for writing, and that is no scratch file.
-    fn written_by(&self, attempt: AttemptId) -> Option<PathBuf> {
-        self.engine.written_files(attempt).into_iter().find(|file| !file.is_scratch).map(|file| file.path)
+    /// Returns a file outside its folder that an attempt has open for writing, and that is no scratch file. One that a further attempt
+    /// would add to comes first.
+    fn written_by(&self, attempt: AttemptId) -> Option<WrittenFile> {
+        self.engine
+            .written_files(attempt)
+            .into_iter()
+            .filter(|file| !file.is_scratch)
+            .min_by_key(|file| file.is_replaced)
+    }
+
+    /// Notes that attempts of a task have written one file. Returns what happens to the task, for the message about it.
+    fn note_shared(&mut self, task: TaskId, file: &WrittenFile) -> &'static str {
+        let why = (!file.is_replaced).then(|| {
+            format!(
+                "two attempts have had {} open, which each adds to, so what is in it may be wrong: mend it before the task runs again, \
+                 with --no-copies",
+                file.path.display()
+            )
+        });
+        let outcome = if why.is_some() { "the task has failed" } else { "the task starts again alone" };
+        let known = self.shared.entry(task).or_default();
+        if known.is_none() {
+            *known = why;
+        }
+        outcome
     }
 
     /// Leaves a copy out if an attempt of its task writes a file that the copy would write too. Returns true if it is left out.
     pub(super) fn would_share(&mut self, copy: AttemptId) -> Result<bool, RunError> {
         let others = self.watched(copy.task);
         let found = others.iter().find_map(|id| Some((*id, self.written_by(*id)?)));
-        if found.is_none() && !self.shared.contains(&copy.task) {
+        if found.is_none() && !self.shared.contains_key(&copy.task) {
             return Ok(false);
         }
-        if let Some((writer, path)) = found {
+        // What an attempt has added to a file would be there twice.
+        let may_restart = found.as_ref().is_some_and(|(_, file)| file.is_replaced);
+        if let Some((writer, file)) = found {
             let why = format!(
                 "attempt {} has {} open for writing, which a copy might destroy; --copies allows it",
                 writer.copy,
-                path.display()
+                file.path.display()
             );
             self.say_second(copy, "gets no copy", Some(&why));
         }
         self.clean(copy, false);
         self.waiting.forget(copy);
-        self.happen(&Event::NoMoreCopies { task: copy.task })?;
+        self.happen(&Event::NoMoreCopies { task: copy.task, may_restart })?;
         self.happen(&Event::AttemptStopped { attempt: copy })?;
         Ok(true)
     }
@@ -64,19 +91,21 @@ impl Driver<'_> {
             return None;
         }
         let others: Vec<AttemptId> = self.watched(attempt.task).into_iter().filter(|id| *id != attempt).collect();
-        let path = others.iter().find_map(|id| self.written_by(*id))?;
+        let file = others.iter().find_map(|id| self.written_by(*id))?;
+        // A process that resumes the run must not count it either.
+        self.jobs[attempt.task.job].store.forget_end(attempt);
+        let outcome = self.note_shared(attempt.task, &file);
         self.follower.message(&format!(
-            "attempt {} of {} has ended well while another one has {} open for writing, so it does not count, and the task starts again alone \
+            "attempt {} of {} has ended well while another one has {} open for writing, so it does not count, and {outcome} \
              (--no-copies prevents this)",
             attempt.copy,
             self.full_name(attempt.task),
-            path.display()
+            file.path.display()
         ));
-        self.shared.insert(attempt.task);
         for id in others {
             self.kill(id, Kill::SharedFile);
         }
-        Some(path)
+        Some(file.path)
     }
 
     /// Stops the attempts of a task if two of them have one file open for writing.
@@ -86,21 +115,25 @@ impl Driver<'_> {
         }
         let all = self.watched(attempt.task);
         let own = if all.contains(&attempt) { self.engine.written_files(attempt) } else { Vec::new() };
-        let shared = all.iter().filter(|other| **other != attempt && !own.is_empty()).find_map(|other| {
-            let theirs = self.engine.written_files(*other);
-            own.iter().find(|file| theirs.iter().any(|their| their.place == file.place))
-        });
-        let Some(shared) = shared else { return Ok(()) };
+        let others = all.iter().filter(|other| **other != attempt && !own.is_empty());
+        let theirs: Vec<WrittenFile> = others.flat_map(|other| self.engine.written_files(*other)).collect();
+        let shared = theirs.into_iter().filter(|their| own.iter().any(|file| file.place == their.place));
+        let Some(shared) = shared.min_by_key(|file| file.is_replaced) else { return Ok(()) };
+        let outcome = self.note_shared(attempt.task, &shared);
         self.follower.message(&format!(
-            "two attempts of {} have {} open for writing, so both are stopped, and the task starts again alone (--no-copies prevents this)",
+            "two attempts of {} have {} open for writing, so both are stopped, and {outcome} (--no-copies prevents this)",
             self.full_name(attempt.task),
             shared.path.display()
         ));
-        self.shared.insert(attempt.task);
-        self.happen(&Event::NoMoreCopies { task: attempt.task })?;
+        self.happen(&Event::NoMoreCopies { task: attempt.task, may_restart: false })?;
         for id in all {
             self.kill(id, Kill::SharedFile);
         }
         Ok(())
+    }
+
+    /// Returns why a task can't begin again after attempts of it have written one file; `None` if it can.
+    pub(super) fn spoiled(&self, task: TaskId) -> Option<String> {
+        self.shared.get(&task).cloned().flatten()
     }
 }

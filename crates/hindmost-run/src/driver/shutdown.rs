@@ -11,6 +11,8 @@ pub(super) enum Request {
     Interrupt,
     /// The run was ending already; now the attempts that were allowed to run to their ends are stopped too.
     StopTheRest,
+    /// Attempts that got `SIGTERM` are killed at once.
+    KillTheRest,
 }
 
 /// Whether a run ends, and why.
@@ -18,7 +20,8 @@ pub(super) enum Request {
 pub(super) struct Shutdown {
     state: Option<RunState>,
     is_done: bool,
-    is_requested: bool,
+    /// Number of the user's requests to stop that had an effect.
+    requests: u32,
     drains: bool,
 }
 
@@ -61,18 +64,25 @@ impl Shutdown {
         self.is_done = true;
     }
 
-    /// Returns the effect of the user's request to stop; `None` if the job is done, and from the second call on.
-    pub(super) fn request(&mut self) -> Option<Request> {
-        if self.is_done || std::mem::replace(&mut self.is_requested, true) {
-            return None;
+    /// Returns the next effect of the user's requests to stop, of which there were so many; `None` if all of them had their effects. Once the
+    /// job is done, only the third has one.
+    pub(super) fn request(&mut self, requests: u32) -> Option<Request> {
+        while self.requests < requests.min(3) {
+            self.requests += 1;
+            match self.requests {
+                3 => return Some(Request::KillTheRest),
+                _ if self.is_done => {}
+                1 if !self.has_begun() => return Some(Request::Interrupt),
+                _ => return Some(Request::StopTheRest),
+            }
         }
-        Some(if self.has_begun() { Request::StopTheRest } else { Request::Interrupt })
+        None
     }
 
-    /// True if an attempt may run to its end. After a failure this holds for tasks that may not run twice
-    /// (`idempotent = false`), because a task that is stopped could not run again.
+    /// True if an attempt may run to its end although the run ends. This holds for tasks that may not run twice (`idempotent = false`),
+    /// because a task that is stopped could not run again.
     pub(super) fn spares(&self, is_idempotent: bool) -> bool {
-        self.state == Some(RunState::Failed) && !is_idempotent
+        matches!(self.state, Some(RunState::Failed | RunState::Interrupted)) && !is_idempotent
     }
 
     /// Returns the final state of the run, once no attempt runs; `None` while it continues.
@@ -109,15 +119,24 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_stop_counts_once() {
+    fn each_request_to_stop_counts_once() {
         let mut run = Shutdown::default();
-        assert_eq!((run.request(), run.request()), (Some(Request::Interrupt), None));
+        assert_eq!((run.request(1), run.request(1)), (Some(Request::Interrupt), None));
+        run.begin(RunState::Interrupted);
+        assert!(run.spares(false) && !run.spares(true));
+        assert_eq!((run.request(2), run.request(2)), (Some(Request::StopTheRest), None));
+        assert_eq!((run.request(3), run.request(9)), (Some(Request::KillTheRest), None));
         let mut failed = Shutdown::default();
         failed.begin(RunState::Failed);
-        assert_eq!(failed.request(), Some(Request::StopTheRest));
+        assert_eq!(failed.request(1), Some(Request::StopTheRest));
+        // A signal that counts as two.
+        let mut both = Shutdown::default();
+        assert_eq!(both.request(2), Some(Request::Interrupt));
+        assert_eq!((both.request(2), both.request(2)), (Some(Request::StopTheRest), None));
         let mut done = Shutdown::default();
         done.job_done();
-        assert_eq!((done.request(), done.end()), (None, Some(RunState::Done)));
+        assert_eq!((done.request(2), done.end()), (None, Some(RunState::Done)));
+        assert_eq!(done.request(3), Some(Request::KillTheRest));
         assert!(!done.spares(false));
     }
 }

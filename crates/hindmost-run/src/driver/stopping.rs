@@ -1,22 +1,34 @@
-//! Kills attempts, and ends a run before its job is done.
+//! Stops attempts, and ends a run before its job is done.
 
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::metrics::RunState;
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
+use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
 use super::{Driver, RunError, WAKE_UP, recheck};
 use crate::engine::Happened;
 
 impl Driver<'_> {
-    /// Kills an attempt, if it runs.
+    /// Stops an attempt, if it runs: its processes may take some time to end. Faults that are injected kill it at once, as real ones do.
     pub(super) fn kill(&mut self, attempt: AttemptId, why: Kill) {
         let Some(is_first) = self.attempts.kill(attempt, why) else { return };
         if is_first && why == Kill::Decided {
             self.jobs[attempt.task.job].counts.killed(attempt);
         }
-        self.engine.kill(attempt);
+        match why {
+            Kill::FaultInjection | Kill::NodeLost => self.engine.kill(attempt),
+            Kill::Decided | Kill::TimeLimit | Kill::SharedFile | Kill::Shutdown => self.engine.stop(attempt),
+        }
+    }
+
+    /// Kills all attempts of a job at once, also those that got `SIGTERM`.
+    pub(super) fn kill_at_once(&mut self, job: JobId) {
+        for attempt in self.attempts.matching(|attempt, _| attempt.task.job == job) {
+            self.attempts.kill(attempt, Kill::Shutdown);
+            self.engine.kill(attempt);
+        }
     }
 
     /// Kills all attempts of a job that are not being killed already. When the job is done, these are the copies that the
@@ -38,8 +50,8 @@ impl Driver<'_> {
         matching
     }
 
-    /// Ends a job before it is done: none of its attempts starts any more, and running attempts are killed. After a failure,
-    /// attempts of tasks that may not run twice continue to their ends.
+    /// Ends a job before it is done: none of its attempts starts any more, and running attempts are stopped, except those of tasks that may
+    /// not run twice, which continue to their ends.
     pub(super) fn shut_down(&mut self, id: JobId, state: RunState) -> Result<(), RunError> {
         let job = &mut self.jobs[id];
         job.shutdown.begin(state);
@@ -52,20 +64,35 @@ impl Driver<'_> {
         };
         let left = self.attempts.iter().filter(|(attempt, running)| finishes(*attempt, running)).count();
         let is_killed = |attempt, running: &Running| of_job(&attempt) && running.kill().is_none() && !spared(attempt);
-        let killed = self.attempts.matching(is_killed);
+        let stopped = self.attempts.matching(is_killed);
         let name = if self.home.is_some() { format!("job {}", plan.name) } else { "the job".to_owned() };
-        for attempt in killed {
-            self.kill(attempt, Kill::Shutdown);
+        let kill_after = stopped.iter().map(|attempt| plan.phases[attempt.task.phase as usize].kill_after).max();
+        for attempt in &stopped {
+            self.kill(*attempt, Kill::Shutdown);
         }
-        if left > 0 {
-            self.follower.message(&format!(
-                "{name} has failed; {left} running attempt{} of tasks that may not run twice {} first",
-                if left == 1 { "" } else { "s" },
-                if left == 1 { "finishes" } else { "finish" },
-            ));
-            return self.withhold_rest(id);
+        let attempts =
+            |count: usize| if count == 1 { "1 running attempt".into() } else { format!("{count} running attempts") };
+        let spared = format!("{} of tasks that may not run twice", attempts(left));
+        let finish = if left == 1 { "finishes" } else { "finish" };
+        match state {
+            RunState::Interrupted => {
+                let stopped = kill_after.map(|after| match after.as_secs_f64() {
+                    0.0 => format!("{} killed", are(stopped.len(), &attempts)),
+                    seconds => {
+                        format!("{} sent SIGTERM and killed after {} s", are(stopped.len(), &attempts), Plain(seconds))
+                    }
+                });
+                let spared = (left > 0).then(|| format!("{spared} {finish} (a second Ctrl-C stops them too)"));
+                let what: Vec<String> = stopped.into_iter().chain(spared).collect();
+                if !what.is_empty() {
+                    self.follower
+                        .message(&format!("{name} stops: {}; a third Ctrl-C kills what is left", what.join(", ")));
+                }
+            }
+            _ if left > 0 => self.follower.message(&format!("{name} has failed; {spared} {finish} first")),
+            _ => {}
         }
-        self.leave_to_others(id)
+        if left > 0 { self.withhold_rest(id) } else { self.leave_to_others(id) }
     }
 
     /// Withholds the tasks of a failed job that the policy could still start, if other jobs go on.
@@ -93,7 +120,9 @@ impl Driver<'_> {
             self.kill_job(job, Kill::Shutdown);
         }
         let mut happened = Vec::new();
-        let end = self.engine.now() + Time::from_seconds(5.0);
+        let phases = self.jobs.iter().flat_map(|job| &job.plan.phases);
+        let kill_after = phases.map(|phase| phase.kill_after).max().unwrap_or_default();
+        let end = self.engine.now() + Time::from_seconds(5.0 + kill_after.as_secs_f64());
         while !self.attempts.is_empty() && self.engine.now() < end {
             self.engine.wait(self.engine.now() + WAKE_UP, &mut happened);
             for happened in happened.drain(..) {
@@ -112,4 +141,9 @@ impl Driver<'_> {
             }
         }
     }
+}
+
+/// Returns a number of attempts with the verb that follows.
+fn are(count: usize, attempts: &impl Fn(usize) -> String) -> String {
+    format!("{} {}", attempts(count), if count == 1 { "is" } else { "are" })
 }

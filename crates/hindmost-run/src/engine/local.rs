@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 use super::clock::RunClock;
 use super::descriptors::Descriptors;
 use super::process_file::{PROCESS_FILE, ProcessFile};
+use super::scratch::{self, Scratch};
 use super::{END_MARKER, Engine, Happened, Launch, Marker, NodeOffer, ROOT_NAME, RunIdentity, key, unwrapped, wrapped};
 use crate::process::{self, Ending, Group, Identity, Mark, Outcome, Strays, Tag, Watcher, WrittenFile};
 
@@ -46,9 +47,15 @@ struct Running {
     attempt: AttemptId,
     tag: Tag,
     folder: PathBuf,
+    /// Its folder for temporary files, if this engine has made it.
+    scratch: Option<PathBuf>,
     process: Identity,
     input: Option<PathBuf>,
     slowed: Option<Slowed>,
+    /// How long its processes may take to end after they got `SIGTERM`.
+    kill_after: Duration,
+    /// When what is left of its processes is killed, if they got `SIGTERM`.
+    patience: Option<Instant>,
     killed: Option<Instant>,
     begun: Option<SystemTime>,
     /// The end marker, if the attempt has no wrapper that writes it.
@@ -59,6 +66,7 @@ struct Running {
 struct Leaving {
     attempt: AttemptId,
     folder: PathBuf,
+    scratch: Option<PathBuf>,
     /// True if a wrapper runs the command.
     wrapped: bool,
     ending: Ending,
@@ -84,6 +92,7 @@ pub struct Local {
     tokens: FxHashMap<AttemptId, u64>,
     next_token: u64,
     leaving: Vec<Leaving>,
+    scratch: Scratch,
     descriptors: Descriptors,
     /// Number of running attempts without a wrapper. Each takes a descriptor for its end marker.
     unwrapped: usize,
@@ -111,6 +120,7 @@ impl Local {
             tokens: FxHashMap::default(),
             next_token: 0,
             leaving: Vec::new(),
+            scratch: Scratch::default(),
             descriptors: Descriptors::new()?,
             unwrapped: 0,
             group: OnceCell::new(),
@@ -160,7 +170,7 @@ impl Local {
         launch: &Launch<'_>,
         process: &Identity,
         (tag, begun): (Tag, Option<SystemTime>),
-        marker: Option<Marker>,
+        (marker, scratch): (Option<Marker>, Option<PathBuf>),
     ) -> io::Result<()> {
         let token = self.next_token;
         self.watcher.watch(process, token)?;
@@ -176,9 +186,12 @@ impl Local {
             attempt: launch.attempt,
             tag,
             folder: launch.folder.to_owned(),
+            scratch,
             process: process.clone(),
             input: launch.input.map(std::path::Path::to_owned),
             slowed,
+            kill_after: launch.kill_after,
+            patience: None,
             killed: None,
             begun,
             marker,
@@ -223,45 +236,74 @@ impl Local {
         self.tokens.remove(&running.attempt);
         let wrapped = running.marker.is_none();
         self.unwrapped -= usize::from(!wrapped);
-        // A killed attempt has no marker, as if it had a wrapper, which is killed too.
-        if let Some(marker) = running.marker.filter(|_| running.killed.is_none())
+        // A stopped attempt has no marker, as if it had a wrapper, which is killed first.
+        if let Some(marker) = running.marker.filter(|_| running.killed.is_none() && running.patience.is_none())
             && let Some(code) = process::exit_code(&running.process)
         {
             marker.write(code);
         }
-        let mut ending = Ending::new(running.process, running.tag, self.left_groups.clone());
+        let patience = running.patience.filter(|_| running.killed.is_none());
+        let mut ending = Ending::new(running.process, running.tag, self.left_groups.clone(), patience);
         let mut outcome = ending.step();
         if outcome == Outcome::Unfinished {
             std::thread::sleep(AT_ONCE);
             outcome = ending.step();
         }
+        let leaving = Leaving {
+            attempt: running.attempt,
+            folder: running.folder,
+            scratch: running.scratch,
+            wrapped,
+            ending,
+            next: Instant::now() + PAUSES[0],
+            pause: PAUSES[0],
+        };
         match outcome {
-            Outcome::Unfinished => self.leaving.push(Leaving {
-                attempt: running.attempt,
-                folder: running.folder,
-                wrapped,
-                ending,
-                next: Instant::now() + PAUSES[0],
-                pause: PAUSES[0],
-            }),
-            other => happened.extend(happening(running.attempt, &running.folder, wrapped, other)),
+            Outcome::Unfinished => self.leaving.push(leaving),
+            other => happened.extend(self.left(leaving, other)),
         }
+    }
+
+    /// Returns what to report about an attempt whose root process has ended; `None` while it has not ended completely. Removes its folder for
+    /// temporary files, unless a process may still use it.
+    fn left(&mut self, leaving: Leaving, outcome: Outcome) -> Option<Happened> {
+        let happening = happening(leaving.attempt, &leaving.folder, leaving.wrapped, outcome)?;
+        Some(match (happening, leaving.scratch) {
+            (Happened::Stays(attempt, what), Some(scratch)) => {
+                Happened::Stays(attempt, format!("{what}; it may use {}, which is left", scratch.display()))
+            }
+            (happening, scratch) => {
+                if let Some(scratch) = scratch {
+                    self.scratch.remove(scratch);
+                }
+                happening
+            }
+        })
     }
 
     /// Checks whether the attempts whose root process has ended have ended completely.
     fn step(&mut self, happened: &mut Vec<Happened>) {
         let now = Instant::now();
-        self.leaving.retain_mut(|leaving| {
-            if leaving.next > now {
-                return true;
+        let (due, waiting): (Vec<Leaving>, Vec<Leaving>) =
+            std::mem::take(&mut self.leaving).into_iter().partition(|leaving| leaving.next <= now);
+        self.leaving = waiting;
+        for mut leaving in due {
+            match leaving.ending.step() {
+                Outcome::Unfinished => {
+                    leaving.pause = (leaving.pause * 2).min(PAUSES[1]);
+                    leaving.next = Instant::now() + leaving.pause;
+                    self.leaving.push(leaving);
+                }
+                outcome => happened.extend(self.left(leaving, outcome)),
             }
-            let happening = happening(leaving.attempt, &leaving.folder, leaving.wrapped, leaving.ending.step());
-            leaving.pause = (leaving.pause * 2).min(PAUSES[1]);
-            leaving.next = Instant::now() + leaving.pause;
-            let done = happening.is_some();
-            happened.extend(happening);
-            !done
-        });
+        }
+        happened.extend(self.scratch.left().into_iter().map(Happened::Notice));
+        for running in self.running.values_mut() {
+            if running.killed.is_none() && running.patience.is_some_and(|end| end <= now) {
+                running.killed = Some(Instant::now());
+                process::kill_tree(&running.process);
+            }
+        }
         self.give_up(happened);
     }
 
@@ -275,17 +317,22 @@ impl Local {
             self.tokens.remove(&running.attempt);
             self.unwrapped -= usize::from(running.marker.is_some());
             process::abandon(&running.process);
-            happened.push(Happened::Stays(running.attempt, process::does_not_end(running.process.pid)));
+            let what = process::does_not_end(running.process.pid);
+            let scratch = running.scratch.map(|scratch| format!("; it may use {}, which is left", scratch.display()));
+            happened.push(Happened::Stays(running.attempt, what + &scratch.unwrap_or_default()));
         }
     }
 
-    /// Returns when the next slowed attempt is to be stopped or continued, or the next ending attempt to be checked.
+    /// Returns when the next slowed attempt is to be stopped or continued, the next ending attempt to be checked, or the next attempt
+    /// to be killed that got `SIGTERM`.
     fn next_check(&self, now: Time) -> Option<Time> {
         let slowed = self.running.values().filter_map(|running| running.slowed.as_ref()).map(|slowed| slowed.next);
         let at = Instant::now();
-        let leaving =
-            self.leaving.iter().map(|leaving| now + Time(leaving.next.saturating_duration_since(at).as_nanos() as u64));
-        slowed.chain(leaving).min()
+        let terminated =
+            self.running.values().filter(|running| running.killed.is_none()).filter_map(|running| running.patience);
+        let checks = self.leaving.iter().map(|leaving| leaving.next).chain(terminated);
+        let checks = checks.map(|check| now + Time(check.saturating_duration_since(at).as_nanos() as u64));
+        slowed.chain(checks).min()
     }
 }
 
@@ -341,12 +388,23 @@ impl Engine for Local {
         let tag = tag(launch.run, launch.attempt);
         let begun = Some(SystemTime::now());
         self.group(launch.run);
-        let (process, marker) = match self.start_unwrapped(launch, tag) {
-            Some((process, marker)) => (process, Some(marker)),
-            None => (self.start_wrapped(launch, tag)?, None),
+        let scratch = self.scratch.make(launch)?;
+        let environment = [launch.environment, &scratch::variables(&scratch)].concat();
+        let launch = &Launch { environment: &environment, ..launch.clone() };
+        let started = match self.start_unwrapped(launch, tag) {
+            Some((process, marker)) => Ok((process, Some(marker))),
+            None => self.start_wrapped(launch, tag).map(|process| (process, None)),
+        };
+        let (process, marker) = match started {
+            Ok(started) => started,
+            Err(error) => {
+                self.scratch.remove(scratch);
+                return Err(error);
+            }
         };
         self.known_marks.insert(tag.attempt);
-        self.watch(launch, &process, (tag, begun), marker).inspect_err(|_| process::kill_now(&process, tag))
+        self.watch(launch, &process, (tag, begun), (marker, Some(scratch)))
+            .inspect_err(|_| process::kill_now(&process, tag))
     }
 
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
@@ -362,7 +420,7 @@ impl Engine for Local {
         process::adopt(&process, tag);
         process::continue_tree(&process);
         let begun = fs::metadata(launch.folder.join(PROCESS_FILE)).and_then(|found| found.modified()).ok();
-        self.watch(launch, &process, (tag, begun), None).inspect_err(|_| process::abandon(&process)).is_ok()
+        self.watch(launch, &process, (tag, begun), (None, None)).inspect_err(|_| process::abandon(&process)).is_ok()
     }
 
     fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
@@ -388,6 +446,21 @@ impl Engine for Local {
             running.killed.get_or_insert_with(Instant::now);
             process::kill_tree(&running.process);
         }
+        for leaving in self.leaving.iter_mut().filter(|leaving| leaving.attempt == attempt) {
+            leaving.ending.hurry();
+            leaving.next = Instant::now();
+        }
+    }
+
+    fn stop(&mut self, attempt: AttemptId) {
+        let Some(running) = self.tokens.get(&attempt).and_then(|token| self.running.get_mut(token)) else { return };
+        if running.kill_after.is_zero() {
+            self.kill(attempt);
+        } else if running.killed.is_none() && running.patience.is_none() {
+            running.slowed = None;
+            process::terminate_tree(&running.process, running.tag, running.marker.is_none());
+            running.patience = Some(Instant::now() + running.kill_after);
+        }
     }
 
     fn is_running(&self, run: &RunIdentity, attempt: AttemptId) -> bool {
@@ -406,7 +479,9 @@ impl Engine for Local {
     fn written_files(&self, attempt: AttemptId) -> Vec<WrittenFile> {
         let running = self.tokens.get(&attempt).and_then(|token| self.running.get(token));
         let Some(running) = running else { return Vec::new() };
-        process::written_files(&running.process, &running.folder, running.begun)
+        let own: Vec<&std::path::Path> =
+            std::iter::once(&running.folder).chain(&running.scratch).map(PathBuf::as_path).collect();
+        process::written_files(&running.process, &own, running.begun)
     }
 
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {

@@ -9,6 +9,7 @@ mod descriptors;
 mod local;
 mod nodes;
 pub(crate) mod process_file;
+mod scratch;
 mod simple;
 #[cfg(target_os = "linux")]
 pub mod slurm;
@@ -19,6 +20,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::resources::{Dimensions, PLENTY, ResourceError, Resources, feature_of};
@@ -149,6 +151,10 @@ pub struct Launch<'a> {
     /// True if the attempt must write its end marker even if this process ends before it. False if the engine may write the
     /// marker instead, which costs less: without this process the attempt then has no marker and is lost.
     pub outlives: bool,
+    /// Folder in which the attempt's folder for temporary files is made; `None`: the one that the variable `TMPDIR` names.
+    pub tmpdir: Option<&'a Path>,
+    /// How long the processes of the attempt may take to end after they got `SIGTERM` ([`Engine::stop`]).
+    pub kill_after: Duration,
     /// True if the task may not run twice. If the attempt's node is lost, [`Happened::Ended`] follows only once the attempt has surely
     /// ended.
     pub is_single: bool,
@@ -226,6 +232,13 @@ pub trait Engine {
 
     /// Kills an attempt with all processes that it has started. [`Happened::Ended`] follows.
     fn kill(&mut self, attempt: AttemptId);
+
+    /// Sends `SIGTERM` to all processes of an attempt, and kills those that are left after [`Launch::kill_after`].
+    /// [`Happened::Ended`] follows once all have ended. The end marker does not say that the command has succeeded, unless it had before.
+    /// An engine without processes of its own kills the attempt.
+    fn stop(&mut self, attempt: AttemptId) {
+        self.kill(attempt);
+    }
 
     /// Takes over an attempt that an earlier process started, whose task may not run twice, and that may still run although it can't be
     /// adopted, because its node is lost. [`Happened::Ended`] follows once it has surely ended. Returns false if it has ended already; then

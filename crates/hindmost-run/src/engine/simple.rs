@@ -203,6 +203,8 @@ mod tests {
             demand: &hindmost_core::workload::DemandByName::new(),
             slowed: 1.0,
             outlives: false,
+            tmpdir: None,
+            kill_after: std::time::Duration::ZERO,
             is_single: false,
         };
         let (program, words) = words(&launch)?;

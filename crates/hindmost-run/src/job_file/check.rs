@@ -20,7 +20,8 @@ use super::output::OutputTemplate;
 use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::check_program;
 use super::values::{
-    allowance, check_environment, check_name, check_text, count, cpus, delay, features, memory, positive, shell, time,
+    KILL_AFTER, allowance, check_environment, check_name, check_text, count, cpus, delay, features, memory, positive,
+    shell, time,
 };
 use crate::engine::check_speed;
 
@@ -279,6 +280,8 @@ impl Common<'_> {
             allowed_failures: checked(phase.allowed_failures, |allowed| allowance(&allowed))?.unwrap_or_default(),
             time_limit: checked(phase.time_limit, |span| time(&span).map_err(|error| about("time_limit", &error)))?,
             time_limit_of_median: None,
+            kill_after: checked(phase.kill_after, |span| delay(&span).map_err(|error| about("kill_after", &error)))?
+                .unwrap_or(KILL_AFTER),
             idempotent,
             resumes: phase.resumes.unwrap_or(false),
             environment: all,

@@ -10,6 +10,7 @@ use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::shell_in_words;
+use super::values::KILL_AFTER;
 
 /// Number of characters of a command that are shown at most.
 const SHOWN: usize = 100;
@@ -110,6 +111,11 @@ impl PlannedPhase {
         if let Some(limit) = self.time_limit {
             let _ = write!(text, ", at most {}", time(limit));
         }
+        if self.kill_after.is_zero() {
+            let _ = write!(text, ", killed at once");
+        } else if self.kill_after != KILL_AFTER {
+            let _ = write!(text, ", killed after {}", time(self.kill_after));
+        }
         let _ = match &self.copies {
             _ if !self.idempotent => write!(text, ", never copied"),
             Copies::Allowed | Copies::Forced => Ok(()),
@@ -174,6 +180,7 @@ impl PlannedPhase {
             "keep_going": self.keep_going,
             "allowed_failures": self.allowed_failures.of(self.tasks),
             "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),
+            "kill_after": self.kill_after.as_secs_f64(),
             "idempotent": self.idempotent,
             "copies": self.may_be_copied(),
             "restarts": self.may_restart(),

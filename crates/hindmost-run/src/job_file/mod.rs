@@ -54,13 +54,14 @@ pub(crate) use matrix::COLUMNS;
 pub use matrix::Matrix;
 pub use numbering::{RecordedPhase, TaskChanges};
 pub use output::OutputTemplate;
-pub(crate) use output::place_of;
+pub(crate) use output::{check_outputs_together, place_of};
 pub(crate) use plan::DEFAULT_LOSSES;
-pub use plan::{Copies, Plan, PlannedPhase};
+pub use plan::{Copies, Overrides, Plan, PlannedPhase};
 pub use redo::Redo;
 pub use shell::{default_shell, shell_in_words};
 pub(crate) use shell::{earlier_shell, is_bourne, is_program};
 pub(crate) use values::LONGEST_TEXT;
+pub use values::{KILL_AFTER, time_or_zero};
 pub use writes::Found;
 
 use error::Wrong;

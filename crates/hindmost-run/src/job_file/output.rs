@@ -98,6 +98,25 @@ impl Plan {
     }
 }
 
+/// Checks that no two jobs of a run have one output file.
+///
+/// # Errors
+/// A message about the first such file.
+pub(crate) fn check_outputs_together(plans: &[&Plan]) -> Result<(), String> {
+    let mut of: HashMap<PathBuf, &str> = HashMap::new();
+    for plan in plans {
+        let phases = plan.phases.iter().filter(|phase| phase.output.is_some());
+        let paths = phases.flat_map(|phase| (0..phase.tasks).filter_map(|task| phase.output_of(task)));
+        for path in paths {
+            let other = of.insert(place_of(&path), &plan.name);
+            if let Some(other) = other.filter(|other| *other != plan.name) {
+                return Err(format!("jobs {other:?} and {:?} have the same output {}", plan.name, path.display()));
+            }
+        }
+    }
+    Ok(())
+}
+
 impl PlannedPhase {
     /// Returns the path of the file that a task's standard output becomes; `None` if it stays in the run's folder.
     pub fn output_of(&self, task: u32) -> Option<PathBuf> {
@@ -151,9 +170,13 @@ mod tests {
 
     #[test]
     fn what_is_no_path_of_a_file_is_refused() {
-        for (text, why) in
-            [("", "not the path"), ("out/", "not the path"), ("{%}.txt", "slot"), ("{= s/a/b/ =}", "Perl")]
-        {
+        for (text, why) in [
+            ("", "not the path"),
+            ("out/", "not the path"),
+            ("{%}.txt", "slot"),
+            ("{= s/a/b/ =}", "Perl"),
+            ("x-{seeed}.txt", "{seeed} is no replacement string"),
+        ] {
             let refused = OutputTemplate::new(text.as_bytes(), &Reading::default()).unwrap_err();
             assert!(refused.contains(why), "{text}: {refused}");
         }

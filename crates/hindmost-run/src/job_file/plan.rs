@@ -95,6 +95,8 @@ pub struct PlannedPhase {
     /// How long one attempt may take, as a multiple of the median duration of the phase's finished tasks. The limit holds
     /// once three tasks have finished; `None` for no such limit.
     pub time_limit_of_median: Option<f64>,
+    /// How long the processes of a stopped attempt may take to end before they are killed; zero kills them at once.
+    pub kill_after: Duration,
     /// Whether the command may run more than once for a task.
     pub idempotent: bool,
     /// Whether a task may have two attempts at a time, unless the phase is not idempotent.
@@ -105,6 +107,19 @@ pub struct PlannedPhase {
     pub environment: BTreeMap<String, String>,
     /// Absolute path of the folder in which the command runs.
     pub directory: PathBuf,
+}
+
+/// What holds for all phases whatever the job file says, such as what the options of a command say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// Whether the other tasks go on after a task has failed permanently; if false, as the job file says.
+    pub keep_going: bool,
+    /// How many tasks of each phase may fail permanently; `None`: as the job file says.
+    pub allowed_failures: Option<Allowance>,
+    /// Whether tasks may have two attempts at a time; `None`: as the job file says.
+    pub copies: Option<bool>,
+    /// How long the processes of stopped attempts may take to end; `None`: as the job file says.
+    pub kill_after: Option<Duration>,
 }
 
 impl Plan {
@@ -164,10 +179,15 @@ impl Plan {
         (0..).zip(&self.phases).flat_map(of).collect()
     }
 
-    /// Allows copies in all phases, or in none.
-    pub fn set_copies(&mut self, allowed: bool) {
+    /// Changes all phases.
+    pub fn override_with(&mut self, overrides: &Overrides) {
         for phase in &mut self.phases {
-            phase.copies = if allowed { Copies::Forced } else { Copies::Never };
+            phase.keep_going |= overrides.keep_going;
+            phase.allowed_failures = overrides.allowed_failures.unwrap_or(phase.allowed_failures);
+            if let Some(allowed) = overrides.copies {
+                phase.copies = if allowed { Copies::Forced } else { Copies::Never };
+            }
+            phase.kill_after = overrides.kill_after.unwrap_or(phase.kill_after);
         }
     }
 
@@ -183,15 +203,6 @@ impl Plan {
             ))
         };
         self.phases.iter().filter(|phase| phase.idempotent).filter_map(line).collect()
-    }
-
-    /// Replaces what all phases do after failures: `keep_going` lets them all go on, and `allowed` replaces the number of tasks
-    /// that may fail, unless it is `None`.
-    pub fn set_failures(&mut self, keep_going: bool, allowed: Option<Allowance>) {
-        for phase in &mut self.phases {
-            phase.keep_going |= keep_going;
-            phase.allowed_failures = allowed.unwrap_or(phase.allowed_failures);
-        }
     }
 
     /// Returns a digest of the job's work, which is the same on every machine and in every version.

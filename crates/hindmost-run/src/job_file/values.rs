@@ -94,6 +94,18 @@ pub(super) fn delay(span: &Span) -> Result<Duration, String> {
     }
 }
 
+/// How long the processes of a stopped attempt may take to end, unless the job says otherwise: 5 s.
+pub const KILL_AFTER: Duration = Duration::from_secs(5);
+
+/// Returns the time that a text such as `0`, `2.5` or `1m` names, in seconds if it has no unit.
+///
+/// # Errors
+/// If it names no time.
+pub fn time_or_zero(text: &str) -> Result<Duration, String> {
+    let seconds = text.trim().parse().map(Span::Seconds);
+    delay(&seconds.unwrap_or_else(|_| Span::Text(text.to_owned())))
+}
+
 /// Checks the words of a shell.
 pub(super) fn shell(words: Vec<String>) -> Result<Vec<String>, String> {
     if words.first().is_none_or(|program| program.trim().is_empty()) {

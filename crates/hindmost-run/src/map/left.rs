@@ -4,13 +4,13 @@
 //! left if nobody holds this lock, no process has its path in its environment, and the record is older than a day.
 
 use std::fs::{self, File};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 
+use crate::process;
 use crate::store::{INNER, JOB, LOCK};
 
 /// What the names of temporary folders of maps begin with.
@@ -51,18 +51,10 @@ fn remove_if_left(folder: &Path, now: SystemTime) -> Option<()> {
     let lock = File::from(lock);
     flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
     // A command that the killed run has started may still work there.
-    if is_in_use(&folder.canonicalize().ok()?) {
+    if !process::in_use(&[folder.canonicalize().ok()?]).is_empty() {
         return None;
     }
     fs::remove_dir_all(folder).ok()
-}
-
-/// True if a process that this user can see has the path in its environment, as the commands of a run have.
-fn is_in_use(folder: &Path) -> bool {
-    let path = folder.as_os_str().as_bytes();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut environments = processes.filter_map(|process| fs::read(process.path().join("environ")).ok());
-    environments.any(|environment| environment.windows(path.len()).any(|part| part == path))
 }
 
 #[cfg(test)]

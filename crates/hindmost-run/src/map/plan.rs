@@ -31,6 +31,8 @@ pub struct MapJob {
     pub time_limit: Option<Duration>,
     /// How long one attempt may take, as a multiple of the median duration of finished tasks.
     pub time_limit_of_median: Option<f64>,
+    /// How long the processes of a stopped command may take to end before they are killed.
+    pub kill_after: Duration,
     /// Whether a command may run more than once for a task.
     pub idempotent: bool,
     /// The file that each task's standard output becomes; `None` if it is printed.
@@ -120,6 +122,7 @@ impl MapJob {
             allowed_failures: Allowance::default(),
             time_limit: self.time_limit,
             time_limit_of_median: self.time_limit_of_median,
+            kill_after: self.kill_after,
             idempotent: self.idempotent,
             copies: self.copies(),
             resumes: false,
@@ -190,6 +193,7 @@ mod tests {
             retries: 0,
             time_limit: None,
             time_limit_of_median: None,
+            kill_after: crate::job_file::KILL_AFTER,
             idempotent: true,
             output: None,
         }

@@ -117,6 +117,14 @@ impl Template {
                     .to_owned(),
             ));
         }
+        // In a command, braces may mean something to the shell. In a path, they are most likely a mistake.
+        if let Some(unknown) = template.groups.iter().flatten().find_map(Piece::in_braces) {
+            return Err(MapError::Template(format!(
+                "{} is no replacement string here: use {{}} {{.}} {{/}} {{//}} {{/.}} {{#}}, a position such as {{2}}, or the name of an \
+                 input source or variable",
+                String::from_utf8_lossy(unknown)
+            )));
+        }
         Ok(template)
     }
 
@@ -191,6 +199,14 @@ impl Template {
 }
 
 impl Piece {
+    /// Returns the first part of a text that stands in braces.
+    fn in_braces(&self) -> Option<&[u8]> {
+        let Piece::Text(text) = self else { return None };
+        let begin = text.iter().position(|byte| *byte == b'{')?;
+        let length = text[begin..].iter().position(|byte| *byte == b'}')? + 1;
+        Some(&text[begin..begin + length])
+    }
+
     fn is_replacement(&self) -> bool {
         !matches!(self, Piece::Text(_) | Piece::Space)
     }

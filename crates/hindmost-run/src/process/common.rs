@@ -49,4 +49,7 @@ pub struct WrittenFile {
     pub place: (u32, u32, u64),
     /// True if it is in a temporary folder of the system, and the entry there that leads to it was made after the attempt had begun.
     pub is_scratch: bool,
+    /// True if what is written replaces what was there before, as far as the way shows in which it is open: for writing only, and not
+    /// at its end. Otherwise a further attempt would add to what this one has written.
+    pub is_replaced: bool,
 }

@@ -1,4 +1,5 @@
-//! Ends attempts: before an attempt counts as ended, all its remaining processes are killed and have ended.
+//! Ends attempts: before an attempt counts as ended, all its remaining processes are killed and have ended. Those of an attempt that was
+//! sent `SIGTERM` are killed only after the time that they have for it.
 //!
 //! If the attempt's root process is a child of this process, its orphans become children of this process and are searched
 //! there (`orphans.rs`). The orphans of an adopted attempt become children of another process. So they are searched among
@@ -50,7 +51,7 @@ pub fn does_not_end(pid: u32) -> String {
 
 /// Kills an attempt whose root process was just started, and waits until it has ended.
 pub fn kill_now(root: &Identity, tag: Tag) {
-    let mut ending = Ending::new(root.clone(), tag, Vec::new());
+    let mut ending = Ending::new(root.clone(), tag, Vec::new(), None);
     while root.is_running() && ending.since.elapsed() < PATIENCE {
         signal::kill_tree(root);
         std::thread::sleep(Duration::from_millis(1));
@@ -65,8 +66,10 @@ pub fn kill_now(root: &Identity, tag: Tag) {
 pub struct Ending {
     root: Identity,
     tag: Tag,
-    /// When this value was created.
+    /// Since when the processes are killed.
     since: Instant,
+    /// Until when processes that got `SIGTERM` are not killed.
+    patience: Option<Instant>,
     /// True if the root process is a child of this process.
     is_child: bool,
     killed: Killed,
@@ -75,17 +78,34 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Begins to end an attempt. `groups` are control groups in which it may have left processes.
-    pub fn new(root: Identity, tag: Tag, groups: Vec<PathBuf>) -> Ending {
+    /// Begins to end an attempt. `groups` are control groups in which it may have left processes. Its processes are not killed
+    /// before the time `patience`, if they got `SIGTERM`.
+    pub fn new(root: Identity, tag: Tag, groups: Vec<PathBuf>, patience: Option<Instant>) -> Ending {
         let is_child = roots::get(root.pid).is_some_and(|known| known.is_child);
-        Ending { root, tag, since: Instant::now(), is_child, killed: Killed::default(), groups }
+        Ending { root, tag, since: Instant::now(), patience, is_child, killed: Killed::default(), groups }
     }
 
-    /// Kills the remaining processes, and returns whether any remain. Does not wait.
+    /// Kills the remaining processes at the next step.
+    pub fn hurry(&mut self) {
+        self.patience = self.patience.map(|_| Instant::now());
+    }
+
+    /// Kills the remaining processes, unless they still have time to end, and returns whether any remain. Does not wait.
     pub fn step(&mut self) -> Outcome {
-        let left = if self.is_child { self.kill_orphans() } else { self.kill_found() };
-        let remain = self.killed.remain();
-        if !left && !remain {
+        let (found, group) = if self.is_child { self.find_orphans() } else { (self.find_marked(), None) };
+        if let Some(end) = self.patience {
+            let now = Instant::now();
+            if now < end && !found.is_empty() {
+                orphans::remember(&tree::below(&found));
+                return Outcome::Unfinished;
+            }
+            self.patience = None;
+            self.since = now;
+        }
+        if !found.is_empty() {
+            self.killed.kill(&found, group);
+        }
+        if !self.killed.remain() && found.is_empty() {
             return Outcome::Nothing(orphans::forget(&self.root));
         }
         if self.since.elapsed() < PATIENCE {
@@ -101,8 +121,8 @@ impl Ending {
         self.tag
     }
 
-    /// Kills the attempt's processes among the children of this process. Returns whether there were any.
-    fn kill_orphans(&mut self) -> bool {
+    /// Returns the attempt's processes among the children of this process, and the attempt's process group if it is still known.
+    fn find_orphans(&self) -> (Vec<Stat>, Option<u32>) {
         let attempt = self.tag.attempt;
         // An orphan whose attempt is unknown may belong to this attempt, if it is not older than the root process.
         let may_be_its = |orphan: &orphans::Orphan| match orphan.of {
@@ -112,9 +132,6 @@ impl Ending {
         let find = || orphans::sweep().into_iter().filter(may_be_its).collect::<Vec<_>>();
         // The system may leave a child out of a list if others end while the list is read, so one empty list is no proof.
         let left = Some(find()).filter(|left| !left.is_empty()).unwrap_or_else(find);
-        if left.is_empty() {
-            return false;
-        }
         for orphan in &left {
             orphans::claim(orphan, attempt);
         }
@@ -122,8 +139,7 @@ impl Ending {
         // The group's signal also reaches processes that fork faster than they can be listed. The group's number is the
         // root's pid, which the system does not reuse before the root is reaped.
         let group = Some(self.root.pid).filter(|_| self.holds_group());
-        self.killed.kill(&left, group);
-        true
+        (left, group)
     }
 
     /// True if the root process still exists, even as a zombie, and leads its group.
@@ -131,8 +147,8 @@ impl Ending {
         self.root.stat().is_ok_and(|stat| stat.is_some_and(|stat| stat.group == self.root.pid))
     }
 
-    /// Searches all processes for processes of the attempt, and kills them. Returns true if it found any.
-    fn kill_found(&mut self) -> bool {
+    /// Searches all processes for processes of the attempt.
+    fn find_marked(&self) -> Vec<Stat> {
         let attempt = self.tag.attempt;
         let mut found = membership::scan(|membership| membership.is_of(attempt));
         let in_groups = cgroup::members(&self.groups);
@@ -143,8 +159,7 @@ impl Ending {
             });
             found.extend(unknown);
         }
-        self.killed.kill(&found, None);
-        !found.is_empty()
+        found
     }
 }
 

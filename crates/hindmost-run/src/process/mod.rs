@@ -11,6 +11,7 @@
 //! - among the children of this process, which receives every orphan (`orphans.rs`);
 //! - by control group, if this process may create one (`cgroup.rs`).
 //!
+//! An attempt is stopped in two steps: its processes get `SIGTERM` ([`terminate_tree`]), and those that are left after a time are killed.
 //! [`Ending`] ends an attempt: afterwards no process of the attempt is left that could write.
 //!
 //! A pid alone is never trusted, because its process may have ended and the system may have reused the pid. So a process is
@@ -47,6 +48,8 @@ mod signal;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod stat;
 #[cfg(target_os = "linux")]
+mod terminating;
+#[cfg(target_os = "linux")]
 mod tree;
 #[cfg(target_os = "linux")]
 mod usage;
@@ -72,7 +75,7 @@ pub use mark::{Mark, Tag, within};
 #[cfg(target_os = "linux")]
 pub use membership::{find_root, is_proven};
 #[cfg(target_os = "linux")]
-pub use open_files::written_files;
+pub use open_files::{in_use, written_files};
 #[cfg(target_os = "linux")]
 pub use orphans::{abandon, adopt_orphans};
 #[cfg(target_os = "linux")]
@@ -81,6 +84,8 @@ pub use roots::{adopt, exit_code, spawn};
 pub use session::{apart, can_start_processes, keeps_terminal};
 #[cfg(target_os = "linux")]
 pub use signal::{continue_tree, kill_tree, signal_group, stop_tree};
+#[cfg(target_os = "linux")]
+pub use terminating::terminate_tree;
 #[cfg(target_os = "linux")]
 pub use tree::descendants;
 #[cfg(target_os = "linux")]
@@ -96,6 +101,8 @@ mod tests;
 pub enum Signal {
     /// Ends the process (`SIGKILL`).
     Kill,
+    /// Requests the process to end (`SIGTERM`), which it may handle or ignore.
+    Terminate,
     /// Stops the process until it is continued or killed (`SIGSTOP`).
     Stop,
     /// Continues a stopped process (`SIGCONT`).

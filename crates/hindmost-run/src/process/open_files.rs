@@ -1,6 +1,8 @@
 //! Files that the processes of an attempt have open for writing, and that another attempt of its task would have open too.
 
+use std::collections::HashSet;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -18,19 +20,26 @@ const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 const MARGIN: Duration = Duration::from_millis(20);
 /// The bits of a descriptor's flags that say whether a file is open for reading only, if they are 0 (`O_ACCMODE`).
 const ACCESS_MODE: u32 = 0o3;
+/// The bits of a file that is open for writing only (`O_WRONLY`).
+const WRITE_ONLY: u32 = 0o1;
+/// The bit of a file whose writes go to its end (`O_APPEND`).
+const APPEND: u32 = 0o2000;
 
-/// Returns the regular files that processes of an attempt's tree have open for writing, but for those below `own`, the attempt's folder.
-pub fn written_files(root: &Identity, own: &Path, began: Option<SystemTime>) -> Vec<WrittenFile> {
+/// Returns the regular files that processes of an attempt's tree have open for writing, but for those below `own`, the attempt's folders.
+pub fn written_files(root: &Identity, own: &[&Path], began: Option<SystemTime>) -> Vec<WrittenFile> {
     let mut found = Vec::new();
     for member in tree::of(root) {
         let folder = format!("/proc/{}", member.pid);
         for descriptor in numbers_in(&format!("{folder}/fd")) {
             let link = format!("{folder}/fd/{descriptor}");
-            let Some(path) = fs::read_link(&link).ok().filter(|path| path.is_absolute() && !path.starts_with(own))
+            let Some(path) = fs::read_link(&link)
+                .ok()
+                .filter(|path| path.is_absolute() && !own.iter().any(|own| path.starts_with(own)))
             else {
                 continue;
             };
-            if !is_open_for_writing(&format!("{folder}/fdinfo/{descriptor}")) {
+            let flags = flags(&format!("{folder}/fdinfo/{descriptor}")).unwrap_or(0);
+            if flags & ACCESS_MODE == 0 {
                 continue;
             }
             // A file server that does not answer must not block this process.
@@ -43,6 +52,7 @@ pub fn written_files(root: &Identity, own: &Path, began: Option<SystemTime>) -> 
                     path,
                     place: (file.stx_dev_major, file.stx_dev_minor, file.stx_ino),
                     is_scratch,
+                    is_replaced: flags & (ACCESS_MODE | APPEND) == WRITE_ONLY,
                 });
             }
         }
@@ -50,10 +60,35 @@ pub fn written_files(root: &Identity, own: &Path, began: Option<SystemTime>) -> 
     found
 }
 
-fn is_open_for_writing(descriptor: &str) -> bool {
-    let text = fs::read_to_string(descriptor).unwrap_or_default();
-    let flags = text.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & ACCESS_MODE != 0)
+/// Returns those of these folders that are in use: a process that this user can see has the path in its environment, as the commands of a run
+/// have, works below it, or has a file below it open. Their paths are absolute and without links.
+pub fn in_use(folders: &[PathBuf]) -> HashSet<PathBuf> {
+    let mut used = HashSet::new();
+    if folders.is_empty() {
+        return used;
+    }
+    for pid in numbers_in("/proc") {
+        let process = format!("/proc/{pid}");
+        let environment = fs::read(format!("{process}/environ")).unwrap_or_default();
+        let is_named = |folder: &Path| {
+            let path = folder.as_os_str().as_bytes();
+            environment.windows(path.len()).any(|part| part == path)
+        };
+        // This process has the locks of folders open.
+        let descriptors = if pid == std::process::id() { Vec::new() } else { numbers_in(&format!("{process}/fd")) };
+        let links = descriptors.iter().map(|number| format!("{process}/fd/{number}"));
+        let open: Vec<PathBuf> =
+            links.chain([format!("{process}/cwd")]).filter_map(|link| fs::read_link(link).ok()).collect();
+        let is_used = |folder: &&PathBuf| is_named(folder) || open.iter().any(|path| path.starts_with(folder));
+        used.extend(folders.iter().filter(is_used).cloned());
+    }
+    used
+}
+
+/// Returns the flags of a descriptor.
+fn flags(descriptor: &str) -> Option<u32> {
+    let text = fs::read_to_string(descriptor).ok()?;
+    text.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok())
 }
 
 /// True if a file is in a temporary folder of the system, and the entry there that leads to it was made after the attempt had begun.

@@ -44,6 +44,7 @@ impl From<Signal> for rustix::process::Signal {
     fn from(signal: Signal) -> rustix::process::Signal {
         match signal {
             Signal::Kill => rustix::process::Signal::KILL,
+            Signal::Terminate => rustix::process::Signal::TERM,
             Signal::Stop => rustix::process::Signal::STOP,
             Signal::Continue => rustix::process::Signal::CONT,
         }

@@ -73,6 +73,11 @@ pub(super) fn kill_forest(processes: &[Stat], group: Option<u32>) -> Vec<Stat> {
     members
 }
 
+/// Stops these processes with all their descendants, and returns all of them as last seen.
+pub(super) fn halt_forest(processes: &[Stat]) -> Vec<Stat> {
+    halt_all(None, || tree::below(processes), HashSet::new())
+}
+
 /// Stops an attempt's whole tree, as [`kill_tree`] finds it.
 pub fn stop_tree(root: &Identity) {
     halt(root);

@@ -59,7 +59,7 @@ impl Tree {
 
     /// Waits until all processes of the attempt have ended, and returns its exit code.
     fn end(&self) -> Option<i32> {
-        let mut ending = Ending::new(self.root.clone(), self.tag, Vec::new());
+        let mut ending = Ending::new(self.root.clone(), self.tag, Vec::new(), None);
         eventually("all processes have ended", || match ending.step() {
             Outcome::Unfinished => None,
             Outcome::Nothing(code) => Some(code),

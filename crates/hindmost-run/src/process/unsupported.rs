@@ -128,15 +128,21 @@ pub fn is_group_of(_: &Path, _: Mark) -> bool {
 /// Does nothing, because there are no control groups.
 pub fn remove_group(_: &Path) {}
 
+/// Does nothing, because no attempt runs.
+pub fn terminate_tree(_: &Identity, _: Tag, _: bool) {}
+
 /// The end of an attempt that has no processes.
 #[derive(Debug)]
 pub struct Ending(Tag);
 
 impl Ending {
     /// Keeps only the tag of the attempt.
-    pub fn new(_: Identity, tag: Tag, _: Vec<PathBuf>) -> Ending {
+    pub fn new(_: Identity, tag: Tag, _: Vec<PathBuf>, _: Option<std::time::Instant>) -> Ending {
         Ending(tag)
     }
+
+    /// Does nothing.
+    pub fn hurry(&mut self) {}
 
     /// Returns [`Outcome::Nothing`], because no process of the attempt runs.
     pub fn step(&mut self) -> Outcome {
@@ -227,8 +233,13 @@ pub fn read_share(_: &Identity, _: &Path) -> Option<f64> {
     None
 }
 
+/// Returns nothing, because no process is known.
+pub fn in_use(_: &[PathBuf]) -> std::collections::HashSet<PathBuf> {
+    std::collections::HashSet::new()
+}
+
 /// Returns nothing, because the open files of a process are unknown.
-pub fn written_files(_: &Identity, _: &Path, _: Option<std::time::SystemTime>) -> Vec<WrittenFile> {
+pub fn written_files(_: &Identity, _: &[&Path], _: Option<std::time::SystemTime>) -> Vec<WrittenFile> {
     Vec::new()
 }
 

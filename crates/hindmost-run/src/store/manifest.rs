@@ -4,12 +4,12 @@
 //! has a line. A result is valid if it equals one of its task's lines, because each line describes a complete result.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 
 use hindmost_core::ids::TaskId;
 use serde::{Deserialize, Serialize};
 
+use super::appended::Appended;
 use super::folder::Folder;
 use super::input::InputState;
 use super::listing::Listing;
@@ -57,11 +57,9 @@ fn is_nothing(written: &[u64; 2]) -> bool {
 
 /// The open manifest of a run.
 pub(super) struct Manifest {
-    file: File,
+    file: Appended,
     /// All lines, by phase and task.
     lines: HashMap<(u32, u32), Vec<Line>>,
-    /// Bytes of lines that are not yet in the file.
-    waiting: Vec<u8>,
 }
 
 impl Manifest {
@@ -90,24 +88,20 @@ impl Manifest {
             file.set_len(length)?;
         }
         file.seek(SeekFrom::Start(length))?;
-        Ok(Manifest { file, lines, waiting: Vec::new() })
+        Ok(Manifest { file: Appended::new(file), lines })
     }
 
     /// Adds the line of an attempt's output before it is committed.
     pub(super) fn add(&mut self, line: Line) -> io::Result<()> {
-        serde_json::to_writer(&mut self.waiting, &line).map_err(io::Error::other)?;
-        self.waiting.push(b'\n');
+        serde_json::to_writer(self.file.waiting(), &line).map_err(io::Error::other)?;
+        self.file.waiting().push(b'\n');
         self.lines.entry((line.phase, line.task)).or_default().push(line);
         Ok(())
     }
 
     /// Writes the added lines to the file, without syncing it.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        self.file.write_all(&waiting)
+        self.file.flush()
     }
 
     /// Returns all lines, in no order.

@@ -22,6 +22,7 @@
 //! An open folder is accessed by handles only (`folder.rs`). Links in it are never followed, and another folder that is put
 //! at its path is not written to.
 
+mod appended;
 mod error;
 mod folder;
 mod identity;
@@ -49,6 +50,7 @@ use rustix::io::Errno;
 
 use crate::engine::process_file::PROCESS_FILE;
 use crate::engine::{END_MARKER, RunIdentity, end_line};
+pub(crate) use appended::Appended;
 pub use error::StoreError;
 pub use folder::Distrust;
 pub(crate) use folder::Folder;
@@ -61,6 +63,7 @@ pub use opening::{Opened, Opening};
 pub use record::{BegunWith, GivenUp, JobRecord, begun_with};
 use recycling::Spares;
 use removal::Removal;
+pub(crate) use removal::remove_tree;
 pub use results::{Commit, ResultState};
 
 /// Name of the folder that holds a run's internal files.
@@ -420,6 +423,13 @@ impl Store {
             Some(code) => EndMarker::Exit(code),
             None => EndMarker::Missing,
         })
+    }
+
+    /// Removes the end marker of an attempt that does not count although its command has ended well.
+    pub fn forget_end(&self, attempt: AttemptId) {
+        if let Ok(folder) = self.attempts.sub(self.attempt_name(attempt)) {
+            let _ = folder.remove_file(END_MARKER);
+        }
     }
 
     /// Returns the time since an attempt wrote its end marker, by the file system's clock; `None` without a marker.

@@ -32,6 +32,14 @@ impl fmt::Display for Left {
     }
 }
 
+/// Removes a file, link or folder with its content from a folder.
+///
+/// # Errors
+/// A text about the first file or folder that could not be removed.
+pub(crate) fn remove_tree(parent: &Folder, name: &OsStr) -> Result<(), String> {
+    Removal::new(parent).remove(parent, name).map_err(|left| left.to_string())
+}
+
 /// Removes files and folders of one run. `heap` is a folder on the same file system to which deeply nested folders are moved
 /// before they are removed.
 pub(super) struct Removal<'a> {

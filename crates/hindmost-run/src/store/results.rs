@@ -99,6 +99,20 @@ impl Store {
         self.line_of(attempt).is_some()
     }
 
+    /// Writes what describes the outputs of successful attempts, before [`Store::make_durable`]. These outputs must not become results if
+    /// this fails.
+    ///
+    /// # Errors
+    /// If the disk is full, or can't be written.
+    pub fn describe_outputs(&mut self) -> io::Result<()> {
+        self.manifest.flush()
+    }
+
+    /// Removes what was prepared in the place of an attempt's output file, because the attempt does not count.
+    pub fn withdraw(&self, attempt: AttemptId) {
+        self.line_of(attempt).into_iter().for_each(Line::unstage);
+    }
+
     /// Syncs the attempts' output and the manifest, so that they survive a power cut.
     ///
     /// # Errors
@@ -117,10 +131,8 @@ impl Store {
     /// If the rename fails for another reason than those of [`Commit`].
     pub fn commit(&self, attempt: AttemptId) -> io::Result<Commit> {
         let committed = self.try_commit(attempt);
-        if !matches!(committed, Ok(Commit::Won(_)))
-            && let Some(line) = self.line_of(attempt)
-        {
-            line.unstage();
+        if !matches!(committed, Ok(Commit::Won(_))) {
+            self.withdraw(attempt);
         }
         committed
     }

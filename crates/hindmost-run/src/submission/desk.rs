@@ -10,7 +10,7 @@ use super::list::{JobEntry, JobList};
 use super::protocol::{Reply, Request};
 use crate::driver::{RunOptions, RunOutcome, check, is_complete};
 use crate::engine::NodeOffer;
-use crate::job_file::{self, Allowance, Plan};
+use crate::job_file::{self, Overrides, Plan};
 use crate::store::{Opened, Opening, Store, StoreError};
 
 /// Largest number of jobs of a run that have not ended. Each has its folder open.
@@ -27,12 +27,8 @@ pub struct Admission {
     pub options: RunOptions,
     /// How the folders of jobs are opened.
     pub opening: Opening,
-    /// Whether every job goes on after a task has failed permanently.
-    pub keep_going: bool,
-    /// How many tasks of each phase may fail permanently; `None`: as the job file says.
-    pub allow_failures: Option<Allowance>,
-    /// Whether tasks may have two attempts at a time; `None`: as the job file says.
-    pub copies: Option<bool>,
+    /// What holds for all jobs whatever their files say.
+    pub overrides: Overrides,
 }
 
 /// What the desk knows of the jobs.
@@ -144,10 +140,7 @@ impl Desk {
         if let Some(name) = name {
             plan.set_name(name)?;
         }
-        plan.set_failures(self.admission.keep_going, self.admission.allow_failures);
-        if let Some(allowed) = self.admission.copies {
-            plan.set_copies(allowed);
-        }
+        plan.override_with(&self.admission.overrides);
         let mut notes = unused(&mut plan);
         notes.extend(plan.copies_left_out());
         check(&plan, &self.admission.options, &self.admission.nodes).map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ use super::protocol::LONGEST_REQUEST;
 use super::{Admission, Client, ClientError, Desk, JobList, Listener, Reply, Request, SocketError};
 use crate::driver::RunOptions;
 use crate::engine::parse_nodes;
-use crate::job_file::Plan;
+use crate::job_file::{Overrides, Plan};
 use crate::store::{Opening, Store};
 
 /// A run without a driver: submitted jobs wait at the desk.
@@ -34,9 +34,7 @@ impl Run {
             nodes: parse_nodes(Some("n1:2")).unwrap(),
             options: RunOptions::default(),
             opening: Opening::default(),
-            keep_going: false,
-            allow_failures: None,
-            copies: None,
+            overrides: Overrides::default(),
         };
         let desk = Desk::new(admission, JobList::read(home.pages()).unwrap(), &[], true);
         let listener = Some(Listener::start(&folder.path().join("socket"), desk.clone()).unwrap());

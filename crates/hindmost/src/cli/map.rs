@@ -7,7 +7,7 @@ use clap::Args;
 use hindmost_profiles::MOST_PROFILES;
 use hindmost_run::engine::NodeSpeed;
 
-use super::{EngineArgs, whole};
+use super::{EndingArgs, EngineArgs, whole};
 
 /// What `hindmost map --help` says after the options.
 // The examples fit into 40 columns, so that no terminal breaks a command.
@@ -128,6 +128,8 @@ pub struct MapArgs {
     /// Stop an attempt after this time: seconds, 2m, or a percentage of the median duration of finished tasks, such as 300%
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<String>,
+    #[command(flatten)]
+    pub ending: EndingArgs,
     /// Number of times that a failing task is tried in total
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1_u32, 1_000_000))]
     pub retries: u32,
@@ -170,9 +172,6 @@ pub struct MapArgs {
     /// Folder in which commands run [default: the current folder]
     #[arg(long, visible_alias = "wd", alias = "work-dir", value_name = "DIR")]
     pub workdir: Option<PathBuf>,
-    /// Folder for temporary files
-    #[arg(long, alias = "tempdir", value_name = "DIR")]
-    pub tmpdir: Option<PathBuf>,
     /// Serve a page about the run in progress at this loopback address, such as 127.0.0.1:8080; port 0 takes a free port
     #[arg(long, value_name = "ADDRESS")]
     pub serve: Option<String>,

@@ -1,18 +1,62 @@
 //! The options of `hindmost run`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use hindmost_profiles::MOST_PROFILES;
 use hindmost_run::engine::NodeSpeed;
-use hindmost_run::job_file::{Allowance, Redo};
+use hindmost_run::job_file::{Allowance, Overrides, Redo, time_or_zero};
 
 use super::whole;
+use crate::stop;
+
+/// Options about how attempts end, and about the space that they take.
+#[derive(Args, Clone, Debug)]
+pub struct EndingArgs {
+    /// Time that a stopped attempt has to clean up after SIGTERM, before what is left of it is killed; 0 kills at once [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = time_or_zero)]
+    pub kill_after: Option<Duration>,
+    /// As how many Ctrl-C SIGTERM counts: after the first one, attempts of tasks that may not run twice finish, and all others are
+    /// stopped; after the second, all are
+    #[arg(long, value_name = "TIMES", default_value = "twice")]
+    pub on_term: OnTerm,
+    /// Time for which attempts wait for space after a disk has become full, before they count as failed; 0 fails at once
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time_or_zero)]
+    pub disk_wait: Duration,
+    /// Folder for temporary files, in which each attempt has a folder of its own, $TMPDIR, that is removed after it [default: $TMPDIR]
+    #[arg(long, alias = "tempdir", value_name = "DIR")]
+    pub tmpdir: Option<PathBuf>,
+}
+
+impl EndingArgs {
+    /// Makes signals to this process count as the user wants.
+    pub fn count_term(&self) {
+        stop::count_term_as(match self.on_term {
+            OnTerm::Once => 1,
+            OnTerm::Twice => 2,
+        });
+    }
+}
+
+/// As how many Ctrl-C `SIGTERM` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnTerm {
+    /// As one
+    Once,
+    /// As two
+    Twice,
+}
 
 impl RunJobArgs {
-    /// Returns whether copies are allowed in all phases, or in none; `None` if the job file and its commands decide.
-    pub fn copies(&self) -> Option<bool> {
-        (self.copies || self.no_copies).then_some(self.copies)
+    /// Returns what holds for all phases whatever the job file says.
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            keep_going: self.keep_going,
+            allowed_failures: self.allow_failures,
+            copies: (self.copies || self.no_copies).then_some(self.copies),
+            kill_after: self.ending.kill_after,
+        }
     }
 }
 
@@ -72,6 +116,8 @@ pub struct RunJobArgs {
     /// Run no task a second time while its first attempt runs
     #[arg(long)]
     pub no_copies: bool,
+    #[command(flatten)]
+    pub ending: EndingArgs,
     /// Replace files that are in the place of output files (key output), although their tasks have not made them
     #[arg(long)]
     pub overwrite: bool,

@@ -56,10 +56,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         return several::run(args);
     }
     let mut plan = job_file::load(path).map_err(Failure::input)?;
-    plan.set_failures(args.keep_going, args.allow_failures);
-    if let Some(allowed) = args.copies() {
-        plan.set_copies(allowed);
-    }
+    plan.override_with(&args.overrides());
+    args.ending.count_term();
     let options = options(args)?;
     let unknown = options.history.keys().filter(|name| plan.phases.iter().all(|phase| phase.name != **name));
     for phase in unknown {
@@ -169,6 +167,8 @@ pub fn resume_command(args: &RunJobArgs) -> String {
         ("checksum", args.checksum),
         ("trust-folder", args.trust_folder),
         ("overwrite", args.overwrite),
+        ("copies", args.copies),
+        ("no-copies", args.no_copies),
     ];
     for (name, is_set) in switches {
         if is_set {
@@ -180,6 +180,12 @@ pub fn resume_command(args: &RunJobArgs) -> String {
     }
     if let Some(allowed) = args.allow_failures {
         command += &format!(" --allow-failures {allowed}");
+    }
+    if let Some(kill_after) = args.ending.kill_after {
+        command += &format!(" --kill-after {}s", Plain(kill_after.as_secs_f64()));
+    }
+    if let Some(tmpdir) = &args.ending.tmpdir {
+        command += &format!(" --tmpdir {}", quoted(&tmpdir.to_string_lossy()));
     }
     if let Some(profiles) = &args.profiles {
         command += &format!(" --profiles {}", quoted(&profiles.to_string_lossy()));
@@ -295,6 +301,8 @@ pub fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
         history: history(&args.history)?,
         profiles: args.profiles.clone().map(|path| (path, args.most_profiles)),
         retry_failed: args.retry_failed,
+        tmpdir: args.ending.tmpdir.clone(),
+        disk_wait: args.ending.disk_wait,
         powercap: Some(powercap()),
     })
 }

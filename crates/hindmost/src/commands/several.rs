@@ -73,6 +73,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     if !opening.resume {
         driver::check_together(&plans(&jobs), &options, &engine.nodes)?;
     }
+    args.ending.count_term();
     let presses = stop::presses();
     let (engine_name, slurm_args) = engine.recorded();
     opening.begun_with = Some(BegunWith {
@@ -139,9 +140,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         nodes,
         options: options.clone(),
         opening: Opening { begun_with: None, ..opening.clone() },
-        keep_going: args.keep_going,
-        allow_failures: args.allow_failures,
-        copies: args.copies(),
+        overrides: args.overrides(),
     };
     recorded.known.extend(names.iter().cloned());
     let desk = Desk::new(admission, list, &names, args.listen.is_some());
@@ -243,10 +242,7 @@ impl Submissions for Ends<'_> {
 /// Reads a job file. `name` is the name of the job in the run, if it differs from that in the file.
 fn load(args: &RunJobArgs, file: &Path, name: Option<&str>) -> Outcome<Named> {
     let mut plan = job_file::load(file).map_err(Failure::input)?;
-    plan.set_failures(args.keep_going, args.allow_failures);
-    if let Some(allowed) = args.copies() {
-        plan.set_copies(allowed);
-    }
+    plan.override_with(&args.overrides());
     if let Some(name) = name {
         plan.set_name(name).map_err(Failure::input)?;
     }

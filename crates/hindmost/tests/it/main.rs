@@ -29,11 +29,13 @@ mod run;
 mod run_errors;
 mod scene;
 mod schemas;
+mod scratch;
 mod several_jobs;
 mod shared_files;
 mod simulate;
 #[cfg(target_os = "linux")]
 mod slurm;
+mod stopping;
 mod theory;
 mod validation;
 mod watch;

@@ -255,3 +255,25 @@ fn outputs_on_another_file_system_are_copied() {
     let ran = map(&job, &["--output", &output, "--out", "out", "--resume", "cat {}"]);
     assert_eq!((ran.code, names().len()), (Some(0), 8), "{}", ran.stderr);
 }
+
+#[test]
+fn a_dry_run_shows_the_files() {
+    let job = Job::new("");
+    let ran = run_in(job.path(), &["map", "--dry-run", "--output", "up/{.}.gz", "gzip -c", ":::", "a.txt", "b c.txt"]);
+    assert_eq!(ran.stdout, "gzip -c a.txt > up/a.gz\ngzip -c 'b c.txt' > 'up/b c.gz'\n");
+    let refused =
+        run_in(job.path(), &["map", "--dry-run", "--output", "{name}.gz", "gzip -c", ":::", "a.txt", "b.txt"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("{name} is no replacement string here"), "{}", refused.stderr);
+}
+
+#[test]
+fn two_jobs_of_a_run_have_no_output_file_in_common() {
+    let phase = "[[phase]]\nname = 'p'\ntasks = 1\ncommand = 'echo'\noutput = 'same'\n";
+    let job = Job::new(phase);
+    job.write("other.toml", phase);
+    let refused = run_in(job.path(), &["run", "job.toml", "other.toml"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("jobs \"job\" and \"other\" have the same output"), "{}", refused.stderr);
+    assert!(!job.has("same"));
+}

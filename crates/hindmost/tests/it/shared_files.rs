@@ -206,6 +206,55 @@ fn an_attempt_that_hangs_starts_again_where_copies_would_share_a_file() {
 }
 
 #[test]
+fn an_attempt_that_hangs_with_a_hidden_file_open_starts_again() {
+    let job = Job::new("");
+    program(
+        &job,
+        "hidden",
+        "#!/bin/sh\nexec $2 $1.out\necho begin\n[ $1$HINDMOST_ATTEMPT != 70 ] || sleep $3\nsleep 0.8; echo end\n"
+            .replace("exec $2 ", "eval exec \"$2\" ")
+            .as_str(),
+    );
+    let ran = map(&job, &["--out", "out"], "./hidden {} '>' 600");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("map/6 (7) gets no copy: attempt 0 has "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("map/6 (7) is stopped and starts again: it seems to hang"), "{}", ran.stderr);
+    let why = run_in(job.path(), &["explain", "out", "map/6"]).stdout;
+    assert!(why.contains("if the attempt hangs,"), "{why}");
+    assert_eq!(run_in(job.path(), &["verify", "out"]).code, Some(0));
+    // What it has added to the file would be there twice, so it is waited for.
+    for number in 1..=8 {
+        assert_eq!(job.read(&format!("{number}.out")), "begin\nend\n");
+        fs::remove_file(job.path().join(format!("{number}.out"))).unwrap();
+    }
+    let ran = map(&job, &["--out", "added"], "./hidden {} '>>' 4");
+    assert_eq!((ran.code, job.read("7.out")), (Some(0), "begin\nend\n".to_owned()), "{}", ran.stderr);
+}
+
+#[test]
+fn attempts_that_add_to_one_file_fail_for_good() {
+    let job = Job::new("");
+    // Both attempts of task 7 have the file open when its copy runs.
+    program(
+        &job,
+        "late",
+        "#!/bin/sh\nif [ $1 = 7 ]; then case $HINDMOST_ATTEMPT in\n\
+         0) until test -e copied; do sleep 0.02; done; exec >> $1.out; echo 7; touch opened; sleep 600;;\n\
+         1) touch copied; until test -e opened; do sleep 0.02; done; exec >> $1.out; echo 7; sleep 600;;\n\
+         esac; fi\nsleep 0.1; echo $1 >> $1.out\n",
+    );
+    let ran = map(&job, &["--retries", "5", "--json"], "./late {}");
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let failed = &result["failed_tasks"];
+    assert_eq!((ran.code, failed.as_array().map(Vec::len)), (Some(1), Some(1)), "{result}{}", ran.stderr);
+    let reason = failed[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("/7.out open, which each adds to") && reason.contains("--no-copies"), "{reason}");
+    assert!(ran.stderr.contains("so both are stopped, and the task has failed"), "{}", ran.stderr);
+    // Nothing has run a third time.
+    assert!(job.read("7.out").lines().count() <= 2, "{}", job.read("7.out"));
+}
+
+#[test]
 fn quiet_runs_say_nothing_but_failures() {
     let job = Job::new("[[phase]]\nname = 'p'\ntasks = 2\nretries = 0\ncommand = 'echo > x; exit $HINDMOST_TASK'\n");
     assert_eq!(map(&job, &["--quiet"], "echo {} > {}.txt").stderr, "");

@@ -481,7 +481,7 @@ impl Pass for ByNode {
                         }
                         self.touched.insert(attempt.task.job);
                     }
-                    Event::NoMoreCopies { task }
+                    Event::NoMoreCopies { task, .. }
                     | Event::TaskWithheld { task, .. }
                     | Event::TaskReturned { task }
                     | Event::TaskGivenUp { task } => {

@@ -1,6 +1,6 @@
 //! Restarts, in `pace`, of attempts that seem to hang, where a task may have only one attempt at a time.
 //!
-//! A phase gets no copies if two attempts of a task would write one file. Then the only cure for an attempt that hangs is to stop it
+//! A phase or a task gets no copies if two attempts of a task would write one file. Then the only cure for an attempt that hangs is to stop it
 //! and, when it has ended, to start its task again. What the attempt has done is lost, so a restart is a bet: it loses if the task is
 //! long by nature. So it takes more than a copy does:
 //!
@@ -52,6 +52,8 @@ pub struct Restarts {
     longest: FxHashMap<(JobId, u32), f64>,
     outcomes: FxHashMap<(JobId, u32), Outcomes>,
     restarted: FxHashMap<TaskId, Restarted>,
+    /// Unfinished tasks that may be restarted although their phases may have copies.
+    alone: BTreeSet<TaskId>,
     /// When running attempts are examined next.
     due: BTreeSet<(Time, AttemptId)>,
 }
@@ -65,18 +67,18 @@ impl Restarts {
             longest: FxHashMap::default(),
             outcomes: FxHashMap::default(),
             restarted: FxHashMap::default(),
+            alone: BTreeSet::new(),
             due: BTreeSet::new(),
         }
     }
 
     /// Returns an attempt and its phase, if it may be restarted at some age.
     fn candidate(id: AttemptId, cluster: &Cluster) -> Option<(&Attempt, &Phase)> {
-        let phase = cluster.phase(id.task).filter(|phase| phase.may_only_restart() && !phase.is_assumed())?;
-        let task = cluster.task(id.task).filter(|task| !task.is_finished() && !task.has_last_copies());
-        cluster
-            .attempt(id)
-            .filter(|attempt| task.is_some() && attempt.state() != AttemptState::Stopping)
-            .zip(Some(phase))
+        let phase = cluster.phase(id.task).filter(|phase| !phase.is_assumed())?;
+        let task = cluster.task(id.task).filter(|task| !task.is_finished())?;
+        let may_restart = task.may_restart() || phase.may_only_restart() && !task.has_last_copies();
+        let is_alone = may_restart && task.unstopped_copies() == 1;
+        cluster.attempt(id).filter(|attempt| is_alone && attempt.state() != AttemptState::Stopping).zip(Some(phase))
     }
 
     fn speed(attempt: &Attempt, cluster: &Cluster) -> f64 {
@@ -124,14 +126,20 @@ impl Restarts {
 
     /// Plans when the running attempts of a task's phase are examined, because what is known of the phase has changed.
     fn plan_phase(&mut self, task: TaskId, view: &mut View<'_>) {
-        if view.cluster.phase(task).is_some_and(Phase::may_only_restart) {
-            let of_phase = |id: &AttemptId| (id.task.job, id.task.phase) == (task.job, task.phase);
-            self.due.retain(|(_, id)| !of_phase(id));
-            let mut running: Vec<AttemptId> = view.cluster.running().map(Attempt::id).filter(of_phase).collect();
-            running.sort_unstable();
-            for id in running {
-                self.plan(id, view);
-            }
+        let of_phase = |other: TaskId| (other.job, other.phase) == (task.job, task.phase);
+        let mut running: Vec<AttemptId> = if view.cluster.phase(task).is_some_and(Phase::may_only_restart) {
+            view.cluster.running().map(Attempt::id).filter(|id| of_phase(id.task)).collect()
+        } else {
+            let alone = self.alone.iter().filter(|other| of_phase(**other));
+            alone.flat_map(|other| view.cluster.copies(*other).map(Attempt::id)).collect()
+        };
+        if running.is_empty() {
+            return;
+        }
+        self.due.retain(|(_, id)| !of_phase(id.task));
+        running.sort_unstable();
+        for id in running {
+            self.plan(id, view);
         }
     }
 
@@ -149,6 +157,7 @@ impl Restarts {
         self.longest.retain(|(known, _), _| *known != job);
         self.outcomes.retain(|(known, _), _| *known != job);
         self.restarted.retain(|task, _| task.job != job);
+        self.alone.retain(|task| task.job != job);
         self.due.retain(|(_, id)| id.task.job != job);
     }
 
@@ -207,12 +216,18 @@ impl Pass for Restarts {
             {
                 view.wake(cluster.now() + Time::TICK);
             }
-            Seen::Event(Event::AttemptRunning { attempt, .. }, _) => {
-                let restarts = cluster.phase(attempt.task).is_some_and(Phase::may_only_restart);
-                if restarts {
-                    self.due.retain(|(_, id)| id != attempt);
-                    self.plan(*attempt, view);
-                }
+            Seen::Event(Event::AttemptRunning { attempt, .. }, _)
+                if Restarts::candidate(*attempt, cluster).is_some() =>
+            {
+                self.due.retain(|(_, id)| id != attempt);
+                self.plan(*attempt, view);
+            }
+            Seen::Event(Event::NoMoreCopies { task, may_restart: true }, _) => {
+                self.alone.insert(*task);
+            }
+            // Until then the copy that is left out counts as one of two.
+            Seen::Event(Event::AttemptStopped { attempt }, _) if self.alone.contains(&attempt.task) => {
+                self.plan_phase(attempt.task, view);
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 self.plan_phase(TaskId { job: *job, phase: *phase, index: 0 }, view);
@@ -222,13 +237,12 @@ impl Pass for Restarts {
                 if let Some((node, since)) = applied.released.filter(|_| applied.won) {
                     let took = (cluster.now() - (since + applied.waited)).seconds();
                     let took = took * cluster.node(node).map_or(1.0, Node::speed).min(1.0);
-                    if cluster.phase(task).is_some_and(Phase::may_only_restart) {
-                        let longest = self.longest.entry((task.job, task.phase)).or_default();
-                        *longest = longest.max(took);
-                    }
+                    let longest = self.longest.entry((task.job, task.phase)).or_default();
+                    *longest = longest.max(took);
                     let has_won = self.restarted.get(&task).is_some_and(|last| took < last.age);
                     self.close(task, Some(has_won));
                     self.restarted.remove(&task);
+                    self.alone.remove(&task);
                     if has_won {
                         self.plan_phase(task, view);
                     }

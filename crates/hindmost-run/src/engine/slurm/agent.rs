@@ -1,10 +1,14 @@
 //! The agent of an attempt: the program of the attempt's step, which runs the attempt on its node.
 //!
 //! The agent runs the attempt with engine `local`, so everything that holds for processes on one machine holds on the node too:
-//! when it reports the end of the attempt, no process of the attempt is left. It stops the attempt
+//! when it reports the end of the attempt, no process of the attempt is left. It stops the attempt, whose processes then have some time to
+//! end,
 //!
 //! - on `SIGTERM`, which `scancel` sends;
-//! - when the file `stop` appears in the attempt's folder, for the case that Slurm can't reach the step;
+//! - when the file `stop` appears in the attempt's folder, for the case that Slurm can't reach the step.
+//!
+//! It kills the attempt at once
+//!
 //! - when the attempt's folder has gone or is another one: the run has given this attempt up;
 //! - when the step's own process has died.
 
@@ -31,7 +35,7 @@ const BEATS: Duration = Duration::from_secs(2);
 const LOOKS: Duration = Duration::from_millis(500);
 /// Longest time for which a signal is not noticed.
 const TICK: Time = Time(50_000_000);
-/// Time within which a stopped attempt must end.
+/// Time within which a stopped attempt must end, in addition to the time that its processes have.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Longest time between the signals that processes of one step are sent.
@@ -76,7 +80,7 @@ pub fn run_attempt(folder: &Path, nonce: &str, stop_requests: &AtomicU32) -> io:
     let mut agent = Agent { folder: folder.to_owned(), handle, beat, began: Instant::now(), parent: parent() };
     agent.beat.write(agent.handle.as_fd())?;
     agent.beat.signalled = stop_requests.load(Ordering::Relaxed) > 0;
-    if agent.beat.signalled || agent.is_stopped() {
+    if agent.beat.signalled || agent.is_stopped() || agent.is_given_up() {
         return agent.end(State::Ended);
     }
     agent.work(&description, stop_requests)
@@ -113,6 +117,7 @@ impl Agent {
             return self.end(State::NotBegun(shortened(&error.to_string())));
         }
         let (mut next_beat, mut next_look) = (Instant::now() + BEATS, Instant::now() + LOOKS);
+        let patience = PATIENCE + Duration::try_from_secs_f64(description.kill_after).unwrap_or_default();
         let mut stopped: Option<Instant> = None;
         let mut happened = Vec::new();
         loop {
@@ -131,11 +136,15 @@ impl Agent {
             if now >= next_look {
                 next_look = now + LOOKS;
                 stop |= self.is_stopped();
+                if self.is_given_up() {
+                    stopped.get_or_insert(now);
+                    local.kill(description.attempt);
+                }
             }
             if stop && stopped.is_none() {
                 stopped = Some(now);
                 self.beat.signalled = stop_requests.load(Ordering::Relaxed) > 0;
-                local.kill(description.attempt);
+                local.stop(description.attempt);
             }
             if now >= next_beat {
                 next_beat = now + BEATS;
@@ -145,7 +154,7 @@ impl Agent {
                 // A disk that is full or a server that does not answer may recover.
                 let _ = self.beat.write(self.handle.as_fd());
             }
-            if stopped.is_some_and(|since| since.elapsed() > PATIENCE) {
+            if stopped.is_some_and(|since| since.elapsed() > patience) {
                 return self.end(State::Stays("the attempt does not end after it was killed".to_owned()));
             }
         }
@@ -196,20 +205,26 @@ impl Agent {
             demand: &DemandByName::new(),
             slowed: description.slowed,
             outlives: true,
+            tmpdir: description.tmpdir.as_ref().map(Path::new),
+            kill_after: Duration::try_from_secs_f64(description.kill_after).unwrap_or_default(),
             is_single: false,
         })
     }
 
-    /// True if the attempt is to be stopped.
+    /// True if the run requests that the attempt stops.
     fn is_stopped(&self) -> bool {
+        rustix::fs::statat(&self.handle, STOP, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// True if the attempt counts as ended already, or nobody is left who could wait for its end.
+    fn is_given_up(&self) -> bool {
         let place = |found: &fs::Metadata| (found.dev(), found.ino());
         let (Ok(held), there) = (self.handle.metadata(), fs::symlink_metadata(&self.folder)) else { return true };
         let is_gone = match &there {
             Ok(there) => place(there) != place(&held),
             Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
         };
-        let stop = rustix::fs::statat(&self.handle, STOP, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok();
-        is_gone || stop || parent() != self.parent
+        is_gone || parent() != self.parent
     }
 
     /// Reports the end of the attempt.

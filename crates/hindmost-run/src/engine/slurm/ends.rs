@@ -16,14 +16,15 @@ use super::observer::Snapshot;
 use super::place::{Health, Place};
 use super::{CALM, LOG, Running, SOON, Slurm, reaper};
 
-/// Time for which an agent may take to end a killed attempt, before Slurm kills its step.
+/// Time for which an agent may take to end a killed attempt, in addition to the time that the attempt's processes have, before Slurm kills its
+/// step.
 const POLITE: Duration = Duration::from_secs(3);
-/// Time after which an attempt that is killed and whose agent does not report is ended by a further step.
+/// Time after which an attempt that is killed and whose agent does not report is ended by a further step, in addition to the same time.
 const IMPATIENT: Duration = Duration::from_secs(6);
 /// Time after which an attempt on a lost node counts as ended. It can do no harm: it writes only into its own folder, and it stops
 /// when it finds the folder gone.
 const FENCED: Duration = Duration::from_secs(10);
-/// Time after which a killed attempt whose step Slurm still lists is reported.
+/// Time after which a killed attempt whose step Slurm still lists is reported, in addition to the same time.
 const PATIENCE: Duration = Duration::from_secs(40);
 /// Time for which `srun` may go on after the last report of its agent.
 const LINGERS: Duration = Duration::from_secs(1);
@@ -100,13 +101,15 @@ impl Slurm {
                 happened.push(end);
                 continue;
             }
-            if running.killed.as_ref().is_some_and(|killed| killed.since.elapsed() > IMPATIENT)
+            let kill_after = running.kill_after;
+            if running.killed.as_ref().is_some_and(|killed| killed.since.elapsed() > IMPATIENT + kill_after)
                 && running.is_silent(IMPATIENT)
             {
                 silent.push(attempt);
             }
             if let Some(killed) = &mut running.killed {
-                let (signal, cancel) = (!killed.is_signalled, !killed.is_cancelled && killed.since.elapsed() > POLITE);
+                let is_over = killed.since.elapsed() > POLITE + kill_after;
+                let (signal, cancel) = (!killed.is_signalled, !killed.is_cancelled && is_over);
                 if signal && running.beat.is_some() {
                     killed.is_signalled = true;
                     signalled.extend(running.step(&self.snapshot));
@@ -247,7 +250,7 @@ fn end_of(attempt: AttemptId, running: &Running, snapshot: &Snapshot, place: &Pl
             Happened::NotBegun(attempt, format!("Slurm did not start its step: {}", messages(running)))
         });
     }
-    let is_late = killed.is_some_and(|since| now.saturating_duration_since(since) > PATIENCE);
+    let is_late = killed.is_some_and(|since| now.saturating_duration_since(since) > PATIENCE + running.kill_after);
     is_late.then(|| Happened::Stays(attempt, format!("Slurm does not end its step {}", running.name)))
 }
 

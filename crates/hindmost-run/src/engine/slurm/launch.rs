@@ -43,6 +43,12 @@ pub struct Description {
     /// When the `slurmd` of the node was started, as Slurm prints it, if that was known.
     #[serde(default)]
     pub slurmd: Option<String>,
+    /// Folder in which the attempt's folder for temporary files is made.
+    #[serde(default)]
+    pub tmpdir: Option<OsString>,
+    /// How long the processes of the attempt may take to end after they got `SIGTERM`, in seconds.
+    #[serde(default)]
+    pub kill_after: f64,
     /// Positions of the attempt's GPUs among those of the node, if it demands any.
     pub gpus: Option<Vec<usize>>,
 }
@@ -106,6 +112,8 @@ mod tests {
             input: Some(odd),
             slowed: 2.0,
             slurmd: Some("2026-11-24T05:04:36".to_owned()),
+            tmpdir: Some("/tmp".into()),
+            kill_after: 5.0,
             gpus: Some(vec![0, 2]),
         };
         assert!(Description::read(handle.as_fd()).is_err());

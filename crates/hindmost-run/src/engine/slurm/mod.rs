@@ -226,6 +226,8 @@ impl Slurm {
             input: launch.input.map(Into::into),
             slowed: launch.slowed,
             slurmd: self.snapshot.slurmd_started(&self.places[place].name).map(str::to_owned),
+            tmpdir: launch.tmpdir.map(Into::into),
+            kill_after: launch.kill_after.as_secs_f64(),
             gpus: gpus.map(<[usize]>::to_vec),
         };
         description.write(launch.handle)?;
@@ -262,6 +264,7 @@ impl Slurm {
         running.slurmd = description.slurmd;
         running.job = Some(job);
         running.is_single = launch.is_single;
+        running.kill_after = launch.kill_after;
         Ok(running)
     }
 
@@ -352,6 +355,7 @@ impl Engine for Slurm {
         let mut running = Running::new((place, name), description.nonce, (folder, launch.folder), None, gpus);
         running.slurmd = description.slurmd;
         running.is_single = launch.is_single;
+        running.kill_after = launch.kill_after;
         running.read_beat();
         // Without a report the step has only begun, and starting the attempt again loses nothing.
         if running.beat.as_ref().is_none_or(Beat::is_last) {
@@ -415,6 +419,7 @@ impl Engine for Slurm {
         }
     }
 
+    /// The agent sends `SIGTERM` first, as [`Engine::stop`] says, whatever the reason.
     fn kill(&mut self, attempt: AttemptId) {
         let Some(running) = self.running.get_mut(&attempt) else { return };
         if running.killed.is_none() {
@@ -442,6 +447,7 @@ impl Engine for Slurm {
         running.slurmd = description.slurmd;
         running.job = listed;
         running.is_single = true;
+        running.kill_after = launch.kill_after;
         running.read_beat();
         // The snapshot is of this process, and no other has started steps since then.
         let has_ended = running.beat.as_ref().is_some_and(Beat::is_last)

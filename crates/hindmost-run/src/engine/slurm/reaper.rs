@@ -67,7 +67,7 @@ pub fn reap(folder: &Path, nonce: &str, anyway: bool) -> io::Result<()> {
     // Without the file, all processes are searched for those of the attempt, as they are if the root has ended.
     let unknown = Identity { pid: 0, start_time: 0, boot_id: boot_id()? };
     let tag = Tag::new(&description.run, Path::new(&description.run_folder), &key(description.attempt));
-    let mut ending = Ending::new(process.unwrap_or(unknown), tag, group.into_iter().collect());
+    let mut ending = Ending::new(process.unwrap_or(unknown), tag, group.into_iter().collect(), None);
     let state = loop {
         match ending.step() {
             Outcome::Unfinished => std::thread::sleep(PAUSE),
@@ -202,6 +202,8 @@ mod tests {
             input: None,
             slowed: 1.0,
             slurmd: None,
+            tmpdir: None,
+            kill_after: 5.0,
             gpus: None,
         };
         description.write(handle.as_fd()).unwrap();

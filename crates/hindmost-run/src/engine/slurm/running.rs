@@ -26,6 +26,8 @@ pub(super) struct Running {
     pub(super) job: Option<u32>,
     /// True if its task may not run twice, so that its end must be sure although its node is lost.
     pub(super) is_single: bool,
+    /// How long its processes may take to end after its agent has sent them `SIGTERM`.
+    pub(super) kill_after: Duration,
     pub(super) nonce: String,
     pub(super) folder: OwnedFd,
     /// Path of the folder, as the agent received it.
@@ -79,6 +81,7 @@ impl Running {
             name,
             job: None,
             is_single: false,
+            kill_after: Duration::ZERO,
             nonce,
             folder,
             path: path.to_owned(),

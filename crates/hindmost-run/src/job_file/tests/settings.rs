@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::super::{Allowance, default_shell, shell_in_words};
+use super::super::{Allowance, Overrides, default_shell, shell_in_words};
 use super::{plan_of, with_files};
 
 fn job(keys: &str) -> String {
@@ -134,7 +134,11 @@ fn allowed_failures_are_a_number_or_a_share() {
     let plan = |allowed: &str| plan_of(&job(&format!("tasks = 40\nallowed_failures = {allowed}")), folder.path());
     let mut shared = plan("\"5%\"").unwrap();
     assert!(shared.describe().contains("2 tasks may fail"), "{}", shared.describe());
-    shared.set_failures(true, Some(Allowance::Tasks(1)));
+    shared.override_with(&Overrides {
+        keep_going: true,
+        allowed_failures: Some(Allowance::Tasks(1)),
+        ..Overrides::default()
+    });
     assert!(shared.describe().contains("keeps going, 1 task may fail"), "{}", shared.describe());
     assert!(plan("-1").unwrap_err().contains("allowed_failures is -1, but must be from 0"));
     assert!(plan("\"many\"").unwrap_err().contains("\"many\" is not a number of tasks"));

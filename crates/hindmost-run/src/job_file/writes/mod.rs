@@ -13,14 +13,14 @@ use std::collections::BTreeSet;
 use programs::Written;
 use words::{Part, parts};
 
-/// Variables that hold a folder of the attempt's own.
-const OWN: [&str; 2] = ["HINDMOST_OUTPUT", "HINDMOST_PROGRESS"];
+/// Variables that hold a folder or file of the attempt's own, unless the command gives them other values.
+const OWN: [&str; 4] = ["HINDMOST_OUTPUT", "HINDMOST_PROGRESS", "HINDMOST_TMP", "TMPDIR"];
 
 /// Files that no attempt shares with another one, or that keep nothing.
 const HARMLESS: [&str; 6] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "-"];
 
 /// Where a command runs and what it has in its variables.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Place {
     /// Whether the current folder is the attempt's own.
     is_own: bool,
@@ -29,6 +29,11 @@ struct Place {
 }
 
 impl Place {
+    /// Where a command begins.
+    fn at_begin() -> Place {
+        Place { is_own: false, own: OWN.map(str::to_owned).into() }
+    }
+
     /// Returns true if a file with this name belongs to the attempt alone.
     fn owns(&self, path: &str) -> bool {
         // `png:-` is what ImageMagick calls standard output, and `pipe:1` what FFmpeg does.
@@ -43,7 +48,7 @@ impl Place {
             return false;
         }
         match variable(path) {
-            Some(name) => OWN.contains(&name) || self.own.contains(name),
+            Some(name) => self.own.contains(name),
             None => is_temporary(path) || self.is_own && !path.starts_with(['/', '~', '$']),
         }
     }
@@ -78,7 +83,7 @@ pub struct Found {
 /// Returns what a command names for writing that is not the attempt's own; `None` if it names nothing.
 pub(crate) fn written(command: &str) -> Option<Found> {
     let mut found = None;
-    written_in(command, &mut Place::default(), &mut found);
+    written_in(command, &mut Place::at_begin(), &mut found);
     found
 }
 

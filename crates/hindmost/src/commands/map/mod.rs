@@ -13,10 +13,10 @@ use std::sync::atomic::Ordering;
 use hindmost_core::metrics::{Copies, RunState, RunSummary};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
-use hindmost_run::job_file::{OutputTemplate, PlannedPhase, TaskCommands};
+use hindmost_run::job_file::{KILL_AFTER, OutputTemplate, Overrides, PlannedPhase, TaskCommands};
 use hindmost_run::map::{
     ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, Reading, Splitting, TEMPORARY,
-    Template, combined, parallel_tasks, read_sources, remove_left_folders, shell, split_words, timeout,
+    Template, combined, parallel_tasks, quoted, read_sources, remove_left_folders, shell, split_words, timeout,
 };
 use hindmost_run::store::{Opening, begun_with};
 
@@ -56,14 +56,17 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     let options = options(&args)?;
     let jobs = parallel_tasks(args.jobs.as_deref(), cpus(), job.commands.tasks.len())?;
     let halt: Halt = args.halt.as_deref().unwrap_or("never").parse()?;
-    if args.dry_run {
-        return dry_run(&job, jobs, args.tag, args.verbose);
-    }
     let mut plan = job.plan();
     plan.check_outputs().map_err(|error| Failure::input(format!("--output: {error}")))?;
-    if args.copies {
-        plan.set_copies(true);
+    if args.dry_run {
+        return dry_run(&plan.phases[0], &job, jobs, args.tag, args.verbose);
     }
+    plan.override_with(&Overrides {
+        copies: args.copies.then_some(true),
+        kill_after: args.ending.kill_after,
+        ..Overrides::default()
+    });
+    args.ending.count_term();
     let joblog = joblog(&args)?;
     if job.commands.tasks.is_empty() {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
@@ -98,8 +101,11 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     // From here on signals end the run in order, so that the temporary folder is removed.
     let presses = stop::presses();
     let report_requests = stop::report_requests();
-    let temporary =
-        if args.out.is_none() { Some(temporary_folder(args.tmpdir.as_deref(), engine.is_shared())?) } else { None };
+    let temporary = if args.out.is_none() {
+        Some(temporary_folder(args.ending.tmpdir.as_deref(), engine.is_shared())?)
+    } else {
+        None
+    };
     let out =
         args.out.clone().or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned())).unwrap_or_default();
     let opening = Opening {
@@ -244,6 +250,7 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
         retries: args.retries - 1,
         time_limit,
         time_limit_of_median,
+        kill_after: KILL_AFTER,
         idempotent: !args.once,
         output,
     })
@@ -298,6 +305,8 @@ fn options(args: &MapArgs) -> Outcome<RunOptions> {
         policy,
         knowledge: super::run::knowledge(args.knowledge.as_deref())?,
         profiles: args.profiles.clone().map(|path| (path, args.most_profiles)),
+        tmpdir: args.ending.tmpdir.clone(),
+        disk_wait: args.ending.disk_wait,
         powercap: shows_energy.then(super::run::powercap),
         ..RunOptions::default()
     })
@@ -333,13 +342,18 @@ fn temporary_folder(within: Option<&Path>, is_shared: bool) -> Outcome<tempfile:
     })
 }
 
-/// Prints the commands in order, with their values before them if `tag`. With `verbose` they are printed on stderr too.
-fn dry_run(job: &MapJob, jobs: usize, tag: bool, verbose: bool) -> Outcome {
+/// Prints the commands in order and the files that their outputs would become, with their values before them if `tag`. With `verbose` they
+/// are printed on stderr too.
+fn dry_run(phase: &PlannedPhase, job: &MapJob, jobs: usize, tag: bool, verbose: bool) -> Outcome {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     for (at, task) in job.commands.tasks.iter().enumerate() {
         let slot = (at % jobs + 1).to_string();
         let parts: Vec<&[u8]> = task.command.split(|byte| *byte == 0).collect();
         let mut line = parts.join(slot.as_bytes());
+        if let Some(path) = phase.output_of(at as u32) {
+            line.extend(b" > ");
+            line.extend(quoted(path.strip_prefix(&phase.directory).unwrap_or(&path).as_os_str().as_bytes()));
+        }
         line.push(b'\n');
         if verbose {
             // A closed stderr is not an error.

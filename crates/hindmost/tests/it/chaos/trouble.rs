@@ -68,7 +68,7 @@ fn a_run_resumes_after_a_full_disk() {
     fs::create_dir(folder.path().join("disk")).unwrap();
     let script = r#"
         mount -t tmpfs -o size=120k tmpfs disk || exit 9
-        "$1" run job.toml --out disk/out --json > /dev/null 2> first
+        "$1" run job.toml --out disk/out --json --disk-wait 0 > /dev/null 2> first
         echo "first process run: $?" >> first
         mount -o remount,size=20m disk || exit 9
         "$1" run job.toml --out disk/out --json --resume > second 2>&1 || exit 1

@@ -285,7 +285,7 @@ fn a_disk_that_another_file_fills_ends_the_run() {
         let script = r#"
             mount -t tmpfs -o size=30m tmpfs disk || exit 9
             BEFORE
-            "$1" run job.toml --out disk/out --nodes n1:1 --json > stdout 2> stderr
+            "$1" run job.toml --out disk/out --nodes n1:1 --json --disk-wait 0 > stdout 2> stderr
             echo $? > code
             rm -f disk/other fills
             "$1" run job.toml --out disk/out --resume > second 2>&1 || exit 3
@@ -316,7 +316,7 @@ fn tasks_that_fill_the_disk_fail_because_of_the_disk() {
     // The files of the first attempt that fails are removed, which frees space before the next end is noticed.
     let script = r#"
         mount -t tmpfs -o size=300k tmpfs disk || exit 9
-        "$1" run job.toml --out disk/out --nodes n1:3 --policy none > said 2>&1
+        "$1" run job.toml --out disk/out --nodes n1:3 --policy none --disk-wait 1 > said 2>&1
         echo $? > code
     "#;
     let Some(ended) = with_mounts(folder.path(), script) else { return };
@@ -328,6 +328,50 @@ fn tasks_that_fill_the_disk_fail_because_of_the_disk() {
     let reasons = ["disk is full", "because the disk was full", by_the_run];
     assert!(reasons.iter().any(|reason| said.contains(reason)), "{said}");
     assert!(!said.contains("something outside Hindmost") && !said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn what_meets_a_full_disk_waits_for_space_and_takes_no_retry() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each command waits until another file has filled the disk.
+    let full = "touch begun; while ! test -e filled; do sleep 0.05; done";
+    let job = format!(
+        "[[phase]]\nname = \"s\"\ntasks = 4\nretries = 0\ncommand = '{full}; head -c 200000 /dev/zero > \"$HINDMOST_OUTPUT/x\"'\n"
+    );
+    fs::write(folder.path().join("job.toml"), job).unwrap();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    // A job in a folder on the full disk, a map whose own files are there, and one whose commands write there. The other file is removed
+    // once the run says that it waits.
+    let script = r#"
+        mount -t tmpfs -o size=8m tmpfs disk || exit 9
+        mkdir disk/tmp
+        wait_for() { for i in $(seq 600); do "$@" && return; sleep 0.1; done; }
+        fill() {
+            rm -f begun filled
+            wait_for test -e begun
+            head -c 9000000 /dev/zero > disk/other 2> /dev/null
+            touch filled
+            wait_for grep -q 'waits for at most 60 s' $1
+            rm disk/other
+        }
+        touch one two three
+        fill one & "$1" run job.toml --out disk/out --nodes n1:2 --disk-wait 1m > /dev/null 2> one || exit 1
+        wait
+        fill two & TMPDIR=disk/tmp "$1" map --disk-wait 60 -j2 -k 'FULL; head -c 200000 /dev/zero; echo {}' ::: 1 2 3 4 2> two |
+            tr -d '\0' > printed
+        wait
+        fill three & "$1" map --disk-wait 60 -j2 'FULL; seq 1 30000 > disk/{}.txt' ::: 1 2 3 4 2> three || exit 3
+        wait
+        cat disk/?.txt | cksum > sums
+        "$1" verify disk/out > verdict 2>&1 || exit 4
+    "#;
+    let Some(ended) = with_mounts(folder.path(), &script.replace("FULL", full)) else { return };
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    let said = format!("{}{}{}{}", read("one"), read("two"), read("three"), read("verdict"));
+    assert_eq!(ended.code, Some(0), "{said}");
+    assert_eq!(read("printed"), "1\n2\n3\n4\n", "{said}");
+    let sum = Command::new("sh").args(["-c", "for i in 1 2 3 4; do seq 1 30000; done | cksum"]).output().unwrap();
+    assert_eq!(read("sums"), String::from_utf8_lossy(&sum.stdout), "{said}");
 }
 
 #[test]

@@ -50,6 +50,9 @@ output = "folded/{#}"
 
 const TASKS: usize = 5;
 
+/// Folder for temporary files of the runs, so that what others leave in the usual one changes no number of calls.
+const TEMPORARY: &str = "temporary";
+
 /// System calls and the errors that each may return. The process may also be killed in each call.
 const CALLS: [(&str, &str); 34] = [
     ("openat", "EMFILE EACCES EIO ENOSPC EINTR"),
@@ -147,6 +150,7 @@ fn process_run(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(Ended,
     let mut args = args.to_vec();
     // A run that has begun takes its nodes from the journal.
     args.extend(if args.is_empty() { &["--nodes", "n1:2"][..] } else { &[] });
+    args.extend(["--tmpdir", TEMPORARY]);
     let calls: Vec<&str> = faults.iter().map(|fault| fault.call).collect();
     let options: Vec<String> = faults.iter().map(|fault| fault.option()).collect();
     let script =
@@ -244,6 +248,12 @@ fn finished(scene: &Scene) -> Result<(), String> {
     if !attempts.is_empty() || part.is_some() {
         return Err(format!("left at the end: {attempts:?} {part:?}; {}", ended.stderr));
     }
+    // What killed process runs have left there is removed by the next one that uses it.
+    let temporary = scene.path(TEMPORARY);
+    let next = hindmost().args(["map", "--tmpdir"]).arg(&temporary).args(["true", ":::", "1"]).output().unwrap();
+    if next.status.code() != Some(0) || !names(&temporary).is_empty() {
+        return Err(format!("left at the end: {:?}; {}", names(&temporary), String::from_utf8_lossy(&next.stderr)));
+    }
     let verdict = hindmost().arg("verify").arg(scene.out()).output().unwrap();
     if verdict.status.code() != Some(0) {
         return Err(format!("verify: {}", String::from_utf8_lossy(&verdict.stderr)));
@@ -265,6 +275,7 @@ type Case = Vec<Vec<Fault>>;
 fn tried(case: &Case) -> Result<Vec<(String, bool)>, String> {
     let scene = Scene::new(JOB);
     let path = scene.folder.path().to_owned();
+    fs::create_dir(scene.path(TEMPORARY)).unwrap();
     let _swept = Swept(&path);
     let mut hows = Vec::new();
     let mut go = || {
@@ -306,10 +317,11 @@ fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
         return None;
     }
     let script = "exec strace -qq -o calls \"$@\"";
-    let mut args = &["--nodes", "n1:2"][..];
+    fs::create_dir(scene.path(TEMPORARY)).unwrap();
+    let mut args = &["--nodes", "n1:2", "--tmpdir", TEMPORARY][..];
     if resumed {
         process_run(&scene, &[death(0)], &[]).unwrap();
-        args = &["--resume"];
+        args = &["--resume", "--tmpdir", TEMPORARY];
     }
     let ended = scene.end(scene.spawn(Some(script), args));
     let calls = fs::read_to_string(scene.path("calls")).unwrap_or_default();
@@ -368,7 +380,7 @@ fn try_all(name: &str, threads: usize, cases: impl Iterator<Item = Case> + Send)
         wrong.len(),
         wrong.join("\n\n")
     );
-    assert!(none * 3 < all, "{none} of {all} process runs had no fault injected");
+    assert!(none * 2 < all, "{none} of {all} process runs had no fault injected");
     let reported = sum(&|how| how != "0" && how != "no fault injected");
     assert!(reported * 5 > all, "only {reported} of {all} process runs ended differently because of a fault");
 }

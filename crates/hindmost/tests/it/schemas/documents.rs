@@ -262,8 +262,10 @@ documents! {
         keep_going: bool,
         /// Number of tasks that may fail.
         allowed_failures: u32,
-        /// Seconds after which an attempt is killed; null without a limit.
+        /// Seconds after which an attempt is stopped; null without a limit.
         time_limit: Option<f64>,
+        /// Seconds that the processes of a stopped attempt have to end before they are killed.
+        kill_after: f64,
         /// Whether the command may run more than once for a task.
         idempotent: bool,
         /// Whether a task may have two attempts at a time.

@@ -1,0 +1,152 @@
+//! How attempts and runs are stopped: time to clean up, what Ctrl-C and `SIGTERM` do.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::run::Job;
+use crate::scene::until;
+use crate::{Ran, hindmost, run_in};
+
+/// A command that makes the file `scratch-TASK-ATTEMPT` and removes it when it gets SIGTERM. It then ends with exit code 0, as if it had
+/// succeeded.
+const CLEANS: &str =
+    "trap 'rm scratch-{}-$HINDMOST_ATTEMPT; exit 0' TERM; touch scratch-{}-$HINDMOST_ATTEMPT; sleep 600 & wait";
+
+fn map(job: &Job, args: &[&str]) -> Ran {
+    run_in(job.path(), &[&["map", "-j", "4"], args].concat())
+}
+
+/// Starts `hindmost` with these arguments in a job's folder; its messages go to the file `said`.
+fn start(job: &Job, args: &[&str]) -> Child {
+    let said = fs::File::create(job.path().join("said")).unwrap();
+    hindmost().current_dir(job.path()).args(args).stdout(Stdio::null()).stderr(said).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+fn scratch(job: &Job) -> Vec<String> {
+    let mut names = job.names(".");
+    names.retain(|name| name.starts_with("scratch"));
+    names
+}
+
+#[test]
+fn an_attempt_at_its_time_limit_can_clean_up_and_does_not_count() {
+    let job = Job::new("");
+    let ran = map(&job, &["--timeout", "0.5", "--json", CLEANS, ":::", "1", "2", "3"]);
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, scratch(&job)), (Some(3), Vec::new()), "{}", ran.stderr);
+    assert!(result["failed_tasks"][0]["reason"].as_str().unwrap().starts_with("took longer than its time limit"));
+    // After short tasks, commands run without a wrapper.
+    let values = ["1", "2", "3", "4", "5", "6", "7", "8"];
+    let command = format!("[ {{}} -gt 6 ] || exit 0; {CLEANS}");
+    let ran = map(&job, &[&["-j1", "--timeout", "0.5", &command, ":::"], &values[..]].concat());
+    assert_eq!((ran.code, scratch(&job)), (Some(2), Vec::new()), "{}", ran.stderr);
+}
+
+#[test]
+fn losers_and_attempts_of_runs_that_end_can_clean_up() {
+    let job = Job::new("");
+    let values = ["1", "2", "3", "4", "5", "6", "7", "8"];
+    // The first attempt of task 7 waits for ever; its copy wins.
+    let command = format!("if [ {{}}$HINDMOST_ATTEMPT = 70 ]; then {CLEANS}; fi; sleep 0.1");
+    let ran = map(&job, &[&["--json", &command, ":::"], &values[..]].concat());
+    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, scratch(&job)), (Some(0), Vec::new()), "{}", ran.stderr);
+    assert_eq!(result["copies"]["launched"], 1);
+    // The failure of one task ends the others.
+    let command = format!(
+        "if [ {{}} = 3 ]; then until test -e scratch-1-0 && test -e scratch-2-0; do sleep 0.05; done; exit 9; fi; {CLEANS}"
+    );
+    let ran = map(&job, &["--halt", "now,fail=1", &command, ":::", "1", "2", "3"]);
+    assert_eq!((ran.code, scratch(&job)), (Some(9), Vec::new()), "{}", ran.stderr);
+}
+
+#[test]
+fn all_processes_of_an_attempt_get_the_signal() {
+    let job = Job::new("");
+    // One process in the group, one in a session of its own, and one whose parent has ended.
+    job.write("child", "trap 'rm scratch-$1; exit' TERM; touch scratch-$1; sleep 600 & wait\n");
+    let command = "sh child {}a & setsid sh child {}b & (sh child {}c &) ; wait";
+    let ran = map(&job, &["--timeout", "1", command, ":::", "1", "2"]);
+    assert_eq!((ran.code, scratch(&job)), (Some(2), Vec::new()), "{}", ran.stderr);
+}
+
+#[test]
+fn an_attempt_that_ignores_the_signal_is_killed_and_keeps_its_node_until_then() {
+    let job = Job::new("");
+    // The second task would find the lock taken if it started before all of the first one has ended.
+    let command =
+        "[ {} = 1 ] || exec flock -n lock true; trap '' TERM; flock lock sh -c 'touch begun; sleep 600' & wait; wait";
+    let ran = map(&job, &["-j1", "--timeout", "0.5", "--kill-after", "0.5", command, ":::", "1", "2"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(job.has("begun"));
+    // Without time to clean up.
+    let ran = map(&job, &["--timeout", "0.5", "--kill-after", "0", CLEANS, ":::", "1"]);
+    assert_eq!((ran.code, scratch(&job)), (Some(1), vec!["scratch-1-0".to_owned()]), "{}", ran.stderr);
+}
+
+/// A job with a task that may not run twice, and with one that may. Both wait for the file `go`.
+const BOTH: &str = "[[phase]]\nname = 'once'\ntasks = 1\nidempotent = false\n\
+    command = 'touch once; until test -e go; do sleep 0.05; done'\n\
+    [[phase]]\nname = 'again'\ntasks = 1\ncommand = \"trap 'rm scratch; exit' TERM; touch scratch; sleep 600 & wait\"\n";
+
+/// Starts the job, and waits until both tasks run.
+fn started(job: &Job, args: &[&str]) -> Child {
+    let child = start(job, &[&["run", "job.toml", "--out", "out", "--nodes", "n1:2"], args].concat());
+    until("both tasks run", || job.has("once") && job.has("scratch"));
+    child
+}
+
+/// Returns the number of results of phase `once`.
+fn results(job: &Job) -> usize {
+    if job.has("out/once") { job.names("out/once").len() } else { 0 }
+}
+
+#[test]
+fn ctrl_c_lets_tasks_finish_that_may_not_run_twice_and_a_second_one_stops_them() {
+    for (signals, results_of_once) in [(&["-INT"][..], 1), (&["-INT", "-INT"], 0), (&["-TERM"], 0), (&["-HUP"], 0)] {
+        let job = Job::new(BOTH);
+        let mut child = started(&job, &[]);
+        signal(&child, signals[0]);
+        until("the other task has cleaned up", || !job.has("scratch"));
+        let said = "the job stops: 1 running attempt is sent SIGTERM and killed after 5 s, 1 running attempt of tasks that may not run twice \
+                    finishes (a second Ctrl-C stops them too); a third Ctrl-C kills what is left";
+        until("the run says so", || job.read("said").contains(said));
+        match signals.get(1) {
+            Some(second) => signal(&child, second),
+            None => job.write("go", ""),
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signals:?}: {}", job.read("said"));
+        assert_eq!(results(&job), results_of_once, "{signals:?}: {}", job.read("said"));
+        assert_eq!(run_in(job.path(), &["verify", "out"]).code, Some(0));
+    }
+}
+
+#[test]
+fn sigterm_may_count_as_one() {
+    let job = Job::new(BOTH);
+    let mut child = started(&job, &["--on-term", "once"]);
+    signal(&child, "-TERM");
+    until("the other task has cleaned up", || !job.has("scratch"));
+    job.write("go", "");
+    assert_eq!((child.wait().unwrap().code(), results(&job)), (Some(130), 1), "{}", job.read("said"));
+}
+
+#[test]
+fn a_third_ctrl_c_kills_what_is_left() {
+    let job = Job::new(
+        "[[phase]]\nname = 'deaf'\ntasks = 1\nkill_after = '1h'\n\
+        command = \"trap '' TERM; touch begun; sleep 600\"\n",
+    );
+    let mut child = start(&job, &["run", "job.toml", "--out", "out"]);
+    until("the task runs", || job.has("begun"));
+    signal(&child, "-INT");
+    until("the run stops", || job.read("said").contains("killed after 3600 s"));
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", job.read("said"));
+}

@@ -13,8 +13,12 @@ use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
 use super::progress::Progress;
+use crate::engine::WrittenFile;
 use crate::store::InputState;
 use hindmost_core::learning::Observed;
+
+/// Number of files that are noted of an attempt at most.
+const MOST_WRITTEN: usize = 16;
 
 /// Why an attempt is being killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +50,8 @@ pub(super) struct Running {
     launched: Option<Time>,
     /// What has ended the attempt, if its command is not to blame.
     pub(super) cut_short: Option<String>,
+    /// Files outside its folder that it was seen to have open for writing, at most [`MOST_WRITTEN`].
+    pub(super) wrote: Vec<WrittenFile>,
 }
 
 impl Running {
@@ -111,6 +117,7 @@ impl Attempts {
             slot,
             launched: None,
             cut_short: None,
+            wrote: Vec::new(),
         };
         match self.running.insert(attempt, new) {
             Some(earlier) => self.free.push(Reverse(earlier.slot)),
@@ -191,6 +198,16 @@ impl Attempts {
         let began = (running.launched.take()? + after).min(now);
         running.progress = running.progress.begun_at(began);
         Some(running.progress.since)
+    }
+
+    /// Notes files outside its folder that an attempt has open for writing.
+    pub(super) fn note_written(&mut self, attempt: AttemptId, files: Vec<WrittenFile>) {
+        let Some(running) = self.running.get_mut(&attempt) else { return };
+        for file in files {
+            if running.wrote.len() < MOST_WRITTEN && running.wrote.iter().all(|known| known.place != file.place) {
+                running.wrote.push(file);
+            }
+        }
     }
 
     /// Notes what has ended an attempt whose command is not to blame.

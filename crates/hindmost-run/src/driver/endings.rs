@@ -128,7 +128,7 @@ impl Driver<'_> {
             return self.spoiled(attempt.task).map_or_else(failed, End::Hopeless);
         }
         if marker == EndMarker::Exit(0) {
-            if let Some(path) = self.end_if_others_write(attempt) {
+            if let Some(path) = self.end_if_others_write(attempt, &running.wrote) {
                 let failed = || format!("another attempt of the task has {} open for writing", path.display());
                 return self.spoiled(attempt.task).map_or_else(|| End::Failed(failed(), false), End::Hopeless);
             }

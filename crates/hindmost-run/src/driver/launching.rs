@@ -16,6 +16,7 @@ use super::full_disk::is_full;
 use super::progress::FIRST_POLL;
 use super::{Driver, RunError};
 use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
+use crate::job_file::cleans_up;
 use crate::store::InputState;
 
 /// An attempt that starts at least this long after its start was decided did not begin at once: 50 ms.
@@ -107,6 +108,7 @@ impl Driver<'_> {
             slowed: self.faults.slowed(node),
             outlives: !phase.idempotent || !self.learner.median(attempt.task).is_some_and(|median| median < SHORT),
             tmpdir: self.options.tmpdir.as_deref(),
+            cleans_up: cleans_up(&command),
             kill_after: phase.kill_after,
             is_single: !phase.idempotent,
         };

@@ -16,6 +16,7 @@ impl Driver<'_> {
     pub(super) fn poll(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return Ok(()) };
         self.end_if_they_share(attempt)?;
+        self.note_written(attempt);
         let (now, running) = (self.engine.now(), self.attempts.len());
         let task = attempt.task;
         let job = &self.jobs[task.job];

@@ -43,6 +43,27 @@ impl Driver<'_> {
             .min_by_key(|file| file.is_replaced)
     }
 
+    /// Notes what an attempt has open for writing.
+    pub(super) fn note_written(&mut self, attempt: AttemptId) {
+        if self.jobs[attempt.task.job].phase(attempt.task).copies == Copies::Allowed {
+            let files = self.engine.written_files(attempt).into_iter().filter(|file| !file.is_scratch).collect();
+            self.attempts.note_written(attempt, files);
+        }
+    }
+
+    /// Returns a file outside its folder that an attempt has or has had open for writing.
+    fn has_written(&self, attempt: AttemptId) -> Option<WrittenFile> {
+        let noted = self.attempts.get(attempt)?.wrote.clone();
+        noted.into_iter().chain(self.written_by(attempt)).min_by_key(|file| file.is_replaced)
+    }
+
+    /// Returns a file that another attempt of a task has open for writing, or that it was seen to write as the attempt with these files was.
+    fn also_written(&self, wrote: &[WrittenFile], other: AttemptId) -> Option<WrittenFile> {
+        let is_shared = |file: &&WrittenFile| wrote.iter().any(|own| own.place == file.place || own.path == file.path);
+        let noted = self.attempts.get(other).into_iter().flat_map(|running| &running.wrote);
+        noted.filter(is_shared).cloned().chain(self.written_by(other)).min_by_key(|file| file.is_replaced)
+    }
+
     /// Notes that attempts of a task have written one file. Returns what happens to the task, for the message about it.
     fn note_shared(&mut self, task: TaskId, file: &WrittenFile) -> &'static str {
         let why = (!file.is_replaced).then(|| {
@@ -63,7 +84,7 @@ impl Driver<'_> {
     /// Leaves a copy out if an attempt of its task writes a file that the copy would write too. Returns true if it is left out.
     pub(super) fn would_share(&mut self, copy: AttemptId) -> Result<bool, RunError> {
         let others = self.watched(copy.task);
-        let found = others.iter().find_map(|id| Some((*id, self.written_by(*id)?)));
+        let found = others.iter().find_map(|id| Some((*id, self.has_written(*id)?)));
         if found.is_none() && !self.shared.contains_key(&copy.task) {
             return Ok(false);
         }
@@ -71,7 +92,7 @@ impl Driver<'_> {
         let may_restart = found.as_ref().is_some_and(|(_, file)| file.is_replaced);
         if let Some((writer, file)) = found {
             let why = format!(
-                "attempt {} has {} open for writing, which a copy might destroy; --copies allows it",
+                "attempt {} writes {}, which a copy might destroy; --copies allows it",
                 writer.copy,
                 file.path.display()
             );
@@ -84,20 +105,30 @@ impl Driver<'_> {
         Ok(true)
     }
 
-    /// Stops the other attempts of a task that has an attempt with exit code 0, if one of them has a file open for writing that the
-    /// successful one may have written too. Returns the path of that file; `None` if the attempt counts.
-    pub(super) fn end_if_others_write(&mut self, attempt: AttemptId) -> Option<PathBuf> {
-        if self.session.cluster().task(attempt.task).is_none_or(|task| task.running_copies() < 2) {
+    /// Ends the other attempts of a task that has an attempt with exit code 0, which was seen to write some files. Returns the path of a file that
+    /// one of them has open for writing and that the successful one may have written too, or that both were seen to write; `None` if the attempt
+    /// counts.
+    ///
+    /// The others do nothing from now on, so none of them can still open the file after this look.
+    pub(super) fn end_if_others_write(&mut self, attempt: AttemptId, wrote: &[WrittenFile]) -> Option<PathBuf> {
+        if self.jobs[attempt.task.job].phase(attempt.task).copies != Copies::Allowed {
             return None;
         }
-        let others: Vec<AttemptId> = self.watched(attempt.task).into_iter().filter(|id| *id != attempt).collect();
-        let file = others.iter().find_map(|id| self.written_by(*id))?;
+        let others = self.attempts.matching(|other, _| other.task == attempt.task && other != attempt);
+        for other in &others {
+            self.engine.freeze(*other);
+        }
+        let Some(file) = others.iter().find_map(|id| self.also_written(wrote, *id)) else {
+            for other in others {
+                self.end_loser(other);
+            }
+            return None;
+        };
         // A process that resumes the run must not count it either.
         self.jobs[attempt.task.job].store.forget_end(attempt);
         let outcome = self.note_shared(attempt.task, &file);
         self.follower.message(&format!(
-            "attempt {} of {} has ended well while another one has {} open for writing, so it does not count, and {outcome} \
-             (--no-copies prevents this)",
+            "attempt {} of {} has ended well while another one writes {}, so it does not count, and {outcome} (--no-copies prevents this)",
             attempt.copy,
             self.full_name(attempt.task),
             file.path.display()

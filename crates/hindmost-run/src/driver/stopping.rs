@@ -9,18 +9,49 @@ use hindmost_math::plain::Plain;
 use super::attempts::{Kill, Running};
 use super::{Driver, RunError, WAKE_UP, recheck};
 use crate::engine::Happened;
+use crate::job_file::Copies;
 
 impl Driver<'_> {
     /// Stops an attempt, if it runs: its processes may take some time to end. Faults that are injected kill it at once, as real ones do.
     pub(super) fn kill(&mut self, attempt: AttemptId, why: Kill) {
-        let Some(is_first) = self.attempts.kill(attempt, why) else { return };
-        if is_first && why == Kill::Decided {
-            self.jobs[attempt.task.job].counts.killed(attempt);
+        if !self.note_kill(attempt, why) {
+            return;
         }
         match why {
             Kill::FaultInjection | Kill::NodeLost => self.engine.kill(attempt),
+            Kill::Decided | Kill::Shutdown | Kill::TimeLimit if self.is_loser(attempt) => {
+                self.engine.end_loser(attempt);
+            }
             Kill::Decided | Kill::TimeLimit | Kill::SharedFile | Kill::Shutdown => self.engine.stop(attempt),
         }
+    }
+
+    /// Ends an attempt beside which another one of its task has succeeded.
+    pub(super) fn end_loser(&mut self, attempt: AttemptId) {
+        if self.note_kill(attempt, Kill::Decided) {
+            self.engine.end_loser(attempt);
+        }
+    }
+
+    /// Notes why an attempt is ended. Returns false if it does not run.
+    fn note_kill(&mut self, attempt: AttemptId, why: Kill) -> bool {
+        let is_first = self.attempts.kill(attempt, why);
+        if is_first == Some(true) && why == Kill::Decided {
+            self.jobs[attempt.task.job].counts.killed(attempt);
+        }
+        is_first.is_some()
+    }
+
+    /// True if what the programs of an attempt do in order to clean up might destroy the output of another attempt of its task, which has
+    /// succeeded or goes on: nobody has read what they write.
+    fn is_loser(&self, attempt: AttemptId) -> bool {
+        if self.jobs[attempt.task.job].phase(attempt.task).copies != Copies::Allowed {
+            return false;
+        }
+        let goes_on = |other: AttemptId| {
+            other != attempt && self.attempts.get(other).is_some_and(|running| running.kill().is_none())
+        };
+        self.is_finished(attempt.task) || self.session.cluster().copies(attempt.task).any(|other| goes_on(other.id()))
     }
 
     /// Kills all attempts of a job at once, also those that got `SIGTERM`.

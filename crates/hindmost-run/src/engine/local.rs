@@ -54,6 +54,10 @@ struct Running {
     slowed: Option<Slowed>,
     /// How long its processes may take to end after they got `SIGTERM`.
     kill_after: Duration,
+    /// True if the shell of its command handles that signal and ends then.
+    cleans_up: bool,
+    /// True once only that shell runs.
+    is_cleaning: bool,
     /// When what is left of its processes is killed, if they got `SIGTERM`.
     patience: Option<Instant>,
     killed: Option<Instant>,
@@ -191,6 +195,8 @@ impl Local {
             input: launch.input.map(std::path::Path::to_owned),
             slowed,
             kill_after: launch.kill_after,
+            cleans_up: launch.cleans_up,
+            is_cleaning: false,
             patience: None,
             killed: None,
             begun,
@@ -461,6 +467,30 @@ impl Engine for Local {
             process::terminate_tree(&running.process, running.tag, running.marker.is_none());
             running.patience = Some(Instant::now() + running.kill_after);
         }
+    }
+
+    fn freeze(&mut self, attempt: AttemptId) {
+        if let Some(running) = self.tokens.get(&attempt).and_then(|token| self.running.get_mut(token)) {
+            running.slowed = None;
+            process::stop_tree(&running.process);
+        }
+    }
+
+    fn end_loser(&mut self, attempt: AttemptId) {
+        let running = self.tokens.get(&attempt).and_then(|token| self.running.get_mut(token));
+        if let Some(running) = running.filter(|running| running.cleans_up && running.killed.is_none()) {
+            if running.is_cleaning {
+                return;
+            }
+            let has_time = running.patience.is_none() && !running.kill_after.is_zero();
+            if has_time && process::terminate_shell(&running.process, running.tag, running.marker.is_none()) {
+                running.slowed = None;
+                running.is_cleaning = true;
+                running.patience = Some(Instant::now() + running.kill_after);
+                return;
+            }
+        }
+        self.kill(attempt);
     }
 
     fn is_running(&self, run: &RunIdentity, attempt: AttemptId) -> bool {

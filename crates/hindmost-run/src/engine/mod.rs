@@ -153,6 +153,8 @@ pub struct Launch<'a> {
     pub outlives: bool,
     /// Folder in which the attempt's folder for temporary files is made; `None`: the one that the variable `TMPDIR` names.
     pub tmpdir: Option<&'a Path>,
+    /// True if the command is a shell script that handles `SIGTERM` and ends then.
+    pub cleans_up: bool,
     /// How long the processes of the attempt may take to end after they got `SIGTERM` ([`Engine::stop`]).
     pub kill_after: Duration,
     /// True if the task may not run twice. If the attempt's node is lost, [`Happened::Ended`] follows only once the attempt has surely
@@ -237,6 +239,16 @@ pub trait Engine {
     /// [`Happened::Ended`] follows once all have ended. The end marker does not say that the command has succeeded, unless it had before.
     /// An engine without processes of its own kills the attempt.
     fn stop(&mut self, attempt: AttemptId) {
+        self.kill(attempt);
+    }
+
+    /// Stops all processes of an attempt without ending them, so that none of them does anything before the attempt is ended.
+    fn freeze(&mut self, _attempt: AttemptId) {}
+
+    /// Ends an attempt beside which another one of its task succeeds or goes on, and whose programs nobody has read: what they do in order to
+    /// clean up might destroy what the other attempt writes. So its processes are killed at once, except the shell of its command if the
+    /// launch says that it cleans up ([`Launch::cleans_up`]); that gets `SIGTERM`. [`Happened::Ended`] follows.
+    fn end_loser(&mut self, attempt: AttemptId) {
         self.kill(attempt);
     }
 

@@ -204,6 +204,7 @@ mod tests {
             slowed: 1.0,
             outlives: false,
             tmpdir: None,
+            cleans_up: false,
             kill_after: std::time::Duration::ZERO,
             is_single: false,
         };

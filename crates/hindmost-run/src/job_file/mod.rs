@@ -63,6 +63,7 @@ pub(crate) use shell::{earlier_shell, is_bourne, is_program};
 pub(crate) use values::LONGEST_TEXT;
 pub use values::{KILL_AFTER, time_or_zero};
 pub use writes::Found;
+pub(crate) use writes::cleans_up;
 
 use error::Wrong;
 

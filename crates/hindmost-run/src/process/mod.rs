@@ -85,7 +85,7 @@ pub use session::{apart, can_start_processes, keeps_terminal};
 #[cfg(target_os = "linux")]
 pub use signal::{continue_tree, kill_tree, signal_group, stop_tree};
 #[cfg(target_os = "linux")]
-pub use terminating::terminate_tree;
+pub use terminating::{terminate_shell, terminate_tree};
 #[cfg(target_os = "linux")]
 pub use tree::descendants;
 #[cfg(target_os = "linux")]

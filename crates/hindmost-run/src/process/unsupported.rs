@@ -131,6 +131,11 @@ pub fn remove_group(_: &Path) {}
 /// Does nothing, because no attempt runs.
 pub fn terminate_tree(_: &Identity, _: Tag, _: bool) {}
 
+/// Returns false, because no attempt runs.
+pub fn terminate_shell(_: &Identity, _: Tag, _: bool) -> bool {
+    false
+}
+
 /// The end of an attempt that has no processes.
 #[derive(Debug)]
 pub struct Ending(Tag);

@@ -7,6 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, StatxFlags, openat2};
 use rustix::io::Errno;
@@ -44,7 +45,6 @@ pub(crate) fn remove_tree(parent: &Folder, name: &OsStr) -> Result<(), String> {
 /// before they are removed.
 pub(super) struct Removal<'a> {
     heap: &'a Folder,
-    moved: u64,
     /// Folders in the heap that are to be removed.
     waiting: Vec<OsString>,
     left: Option<Left>,
@@ -52,7 +52,7 @@ pub(super) struct Removal<'a> {
 
 impl<'a> Removal<'a> {
     pub(super) fn new(heap: &'a Folder) -> Removal<'a> {
-        Removal { heap, moved: 0, waiting: Vec::new(), left: None }
+        Removal { heap, waiting: Vec::new(), left: None }
     }
 
     /// Removes a file, link or folder with its content.
@@ -110,8 +110,9 @@ impl<'a> Removal<'a> {
     }
 
     fn move_up(&mut self, parent: &Folder, name: &OsStr) {
-        self.moved += 1;
-        let new = OsString::from(format!("{}-{}", std::process::id(), self.moved));
+        // Several threads may remove folders with one heap.
+        static MOVED: AtomicU64 = AtomicU64::new(0);
+        let new = OsString::from(format!("{}-{}", std::process::id(), MOVED.fetch_add(1, Ordering::Relaxed)));
         match parent.rename_new(name, self.heap, &new) {
             Ok(()) => self.waiting.push(new),
             Err(error) => self.cannot(name, error),

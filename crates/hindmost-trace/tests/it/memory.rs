@@ -61,7 +61,8 @@ fn a_log_many_times_as_long_takes_no_more_memory() {
     read((times * mebibytes) << 20);
     let long = peak();
     let (Some(short), Some(long)) = (short, long) else { return };
-    // A mebibyte has about 260 tasks. The tolerance covers the generator of the log and the allocator's rounding.
-    let tolerance = if is_nightly() { 4096 } else { 1024 };
+    // A mebibyte has about 260 tasks. The tolerance covers the generator of the log, the allocator's rounding, and what waits between the threads
+    // of a busy machine. It is about 62 bytes for each task, and 26 at night.
+    let tolerance = if is_nightly() { 4096 } else { 2048 };
     assert!(long < short + tolerance, "{short} KiB for short logs, {long} KiB for one that is {times} times as long");
 }

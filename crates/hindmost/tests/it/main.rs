@@ -36,6 +36,7 @@ mod simulate;
 #[cfg(target_os = "linux")]
 mod slurm;
 mod stopping;
+mod stragglers;
 mod theory;
 mod validation;
 mod watch;

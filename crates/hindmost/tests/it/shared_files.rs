@@ -132,7 +132,8 @@ fn a_copy_is_left_out_while_an_attempt_writes_a_file_of_its_own() {
     let said = job.read("said");
     assert_eq!(ran.status.code(), Some(0), "{said}");
     assert!(
-        said.contains("map/6 (7) gets no copy: attempt 0 has ") && said.contains("/7.out open for writing"),
+        said.contains("map/6 (7) gets no copy: attempt 0 writes ")
+            && said.contains("/7.out, which a copy might destroy"),
         "{said}"
     );
     assert!(!said.contains("second time"), "{said}");
@@ -217,7 +218,7 @@ fn an_attempt_that_hangs_with_a_hidden_file_open_starts_again() {
     );
     let ran = map(&job, &["--out", "out"], "./hidden {} '>' 600");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stderr.contains("map/6 (7) gets no copy: attempt 0 has "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("map/6 (7) gets no copy: attempt 0 writes "), "{}", ran.stderr);
     assert!(ran.stderr.contains("map/6 (7) is stopped and starts again: it seems to hang"), "{}", ran.stderr);
     let why = run_in(job.path(), &["explain", "out", "map/6"]).stdout;
     assert!(why.contains("if the attempt hangs,"), "{why}");
@@ -282,6 +283,6 @@ fn an_attempt_does_not_count_if_another_one_may_have_destroyed_its_file() {
     );
     let ran = map(&job, &["--out", "out"], "./late {}");
     assert_eq!((ran.code, job.read("7.out")), (Some(0), "7\n".to_owned()), "{}", ran.stderr);
-    assert!(ran.stderr.contains("attempt 0 of map/6 (7) has ended well while another one has "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("attempt 0 of map/6 (7) has ended well while another one writes "), "{}", ran.stderr);
     assert_eq!(run_in(job.path(), &["verify", "out"]).code, Some(0));
 }

@@ -24,9 +24,11 @@ use hindmost_core::ids::NodeId;
 use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
 
+use rustix::fs::{Mode, OFlags, openat};
+
 use super::super::local::{may_be_signalled, says_failed};
 use super::super::{Engine, Happened, Launch, Local, NodeOffer, RunIdentity};
-use super::beat::{Beat, STOP, State, shortened};
+use super::beat::{Beat, LOSER, STOP, State, shortened};
 use super::launch::Description;
 
 /// Time between two reports.
@@ -91,7 +93,6 @@ pub fn run_attempt(folder: &Path, nonce: &str, stop_requests: &AtomicU32) -> io:
 /// # Errors
 /// If it can't be opened.
 pub fn opened(folder: &Path) -> io::Result<File> {
-    use rustix::fs::OFlags;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
     fs::OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(folder)
 }
@@ -144,7 +145,11 @@ impl Agent {
             if stop && stopped.is_none() {
                 stopped = Some(now);
                 self.beat.signalled = stop_requests.load(Ordering::Relaxed) > 0;
-                local.stop(description.attempt);
+                if self.is_loser() {
+                    local.end_loser(description.attempt);
+                } else {
+                    local.stop(description.attempt);
+                }
             }
             if now >= next_beat {
                 next_beat = now + BEATS;
@@ -206,6 +211,7 @@ impl Agent {
             slowed: description.slowed,
             outlives: true,
             tmpdir: description.tmpdir.as_ref().map(Path::new),
+            cleans_up: description.cleans_up,
             kill_after: Duration::try_from_secs_f64(description.kill_after).unwrap_or_default(),
             is_single: false,
         })
@@ -214,6 +220,14 @@ impl Agent {
     /// True if the run requests that the attempt stops.
     fn is_stopped(&self) -> bool {
         rustix::fs::statat(&self.handle, STOP, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// True if another attempt of the task succeeds or goes on.
+    fn is_loser(&self) -> bool {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let Ok(file) = openat(&self.handle, STOP, flags, Mode::empty()) else { return false };
+        let mut content = [0; LOSER.len()];
+        rustix::io::read(&file, &mut content).is_ok_and(|length| content[..length] == *LOSER)
     }
 
     /// True if the attempt counts as ended already, or nobody is left who could wait for its end.

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub const BEAT: &str = "beat";
 /// Name of the file that requests an attempt to stop.
 pub const STOP: &str = "stop";
+/// Content of that file if another attempt of the task succeeds or goes on ([`super::super::Engine::end_loser`]).
+pub const LOSER: &[u8] = b"loser";
 /// Length of the file in bytes.
 const LENGTH: usize = 1024;
 /// Largest number of bytes of a message.

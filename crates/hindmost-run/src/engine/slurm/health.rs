@@ -157,7 +157,8 @@ impl Slurm {
     fn lose(&mut self, at: usize, loss: NodeLoss, happened: &mut Vec<Happened>) {
         self.places[at].lose();
         for running in self.running.values().filter(|running| running.place == at) {
-            running.request_stop();
+            // Its task may start again elsewhere.
+            running.request_stop(true);
         }
         happened.push(Happened::NodeLost(NodeId(at as u32), loss));
     }

@@ -46,6 +46,9 @@ pub struct Description {
     /// Folder in which the attempt's folder for temporary files is made.
     #[serde(default)]
     pub tmpdir: Option<OsString>,
+    /// True if the command is a shell script that handles `SIGTERM` and ends then.
+    #[serde(default)]
+    pub cleans_up: bool,
     /// How long the processes of the attempt may take to end after they got `SIGTERM`, in seconds.
     #[serde(default)]
     pub kill_after: f64,
@@ -113,6 +116,7 @@ mod tests {
             slowed: 2.0,
             slurmd: Some("2026-11-24T05:04:36".to_owned()),
             tmpdir: Some("/tmp".into()),
+            cleans_up: true,
             kill_after: 5.0,
             gpus: Some(vec![0, 2]),
         };

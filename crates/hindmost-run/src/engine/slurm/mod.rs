@@ -227,6 +227,7 @@ impl Slurm {
             slowed: launch.slowed,
             slurmd: self.snapshot.slurmd_started(&self.places[place].name).map(str::to_owned),
             tmpdir: launch.tmpdir.map(Into::into),
+            cleans_up: launch.cleans_up,
             kill_after: launch.kill_after.as_secs_f64(),
             gpus: gpus.map(<[usize]>::to_vec),
         };
@@ -266,6 +267,18 @@ impl Slurm {
         running.is_single = launch.is_single;
         running.kill_after = launch.kill_after;
         Ok(running)
+    }
+
+    /// Requests the end of an attempt. `is_loser` says whether another one of its task succeeds or goes on.
+    fn request_end(&mut self, attempt: AttemptId, is_loser: bool) {
+        let Some(running) = self.running.get_mut(&attempt) else { return };
+        if running.killed.is_none() {
+            running.request_stop(is_loser);
+            let now = Instant::now();
+            running.killed = Some(Killed { since: now, is_signalled: false, is_cancelled: false });
+            running.read_beat();
+            running.next_look = now;
+        }
     }
 
     /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back. If the run
@@ -419,16 +432,13 @@ impl Engine for Slurm {
         }
     }
 
-    /// The agent sends `SIGTERM` first, as [`Engine::stop`] says, whatever the reason.
+    /// The agent sends `SIGTERM` first, as [`Engine::stop`] says.
     fn kill(&mut self, attempt: AttemptId) {
-        let Some(running) = self.running.get_mut(&attempt) else { return };
-        if running.killed.is_none() {
-            running.request_stop();
-            let now = Instant::now();
-            running.killed = Some(Killed { since: now, is_signalled: false, is_cancelled: false });
-            running.read_beat();
-            running.next_look = now;
-        }
+        self.request_end(attempt, false);
+    }
+
+    fn end_loser(&mut self, attempt: AttemptId) {
+        self.request_end(attempt, true);
     }
 
     fn await_end(&mut self, launch: &Launch<'_>) -> bool {

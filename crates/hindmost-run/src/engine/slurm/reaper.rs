@@ -203,6 +203,7 @@ mod tests {
             slowed: 1.0,
             slurmd: None,
             tmpdir: None,
+            cleans_up: false,
             kill_after: 5.0,
             gpus: None,
         };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::beat::{Beat, STOP, State};
+use super::beat::{Beat, LOSER, STOP, State};
 use super::observer::Snapshot;
 use super::{CALM, SOON};
 
@@ -171,8 +171,11 @@ impl Running {
     }
 
     /// Requests the agent to stop, by a file.
-    pub(super) fn request_stop(&self) {
+    pub(super) fn request_stop(&self, is_loser: bool) {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let _ = openat(&self.folder, STOP, flags, Mode::from_raw_mode(0o644));
+        let Ok(file) = openat(&self.folder, STOP, flags, Mode::from_raw_mode(0o644)) else { return };
+        if is_loser {
+            let _ = rustix::io::write(&file, LOSER);
+        }
     }
 }

@@ -9,6 +9,7 @@ mod programs;
 mod words;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 
 use programs::Written;
 use words::{Part, parts};
@@ -26,12 +27,14 @@ struct Place {
     is_own: bool,
     /// Variables that hold paths of the attempt's own.
     own: BTreeSet<String>,
+    /// Files that the command has written from their beginnings so far.
+    made: BTreeSet<String>,
 }
 
 impl Place {
     /// Where a command begins.
     fn at_begin() -> Place {
-        Place { is_own: false, own: OWN.map(str::to_owned).into() }
+        Place { is_own: false, own: OWN.map(str::to_owned).into(), made: BTreeSet::new() }
     }
 
     /// Returns true if a file with this name belongs to the attempt alone.
@@ -87,6 +90,19 @@ pub(crate) fn written(command: &str) -> Option<Found> {
     found
 }
 
+/// True if a command has a trap, in quotes, that ends it: only then does it do nothing else after `SIGTERM`.
+pub(crate) fn cleans_up(command: &OsStr) -> bool {
+    let text = command.to_string_lossy();
+    text.split("trap ").skip(1).any(|rest| {
+        let rest = rest.trim_start();
+        let quote = rest.chars().next().filter(|quote| matches!(quote, '\'' | '"'));
+        let body = quote.and_then(|quote| rest[1..].split(quote).next());
+        body.is_some_and(|body| {
+            body.split([';', '&', '|', '\n', '{', '(']).any(|part| part.trim_start().starts_with("exit"))
+        })
+    })
+}
+
 fn note(found: &mut Option<Found>, file: String, may_repeat: bool) {
     let all = found.get_or_insert(Found { file, may_repeat: true });
     all.may_repeat &= may_repeat;
@@ -99,7 +115,10 @@ fn written_in(command: &str, place: &mut Place, found: &mut Option<Found>) {
         match part {
             Part::Word(word) => words.push(word),
             Part::WritesTo(target) | Part::AddsTo(target) if place.owns(&target) => {}
-            Part::WritesTo(target) => note(found, target, true),
+            Part::WritesTo(target) => {
+                place.made.insert(target.clone());
+                note(found, target, true);
+            }
             Part::AddsTo(target) => note(found, target, false),
             Part::Nested(text) => written_in(&text, &mut place.clone(), found),
             Part::End | Part::Open | Part::Close => {
@@ -142,7 +161,9 @@ fn simple_command(words: &[String], place: &mut Place, found: &mut Option<Found>
             Written::Nothing => {}
             Written::Files(files) => {
                 let others = files.into_iter().filter(|file| !place.owns(file));
-                let may_repeat = programs::may_repeat(&program, &arguments);
+                // What the command has made itself is there again when it is moved again.
+                let moves_own = program == "mv" && arguments.len() == 2 && place.made.contains(&arguments[0]);
+                let may_repeat = moves_own || programs::may_repeat(&program, &arguments);
                 others.for_each(|file| note(found, file, may_repeat));
             }
             Written::InFolder(_) if place.is_own => {}

@@ -86,6 +86,24 @@ const LAST: [&str; 16] = [
 const EACH: [&str; 11] =
     ["tee", "truncate", "shred", "rm", "unlink", "mogrify", "dos2unix", "unix2dos", "patch", "jpegoptim", "optipng"];
 
+/// Programs that make their output anew each time, from inputs that they leave as they are.
+const ANEW: [&str; 14] = [
+    "convert",
+    "magick",
+    "sox",
+    "pdftotext",
+    "pdftoppm",
+    "cwebp",
+    "gdal_translate",
+    "split",
+    "cjpeg",
+    "lame",
+    "opusenc",
+    "oggenc",
+    "uniq",
+    "sponge",
+];
+
 /// Programs that replace each file by another one beside it, unless an option lets them write on standard output.
 const REPLACE: [&str; 20] = [
     "gzip",
@@ -173,8 +191,20 @@ pub(super) fn written(program: &str, arguments: &[String]) -> Written {
 
 /// True if a program writes its files from their beginnings, as `-o` and `tee` do, and has the same effect if it runs again.
 pub(super) fn may_repeat(program: &str, arguments: &[String]) -> bool {
-    if program == "tee" {
-        return !arguments.iter().any(|word| is_flag(word, 'a') || word == "--append");
+    let has = |what: &str| arguments.iter().any(|word| word.contains(what));
+    match program {
+        "tee" => return !arguments.iter().any(|word| is_flag(word, 'a') || word == "--append"),
+        "dd" => return !has("notrunc") && !has("append") && !has("seek="),
+        // A new archive, not one to which it adds.
+        "tar" | "bsdtar" | "gtar" => return creates(arguments),
+        "cp" => {
+            return !arguments.iter().any(|word| {
+                ['r', 'R', 'a', 'n', 'b', 'i'].iter().any(|flag| is_flag(word, *flag)) || word.starts_with("--")
+            });
+        }
+        "csplit" => return false,
+        _ if ANEW.contains(&program) => return true,
+        _ => {}
     }
     program != "find" && matches!(special(program, arguments), Written::Nothing)
 }
@@ -215,7 +245,8 @@ fn special(program: &str, arguments: &[String]) -> Written {
     match program {
         _ if EACH.contains(&program) => Written::Files(all()),
         _ if LAST.contains(&program) => {
-            let target = value_of(arguments, &["-t", "--target-directory"]);
+            let takes_target = matches!(program, "cp" | "mv" | "ln" | "install");
+            let target = value_of(arguments, &["-t", "--target-directory"]).filter(|_| takes_target);
             file(target.or_else(|| last(2)))
         }
         _ if REPLACE.contains(&program) => {
@@ -229,6 +260,14 @@ fn special(program: &str, arguments: &[String]) -> Written {
             }
         }
         "sed" if arguments.iter().any(|word| word.starts_with("--in-place") || is_in_place(word)) => file(last(1)),
+        "gawk" if value_of(arguments, &["-i", "--include"]).as_deref() == Some("inplace") => file(last(1)),
+        // Each source without -o becomes an object of its name.
+        "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++"
+            if has_long("-c") && value_of(arguments, &["-o"]).is_none() =>
+        {
+            Written::InFolder("its object files".to_owned())
+        }
+        "sponge" => file(last(1)),
         "perl" | "ruby" if arguments.iter().any(|word| is_in_place(word)) => file(last(1)),
         "awk" | "gawk" | "mawk" | "nawk" => {
             let writes = |text: &&String| {
@@ -256,11 +295,18 @@ fn special(program: &str, arguments: &[String]) -> Written {
             Some(folder) => file(Some(folder)),
             None => Written::InFolder("what it unpacks".to_owned()),
         },
-        "wget" => match value_of(arguments, &["-O", "-P", "--directory-prefix"]).or_else(|| joined(arguments, "-O")) {
+        "wget" => match value_of(arguments, &["-O", "-qO", "-P", "--directory-prefix"])
+            .or_else(|| joined(arguments, "-O"))
+            .or_else(|| joined(arguments, "-qO"))
+        {
             Some(target) => file(Some(target)),
             None => Written::InFolder("what it downloads".to_owned()),
         },
         "curl" if has('O') || has_long("--remote-name") => Written::InFolder("what it downloads".to_owned()),
+        // One chunk, on standard output.
+        "split" if value_of(arguments, &["-n"]).is_some_and(|chunks| chunks.split('/').count() == 3) => {
+            Written::Nothing
+        }
         "split" => {
             let mut rest = arguments.iter();
             let mut operands = Vec::new();
@@ -274,14 +320,16 @@ fn special(program: &str, arguments: &[String]) -> Written {
             operands.get(1).map_or_else(parts, |prefix| file(Some((*prefix).clone())))
         }
         "csplit" => parts(),
-        "sqlite3" | "duckdb" if !has_long("-readonly") => {
+        "sqlite3" | "duckdb"
+            if !has_long("-readonly") && !operands.get(1).is_some_and(|statement| only_reads(statement)) =>
+        {
             file(operands.first().filter(|database| **database != ":memory:").map(|word| (*word).clone()))
         }
         "ffmpeg" | "avconv" => {
             // Outputs follow options; the values of these look like operands, but the last word is always an output.
             file(arguments.last().filter(|word| !word.starts_with('-') || *word == "-").cloned())
         }
-        "cjpeg" | "lame" | "opusenc" | "oggenc" => file(last(2)),
+        "cjpeg" | "lame" | "opusenc" | "oggenc" | "uniq" => file(last(2)),
         "git" => match operands.first().map(|word| word.as_str()) {
             Some("clone" | "checkout" | "commit" | "pull" | "fetch" | "reset" | "merge" | "add") => {
                 Written::InFolder("its repository".to_owned())
@@ -290,6 +338,12 @@ fn special(program: &str, arguments: &[String]) -> Written {
         },
         _ => Written::Nothing,
     }
+}
+
+/// True if a statement of SQL is a query. Several could do anything.
+fn only_reads(statement: &str) -> bool {
+    let statement = statement.trim().trim_end_matches(';');
+    statement.get(..6).is_some_and(|begin| begin.eq_ignore_ascii_case("select")) && !statement.contains(';')
 }
 
 /// Returns true if what follows `print` or `printf` in awk goes to a file.
@@ -315,14 +369,21 @@ fn prints_to(rest: &str) -> bool {
     false
 }
 
+/// Returns the short options of `tar`. The first word may be options without a hyphen.
+fn tar_letters(arguments: &[String]) -> String {
+    let is_bundle =
+        |at: usize, word: &str| word.starts_with('-') && !word.starts_with("--") || at == 0 && !word.starts_with('-');
+    let bundles = arguments.iter().enumerate().filter(|(at, word)| is_bundle(*at, word));
+    bundles.map(|(_, word)| word.trim_start_matches('-')).collect()
+}
+
+/// True if `tar` makes a new archive.
+fn creates(arguments: &[String]) -> bool {
+    tar_letters(arguments).contains('c') || arguments.iter().any(|word| word == "--create")
+}
+
 fn tar(arguments: &[String]) -> Written {
-    // The first word may be options without a hyphen.
-    let letters: String = arguments
-        .iter()
-        .enumerate()
-        .filter(|(at, word)| word.starts_with('-') && !word.starts_with("--") || *at == 0 && !word.starts_with('-'))
-        .map(|(_, word)| word.trim_start_matches('-'))
-        .collect();
+    let letters = tar_letters(arguments);
     let has = |letter: char, long: &str| letters.contains(letter) || arguments.iter().any(|word| word == long);
     let archive = || {
         let at = arguments.iter().position(|word| {
@@ -333,7 +394,7 @@ fn tar(arguments: &[String]) -> Written {
         let value = at.and_then(|at| arguments.get(at + 1)).cloned();
         value.or_else(|| joined(arguments, "--file=")).into_iter().collect()
     };
-    if has('c', "--create") || has('r', "--append") || has('u', "--update") {
+    if creates(arguments) || has('r', "--append") || has('u', "--update") {
         Written::Files(archive())
     } else if has('x', "--extract") && !has('O', "--to-stdout") {
         match value_of(arguments, &["-C", "--directory"]).or_else(|| joined(arguments, "--directory=")) {

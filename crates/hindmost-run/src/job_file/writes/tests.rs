@@ -38,6 +38,11 @@ fn standard_output_and_the_attempts_own_folder_are_safe() {
         "tmp=$(mktemp -d); sort {} > \"$tmp/a\"; cat $tmp/a; rm -r \"$tmp\"",
         "sort {} > \"$(mktemp)\"",
         "sort {} > $TMPDIR/a; wc $TMPDIR/a",
+        "wget -qO- {} | wc -c",
+        "split -n l/1/2 {}",
+        "sox {} -t wav -",
+        "sqlite3 x.db 'select count(*) from t'",
+        "uniq -c {}",
         "export TMPDIR=${TMPDIR:-/tmp}; sort {} > $HINDMOST_TMP/a; mv $HINDMOST_TMP/a $TMPDIR/b",
         "to=$HINDMOST_OUTPUT/part; mkdir -p $to; split -l 10 {} $to/x",
         "diff <(sort {1}) <(sort {2})",
@@ -112,6 +117,11 @@ fn files_that_all_attempts_of_a_task_name_are_found() {
         ("to=out; to=$HINDMOST_OUTPUT; to=/data; wc {} > $to/n", "$to/n"),
         ("export TMPDIR=/data; wc {} > $TMPDIR/n", "$TMPDIR/n"),
         ("wc {} <<< x > n", "n"),
+        ("gcc -c {}", "its object files"),
+        ("gawk -i inplace '{ print $1 }' {}", "{}"),
+        ("sort {} | sponge {}", "{}"),
+        ("uniq {} {}.out", "{}.out"),
+        ("sqlite3 x.db 'select 1; drop table y'", "x.db"),
         ("cat > n <<END\ntext\nEND", "n"),
         ("exec 3> log; echo x >&3", "log"),
         ("time wc {} >n;", "n"),
@@ -143,6 +153,15 @@ fn only_commands_that_write_files_from_their_beginnings_may_be_repeated() {
         ("sort -nuo {.}.s {}", true),
         ("curl -fsSLo {/} {}", true),
         ("(cd x && wc -l {} >| n)", true),
+        ("tar -czf {}.tar.gz {}", true),
+        ("dd if={} of={}.out", true),
+        ("work {} > {}.part && mv {}.part {}.out", true),
+        ("cp {} {}.copy", true),
+        ("convert {} -resize 50% {.}.png", true),
+        ("cp -r {} copies", false),
+        ("tar rf all.tar {}", false),
+        ("dd if={} of=all conv=notrunc", false),
+        ("mv {}.part {}.out", false),
         ("echo begin >> {}.log; work {}", false),
         ("work {} > {}.out; echo {} >> done.txt", false),
         ("work {} | tee -a all.log", false),
@@ -155,5 +174,19 @@ fn only_commands_that_write_files_from_their_beginnings_may_be_repeated() {
         ("cat <>x", false),
     ] {
         assert_eq!(written(command).map(|found| found.may_repeat), Some(may_repeat), "{command}");
+    }
+}
+
+#[test]
+fn only_a_trap_that_ends_the_command_cleans_up() {
+    for (command, ends) in [
+        ("trap 'rm -f x; exit 1' TERM; work {}", true),
+        ("trap \"docker stop $name; exit\" TERM INT\ndocker run x", true),
+        ("trap 'rm -f x' EXIT; work {}", false),
+        ("trap 'echo exit' TERM; work {}", false),
+        ("trap cleanup TERM; work {}", false),
+        ("work trap {}", false),
+    ] {
+        assert_eq!(super::cleans_up(command.as_ref()), ends, "{command}");
     }
 }

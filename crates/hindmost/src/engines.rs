@@ -259,5 +259,5 @@ pub fn step() -> Option<std::process::ExitCode> {
 /// Returns the folder for temporary files of a run if the user names none: on a cluster the current folder, because `/tmp` of each
 /// node is its own.
 pub fn temporary_place(is_shared: bool) -> std::path::PathBuf {
-    if is_shared { Path::new(".").to_owned() } else { std::env::temp_dir() }
+    if is_shared { Path::new(".").to_owned() } else { hindmost_run::engine::temporary_place() }
 }

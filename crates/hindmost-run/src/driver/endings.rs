@@ -127,6 +127,11 @@ impl Driver<'_> {
             let failed = || End::Failed("two attempts of the task had one file open for writing".to_owned(), false);
             return self.spoiled(attempt.task).map_or_else(failed, End::Hopeless);
         }
+        if marker == EndMarker::Exit(0)
+            && let Some(what) = self.met_full_disk_unnoticed(attempt, running.progress.since)
+        {
+            return if idempotent { End::Full(what) } else { End::Failed(what, true) };
+        }
         if marker == EndMarker::Exit(0) {
             if let Some(path) = self.end_if_others_write(attempt, &running.wrote) {
                 let failed = || format!("another attempt of the task has {} open for writing", path.display());
@@ -175,7 +180,7 @@ impl Driver<'_> {
             (None, EndMarker::Missing) => {
                 let free = job.store.free_space();
                 match self.met_full_disk(attempt) {
-                    Some(_) => End::Full(without_end_marker(free, self.disk.was_full(self.engine.now()))),
+                    Some(what) => End::Full(what),
                     None => End::Failed(without_end_marker(free, self.disk.was_full(self.engine.now())), true),
                 }
             }

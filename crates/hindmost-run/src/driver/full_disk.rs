@@ -97,6 +97,25 @@ impl FullDisk {
 }
 
 impl Driver<'_> {
+    /// Notes whether the disks with the folders of the run are full.
+    pub(super) fn look_at_disks(&mut self) {
+        if self.jobs.iter().any(|job| job.store.free_space().is_some_and(|free| free < FULL)) {
+            self.disk.last = Some(self.engine.now());
+        }
+    }
+
+    /// Returns what to say about an attempt with exit code 0 during which the disk was full: not every command notices that its output was cut.
+    pub(super) fn met_full_disk_unnoticed(&self, attempt: AttemptId, since: Time) -> Option<String> {
+        let was_full = self.disk.last.is_some_and(|at| at >= since);
+        let folder = self.jobs[attempt.task.job].store.folder();
+        was_full.then(|| {
+            let folder = folder.display();
+            format!(
+                "the disk was full while it ran ({folder}), so its output may be incomplete although its exit code is 0"
+            )
+        })
+    }
+
     /// Returns what to say about a full disk if that has probably ended an attempt that may run again.
     pub(super) fn met_full_disk(&mut self, attempt: AttemptId) -> Option<String> {
         let job = &self.jobs[attempt.task.job];
@@ -109,11 +128,11 @@ impl Driver<'_> {
             return None;
         }
         if free.is_some_and(|free| free < FULL || free < SCARCE && self.disk.was_full(now)) {
-            return Some(format!("the disk with {} is full", job.store.folder().display()));
+            return Some(format!("the disk is full ({})", job.store.folder().display()));
         }
         let said = job.store.output_tail(attempt, "stderr");
         let line = said.lines().rev().find(|line| MESSAGES.iter().any(|message| line.contains(message)))?;
-        Some(format!("{} said: {}", self.full_name(attempt.task), line.trim()))
+        Some(format!("a disk is full: {}", line.trim()))
     }
 
     /// Handles an attempt that a full disk has ended: its task is tried again later, which takes no retry. If the run has waited for too long,
@@ -125,7 +144,8 @@ impl Driver<'_> {
             return self.record_failure(attempt, what.to_owned(), true);
         };
         if is_first {
-            self.say_full(what);
+            let name = self.full_name(attempt.task);
+            self.say_full(&format!("{name}: {what}"));
         }
         self.clean(attempt, false);
         self.waiting.forget(attempt);

@@ -168,9 +168,7 @@ impl Driver<'_> {
                 }
                 Ok(())
             }
-            Err(error) if is_full(&error) => {
-                self.wait_for_space(attempt, &format!("an attempt can't be started: {error}"))
-            }
+            Err(error) if is_full(&error) => self.wait_for_space(attempt, &format!("could not be started: {error}")),
             Err(error) if is_scarce(&error) => self.wait_to_start(attempt, &error.to_string()),
             Err(error) => {
                 // If the run's folder is gone, the task is not to blame.

@@ -198,6 +198,7 @@ impl Driver<'_> {
                 self.followed_at = now;
                 self.follow();
                 self.check_places()?;
+                self.look_at_disks();
             }
             let now = self.engine.now();
             let until = self.deadlines.next().unwrap_or(Time::NEVER).min(now + WAKE_UP);
@@ -236,10 +237,13 @@ impl Driver<'_> {
     fn stop_requested(&mut self, requests: u32) -> Result<(), RunError> {
         self.is_stopped = true;
         for job in self.jobs.ids() {
+            if requests > 1 {
+                self.jobs[job].shutdown.spare_none();
+            }
             while let Some(request) = self.jobs[job].shutdown.request(requests) {
                 match request {
                     Request::Interrupt => self.shut_down(job, RunState::Interrupted)?,
-                    Request::StopTheRest => self.kill_job(job, Kill::Shutdown),
+                    Request::StopTheRest => self.stop_the_rest(job),
                     Request::KillTheRest => self.kill_at_once(job),
                 }
             }
@@ -332,7 +336,11 @@ impl Driver<'_> {
                 if reason == StopReason::Restarted {
                     self.say_restart(attempt, why.as_deref());
                 }
-                self.kill(attempt, Kill::Decided);
+                if !self.is_finished(attempt.task) && self.is_loser(attempt) && self.attempts.contains(attempt) {
+                    self.end_beside_another(attempt)?;
+                } else {
+                    self.kill(attempt, Kill::Decided);
+                }
             }
             Decision::Replace { attempt, .. } => {
                 self.find_replacement(attempt);

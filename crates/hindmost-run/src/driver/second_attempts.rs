@@ -47,10 +47,7 @@ impl Driver<'_> {
 
     /// Says that an attempt is stopped so that its task starts again.
     pub(super) fn say_restart(&mut self, stopped: AttemptId, why: Option<&str>) {
-        let cluster = self.session.cluster();
-        if cluster.attempt(stopped).is_some_and(|attempt| attempt.age(cluster.now()) >= NOTABLE) {
-            self.say_second(stopped, "is stopped and starts again", why);
-        }
+        self.say_second(stopped, "is stopped and starts again", why);
     }
 
     pub(super) fn say_second(&mut self, attempt: AttemptId, what: &str, why: Option<&str>) {

@@ -7,6 +7,7 @@
 //!   written. Both are stopped, and the task starts again alone.
 //! - If two attempts have one file open for writing while both run, both are stopped, and the task starts again alone: what either has
 //!   written may have destroyed what the other one has.
+//! - If an attempt that has written such a file is stopped because another one goes on, that one does not count either.
 //! - If such a file is open so that writes add to what is there (at its end, or for reading too, as a database is), starting again would
 //!   write twice what an attempt has written already. The task then fails for good, and a message says which file to look at.
 //!
@@ -46,15 +47,15 @@ impl Driver<'_> {
     /// Notes what an attempt has open for writing.
     pub(super) fn note_written(&mut self, attempt: AttemptId) {
         if self.jobs[attempt.task.job].phase(attempt.task).copies == Copies::Allowed {
-            let files = self.engine.written_files(attempt).into_iter().filter(|file| !file.is_scratch).collect();
+            let files = self.engine.written_files(attempt);
             self.attempts.note_written(attempt, files);
         }
     }
 
     /// Returns a file outside its folder that an attempt has or has had open for writing.
     fn has_written(&self, attempt: AttemptId) -> Option<WrittenFile> {
-        let noted = self.attempts.get(attempt)?.wrote.clone();
-        noted.into_iter().chain(self.written_by(attempt)).min_by_key(|file| file.is_replaced)
+        let noted = self.attempts.get(attempt)?.wrote.iter().filter(|file| !file.is_scratch).cloned();
+        noted.chain(self.written_by(attempt)).min_by_key(|file| file.is_replaced)
     }
 
     /// Returns a file that another attempt of a task has open for writing, or that it was seen to write as the attempt with these files was.
@@ -137,6 +138,29 @@ impl Driver<'_> {
             self.kill(id, Kill::SharedFile);
         }
         Some(file.path)
+    }
+
+    /// Ends an attempt beside which another one of its task goes on. If it has written a file, the other one must not count: both are stopped, and
+    /// the task starts again alone.
+    pub(super) fn end_beside_another(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        self.engine.freeze(attempt);
+        let Some(file) = self.has_written(attempt) else {
+            self.end_loser(attempt);
+            return Ok(());
+        };
+        let outcome = self.note_shared(attempt.task, &file);
+        self.follower.message(&format!(
+            "attempt {} of {} is stopped, but has written {}, which another one may have written too, so that one does not count either, and \
+             {outcome} (--no-copies prevents this)",
+            attempt.copy,
+            self.full_name(attempt.task),
+            file.path.display()
+        ));
+        self.happen(&Event::NoMoreCopies { task: attempt.task, may_restart: false })?;
+        for id in self.attempts.matching(|id, _| id.task == attempt.task) {
+            self.kill(id, Kill::SharedFile);
+        }
+        Ok(())
     }
 
     /// Stops the attempts of a task if two of them have one file open for writing.

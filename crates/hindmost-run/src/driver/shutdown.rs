@@ -23,6 +23,8 @@ pub(super) struct Shutdown {
     /// Number of the user's requests to stop that had an effect.
     requests: u32,
     drains: bool,
+    /// True if no attempt may run to its end any more.
+    spares_none: bool,
 }
 
 impl Shutdown {
@@ -64,25 +66,30 @@ impl Shutdown {
         self.is_done = true;
     }
 
-    /// Returns the next effect of the user's requests to stop, of which there were so many; `None` if all of them had their effects. Once the
-    /// job is done, only the third has one.
+    /// Returns the next effect of the user's requests to stop, of which there were so many; `None` if all of them had their effects.
     pub(super) fn request(&mut self, requests: u32) -> Option<Request> {
-        while self.requests < requests.min(3) {
-            self.requests += 1;
-            match self.requests {
-                3 => return Some(Request::KillTheRest),
-                _ if self.is_done => {}
-                1 if !self.has_begun() => return Some(Request::Interrupt),
-                _ => return Some(Request::StopTheRest),
-            }
+        if self.requests >= requests.min(3) {
+            return None;
         }
-        None
+        self.requests += 1;
+        Some(match self.requests {
+            // Nothing is lost then.
+            _ if self.is_done => Request::KillTheRest,
+            1 if !self.has_begun() => Request::Interrupt,
+            1 | 2 => Request::StopTheRest,
+            _ => Request::KillTheRest,
+        })
     }
 
     /// True if an attempt may run to its end although the run ends. This holds for tasks that may not run twice (`idempotent = false`),
     /// because a task that is stopped could not run again.
     pub(super) fn spares(&self, is_idempotent: bool) -> bool {
-        matches!(self.state, Some(RunState::Failed | RunState::Interrupted)) && !is_idempotent
+        matches!(self.state, Some(RunState::Failed | RunState::Interrupted)) && !is_idempotent && !self.spares_none
+    }
+
+    /// Lets no attempt run to its end any more if the run ends.
+    pub(super) fn spare_none(&mut self) {
+        self.spares_none = true;
     }
 
     /// Returns the final state of the run, once no attempt runs; `None` while it continues.
@@ -135,8 +142,9 @@ mod tests {
         assert_eq!((both.request(2), both.request(2)), (Some(Request::StopTheRest), None));
         let mut done = Shutdown::default();
         done.job_done();
-        assert_eq!((done.request(2), done.end()), (None, Some(RunState::Done)));
-        assert_eq!(done.request(3), Some(Request::KillTheRest));
+        assert_eq!((done.request(1), done.end()), (Some(Request::KillTheRest), Some(RunState::Done)));
         assert!(!done.spares(false));
+        run.spare_none();
+        assert!(!run.spares(false));
     }
 }

@@ -44,7 +44,7 @@ impl Driver<'_> {
 
     /// True if what the programs of an attempt do in order to clean up might destroy the output of another attempt of its task, which has
     /// succeeded or goes on: nobody has read what they write.
-    fn is_loser(&self, attempt: AttemptId) -> bool {
+    pub(super) fn is_loser(&self, attempt: AttemptId) -> bool {
         if self.jobs[attempt.task.job].phase(attempt.task).copies != Copies::Allowed {
             return false;
         }
@@ -52,6 +52,15 @@ impl Driver<'_> {
             other != attempt && self.attempts.get(other).is_some_and(|running| running.kill().is_none())
         };
         self.is_finished(attempt.task) || self.session.cluster().copies(attempt.task).any(|other| goes_on(other.id()))
+    }
+
+    /// Stops the attempts of a job that is ending that were allowed to run to their ends.
+    pub(super) fn stop_the_rest(&mut self, job: JobId) {
+        let stopped =
+            self.kill_matching(Kill::Shutdown, |attempt, running| attempt.task.job == job && running.kill().is_none());
+        if !stopped.is_empty() {
+            self.follower.message("attempts of tasks that may not run twice are stopped too");
+        }
     }
 
     /// Kills all attempts of a job at once, also those that got `SIGTERM`.

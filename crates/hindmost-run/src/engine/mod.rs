@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use command::{Marker, unwrapped, wrapped};
 pub use local::Local;
 pub use nodes::{NodesError, parse_nodes};
+pub use scratch::temporary_place;
 pub use speeds::{NodeSpeed, Speeds, check_names, give_speeds};
 pub(crate) use speeds::{check_speed, features_of};
 

@@ -106,7 +106,13 @@ fn remove(folder: &Path) -> Option<String> {
 fn place_of(launch: &Launch<'_>) -> PathBuf {
     let of_command = launch.environment.iter().rev().find(|(name, value)| name == TMPDIR && !value.is_empty());
     let of_command = of_command.map(|(_, value)| launch.directory.join(value));
-    launch.tmpdir.map(Path::to_owned).or(of_command).unwrap_or_else(std::env::temp_dir)
+    launch.tmpdir.map(Path::to_owned).or(of_command).unwrap_or_else(temporary_place)
+}
+
+/// Returns where this process makes temporary files: where the variable `TMPDIR` says, else in `/tmp`.
+pub fn temporary_place() -> PathBuf {
+    let place = std::env::temp_dir();
+    if place.as_os_str().is_empty() { PathBuf::from("/tmp") } else { place }
 }
 
 /// Returns the variables that name its folder to an attempt.

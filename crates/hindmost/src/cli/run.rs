@@ -9,6 +9,7 @@ use hindmost_run::engine::NodeSpeed;
 use hindmost_run::job_file::{Allowance, Overrides, Redo, time_or_zero};
 
 use super::whole;
+use crate::failure::{Failure, Outcome};
 use crate::stop;
 
 /// Options about how attempts end, and about the space that they take.
@@ -30,6 +31,16 @@ pub struct EndingArgs {
 }
 
 impl EndingArgs {
+    /// Checks that the folder for temporary files exists, unless it is on other machines (`is_shared`).
+    pub fn check_tmpdir(&self, is_shared: bool) -> Outcome {
+        match &self.tmpdir {
+            Some(folder) if !is_shared && !folder.is_dir() => {
+                Err(Failure::input(format!("--tmpdir {}: this is not a folder", folder.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Makes signals to this process count as the user wants.
     pub fn count_term(&self) {
         stop::count_term_as(match self.on_term {

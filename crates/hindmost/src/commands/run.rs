@@ -71,6 +71,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let mut engine =
         Chosen::of(&args.engine, args.nodes.as_deref(), plan.nodes.as_deref(), recorded, &|node| plan.can_use(node))?;
     engine.set_speeds(&args.node_speed, &plan.speeds)?;
+    args.ending.check_tmpdir(engine.is_shared())?;
     if !args.redo.is_empty() && !out.join(".hindmost").is_dir() {
         return Err(Failure::input(format!(
             "--redo: {} holds no run, so no part of it can run again; without --redo, all of the job runs",

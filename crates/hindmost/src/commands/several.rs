@@ -66,6 +66,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let is_useful = |node: &NodeOffer| args.listen.is_some() || jobs.iter().any(|job| job.plan.can_use(node));
     let mut engine = Chosen::of(&args.engine, args.nodes.as_deref(), nodes(args, &jobs)?, recorded_engine, &is_useful)?;
     engine.set_speeds(&args.node_speed, &speeds(&jobs, &args.node_speed)?)?;
+    args.ending.check_tmpdir(engine.is_shared())?;
     if args.check {
         live_page::check(args.serve.as_deref())?;
         return check(args, &jobs, &options, &engine.nodes);

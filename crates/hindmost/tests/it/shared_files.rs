@@ -233,6 +233,37 @@ fn an_attempt_that_hangs_with_a_hidden_file_open_starts_again() {
 }
 
 #[test]
+fn a_loser_does_nothing_after_another_attempt_has_won() {
+    // What the loser would do to clean up would destroy the winner's file.
+    for cleanup in ["rm -f $1.out; exit 1", "exec > $1.out; echo partial; exit 1", "echo late > $1.out"] {
+        let job = Job::new("");
+        let script = format!(
+            "trap '{cleanup}' TERM\nif [ $HINDMOST_ATTEMPT = 0 ] && [ $1 = 7 ]; then sleep 600 & else sleep 0.1 & fi\nwait $!\n\
+             echo $1 > $1.out\n"
+        );
+        job.write("script", &script);
+        let ran = map(&job, &["--out", "out"], "bash script {}");
+        assert_eq!((ran.code, job.read("7.out")), (Some(0), "7\n".to_owned()), "{cleanup}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_attempt_that_goes_on_does_not_count_if_one_that_is_stopped_has_written_its_file() {
+    let job = Job::new("");
+    // Each attempt of task 7 writes its file for a second; what follows takes long, so one of them is stopped.
+    program(
+        &job,
+        "long",
+        "#!/bin/sh\nif [ $1 != 7 ]; then sleep 0.4; echo $1 > $1.out; exit; fi\n\
+         (for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep 0.1; done) > $1.out\n[ $HINDMOST_ATTEMPT != 0 ] || sleep 5\n",
+    );
+    let ran = map(&job, &["--out", "out"], "./long {}");
+    let whole: String = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n".to_owned();
+    assert_eq!((ran.code, job.read("7.out")), (Some(0), whole), "{}", ran.stderr);
+    assert_eq!(run_in(job.path(), &["verify", "out"]).code, Some(0));
+}
+
+#[test]
 fn attempts_that_add_to_one_file_fail_for_good() {
     let job = Job::new("");
     // Both attempts of task 7 have the file open when its copy runs.

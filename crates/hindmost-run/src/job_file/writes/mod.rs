@@ -46,6 +46,10 @@ impl Place {
         if path.is_empty() || is_harmless {
             return true;
         }
+        // Each attempt has a name of its own then.
+        if ["$HINDMOST_ATTEMPT", "${HINDMOST_ATTEMPT}"].iter().any(|number| path.contains(number)) {
+            return true;
+        }
         // `x/../..` may lead out of the folder.
         if path.split('/').any(|part| part == "..") {
             return false;
@@ -83,11 +87,52 @@ pub struct Found {
     pub may_repeat: bool,
 }
 
+/// What was noted while a command was read.
+#[derive(Default)]
+struct Noted {
+    /// The files that it names for writing, as it has them, in their order.
+    files: Vec<String>,
+    /// True if it does not write one of them from its beginning.
+    adds: bool,
+}
+
+impl Noted {
+    fn note(&mut self, file: String, may_repeat: bool) {
+        self.files.push(file);
+        self.adds |= !may_repeat;
+    }
+}
+
 /// Returns what a command names for writing that is not the attempt's own; `None` if it names nothing.
 pub(crate) fn written(command: &str) -> Option<Found> {
-    let mut found = None;
-    written_in(command, &mut Place::at_begin(), &mut found);
-    found
+    let noted = noted(command);
+    let may_repeat = !noted.adds && noted.files.iter().all(|file| is_written_before_it_is_read(command, file));
+    Some(Found { file: noted.files.into_iter().next()?, may_repeat })
+}
+
+fn noted(command: &str) -> Noted {
+    let mut noted = Noted::default();
+    written_in(command, &mut Place::at_begin(), &mut noted);
+    noted
+}
+
+/// True if a command names a file for writing before it names it otherwise, and not twice in one simple command: a command that looks at what
+/// an earlier attempt has left, such as `[ -s x ] || work > x` and `sort -o x x`, may do something else the second time.
+fn is_written_before_it_is_read(command: &str, file: &str) -> bool {
+    let is_part = |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || "._-{}/$".contains(sign));
+    let is_whole =
+        |at: usize| !is_part(command[..at].chars().next_back()) && !is_part(command[at + file.len()..].chars().next());
+    let mentions: Vec<usize> = command.match_indices(file).map(|(at, _)| at).filter(|at| is_whole(*at)).collect();
+    let Some(first) = mentions.first() else { return true };
+    // Not the signs of `>|`, `>&` and `&>`.
+    let ends = |(at, sign): &(usize, char)| {
+        let is_redirection = command[..*at].ends_with('>') || command[at + sign.len_utf8()..].starts_with('>');
+        ";\n()".contains(*sign) || "|&".contains(*sign) && !is_redirection
+    };
+    let begin = command[..*first].char_indices().rev().find(ends).map_or(0, |(at, _)| at + 1);
+    let end = command.char_indices().skip_while(|(at, _)| at < first).find(ends).map_or(command.len(), |(at, _)| at);
+    let is_alone = mentions.iter().filter(|at| (begin..end).contains(*at)).count() == 1;
+    is_alone && noted(&command[begin..end]).files.iter().any(|written| written == file)
 }
 
 /// True if a command has a trap, in quotes, that ends it: only then does it do nothing else after `SIGTERM`.
@@ -103,12 +148,7 @@ pub(crate) fn cleans_up(command: &OsStr) -> bool {
     })
 }
 
-fn note(found: &mut Option<Found>, file: String, may_repeat: bool) {
-    let all = found.get_or_insert(Found { file, may_repeat: true });
-    all.may_repeat &= may_repeat;
-}
-
-fn written_in(command: &str, place: &mut Place, found: &mut Option<Found>) {
+fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
     let mut outside = Vec::new();
     let mut words: Vec<String> = Vec::new();
     for part in parts(command).into_iter().chain([Part::End]) {
@@ -117,12 +157,12 @@ fn written_in(command: &str, place: &mut Place, found: &mut Option<Found>) {
             Part::WritesTo(target) | Part::AddsTo(target) if place.owns(&target) => {}
             Part::WritesTo(target) => {
                 place.made.insert(target.clone());
-                note(found, target, true);
+                noted.note(target, true);
             }
-            Part::AddsTo(target) => note(found, target, false),
-            Part::Nested(text) => written_in(&text, &mut place.clone(), found),
+            Part::AddsTo(target) => noted.note(target, false),
+            Part::Nested(text) => written_in(&text, &mut place.clone(), noted),
             Part::End | Part::Open | Part::Close => {
-                simple_command(&std::mem::take(&mut words), place, found);
+                simple_command(&std::mem::take(&mut words), place, noted);
                 match part {
                     // What a subshell changes ends with it.
                     Part::Open => outside.push(place.clone()),
@@ -135,7 +175,7 @@ fn written_in(command: &str, place: &mut Place, found: &mut Option<Found>) {
 }
 
 /// Finds what a simple command writes, and notes what it changes for those after it.
-fn simple_command(words: &[String], place: &mut Place, found: &mut Option<Found>) {
+fn simple_command(words: &[String], place: &mut Place, noted: &mut Noted) {
     let mut words = words;
     while let Some((name, value)) = words.first().and_then(|word| assignment(word)) {
         if place.owns(value) && !value.is_empty() && value != "-" {
@@ -154,7 +194,7 @@ fn simple_command(words: &[String], place: &mut Place, found: &mut Option<Found>
         "export" | "local" | "declare" | "readonly" | "typeset" => {
             let assigned: Vec<String> = arguments.iter().filter(|word| assignment(word).is_some()).cloned().collect();
             if !assigned.is_empty() {
-                simple_command(&assigned, place, found);
+                simple_command(&assigned, place, noted);
             }
         }
         _ => match programs::written(&program, &arguments) {
@@ -164,12 +204,12 @@ fn simple_command(words: &[String], place: &mut Place, found: &mut Option<Found>
                 // What the command has made itself is there again when it is moved again.
                 let moves_own = program == "mv" && arguments.len() == 2 && place.made.contains(&arguments[0]);
                 let may_repeat = moves_own || programs::may_repeat(&program, &arguments);
-                others.for_each(|file| note(found, file, may_repeat));
+                others.for_each(|file| noted.note(file, may_repeat));
             }
             Written::InFolder(_) if place.is_own => {}
-            Written::InFolder(what) => note(found, what, false),
-            Written::By(command) => written_in(&command, &mut place.clone(), found),
-            Written::ByWords(words) => simple_command(&words, &mut place.clone(), found),
+            Written::InFolder(what) => noted.note(what, false),
+            Written::By(command) => written_in(&command, &mut place.clone(), noted),
+            Written::ByWords(words) => simple_command(&words, &mut place.clone(), noted),
         },
     }
 }

@@ -172,10 +172,20 @@ pub(super) fn written(program: &str, arguments: &[String]) -> Written {
     match program {
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "mksh" => {
             let option = arguments.iter().position(|word| is_flag(word, 'c'));
-            return option
-                .and_then(|at| arguments.get(at + 1))
-                .map_or(Written::Nothing, |text| Written::By(text.clone()));
+            let text = option.and_then(|at| arguments.get(at + 1));
+            let has_script = arguments.iter().any(|word| !word.starts_with('-'));
+            return match text {
+                Some(text) => Written::By(text.clone()),
+                // A script of the user's. Without one, the commands come from elsewhere.
+                None if has_script && !arguments.iter().any(|word| word == "-s") => Written::Nothing,
+                None => Written::InFolder("what its shell reads".to_owned()),
+            };
         }
+        "trap" => return arguments.first().map_or(Written::Nothing, |text| Written::By(text.clone())),
+        "ssh" | "su" | "watch" | "parallel" | "fish" => {
+            return arguments.last().map_or(Written::Nothing, |text| Written::By(text.clone()));
+        }
+        "busybox" => return Written::ByWords(arguments.to_vec()),
         "eval" => return Written::By(arguments.join(" ")),
         "find" => return find(arguments),
         _ => {}
@@ -194,6 +204,13 @@ pub(super) fn may_repeat(program: &str, arguments: &[String]) -> bool {
     let has = |what: &str| arguments.iter().any(|word| word.contains(what));
     match program {
         "tee" => return !arguments.iter().any(|word| is_flag(word, 'a') || word == "--append"),
+        // Curl and others can add to a file, or continue one.
+        _ if has("append") || has("continue") => return false,
+        "curl" | "wget"
+            if ["-C", "-c", "-d", "-X", "-T", "-F"].iter().any(|flag| arguments.iter().any(|word| word == flag)) =>
+        {
+            return false;
+        }
         "dd" => return !has("notrunc") && !has("append") && !has("seek="),
         // A new archive, not one to which it adds.
         "tar" | "bsdtar" | "gtar" => return creates(arguments),
@@ -243,6 +260,7 @@ fn special(program: &str, arguments: &[String]) -> Written {
     let file = |file: Option<String>| Written::Files(file.into_iter().collect());
     let parts = || Written::InFolder("its parts".to_owned());
     match program {
+        "patch" if operands.is_empty() => Written::InFolder("what it patches".to_owned()),
         _ if EACH.contains(&program) => Written::Files(all()),
         _ if LAST.contains(&program) => {
             let takes_target = matches!(program, "cp" | "mv" | "ln" | "install");
@@ -260,14 +278,26 @@ fn special(program: &str, arguments: &[String]) -> Written {
             }
         }
         "sed" if arguments.iter().any(|word| word.starts_with("--in-place") || is_in_place(word)) => file(last(1)),
-        "gawk" if value_of(arguments, &["-i", "--include"]).as_deref() == Some("inplace") => file(last(1)),
-        // Each source without -o becomes an object of its name.
-        "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++"
-            if has_long("-c") && value_of(arguments, &["-o"]).is_none() =>
-        {
-            Written::InFolder("its object files".to_owned())
+        "awk" | "gawk" if value_of(arguments, &["-i", "--include"]).as_deref() == Some("inplace") => file(last(1)),
+        "sed" if arguments.iter().any(|word| writes_by_sed(word)) => {
+            Written::InFolder("a file that its sed script names".to_owned())
         }
-        "sponge" => file(last(1)),
+        // Each source without -o becomes an object of its name.
+        "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "rustc" if named(program, arguments).is_empty() => {
+            let looks = ["-E", "-M", "-MM", "-fsyntax-only", "--version", "-v"].into_iter().any(has_long);
+            if looks { Written::Nothing } else { Written::InFolder("what it compiles".to_owned()) }
+        }
+        "make" | "gmake" | "ninja" | "cmake" | "meson" | "cargo" | "npm" | "snakemake" | "nextflow" => {
+            Written::InFolder("what it builds".to_owned())
+        }
+        "pdftotext" if operands.len() == 1 => Written::InFolder("a file beside its own".to_owned()),
+        "rmdir" | "mkfifo" => Written::Files(all()),
+        "pg_dump" | "pg_dumpall" => file(value_of(arguments, &["-f", "--file"])),
+        "mysqldump" => file(value_of(arguments, &["-r", "--result-file"])),
+        "gpg" | "gpg2" if value_of(arguments, &["-o", "--output"]).is_none() => {
+            Written::InFolder("a file beside its own".to_owned())
+        }
+        "sponge" | "ex" | "ed" | "vi" | "vim" => file(last(1)),
         "perl" | "ruby" if arguments.iter().any(|word| is_in_place(word)) => file(last(1)),
         "awk" | "gawk" | "mawk" | "nawk" => {
             let writes = |text: &&String| {
@@ -329,7 +359,7 @@ fn special(program: &str, arguments: &[String]) -> Written {
             // Outputs follow options; the values of these look like operands, but the last word is always an output.
             file(arguments.last().filter(|word| !word.starts_with('-') || *word == "-").cloned())
         }
-        "cjpeg" | "lame" | "opusenc" | "oggenc" | "uniq" => file(last(2)),
+        "cjpeg" | "lame" | "opusenc" | "oggenc" | "uniq" | "xxd" => file(last(2)),
         "git" => match operands.first().map(|word| word.as_str()) {
             Some("clone" | "checkout" | "commit" | "pull" | "fetch" | "reset" | "merge" | "add") => {
                 Written::InFolder("its repository".to_owned())
@@ -340,13 +370,27 @@ fn special(program: &str, arguments: &[String]) -> Written {
     }
 }
 
+/// True if a script of `sed` writes files by its command `w`, or by that flag of `s`.
+fn writes_by_sed(word: &str) -> bool {
+    !word.starts_with('-')
+        && word.split([';', '\n', '{', '}']).any(|command| {
+            let command = command.trim_end();
+            command.split_once("w ").is_some_and(|(before, name)| {
+                let before = before.trim_start();
+                let is_address = before.is_empty() || before.ends_with(|sign: char| "/0123456789$!,|# ".contains(sign));
+                is_address && !name.trim().is_empty() && !name.contains('/')
+                    || before.ends_with("/g") && !name.is_empty()
+            })
+        })
+}
+
 /// True if a statement of SQL is a query. Several could do anything.
 fn only_reads(statement: &str) -> bool {
     let statement = statement.trim().trim_end_matches(';');
     statement.get(..6).is_some_and(|begin| begin.eq_ignore_ascii_case("select")) && !statement.contains(';')
 }
 
-/// Returns true if what follows `print` or `printf` in awk goes to a file.
+/// Returns true if what follows `print` or `printf` in awk goes to a file or to another command.
 fn prints_to(rest: &str) -> bool {
     let mut in_text = false;
     let mut depth = 0_u32;
@@ -357,6 +401,8 @@ fn prints_to(rest: &str) -> bool {
             '"' => in_text = !in_text,
             '(' if !in_text => depth += 1,
             ')' if !in_text => depth = depth.saturating_sub(1),
+            '|' if !in_text && depth == 0 && signs.peek() != Some(&'|') => return true,
+            '|' if !in_text => _ = signs.next(),
             '>' if !in_text && depth == 0 => {
                 let to: String = signs.clone().filter(|sign| !sign.is_whitespace()).take(14).collect();
                 return !["\"/dev/stderr\"", "\"/dev/stdout\""]

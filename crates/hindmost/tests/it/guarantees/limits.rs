@@ -362,6 +362,8 @@ fn what_meets_a_full_disk_waits_for_space_and_takes_no_retry() {
         wait
         fill three & "$1" map --disk-wait 60 -j2 'FULL; seq 1 30000 > disk/{}.txt' ::: 1 2 3 4 2> three || exit 3
         wait
+        touch four; fill four & TMPDIR=disk/tmp "$1" map --disk-wait 60 -j2 --output o{} 'touch begun; sleep 1; seq 1 3000 2> /dev/null; sleep 3; echo {}' ::: 1 2 3 4 2> four || exit 5
+        wait
         cat disk/?.txt | cksum > sums
         "$1" verify disk/out > verdict 2>&1 || exit 4
     "#;
@@ -370,6 +372,10 @@ fn what_meets_a_full_disk_waits_for_space_and_takes_no_retry() {
     let said = format!("{}{}{}{}", read("one"), read("two"), read("three"), read("verdict"));
     assert_eq!(ended.code, Some(0), "{said}");
     assert_eq!(read("printed"), "1\n2\n3\n4\n", "{said}");
+    // Commands that do not notice that their output was cut.
+    for number in 1..=4 {
+        assert_eq!(read(&format!("o{number}")).lines().count(), 3001, "{said}{}", read("four"));
+    }
     let sum = Command::new("sh").args(["-c", "for i in 1 2 3 4; do seq 1 30000; done | cksum"]).output().unwrap();
     assert_eq!(read("sums"), String::from_utf8_lossy(&sum.stdout), "{said}");
 }

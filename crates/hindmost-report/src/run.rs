@@ -1,6 +1,6 @@
 //! Renders the result of a live run, and two runs side by side, as text for the terminal.
 
-use hindmost_core::metrics::{EnergySource, LiveEnergy, PhaseSummary, RunState, RunSummary};
+use hindmost_core::metrics::{EnergySource, InsteadOfCopies, LiveEnergy, PhaseSummary, RunState, RunSummary};
 
 use crate::comparison::significant;
 use crate::copies::{gain, lessons};
@@ -121,6 +121,7 @@ fn total(summary: &RunSummary) -> Option<PhaseSummary> {
         p50: None,
         p95: None,
         max: summary.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp),
+        instead_of_copies: None,
         learned: None,
     })
 }
@@ -154,7 +155,31 @@ fn extra_work(summary: &RunSummary) -> String {
             percent(summary.copies.wasted_share)
         )
     };
-    if summary.phases.iter().any(|phase| phase.broken > 0) { format!("{text} {BROKEN_NOT_COUNTED}") } else { text }
+    let broken = if summary.phases.iter().any(|phase| phase.broken > 0) {
+        format!(" {BROKEN_NOT_COUNTED}")
+    } else {
+        String::new()
+    };
+    text + &broken + &instead_of_copies(summary)
+}
+
+/// Says which phases get no copies, and what their tasks may get.
+fn instead_of_copies(summary: &RunSummary) -> String {
+    let of = |what: InsteadOfCopies| {
+        let phases = summary.phases.iter().filter(move |phase| phase.instead_of_copies == Some(what));
+        phases.map(|phase| escaped(&phase.name)).collect::<Vec<_>>().join(", ")
+    };
+    let (restarts, nothing) = (of(InsteadOfCopies::Restarts), of(InsteadOfCopies::Nothing));
+    let mut text = String::new();
+    if !restarts.is_empty() {
+        text += &format!(
+            " Restarts and no copies in: {restarts} (an attempt that hangs is stopped before its task starts again)."
+        );
+    }
+    if !nothing.is_empty() {
+        text += &format!(" No copies in: {nothing} (a task has one attempt at a time).");
+    }
+    text
 }
 
 /// Says how many tasks are left out of the counts; `None` if none are.

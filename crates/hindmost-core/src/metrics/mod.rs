@@ -25,7 +25,7 @@ pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,
     Waiting,
 };
-pub use run::{BrokenCopies, FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
+pub use run::{BrokenCopies, FailedTask, InsteadOfCopies, PhaseProgress, PhaseSummary, RunState, RunSummary};
 pub use saved::{MeasuredFinish, TimeSaved, measured_finishes};
 pub use slot_timeline::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses};
 

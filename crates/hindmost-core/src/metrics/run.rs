@@ -102,9 +102,23 @@ pub struct PhaseSummary {
     pub p95: Option<f64>,
     /// Longest duration of a winner, seconds; `None` if there are no winners.
     pub max: Option<f64>,
+    /// What a task that takes long may get instead of a copy; missing if it may get copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of_copies: Option<InsteadOfCopies>,
     /// What the policy learned from the copies of the phase; missing if that is nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
+}
+
+/// What a task may get that has only one attempt at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum InsteadOfCopies {
+    /// An attempt that seems to hang may be stopped, and the task starts again.
+    Restarts,
+    /// Nothing: its attempt is waited for.
+    Nothing,
 }
 
 /// Redundant copies that failed, lost their node, or were stopped because the job was abandoned or the run ended.
@@ -288,6 +302,11 @@ impl RunSummary {
                 p50: median_of_sorted(&counts.durations),
                 p95: counts.quantile(0.95),
                 max: counts.durations.last().copied(),
+                instead_of_copies: match (phase.never_copied, phase.may_restart) {
+                    (false, _) => None,
+                    (true, true) => Some(InsteadOfCopies::Restarts),
+                    (true, false) => Some(InsteadOfCopies::Nothing),
+                },
                 learned: None,
             }
         });

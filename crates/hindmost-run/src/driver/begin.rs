@@ -208,6 +208,7 @@ fn run_with(
         disk: FullDisk::default(),
         seconds_said: 0,
         shared: BTreeMap::new(),
+        frozen: Vec::new(),
         unsaid: BTreeMap::new(),
         is_due: true,
         followed_at: Time::ZERO,

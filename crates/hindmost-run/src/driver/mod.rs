@@ -159,6 +159,8 @@ struct Driver<'a> {
     seconds_said: u32,
     /// Tasks of which two attempts have had one file open for writing, and why a task can't begin again; `None` if it can.
     shared: BTreeMap<TaskId, Option<String>>,
+    /// Attempts that are stopped until the policy has decided whether they end beside a winner.
+    frozen: Vec<AttemptId>,
     /// Copies that were not said yet, with the policy's reasons.
     unsaid: BTreeMap<AttemptId, Option<String>>,
     /// When the loop last updated the progress display.
@@ -184,6 +186,9 @@ impl Driver<'_> {
                 self.round()?;
             }
             self.settle()?;
+            if self.recorder.actions.is_empty() {
+                self.thaw_kept();
+            }
             self.end_jobs()?;
             if self.jobs.is_empty() && !self.may_arrive() {
                 return Ok(());

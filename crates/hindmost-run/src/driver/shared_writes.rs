@@ -106,11 +106,12 @@ impl Driver<'_> {
         Ok(true)
     }
 
-    /// Ends the other attempts of a task that has an attempt with exit code 0, which was seen to write some files. Returns the path of a file that
+    /// Looks at the other attempts of a task that has an attempt with exit code 0, which was seen to write some files. Returns the path of a file that
     /// one of them has open for writing and that the successful one may have written too, or that both were seen to write; `None` if the attempt
     /// counts.
     ///
-    /// The others do nothing from now on, so none of them can still open the file after this look.
+    /// The others do nothing from now on, so none of them can still open the file after this look. The policy stops them; some policies keep
+    /// attempts beside a winner, and these go on.
     pub(super) fn end_if_others_write(&mut self, attempt: AttemptId, wrote: &[WrittenFile]) -> Option<PathBuf> {
         if self.jobs[attempt.task.job].phase(attempt.task).copies != Copies::Allowed {
             return None;
@@ -120,9 +121,7 @@ impl Driver<'_> {
             self.engine.freeze(*other);
         }
         let Some(file) = others.iter().find_map(|id| self.also_written(wrote, *id)) else {
-            for other in others {
-                self.end_loser(other);
-            }
+            self.frozen.extend(others);
             return None;
         };
         // A process that resumes the run must not count it either.
@@ -138,6 +137,15 @@ impl Driver<'_> {
             self.kill(id, Kill::SharedFile);
         }
         Some(file.path)
+    }
+
+    /// Lets the attempts go on that the policy keeps beside a winner.
+    pub(super) fn thaw_kept(&mut self) {
+        for attempt in std::mem::take(&mut self.frozen) {
+            if self.attempts.get(attempt).is_some_and(|running| running.kill().is_none()) {
+                self.engine.thaw(attempt);
+            }
+        }
     }
 
     /// Ends an attempt beside which another one of its task goes on. If it has written a file, the other one must not count: both are stopped, and

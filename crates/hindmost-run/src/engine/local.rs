@@ -476,6 +476,12 @@ impl Engine for Local {
         }
     }
 
+    fn thaw(&mut self, attempt: AttemptId) {
+        if let Some(running) = self.tokens.get(&attempt).and_then(|token| self.running.get(token)) {
+            process::continue_tree(&running.process);
+        }
+    }
+
     fn end_loser(&mut self, attempt: AttemptId) {
         let running = self.tokens.get(&attempt).and_then(|token| self.running.get_mut(token));
         if let Some(running) = running.filter(|running| running.cleans_up && running.killed.is_none()) {

@@ -39,6 +39,7 @@ fn phase(name: &str, tasks: u64, p50: f64) -> PhaseSummary {
         p50: Some(p50),
         p95: Some(p50 * 1.7),
         max: Some(p50 * 2.9),
+        instead_of_copies: None,
         learned: None,
     }
 }

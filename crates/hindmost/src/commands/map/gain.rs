@@ -174,6 +174,7 @@ mod tests {
             p50: None,
             p95: None,
             max: None,
+            instead_of_copies: None,
             learned: Some(learned),
         });
         let said = waited(&summary).unwrap();

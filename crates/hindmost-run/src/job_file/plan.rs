@@ -12,6 +12,7 @@ use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 
 use super::allowance::Allowance;
 use super::commands::TaskCommands;
+use super::describe::printable;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::shell::is_bourne;
@@ -198,9 +199,8 @@ impl Plan {
             let Copies::WouldShare(Found { file, .. }) = &phase.copies else { return None };
             let name = if self.phases.len() == 1 { String::new() } else { format!("phase {}: ", phase.name) };
             let output = if self.has_own_commands() { "--output FILE" } else { "the key output" };
-            Some(format!(
-                "{name}no copies, because the command names {file:?} for writing ({output} or --copies allow them)"
-            ))
+            let file = printable(file);
+            Some(format!("{name}no copies, because the command writes {file} ({output} or --copies allow them)"))
         };
         self.phases.iter().filter(|phase| phase.idempotent).filter_map(line).collect()
     }

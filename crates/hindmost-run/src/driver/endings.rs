@@ -133,7 +133,7 @@ impl Driver<'_> {
             return if idempotent { End::Full(what) } else { End::Failed(what, true) };
         }
         if marker == EndMarker::Exit(0) {
-            if let Some(path) = self.end_if_others_write(attempt, &running.wrote) {
+            if let Some(path) = self.written_by_others(attempt, &running.wrote) {
                 let failed = || format!("another attempt of the task has {} open for writing", path.display());
                 return self.spoiled(attempt.task).map_or_else(|| End::Failed(failed(), false), End::Hopeless);
             }

@@ -1,10 +1,10 @@
 //! Keeps two attempts of a task from writing one file, by what their processes have open for writing: the second line of defence where
 //! the text of a command does not show that it writes outside its attempt's folder (`job_file/writes/`).
 //!
-//! - A copy does not start while another attempt of its task has a file open for writing that is not its own. Its task then gets no
+//! - A copy does not start if another attempt of its task was seen to write a file that is not its own. Its task then gets no
 //!   copies. If the attempt hangs, it may be stopped so that its task starts again.
-//! - If an attempt succeeds while another one of its task has such a file open, it does not count: the other one may have truncated what it has
-//!   written. Both are stopped, and the task starts again alone.
+//! - If an attempt succeeds, the others of its task are stopped in their tracks. If one of them has such a file open, or both were seen to write
+//!   one file, the success does not count: the other one may have truncated what it has written. Both are stopped, and the task starts again alone.
 //! - If two attempts have one file open for writing while both run, both are stopped, and the task starts again alone: what either has
 //!   written may have destroyed what the other one has.
 //! - If an attempt that has written such a file is stopped because another one goes on, that one does not count either.
@@ -112,7 +112,7 @@ impl Driver<'_> {
     ///
     /// The others do nothing from now on, so none of them can still open the file after this look. The policy stops them; some policies keep
     /// attempts beside a winner, and these go on.
-    pub(super) fn end_if_others_write(&mut self, attempt: AttemptId, wrote: &[WrittenFile]) -> Option<PathBuf> {
+    pub(super) fn written_by_others(&mut self, attempt: AttemptId, wrote: &[WrittenFile]) -> Option<PathBuf> {
         if self.jobs[attempt.task.job].phase(attempt.task).copies != Copies::Allowed {
             return None;
         }

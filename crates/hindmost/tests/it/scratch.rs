@@ -21,7 +21,7 @@ fn map(job: &Job, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn each_attempt_has_a_folder_for_temporary_files_that_is_gone_after_it() {
+fn an_attempts_scratch_folder_is_gone_after_it() {
     let job = job("");
     // In every way in which an attempt can end, also with folders that can't be read.
     let command = "test \"$TMPDIR\" = \"$HINDMOST_TMP\"; test -z \"$(ls -A $TMPDIR)\"; mktemp -d; echo {} > $TMPDIR/x; \
@@ -37,7 +37,7 @@ fn each_attempt_has_a_folder_for_temporary_files_that_is_gone_after_it() {
 }
 
 #[test]
-fn two_attempts_of_a_task_have_different_folders_and_copies_are_allowed() {
+fn copies_have_scratch_folders_of_their_own() {
     let job = job("");
     let values = ["1", "2", "3", "4", "5", "6", "7", "8"];
     // The first attempt of task 7 holds its file open until its copy has one.
@@ -78,7 +78,7 @@ fn the_place_is_that_of_the_option_or_the_job_or_the_user() {
 }
 
 #[test]
-fn what_a_killed_process_has_left_is_removed_once_nothing_uses_it() {
+fn what_a_killed_process_left_is_removed_once_unused() {
     let job = job("[[phase]]\nname = 'p'\ntasks = 2\n\
         command = 'echo > $TMPDIR/x; touch begun$HINDMOST_TASK; until test -e go; do sleep 0.05; done; cat $TMPDIR/x'\n");
     let run = ["run", "job.toml", "--out", "out", "--nodes", "n1:2", "--tmpdir", "temporary"];

@@ -184,7 +184,7 @@ fn attempts_that_write_one_file_at_a_time_are_both_stopped() {
 }
 
 #[test]
-fn an_attempt_that_hangs_starts_again_where_copies_would_share_a_file() {
+fn a_hanging_attempt_starts_again_where_copies_would_share() {
     let job = Job::new("");
     let command = "if [ {} = 7 ] && [ $HINDMOST_ATTEMPT = 0 ]; then echo part > {}.out; sleep 600; fi; sleep 0.8; echo {} > {}.out";
     let ran = map(&job, &["--out", "out"], command);
@@ -248,7 +248,7 @@ fn a_loser_does_nothing_after_another_attempt_has_won() {
 }
 
 #[test]
-fn an_attempt_that_goes_on_does_not_count_if_one_that_is_stopped_has_written_its_file() {
+fn a_stopped_attempt_that_has_written_spoils_the_other_one() {
     let job = Job::new("");
     // Each attempt of task 7 writes its file for a second; what follows takes long, so one of them is stopped.
     program(
@@ -301,7 +301,7 @@ fn quiet_runs_say_nothing_but_failures() {
 }
 
 #[test]
-fn an_attempt_does_not_count_if_another_one_may_have_destroyed_its_file() {
+fn a_winner_whose_file_may_be_destroyed_does_not_count() {
     let job = Job::new("");
     // The first attempt of task 7 writes its file, then its copy truncates it, and then the first one ends with exit code 0.
     program(

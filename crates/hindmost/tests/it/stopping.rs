@@ -77,7 +77,7 @@ fn all_processes_of_an_attempt_get_the_signal() {
 }
 
 #[test]
-fn an_attempt_that_ignores_the_signal_is_killed_and_keeps_its_node_until_then() {
+fn an_attempt_that_ignores_the_signal_is_killed() {
     let job = Job::new("");
     // The second task would find the lock taken if it started before all of the first one has ended.
     let command =
@@ -108,7 +108,7 @@ fn results(job: &Job) -> usize {
 }
 
 #[test]
-fn ctrl_c_lets_tasks_finish_that_may_not_run_twice_and_a_second_one_stops_them() {
+fn a_second_ctrl_c_stops_tasks_that_may_not_run_twice() {
     for (signals, results_of_once) in [(&["-INT"][..], 1), (&["-INT", "-INT"], 0), (&["-TERM"], 0), (&["-HUP"], 0)] {
         let job = Job::new(BOTH);
         let mut child = started(&job, &[]);

@@ -156,8 +156,8 @@ fn what_people_write_is_right_whatever_is_late() {
     let all = (0..cases(12, 500)).map(|number| {
         let kind = order[number as usize % KINDS.len()];
         let is_hang = draw.one_in(3);
-        // What has been added to a file can't be added again, so hanging there has no cure.
         let point = ["begin", "middle", "end"][draw.below(3) as usize];
+        // What has been added to a file can't be added again, so hanging there has no cure.
         let can_hang = !matches!(KINDS[kind].cure, Cure::Adds)
             && !KINDS[kind].command.contains(">>")
             && !KINDS[kind].command.contains("sed -i");

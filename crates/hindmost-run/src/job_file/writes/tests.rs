@@ -164,7 +164,7 @@ fn any_text_is_read_to_its_end() {
 }
 
 #[test]
-fn only_commands_that_write_files_from_their_beginnings_may_be_repeated() {
+fn commands_may_repeat_if_they_write_from_the_beginning() {
     for (command, may_repeat) in [
         ("gzip -c {} > {.}.gz", true),
         ("sort {} | tee {.}.s >/dev/null", true),

@@ -173,6 +173,20 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
     until_within(what, Duration::from_mins(1), is_so);
 }
 
+/// Waits until something that is observed is as expected; says what it was instead if that takes too long.
+pub fn until_equal<T: PartialEq + std::fmt::Debug>(what: &str, expected: &T, observe: impl Fn() -> T) {
+    let begin = Instant::now();
+    loop {
+        let observed = observe();
+        if observed == *expected {
+            return;
+        }
+        let is_late = begin.elapsed() > Duration::from_mins(1);
+        assert!(!is_late, "this has not happened: {what}: {expected:?}, but {observed:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Waits until something has happened, but not longer than `patience`.
 pub fn until_within(what: &str, patience: Duration, is_so: impl Fn() -> bool) {
     let begin = Instant::now();

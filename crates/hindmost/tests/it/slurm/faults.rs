@@ -12,7 +12,7 @@ use hindmost_testing::left_out;
 
 use super::ends::{failed, gated, has_results, job, until_reported};
 use super::lab::{Cluster, Lab, SOON, cluster, on_cluster, own_cluster, own_cluster_with};
-use crate::scene::{Scene, has_ended, names, timeline, until};
+use crate::scene::{Scene, has_ended, names, timeline, until, until_equal};
 
 /// A cluster that notices soon that a node is silent.
 fn watchful_cluster() -> Cluster {
@@ -167,26 +167,32 @@ impl Drop for Continues<'_> {
 fn attempts_whose_steps_wait_are_starting() {
     let cluster = cluster();
     let lab = &cluster.lab;
-    // The first wave waits until n1 is silent.
+    // The first wave waits until n1 is silent, the second on n2 until attempts have been placed on all slots of n1.
     let scene = gated(16, "retries = 0");
+    let second = format!("until test -e {}; do sleep 0.1; done", scene.path("second").display());
+    let job = scene.read("job.toml");
+    let gates = format!("if test $HINDMOST_TASK -lt 8; then {}; else {second}; fi", scene.gate());
+    fs::write(scene.path("job.toml"), job.replace(&scene.gate(), &gates)).unwrap();
     let child = scene.spawn(None, &["--engine", "slurm", "--nodes", "n1,n2"]);
     let state = || {
         let mut view = LiveView::new(&scene.out());
-        view.refresh().map(|()| view.snapshot()).ok()
+        let state = view.refresh().map(|()| view.snapshot()).ok()?;
+        Some((state.starting_attempts, state.running_attempts, state.finished))
     };
-    until("attempts run", || state().is_some_and(|state| state.running_attempts == 8));
+    until_equal("starting, running, finished", &Some((0, 8, 0)), state);
     let continues = Continues(lab);
     lab.signal_node("n1", "STOP");
     scene.open();
-    until("all others are done", || state().is_some_and(|state| state.starting_attempts == 4 && state.finished == 12));
+    until_equal("the second wave has begun", &Some((4, 4, 8)), state);
+    scene.touch("second");
+    until_equal("all others are done", &Some((4, 0, 12)), state);
     let begin = Instant::now();
     // The slots of n2 are free, but attempts that take three times as long as the others because they wait are not late.
     let rows = timeline(&scene.out()).rows;
     let finished: Vec<_> = rows.iter().filter(|row| row.outcome == AttemptEnd::Won).collect();
     let longest = finished.iter().map(|row| row.end.seconds() - row.start.seconds()).fold(0.0, f64::max);
     std::thread::sleep(Duration::from_secs_f64(3.0 * longest).saturating_sub(begin.elapsed()));
-    let waiting = state().unwrap();
-    assert_eq!((waiting.starting_attempts, waiting.running_attempts, waiting.finished), (4, 0, 12), "{waiting:?}");
+    assert_eq!(state(), Some((4, 0, 12)), "{}", scene.read("stderr"));
     drop(continues);
     scene.end(child).with(0);
     has_results(&scene, 16);

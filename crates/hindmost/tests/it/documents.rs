@@ -80,7 +80,6 @@ const NOT_RUN: &[(&str, &str)] = &[
         "it needs a cluster; the tests of engine slurm start runs inside allocations",
     ),
     ("hindmost reproduce xu2015", "it takes minutes; the tests of hindmost-papers run the experiments"),
-    ("hindmost reproduce dollymp2022 --quick", "it takes minutes; the tests of hindmost-papers run the experiments"),
 ];
 
 /// Commands whose figures differ between machines: only the labels of the shown output are compared.
@@ -239,7 +238,7 @@ impl Place {
             return if is_long { Ok(None) } else { Err("only a shorter form is run: show no output".to_owned()) };
         }
         // Other processors may round the last digit of logarithms differently.
-        let is_comparable = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+        let is_comparable = cfg!(target_arch = "x86_64");
         if !is_comparable || printed.windows(output.len()).any(|lines| lines == output) {
             return Ok(None);
         }
@@ -381,27 +380,26 @@ fn links_of_documents_lead_to_files_and_headings() {
 
 #[test]
 fn the_map_of_the_code_names_files_that_exist() {
+    let text = read("ARCHITECTURE.md").text;
+    assert!(text.split_whitespace().count() <= 1500, "a map is short; docs/design.md has the reasons");
     let mut files = 0;
-    for line in read("ARCHITECTURE.md").text.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
-        let quoted = |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
-        let places = quoted(cells[0]);
-        let Some((name, _)) = places[0].split_once("/src/") else { continue };
-        let source = root().join("crates").join(format!("hindmost-{name}/src"));
-        let paths: Vec<PathBuf> = places
-            .iter()
-            .map(|place| source.join(place.rsplit_once("/src/").map_or(place.as_str(), |(_, rest)| rest)))
-            .collect();
-        // Files that the second cell names are in the folder of the first cell.
-        let mentioned = quoted(cells[1]).into_iter().filter(|name| has_extension(name, "rs") || name.ends_with('/'));
-        let mentioned: Vec<PathBuf> =
-            mentioned.filter(|name| !name.starts_with("examples")).map(|name| paths[0].join(name)).collect();
-        for path in paths.iter().chain(&mentioned) {
-            assert!(path.exists(), "ARCHITECTURE.md names {}, which does not exist", path.display());
+    for line in text.lines().filter(|line| line.starts_with("| ")) {
+        let names = line.split('`').skip(1).step_by(2);
+        // A name without its crate is beside the name before it, or inside it.
+        let mut before = root();
+        for name in names.filter(|name| has_extension(name, "rs") || name.ends_with('/')) {
+            let places = [
+                root().join(format!("crates/hindmost-{name}")),
+                root().join("crates").join(name),
+                before.join(name),
+                before.parent().unwrap_or(&before).join(name),
+            ];
+            let found = places.into_iter().find(|place| place.exists());
+            before = found.unwrap_or_else(|| panic!("ARCHITECTURE.md names {name}, which does not exist: {line}"));
             files += 1;
         }
     }
-    assert!(files > 60, "{files}");
+    assert!(files > 40, "{files}");
 }
 
 #[test]

@@ -17,8 +17,6 @@ enum Form {
     Same,
     /// The whole cell.
     Whole,
-    /// As in the table, without its sign.
-    Unsigned,
     /// With this number of decimals.
     Decimals(usize),
     /// With this number of decimals, divided by the same column of another row.
@@ -29,13 +27,12 @@ enum Form {
     Adds,
 }
 
-use Form::{Adds, Decimals, Over, Same, Saves, Unsigned, Whole};
+use Form::{Adds, Decimals, Over, Same, Saves, Whole};
 
 /// A figure: table, row, column (the first cell has the number 0), and how it is written.
 type Figure = (Table, &'static str, usize, Form);
 
 /// Columns of the tables of `hindmost simulate`.
-const MEAN: usize = 1;
 const VERSUS: usize = 2;
 const P99: usize = 6;
 const USAGE: usize = 7;
@@ -49,23 +46,17 @@ const AT_NINE_TENTHS: usize = 3;
 const RESOURCE: usize = 3;
 /// Columns of the worlds of the ranking.
 const WORLD_CHANGE: usize = 3;
-const WORLD_P99: usize = 6;
 
-const QUICKSTART: Table = Table("README.md", "\nAt correlation 0:\n");
-const CORRELATION: Table = Table("README.md", "Ratios to the first policy's flowtimes");
-const CHOOSING_CORRELATION: Table =
-    Table("docs/choosing.md", "$ hindmost simulate --policy none,hadoop,mantri,pace,dollymp\n");
+const CORRELATION: Table = Table("docs/choosing.md", "$ hindmost simulate --policy none,hadoop,mantri,pace,dollymp\n");
 const LIGHT: Table = Table("docs/choosing.md", "workload.arrival.poisson.rate = 2:");
 const SEVERAL_RESOURCES: Table = Table("docs/choosing.md", "$ hindmost simulate dollymp2022-light");
 const FULL: Table = Table("docs/choosing.md", "window\nzhou2018-stragglers: 25 jobs");
 const FREE: Table = Table("docs/choosing.md", "tasks=256\nzhou2018-stragglers: 100 jobs");
 const DEADLINES: Table = Table("docs/choosing.md", "workload.arrival.poisson.rate = 1: 3 036");
 const BUSY_DEADLINES: Table = Table("docs/choosing.md", "workload.arrival.poisson.rate = 3: 9 025");
-const SYSTEMS: Table = Table("docs/reproduction/ranking.md", "\nSystems:\n");
 const fn world(heading: &'static str) -> Table {
     Table("docs/reproduction/ranking.md", heading)
 }
-const XU2015_LIGHT: Table = world("\n### xu2015-light\n");
 const XU2015_HEAVY: Table = world("\n### xu2015-heavy\n");
 const DOLLYMP2022_HEAVY: Table = world("\n### dollymp2022-heavy\n");
 const RISKI: Table = world("\n### riski\n");
@@ -83,69 +74,6 @@ const THREE_PHASES: &str = "three phases, without progress";
 /// Document, sentence with `{}` in place of each figure, and the figures. White space counts as one space.
 const QUOTES: &[(&str, &str, &[Figure])] = &[
     (
-        "README.md",
-        "There the mean flowtime (also called job completion time, JCT) is {} s without copies; Mantri's backups reduce it to {} s, and \
-         DollyMP's order and clones to {} s for {} times the resources.",
-        &[
-            (QUICKSTART, "none", MEAN, Decimals(1)),
-            (QUICKSTART, "mantri", MEAN, Decimals(1)),
-            (QUICKSTART, "dollymp", MEAN, Decimals(1)),
-            (CORRELATION, "dollymp", RESOURCE + AT_0, Decimals(1)),
-        ],
-    ),
-    (
-        "README.md",
-        "`dollymp` takes {} times as long as `none` for {} times its resources if copies are slow independently of each other, \
-         and {} times for {} times if they share half of their duration; `pace` takes {} times as long for {} times, and {} \
-         for {}. If copies share nine tenths, `dollymp` saves {} for {} times the resources, and `pace` saves {} for {} times.",
-        &[
-            (CORRELATION, "dollymp", AT_0, Decimals(2)),
-            (CORRELATION, "dollymp", RESOURCE + AT_0, Decimals(1)),
-            (CORRELATION, "dollymp", AT_HALF, Decimals(2)),
-            (CORRELATION, "dollymp", RESOURCE + AT_HALF, Decimals(1)),
-            (CORRELATION, "pace", AT_0, Decimals(2)),
-            (CORRELATION, "pace", RESOURCE + AT_0, Decimals(1)),
-            (CORRELATION, "pace", AT_HALF, Decimals(2)),
-            (CORRELATION, "pace", RESOURCE + AT_HALF, Decimals(1)),
-            (CORRELATION, "dollymp", AT_NINE_TENTHS, Saves),
-            (CORRELATION, "dollymp", RESOURCE + AT_NINE_TENTHS, Decimals(1)),
-            (CORRELATION, "pace", AT_NINE_TENTHS, Saves),
-            (CORRELATION, "pace", RESOURCE + AT_NINE_TENTHS, Same),
-        ],
-    ),
-    (
-        "README.md",
-        "took {} to {} times as long as without the slow node; without copies they took {} to {} times as long.",
-        &[
-            (SLOW_NODE, WITH_PROGRESS, 1, Decimals(1)),
-            (SLOW_NODE, THREE_PHASES, 1, Decimals(1)),
-            (SLOW_NODE, WITH_PROGRESS, 2, Decimals(1)),
-            (SLOW_NODE, THREE_PHASES, 2, Decimals(1)),
-        ],
-    ),
-    (
-        "README.md",
-        "takes {} times as long as `xargs` for commands that do nothing",
-        &[(IN_MEMORY, "hindmost map", 2, Decimals(1))],
-    ),
-    (
-        "README.md",
-        "(dollymp2022-heavy: {}, `dollymp` {}), and to clones on nearly idle clusters (xu2015-light: {}, `shed` {}). In riski \
-         its 99th percentile is {} longer",
-        &[
-            (DOLLYMP2022_HEAVY, "pace", WORLD_CHANGE, Same),
-            (DOLLYMP2022_HEAVY, "dollymp", WORLD_CHANGE, Same),
-            (XU2015_LIGHT, "pace", WORLD_CHANGE, Same),
-            (XU2015_LIGHT, "shed", WORLD_CHANGE, Same),
-            (RISKI, "pace", WORLD_P99, Unsigned),
-        ],
-    ),
-    (
-        "README.md",
-        "`dollymp` typically costs {} more resource usage than `none`; `pace` saves {}.",
-        &[(SYSTEMS, "dollymp", 8, Unsigned), (SYSTEMS, "pace", 8, Unsigned)],
-    ),
-    (
         "docs/choosing.md",
         "jobs take {} to {} times as long as without it; `none` takes {} to {} times as long, `mantri` up to {} times",
         &[
@@ -162,16 +90,16 @@ const QUOTES: &[(&str, &str, &[Figure])] = &[
          at {} and `pace` at {}. It costs {} to {} times the resource usage of `none` where copies are independent, and {} to \
          {} times",
         &[
-            (CHOOSING_CORRELATION, "dollymp", AT_0, Same),
-            (CHOOSING_CORRELATION, "pace", AT_0, Same),
-            (CHOOSING_CORRELATION, "dollymp", AT_HALF, Same),
-            (CHOOSING_CORRELATION, "pace", AT_HALF, Same),
-            (CHOOSING_CORRELATION, "dollymp", AT_NINE_TENTHS, Same),
-            (CHOOSING_CORRELATION, "pace", AT_NINE_TENTHS, Same),
+            (CORRELATION, "dollymp", AT_0, Same),
+            (CORRELATION, "pace", AT_0, Same),
+            (CORRELATION, "dollymp", AT_HALF, Same),
+            (CORRELATION, "pace", AT_HALF, Same),
+            (CORRELATION, "dollymp", AT_NINE_TENTHS, Same),
+            (CORRELATION, "pace", AT_NINE_TENTHS, Same),
             (SEVERAL_RESOURCES, "dollymp", USAGE, Over("capacity", 1)),
             (LIGHT, "dollymp", USAGE, Over("none", 1)),
-            (CHOOSING_CORRELATION, "dollymp", RESOURCE + AT_HALF, Decimals(1)),
-            (CHOOSING_CORRELATION, "dollymp", RESOURCE + AT_NINE_TENTHS, Decimals(1)),
+            (CORRELATION, "dollymp", RESOURCE + AT_HALF, Decimals(1)),
+            (CORRELATION, "dollymp", RESOURCE + AT_NINE_TENTHS, Decimals(1)),
         ],
     ),
     (
@@ -179,12 +107,12 @@ const QUOTES: &[(&str, &str, &[Figure])] = &[
         "{}, {} and {} times the resource usage of `none` for correlations of 0, 0.5 and 0.9 in `quickstart`, where `dollymp` \
          needs {}, {} and {} times",
         &[
-            (CHOOSING_CORRELATION, "pace", RESOURCE + AT_0, Same),
-            (CHOOSING_CORRELATION, "pace", RESOURCE + AT_HALF, Same),
-            (CHOOSING_CORRELATION, "pace", RESOURCE + AT_NINE_TENTHS, Same),
-            (CHOOSING_CORRELATION, "dollymp", RESOURCE + AT_0, Same),
-            (CHOOSING_CORRELATION, "dollymp", RESOURCE + AT_HALF, Same),
-            (CHOOSING_CORRELATION, "dollymp", RESOURCE + AT_NINE_TENTHS, Same),
+            (CORRELATION, "pace", RESOURCE + AT_0, Same),
+            (CORRELATION, "pace", RESOURCE + AT_HALF, Same),
+            (CORRELATION, "pace", RESOURCE + AT_NINE_TENTHS, Same),
+            (CORRELATION, "dollymp", RESOURCE + AT_0, Same),
+            (CORRELATION, "dollymp", RESOURCE + AT_HALF, Same),
+            (CORRELATION, "dollymp", RESOURCE + AT_NINE_TENTHS, Same),
         ],
     ),
     (
@@ -223,10 +151,10 @@ const QUOTES: &[(&str, &str, &[Figure])] = &[
         "docs/choosing.md",
         "At 0.9 `pace` costs {} more than `none` for {} shorter flowtimes, and `dollymp` costs {} times as much for {}.",
         &[
-            (CHOOSING_CORRELATION, "pace", RESOURCE + AT_NINE_TENTHS, Adds),
-            (CHOOSING_CORRELATION, "pace", AT_NINE_TENTHS, Saves),
-            (CHOOSING_CORRELATION, "dollymp", RESOURCE + AT_NINE_TENTHS, Decimals(1)),
-            (CHOOSING_CORRELATION, "dollymp", AT_NINE_TENTHS, Saves),
+            (CORRELATION, "pace", RESOURCE + AT_NINE_TENTHS, Adds),
+            (CORRELATION, "pace", AT_NINE_TENTHS, Saves),
+            (CORRELATION, "dollymp", RESOURCE + AT_NINE_TENTHS, Decimals(1)),
+            (CORRELATION, "dollymp", AT_NINE_TENTHS, Saves),
         ],
     ),
     (
@@ -320,7 +248,6 @@ fn written((table, row, column, form): Figure) -> String {
     match form {
         Same => figure(&found).to_owned(),
         Whole => found,
-        Unsigned => figure(&found).trim_start_matches(['+', '−']).to_owned(),
         Decimals(digits) => format!("{:.digits$}", number(&found)),
         Over(other, digits) => format!("{:.digits$}", number(&found) / number(&cell(table, other, column))),
         Saves => format!("{:.0}%", 100.0 * (1.0 - number(&found))),

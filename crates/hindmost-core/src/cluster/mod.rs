@@ -19,6 +19,7 @@ mod end;
 mod free;
 mod job;
 mod locality;
+mod lookups;
 mod node;
 mod phase;
 mod placement;
@@ -35,6 +36,8 @@ pub use apply::{Applied, RecordError};
 pub use attempt::{Attempt, AttemptState};
 pub use job::{Job, longest_path};
 pub use locality::Locality;
+#[cfg(feature = "testing")]
+pub use lookups::lookups;
 pub use node::Node;
 pub use phase::Phase;
 pub use placement::Placement;
@@ -184,11 +187,25 @@ impl Cluster {
 
     /// Returns all nodes that have ever joined, by id, including lost ones.
     pub fn nodes(&self) -> &[Node] {
+        lookups::count(self.nodes.len());
         &self.nodes
+    }
+
+    /// Returns the number of nodes that have ever joined, including lost ones.
+    pub fn joined_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns the nodes that joined after the first `known` ones, by id.
+    pub fn nodes_after(&self, known: usize) -> &[Node] {
+        let new = self.nodes.get(known..).unwrap_or_default();
+        lookups::count(new.len());
+        new
     }
 
     /// Returns a node; `None` if no node with this id has joined.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
+        lookups::count(1);
         self.nodes.get(id.0 as usize)
     }
 
@@ -245,6 +262,7 @@ impl Cluster {
     /// Returns an active job; `None` if the job has not arrived or has left the cluster.
     #[inline]
     pub fn job(&self, id: JobId) -> Option<&Job> {
+        lookups::count(1);
         self.jobs.get(id.0.checked_sub(self.first_job)? as usize)?.as_deref()
     }
 
@@ -255,7 +273,7 @@ impl Cluster {
 
     /// Returns the active jobs, by id.
     pub fn jobs(&self) -> impl Iterator<Item = &Job> {
-        self.jobs.iter().filter_map(Option::as_deref)
+        self.jobs.iter().filter_map(Option::as_deref).inspect(|_| lookups::count(1))
     }
 
     /// Returns the number of active jobs.
@@ -280,6 +298,12 @@ impl Cluster {
         self.phase(id)?.tasks.get(id.index as usize)
     }
 
+    /// Returns the number of bytes that a task reads; `None` if it is unknown.
+    pub fn input_bytes(&self, task: TaskId) -> Option<u64> {
+        let phase = self.job(task.job)?.spec().phases.get(task.phase as usize)?;
+        phase.input.as_ref()?.bytes.get(task.index as usize).copied()
+    }
+
     fn task_mut(&mut self, id: TaskId) -> Option<&mut Task> {
         self.job_mut(id.job)?.phases.get_mut(id.phase as usize)?.tasks.get_mut(id.index as usize)
     }
@@ -294,7 +318,7 @@ impl Cluster {
     #[inline]
     pub fn copies(&self, task: TaskId) -> impl Iterator<Item = &Attempt> + '_ {
         let newest = self.task(task).map_or(task::NO_ATTEMPT, |task| task.newest);
-        self.attempts.chain(newest).map(|(_, attempt)| attempt)
+        self.attempts.chain(newest).map(|(_, attempt)| attempt).inspect(|_| lookups::count(1))
     }
 
     /// Returns true if an attempt is the only running copy of its unfinished task, and the task may have another copy.
@@ -367,13 +391,15 @@ impl Cluster {
 
     /// Returns all running attempts, node by node.
     pub fn running(&self) -> impl Iterator<Item = &Attempt> + '_ {
-        self.nodes.iter().flat_map(|node| &node.attempts).map(|slot| self.attempts.get(*slot))
+        lookups::count(self.nodes.len());
+        let attempts = self.nodes.iter().flat_map(|node| &node.attempts).map(|slot| self.attempts.get(*slot));
+        attempts.inspect(|_| lookups::count(1))
     }
 
     /// Returns the attempts on a node, in no particular order.
     pub fn attempts_on(&self, node: NodeId) -> impl Iterator<Item = &Attempt> + '_ {
         let slots = self.node(node).map_or(&[][..], |node| &node.attempts);
-        slots.iter().map(|slot| self.attempts.get(*slot))
+        slots.iter().map(|slot| self.attempts.get(*slot)).inspect(|_| lookups::count(1))
     }
 
     /// Removes and returns a job that is finished or abandoned and whose copies have all ended. `None` if the job is not in the

@@ -106,8 +106,14 @@ impl Phase {
         }
     }
 
+    /// Returns the number of tasks.
+    pub fn task_count(&self) -> u32 {
+        self.tasks.len() as u32
+    }
+
     /// Returns the tasks, by index.
     pub fn tasks(&self) -> &[Task] {
+        super::lookups::count(self.tasks.len());
         &self.tasks
     }
 

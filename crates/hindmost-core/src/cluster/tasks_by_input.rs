@@ -87,7 +87,7 @@ impl Cluster {
         else {
             return Some(first);
         };
-        let nearest = by_input.first_new(node, self.node(node)?, phase.tasks());
+        let nearest = by_input.first_new(node, self.node(node)?, &phase.tasks);
         Some(nearest.map_or(first, |index| TaskId { index, ..first }))
     }
 

@@ -162,7 +162,7 @@ impl ClonePool {
 
 /// Returns the number of running copies of a task; `None` if the task is finished, does not run or may not be copied.
 fn copies_of(task: TaskId, cluster: &Cluster) -> Option<u32> {
-    let phase = cluster.phase(task).filter(|phase| phase.may_be_copied())?;
-    let found = phase.tasks().get(task.index as usize)?;
+    cluster.phase(task).filter(|phase| phase.may_be_copied())?;
+    let found = cluster.task(task)?;
     (!found.is_finished() && found.unstopped_copies() > 0).then(|| found.running_copies())
 }

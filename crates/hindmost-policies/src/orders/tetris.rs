@@ -140,7 +140,7 @@ impl Fit for TetrisFit {
     fn level_of_phase(&self, level: u64, job: &Job, phase: u32) -> u64 {
         let barrier = self.parameters.barrier;
         let is_near_barrier = |phase: &Phase| {
-            let tasks = phase.tasks().len() as f64;
+            let tasks = f64::from(phase.task_count());
             // The margin covers rounding errors of the product.
             tasks - f64::from(phase.unfinished()) >= barrier * tasks - 1e-9
         };
@@ -158,7 +158,7 @@ impl Fit for TetrisFit {
         if self.parameters.epsilon.is_some() {
             return;
         }
-        let nodes = cluster.nodes().len() as f64;
+        let nodes = cluster.joined_nodes() as f64;
         let (mut alignment, mut remaining) = (0.0, 0.0);
         // Consecutive candidates usually have the same demand, so its alignment is computed once for all of them.
         let (mut demand, mut aligned) = (Resources::NONE, 0.0);

@@ -122,7 +122,7 @@ impl Originals {
     /// because there the answer depends on the task's demand.
     fn waits_for_speed(&mut self, cluster: &Cluster) -> bool {
         let Some(good_nodes) = &mut self.good_nodes else { return false };
-        let Some(node) = cluster.nodes().first().filter(|_| cluster.dimensions().is_one_slot()) else { return false };
+        let Some(node) = cluster.node(NodeId(0)).filter(|_| cluster.dimensions().is_one_slot()) else { return false };
         good_nodes.all_should_wait(node.capacity(), cluster)
     }
 

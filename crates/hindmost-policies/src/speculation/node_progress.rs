@@ -189,7 +189,7 @@ impl NodeProgress {
 
     /// Returns how many copies with a demand fit on all nodes together when they are empty.
     pub(super) fn in_all(&mut self, demand: &Resources, cluster: &Cluster) -> u64 {
-        let joined = &cluster.nodes()[self.counted..];
+        let joined = cluster.nodes_after(self.counted);
         if !joined.is_empty() {
             for node in joined {
                 *self.capacities.entry(*node.capacity()).or_default() += 1;

@@ -236,9 +236,7 @@ impl PhaseWatch {
 
 /// Returns the size of a task's input in bytes; 1 if it is unknown.
 fn input_of(task: TaskId, cluster: &Cluster) -> f64 {
-    let spec = cluster.job(task.job).and_then(|job| job.spec().phases.get(task.phase as usize));
-    let bytes = spec.and_then(|phase| phase.input.as_ref()?.bytes.get(task.index as usize));
-    bytes.map_or(1.0, |bytes| *bytes as f64)
+    cluster.input_bytes(task).map_or(1.0, |bytes| bytes as f64)
 }
 
 impl Rule for SparkRule {

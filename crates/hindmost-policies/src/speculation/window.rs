@@ -481,8 +481,8 @@ impl ReserveSlots {
 
     /// Returns true if all nodes have a power model.
     fn has_power(&mut self, cluster: &Cluster) -> bool {
-        let new = &cluster.nodes()[self.power.0..];
-        self.power = (cluster.nodes().len(), self.power.1 && new.iter().all(|node| node.power().is_some()));
+        let new = cluster.nodes_after(self.power.0);
+        self.power = (cluster.joined_nodes(), self.power.1 && new.iter().all(|node| node.power().is_some()));
         self.power.1
     }
 }

@@ -26,6 +26,7 @@ mod reference;
 mod refusals;
 mod scenarios;
 mod slots;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod speed;
+#[cfg(target_arch = "x86_64")]
 mod unchanged;
 mod waiting;

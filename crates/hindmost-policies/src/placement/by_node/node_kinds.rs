@@ -96,7 +96,7 @@ impl NodeKinds {
         }
         if self.as_of != cluster.node_changes() {
             *self = NodeKinds { as_of: cluster.node_changes(), ..NodeKinds::default() };
-            (0..cluster.nodes().len() as u32).for_each(|node| _ = self.changed.insert(node));
+            (0..cluster.joined_nodes() as u32).for_each(|node| _ = self.changed.insert(node));
         }
         let start = cluster.first_place();
         if self.start != start {

@@ -8,7 +8,7 @@
 //!
 //! - If only ages are known, a copy that becomes as old as attempts must be to get a copy is a loss at that moment.
 //!
-//! As long as copies have not won, only one copy of a phase whose outcome is open runs at a time, if only ages are known.
+//! If only ages are known, copies are tried one at a time in each phase until one of them has won.
 //!
 //! Where losses outweigh two times the wins, each further loss doubles the age or the remaining time from which on an
 //! attempt gets a copy, up to [`MOST_DOUBLINGS`] times. Wins halve it again.

@@ -95,7 +95,7 @@ impl Survival {
         Some(last + part * (time - last) - age)
     }
 
-    /// Returns the share of what has lasted for `age` of which the end is known, in [0, 1].
+    /// Of the durations that reach `age`, returns the share that is known in full, in [0, 1]. The others were cut off later.
     pub fn known_share(&self, age: f64) -> f64 {
         let (now, last) = (self.beyond(age), self.steps.last().map_or(1.0, |(_, after)| *after));
         if now > 0.0 { 1.0 - last / now } else { 0.0 }

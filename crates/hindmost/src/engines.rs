@@ -11,7 +11,6 @@ pub use hindmost_run::engine::Purpose;
 use crate::cli::{EngineArgs, EngineName};
 use crate::failure::{Failure, Outcome};
 
-#[cfg(target_os = "linux")]
 use hindmost_run::engine::slurm;
 
 /// The engine of a run and its nodes.
@@ -27,7 +26,6 @@ pub struct Chosen {
     resumes: bool,
     engine: EngineName,
     slurm_args: Vec<String>,
-    #[cfg(target_os = "linux")]
     cluster: Option<slurm::Cluster>,
 }
 
@@ -41,7 +39,6 @@ impl Chosen {
             resumes: false,
             engine: EngineName::Local,
             slurm_args: Vec::new(),
-            #[cfg(target_os = "linux")]
             cluster: None,
         }
     }
@@ -83,7 +80,6 @@ impl Chosen {
         Chosen::slurm(args, named, recorded.filter(|_| was_slurm), is_useful)
     }
 
-    #[cfg(target_os = "linux")]
     fn slurm(
         args: &EngineArgs,
         named: Option<&str>,
@@ -110,11 +106,6 @@ impl Chosen {
             slurm_args: cluster.args.clone(),
             cluster: Some(cluster),
         })
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn slurm(_: &EngineArgs, _: Option<&str>, _: Option<BegunWith>, _: &dyn Fn(&NodeOffer) -> bool) -> Outcome<Chosen> {
-        Err(Failure::input("engine slurm needs Linux"))
     }
 
     /// Gives the nodes their speeds: those of the job file, and those of the command line, which outrank them. A job file may name
@@ -187,7 +178,6 @@ impl Chosen {
         stop_requests: &AtomicU32,
         say: &mut dyn FnMut(&str),
     ) -> Outcome<Opened> {
-        #[cfg(target_os = "linux")]
         if let Some(mut cluster) = self.cluster.take() {
             cluster.offers = self.nodes;
             let folder = store.folder().join(".hindmost");
@@ -209,7 +199,6 @@ pub enum Opened {
     /// Engine `local`.
     Local(Box<Local>),
     /// Engine `slurm`.
-    #[cfg(target_os = "linux")]
     Slurm(Box<slurm::Slurm>),
 }
 
@@ -218,7 +207,6 @@ impl Opened {
     pub fn engine(&mut self) -> &mut dyn Engine {
         match self {
             Opened::Local(local) => &mut **local,
-            #[cfg(target_os = "linux")]
             Opened::Slurm(slurm) => &mut **slurm,
         }
     }
@@ -227,14 +215,12 @@ impl Opened {
     pub fn close(&mut self) -> Option<String> {
         match self {
             Opened::Local(_) => None,
-            #[cfg(target_os = "linux")]
             Opened::Slurm(slurm) => slurm.give_back(),
         }
     }
 }
 
 /// Runs a step of engine `slurm` if the command line of this process is that of a step. Returns its exit code.
-#[cfg(target_os = "linux")]
 pub fn step() -> Option<std::process::ExitCode> {
     let mut words = std::env::args_os().skip(1);
     if words.next()? != slurm::STEP_COMMAND {
@@ -248,12 +234,6 @@ pub fn step() -> Option<std::process::ExitCode> {
             std::process::ExitCode::FAILURE
         }
     })
-}
-
-/// No process is a step on this system.
-#[cfg(not(target_os = "linux"))]
-pub fn step() -> Option<std::process::ExitCode> {
-    None
 }
 
 /// Returns the folder for temporary files of a run if the user names none: on a cluster the current folder, because `/tmp` of each

@@ -365,7 +365,6 @@ pub(super) fn may_be_signalled(folder: &std::path::Path) -> bool {
 }
 
 /// True if an attempt's end marker says that the command failed.
-#[cfg(target_os = "linux")]
 pub(super) fn says_failed(folder: &std::path::Path) -> bool {
     let text = fs::read_to_string(folder.join(END_MARKER)).unwrap_or_default();
     text.split_whitespace().nth(1).is_some_and(|code| code != "0")

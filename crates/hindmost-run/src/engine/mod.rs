@@ -11,7 +11,6 @@ mod nodes;
 pub(crate) mod process_file;
 mod scratch;
 mod simple;
-#[cfg(target_os = "linux")]
 pub mod slurm;
 mod speeds;
 

@@ -63,7 +63,12 @@ pub fn written_files(root: &Identity, own: &[&Path], began: Option<SystemTime>) 
 /// Returns those of these folders that are in use: a process that this user can see has the path in its environment, as the commands of a run
 /// have, works below it, or has a file below it open. Their paths are absolute and without links.
 pub fn in_use(folders: &[PathBuf]) -> HashSet<PathBuf> {
-    let mut used = HashSet::new();
+    users_of(folders).into_iter().map(|(folder, _)| folder).collect()
+}
+
+/// Returns the processes that use these folders as [`in_use`] says, each with its folder.
+pub fn users_of(folders: &[PathBuf]) -> Vec<(PathBuf, u32)> {
+    let mut used = Vec::new();
     if folders.is_empty() {
         return used;
     }
@@ -80,7 +85,7 @@ pub fn in_use(folders: &[PathBuf]) -> HashSet<PathBuf> {
         let open: Vec<PathBuf> =
             links.chain([format!("{process}/cwd")]).filter_map(|link| fs::read_link(link).ok()).collect();
         let is_used = |folder: &&PathBuf| is_named(folder) || open.iter().any(|path| path.starts_with(folder));
-        used.extend(folders.iter().filter(is_used).cloned());
+        used.extend(folders.iter().filter(is_used).map(|folder| (folder.clone(), pid)));
     }
     used
 }

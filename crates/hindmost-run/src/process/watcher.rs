@@ -76,7 +76,9 @@ impl Watcher {
         let timeout = Timespec { tv_sec: millis / 1000, tv_nsec: millis % 1000 * 1_000_000 };
         let mut events: Vec<epoll::Event> = Vec::with_capacity(BATCH);
         match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => {}
+            Ok(_) => {}
+            // This process was stopped and goes on, for example. What has ended meanwhile must be known before anything counts as late.
+            Err(Errno::INTR) => _ = epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&Timespec::default())),
             // This should not happen. Waiting and trying again makes sure that ends are still reported.
             Err(_) => std::thread::sleep(most.min(Duration::from_millis(10))),
         }

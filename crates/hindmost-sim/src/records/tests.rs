@@ -35,24 +35,9 @@ fn result(finish: f64) -> JobResult {
 }
 
 fn job(name: &str) -> JobSpec {
-    let phase = |name: &str| PhaseSpec {
-        name: name.into(),
-        after: Vec::new(),
-        tasks: 2,
-        demand: std::collections::BTreeMap::default(),
-        mean: 1.0,
-        sd: None,
-        tail: None,
-        input: None,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    };
+    let phase = |name: &str| PhaseSpec::new(name, 2, 1.0);
     let phases = vec![phase("map"), phase("sum, \"final\"")];
-    JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases }
+    JobSpec::new(name, phases)
 }
 
 fn attempt(job: &JobSpec, index: u32) -> AttemptResult<'_> {
@@ -302,7 +287,6 @@ fn errors_of_folders_and_files_name_the_path() {
     assert_eq!(tree(dir.path()), ["sca", "sda", "sda/1", "sda/1/attempts.parquet"]);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_that_names_the_file() {
     if !Path::new("/dev/full").exists() {

@@ -107,7 +107,6 @@ fn a_folder_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn a_full_disk_is_an_error() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = hindmost().args(["policies"]).stdout(full).output().unwrap();

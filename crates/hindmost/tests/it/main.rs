@@ -3,10 +3,8 @@
 mod advise;
 mod chaos;
 mod command_line_page;
-#[cfg(target_os = "linux")]
 mod containment;
 mod demo;
-#[cfg(target_os = "linux")]
 mod documents;
 mod errors;
 mod examples;
@@ -33,7 +31,6 @@ mod scratch;
 mod several_jobs;
 mod shared_files;
 mod simulate;
-#[cfg(target_os = "linux")]
 mod slurm;
 mod stopping;
 mod stragglers;
@@ -50,7 +47,6 @@ use std::process::{Command, Output, Stdio};
 fn hindmost() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hindmost"));
     command.env_remove("COLUMNS").env("NO_COLOR", "1").stdin(Stdio::null());
-    #[cfg(target_os = "linux")]
     slurm::on_cluster(&mut command);
     command
 }

@@ -345,23 +345,11 @@ mod tests {
         }
         let replicas = vec![vec![NODE]; 4];
         let phase = PhaseSpec {
-            name: "map".into(),
-            after: Vec::new(),
-            tasks: 4,
-            demand: DemandByName::new(),
-            mean: 1.0,
-            sd: None,
-            tail: None,
             input: Some(InputSpec { bytes: vec![1000; 4], replicas }),
             memory_accesses: 1e8,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
+            ..PhaseSpec::new("map", 4, 1.0)
         };
-        let (name, arrival) = ("job".into(), Time::ZERO);
-        let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases: vec![phase] };
+        let spec = JobSpec::new("job", vec![phase]);
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: Arc::new(spec) }).unwrap();
         cluster
     }

@@ -71,6 +71,27 @@ pub struct PhaseSpec {
 }
 
 impl PhaseSpec {
+    /// Returns a phase without parents whose tasks demand nothing and take `mean` seconds on average. Nothing else is known of them, and nothing is
+    /// forbidden.
+    pub fn new(name: impl Into<Arc<str>>, tasks: u32, mean: f64) -> PhaseSpec {
+        PhaseSpec {
+            name: name.into(),
+            after: Vec::new(),
+            tasks,
+            demand: DemandByName::new(),
+            mean,
+            sd: None,
+            tail: None,
+            input: None,
+            memory_accesses: 0.0,
+            assumed: false,
+            never_copied: false,
+            may_restart: false,
+            never_resumed: false,
+            finished: Vec::new(),
+        }
+    }
+
     /// Returns the number of tasks that were not finished before the job arrived.
     pub fn tasks_to_do(&self) -> u32 {
         self.tasks.saturating_sub(self.finished.len() as u32)
@@ -139,6 +160,11 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
+    /// Returns a job that is submitted at time 0, with the weight 1 and without a deadline or queue.
+    pub fn new(name: impl Into<Arc<str>>, phases: Vec<PhaseSpec>) -> JobSpec {
+        JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases }
+    }
+
     /// Returns the number of tasks of all phases.
     pub fn tasks(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()

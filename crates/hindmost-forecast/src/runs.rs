@@ -150,14 +150,7 @@ mod tests {
     fn executors_are_held_before_and_after_the_jobs() {
         // The application held one executor of 4 slots from 70 s before its only job of 100 s until 10 s after it began, and another one
         // from then on; it ended 30 s after the job.
-        let spec = JobSpec {
-            name: "job".into(),
-            arrival: Time::ZERO,
-            deadline: None,
-            weight: 1.0,
-            queue: None,
-            phases: Vec::new(),
-        };
+        let spec = JobSpec::new("job", Vec::new());
         let jobs = [WorkloadJob { spec, durations: Vec::new() }];
         let run = RunResult { flowtime: vec![100.0], ..RunResult::default() };
         let first = Presence { held_from: -70.0, held_to: Some(10.0), ..Presence::default() };

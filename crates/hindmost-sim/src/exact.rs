@@ -247,20 +247,14 @@ impl PhaseLine {
         }
         let after = self.after.iter().filter_map(|parent| place.get(parent.as_str()).copied()).collect();
         Ok(PhaseSpec {
-            name: Arc::from(self.name.as_str()),
             after,
-            tasks: self.tasks.len() as u32,
             demand,
-            mean,
             sd: self.sd,
             tail: self.tail.clone(),
             input: self.input()?,
             memory_accesses: self.memory_accesses,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
             never_resumed: !self.resumes,
-            finished: Vec::new(),
+            ..PhaseSpec::new(Arc::from(self.name.as_str()), self.tasks.len() as u32, mean)
         })
     }
 

@@ -62,27 +62,12 @@ mod tests {
     use crate::record::{Decision, Event};
     use crate::resources::{Dimensions, Resources};
     use crate::time::Time;
-    use crate::workload::{DemandByName, JobSpec, PhaseSpec};
+    use crate::workload::{JobSpec, PhaseSpec};
 
     const JOB: JobId = JobId(0);
 
     fn phase(name: &str, tasks: u32, after: &[u32]) -> PhaseSpec {
-        PhaseSpec {
-            name: name.into(),
-            after: after.to_vec(),
-            tasks,
-            demand: DemandByName::new(),
-            mean: 1.0,
-            sd: None,
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
-        }
+        PhaseSpec { after: after.to_vec(), ..PhaseSpec::new(name, tasks, 1.0) }
     }
 
     /// Four nodes of one slot, and a job with a phase of three tasks and one that waits for it.
@@ -94,8 +79,7 @@ mod tests {
             cluster.apply_event(Time::ZERO, &joined).unwrap();
         }
         let phases = vec![phase("first", 3, &[]), phase("second", 2, &[0])];
-        let (name, arrival) = ("j".into(), Time::ZERO);
-        let spec = JobSpec { name, arrival, deadline: Some(Time(7)), weight: 1.0, queue: None, phases };
+        let spec = JobSpec { deadline: Some(Time(7)), ..JobSpec::new("j", phases) };
         cluster.apply_event(Time(2), &Event::JobArrived { job: JOB, spec: spec.into() }).unwrap();
         cluster
     }
@@ -198,8 +182,7 @@ mod tests {
         assert!(cluster.retire(JOB).is_some());
         let left = abandon(&mut cluster, 3, JOB).unwrap_err();
         assert_eq!(left, RecordError::CannotAbandon { job: JOB, reason: "it has left the cluster" });
-        let (name, arrival, phases) = ("k".into(), Time::ZERO, vec![phase("only", 1, &[])]);
-        let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+        let spec = JobSpec::new("k", vec![phase("only", 1, &[])]);
         cluster.apply_event(Time(4), &Event::JobArrived { job: JobId(1), spec: spec.into() }).unwrap();
         let task = TaskId { job: JobId(1), phase: 0, index: 0 };
         for copy in [0, 1] {
@@ -214,9 +197,8 @@ mod tests {
     fn only_phases_that_resume_start_from_progress() {
         for (never_resumed, known) in [(false, 0.25), (true, 0.0)] {
             let mut cluster = cluster();
-            let (name, arrival) = ("k".into(), Time::ZERO);
             let phases = vec![PhaseSpec { never_resumed, ..phase("only", 1, &[]) }];
-            let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+            let spec = JobSpec::new("k", phases);
             cluster.apply_event(Time(3), &Event::JobArrived { job: JobId(1), spec: spec.into() }).unwrap();
             let task = TaskId { job: JobId(1), phase: 0, index: 0 };
             assert_eq!(cluster.phase(task).map(Phase::resumes), Some(!never_resumed));

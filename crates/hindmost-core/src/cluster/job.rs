@@ -232,30 +232,19 @@ mod tests {
     use crate::ids::{AttemptId, NodeId};
     use crate::record::{Decision, Event};
     use crate::resources::Dimensions;
-    use crate::workload::{DemandByName, InputSpec};
+    use crate::workload::InputSpec;
 
     /// Phases as (number of tasks, parents, tasks finished before the job arrived).
     type Phases<'a> = &'a [(u32, &'a [u32], &'a [u32])];
 
     fn spec(phases: Phases<'_>) -> JobSpec {
         let phase = |(at, (tasks, after, finished)): (usize, &(u32, &[u32], &[u32]))| PhaseSpec {
-            name: format!("p{at}").into(),
             after: after.to_vec(),
-            tasks: *tasks,
-            demand: DemandByName::new(),
-            mean: 1.0,
-            sd: None,
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
             finished: finished.to_vec(),
+            ..PhaseSpec::new(format!("p{at}"), *tasks, 1.0)
         };
         let phases = phases.iter().enumerate().map(phase).collect();
-        JobSpec { name: "j".into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases }
+        JobSpec::new("j", phases)
     }
 
     fn arrived(spec: JobSpec) -> Result<Cluster, RecordError> {

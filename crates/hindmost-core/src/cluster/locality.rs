@@ -82,7 +82,7 @@ pub(super) mod tests {
     use crate::record::{Decision, Event};
     use crate::resources::Dimensions;
     use crate::time::Time;
-    use crate::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+    use crate::workload::{InputSpec, JobSpec, PhaseSpec};
 
     /// The rack of each machine.
     const RACKS: [Option<&str>; 6] = [Some("a"), Some("a"), Some("b"), Some("b"), None, None];
@@ -99,30 +99,10 @@ pub(super) mod tests {
         }
         let replicas: Vec<Vec<NodeId>> =
             replicas.iter().map(|nodes| nodes.iter().copied().map(NodeId).collect()).collect();
-        let phase = PhaseSpec {
-            name: "tasks".into(),
-            after: Vec::new(),
-            tasks: replicas.len() as u32,
-            demand: DemandByName::new(),
-            mean: 1.0,
-            sd: None,
-            tail: None,
-            input: Some(InputSpec { bytes: vec![1; replicas.len()], replicas }),
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
-        };
-        let spec = JobSpec {
-            name: "job".into(),
-            arrival: Time::ZERO,
-            deadline: None,
-            weight: 1.0,
-            queue: None,
-            phases: vec![phase],
-        };
+        let tasks = replicas.len();
+        let input = Some(InputSpec { bytes: vec![1; tasks], replicas });
+        let phase = PhaseSpec { input, ..PhaseSpec::new("tasks", tasks as u32, 1.0) };
+        let spec = JobSpec::new("job", vec![phase]);
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: Arc::new(spec) }).unwrap();
         cluster
     }

@@ -131,27 +131,12 @@ mod tests {
     use crate::record::{Decision, Event};
     use crate::resources::{Dimensions, Resources};
     use crate::time::Time;
-    use crate::workload::{DemandByName, JobSpec, PhaseSpec};
+    use crate::workload::{JobSpec, PhaseSpec};
 
     const JOB: JobId = JobId(0);
 
     fn phase(name: &str, tasks: u32, after: &[u32]) -> PhaseSpec {
-        PhaseSpec {
-            name: name.into(),
-            after: after.to_vec(),
-            tasks,
-            demand: DemandByName::new(),
-            mean: 1.0,
-            sd: None,
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
-        }
+        PhaseSpec { after: after.to_vec(), ..PhaseSpec::new(name, tasks, 1.0) }
     }
 
     /// A node of one slot, and a job with a phase of three tasks and one that waits for it.
@@ -161,8 +146,7 @@ mod tests {
         let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None, power: None };
         cluster.apply_event(Time::ZERO, &joined).unwrap();
         let phases = vec![phase("first", 3, &[]), phase("second", 1, &[0])];
-        let (name, arrival) = ("j".into(), Time::ZERO);
-        let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+        let spec = JobSpec::new("j", phases);
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JOB, spec: spec.into() }).unwrap();
         cluster
     }

@@ -27,30 +27,8 @@ fn cluster() -> Cluster {
         };
         cluster.apply_event(Time::ZERO, &event).unwrap();
     }
-    let phase = PhaseSpec {
-        name: "work".into(),
-        after: Vec::new(),
-        tasks: 10,
-        demand: DemandByName::new(),
-        mean: 1.0,
-        sd: None,
-        tail: None,
-        input: None,
-        memory_accesses: 0.0,
-        assumed: true,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    };
-    let spec = JobSpec {
-        name: "job".into(),
-        arrival: Time::ZERO,
-        deadline: None,
-        weight: 1.0,
-        queue: None,
-        phases: vec![phase],
-    };
+    let phase = PhaseSpec { assumed: true, ..PhaseSpec::new("work", 10, 1.0) };
+    let spec = JobSpec::new("job", vec![phase]);
     cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JOB, spec: Arc::new(spec) }).unwrap();
     cluster
 }

@@ -377,29 +377,16 @@ mod tests {
     use super::*;
     use crate::ids::{AttemptId, NodeId};
     use crate::record::{Change, Decision, Event, Record};
-    use crate::workload::{DemandByName, JobSpec, PhaseSpec};
+    use crate::workload::{JobSpec, PhaseSpec};
 
     #[test]
     fn tasks_finished_before_the_run_count_as_finished() {
         let phase = |name: &str, tasks, finished: &[u32]| PhaseSpec {
-            name: name.into(),
-            after: Vec::new(),
-            tasks,
-            demand: DemandByName::new(),
-            mean: 1.0,
-            sd: None,
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
             finished: finished.to_vec(),
+            ..PhaseSpec::new(name, tasks, 1.0)
         };
         let phases = vec![phase("all", 2, &[0, 1]), phase("some", 3, &[0, 2])];
-        let (name, arrival) = ("j".into(), Time::ZERO);
-        let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+        let spec = JobSpec::new("j", phases);
         let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 1, index: 1 }, copy: 0 };
         let start = Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 };
         let changes = [

@@ -163,24 +163,9 @@ mod tests {
 
     /// Returns a job of one phase with `tasks` tasks of `cpus` cpus each.
     fn job_of(tasks: u32, cpus: f64) -> JobSpec {
-        let phase = PhaseSpec {
-            name: "map".into(),
-            after: Vec::new(),
-            demand: DemandByName::from([("cpus".to_owned(), cpus)]),
-            tasks,
-            mean: 1.0,
-            sd: None,
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
-        };
-        let (name, arrival) = ("job".into(), Time::ZERO);
-        JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases: vec![phase] }
+        let phase =
+            PhaseSpec { demand: DemandByName::from([("cpus".to_owned(), cpus)]), ..PhaseSpec::new("map", tasks, 1.0) };
+        JobSpec::new("job", vec![phase])
     }
 
     /// Returns the message for a job of one phase with `tasks` tasks of `cpus` cpus each, on two nodes with `cluster`
@@ -195,14 +180,7 @@ mod tests {
 
     #[test]
     fn on_a_single_node_no_task_is_cloned() {
-        let job = JobSpec {
-            name: "job".into(),
-            arrival: Time::ZERO,
-            deadline: None,
-            weight: 1.0,
-            queue: None,
-            phases: Vec::new(),
-        };
+        let job = JobSpec::new("job", Vec::new());
         let message = |policy: &str, nodes| {
             let spec = policy.parse().unwrap();
             without_clones(&spec, &job, &Dimensions::one_slot(), (nodes, &Resources::ONE_SLOT))
@@ -221,8 +199,7 @@ mod tests {
     #[test]
     fn policies_for_deadlines_need_a_deadline_and_two_nodes() {
         let message = |policy: &str, deadline, nodes| {
-            let (name, phases) = ("job".into(), Vec::new());
-            let job = JobSpec { name, arrival: Time::ZERO, deadline, weight: 1.0, queue: None, phases };
+            let job = JobSpec { deadline, ..JobSpec::new("job", Vec::new()) };
             without_clones(&policy.parse().unwrap(), &job, &Dimensions::one_slot(), (nodes, &Resources::ONE_SLOT))
         };
         for policy in ["shed", "fifo+chronos"] {

@@ -191,7 +191,7 @@ pub(crate) mod tests {
             finished: Vec::new(),
         };
         let phases = (0..).zip(phases).map(phase).collect();
-        let spec = JobSpec { name: "j".into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases };
+        let spec = JobSpec::new("j", phases);
         let capacity = amounts(1000, 1000);
         let mut cluster = Cluster::new(Dimensions::of([&capacity]).unwrap());
         let capacity = cluster.dimensions().amounts(&capacity).unwrap();

@@ -27,24 +27,13 @@ fn two_rounds(policy: Policy) -> Answers {
     }
     for job in 0..2 {
         let phase = |name: &str, after: Vec<u32>| PhaseSpec {
-            name: name.into(),
             after,
-            tasks: 5,
             demand: amounts(1.0),
-            mean: 2.0,
             sd: Some(1.0),
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
+            ..PhaseSpec::new(name, 5, 2.0)
         };
         let phases = vec![phase("a", Vec::new()), phase("b", Vec::new()), phase("c", vec![0])];
-        let (name, arrival) = (format!("j{job}").into(), Time::ZERO);
-        let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+        let spec = JobSpec::new(format!("j{job}"), phases);
         session.step(Time::ZERO, &Event::JobArrived { job: JobId(job), spec: spec.into() }, &mut answers).unwrap();
     }
     assert!(answers.decisions.is_empty());

@@ -8,7 +8,7 @@ use hindmost_core::record::{Decision, Event, StopReason};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::session::{Answers, Session};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+use hindmost_core::workload::{JobSpec, PhaseSpec};
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::catalogue::{Setting, build};
 
@@ -23,24 +23,8 @@ fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> S
         step(Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None });
     }
     let tail = Distribution::pareto_with_mean(2.0, 1.0).unwrap();
-    let phase = PhaseSpec {
-        name: "map".into(),
-        after: Vec::new(),
-        tasks,
-        demand: DemandByName::new(),
-        mean: tail.mean(),
-        sd: None,
-        tail: Some(tail),
-        input: None,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    };
-    let (name, arrival) = ("job".into(), Time::ZERO);
-    let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases: vec![phase] };
+    let phase = PhaseSpec { tail: Some(tail), ..PhaseSpec::new("map", tasks, 1.0) };
+    let spec = JobSpec::new("job", vec![phase]);
     step(Event::JobArrived { job: JobId(0), spec: spec.into() });
     step(Event::Round);
     let started: Vec<AttemptId> = session.cluster().running().map(Attempt::id).collect();

@@ -11,7 +11,7 @@ use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::session::{Answers, Session};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+use hindmost_core::workload::{InputSpec, JobSpec, PhaseSpec};
 use hindmost_policies::catalogue::{Setting, build};
 
 /// A session of a policy, and what it decided last.
@@ -67,23 +67,10 @@ impl Story {
         let tasks = replicas.len() as u32;
         let replicas = replicas.iter().map(|nodes| nodes.iter().copied().map(NodeId).collect()).collect();
         let phase = PhaseSpec {
-            name: "map".into(),
-            after: Vec::new(),
-            tasks,
-            demand: DemandByName::new(),
-            mean: 10.0,
-            sd: None,
-            tail: None,
             input: Some(InputSpec { bytes: vec![100; tasks as usize], replicas }),
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
+            ..PhaseSpec::new("map", tasks, 10.0)
         };
-        let (name, arrival) = (format!("job {job}").into(), Time::ZERO);
-        let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases: vec![phase] };
+        let spec = JobSpec::new(format!("job {job}"), vec![phase]);
         self.step(0.0, &Event::JobArrived { job: JobId(job), spec: spec.into() });
         self
     }

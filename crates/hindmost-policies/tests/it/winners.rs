@@ -10,7 +10,7 @@ use hindmost_core::session::{Answers, Session};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
 use hindmost_core::verify::{Difference, Verified, verify};
-use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+use hindmost_core::workload::{JobSpec, PhaseSpec};
 use hindmost_policies::catalogue::{Setting, build};
 
 const TASK: TaskId = TaskId { job: JobId(0), phase: 0, index: 0 };
@@ -35,24 +35,8 @@ fn found(is_live: bool, keep: &str, ends: &[Event]) -> Result<Verified, Differen
     let cluster = || Cluster::new(Dimensions::one_slot());
     let session = || Session::new(cluster(), policy(&name), estimator(Knowledge::Age));
     let mut decides = session();
-    let phase = PhaseSpec {
-        name: "p".into(),
-        after: Vec::new(),
-        tasks: 2,
-        demand: DemandByName::new(),
-        mean: 1.0,
-        sd: None,
-        tail: None,
-        input: None,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    };
-    let (name_of_job, arrival) = ("j".into(), Time::ZERO);
-    let spec = JobSpec { name: name_of_job, arrival, deadline: None, weight: 1.0, queue: None, phases: vec![phase] };
+    let phase = PhaseSpec::new("p", 2, 1.0);
+    let spec = JobSpec::new("j", vec![phase]);
     let mut events: Vec<(u64, Event)> = Vec::new();
     for node in 0..6 {
         let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hindmost_core::ids::JobId;
 use hindmost_core::record::Event;
-use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, PhaseSpec};
 use hindmost_profiles::{Known, Learner, MOST_PROFILES, Store};
 
@@ -14,7 +13,7 @@ fn job(name: &str) -> JobSpec {
     let phase: PhaseSpec =
         serde_json::from_str(r#"{"name":"map","after":[],"tasks":12,"demand":{},"mean":1.0,"sd":null,"tail":null}"#)
             .unwrap();
-    JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases: vec![phase] }
+    JobSpec::new(name, vec![phase])
 }
 
 #[test]

@@ -109,29 +109,13 @@ fn seconds(at: f64) -> Time {
 /// failure.
 fn timeline(names: &[&str; 4]) -> Timeline {
     let [job, phase, node, reason] = names.map(Arc::<str>::from);
-    let phase_spec = |name: Arc<str>, after: Vec<u32>, tasks| PhaseSpec {
-        name,
-        after,
-        tasks,
-        demand: BTreeMap::new(),
-        mean: 1.0,
-        sd: None,
-        tail: None,
-        input: None,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    };
+    let phase_spec = |name: Arc<str>, after: Vec<u32>, tasks| PhaseSpec { after, ..PhaseSpec::new(name, tasks, 1.0) };
     let spec = JobSpec {
-        name: job,
         arrival: seconds(1.0),
-        deadline: None,
-        weight: 1.0,
-        queue: None,
-        phases: vec![phase_spec(phase.clone(), Vec::new(), 3), phase_spec(format!("{phase}2").into(), vec![0], 1)],
+        ..JobSpec::new(
+            job,
+            vec![phase_spec(phase.clone(), Vec::new(), 3), phase_spec(format!("{phase}2").into(), vec![0], 1)],
+        )
     };
     let row = |phase, index, copy, node, span: [f64; 2], outcome, redundant| TimelineRow {
         attempt: AttemptId { task: TaskId { job: JobId(0), phase, index }, copy },

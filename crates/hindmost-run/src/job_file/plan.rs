@@ -336,23 +336,27 @@ impl PlannedPhase {
         self.idempotent && matches!(self.copies, Copies::WouldShare(Found { may_repeat: true, .. }))
     }
 
+    /// True if the command names files for writing outside the folders of its attempts.
+    pub fn names_files(&self) -> bool {
+        matches!(self.copies, Copies::WouldShare(_))
+    }
+
+    /// True if tasks may run again after an attempt that has done part of its work: they may run twice, and their command adds to no file that
+    /// it names.
+    pub fn may_repeat(&self) -> bool {
+        self.idempotent && !matches!(self.copies, Copies::WouldShare(Found { may_repeat: false, .. }))
+    }
+
     fn spec(&self) -> PhaseSpec {
         let demand = self.demand();
         PhaseSpec {
-            name: self.name.as_str().into(),
             after: self.after.clone(),
-            tasks: self.tasks,
             demand,
-            mean: 1.0,
-            sd: None,
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
             assumed: true,
             never_copied: !self.may_be_copied(),
             may_restart: self.may_restart(),
             never_resumed: !self.resumes,
-            finished: Vec::new(),
+            ..PhaseSpec::new(self.name.as_str(), self.tasks, 1.0)
         }
     }
 }

@@ -136,20 +136,14 @@ impl Generator {
             let (written, drawn) = (&kind.written[planned.written], &drawn[planned.written]);
             let known = self.known(&drawn.durations, (index, phases.len() as u64));
             phases.push(PhaseSpec {
-                name: planned.name.clone(),
                 after: planned.after.clone(),
-                tasks: drawn.tasks,
                 demand: written.demand.clone(),
-                mean: known.mean(),
                 sd: known.sd(),
-                tail: Some(known),
+                tail: Some(known.clone()),
                 input: written.input(drawn, planned, &self.racks, (self.seed, index)),
                 memory_accesses: written.memory_accesses,
-                assumed: false,
-                never_copied: false,
-                may_restart: false,
                 never_resumed: written.never_resumed,
-                finished: Vec::new(),
+                ..PhaseSpec::new(planned.name.clone(), drawn.tasks, known.mean())
             });
             durations.push(Durations::Drawn(drawn.durations.clone()));
         }

@@ -323,14 +323,7 @@ impl World {
 
     /// Adds a job; by default it arrives at 0.
     pub fn job(mut self, name: &str) -> World {
-        let spec = JobSpec {
-            name: name.into(),
-            arrival: Time::ZERO,
-            deadline: None,
-            weight: 1.0,
-            queue: None,
-            phases: Vec::new(),
-        };
+        let spec = JobSpec::new(name, Vec::new());
         self.jobs.push(WorkloadJob { spec, durations: Vec::new() });
         self
     }
@@ -369,22 +362,7 @@ impl World {
 
     /// Adds a phase to the job; its tasks must follow.
     pub fn phase(mut self, name: &str) -> World {
-        let phase = PhaseSpec {
-            name: name.into(),
-            after: Vec::new(),
-            tasks: 0,
-            demand: DemandByName::new(),
-            mean: 0.0,
-            sd: None,
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
-        };
+        let phase = PhaseSpec::new(name, 0, 0.0);
         let job = self.last_job();
         job.spec.phases.push(phase);
         job.durations.push(Durations::Listed(Vec::new()));

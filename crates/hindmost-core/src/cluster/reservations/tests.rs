@@ -8,7 +8,7 @@ use super::*;
 use crate::ids::{AttemptId, JobId};
 use crate::record::{Decision, Event, StopReason};
 use crate::resources::{CPUS, Dimensions};
-use crate::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+use crate::workload::{DemandByName, JobSpec, PhaseSpec};
 
 const NODES: u32 = 3;
 
@@ -27,23 +27,11 @@ fn cluster() -> Cluster {
         cluster.apply_event(Time::ZERO, &joined).unwrap();
     }
     let phase = |name: &str, tasks, cpus| PhaseSpec {
-        name: name.into(),
-        after: Vec::new(),
-        tasks,
         demand: DemandByName::from([(CPUS.to_owned(), cpus)]),
-        mean: 1.0,
-        sd: None,
-        tail: None,
-        input: None::<InputSpec>,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
+        ..PhaseSpec::new(name, tasks, 1.0)
     };
     let phases = vec![phase("small", 8, 1.0), phase("large", 4, 3.0)];
-    let spec = JobSpec { name: "job".into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases };
+    let spec = JobSpec::new("job", phases);
     cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: Arc::new(spec) }).unwrap();
     cluster
 }

@@ -3,25 +3,10 @@
 use super::*;
 use crate::ids::JobId;
 use crate::timeline::{TimelineJob, TimelineNode};
-use crate::workload::{DemandByName, JobSpec, PhaseSpec};
+use crate::workload::{JobSpec, PhaseSpec};
 
 fn phase(tasks: u32) -> PhaseSpec {
-    PhaseSpec {
-        name: "map".into(),
-        after: Vec::new(),
-        tasks,
-        demand: DemandByName::new(),
-        mean: 1.0,
-        sd: None,
-        tail: None,
-        input: None,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    }
+    PhaseSpec::new("map", tasks, 1.0)
 }
 
 /// An attempt: task, copy, start, end and whether it won. Copy 0 is the original.
@@ -31,14 +16,7 @@ type Ran = (u32, u32, f64, f64, bool);
 fn timeline(slots: usize, ran: &[Ran]) -> Timeline {
     let tasks = ran.iter().map(|(task, ..)| task + 1).max().unwrap_or(0);
     let finish = ran.iter().filter(|(.., won)| *won).map(|(.., end, _)| *end).fold(0.0, f64::max);
-    let spec = JobSpec {
-        name: "j".into(),
-        arrival: Time::ZERO,
-        deadline: None,
-        weight: 1.0,
-        queue: None,
-        phases: vec![phase(tasks)],
-    };
+    let spec = JobSpec::new("j", vec![phase(tasks)]);
     let job = TimelineJob {
         spec: spec.into(),
         arrival: Time::ZERO,

@@ -6,27 +6,12 @@ use super::*;
 use hindmost_core::ids::NodeId;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+use hindmost_core::workload::{JobSpec, PhaseSpec};
 
 /// Returns a phase with this number of tasks and the mean and standard deviation of their durations in seconds, after
 /// the phases in `after`.
 fn phase(tasks: u32, mean: f64, sd: f64, after: &[u32]) -> PhaseSpec {
-    PhaseSpec {
-        name: "p".into(),
-        after: after.to_vec(),
-        tasks,
-        demand: DemandByName::new(),
-        mean,
-        sd: Some(sd),
-        tail: None,
-        input: None,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    }
+    PhaseSpec { after: after.to_vec(), sd: Some(sd), ..PhaseSpec::new("p", tasks, mean) }
 }
 
 fn one(tasks: u32) -> Vec<PhaseSpec> {
@@ -57,14 +42,7 @@ fn given(mut hopper: Hopper, machines: u32, jobs: &[(Vec<PhaseSpec>, f64)]) -> V
         happen(joined, &mut hopper, &mut cluster);
     }
     for (id, (phases, weight)) in jobs.iter().enumerate() {
-        let spec = JobSpec {
-            name: id.to_string().into(),
-            arrival: Time::ZERO,
-            deadline: None,
-            weight: *weight,
-            queue: None,
-            phases: phases.clone(),
-        };
+        let spec = JobSpec { weight: *weight, ..JobSpec::new(id.to_string(), phases.clone()) };
         happen(Event::JobArrived { job: JobId(id as u32), spec: Arc::new(spec) }, &mut hopper, &mut cluster);
     }
     (0..jobs.len()).map(|id| hopper.allotment.given_to(JobId(id as u32)).unwrap()).collect()
@@ -106,14 +84,7 @@ fn the_tail_index_is_of_a_known_or_a_fitted_pareto() {
     let mut spec = phase(1, 3.0, 4.0, &[]);
     let index = |spec: &PhaseSpec| {
         let mut cluster = Cluster::new(Dimensions::one_slot());
-        let job = JobSpec {
-            name: "j".into(),
-            arrival: Time::ZERO,
-            deadline: None,
-            weight: 1.0,
-            queue: None,
-            phases: vec![spec.clone()],
-        };
+        let job = JobSpec::new("j", vec![spec.clone()]);
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: Arc::new(job) }).unwrap();
         tail_index(&cluster.job(JobId(0)).unwrap().phases()[0])
     };

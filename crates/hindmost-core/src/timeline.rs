@@ -162,6 +162,10 @@ pub struct TimelineBuilder {
     replacements: FxHashMap<AttemptId, AttemptId>,
     /// The number of the next copy of each task.
     next_copy: FxHashMap<TaskId, u32>,
+    /// Running attempts that are known to have begun.
+    begun: FxHashSet<AttemptId>,
+    /// The task of the last record, if that says that the task gets no more copies.
+    no_more_copies: Option<TaskId>,
 }
 
 impl Timeline {
@@ -224,7 +228,14 @@ impl TimelineBuilder {
     pub fn apply(&mut self, record: Record) {
         let at = record.at.max(self.timeline.end);
         self.timeline.end = at;
+        let no_more_copies = self.no_more_copies.take();
         match record.change {
+            Change::Event(Event::NoMoreCopies { task, .. }) => self.no_more_copies = Some(task),
+            Change::Event(Event::AttemptStopped { attempt })
+                if no_more_copies == Some(attempt.task) && !self.begun.contains(&attempt) =>
+            {
+                self.leave_out(attempt);
+            }
             Change::Event(event) => self.event(at, event),
             Change::Decision(decision) => self.decision(at, &decision),
         }
@@ -287,8 +298,10 @@ impl TimelineBuilder {
             }
             Event::TaskGivenUp { task } => self.one_less(at, task.job),
             Event::JobGivenUp { job } => self.abandon(at, job),
-            Event::AttemptRunning { .. }
-            | Event::NodeLeaving { .. }
+            Event::AttemptRunning { attempt, .. } => {
+                self.begun.insert(attempt);
+            }
+            Event::NodeLeaving { .. }
             | Event::NoMoreCopies { .. }
             | Event::TaskWithheld { .. }
             | Event::TaskReturned { .. }
@@ -395,6 +408,7 @@ impl TimelineBuilder {
         row.end = at;
         row.outcome = outcome;
         self.stopping.remove(&attempt);
+        self.begun.remove(&attempt);
         if let Some(copies) = self.copies.get_mut(&attempt.task) {
             *copies = copies.saturating_sub(1);
         }
@@ -402,6 +416,19 @@ impl TimelineBuilder {
         let replacement = self.replacements.remove(&attempt);
         if let Some(row) = replacement.and_then(|replacement| self.running.get(&replacement)) {
             self.timeline.rows[*row].start = at;
+        }
+    }
+
+    /// Removes an attempt that was decided, but not started: its task's other attempt writes a file that it would have written too.
+    fn leave_out(&mut self, attempt: AttemptId) {
+        let Some(row) = self.running.remove(&attempt) else { return };
+        self.timeline.rows.remove(row);
+        self.kinds.remove(row);
+        for later in self.running.values_mut().filter(|later| **later > row) {
+            *later -= 1;
+        }
+        if let Some(copies) = self.copies.get_mut(&attempt.task) {
+            *copies = copies.saturating_sub(1);
         }
     }
 
@@ -478,6 +505,40 @@ mod tests {
         }
         let kinds: Vec<AttemptKind> = (0..builder.timeline().rows.len()).map(|row| builder.kind(row)).collect();
         assert_eq!(kinds, [Original, Clone, Backup, Replacement, Retry, Replacement]);
+    }
+
+    #[test]
+    fn a_copy_that_is_left_out_before_it_begins_is_no_attempt() {
+        let of = |index, copy| AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy };
+        let start = |attempt| Change::Decision(Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 });
+        let running = |attempt| Change::Event(Event::AttemptRunning { attempt, waited: None });
+        let no_more = |index| Change::Event(Event::NoMoreCopies { task: of(index, 0).task, may_restart: true });
+        let stopped = |attempt| Change::Event(Event::AttemptStopped { attempt });
+        let finished = |attempt| Change::Event(Event::AttemptFinished { attempt });
+        let changes = [
+            start(of(0, 0)),
+            running(of(0, 0)),
+            start(of(0, 1)),
+            start(of(1, 0)),
+            running(of(1, 0)),
+            no_more(0),
+            stopped(of(0, 1)),
+            // A copy that has begun has been an attempt.
+            start(of(1, 1)),
+            running(of(1, 1)),
+            no_more(1),
+            stopped(of(1, 1)),
+            finished(of(1, 0)),
+            finished(of(0, 0)),
+        ];
+        let timeline = Timeline::of((0..).zip(changes).map(|(at, change)| Record { at: Time(at), change }));
+        let rows: Vec<_> = timeline.rows.iter().map(|row| (row.attempt, row.end, row.outcome.clone())).collect();
+        let expected = [
+            (of(0, 0), Time(12), AttemptEnd::Won),
+            (of(1, 0), Time(11), AttemptEnd::Won),
+            (of(1, 1), Time(10), AttemptEnd::Stopped),
+        ];
+        assert_eq!(rows, expected);
     }
 
     #[test]

@@ -197,7 +197,9 @@ fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
     let mut notes: Vec<String> = Vec::new();
     let mut note = |text: &str| notes.push(text.to_owned());
     if summary.copies.launched > 0 {
-        note("Copies: attempts started while another attempt of the same task was running.");
+        note(
+            "Copies: attempts started while another attempt of the same task was running, or in the place of one that seemed to hang.",
+        );
     }
     if broken {
         note("Broken: attempts that failed, lost their node or were stopped with the run.");

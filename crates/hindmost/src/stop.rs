@@ -1,13 +1,13 @@
 //! Ctrl-C, `SIGTERM` and `SIGHUP`: the first signal requests that the running work stops. The second ends the process
 //! at once, unless it has child processes to end first. Work with child processes lets some of them finish after the first signal, and stops
-//! them after the second; `SIGTERM` and `SIGHUP` count as two there, because those who send them expect an end. `SIGUSR1` and `SIGUSR2` request a report of the running work where a
+//! them after the second; `SIGTERM` and `SIGHUP` count as two there, because those who send them expect an end, and `SIGQUIT` (Ctrl-\\) as three. `SIGUSR1` and `SIGUSR2` request a report of the running work where a
 //! command offers one. Signals that were ignored when this process was started, as with `nohup` or in the background of a
 //! script, stay ignored.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 /// True after the first signal.
@@ -26,17 +26,23 @@ fn listen() {
         return;
     }
     let is_ignored = ignored_now();
-    let mut wanted: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
+    let mut wanted: Vec<i32> =
+        [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(*signal)).collect();
     // While SIGCHLD is ignored, the kernel discards the exit status of children. A handler changes that.
     wanted.extend(Some(SIGCHLD).filter(|signal| is_ignored(*signal)));
     // If no handler can be installed, the signals end the process, which is their default.
     let Ok(mut signals) = Signals::new(wanted) else { return };
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever().filter(|signal| *signal != SIGCHLD) {
-            let presses = if signal == SIGINT { 1 } else { OF_TERM.load(Ordering::Relaxed) };
+            let presses = match signal {
+                SIGINT => 1,
+                SIGQUIT => 3,
+                _ => OF_TERM.load(Ordering::Relaxed),
+            };
             PRESSES.fetch_add(presses, Ordering::Relaxed);
-            if STOP.swap(true, Ordering::Relaxed) && !HAS_PROCESSES.load(Ordering::Relaxed) {
-                std::process::exit(130);
+            let was_requested = STOP.swap(true, Ordering::Relaxed);
+            if (was_requested || signal == SIGQUIT) && !HAS_PROCESSES.load(Ordering::Relaxed) {
+                std::process::exit(if signal == SIGQUIT { 131 } else { 130 });
             }
         }
     });

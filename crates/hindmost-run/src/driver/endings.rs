@@ -13,7 +13,7 @@ use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
-use super::full_disk::{is_full, without_end_marker};
+use super::full_disk::{ended_by_full_disk, is_full, without_end_marker};
 use super::jobs::LiveJob;
 use super::{Driver, RunError};
 use crate::engine::Happened;
@@ -37,7 +37,7 @@ struct Ending {
 }
 
 /// How an attempt ended.
-enum End {
+pub(super) enum End {
     /// The command succeeded, and its output is listed in the manifest.
     Good,
     /// The attempt's output has become the task's result.
@@ -130,7 +130,7 @@ impl Driver<'_> {
         if marker == EndMarker::Exit(0)
             && let Some(what) = self.met_full_disk_unnoticed(attempt, running.progress.since)
         {
-            return if idempotent { End::Full(what) } else { End::Failed(what, true) };
+            return ended_by_full_disk(job.phase(attempt.task), what);
         }
         if marker == EndMarker::Exit(0) {
             if let Some(path) = self.written_by_others(attempt, &running.wrote) {
@@ -143,7 +143,9 @@ impl Driver<'_> {
                     End::Failed("its result was in place and has been removed".to_owned(), !idempotent)
                 }
                 Ok(false) => no_output(),
-                Err(error) if is_full(&error) && idempotent => End::Full(error.to_string()),
+                Err(error) if is_full(&error) => {
+                    ended_by_full_disk(self.jobs[attempt.task.job].phase(attempt.task), error.to_string())
+                }
                 Err(error) => End::Failed(format!("its output can't be read: {error}"), true),
             };
         }
@@ -241,9 +243,7 @@ impl Driver<'_> {
         {
             for ending in endings.iter_mut().filter(is_its) {
                 store.withdraw(ending.attempt);
-                let is_idempotent = plan.phases[ending.attempt.task.phase as usize].idempotent;
-                let what = error.to_string();
-                ending.end = if is_idempotent { End::Full(what) } else { End::Failed(what, true) };
+                ending.end = ended_by_full_disk(&plan.phases[ending.attempt.task.phase as usize], error.to_string());
             }
             return Ok(());
         }
@@ -274,8 +274,8 @@ impl Driver<'_> {
                     // The command has done its work; running it again would not change what is in the way.
                     End::Hopeless(why)
                 }
-                Err(error) if is_full(&error) && plan.phases[task.phase as usize].idempotent => {
-                    End::Full(error.to_string())
+                Err(error) if is_full(&error) => {
+                    ended_by_full_disk(&plan.phases[task.phase as usize], error.to_string())
                 }
                 Err(error) => End::Failed(format!("its output could not be moved into place: {error}"), true),
             };

@@ -126,6 +126,13 @@ impl Failures {
         self.given_up.push(FailedTask { phase, task: task.index, ..failed });
     }
 
+    /// Returns why a task has failed permanently; `None` if it has not.
+    pub(super) fn reason(&self, task: TaskId) -> Option<&str> {
+        let phase = &self.phases[task.phase as usize].0;
+        let failed = self.given_up.iter().rev().find(|failed| failed.task == task.index && failed.phase == *phase);
+        failed.map(|failed| &*failed.reason)
+    }
+
     /// Returns the number of tasks of a phase that have failed permanently.
     pub(super) fn given_up_in(&self, phase: &str) -> u64 {
         self.given_up.iter().filter(|failed| failed.phase == phase).count() as u64

@@ -12,12 +12,14 @@ use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
+use super::endings::End;
 use super::{Driver, RunError};
+use crate::job_file::PlannedPhase;
 
 /// What programs say whose disk, or share of it, is full.
 const MESSAGES: [&str; 3] = ["No space left on device", "Disk quota exceeded", "not enough space on the disk"];
 
-/// Free bytes from which an attempt may start again: 1 MiB.
+/// Free bytes from which an attempt may start again, unless the disk is small: 1 MiB.
 const ENOUGH: u64 = 1 << 20;
 
 /// The shortest and the longest pause until an attempt that met a full disk starts again: 1 s and 30 s.
@@ -57,6 +59,18 @@ pub(super) fn without_end_marker(free: Option<u64>, was_full: bool) -> String {
 /// True if a file could not be written because its disk is full, or the user's share of it.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Returns how an attempt of a phase ended that a full disk has ended, or whose output may lack something because of it.
+pub(super) fn ended_by_full_disk(phase: &PlannedPhase, what: String) -> End {
+    match (phase.may_repeat(), phase.idempotent) {
+        (true, _) => End::Full(what),
+        // What it has added to a file would be there twice.
+        (false, true) => End::Hopeless(format!(
+            "{what}; its command can't be repeated: look at what it has written before it runs again"
+        )),
+        (false, false) => End::Failed(what, true),
+    }
 }
 
 /// When disks were found full.
@@ -124,7 +138,7 @@ impl Driver<'_> {
         if free.is_some_and(|free| free < FULL) {
             self.disk.last = Some(now);
         }
-        if !job.phase(attempt.task).idempotent {
+        if !job.phase(attempt.task).may_repeat() {
             return None;
         }
         if free.is_some_and(|free| free < FULL || free < SCARCE && self.disk.was_full(now)) {
@@ -155,7 +169,7 @@ impl Driver<'_> {
 
     /// Does not start an attempt while the disk with the run's folder is still full. Returns true if it is put off.
     pub(super) fn still_waits_for_space(&mut self, attempt: AttemptId) -> Result<bool, RunError> {
-        let is_full = || self.jobs[attempt.task.job].store.free_space().is_some_and(|free| free < ENOUGH);
+        let is_full = || !self.jobs[attempt.task.job].store.has_space(ENOUGH);
         if self.disk.since.is_none()
             || !is_full()
             || self.disk.waits(self.engine.now(), self.options.disk_wait).is_none()

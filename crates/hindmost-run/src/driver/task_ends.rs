@@ -41,6 +41,8 @@ pub struct TaskEnd {
     pub took: Duration,
     /// How the task ended.
     pub how: How,
+    /// Why the task has failed; empty if it has not, or if it was stopped.
+    pub reason: String,
     /// Paths of the attempt's standard output and error. A file exists if something was written.
     pub logs: [PathBuf; 2],
 }
@@ -79,6 +81,7 @@ impl Driver<'_> {
             start: Duration::from_nanos(since.0),
             took: Duration::from_nanos(took.0),
             how,
+            reason: String::new(),
             logs: self.jobs[attempt.task.job].store.logs(attempt),
         }
     }
@@ -133,8 +136,10 @@ impl Driver<'_> {
 
     /// Reports that a task has failed permanently.
     pub(super) fn report_failure(&mut self, task: TaskId) {
-        if let Some(end) = self.jobs[task.job].failing.0.remove(&task) {
-            self.report(&end);
+        let job = &mut self.jobs[task.job];
+        if let Some(end) = job.failing.0.remove(&task) {
+            let reason = job.failures.reason(task).unwrap_or_default().to_owned();
+            self.report(&TaskEnd { reason, ..end });
         }
     }
 

@@ -24,7 +24,7 @@ pub use error::MapError;
 pub use halt::{Counted, Halt, Outlook, When};
 pub use joblog::{Earlier, Entry, JobLog};
 pub use jobs::{parallel_tasks, timeout};
-pub use left::{TEMPORARY, remove_left_folders};
+pub use left::{TEMPORARY, left_running, remove_left_folders};
 pub use plan::{MapJob, PHASE, shell};
 pub use quoting::quoted;
 pub use sources::{Given, Source, Splitting, Words, read_sources, split_words};

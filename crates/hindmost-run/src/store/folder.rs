@@ -270,10 +270,16 @@ impl Folder {
 
     /// Returns the free space of the file system in bytes, for processes without privileges; 0 if no more files can be created.
     pub(super) fn free_space(&self) -> io::Result<u64> {
+        self.space().map(|[free, _]| free)
+    }
+
+    /// Returns the free bytes, as [`Folder::free_space`] does, and the size of the file system.
+    pub(super) fn space(&self) -> io::Result<[u64; 2]> {
         let found = rustix::fs::fstatvfs(&self.0)?;
         // Some file systems have no fixed number of files.
         let may_create = found.f_files == 0 || found.f_favail > 0;
-        Ok(if may_create { found.f_bavail.saturating_mul(found.f_frsize) } else { 0 })
+        let free = if may_create { found.f_bavail.saturating_mul(found.f_frsize) } else { 0 };
+        Ok([free, found.f_blocks.saturating_mul(found.f_frsize)])
     }
 
     /// Returns why other users could change the folder's content; `None` if they can't.

@@ -524,6 +524,12 @@ impl Store {
         self.inner.free_space().ok()
     }
 
+    /// Returns false if the disk with the run's folder has fewer free bytes than `enough`, and less than an eighth of it is free: a small disk
+    /// never has more.
+    pub fn has_space(&self, enough: u64) -> bool {
+        self.inner.space().map_or(true, |[free, size]| free >= enough.min(size / 8))
+    }
+
     /// Returns the end of a log of an attempt that is kept; `ending` is `out` or `err`.
     pub fn kept_log_tail(&self, attempt: AttemptId, ending: &str) -> String {
         let logs = self.inner.sub("logs").and_then(|logs| logs.sub(self.phase(attempt.task)));

@@ -1,7 +1,9 @@
 //! How attempts and runs are stopped: time to clean up, what Ctrl-C and `SIGTERM` do.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -153,4 +155,57 @@ fn a_third_ctrl_c_kills_what_is_left() {
     until("the run stops", || job.read("said").contains("killed after 3600 s"));
     signal(&child, "-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(130), "{}", job.read("said"));
+    // SIGQUIT does so at once.
+    fs::remove_file(job.path().join("begun")).unwrap();
+    let mut child = start(&job, &["run", "job.toml", "--out", "other"]);
+    until("the task runs", || job.has("begun"));
+    signal(&child, "-QUIT");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", job.read("said"));
+}
+
+#[test]
+fn what_ended_while_hindmost_was_stopped_is_not_late() {
+    let job = Job::new("");
+    let command = "touch attempt-{}-$HINDMOST_ATTEMPT; \
+        if [ {} -lt 7 ]; then sleep 1; else until test -e go; do sleep 0.05; done; fi; echo {} > {}.out";
+    let mut child = start(&job, &["map", "-j2", command, ":::", "1", "2", "3", "4", "5", "6", "7", "8"]);
+    until("the last tasks run", || job.has("attempt-7-0") && job.has("attempt-8-0"));
+    signal(&child, "-STOP");
+    job.write("go", "");
+    until("they have ended", || job.has("7.out") && job.has("8.out"));
+    // Longer than any of them may take before it seems to hang.
+    std::thread::sleep(Duration::from_secs(5));
+    signal(&child, "-CONT");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
+    let attempts = job.names(".").iter().filter(|name| name.starts_with("attempt-")).count();
+    assert_eq!(attempts, 8, "{}", job.read("said"));
+}
+
+#[test]
+fn a_map_does_not_write_beside_commands_of_a_killed_one() {
+    let job = Job::new("");
+    let command = "touch begun; until test -e go; do sleep 0.05; done; echo {} > {}.out";
+    let map = |command: &str| {
+        let mut map = hindmost();
+        // Other tests have folders of killed maps, too.
+        map.current_dir(job.path()).env("TMPDIR", job.path()).args(["map", command, ":::", "1"]);
+        map
+    };
+    let mut child = map(command).stderr(Stdio::null()).spawn().unwrap();
+    until("the task runs", || job.has("begun"));
+    // Others can't read what the commands print.
+    let folders = job.names(".").into_iter().filter(|name| name.starts_with("hindmost-"));
+    let modes = folders.map(|name| fs::metadata(job.path().join(name)).unwrap().permissions().mode() & 0o777);
+    assert_eq!(modes.collect::<Vec<_>>(), [0o700, 0o700]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let refused = map(command).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(255), "{said}");
+    assert!(said.contains("commands of a map that was killed still run in this folder"), "{said}");
+    // What writes no file is no danger.
+    assert_eq!(map("true").status().unwrap().code(), Some(0));
+    job.write("go", "");
+    until("the command has ended", || map(command).output().unwrap().status.code() == Some(0));
+    assert_eq!(job.read("1.out"), "1\n");
 }

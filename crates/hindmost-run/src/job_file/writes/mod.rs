@@ -94,6 +94,8 @@ struct Noted {
     files: Vec<String>,
     /// True if it does not write one of them from its beginning.
     adds: bool,
+    /// Variables to which it gives values.
+    assigned: BTreeSet<String>,
 }
 
 impl Noted {
@@ -106,8 +108,38 @@ impl Noted {
 /// Returns what a command names for writing that is not the attempt's own; `None` if it names nothing.
 pub(crate) fn written(command: &str) -> Option<Found> {
     let noted = noted(command);
-    let may_repeat = !noted.adds && noted.files.iter().all(|file| is_written_before_it_is_read(command, file));
+    let plain = in_one_spelling(command);
+    let is_clear = |file: &String| {
+        // A variable may hold the name of a file that the command reads, too.
+        let is_from_variable = noted.assigned.iter().any(|name| in_one_spelling(file).contains(&format!("${name}")));
+        !is_from_variable && is_written_before_it_is_read(&plain, &in_one_spelling(file))
+    };
+    let may_repeat = !noted.adds && noted.files.iter().all(is_clear);
     Some(Found { file: noted.files.into_iter().next()?, may_repeat })
+}
+
+/// Returns a text in which the same file has the same name: `$x` for `${x}`, and `x` for `./x`.
+fn in_one_spelling(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let begins =
+            plain.chars().next_back().is_none_or(|before| !(before.is_alphanumeric() || "./_-{}$".contains(before)));
+        let name = rest.strip_prefix("${").and_then(|rest| rest.split_once('}')).filter(|(name, _)| {
+            !name.is_empty() && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
+        });
+        if let Some((name, after)) = name {
+            plain.push('$');
+            plain.push_str(name);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("./").filter(|_| begins) {
+            rest = after;
+        } else {
+            plain.push(next);
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+    plain
 }
 
 fn noted(command: &str) -> Noted {
@@ -177,7 +209,11 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
 /// Finds what a simple command writes, and notes what it changes for those after it.
 fn simple_command(words: &[String], place: &mut Place, noted: &mut Noted) {
     let mut words = words;
+    if let Some(name) = words.get(1).filter(|_| matches!(words[0].as_str(), "for" | "read" | "select")) {
+        noted.assigned.insert(name.clone());
+    }
     while let Some((name, value)) = words.first().and_then(|word| assignment(word)) {
+        noted.assigned.insert(name.to_owned());
         if place.owns(value) && !value.is_empty() && value != "-" {
             place.own.insert(name.to_owned());
         } else {

@@ -83,8 +83,7 @@ const LAST: [&str; 16] = [
 ];
 
 /// Programs that change every file that they are given.
-const EACH: [&str; 11] =
-    ["tee", "truncate", "shred", "rm", "unlink", "mogrify", "dos2unix", "unix2dos", "patch", "jpegoptim", "optipng"];
+const EACH: [&str; 9] = ["tee", "shred", "rm", "unlink", "dos2unix", "unix2dos", "patch", "jpegoptim", "optipng"];
 
 /// Programs that make their output anew each time, from inputs that they leave as they are.
 const ANEW: [&str; 14] = [
@@ -103,6 +102,26 @@ const ANEW: [&str; 14] = [
     "uniq",
     "sponge",
 ];
+
+/// Parts of long options after which a program may do something else, or nothing, when it runs again.
+const OTHERWISE: [&str; 13] = [
+    "append",
+    "continue",
+    "resume",
+    "skip",
+    "clobber",
+    "update",
+    "exist",
+    "remove",
+    "delete",
+    "move",
+    "increment",
+    "in-place",
+    "inplace",
+];
+
+/// Programs that download what they have not downloaded yet, or bring folders up to date.
+const MORE: [&str; 8] = ["yt-dlp", "youtube-dl", "aria2c", "rclone", "rsync", "csplit", "time", "script"];
 
 /// Programs that replace each file by another one beside it, unless an option lets them write on standard output.
 const REPLACE: [&str; 20] = [
@@ -149,6 +168,10 @@ pub(super) fn program(words: &[String]) -> Option<(String, Vec<String>)> {
 
 /// Returns the command that one of the [`WRAPPERS`] runs.
 fn wrapped<'a>((name, with_value, operands): (&str, &str, usize), arguments: &'a [String]) -> &'a [String] {
+    if name == "time" && arguments.first().is_some_and(|word| word == "-o" || word.starts_with("--output")) {
+        // It writes a file itself.
+        return &[];
+    }
     let (mut rest, mut operands) = (arguments, operands);
     while let Some((word, after)) = rest.split_first() {
         let is_option = word.starts_with('-') && word.len() > 1;
@@ -202,24 +225,25 @@ pub(super) fn written(program: &str, arguments: &[String]) -> Written {
 /// True if a program writes its files from their beginnings, as `-o` and `tee` do, and has the same effect if it runs again.
 pub(super) fn may_repeat(program: &str, arguments: &[String]) -> bool {
     let has = |what: &str| arguments.iter().any(|word| word.contains(what));
+    let long = || arguments.iter().filter(|word| word.starts_with("--"));
     match program {
-        "tee" => return !arguments.iter().any(|word| is_flag(word, 'a') || word == "--append"),
-        // Curl and others can add to a file, or continue one.
-        _ if has("append") || has("continue") => return false,
+        // Long options may be abbreviated.
+        "tee" => return !arguments.iter().any(|word| is_flag(word, 'a') || word.starts_with("--a")),
+        _ if long().any(|word| OTHERWISE.iter().any(|part| word.contains(part))) || MORE.contains(&program) => {
+            return false;
+        }
         "curl" | "wget"
             if ["-C", "-c", "-d", "-X", "-T", "-F"].iter().any(|flag| arguments.iter().any(|word| word == flag)) =>
         {
             return false;
         }
-        "dd" => return !has("notrunc") && !has("append") && !has("seek="),
+        "dd" => return !["notrunc", "append", "seek="].into_iter().any(has),
         // A new archive, not one to which it adds.
         "tar" | "bsdtar" | "gtar" => return creates(arguments),
         "cp" => {
-            return !arguments.iter().any(|word| {
-                ['r', 'R', 'a', 'n', 'b', 'i'].iter().any(|flag| is_flag(word, *flag)) || word.starts_with("--")
-            });
+            let is_harmless = |word: &String| word[1..].chars().all(|flag| "fpvLdP".contains(flag));
+            return arguments.iter().filter(|word| word.starts_with('-')).all(is_harmless);
         }
-        "csplit" => return false,
         _ if ANEW.contains(&program) => return true,
         _ => {}
     }
@@ -273,6 +297,9 @@ fn special(program: &str, arguments: &[String]) -> Written {
             let is_named = arguments.iter().any(|word| matches!(word.as_str(), "-o" | "--output-name"));
             if on_stdout || only_looks || is_named {
                 file(value_of(arguments, &["--output-name"]))
+            } else if matches!(program, "lz4" | "unlz4") {
+                // From the first file into the second.
+                file(last(1))
             } else {
                 Written::Files(all())
             }
@@ -287,11 +314,25 @@ fn special(program: &str, arguments: &[String]) -> Written {
             let looks = ["-E", "-M", "-MM", "-fsyntax-only", "--version", "-v"].into_iter().any(has_long);
             if looks { Written::Nothing } else { Written::InFolder("what it compiles".to_owned()) }
         }
+        "make" | "gmake" | "ninja" if value_of(arguments, &["-C", "--directory"]).is_some() => {
+            file(value_of(arguments, &["-C", "--directory"]))
+        }
         "make" | "gmake" | "ninja" | "cmake" | "meson" | "cargo" | "npm" | "snakemake" | "nextflow" => {
             Written::InFolder("what it builds".to_owned())
         }
         "pdftotext" if operands.len() == 1 => Written::InFolder("a file beside its own".to_owned()),
         "rmdir" | "mkfifo" => Written::Files(all()),
+        "truncate" => file(last(1)),
+        "mogrify" => Written::InFolder("the pictures that it changes".to_owned()),
+        "yq" if has('i') => file(last(1)),
+        "xmlstarlet" | "xml" if has('L') => file(last(1)),
+        _ if arguments.iter().any(|word| word.starts_with("--in-place") || word.starts_with("--inplace")) => {
+            file(last(1))
+        }
+        // What runs in a container has no open files that can be seen from here.
+        "docker" | "podman" | "nerdctl" if arguments.iter().any(|word| mounts(word)) => {
+            Written::InFolder("what is mounted into its container".to_owned())
+        }
         "pg_dump" | "pg_dumpall" => file(value_of(arguments, &["-f", "--file"])),
         "mysqldump" => file(value_of(arguments, &["-r", "--result-file"])),
         "gpg" | "gpg2" if value_of(arguments, &["-o", "--output"]).is_none() => {
@@ -317,10 +358,21 @@ fn special(program: &str, arguments: &[String]) -> Written {
         // It fails if the folder is there.
         "mkdir" if !has('p') && !has_long("--parents") => Written::Files(operands.into_iter().cloned().collect()),
         "tar" | "bsdtar" | "gtar" => tar(arguments),
-        "zip" | "7z" | "7za" | "ar" | "rar" => {
-            let archive = operands.iter().find(|word| program == "zip" || word.len() > 2);
-            file(archive.map(|word| (*word).clone()))
+        "7z" | "7za" | "rar" | "unrar" if operands.first().is_some_and(|word| matches!(word.as_str(), "x" | "e")) => {
+            let is_on_stdout = has_long("-so") || has_long("p");
+            match joined(arguments, "-o").filter(|_| program.starts_with('7')) {
+                _ if is_on_stdout => Written::Nothing,
+                Some(folder) => file(Some(folder)),
+                None => Written::InFolder("what it unpacks".to_owned()),
+            }
         }
+        "dot" | "neato" | "fdp" | "sfdp" | "circo" | "twopi" if has('O') => {
+            Written::InFolder("a file beside its own".to_owned())
+        }
+        "script" => file(last(1).or_else(|| Some("typescript".to_owned()))),
+        "zip" => file(operands.first().map(|word| (*word).clone())),
+        // The first word is what they do.
+        "7z" | "7za" | "ar" | "rar" => file(operands.get(1).map(|word| (*word).clone())),
         "unzip" if !has('p') && !has('l') && !has('t') => match value_of(arguments, &["-d"]) {
             Some(folder) => file(Some(folder)),
             None => Written::InFolder("what it unpacks".to_owned()),
@@ -440,7 +492,8 @@ fn tar(arguments: &[String]) -> Written {
         let value = at.and_then(|at| arguments.get(at + 1)).cloned();
         value.or_else(|| joined(arguments, "--file=")).into_iter().collect()
     };
-    if creates(arguments) || has('r', "--append") || has('u', "--update") {
+    let changes = || has('A', "--catenate") || has('\0', "--concatenate") || has('\0', "--delete");
+    if creates(arguments) || has('r', "--append") || has('u', "--update") || changes() {
         Written::Files(archive())
     } else if has('x', "--extract") && !has('O', "--to-stdout") {
         match value_of(arguments, &["-C", "--directory"]).or_else(|| joined(arguments, "--directory=")) {
@@ -484,8 +537,13 @@ fn is_flag(word: &str, letter: char) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word[1..].contains(letter)
 }
 
-/// Returns true if a word is `-i`, or short options with `i` before one that takes a text, such as `-pi.bak`.
+/// Returns true if a word is `-i`, or short options with `i` before one that takes a text, such as `-lpi.bak`.
 fn is_in_place(word: &str) -> bool {
     let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else { return false };
-    letters.split(['e', 'f', 'M', 'I', 'l']).next().is_some_and(|before| before.contains('i'))
+    letters.split(['e', 'E', 'f', 'F', 'M', 'm', 'I']).next().is_some_and(|before| before.contains('i'))
+}
+
+/// Returns true if a word is an option that mounts a folder or file into a container, where it can be written.
+fn mounts(word: &str) -> bool {
+    ["-v", "--volume", "--mount"].iter().any(|option| word.starts_with(option)) && word != "--version"
 }

@@ -6,7 +6,7 @@ use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::RunSummary;
 use hindmost_core::policy::HeldBack;
 use hindmost_core::time::Time;
-use hindmost_core::timeline::Timeline;
+use hindmost_core::timeline::{AttemptEnd, Timeline};
 use hindmost_report::text::{duration, grouped, percent};
 
 use super::output::NOTABLE;
@@ -18,12 +18,13 @@ const SHORT: f64 = 0.01;
 
 /// Returns what copies gained or cost; `None` if there were none, or only copies of tasks whose attempts all took less than
 /// [`NOTABLE`].
-/// `restarts` is true if these copies started after the earlier attempt had ended.
-pub fn gain(summary: &RunSummary, timeline: &Timeline, restarts: bool) -> Option<String> {
+pub fn gain(summary: &RunSummary, timeline: &Timeline) -> Option<String> {
     let copied: HashSet<TaskId> =
         timeline.rows.iter().filter(|row| row.redundant).map(|row| row.attempt.task).collect();
     let notable = Time(NOTABLE.as_nanos() as u64);
     let mut of_copied = timeline.rows.iter().filter(|row| copied.contains(&row.attempt.task));
+    // A restart begins after the earlier attempt has ended.
+    let restarts = timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Replaced).count() as u64;
     let copies = of_copied.any(|row| row.end - row.start >= notable).then(|| in_words(summary, restarts));
     let waited = waited(summary).filter(|_| timeline.rows.iter().any(|row| row.end - row.start >= notable));
     match (copies, waited) {
@@ -62,21 +63,27 @@ fn waited(summary: &RunSummary) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}{helps}", parts.join(", and ")))
 }
 
-/// Returns what the copies of a run gained or cost. There is at least one.
-fn in_words(summary: &RunSummary, restarts: bool) -> String {
+/// Returns what the copies of a run gained or cost, of which so many are restarts. There is at least one.
+fn in_words(summary: &RunSummary, restarts: u64) -> String {
     let (launched, won) = (summary.copies.launched, summary.copies.won);
     let saved = summary.saved.as_ref();
     let small = (SMALL * summary.flowtime).max(SHORT);
-    let copies = match (launched, restarts) {
-        (1, false) => "1 copy of a slow task started".to_owned(),
-        (_, false) => format!("{} copies of slow tasks started", grouped(launched)),
-        (1, true) => "1 attempt that seemed to hang was stopped, and its task started again".to_owned(),
-        (_, true) => {
-            format!("{} attempts that seemed to hang were stopped, and their tasks started again", grouped(launched))
-        }
+    let beside = match launched.saturating_sub(restarts) {
+        0 => None,
+        1 => Some("1 copy of a slow task started".to_owned()),
+        several => Some(format!("{} copies of slow tasks started", grouped(several))),
     };
-    if restarts && won > 0 {
-        let small = (SMALL * summary.flowtime).max(SHORT);
+    let again = match restarts {
+        0 => None,
+        1 => Some("1 attempt that seemed to hang was stopped, and its task started again".to_owned()),
+        several => Some(format!(
+            "{} attempts that seemed to hang were stopped, and their tasks started again",
+            grouped(several)
+        )),
+    };
+    let only_restarts = beside.is_none();
+    let copies = beside.into_iter().chain(again).collect::<Vec<_>>().join("; ");
+    if only_restarts && won > 0 {
         let lost = summary.saved.as_ref().and_then(|saved| saved.median).map_or(0.0, |median| -median);
         let delayed =
             if lost > small { format!(", which delayed the end by about {}", duration(lost)) } else { String::new() };
@@ -191,18 +198,24 @@ mod tests {
 
     #[test]
     fn restarts_are_no_copies() {
-        let said = in_words(&run(3, 3, None), true);
+        let said = in_words(&run(3, 3, None), 3);
         assert_eq!(said, "3 attempts that seemed to hang were stopped, and their tasks started again");
-        assert!(
-            in_words(&run(1, 0, None), true).starts_with("1 attempt that seemed to hang was stopped, and its task")
-        );
+        assert!(in_words(&run(1, 0, None), 1).starts_with("1 attempt that seemed to hang was stopped, and its task"));
+    }
+
+    #[test]
+    fn copies_and_restarts_are_counted_apart() {
+        let said = in_words(&run(3, 2, None), 2);
+        let expected = "1 copy of a slow task started; 2 attempts that seemed to hang were stopped, and their tasks started again, and 2 \
+                        finished first";
+        assert!(said.starts_with(expected), "{said}");
     }
 
     #[test]
     fn the_line_says_what_copies_gained_or_cost() {
         let mut hung = run(3, 2, Some((0.2, None)));
         hung.saved = hung.saved.map(|saved| TimeSaved { if_as_long_again: Some(7.0), ..saved });
-        let said = in_words(&hung, false);
+        let said = in_words(&hung, 0);
         assert!(said.ends_with("had needed as long again, this would have taken 7.00 s longer"), "{said}");
         for (launched, won, saved, expected) in [
             (
@@ -229,7 +242,7 @@ mod tests {
             (3, 2, Some((-9.0, Some(-6.0))), "taken about 6.00 s less (an estimate)"),
             (3, 2, Some((0.0, Some(0.5))), "taken about as long"),
         ] {
-            let said = in_words(&run(launched, won, saved), false);
+            let said = in_words(&run(launched, won, saved), 0);
             assert!(said.contains(expected), "{said}");
         }
     }

@@ -13,10 +13,11 @@ use std::sync::atomic::Ordering;
 use hindmost_core::metrics::{Copies, RunState, RunSummary};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
-use hindmost_run::job_file::{KILL_AFTER, OutputTemplate, Overrides, PlannedPhase, TaskCommands};
+use hindmost_run::job_file::{KILL_AFTER, OutputTemplate, Overrides, Plan, PlannedPhase, TaskCommands};
 use hindmost_run::map::{
     ColumnSeparator, Combining, Earlier, Given, Halt, JobLog, MapError, MapJob, Reading, Splitting, TEMPORARY,
-    Template, combined, parallel_tasks, quoted, read_sources, remove_left_folders, shell, split_words, timeout,
+    Template, combined, left_running, parallel_tasks, quoted, read_sources, remove_left_folders, shell, split_words,
+    timeout,
 };
 use hindmost_run::store::{Opening, begun_with};
 
@@ -67,6 +68,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         ..Overrides::default()
     });
     args.ending.count_term();
+    check_left_running(&plan, args.ending.tmpdir.as_deref())?;
     let joblog = joblog(&args)?;
     if job.commands.tasks.is_empty() {
         return if args.json { terminal::print_json(&nothing(&plan.name, &options)) } else { Ok(()) };
@@ -140,8 +142,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
     let outcome = outcome?;
     if says_gain
         && outcome.summary.state != RunState::Interrupted
-        && let Some(line) =
-            gain::gain(&outcome.summary, &outcome.timeline, outcome.plan.phases.iter().any(PlannedPhase::may_restart))
+        && let Some(line) = gain::gain(&outcome.summary, &outcome.timeline)
     {
         say(&line);
     }
@@ -325,6 +326,22 @@ fn joblog(args: &MapArgs) -> Outcome<Option<JobLog>> {
     Ok(Some(JobLog::open(&path, appends || args.resume || args.resume_failed)?))
 }
 
+/// Refuses a map whose commands name files for writing while commands of a killed map still run in this folder: they may be writing the same
+/// files, and would go on after the new ones have ended.
+fn check_left_running(plan: &Plan, within: Option<&Path>) -> Outcome {
+    let names_files = plan.phases.iter().any(PlannedPhase::names_files);
+    let Some(place) = std::env::current_dir().ok().filter(|_| names_files) else { return Ok(()) };
+    let running = left_running(&within.map_or_else(|| temporary_place(false), Path::to_owned), &place);
+    if running.is_empty() {
+        return Ok(());
+    }
+    let numbers = running.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+    Err(as_other_error(Failure::work(format!(
+        "commands of a map that was killed still run in this folder and may write the same files: wait until they have ended, or end them \
+         with: kill {numbers}"
+    ))))
+}
+
 /// Creates a folder for the run that only this user may open. First removes those that killed runs have left beside it.
 fn temporary_folder(within: Option<&Path>, is_shared: bool) -> Outcome<tempfile::TempDir> {
     let within = within.map_or_else(|| temporary_place(is_shared), Path::to_owned);
@@ -333,7 +350,8 @@ fn temporary_folder(within: Option<&Path>, is_shared: bool) -> Outcome<tempfile:
         let folders = if removed == 1 { "folder" } else { "folders" };
         say(&format!("{removed} temporary {folders} of killed runs removed from {}", within.display()));
     }
-    let folder = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(&within);
+    let only_own = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix(TEMPORARY).permissions(only_own).tempdir_in(&within);
     folder.map_err(|error| {
         as_other_error(Failure::work(format!(
             "no temporary folder can be created in {}: {error}; --tmpdir DIR names another place",

@@ -308,7 +308,7 @@ impl Follower for Printer<'_> {
         self.counted.failed += u64::from(end.how != How::Succeeded);
         if end.how != How::Succeeded {
             let task = &self.tasks[end.attempt.task.index as usize];
-            self.failed.insert(task.number, failed_line(task, end.how));
+            self.failed.insert(task.number, failed_line(task, end));
             if self.failed.len() > MOST_LISTED {
                 self.failed.pop_last();
             }
@@ -348,10 +348,11 @@ fn exit_and_signal(how: How) -> (i32, i32) {
 }
 
 /// Returns a line about a failed task.
-fn failed_line(task: &TaskCommand, how: How) -> String {
-    let why = match how {
+fn failed_line(task: &TaskCommand, end: &TaskEnd) -> String {
+    let why = match end.how {
         How::Failed { timed_out: true, .. } => "stopped at its time limit".to_owned(),
         How::Failed { exit: Some(exit), .. } => format!("exit code {exit}"),
+        _ if !end.reason.is_empty() => end.reason.clone(),
         _ => "stopped".to_owned(),
     };
     let command = String::from_utf8_lossy(&shown(&task.command)).into_owned();

@@ -381,6 +381,41 @@ fn what_meets_a_full_disk_waits_for_space_and_takes_no_retry() {
 }
 
 #[test]
+fn commands_that_add_to_a_file_are_not_repeated_after_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    // The temporary folder of the map is on a disk of 1 MB, the log is on another one. The second map has the same full disk, but may repeat.
+    let script = r#"
+        mkdir disk
+        mount -t tmpfs -o size=1m tmpfs disk || exit 9
+        export TMPDIR=$PWD/disk
+        wait_for() { for i in $(seq 600); do "$@" && return; sleep 0.1; done; }
+        fill() {
+            wait_for test -e begun-1 && wait_for test -e begun-2
+            head -c 2000000 /dev/zero > disk/other 2> /dev/null
+            touch filled
+            wait_for test -e done-1 && wait_for test -e done-2
+            rm disk/other
+        }
+        work='touch begun-{}; while ! test -e filled; do sleep 0.05; done; sleep 3; touch done-{}'
+        fill & "$1" map -j2 --disk-wait 60 "echo {} >> log; $work" ::: 1 2 > first 2>&1
+        echo $? > code
+        wait
+        rm begun-* done-* filled
+        fill & "$1" map -j2 -k --disk-wait 60 "$work; echo {}" ::: 1 2 > printed 2> second || exit 2
+        wait
+    "#;
+    let Some(ended) = with_mounts(folder.path(), script) else { return };
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    let said = format!("{}{}", read("first"), read("second"));
+    assert_eq!((ended.code, read("code").trim()), (Some(0), "2"), "{said}");
+    let mut lines: Vec<String> = read("log").lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!(lines, ["1", "2"], "{said}");
+    assert!(read("first").contains("its command can't be repeated"), "{said}");
+    assert_eq!(read("printed"), "1\n2\n", "{said}");
+}
+
+#[test]
 fn commands_whose_files_may_not_grow_fail_clearly() {
     // Limits in units of 512 or 1024 bytes. The signal ends `head`; where the signal is ignored, the write of `head` fails.
     for (script, reason) in

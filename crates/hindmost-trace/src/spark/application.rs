@@ -17,38 +17,23 @@ use super::task_end::{End, Metrics, TaskEnd, TaskStart};
 use super::task_ids::{Seen, TaskIds, task_id};
 use crate::reading::values::Number;
 
-/// Which data to collect from a log.
+/// What a log is read for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Data for counts: a few bits for each task of the running stages.
+    /// A diagnosis of each application, after which the application is dropped.
     #[default]
-    Counts,
-    /// Counts, and an analysis that receives attempts as they end.
-    Findings,
-    /// The same, and everything about each attempt for a diagnosis.
     Diagnosis,
-    /// Everything about each attempt, and what else a replay needs.
+    /// A replay, which needs all applications.
     Workload,
 }
 
 impl Keep {
-    /// Whether an analysis receives attempts as they end.
-    pub(super) fn feeds(self) -> bool {
-        self != Keep::Counts
-    }
-
-    /// What records everything about each attempt; `None` if nothing needs that.
-    pub(super) fn recorder(self) -> Option<Recorder> {
+    /// What records everything about each attempt.
+    pub(super) fn recorder(self) -> Recorder {
         match self {
-            Keep::Counts | Keep::Findings => None,
-            Keep::Diagnosis => Some(Recorder::default()),
-            Keep::Workload => Some(Recorder::keeping()),
+            Keep::Diagnosis => Recorder::default(),
+            Keep::Workload => Recorder::keeping(),
         }
-    }
-
-    /// Whether executors are collected.
-    fn has_executors(self) -> bool {
-        matches!(self, Keep::Diagnosis | Keep::Workload)
     }
 }
 
@@ -74,7 +59,6 @@ pub(super) struct Application {
     /// Earliest and latest time seen, in milliseconds since 1970.
     span: Option<(i64, i64)>,
     pub census: Census,
-    /// The executors; collected only for a replay or a diagnosis.
     pub executors: Executors,
     pub stages: Stages,
     pub jobs: Jobs,
@@ -171,9 +155,7 @@ impl Application {
     pub(super) fn executor_added(&mut self, event: &ExecutorAdded<'_>) {
         self.saw(event.time);
         self.census.announced(event.id.get());
-        if self.keep.has_executors() {
-            self.executors.added(event);
-        }
+        self.executors.added(event);
     }
 
     pub(super) fn executor_removed(&mut self, event: &ExecutorRemoved<'_>) {
@@ -184,9 +166,7 @@ impl Application {
     pub(super) fn block_manager_added(&mut self, event: &BlockManagerAdded<'_>) {
         self.saw(event.time);
         self.census.block_manager(event.manager.as_ref().and_then(|manager| manager.executor.get()));
-        if self.keep.has_executors() {
-            self.executors.block_manager(event);
-        }
+        self.executors.block_manager(event);
     }
 
     pub(super) fn job_start(&mut self, event: &JobStart<'_>) {
@@ -197,56 +177,51 @@ impl Application {
         self.jobs.start(event);
     }
 
-    pub(super) fn job_end(&mut self, event: &JobEnd, mut feed: Option<&mut Feed>) {
+    pub(super) fn job_end(&mut self, event: &JobEnd, feed: &mut Feed) {
         self.saw(event.time);
         for id in self.jobs.end(event.id.id()) {
-            if let (Some(stage), Some(feed)) = (self.stages.abandoned(id), &mut feed) {
+            if let Some(stage) = self.stages.abandoned(id) {
                 feed.close(id, stage);
             }
             self.stages.settle(id);
         }
     }
 
-    pub(super) fn stage_submitted(&mut self, info: &StageInfo<'_>, feed: Option<&mut Feed>) {
+    pub(super) fn stage_submitted(&mut self, info: &StageInfo<'_>, feed: &mut Feed) {
         self.saw(info.submitted);
         let Some(id) = info.id.id() else { return };
         let (stage, gone) = self.stages.submitted(id, info, &mut self.jobs);
         stage.closed = false;
-        if let Some(feed) = feed {
-            feed.introduce(id, stage);
-            feed.stage(id, info);
-            feed.close_all(&gone);
-        }
+        feed.introduce(id, stage);
+        feed.recorder.stage(id, info);
+        feed.close_all(&gone);
     }
 
-    pub(super) fn stage_completed(&mut self, info: &StageInfo<'_>, feed: Option<&mut Feed>) {
+    pub(super) fn stage_completed(&mut self, info: &StageInfo<'_>, feed: &mut Feed) {
         self.saw(info.submitted);
         self.saw(info.completed);
         let Some(id) = info.id.id() else { return };
         let (stage, gone) = self.stages.completed(id, info, &mut self.jobs);
-        if let Some(feed) = feed {
-            feed.introduce(id, stage);
-            feed.stage(id, info);
-            // A failed submission is followed by another submission, or by the end of the job.
-            if info.failure.get().is_none() {
-                feed.close(id, stage);
-            }
-            feed.close_all(&gone);
+        feed.introduce(id, stage);
+        feed.recorder.stage(id, info);
+        // A failed submission is followed by another submission, or by the end of the job.
+        if info.failure.get().is_none() {
+            feed.close(id, stage);
         }
+        feed.close_all(&gone);
         self.stages.settle(id);
     }
 
     /// Records a task start event, given its line.
-    pub(super) fn task_start(&mut self, line: &[u8], feed: Option<&mut Feed>) {
+    pub(super) fn task_start(&mut self, line: &[u8], feed: &mut Feed) {
         self.task_ids.start(task_id(line));
-        let Some(recorder) = feed.and_then(|feed| feed.recorder.as_mut()) else { return };
         if let Ok(event) = parse::<TaskStart<'_>>(line)
             && let Some(info) = &event.info
             && let (Some(id), Some(stage)) = (info.id.id(), event.stage.id())
             && let (Some(task), Some(launch)) = (info.partition.id().or(info.index.id()), info.launch.instant())
             && let Some(executor) = self.executors.ran(info, true)
         {
-            recorder.started(id, Started { stage, task, executor, launch });
+            feed.recorder.started(id, Started { stage, task, executor, launch });
         }
     }
 
@@ -274,12 +249,7 @@ impl Application {
         TaskEnded::Attempt
     }
 
-    pub(super) fn task_end<M: Metrics>(
-        &mut self,
-        event: &TaskEnd<'_, M>,
-        end: End,
-        mut feed: Option<&mut Feed>,
-    ) -> TaskEnded {
+    pub(super) fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>, end: End, feed: &mut Feed) -> TaskEnded {
         let lost = event.is_loss_of_output();
         let succeeded = end == End::Success;
         let Some(info) = &event.info else {
@@ -292,9 +262,7 @@ impl Application {
             let (partition, index) = (info.partition.id(), info.index.id().unwrap_or(number));
             Counted { stage, stage_attempt, partition, index, succeeded, speculative }
         });
-        if let Some(recorder) = feed.as_mut().and_then(|feed| feed.recorder.as_mut()) {
-            recorder.has_end(info.id.id());
-        }
+        feed.recorder.has_end(info.id.id());
         let ended = self.end_of(info.id.id(), lost, end, counted);
         if ended == TaskEnded::Twice {
             return ended;
@@ -303,7 +271,7 @@ impl Application {
         self.saw(info.launch);
         self.saw(info.finish);
         self.census.ran(info.executor.get());
-        let executor = if self.keep.has_executors() { self.executors.ran(info, lost) } else { None };
+        let executor = self.executors.ran(info, lost);
         let Some(counted) = counted else {
             self.counts.unidentified += 1;
             return ended;
@@ -314,9 +282,7 @@ impl Application {
             self.stages.lost(counted);
         }
         let (found, stage, gone) = self.stages.attempt(counted, &mut self.jobs);
-        if let Some(feed) = &mut feed {
-            feed.close_all(&gone);
-        }
+        feed.close_all(&gone);
         if lost {
             return ended;
         }
@@ -328,9 +294,7 @@ impl Application {
             self.counts.untimed += 1;
         }
         let task = found.task.unwrap_or(counted.index);
-        if let Some(feed) = &mut feed {
-            feed.ended((id, task), event, info, executor, (end, found));
-        }
+        feed.ended((id, task), event, info, executor, (end, found));
         let (Keep::Workload, Some(stage)) = (self.keep, stage) else {
             return ended;
         };

@@ -1,8 +1,7 @@
-//! Passes attempts to an analysis as they end.
+//! Passes attempts to an analysis and to a recorder as they end.
 
 use rustc_hash::FxHashMap;
 
-use super::fields::StageInfo;
 use super::reasons::of_failure;
 use super::recorder::Recorder;
 use super::stage::{Found, Stage};
@@ -18,8 +17,8 @@ const LONGEST: usize = 120;
 pub(super) struct Feed {
     analysis: Analysis,
     machines: FxHashMap<Box<str>, u32>,
-    /// Records everything for a diagnosis; `None` if there is to be none.
-    pub recorder: Option<Recorder>,
+    /// Records everything for a diagnosis.
+    pub recorder: Recorder,
     /// Number of the current application.
     application: u32,
     /// Prefix of the names of the current application's jobs.
@@ -38,8 +37,7 @@ pub(super) enum Reported {
 }
 
 impl Feed {
-    /// Returns a feed, with a recorder if a diagnosis is wanted.
-    pub(super) fn new(recorder: Option<Recorder>) -> Feed {
+    pub(super) fn new(recorder: Recorder) -> Feed {
         Feed { recorder, ..Feed::default() }
     }
 
@@ -66,17 +64,8 @@ impl Feed {
         };
         #[cfg(test)]
         self.reported.push(Reported::Phase(self.key(id), facts.clone()));
-        if let Some(recorder) = &mut self.recorder {
-            recorder.introduce(id, &facts);
-        }
+        self.recorder.introduce(id, &facts);
         self.analysis.phase(self.key(id), facts);
-    }
-
-    /// Records when a stage was submitted or completed.
-    pub(super) fn stage(&mut self, id: u32, info: &StageInfo<'_>) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.stage(id, info);
-        }
     }
 
     pub(super) fn ended<M: Metrics>(
@@ -104,11 +93,9 @@ impl Feed {
         };
         #[cfg(test)]
         self.reported.push(Reported::Ended(self.key(stage), attempt));
-        if let Some(recorder) = &mut self.recorder {
-            recorder.ended(stage, &attempt, executor, event.metrics.times(info), found.wins);
-            if attempt.ended == Ended::Failed {
-                recorder.failed(&of_failure(event.reason.as_ref()), &attempt);
-            }
+        self.recorder.ended(stage, &attempt, executor, event.metrics.times(info), found.wins);
+        if attempt.ended == Ended::Failed {
+            self.recorder.failed(&of_failure(event.reason.as_ref()), &attempt);
         }
         self.analysis.ended_as(self.key(stage), &attempt, Some(found.wins));
     }
@@ -142,12 +129,14 @@ impl Feed {
         }
     }
 
-    pub(super) fn findings(self) -> Findings {
+    /// Returns the findings, and the recorder.
+    pub(super) fn findings(self) -> (Findings, Recorder) {
         let mut names = vec![""; self.machines.len()];
         for (name, &machine) in &self.machines {
             names[machine as usize] = name;
         }
-        self.analysis.findings(&|machine| names.get(machine as usize).copied().unwrap_or_default().to_owned())
+        let name = |machine: u32| names.get(machine as usize).copied().unwrap_or_default().to_owned();
+        (self.analysis.findings(&name), self.recorder)
     }
 }
 

@@ -200,15 +200,14 @@ pub(super) struct Counts {
 }
 
 impl Collector {
-    /// Returns a collector that counts, and if requested also analyses, diagnoses or keeps data for a replay.
-    pub(crate) fn new(analyse: bool, diagnose: bool, keep: bool) -> Collector {
-        Collector {
-            analysis: analyse.then(Analysis::new),
-            diagnoses: diagnose.then(Vec::new),
-            kept: keep.then(Kept::default),
-            joined: keep.then(Joined::default),
-            ..Collector::default()
-        }
+    /// Returns a collector that counts, analyses and diagnoses.
+    pub(crate) fn diagnosing() -> Collector {
+        Collector { analysis: Some(Analysis::new()), diagnoses: Some(Vec::new()), ..Collector::default() }
+    }
+
+    /// Returns a collector that counts, and keeps data for a replay.
+    pub(crate) fn keeping() -> Collector {
+        Collector { kept: Some(Kept::default()), joined: Some(Joined::default()), ..Collector::default() }
     }
 
     /// Returns a collector that counts, and keeps the recordings of applications with these numbers.

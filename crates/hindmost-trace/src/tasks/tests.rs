@@ -43,7 +43,7 @@ fn compressed_logs_are_read() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(rows(3).as_bytes()).unwrap();
     let packed = packed.finish().unwrap();
-    let (summary, _) = analyse_tasks(&packed[..], "x", TaskFormat::Table, &Columns::default(), None).unwrap();
+    let (summary, ..) = diagnose_tasks(&packed[..], "x", TaskFormat::Table, &Columns::default(), None).unwrap();
     assert_eq!(summary.attempts, 3);
 }
 

@@ -3,6 +3,7 @@
 mod analysis;
 mod any;
 mod compressed;
+mod counts;
 mod directories;
 mod files;
 mod memory;

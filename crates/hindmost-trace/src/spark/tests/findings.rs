@@ -8,10 +8,10 @@ use crate::analysis::{Ended, EndedAttempt, PhaseFacts, PhaseKey};
 
 /// Returns the data that an analysis of the log receives.
 fn reported(log: &Log) -> Vec<Reported> {
-    let mut reading = Reading::new(Keep::Findings, false);
+    let mut reading = Reading::new(Keep::Diagnosis, false);
     let stream = Stream { name: "test", label: None, later_part: false, may_be_empty: false };
     reading.read(log.0.as_bytes(), &stream).unwrap();
-    reading.finish().0.feed.unwrap().reported
+    reading.finish().0.feed.reported
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Tests of stages without attempt numbers, of resubmitted, skipped and barrier stages, and of logs without a
 //! beginning.
 
-use super::super::summarize_spark;
-use super::log::{Log, Task, ZERO, recorded, task, warning};
+use super::log::{Log, Task, ZERO, counts, recorded, task, warning};
 use crate::recorded::Outcome;
 use crate::summary::SparkCounts;
 
@@ -207,7 +206,7 @@ fn evicted_stages_are_still_counted_correctly() {
     log = log.task(task(0, 1, 5, 20));
     // An attempt of a stage that is still in memory.
     log = log.task(task(stages - 3, 1, 5, 20)).end(30);
-    let summary = summarize_spark(log.0.as_bytes(), "x", None).unwrap();
+    let summary = counts(log.0.as_bytes());
     let done = 10_000;
     assert_eq!((summary.stages, summary.attempts), (15_000, 15_000 + done + 3));
     assert_eq!(summary.tasks, 15_000 + done + 1);

@@ -135,7 +135,7 @@ pub fn check_findings(findings: &Findings) {
     serde_json::to_string(findings).expect("findings are JSON");
 }
 
-/// Checks that the analysis counted all attempts, except those of unknown tasks and records of lost outputs.
+/// Checks that the findings count all attempts, except those of unknown tasks and records of lost outputs.
 ///
 /// # Panics
 /// If the counts differ otherwise.

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use hindmost_core::metrics::Diagnosis;
 
-use crate::analysis::Findings;
-use crate::diagnosis::agree;
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::OnProgress;
@@ -15,6 +13,7 @@ use crate::summary::TraceSummary;
 use crate::table::Columns;
 use crate::tasks::{self, TaskFormat};
 use crate::{hadoop, journal, spark};
+use hindmost_core::metrics::Findings;
 
 /// The path that stands for the standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -124,13 +123,12 @@ pub fn diagnose_with(
     if let Some(file) = pipe(path)? {
         return diagnose_stream_with(file, &path.display().to_string(), columns, progress);
     }
-    let found = match kind_with(path, columns)? {
+    match kind_with(path, columns)? {
         LogKind::Journal(journal) => journal::diagnose(&journal, progress),
         LogKind::Hadoop => hadoop::diagnose(path, progress),
         LogKind::Tasks(format) => tasks::diagnose(path, format, columns, progress),
         LogKind::Spark => spark::diagnose(path, progress),
-    };
-    found.map(agreeing)
+    }
 }
 
 /// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
@@ -156,21 +154,12 @@ pub fn diagnose_stream_with(
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
     let (kind, whole) = recognised(reader, name, columns)?;
-    let found = match kind {
+    match kind {
         StreamKind::Journal => journal::diagnose_journal(whole, name),
         StreamKind::Hadoop => hadoop::diagnose_hadoop(whole, name, progress),
         StreamKind::Tasks(format) => tasks::diagnose_tasks(whole, name, format, columns, progress),
         StreamKind::Spark => spark::diagnose_spark(whole, name, progress),
-    };
-    found.map(agreeing)
-}
-
-/// Makes findings agree with the diagnoses of the same log.
-fn agreeing(
-    (summary, mut findings, diagnoses): (TraceSummary, Findings, Vec<Diagnosis>),
-) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    agree(&mut findings, &diagnoses);
-    (summary, findings, diagnoses)
+    }
 }
 
 /// The format of a stream.

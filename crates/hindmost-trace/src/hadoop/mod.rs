@@ -30,7 +30,7 @@
 //! succeeded first. A killed attempt of a task with a winner is a killed loser.
 //!
 //! **Reduces** may start before the last map has ended, and then wait. If the last map ended during a reduce's run, the
-//! reduce's duration counts from that time, in replays and in the analysis; otherwise from its start.
+//! reduce's duration counts from that time; otherwise from its start.
 //!
 //! **Demands.** A copy needs one CPU. If the log has the size of containers (Hadoop 2.x counts their memory-time, Rumen
 //! has `jobMapMB`), it also needs memory of this size. [`HadoopTrace::node_memory`] returns the memory that each node
@@ -73,7 +73,6 @@ use hindmost_core::workload::WorkloadJob;
 
 use hindmost_core::metrics::Diagnosis;
 
-use crate::analysis::Findings;
 use crate::diagnosis::{RecordedWorkload, RecordedWorld, Recording};
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
@@ -84,6 +83,7 @@ use crate::summary::TraceSummary;
 pub use crate::summary::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
 use collect::Collector;
 pub use format::{HadoopFormat, sniff};
+use hindmost_core::metrics::Findings;
 use issues::Source;
 use objects::Objects;
 use shape::Shape;
@@ -185,8 +185,8 @@ pub(crate) fn is_configuration(path: &Path) -> bool {
     configuration::is_named_like_one(path)
 }
 
-/// Counts what a Hadoop log holds, finds what stragglers cost in it, and finds out what each job spent its time on. `name` is the log's name
-/// in errors.
+/// Counts what a Hadoop log holds, finds what stragglers cost in it, and finds out what each job spent its time on. `name` is the
+/// log's name in errors.
 ///
 /// # Errors
 ///
@@ -254,9 +254,7 @@ pub fn as_recorded(
 }
 
 fn with_diagnoses(mut reading: Reading) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    let (analysis, diagnoses) = reading.collector.take_analysis().unwrap_or_default();
-    let hosts = &reading.collector.hosts;
-    let findings = analysis.findings(&|host| hosts.name(host).to_owned());
+    let (findings, diagnoses) = reading.collector.take_applications().end();
     (reading.summary(), findings, diagnoses)
 }
 

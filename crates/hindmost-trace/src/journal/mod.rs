@@ -48,12 +48,13 @@ use hindmost_core::resources::Resources;
 use hindmost_core::workload::WorkloadJob;
 
 use crate::JOURNAL_IN_FOLDER;
-use crate::analysis::Findings;
 use crate::diagnosis::RecordedWorkload;
 use crate::error::TraceError;
+use crate::findings::Applications;
 use crate::reading::progress::OnProgress;
 use crate::summary::TraceSummary;
 use collect::Collected;
+use hindmost_core::metrics::Findings;
 
 pub(crate) use record_reader::begins_like_one;
 pub use record_reader::{JournalRecords, MOST_TASKS};
@@ -168,8 +169,10 @@ pub fn as_recorded(
 }
 
 fn with_diagnosis(collected: &Collected) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    let diagnosis = crate::diagnosis::diagnose(&collected.recording());
-    (collected.summary(), collected.findings(), vec![diagnosis])
+    let mut applications = Applications::default();
+    applications.add(&collected.recording());
+    let (findings, diagnoses) = applications.end();
+    (collected.summary(), findings, diagnoses)
 }
 
 fn for_replay(records: JournalRecords<'_>) -> Result<JournalTrace, TraceError> {

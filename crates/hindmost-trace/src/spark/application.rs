@@ -1,11 +1,12 @@
 //! Collects the events of one Spark application.
 
-use super::census::Census;
+use rustc_hash::FxHashSet;
+
 use super::events::parse;
 use super::executors::Executors;
-use super::feed::Feed;
 use super::fields::{
-    ApplicationEnd, ApplicationStart, BlockManagerAdded, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart, StageInfo,
+    ApplicationEnd, ApplicationStart, BlockManagerAdded, Excluded, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart,
+    StageInfo,
 };
 use super::jobs::Jobs;
 use super::recorder::{Recorder, Started};
@@ -58,7 +59,8 @@ pub(super) struct Application {
     end: Option<i64>,
     /// Earliest and latest time seen, in milliseconds since 1970.
     span: Option<(i64, i64)>,
-    pub census: Census,
+    excluded_executors: FxHashSet<Box<str>>,
+    excluded_hosts: FxHashSet<Box<str>>,
     pub executors: Executors,
     pub stages: Stages,
     pub jobs: Jobs,
@@ -154,7 +156,6 @@ impl Application {
 
     pub(super) fn executor_added(&mut self, event: &ExecutorAdded<'_>) {
         self.saw(event.time);
-        self.census.announced(event.id.get());
         self.executors.added(event);
     }
 
@@ -165,8 +166,14 @@ impl Application {
 
     pub(super) fn block_manager_added(&mut self, event: &BlockManagerAdded<'_>) {
         self.saw(event.time);
-        self.census.block_manager(event.manager.as_ref().and_then(|manager| manager.executor.get()));
         self.executors.block_manager(event);
+    }
+
+    /// Records an executor or host that was excluded after failures, for a stage or for the whole application.
+    pub(super) fn excluded(&mut self, event: &Excluded<'_>) {
+        self.saw(event.time);
+        self.excluded_executors.extend(event.executor.get().map(Box::from));
+        self.excluded_hosts.extend(event.host.get().map(Box::from));
     }
 
     pub(super) fn job_start(&mut self, event: &JobStart<'_>) {
@@ -177,51 +184,44 @@ impl Application {
         self.jobs.start(event);
     }
 
-    pub(super) fn job_end(&mut self, event: &JobEnd, feed: &mut Feed) {
+    pub(super) fn job_end(&mut self, event: &JobEnd, recorder: &mut Recorder) {
         self.saw(event.time);
         for id in self.jobs.end(event.id.id()) {
             if let Some(stage) = self.stages.abandoned(id) {
-                feed.close(id, stage);
+                recorder.introduce(id, stage);
             }
             self.stages.settle(id);
         }
     }
 
-    pub(super) fn stage_submitted(&mut self, info: &StageInfo<'_>, feed: &mut Feed) {
+    pub(super) fn stage_submitted(&mut self, info: &StageInfo<'_>, recorder: &mut Recorder) {
         self.saw(info.submitted);
         let Some(id) = info.id.id() else { return };
-        let (stage, gone) = self.stages.submitted(id, info, &mut self.jobs);
-        stage.closed = false;
-        feed.introduce(id, stage);
-        feed.recorder.stage(id, info);
-        feed.close_all(&gone);
+        let stage = self.stages.submitted(id, info, &mut self.jobs);
+        recorder.introduce(id, stage);
+        recorder.stage(id, info);
     }
 
-    pub(super) fn stage_completed(&mut self, info: &StageInfo<'_>, feed: &mut Feed) {
+    pub(super) fn stage_completed(&mut self, info: &StageInfo<'_>, recorder: &mut Recorder) {
         self.saw(info.submitted);
         self.saw(info.completed);
         let Some(id) = info.id.id() else { return };
-        let (stage, gone) = self.stages.completed(id, info, &mut self.jobs);
-        feed.introduce(id, stage);
-        feed.recorder.stage(id, info);
-        // A failed submission is followed by another submission, or by the end of the job.
-        if info.failure.get().is_none() {
-            feed.close(id, stage);
-        }
-        feed.close_all(&gone);
+        let stage = self.stages.completed(id, info, &mut self.jobs);
+        recorder.introduce(id, stage);
+        recorder.stage(id, info);
         self.stages.settle(id);
     }
 
     /// Records a task start event, given its line.
-    pub(super) fn task_start(&mut self, line: &[u8], feed: &mut Feed) {
+    pub(super) fn task_start(&mut self, line: &[u8], recorder: &mut Recorder) {
         self.task_ids.start(task_id(line));
         if let Ok(event) = parse::<TaskStart<'_>>(line)
             && let Some(info) = &event.info
             && let (Some(id), Some(stage)) = (info.id.id(), event.stage.id())
             && let (Some(task), Some(launch)) = (info.partition.id().or(info.index.id()), info.launch.instant())
-            && let Some(executor) = self.executors.ran(info, true)
+            && let Some(executor) = self.executors.started(info)
         {
-            feed.recorder.started(id, Started { stage, task, executor, launch });
+            recorder.started(id, Started { stage, task, executor, launch });
         }
     }
 
@@ -249,7 +249,12 @@ impl Application {
         TaskEnded::Attempt
     }
 
-    pub(super) fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>, end: End, feed: &mut Feed) -> TaskEnded {
+    pub(super) fn task_end<M: Metrics>(
+        &mut self,
+        event: &TaskEnd<'_, M>,
+        end: End,
+        recorder: &mut Recorder,
+    ) -> TaskEnded {
         let lost = event.is_loss_of_output();
         let succeeded = end == End::Success;
         let Some(info) = &event.info else {
@@ -262,7 +267,7 @@ impl Application {
             let (partition, index) = (info.partition.id(), info.index.id().unwrap_or(number));
             Counted { stage, stage_attempt, partition, index, succeeded, speculative }
         });
-        feed.recorder.has_end(info.id.id());
+        recorder.has_end(info.id.id());
         let ended = self.end_of(info.id.id(), lost, end, counted);
         if ended == TaskEnded::Twice {
             return ended;
@@ -270,8 +275,7 @@ impl Application {
         self.counts.speculative += u64::from(speculative && !lost);
         self.saw(info.launch);
         self.saw(info.finish);
-        self.census.ran(info.executor.get());
-        let executor = self.executors.ran(info, lost);
+        let executor = self.executors.ended(info, lost);
         let Some(counted) = counted else {
             self.counts.unidentified += 1;
             return ended;
@@ -281,8 +285,7 @@ impl Application {
             // The loss of an output is reported by a second end event of the attempt that produced the output.
             self.stages.lost(counted);
         }
-        let (found, stage, gone) = self.stages.attempt(counted, &mut self.jobs);
-        feed.close_all(&gone);
+        let (found, stage) = self.stages.attempt(counted, &mut self.jobs);
         if lost {
             return ended;
         }
@@ -294,7 +297,7 @@ impl Application {
             self.counts.untimed += 1;
         }
         let task = found.task.unwrap_or(counted.index);
-        feed.ended((id, task), event, info, executor, (end, found));
+        recorder.ended((id, task), event, info, executor, (end, found));
         let (Keep::Workload, Some(stage)) = (self.keep, stage) else {
             return ended;
         };
@@ -315,12 +318,10 @@ impl Application {
         ended
     }
 
-    /// Closes all stages of the application in the analysis.
-    pub(super) fn close(&mut self, feed: &mut Feed) {
-        let mut open: Vec<_> = self.stages.open().collect();
-        open.sort_unstable_by_key(|(id, _)| *id);
-        for (id, stage) in open {
-            feed.close(id, stage);
+    /// Records the names of stages of which the log has neither a submission nor an end.
+    pub(super) fn introduce_stages(&mut self, recorder: &mut Recorder) {
+        for (id, stage) in self.stages.that_ran() {
+            recorder.introduce(id, stage);
         }
     }
 
@@ -329,12 +330,12 @@ impl Application {
             applications: 1,
             jobs: self.jobs.len(),
             skipped_stages: self.jobs.skipped_stages,
-            executors: self.census.executors(),
-            excluded_executors: self.census.excluded_executors(),
-            excluded_hosts: self.census.excluded_hosts(),
+            executors: self.executors.named(),
+            excluded_executors: self.excluded_executors.len() as u64,
+            excluded_hosts: self.excluded_hosts.len() as u64,
             from: self.from(),
             to: self.to(),
-            unannounced: self.census.unannounced(),
+            unannounced: self.executors.unannounced(),
             unended: self.task_ids.unended(),
             unstarted: self.task_ids.unstarted(),
             log_without_starts: if self.task_ids.any_start() { 0 } else { self.counts.attempts },

@@ -2,11 +2,11 @@
 
 use super::application::{Application, Keep, TaskEnded};
 use super::events::{Kind, parse};
-use super::feed::Feed;
 use super::fields::{
     ApplicationEnd, ApplicationStart, EnvironmentUpdate, Excluded, JobEnd, JobStart, LogStart, SqlEnd, StageEvent,
 };
 use super::reasons::{of_failure, of_kill};
+use super::recorder::Recorder;
 use super::second_ends::{Earlier, HeldEnds};
 use super::tally::Tally;
 use super::task_end::{End, Metrics, TaskEnd, TaskMetrics, Unread};
@@ -19,7 +19,7 @@ pub(super) struct Collector {
     through: Vec<Application>,
     /// The application whose events are being read.
     open: Application,
-    /// Counts of finished applications that are not kept.
+    /// Counts of finished applications.
     tally: Tally,
     /// Number of finished applications.
     number: u32,
@@ -33,7 +33,7 @@ pub(super) struct Collector {
     killed_by: Causes,
     /// Ends of the open application's attempts that do not count yet, because the attempts may end again.
     held: HeldEnds,
-    feed: Feed,
+    recorder: Recorder,
 }
 
 /// The collected data of one or several logs.
@@ -43,7 +43,7 @@ pub(super) struct Collected {
     pub tally: Tally,
     pub failures: Causes,
     pub killed_by: Causes,
-    pub feed: Feed,
+    pub recorder: Recorder,
 }
 
 impl Collector {
@@ -60,7 +60,7 @@ impl Collector {
             failures: Causes::default(),
             killed_by: Causes::default(),
             held: HeldEnds::default(),
-            feed: Feed::new(keep.recorder()),
+            recorder: keep.recorder(),
         };
         collector.announce_application();
         collector
@@ -79,16 +79,12 @@ impl Collector {
 
     pub(super) fn finish(mut self) -> Collected {
         self.close_application();
-        let mut tally = self.tally;
-        for application in &self.through {
-            tally.add(&application.tally());
-        }
         Collected {
             applications: self.through,
-            tally,
+            tally: self.tally,
             failures: self.failures,
             killed_by: self.killed_by,
-            feed: self.feed,
+            recorder: self.recorder,
         }
     }
 
@@ -104,15 +100,15 @@ impl Collector {
             }
         }
         self.open.touched = true;
-        let Collector { open, feed, .. } = self;
+        let Collector { open, recorder, .. } = self;
         match kind {
             Kind::TaskEnd => self.task_end_line(line, true)?,
-            Kind::TaskStart => open.task_start(line, feed),
+            Kind::TaskStart => open.task_start(line, recorder),
             Kind::SpeculationRequested => open.counts.speculation_requests += 1,
             Kind::StageSubmitted => {
                 let event: StageEvent<'_> = parse(line)?;
                 if let Some(info) = &event.info {
-                    open.stage_submitted(info, feed);
+                    open.stage_submitted(info, recorder);
                 }
             }
             Kind::StageCompleted => {
@@ -121,32 +117,31 @@ impl Collector {
                     if info.failure.get().is_none() {
                         self.count_held(info.id.id());
                     }
-                    self.open.stage_completed(info, &mut self.feed);
+                    self.open.stage_completed(info, &mut self.recorder);
                 }
             }
             Kind::JobStart => {
                 let event: JobStart<'_> = parse(line)?;
-                feed.recorder.job_started(event.id.id(), event.time.instant());
+                recorder.job_started(event.id.id(), event.time.instant());
                 open.job_start(&event);
             }
             Kind::JobEnd => {
                 let event: JobEnd = parse(line)?;
-                feed.recorder.job_ended(event.id.id(), event.time.instant());
-                open.job_end(&event, feed);
+                recorder.job_ended(event.id.id(), event.time.instant());
+                open.job_end(&event, recorder);
             }
             Kind::ExecutorAdded => open.executor_added(&parse(line)?),
             Kind::ExecutorRemoved => open.executor_removed(&parse(line)?),
             Kind::BlockManagerAdded => open.block_manager_added(&parse(line)?),
             Kind::ExecutorExcluded | Kind::NodeExcluded => {
                 let event: Excluded<'_> = parse(line)?;
-                open.saw(event.time);
-                open.census.excluded(&event);
+                open.excluded(&event);
             }
             Kind::EnvironmentUpdate => {
                 let event: EnvironmentUpdate = parse(line)?;
                 let cpus = event.spark.and_then(|properties| properties.task_cpus.real());
                 open.executors.set_task_cpus(cpus);
-                feed.recorder.settings(parse(line)?);
+                recorder.settings(parse(line)?);
             }
             Kind::ResourceProfileAdded => {
                 let event = parse(line)?;
@@ -205,18 +200,17 @@ impl Collector {
         self.count_held(None);
         self.held = HeldEnds::default();
         let mut closed = std::mem::replace(&mut self.open, Application::new(self.keep));
-        closed.close(&mut self.feed);
-        self.feed.recorder.close(self.number, &mut closed);
+        self.tally.add(&closed.tally());
+        closed.introduce_stages(&mut self.recorder);
+        self.recorder.close(self.number, &mut closed);
         if self.keep == Keep::Workload {
             self.through.push(closed);
-        } else {
-            self.tally.add(&closed.tally());
         }
     }
 
     fn announce_application(&mut self) {
         let prefix = self.open.prefix(self.number, self.several || self.number > 0);
-        self.feed.application(self.number, prefix);
+        self.recorder.set_prefix(prefix);
     }
 
     /// Counts the ends that were held back for attempts of a stage, or of all stages.
@@ -270,7 +264,7 @@ impl Collector {
             }
         }
         let end = event.end();
-        match (self.open.task_end(event, end, &mut self.feed), end) {
+        match (self.open.task_end(event, end, &mut self.recorder), end) {
             (TaskEnded::Attempt, End::Killed) => self.killed_by.count(of_kill(event.reason.as_ref())),
             (TaskEnded::Attempt, End::Failed) => self.failures.count(&of_failure(event.reason.as_ref())),
             _ => {}

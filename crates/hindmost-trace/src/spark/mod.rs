@@ -30,11 +30,9 @@
 //! job that it waits for ends earlier.
 
 mod application;
-mod census;
 mod collect;
 mod events;
 mod executors;
-mod feed;
 mod fields;
 mod id_sets;
 mod identity;
@@ -66,7 +64,6 @@ use std::path::Path;
 use hindmost_core::metrics::Diagnosis;
 use hindmost_core::workload::WorkloadJob;
 
-use crate::analysis::Findings;
 use crate::diagnosis::{RecordedWorld, world};
 use crate::error::TraceError;
 use crate::reading::progress::{OnProgress, Progress};
@@ -74,6 +71,7 @@ use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::summary::{SparkCounts, TraceSummary};
 use application::Keep;
 use collect::Collected;
+use hindmost_core::metrics::Findings;
 use reader::{Reading, Stream};
 use sources::Sources;
 use workload::Workload;
@@ -285,8 +283,8 @@ fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Re
 
 fn with_diagnoses((collected, warnings): ReadLogs, directory: bool) -> (TraceSummary, Findings, Vec<Diagnosis>) {
     let summary = summary(&collected, warnings, directory);
-    let (findings, recorder) = collected.feed.findings();
-    (summary, findings, recorder.into_diagnoses())
+    let (findings, diagnoses) = collected.recorder.into_diagnoses();
+    (summary, findings, diagnoses)
 }
 
 fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
@@ -304,7 +302,7 @@ fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
         .applications
         .iter()
         .any(|application| application.stages.iter().any(|(_, stage)| stage.ran && stage.execution.is_some()));
-    let recordings = collected.feed.recorder.into_recordings();
+    let recordings = collected.recorder.into_recordings();
     let Workload { origin, jobs, nodes, attempts, sources } =
         workload::assemble(collected.applications, &mut summary.warnings);
     let origin = origin as f64 / 1000.0;

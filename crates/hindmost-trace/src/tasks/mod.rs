@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `row.rs` | an attempt, as a reader takes it from a row |
 //! | `collect.rs` | holds the rows of each application until they are complete |
-//! | `finish.rs` | counts, analyses, diagnoses and keeps the rows of an application |
+//! | `finish.rs` | counts, diagnoses and keeps the rows of an application |
 //! | `diagnosing.rs` | diagnoses applications in other threads |
 //! | `recording.rs` | the rows of an application, or of all, as a recording |
 //! | `shared.rs` | the slots that jobs share |
@@ -55,7 +55,6 @@ use std::path::Path;
 use hindmost_core::metrics::Diagnosis;
 use hindmost_core::workload::WorkloadJob;
 
-use crate::analysis::Findings;
 use crate::diagnosis::{RecordedWorkload, Recording, workload as workload_of, workload_in_log};
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
@@ -66,6 +65,7 @@ use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::summary::TraceSummary;
 use crate::table::{self, Columns};
 use crate::{nextflow, parallel, ray, slurm, trino};
+use hindmost_core::metrics::Findings;
 
 pub(crate) use collect::{Collector, Rules};
 use recording::Joined;
@@ -243,8 +243,7 @@ pub fn diagnose_tasks(
 
 fn with_diagnoses(mut collector: Collector, format: TaskFormat) -> (TraceSummary, Findings, Vec<Diagnosis>) {
     let diagnoses = collector.take_diagnoses();
-    let analysis = collector.analysis.take().unwrap_or_default();
-    let findings = analysis.findings(&|node| collector.nodes.get(node).to_owned());
+    let findings = std::mem::take(&mut collector.gathering).findings(&diagnoses);
     (summary(&collector, format), findings, diagnoses)
 }
 

@@ -3,10 +3,10 @@
 use hindmost_core::metrics::Diagnosis;
 
 use super::{Collector, TaskFormat, TaskTrace, for_replay, read, sniff, with_diagnoses};
-use crate::analysis::Findings;
 use crate::error::TraceError;
 use crate::summary::TraceSummary;
 use crate::table::Columns;
+use hindmost_core::metrics::Findings;
 
 /// Counts, findings and diagnoses of a log.
 pub(crate) struct Found {

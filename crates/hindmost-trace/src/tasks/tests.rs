@@ -118,3 +118,18 @@ fn an_attempt_of_nextflow_without_an_end_lasts_as_long_as_it_ran() {
     assert_eq!((found.summary.from, found.summary.to), (Some(1_706_781_600.0), Some(1_706_781_660.0)));
     assert_eq!(replayed(&found.trace).remove(0).2, [("TRIM".to_owned(), vec![], vec![60.0, 20.0])]);
 }
+
+#[test]
+fn all_tasks_of_a_phase_count_however_far_apart_they_are() {
+    // Between the two tasks of a phase, tasks of 300 other phases end.
+    let mut log = "phase,task,start,end\nsame,0,0,1000\n".to_owned();
+    for at in 1..=300 {
+        log += &format!("x{at},{at},{},{}\n", 1000 + 60 * at, 1030 + 60 * at);
+    }
+    log += "same,301,20000,25000\n";
+    let found = found(&log, TaskFormat::Table);
+    let same = found.findings.phases.iter().find(|phase| phase.name.as_deref() == Some("same")).unwrap();
+    assert_eq!((same.tasks, same.start, same.finish), (2, Some(0.0), Some(25_000.0)));
+    assert_eq!((same.durations.p50, same.durations.max), (Some(3000.0), Some(5000.0)));
+    assert_eq!((found.findings.jobs[0].tasks, found.findings.jobs[0].span), (302, 25_000.0));
+}

@@ -76,8 +76,7 @@ fn an_extra_task_does_not_win_after_all_tasks_have_won() {
 
 #[test]
 fn a_task_that_succeeds_after_its_phase_closed_wins() {
-    // One task of stage 0 has no end event when the stage ends. The event follows when the analysis no longer keeps the
-    // stage's details.
+    // One task of stage 0 has no end event when the stage ends. The event follows after many other stages.
     let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 2);
     log = log.task(task(0, 0, 0, 100)).completed(0, 0, 2, "");
     for stage in 1..60 {

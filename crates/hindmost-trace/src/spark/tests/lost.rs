@@ -2,8 +2,8 @@
 
 use super::super::{diagnose_spark, read_spark};
 use super::log::{Log, Task, ZERO, recorded, task, warning};
-use crate::analysis::Findings;
 use crate::recorded::Outcome;
+use hindmost_core::metrics::Findings;
 
 /// Returns a log of a job with one stage of four tasks, which take 100 to 103 ms.
 fn four() -> Log {

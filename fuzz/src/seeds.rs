@@ -105,6 +105,6 @@ mod tests {
         };
         assert!(read("spark_log", |log| hindmost_trace::spark::read_spark(log, "log", None).is_ok()) >= 2);
         assert!(read("hadoop_log", |log| hindmost_trace::hadoop::read_hadoop(log, "log", None).is_ok()) >= 2);
-        assert!(read("journal", |log| hindmost_trace::journal::analyse_journal(log, "log").is_ok()) >= 4);
+        assert!(read("journal", |log| hindmost_trace::journal::diagnose_journal(log, "log").is_ok()) >= 4);
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! cargo bench -p hindmost-trace --bench spark -- make plain|gzip|zstd|lz4|snappy|lzf MEGABYTES > LOG
-//! cargo bench -p hindmost-trace --bench spark -- measure count|findings|replay LOG
+//! cargo bench -p hindmost-trace --bench spark -- measure diagnosis|replay LOG
 //! ```
 
 #[path = "../tests/it/support/mod.rs"]
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput};
-use hindmost_trace::spark::{analyse, analyse_spark, open, read_spark, summarize, summarize_spark};
+use hindmost_trace::spark::{diagnose, diagnose_spark, open, read_spark};
 use support::{CODECS, Maker, pack, packed};
 
 const MEGABYTES: u64 = 100;
@@ -47,10 +47,9 @@ fn make(codec: &str, megabytes: u64) {
 fn measure(what: &str, path: &Path) {
     let start = Instant::now();
     let attempts = match what {
-        "count" => summarize(path, None).unwrap().attempts,
-        "findings" => analyse(path, None).unwrap().0.attempts,
+        "diagnosis" => diagnose(path, None).unwrap().0.attempts,
         "replay" => open(path, None).unwrap().summary().attempts,
-        other => panic!("no measure {other}: count, findings or replay"),
+        other => panic!("no measure {other}: diagnosis or replay"),
     };
     let seconds = start.elapsed().as_secs_f64();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -64,19 +63,16 @@ fn bench() {
         Criterion::default().sample_size(10).measurement_time(Duration::from_secs(5)).configure_from_args();
     let mut group = criterion.benchmark_group("spark");
     group.throughput(Throughput::Bytes(log.len() as u64));
-    group.bench_function("count", |b| {
-        b.iter(|| summarize_spark(black_box(log.as_slice()), "made", None).unwrap());
-    });
-    group.bench_function("findings", |b| {
-        b.iter(|| analyse_spark(black_box(log.as_slice()), "made", None).unwrap());
+    group.bench_function("diagnosis", |b| {
+        b.iter(|| diagnose_spark(black_box(log.as_slice()), "made", None).unwrap());
     });
     group.bench_function("replay", |b| {
         b.iter(|| read_spark(black_box(log.as_slice()), "made", None).unwrap());
     });
     for codec in CODECS {
         let packed = packed(codec, &log);
-        group.bench_function(format!("count, {codec}"), |b| {
-            b.iter(|| summarize_spark(black_box(packed.as_slice()), "made", None).unwrap());
+        group.bench_function(format!("diagnosis, {codec}"), |b| {
+            b.iter(|| diagnose_spark(black_box(packed.as_slice()), "made", None).unwrap());
         });
     }
     group.finish();

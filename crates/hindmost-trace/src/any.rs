@@ -1,4 +1,4 @@
-//! Recognises the format of a log, then counts and analyses the log.
+//! Recognises the format of a log, then counts and diagnoses the log.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use hindmost_core::metrics::Diagnosis;
 
-use crate::analysis::Findings;
-use crate::diagnosis::agree;
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::progress::OnProgress;
@@ -15,6 +13,7 @@ use crate::summary::TraceSummary;
 use crate::table::Columns;
 use crate::tasks::{self, TaskFormat};
 use crate::{hadoop, journal, spark};
+use hindmost_core::metrics::Findings;
 
 /// The path that stands for the standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -78,38 +77,6 @@ pub fn kind_with(path: &Path, columns: &Columns) -> Result<LogKind, TraceError> 
     Ok(tasks::find(path, columns).map_err(failed)?.map_or(LogKind::Spark, LogKind::Tasks))
 }
 
-/// Counts what a log holds and finds what stragglers cost in it, and why. The path `-` is the standard input. The
-/// standard input and pipes may hold a log of any format.
-///
-/// # Errors
-/// As for [`kind`], and the errors of the format's own reader.
-pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
-    analyse_with(path, &Columns::default(), progress)
-}
-
-/// Does the same as [`analyse`]. If `columns` names any column, a file is read as a table.
-///
-/// # Errors
-/// As for [`analyse`].
-pub fn analyse_with(
-    path: &Path,
-    columns: &Columns,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings), TraceError> {
-    if path == Path::new(STANDARD_INPUT) {
-        return analyse_stream_with(io::stdin().lock(), "standard input", columns, progress);
-    }
-    if let Some(file) = pipe(path)? {
-        return analyse_stream_with(file, &path.display().to_string(), columns, progress);
-    }
-    match kind_with(path, columns)? {
-        LogKind::Journal(journal) => journal::analyse(&journal, progress),
-        LogKind::Hadoop => hadoop::analyse(path, progress),
-        LogKind::Tasks(format) => tasks::analyse(path, format, columns, progress),
-        LogKind::Spark => spark::analyse(path, progress),
-    }
-}
-
 /// Returns what is in a folder that is not a log itself, in order; empty for a folder that is one log, and for a file.
 pub fn parts(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() || journal::of_folder(path).is_some() || spark::is_one_log(path) {
@@ -129,10 +96,11 @@ pub fn is_beside_logs(path: &Path) -> bool {
     hadoop::is_configuration(path)
 }
 
-/// Does the same as [`analyse`], and finds out what each application of the log spent its time on.
+/// Counts what a log holds, finds what stragglers cost in it and why, and finds out what each application of the log spent its time on. The
+/// path `-` is the standard input. The standard input and pipes may hold a log of any format.
 ///
 /// # Errors
-/// As for [`analyse`].
+/// As for [`kind`], and the errors of the format's own reader.
 pub fn diagnose(
     path: &Path,
     progress: Option<OnProgress<'_>>,
@@ -155,13 +123,12 @@ pub fn diagnose_with(
     if let Some(file) = pipe(path)? {
         return diagnose_stream_with(file, &path.display().to_string(), columns, progress);
     }
-    let found = match kind_with(path, columns)? {
+    match kind_with(path, columns)? {
         LogKind::Journal(journal) => journal::diagnose(&journal, progress),
         LogKind::Hadoop => hadoop::diagnose(path, progress),
         LogKind::Tasks(format) => tasks::diagnose(path, format, columns, progress),
         LogKind::Spark => spark::diagnose(path, progress),
-    };
-    found.map(agreeing)
+    }
 }
 
 /// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
@@ -187,51 +154,11 @@ pub fn diagnose_stream_with(
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
     let (kind, whole) = recognised(reader, name, columns)?;
-    let found = match kind {
+    match kind {
         StreamKind::Journal => journal::diagnose_journal(whole, name),
         StreamKind::Hadoop => hadoop::diagnose_hadoop(whole, name, progress),
         StreamKind::Tasks(format) => tasks::diagnose_tasks(whole, name, format, columns, progress),
         StreamKind::Spark => spark::diagnose_spark(whole, name, progress),
-    };
-    found.map(agreeing)
-}
-
-/// Makes findings agree with the diagnoses of the same log.
-fn agreeing(
-    (summary, mut findings, diagnoses): (TraceSummary, Findings, Vec<Diagnosis>),
-) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    agree(&mut findings, &diagnoses);
-    (summary, findings, diagnoses)
-}
-
-/// Does the same as [`analyse`] for a log that is read from `reader`. `name` is the log's name in errors.
-///
-/// # Errors
-/// If reading fails, and the errors of the format's own reader.
-pub fn analyse_stream(
-    reader: impl Read,
-    name: &str,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings), TraceError> {
-    analyse_stream_with(reader, name, &Columns::default(), progress)
-}
-
-/// Does the same as [`analyse_stream`]. If `columns` names any column, the log is read as a table.
-///
-/// # Errors
-/// As for [`analyse_stream`].
-pub fn analyse_stream_with(
-    reader: impl Read,
-    name: &str,
-    columns: &Columns,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings), TraceError> {
-    let (kind, whole) = recognised(reader, name, columns)?;
-    match kind {
-        StreamKind::Journal => journal::analyse_journal(whole, name),
-        StreamKind::Hadoop => hadoop::analyse_hadoop(whole, name, progress),
-        StreamKind::Tasks(format) => tasks::analyse_tasks(whole, name, format, columns, progress),
-        StreamKind::Spark => spark::analyse_spark(whole, name, progress),
     }
 }
 

@@ -1,16 +1,17 @@
-//! Readers of cluster logs (Spark, Hadoop, tables of tasks and others) and of Hindmost journals, and an analysis of what
-//! stragglers cost in them.
+//! Readers of cluster logs (Spark, Hadoop, tables of tasks and others) and of Hindmost journals, and what stragglers cost in
+//! them and why.
 //!
-//! Three concepts:
+//! Four concepts:
 //!
 //! - **Summary**: counts of what a log holds (jobs, stages, tasks, attempts, causes of failures), with a warning for
 //!   each problem that the reader worked around. See [`TraceSummary`].
 //! - **Findings**: what stragglers cost and why, phase by phase: waiting time, slow nodes, skew, speculative copies.
-//!   See [`analysis`].
+//!   See [`findings`].
+//! - **Diagnosis**: what each application spent its time on, and why its stragglers were slow. See [`diagnosis`].
 //! - **Replay**: jobs with recorded durations, nodes and attempts, for a simulation of the same workload. See
 //!   [`spark::open`], [`hadoop::open`] and [`journal::open`].
 //!
-//! The memory for summary and findings does not grow with the log; a replay keeps a few bytes for each task. A log that
+//! Attempts are kept until their application has been diagnosed, about 100 bytes each; a replay keeps those of all applications. A log that
 //! is damaged or cut short is read as far as possible.
 //!
 //! ```
@@ -21,9 +22,10 @@
 //!     r#"{"Event":"SparkListenerTaskEnd","Stage ID":0,"Task End Reason":{"Reason":"Success"},"#,
 //!     r#""Task Info":{"Task ID":0,"Index":0,"Launch Time":1000,"Finish Time":3000,"Host":"h1"}}"#, "\n",
 //! );
-//! let (summary, findings) = any::analyse_stream(log.as_bytes(), "my log", None)?;
+//! let (summary, findings, diagnoses) = any::diagnose_stream(log.as_bytes(), "my log", None)?;
 //! assert_eq!((summary.format, summary.attempts), ("spark", 1));
 //! assert_eq!(findings.machine_time.winners, 2.0); // seconds
+//! assert_eq!(diagnoses[0].tasks, 1);
 //! # Ok::<(), hindmost_trace::TraceError>(())
 //! ```
 //!
@@ -45,20 +47,20 @@
 //!    a file of any compression, `Window` and `Lines` hold a bounded part of it, fields of type `Number`, `Text` and
 //!    `Flag` accept values of unexpected types, `warn` turns counted problems into warnings, `Causes` counts causes of
 //!    failures, `Progress` reports progress.
-//! 2. Write three functions, each for a reader and for a path: `summarize` returns the counts ([`TraceSummary`]),
-//!    `analyse` also passes every attempt that ended to an [`analysis::Analysis`], and `open` keeps what a replay needs;
-//!    `replay.rs` builds jobs and phases. Put counts that only this format has into a struct in `summary/`.
+//! 2. Write two functions, each for a reader and for a path: `diagnose` returns the counts ([`TraceSummary`]) and adds a
+//!    [`diagnosis::Recording`] of each application to [`findings::Applications`]; `open` keeps what a replay needs, and `replay.rs` builds
+//!    jobs and phases. Put counts that only this format has into a struct in `summary/`.
 //! 3. Add a variant to [`any::LogKind`], code that recognises the format by its first bytes, and a variant to
 //!    [`TraceError`] for files that the reader refuses.
 //! 4. Test a small log for each irregularity. Test that a log that is cut or damaged at any byte is read up to this
-//!    byte, with a warning that names the position, and that the three functions return the same counts.
+//!    byte, with a warning that names the position, and that both functions return the same counts.
 //!
 //! Nothing outside the format's folder imports from it, except [`any`] and formats that must recognise its files.
 
-pub mod analysis;
 pub mod any;
 pub mod diagnosis;
 mod error;
+pub mod findings;
 pub mod hadoop;
 pub mod journal;
 mod nextflow;

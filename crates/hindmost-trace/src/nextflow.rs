@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::window::Window;
 use crate::tasks::header::Header;

@@ -5,7 +5,7 @@
 //! common. A command that ended with an exit code or by a signal has failed; one that parallel stopped itself (exit
 //! value -1 and a signal, as with `--halt now` and `--timeout`) was killed. The bytes sent to other hosts are the input.
 
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::window::Window;
 use crate::tasks::header::Header;

@@ -9,7 +9,7 @@ use std::io;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::json::parse_cleaned;
 use crate::reading::values::{Number, Text};

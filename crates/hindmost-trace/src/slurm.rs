@@ -12,7 +12,7 @@
 //! `REQUEUED` and `PREEMPTED` attempts were interrupted, `CANCELLED` ones killed. `TIMEOUT`, `NODE_FAIL`, `OUT_OF_MEMORY`
 //! and the like count as failed, with the state as cause.
 
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::window::Window;
 use crate::tasks::header::Header;

@@ -15,7 +15,7 @@ use std::io::{BufReader, Cursor, Read};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::json::Keys;
 use crate::reading::values::Text;

@@ -1,4 +1,4 @@
-//! Reads any bytes as a journal: for a replay, for the analysis, and to draw, verify and explain it.
+//! Reads any bytes as a journal: for a replay, for a diagnosis, and to draw, verify and explain it.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use hindmost_core::verify::Verifier;
 use hindmost_policies::catalogue;
 use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_trace::TraceError;
-use hindmost_trace::journal::{analyse_journal, read};
+use hindmost_trace::journal::{diagnose_journal, read};
 
 /// Journals with more tasks than this are not verified, to limit memory.
 const MOST_TASKS: u64 = 20_000;
@@ -25,17 +25,17 @@ const EXPLAINED: usize = 3;
 /// If a check fails.
 pub fn check(journal: &[u8]) {
     let replay = match read(journal, "j") {
-        // Without a finished task a journal can't be replayed, but it can be analysed.
+        // Without a finished task a journal can't be replayed, but it can be diagnosed.
         Err(TraceError::NothingFinished { .. }) => None,
-        replay => alike(replay, analyse_journal(journal, "j")),
+        replay => alike(replay, diagnose_journal(journal, "j")),
     };
-    if let Some((trace, (summary, _))) = &replay {
+    if let Some((trace, (summary, ..))) = &replay {
         check_durations(&trace.jobs);
         assert_eq!(trace.nodes.len() as u64, summary.nodes);
         assert!(trace.jobs.len() as u64 <= summary.jobs);
         assert!(trace.nodes.iter().all(|node| node.speed.is_finite() && node.speed > 0.0));
     }
-    let Ok((summary, findings)) = analyse_journal(journal, "j") else { return };
+    let Ok((summary, findings, _)) = diagnose_journal(journal, "j") else { return };
     check_summary(&summary);
     check_findings(&findings);
 

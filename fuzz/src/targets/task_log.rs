@@ -1,7 +1,7 @@
 //! Reads any bytes as a log of each format whose rows are attempts.
 
 use hindmost_trace::table::Columns;
-use hindmost_trace::tasks::{TaskFormat, analyse_tasks, read_tasks, sniff};
+use hindmost_trace::tasks::{TaskFormat, diagnose_tasks, read_tasks, sniff};
 
 use crate::{alike, check_counted, check_findings, check_jobs, check_recorded, check_summary};
 
@@ -12,8 +12,8 @@ use crate::{alike, check_counted, check_findings, check_jobs, check_recorded, ch
 pub fn check(log: &[u8]) {
     let columns = Columns::default();
     for format in TaskFormat::ALL {
-        let analysed = analyse_tasks(log, "log", format, &columns, None);
-        let Some(((summary, findings), trace)) = alike(analysed, read_tasks(log, "log", format, &columns)) else {
+        let diagnosed = diagnose_tasks(log, "log", format, &columns, None);
+        let Some(((summary, findings, _), trace)) = alike(diagnosed, read_tasks(log, "log", format, &columns)) else {
             continue;
         };
         assert_eq!(summary.format, format.name());

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::recording::{PhaseRows, Recording};
 use super::slots::{avoided, slots, unended};
 use super::typical::{Typical, retries};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 
 /// The share of the slots from which on all count as used.
 const FULL: f64 = 0.9;

@@ -4,7 +4,7 @@ use hindmost_core::metrics::{FailureCost, FinishedLast, LostWork, TaskTime, Wait
 
 use super::recording::{PhaseRows, Recording};
 use super::typical::{Typical, retries};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 
 /// Fewest winners of a phase whose last 5 % are looked at.
 const FEWEST: usize = 20;

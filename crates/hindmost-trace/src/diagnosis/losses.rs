@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::recording::{AttemptRow, PhaseRows, Recording};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 
 /// An attempt that failed within this many seconds of the removal of its executor was lost with it.
 const WITH_EXECUTOR: f64 = 5.0;

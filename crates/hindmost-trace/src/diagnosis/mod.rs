@@ -5,7 +5,6 @@
 
 #[cfg(test)]
 mod accusations;
-mod agreement;
 mod area;
 mod busy;
 mod causes;
@@ -18,6 +17,8 @@ mod losses;
 mod node_speeds;
 mod others;
 mod own_share;
+mod rank_sums;
+mod rank_test;
 pub mod recording;
 mod repeated;
 mod slots;
@@ -35,12 +36,11 @@ mod world;
 
 use hindmost_core::metrics::Diagnosis;
 
-pub(crate) use agreement::agree;
 pub(crate) use area::Area;
 use causes::Context;
 pub(crate) use joins::slots_that_join;
 pub use own_share::OwnShare;
-pub use recording::Recording;
+pub use recording::{Ended, Recording};
 pub(crate) use repeated::is_no_chance;
 pub(crate) use slots::most_slots;
 pub(crate) use slow_nodes::proven_slow;
@@ -96,7 +96,7 @@ mod tests {
     use super::recording::PhaseRows;
     use super::testing::{phase, recording, row};
     use super::*;
-    use crate::analysis::Ended;
+    use crate::diagnosis::Ended;
 
     #[test]
     fn tasks_are_those_that_finished_and_all_of_them() {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::causes::{Context, Wave, slowness};
 use super::recording::AttemptRow;
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 
 /// ln of the slowness of the winners of a wave, sorted.
 #[derive(Default)]

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use hindmost_core::metrics::{SlowNode, Unsuccessful, Workers};
 use rustc_hash::FxHashMap;
 
-use crate::analysis::Ended;
-
 /// An executor that is not known.
 pub const UNKNOWN: u32 = u32::MAX;
 
@@ -44,8 +42,10 @@ pub struct Recording {
     pub slow_in_log: Vec<SlowNode>,
     /// How many slots other jobs of the log left for this one: the number at its begin, and all later changes. Empty if nothing says it.
     pub slots_left: Vec<(f64, i32)>,
-    /// Phases with attempts, in the order of their first attempt to end.
+    /// Phases with attempts whose times are known, in the order of their first attempt to end.
     pub phases: Vec<PhaseRows>,
+    /// Phases of which no attempt has known times.
+    pub without_times: Vec<PhaseRows>,
     /// Attempts whose end the log does not have, although they had slots.
     pub unended: Vec<Unended>,
     /// Failed attempts and their seconds, by reason.
@@ -95,6 +95,8 @@ pub struct PhaseRows {
     pub of_job: u32,
     /// Number of tasks that the log states.
     pub tasks: Option<u32>,
+    /// Number of tasks that the log lists, with or without attempts; `None` if it has no such list.
+    pub listed: Option<u32>,
     /// Slots that each of its tasks uses; 0, if the log does not say, stands for 1.
     pub slots: u32,
     /// When its tasks could start; `None` if the log does not say.
@@ -107,8 +109,11 @@ pub struct PhaseRows {
     pub in_every_job: InEveryJob,
     /// Its tasks that are long in most other jobs of the log.
     pub long_in_others: FxHashMap<u32, LongInOthers>,
-    /// Attempts that ended, in the order of the log.
+    /// Attempts that ended and whose times are known, in the order of the log.
     pub rows: Vec<AttemptRow>,
+    /// Attempts that ended at an unknown time, or that started at one; also those that ended before they started. Only counts of attempts
+    /// need them.
+    pub without_times: Vec<AttemptRow>,
 }
 
 /// A task that is long in most other jobs of the log.
@@ -130,6 +135,20 @@ pub enum InEveryJob {
     Names(Vec<(u32, u64)>),
 }
 
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ended {
+    /// The attempt did all of its work, whether or not another attempt had won before.
+    Succeeded,
+    /// The attempt failed, for any reason.
+    Failed,
+    /// The attempt was killed, for any reason. If another attempt of its task wins, it has lost.
+    Killed,
+    /// The attempt was killed for a reason that has nothing to do with other attempts of its task, such as the loss of
+    /// its node. An attempt of its task that wins later does not make it a loser.
+    Interrupted,
+}
+
 /// An attempt that ended. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttemptRow {
@@ -137,9 +156,9 @@ pub struct AttemptRow {
     pub task: u32,
     /// Index of its executor, or [`UNKNOWN`].
     pub executor: u32,
-    /// When it was launched.
+    /// When it was launched; NaN if unknown.
     pub start: f64,
-    /// When it ended; not before `start`.
+    /// When it ended; not before `start`, NaN if unknown.
     pub end: f64,
     /// Bytes of input and shuffle that it read; `None` if the log does not say.
     pub bytes_read: Option<u64>,
@@ -175,6 +194,11 @@ pub struct TaskTimes {
 }
 
 impl AttemptRow {
+    /// True if start and end are known, and in this order.
+    pub fn has_times(&self) -> bool {
+        self.start <= self.end
+    }
+
     /// How long the attempt ran.
     pub fn seconds(&self) -> f64 {
         self.end - self.start

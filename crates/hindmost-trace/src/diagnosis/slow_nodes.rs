@@ -16,10 +16,9 @@ use hindmost_math::statistics::{mean, median};
 use rustc_hash::FxHashMap;
 
 use super::causes::{Context, Wave};
-use super::recording::{AttemptRow, PhaseRows, Recording};
+use super::rank_sums::Nodes;
+use super::recording::{AttemptRow, Ended, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
-use crate::analysis::nodes::Nodes;
-use crate::analysis::{Ended, PhaseKey};
 
 /// Significance level of each of the two tests for slow nodes, over all nodes of an application together. It is low because tasks on one
 /// node at one time have more in common than the test assumes, and because there are many applications.
@@ -78,9 +77,8 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
     let nodes = |keep: &dyn Fn(&Observed) -> bool| {
         let mut nodes = Nodes::default();
         for (number, observed) in strata.iter().enumerate() {
-            let key = PhaseKey { application: recording.application, phase: number as u32 };
             let kept = observed.iter().filter(|one| keep(one));
-            nodes.phase(key, kept.map(|one| (one.log, one.node)).collect());
+            nodes.phase(key(recording, number), kept.map(|one| (one.log, one.node)).collect());
         }
         nodes
     };
@@ -197,9 +195,8 @@ fn untested(
     }
     let mut by_tasks = Nodes::default();
     let each = (0..recording.phases.len()).flat_map(|at| observed(context, at, true));
-    for (number, observed) in (0..).zip(each) {
-        let key = PhaseKey { application: recording.application, phase: number };
-        by_tasks.phase(key, observed.into_iter().map(|one| (one.log, one.node)).collect());
+    for (number, observed) in each.enumerate() {
+        by_tasks.phase(key(recording, number), observed.into_iter().map(|one| (one.log, one.node)).collect());
     }
     let of = |node: &u32| {
         let is_at_most = |nodes: &Nodes, level| nodes.p_of(*node).is_some_and(|p| p * ran.len() as f64 <= level);
@@ -214,6 +211,11 @@ fn untested(
     perhaps_slow.truncate(LISTED);
     let names = untested.iter().take(LISTED).map(|node| context.name(*node).to_owned()).collect();
     (Untested { nodes: untested.len() as u64, names, perhaps_slow }, perhaps)
+}
+
+/// Returns a number of a stratum that no other application has.
+fn key(recording: &Recording, number: usize) -> u64 {
+    u64::from(recording.application) << 32 | number as u64
 }
 
 /// Finds nodes whose medians are far above those of other nodes, by a t-test over phases and waves. Also returns the nodes that were

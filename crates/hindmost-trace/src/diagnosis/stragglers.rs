@@ -12,7 +12,7 @@ use super::recording::{AttemptRow, PhaseRows, TaskTimes};
 use super::repeated::Repeated;
 use super::typical::{STRAGGLER, Typical};
 use super::usual::{FAR_BEYOND, Usual};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 
 /// Fewest tasks on a node around the time of a straggler that can show that it was not busy.
 const FEWEST_NEIGHBOURS: usize = 2;

@@ -1,7 +1,7 @@
 //! Small recordings for tests.
 
 use super::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 
 /// An attempt that won.
 pub fn row(task: u32, executor: u32, start: f64, end: f64) -> AttemptRow {

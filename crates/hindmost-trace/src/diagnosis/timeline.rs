@@ -168,7 +168,7 @@ mod tests {
     use super::super::diagnose;
     use super::super::testing::{executor, phase, recording, row};
     use super::*;
-    use crate::analysis::Ended;
+    use crate::diagnosis::Ended;
 
     #[test]
     fn steps_are_as_long_as_nothing_changes() {

@@ -120,7 +120,7 @@ pub fn first_ends<'a>(rows: impl IntoIterator<Item = &'a AttemptRow>) -> FxHashM
 pub fn retries(phase: &PhaseRows) -> Vec<bool> {
     // When the first attempt of each task that did not win ended.
     let mut broken: FxHashMap<u32, f64> = FxHashMap::default();
-    for row in phase.rows.iter().filter(|row| row.ended != crate::analysis::Ended::Succeeded) {
+    for row in phase.rows.iter().filter(|row| row.ended != crate::diagnosis::Ended::Succeeded) {
         let end = broken.entry(row.task).or_insert(row.end);
         *end = end.min(row.end);
     }
@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn an_attempt_after_a_broken_one_is_a_retry_and_a_copy_is_none() {
         let mut rows = vec![row(0, 0, 0.0, 2.0), row(0, 1, 2.5, 4.0), row(1, 0, 0.0, 9.0), row(1, 1, 5.0, 8.0)];
-        (rows[0].ended, rows[0].wins) = (crate::analysis::Ended::Failed, false);
-        (rows[2].ended, rows[2].wins) = (crate::analysis::Ended::Killed, false);
+        (rows[0].ended, rows[0].wins) = (crate::diagnosis::Ended::Failed, false);
+        (rows[2].ended, rows[2].wins) = (crate::diagnosis::Ended::Killed, false);
         rows[3].speculative = true;
         assert_eq!(retries(&phase(rows)), [false, true, false, false]);
     }

@@ -149,7 +149,7 @@ mod tests {
     use super::super::slots::unended;
     use super::super::testing::{executor, phase, recording, row};
     use super::*;
-    use crate::analysis::Ended;
+    use crate::diagnosis::Ended;
 
     fn parts(recording: &Recording) -> Vec<(Spent, f64, f64)> {
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn what_runs_again_counts_as_retry() {
         let mut rows: Vec<_> = (0..4).map(|at| row(at, 0, 0.0, 1.0)).collect();
-        (rows[3].wins, rows[3].ended) = (false, crate::analysis::Ended::Failed);
+        (rows[3].wins, rows[3].ended) = (false, crate::diagnosis::Ended::Failed);
         rows.push(row(3, 0, 1.0, 3.0));
         let one = recording(vec![phase(rows)], vec![executor("h", 4)]);
         assert_eq!(parts(&one), [(Spent::Work, 1.0, 1.0), (Spent::Retries, 2.0, 0.25)]);

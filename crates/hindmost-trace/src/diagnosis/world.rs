@@ -20,7 +20,7 @@ use super::node_speeds;
 use super::own_share::{self, OwnShare, RepeatsByPhase};
 use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 
 /// Seconds that an executor may take from its registration to its first attempt.
 const READY: f64 = 0.2;

@@ -1,6 +1,5 @@
-//! Counts the tasks and attempts of finished jobs, passes the attempts to an analysis, and keeps data for a replay.
+//! Counts the tasks and attempts of finished jobs, diagnoses the jobs, and keeps data for a replay.
 
-use hindmost_core::metrics::Diagnosis;
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
@@ -9,12 +8,12 @@ use super::configuration;
 use super::counters::Counters;
 use super::hosts::Hosts;
 use super::issues::{Issues, Source};
-use super::job::{Attempt, Job, JobEnd, Place, work_began};
+use super::job::{Job, JobEnd, Place};
 use super::kept::Kept;
-use super::phases::{self, PHASES, Phase};
+use super::phases::{self, Phase};
 use super::recording;
-use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
-use crate::diagnosis::diagnose;
+use crate::diagnosis::Ended;
+use crate::findings::Applications;
 use crate::reading::causes::{Causes, NOT_SAID};
 use crate::summary::{HadoopFacts, Locality};
 
@@ -26,10 +25,10 @@ pub(super) struct Collector {
     facts: HadoopFacts,
     failures: Causes,
     kills: Causes,
-    analysis: Option<Analysis>,
+    /// Diagnoses of the jobs; `None` for a replay.
+    applications: Option<Applications>,
+    /// Data for a replay; `None` for a diagnosis.
     kept: Option<Kept>,
-    /// What each job spent its time on; `None` if that is not wanted.
-    diagnoses: Option<Vec<Diagnosis>>,
     /// By job id, the number of the first file that holds the job.
     seen: FxHashMap<Box<str>, u32>,
 }
@@ -49,14 +48,14 @@ pub(super) struct Counts {
 }
 
 impl Collector {
-    /// Returns a collector that counts, and if requested also analyses or keeps data for a replay.
-    pub(super) fn new(analyse: bool, keep: bool) -> Collector {
-        Collector { analysis: analyse.then(Analysis::new), kept: keep.then(Kept::default), ..Collector::default() }
+    /// Returns a collector that counts, and keeps data for a replay.
+    pub(super) fn keeping() -> Collector {
+        Collector { kept: Some(Kept::default()), ..Collector::default() }
     }
 
-    /// Returns a collector that counts, analyses and finds out what each job spent its time on.
+    /// Returns a collector that counts and diagnoses.
     pub(super) fn diagnosing() -> Collector {
-        Collector { diagnoses: Some(Vec::new()), ..Collector::new(true, false) }
+        Collector { applications: Some(Applications::default()), ..Collector::default() }
     }
 
     /// Adds a job. It has ended, or the log has no more records of it.
@@ -74,9 +73,7 @@ impl Collector {
                 }
             }
         }
-        if self.diagnoses.is_some() || self.kept.is_some() {
-            self.configure(&mut job, source);
-        }
+        self.configure(&mut job, source);
         let application = self.counts.jobs as u32;
         self.counts.jobs += 1;
         self.about(&job);
@@ -97,9 +94,8 @@ impl Collector {
             };
             self.issues.missing += said;
         }
-        self.analyse(application, &job, &phases, maps_ended);
-        if let Some(diagnoses) = &mut self.diagnoses {
-            diagnoses.push(diagnose(&recording::of(application, &job, &phases, maps_ended, &self.hosts)));
+        if let Some(applications) = &mut self.applications {
+            applications.add(&recording::of(application, &job, &phases, maps_ended, &self.hosts));
         }
         if let Some(kept) = &mut self.kept
             && kept.keep(application, &job, &phases, maps_ended)
@@ -243,49 +239,6 @@ impl Collector {
         sums.unknown += places.unknown;
     }
 
-    /// Passes the job's attempts to the analysis, in the order in which they ended.
-    fn analyse(&mut self, application: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>) {
-        let Some(analysis) = &mut self.analysis else {
-            return;
-        };
-        let seconds = |at: i64| at as f64 / 1000.0;
-        let mut all: Vec<(&Phase, u32, &Attempt)> = Vec::new();
-        for phase in phases.iter().filter(|phase| !phase.tasks.is_empty()) {
-            let facts = PhaseFacts {
-                name: Some(PHASES[phase.number as usize].to_owned()),
-                job: Some(job.called(application)),
-                tasks: Some(job.total[phase.number as usize].unwrap_or(phase.tasks.len() as u32)),
-            };
-            analysis.phase(PhaseKey { application, phase: phase.number }, facts);
-            for (index, task) in &phase.tasks {
-                all.extend(task.attempts.iter().filter(|a| a.ended.is_some()).map(|attempt| (phase, *index, attempt)));
-            }
-        }
-        all.sort_by_key(|(_, _, attempt)| attempt.finish.or(attempt.start));
-        for (phase, task, attempt) in all {
-            let Some(ended) = attempt.ended else { continue };
-            let start = match (phase.number, attempt.start, attempt.finish) {
-                (1, Some(start), Some(finish)) => Some(work_began(start, finish, maps_ended)),
-                (_, start, _) => start,
-            };
-            let ended_attempt = EndedAttempt {
-                task,
-                node: attempt.host,
-                start: start.map(seconds),
-                end: attempt.finish.map(seconds),
-                bytes_read: attempt.bytes_read,
-                speculative: attempt.marked == Some(true),
-                // An attempt whose output was lost counts as failed, so the next attempt wins the task.
-                repeated: false,
-                ended,
-            };
-            analysis.ended(PhaseKey { application, phase: phase.number }, &ended_attempt);
-        }
-        for phase in phases.iter().filter(|phase| !phase.tasks.is_empty()) {
-            analysis.closed(PhaseKey { application, phase: phase.number });
-        }
-    }
-
     /// Returns the counts that only Hadoop logs have.
     pub(super) fn facts(&self) -> HadoopFacts {
         let mut facts = self.facts.clone();
@@ -294,12 +247,8 @@ impl Collector {
         facts
     }
 
-    pub(super) fn take_analysis(&mut self) -> Option<Analysis> {
-        self.analysis.take()
-    }
-
-    pub(super) fn take_diagnoses(&mut self) -> Vec<Diagnosis> {
-        self.diagnoses.take().unwrap_or_default()
+    pub(super) fn take_applications(&mut self) -> Applications {
+        self.applications.take().unwrap_or_default()
     }
 
     pub(super) fn take_kept(&mut self) -> Kept {

@@ -15,7 +15,7 @@ use super::diagnostics::cause;
 use super::hosts::Hosts;
 use super::ids::{Id, Kind};
 use super::job::{Attempt, Job, JobEnd, Place, TaskKey};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::reading::json::{behind_key, leading_number, leading_string};
 use crate::reading::values::{Number, Text};
 

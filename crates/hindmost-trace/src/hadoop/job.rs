@@ -6,7 +6,7 @@ use super::configuration::Settings;
 use super::counters::Counters;
 use super::hosts::{Host, Hosts};
 use super::ids::Kind;
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

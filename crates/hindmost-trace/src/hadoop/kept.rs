@@ -3,7 +3,7 @@
 use super::hosts::Host;
 use super::job::Job;
 use super::phases::{Phase, duration};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::diagnosis::Recording;
 use crate::recorded::Outcome;
 

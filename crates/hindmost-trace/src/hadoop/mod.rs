@@ -2,8 +2,8 @@
 //! histories of Hadoop 0.16 to 1.x (text), and Rumen traces; plain or compressed; as one file or a folder of files.
 //!
 //! The log is read through one buffer. The reader keeps the tasks and attempts of a job until the job ends; a history
-//! holds one job. The text of a Rumen trace is read task by task. Once a job has finished, summary and analysis keep
-//! only its id and the names of machines; a replay keeps 8 bytes for each task and 32 for each attempt.
+//! holds one job. The text of a Rumen trace is read task by task. A finished job is diagnosed and dropped, but for its id and
+//! the names of machines; a replay keeps everything about its attempts.
 //!
 //! | Hadoop | replay |
 //! | --- | --- |
@@ -30,7 +30,7 @@
 //! succeeded first. A killed attempt of a task with a winner is a killed loser.
 //!
 //! **Reduces** may start before the last map has ended, and then wait. If the last map ended during a reduce's run, the
-//! reduce's duration counts from that time, in replays and in the analysis; otherwise from its start.
+//! reduce's duration counts from that time; otherwise from its start.
 //!
 //! **Demands.** A copy needs one CPU. If the log has the size of containers (Hadoop 2.x counts their memory-time, Rumen
 //! has `jobMapMB`), it also needs memory of this size. [`HadoopTrace::node_memory`] returns the memory that each node
@@ -73,7 +73,6 @@ use hindmost_core::workload::WorkloadJob;
 
 use hindmost_core::metrics::Diagnosis;
 
-use crate::analysis::Findings;
 use crate::diagnosis::{RecordedWorkload, RecordedWorld, Recording};
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
@@ -84,6 +83,7 @@ use crate::summary::TraceSummary;
 pub use crate::summary::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
 use collect::Collector;
 pub use format::{HadoopFormat, sniff};
+use hindmost_core::metrics::Findings;
 use issues::Source;
 use objects::Objects;
 use shape::Shape;
@@ -185,37 +185,12 @@ pub(crate) fn is_configuration(path: &Path) -> bool {
     configuration::is_named_like_one(path)
 }
 
-/// Counts what a Hadoop log holds. `name` is the log's name in errors.
+/// Counts what a Hadoop log holds, finds what stragglers cost in it, and finds out what each job spent its time on. `name` is the
+/// log's name in errors.
 ///
 /// # Errors
 ///
 /// If reading fails, it is not a Hadoop log, or it holds no complete event or job.
-pub fn summarize_hadoop(
-    reader: impl Read,
-    name: &str,
-    progress: Option<OnProgress<'_>>,
-) -> Result<TraceSummary, TraceError> {
-    Ok(read_stream(reader, name, Collector::new(false, false), progress)?.summary())
-}
-
-/// Counts what a Hadoop log holds and finds what stragglers cost in it, and why. `name` is the log's name in errors.
-///
-/// # Errors
-///
-/// As for [`summarize_hadoop`].
-pub fn analyse_hadoop(
-    reader: impl Read,
-    name: &str,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings), TraceError> {
-    Ok(with_findings(read_stream(reader, name, Collector::new(true, false), progress)?))
-}
-
-/// Does the same as [`analyse_hadoop`], and finds out what each job spent its time on.
-///
-/// # Errors
-///
-/// As for [`summarize_hadoop`].
 pub fn diagnose_hadoop(
     reader: impl Read,
     name: &str,
@@ -228,35 +203,17 @@ pub fn diagnose_hadoop(
 ///
 /// # Errors
 ///
-/// As for [`summarize_hadoop`].
+/// As for [`diagnose_hadoop`].
 pub fn read_hadoop(reader: impl Read, name: &str, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace, TraceError> {
-    Ok(for_replay(read_stream(reader, name, Collector::new(false, true), progress)?))
+    Ok(for_replay(read_stream(reader, name, Collector::keeping(), progress)?))
 }
 
-/// Counts what a Hadoop log holds, or all logs in a folder together.
+/// Does the same as [`diagnose_hadoop`] for a Hadoop log, or for all logs in a folder together.
 ///
 /// # Errors
 ///
 /// If the path can't be opened or read, is not a Hadoop log, or holds no complete event or job. If there are several
 /// files and at least one can be read, unreadable files become warnings instead.
-pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
-    Ok(read(path, Collector::new(false, false), progress)?.summary())
-}
-
-/// Counts what a Hadoop log holds and finds what stragglers cost in it, and why.
-///
-/// # Errors
-///
-/// As for [`summarize`].
-pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
-    Ok(with_findings(read(path, Collector::new(true, false), progress)?))
-}
-
-/// Does the same as [`analyse`], and finds out what each job spent its time on.
-///
-/// # Errors
-///
-/// As for [`summarize`].
 pub fn diagnose(
     path: &Path,
     progress: Option<OnProgress<'_>>,
@@ -268,9 +225,9 @@ pub fn diagnose(
 ///
 /// # Errors
 ///
-/// As for [`summarize`].
+/// As for [`diagnose`].
 pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace, TraceError> {
-    Ok(for_replay(read(path, Collector::new(false, true), progress)?))
+    Ok(for_replay(read(path, Collector::keeping(), progress)?))
 }
 
 /// Reads a Hadoop log as it ran: jobs, nodes and worlds of the jobs with these numbers, each alone, without those that have no task that
@@ -278,13 +235,13 @@ pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace
 ///
 /// # Errors
 ///
-/// As for [`summarize`].
+/// As for [`diagnose`].
 pub fn as_recorded(
     path: &Path,
     wanted: &[u32],
     progress: Option<OnProgress<'_>>,
 ) -> Result<Vec<(u32, RecordedWorkload)>, TraceError> {
-    let mut reading = read(path, Collector::new(false, true), progress)?;
+    let mut reading = read(path, Collector::keeping(), progress)?;
     let recordings = reading.collector.take_kept().recordings.into_iter();
     let of = |mut recording: Recording| {
         let number = recording.application;
@@ -296,17 +253,9 @@ pub fn as_recorded(
     Ok(recordings.filter(|one| wanted.contains(&one.application)).filter_map(of).collect())
 }
 
-fn with_findings(mut reading: Reading) -> (TraceSummary, Findings) {
-    let analysis = reading.collector.take_analysis().unwrap_or_default();
-    let hosts = &reading.collector.hosts;
-    let findings = analysis.findings(&|host| hosts.name(host).to_owned());
-    (reading.summary(), findings)
-}
-
 fn with_diagnoses(mut reading: Reading) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    let diagnoses = reading.collector.take_diagnoses();
-    let (summary, findings) = with_findings(reading);
-    (summary, findings, diagnoses)
+    let (findings, diagnoses) = reading.collector.take_applications().end();
+    (reading.summary(), findings, diagnoses)
 }
 
 fn for_replay(mut reading: Reading) -> HadoopTrace {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::hosts::{Host, Hosts};
 use super::job::{Attempt, Job, JobEnd, Place, Task, work_began};
 use super::phases::{PHASES, Phase};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
 use crate::reading::causes::NOT_SAID;
 
@@ -37,35 +37,47 @@ pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option
             name: Some(PHASES[phase.number as usize].to_owned()),
             job: Some(job.called(number)),
             tasks: job.total[phase.number as usize],
+            listed: Some(phase.tasks.len() as u32),
             submitted: if is_reduce { maps_ended } else { job.launched.or(job.submitted) }.map(seconds),
             ..PhaseRows::default()
         };
         for (index, task) in &phase.tasks {
             let winner = task.winner();
             for (at, attempt) in task.attempts.iter().enumerate() {
-                let times = attempt.start.zip(attempt.finish).filter(|(start, finish)| finish >= start);
-                let (Some((start, finish)), Some(ended)) = (times, attempt.ended) else { continue };
-                let start = if is_reduce { work_began(start, finish, maps_ended) } else { start };
-                if ended == Ended::Failed {
-                    recording.failed(attempt.cause.as_deref().unwrap_or(NOT_SAID), seconds(finish) - seconds(start));
-                }
-                rows.rows.push(AttemptRow {
+                let Some(ended) = attempt.ended else { continue };
+                let start = match (attempt.start, attempt.finish) {
+                    (Some(start), Some(finish)) if is_reduce => Some(work_began(start, finish, maps_ended)),
+                    (start, _) => start,
+                };
+                let mut row = AttemptRow {
                     task: *index,
-                    executor: attempt.host.map_or(UNKNOWN, |host| executors.number(host, hosts)),
-                    start: seconds(start),
-                    end: seconds(finish),
+                    executor: UNKNOWN,
+                    start: start.map_or(f64::NAN, seconds),
+                    end: attempt.finish.map_or(f64::NAN, seconds),
                     bytes_read: attempt.bytes_read,
                     spent: TaskTimes { distance: distance(task, attempt, hosts), ..TaskTimes::default() },
                     ended,
                     wins: winner == Some(at),
                     speculative: attempt.marked == Some(true),
+                    // An attempt whose output was lost counts as failed, so the next attempt wins the task.
                     repeated: false,
-                });
+                };
+                if !row.has_times() {
+                    rows.without_times.push(row);
+                    continue;
+                }
+                if ended == Ended::Failed {
+                    recording.failed(attempt.cause.as_deref().unwrap_or(NOT_SAID), row.seconds());
+                }
+                row.executor = attempt.host.map_or(UNKNOWN, |host| executors.number(host, hosts));
+                rows.rows.push(row);
             }
         }
         rows.rows.sort_by(|a, b| a.end.total_cmp(&b.end).then(a.task.cmp(&b.task)));
         if !rows.rows.is_empty() {
             recording.phases.push(rows);
+        } else if !rows.without_times.is_empty() {
+            recording.without_times.push(rows);
         }
     }
     recording.executors = executors.list;

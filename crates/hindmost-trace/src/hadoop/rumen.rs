@@ -10,7 +10,7 @@ use super::issues::Source;
 use super::job::{Job, JobEnd, TaskKey};
 use super::objects::Objects;
 use super::shape::{Item, List};
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::json::parse_cleaned;
 use crate::reading::values::{Number, Text};

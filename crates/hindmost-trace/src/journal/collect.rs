@@ -1,4 +1,4 @@
-//! Reads a journal once from beginning to end and collects the data for the summary, the findings and a replay.
+//! Reads a journal once from beginning to end and collects the data for the summary, a diagnosis and a replay.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,8 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::JournalNode;
 use super::record_reader::JournalRecords;
-use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
-use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes};
+use crate::diagnosis::recording::{AttemptRow, Ended, Executor, PhaseRows, Recording, TaskTimes};
 use crate::error::TraceError;
 use crate::reading::causes::{Causes, NOT_SAID, shortened};
 use crate::summary::TraceSummary;
@@ -302,44 +301,6 @@ impl Collected {
             }
             _ => Ended::Killed,
         }
-    }
-
-    /// Returns what stragglers cost in the run, and why.
-    pub fn findings(&self) -> Findings {
-        let mut analysis = Analysis::new();
-        for (at, job) in self.timeline.jobs.iter().enumerate() {
-            for (phase, spec) in job.spec.phases.iter().enumerate() {
-                // Tasks that were finished before the run have no attempts in the journal.
-                if spec.tasks_to_do() == 0 {
-                    continue;
-                }
-                let key = PhaseKey { application: at as u32, phase: phase as u32 };
-                let (name, of) = (spec.name.to_string(), job.spec.name.to_string());
-                analysis.phase(key, PhaseFacts { name: Some(name), job: Some(of), tasks: Some(spec.tasks_to_do()) });
-            }
-        }
-        // Passes attempts in the order in which they ended, as the readers of other formats do.
-        let mut rows: Vec<&TimelineRow> =
-            self.timeline.rows.iter().filter(|row| row.outcome != AttemptEnd::Running).collect();
-        rows.sort_by_key(|row| (row.end, row.attempt));
-        for row in rows {
-            let task = row.attempt.task;
-            let key = PhaseKey { application: task.job.0, phase: task.phase };
-            analysis.ended(
-                key,
-                &EndedAttempt {
-                    task: task.index,
-                    node: Some(row.node.0),
-                    start: Some(row.start.seconds()),
-                    end: Some(row.end.seconds()),
-                    bytes_read: None,
-                    speculative: row.redundant,
-                    repeated: false,
-                    ended: self.ended(row),
-                },
-            );
-        }
-        analysis.findings(&|node| self.timeline.node_name(NodeId(node)).to_owned())
     }
 
     /// Returns the sentences for [`JournalTrace::notes`](super::JournalTrace::notes).

@@ -48,12 +48,13 @@ use hindmost_core::resources::Resources;
 use hindmost_core::workload::WorkloadJob;
 
 use crate::JOURNAL_IN_FOLDER;
-use crate::analysis::Findings;
 use crate::diagnosis::RecordedWorkload;
 use crate::error::TraceError;
+use crate::findings::Applications;
 use crate::reading::progress::OnProgress;
 use crate::summary::TraceSummary;
 use collect::Collected;
+use hindmost_core::metrics::Findings;
 
 pub(crate) use record_reader::begins_like_one;
 pub use record_reader::{JournalRecords, MOST_TASKS};
@@ -133,37 +134,11 @@ pub fn read(reader: impl Read, name: &str) -> Result<JournalTrace, TraceError> {
     for_replay(JournalRecords::new(reader, name)?)
 }
 
-/// Counts what a journal holds and finds what stragglers cost in it. `name` is the journal's name in errors.
-///
-/// # Errors
-/// As for [`summarize`].
-pub fn analyse_journal(reader: impl Read, name: &str) -> Result<(TraceSummary, Findings), TraceError> {
-    let collected = Collected::from(JournalRecords::new(reader, name)?)?;
-    Ok((collected.summary(), collected.findings()))
-}
-
-/// Counts what a journal holds. `path` is the journal or the output folder of a run.
+/// Counts what a journal holds, finds what stragglers cost in it, and finds out what the run spent its time on. `path` is the journal or
+/// the output folder of a run.
 ///
 /// # Errors
 /// As for [`records`]; also if a line other than the last is no record.
-pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
-    Ok(Collected::from(JournalRecords::open(path, progress)?)?.summary())
-}
-
-/// Counts what a journal holds, and finds what stragglers cost in it, and why. `path` is the journal or the output
-/// folder of a run.
-///
-/// # Errors
-/// As for [`summarize`].
-pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
-    let collected = Collected::from(JournalRecords::open(path, progress)?)?;
-    Ok((collected.summary(), collected.findings()))
-}
-
-/// Does the same as [`analyse`], and finds out what the run spent its time on.
-///
-/// # Errors
-/// As for [`summarize`].
 pub fn diagnose(
     path: &Path,
     progress: Option<OnProgress<'_>>,
@@ -171,10 +146,10 @@ pub fn diagnose(
     Collected::from(JournalRecords::open(path, progress)?).map(|collected| with_diagnosis(&collected))
 }
 
-/// Does the same as [`analyse_journal`], and finds out what the run spent its time on.
+/// Does the same as [`diagnose`] for a journal that is read from `reader`. `name` is the journal's name in errors.
 ///
 /// # Errors
-/// As for [`summarize`].
+/// As for [`diagnose`].
 pub fn diagnose_journal(reader: impl Read, name: &str) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
     Collected::from(JournalRecords::new(reader, name)?).map(|collected| with_diagnosis(&collected))
 }
@@ -182,7 +157,7 @@ pub fn diagnose_journal(reader: impl Read, name: &str) -> Result<(TraceSummary, 
 /// Reads a recorded run as it ran: its header, and jobs, nodes and world. `None` instead of these if no task has finished.
 ///
 /// # Errors
-/// As for [`summarize`].
+/// As for [`diagnose`].
 pub fn as_recorded(
     path: &Path,
     progress: Option<OnProgress<'_>>,
@@ -194,8 +169,10 @@ pub fn as_recorded(
 }
 
 fn with_diagnosis(collected: &Collected) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    let diagnosis = crate::diagnosis::diagnose(&collected.recording());
-    (collected.summary(), collected.findings(), vec![diagnosis])
+    let mut applications = Applications::default();
+    applications.add(&collected.recording());
+    let (findings, diagnoses) = applications.end();
+    (collected.summary(), findings, diagnoses)
 }
 
 fn for_replay(records: JournalRecords<'_>) -> Result<JournalTrace, TraceError> {

@@ -357,7 +357,7 @@ fn pauses_in_the_run_folder_are_left_out() {
     assert!(trace.notes[1].starts_with("the recorded run was paused for 9.000 s"), "{:?}", trace.notes);
     assert_eq!(observed(&trace, 0).0, [vec![Took(2.0)]]);
     // The attempt that was stopped with the run has not lost to the attempt that ran after the pause.
-    let (_, findings) = analyse(&out, None).unwrap();
+    let (_, findings, _) = diagnose(&out, None).unwrap();
     assert_eq!((findings.machine_time.losers, findings.machine_time.killed), (0.0, 2.0));
     // An earlier journal of the run, and a record that can't be read, have no pauses.
     assert!(records(&inner.join("journal-1.jsonl"), None).unwrap().pauses().is_empty());
@@ -374,12 +374,12 @@ fn a_phase_that_waits_for_itself_or_a_later_one_is_refused() {
         ("p1", journal.0.replace(r#""after":[0]"#, r#""after":[1]"#)),
         ("p0", journal.0.replace(r#""after":[]"#, r#""after":[1]"#)),
     ] {
-        for error in [read(wrong.as_bytes(), "j").unwrap_err(), analyse_journal(wrong.as_bytes(), "j").unwrap_err()] {
+        for error in [read(wrong.as_bytes(), "j").unwrap_err(), diagnose_journal(wrong.as_bytes(), "j").unwrap_err()] {
             assert!(matches!(&error, TraceError::WaitsForItself { line: 4, phase: p, .. } if p == phase), "{error}");
             assert!(error.to_string().contains("waits for itself"), "{error}");
         }
     }
-    assert!(analyse_journal(journal.0.as_bytes(), "j").is_ok());
+    assert!(diagnose_journal(journal.0.as_bytes(), "j").is_ok());
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn tasks_finished_before_the_run_are_left_out() {
     assert!(trace.summary.warnings.is_empty(), "{:?}", trace.summary.warnings);
     assert_eq!((trace.summary.tasks, trace.summary.attempts, trace.summary.stages), (3, 3, 3));
     assert!(trace.notes[0].ends_with("had a flowtime of 11.000 s"), "{:?}", trace.notes);
-    let (_, findings) = analyse_journal(journal.0.as_bytes(), "j").unwrap();
+    let (_, findings, _) = diagnose_journal(journal.0.as_bytes(), "j").unwrap();
     let stated: Vec<_> = findings.phases.iter().map(|phase| (phase.tasks, phase.tasks_stated)).collect();
     assert_eq!(stated, [(2, Some(2)), (1, Some(1))]);
 }

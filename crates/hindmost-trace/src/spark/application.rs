@@ -1,11 +1,12 @@
 //! Collects the events of one Spark application.
 
-use super::census::Census;
+use rustc_hash::FxHashSet;
+
 use super::events::parse;
 use super::executors::Executors;
-use super::feed::Feed;
 use super::fields::{
-    ApplicationEnd, ApplicationStart, BlockManagerAdded, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart, StageInfo,
+    ApplicationEnd, ApplicationStart, BlockManagerAdded, Excluded, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart,
+    StageInfo,
 };
 use super::jobs::Jobs;
 use super::recorder::{Recorder, Started};
@@ -17,38 +18,23 @@ use super::task_end::{End, Metrics, TaskEnd, TaskStart};
 use super::task_ids::{Seen, TaskIds, task_id};
 use crate::reading::values::Number;
 
-/// Which data to collect from a log.
+/// What a log is read for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Data for counts: a few bits for each task of the running stages.
+    /// A diagnosis of each application, after which the application is dropped.
     #[default]
-    Counts,
-    /// Counts, and an analysis that receives attempts as they end.
-    Findings,
-    /// The same, and everything about each attempt for a diagnosis.
     Diagnosis,
-    /// Everything about each attempt, and what else a replay needs.
+    /// A replay, which needs all applications.
     Workload,
 }
 
 impl Keep {
-    /// Whether an analysis receives attempts as they end.
-    pub(super) fn feeds(self) -> bool {
-        self != Keep::Counts
-    }
-
-    /// What records everything about each attempt; `None` if nothing needs that.
-    pub(super) fn recorder(self) -> Option<Recorder> {
+    /// What records everything about each attempt.
+    pub(super) fn recorder(self) -> Recorder {
         match self {
-            Keep::Counts | Keep::Findings => None,
-            Keep::Diagnosis => Some(Recorder::default()),
-            Keep::Workload => Some(Recorder::keeping()),
+            Keep::Diagnosis => Recorder::default(),
+            Keep::Workload => Recorder::keeping(),
         }
-    }
-
-    /// Whether executors are collected.
-    fn has_executors(self) -> bool {
-        matches!(self, Keep::Diagnosis | Keep::Workload)
     }
 }
 
@@ -73,8 +59,8 @@ pub(super) struct Application {
     end: Option<i64>,
     /// Earliest and latest time seen, in milliseconds since 1970.
     span: Option<(i64, i64)>,
-    pub census: Census,
-    /// The executors; collected only for a replay or a diagnosis.
+    excluded_executors: FxHashSet<Box<str>>,
+    excluded_hosts: FxHashSet<Box<str>>,
     pub executors: Executors,
     pub stages: Stages,
     pub jobs: Jobs,
@@ -170,10 +156,7 @@ impl Application {
 
     pub(super) fn executor_added(&mut self, event: &ExecutorAdded<'_>) {
         self.saw(event.time);
-        self.census.announced(event.id.get());
-        if self.keep.has_executors() {
-            self.executors.added(event);
-        }
+        self.executors.added(event);
     }
 
     pub(super) fn executor_removed(&mut self, event: &ExecutorRemoved<'_>) {
@@ -183,10 +166,14 @@ impl Application {
 
     pub(super) fn block_manager_added(&mut self, event: &BlockManagerAdded<'_>) {
         self.saw(event.time);
-        self.census.block_manager(event.manager.as_ref().and_then(|manager| manager.executor.get()));
-        if self.keep.has_executors() {
-            self.executors.block_manager(event);
-        }
+        self.executors.block_manager(event);
+    }
+
+    /// Records an executor or host that was excluded after failures, for a stage or for the whole application.
+    pub(super) fn excluded(&mut self, event: &Excluded<'_>) {
+        self.saw(event.time);
+        self.excluded_executors.extend(event.executor.get().map(Box::from));
+        self.excluded_hosts.extend(event.host.get().map(Box::from));
     }
 
     pub(super) fn job_start(&mut self, event: &JobStart<'_>) {
@@ -197,54 +184,42 @@ impl Application {
         self.jobs.start(event);
     }
 
-    pub(super) fn job_end(&mut self, event: &JobEnd, mut feed: Option<&mut Feed>) {
+    pub(super) fn job_end(&mut self, event: &JobEnd, recorder: &mut Recorder) {
         self.saw(event.time);
         for id in self.jobs.end(event.id.id()) {
-            if let (Some(stage), Some(feed)) = (self.stages.abandoned(id), &mut feed) {
-                feed.close(id, stage);
+            if let Some(stage) = self.stages.abandoned(id) {
+                recorder.introduce(id, stage);
             }
             self.stages.settle(id);
         }
     }
 
-    pub(super) fn stage_submitted(&mut self, info: &StageInfo<'_>, feed: Option<&mut Feed>) {
+    pub(super) fn stage_submitted(&mut self, info: &StageInfo<'_>, recorder: &mut Recorder) {
         self.saw(info.submitted);
         let Some(id) = info.id.id() else { return };
-        let (stage, gone) = self.stages.submitted(id, info, &mut self.jobs);
-        stage.closed = false;
-        if let Some(feed) = feed {
-            feed.introduce(id, stage);
-            feed.stage(id, info);
-            feed.close_all(&gone);
-        }
+        let stage = self.stages.submitted(id, info, &mut self.jobs);
+        recorder.introduce(id, stage);
+        recorder.stage(id, info);
     }
 
-    pub(super) fn stage_completed(&mut self, info: &StageInfo<'_>, feed: Option<&mut Feed>) {
+    pub(super) fn stage_completed(&mut self, info: &StageInfo<'_>, recorder: &mut Recorder) {
         self.saw(info.submitted);
         self.saw(info.completed);
         let Some(id) = info.id.id() else { return };
-        let (stage, gone) = self.stages.completed(id, info, &mut self.jobs);
-        if let Some(feed) = feed {
-            feed.introduce(id, stage);
-            feed.stage(id, info);
-            // A failed submission is followed by another submission, or by the end of the job.
-            if info.failure.get().is_none() {
-                feed.close(id, stage);
-            }
-            feed.close_all(&gone);
-        }
+        let stage = self.stages.completed(id, info, &mut self.jobs);
+        recorder.introduce(id, stage);
+        recorder.stage(id, info);
         self.stages.settle(id);
     }
 
     /// Records a task start event, given its line.
-    pub(super) fn task_start(&mut self, line: &[u8], feed: Option<&mut Feed>) {
+    pub(super) fn task_start(&mut self, line: &[u8], recorder: &mut Recorder) {
         self.task_ids.start(task_id(line));
-        let Some(recorder) = feed.and_then(|feed| feed.recorder.as_mut()) else { return };
         if let Ok(event) = parse::<TaskStart<'_>>(line)
             && let Some(info) = &event.info
             && let (Some(id), Some(stage)) = (info.id.id(), event.stage.id())
             && let (Some(task), Some(launch)) = (info.partition.id().or(info.index.id()), info.launch.instant())
-            && let Some(executor) = self.executors.ran(info, true)
+            && let Some(executor) = self.executors.started(info)
         {
             recorder.started(id, Started { stage, task, executor, launch });
         }
@@ -278,7 +253,7 @@ impl Application {
         &mut self,
         event: &TaskEnd<'_, M>,
         end: End,
-        mut feed: Option<&mut Feed>,
+        recorder: &mut Recorder,
     ) -> TaskEnded {
         let lost = event.is_loss_of_output();
         let succeeded = end == End::Success;
@@ -292,9 +267,7 @@ impl Application {
             let (partition, index) = (info.partition.id(), info.index.id().unwrap_or(number));
             Counted { stage, stage_attempt, partition, index, succeeded, speculative }
         });
-        if let Some(recorder) = feed.as_mut().and_then(|feed| feed.recorder.as_mut()) {
-            recorder.has_end(info.id.id());
-        }
+        recorder.has_end(info.id.id());
         let ended = self.end_of(info.id.id(), lost, end, counted);
         if ended == TaskEnded::Twice {
             return ended;
@@ -302,8 +275,7 @@ impl Application {
         self.counts.speculative += u64::from(speculative && !lost);
         self.saw(info.launch);
         self.saw(info.finish);
-        self.census.ran(info.executor.get());
-        let executor = if self.keep.has_executors() { self.executors.ran(info, lost) } else { None };
+        let executor = self.executors.ended(info, lost);
         let Some(counted) = counted else {
             self.counts.unidentified += 1;
             return ended;
@@ -313,10 +285,7 @@ impl Application {
             // The loss of an output is reported by a second end event of the attempt that produced the output.
             self.stages.lost(counted);
         }
-        let (found, stage, gone) = self.stages.attempt(counted, &mut self.jobs);
-        if let Some(feed) = &mut feed {
-            feed.close_all(&gone);
-        }
+        let (found, stage) = self.stages.attempt(counted, &mut self.jobs);
         if lost {
             return ended;
         }
@@ -328,9 +297,7 @@ impl Application {
             self.counts.untimed += 1;
         }
         let task = found.task.unwrap_or(counted.index);
-        if let Some(feed) = &mut feed {
-            feed.ended((id, task), event, info, executor, (end, found));
-        }
+        recorder.ended((id, task), event, info, executor, (end, found));
         let (Keep::Workload, Some(stage)) = (self.keep, stage) else {
             return ended;
         };
@@ -351,12 +318,10 @@ impl Application {
         ended
     }
 
-    /// Closes all stages of the application in the analysis.
-    pub(super) fn close(&mut self, feed: &mut Feed) {
-        let mut open: Vec<_> = self.stages.open().collect();
-        open.sort_unstable_by_key(|(id, _)| *id);
-        for (id, stage) in open {
-            feed.close(id, stage);
+    /// Records the names of stages of which the log has neither a submission nor an end.
+    pub(super) fn introduce_stages(&mut self, recorder: &mut Recorder) {
+        for (id, stage) in self.stages.that_ran() {
+            recorder.introduce(id, stage);
         }
     }
 
@@ -365,12 +330,12 @@ impl Application {
             applications: 1,
             jobs: self.jobs.len(),
             skipped_stages: self.jobs.skipped_stages,
-            executors: self.census.executors(),
-            excluded_executors: self.census.excluded_executors(),
-            excluded_hosts: self.census.excluded_hosts(),
+            executors: self.executors.named(),
+            excluded_executors: self.excluded_executors.len() as u64,
+            excluded_hosts: self.excluded_hosts.len() as u64,
             from: self.from(),
             to: self.to(),
-            unannounced: self.census.unannounced(),
+            unannounced: self.executors.unannounced(),
             unended: self.task_ids.unended(),
             unstarted: self.task_ids.unstarted(),
             log_without_starts: if self.task_ids.any_start() { 0 } else { self.counts.attempts },

@@ -1,13 +1,12 @@
-//! Collects data from events: always counts; if requested, also attempts for an analysis, or jobs, winners and losers
-//! for a replay.
+//! Collects data from events: counts and attempts; for a replay also jobs, winners and losers.
 
 use super::application::{Application, Keep, TaskEnded};
 use super::events::{Kind, parse};
-use super::feed::Feed;
 use super::fields::{
     ApplicationEnd, ApplicationStart, EnvironmentUpdate, Excluded, JobEnd, JobStart, LogStart, SqlEnd, StageEvent,
 };
 use super::reasons::{of_failure, of_kill};
+use super::recorder::Recorder;
 use super::second_ends::{Earlier, HeldEnds};
 use super::tally::Tally;
 use super::task_end::{End, Metrics, TaskEnd, TaskMetrics, Unread};
@@ -20,7 +19,7 @@ pub(super) struct Collector {
     through: Vec<Application>,
     /// The application whose events are being read.
     open: Application,
-    /// Counts of finished applications that are not kept.
+    /// Counts of finished applications.
     tally: Tally,
     /// Number of finished applications.
     number: u32,
@@ -34,7 +33,7 @@ pub(super) struct Collector {
     killed_by: Causes,
     /// Ends of the open application's attempts that do not count yet, because the attempts may end again.
     held: HeldEnds,
-    feed: Option<Feed>,
+    recorder: Recorder,
 }
 
 /// The collected data of one or several logs.
@@ -44,7 +43,7 @@ pub(super) struct Collected {
     pub tally: Tally,
     pub failures: Causes,
     pub killed_by: Causes,
-    pub feed: Option<Feed>,
+    pub recorder: Recorder,
 }
 
 impl Collector {
@@ -61,7 +60,7 @@ impl Collector {
             failures: Causes::default(),
             killed_by: Causes::default(),
             held: HeldEnds::default(),
-            feed: keep.feeds().then(|| Feed::new(keep.recorder())),
+            recorder: keep.recorder(),
         };
         collector.announce_application();
         collector
@@ -80,16 +79,12 @@ impl Collector {
 
     pub(super) fn finish(mut self) -> Collected {
         self.close_application();
-        let mut tally = self.tally;
-        for application in &self.through {
-            tally.add(&application.tally());
-        }
         Collected {
             applications: self.through,
-            tally,
+            tally: self.tally,
             failures: self.failures,
             killed_by: self.killed_by,
-            feed: self.feed,
+            recorder: self.recorder,
         }
     }
 
@@ -105,16 +100,15 @@ impl Collector {
             }
         }
         self.open.touched = true;
-        let Collector { open, feed, keep, .. } = self;
-        let feed = feed.as_mut();
+        let Collector { open, recorder, .. } = self;
         match kind {
             Kind::TaskEnd => self.task_end_line(line, true)?,
-            Kind::TaskStart => open.task_start(line, feed),
+            Kind::TaskStart => open.task_start(line, recorder),
             Kind::SpeculationRequested => open.counts.speculation_requests += 1,
             Kind::StageSubmitted => {
                 let event: StageEvent<'_> = parse(line)?;
                 if let Some(info) = &event.info {
-                    open.stage_submitted(info, feed);
+                    open.stage_submitted(info, recorder);
                 }
             }
             Kind::StageCompleted => {
@@ -123,50 +117,40 @@ impl Collector {
                     if info.failure.get().is_none() {
                         self.count_held(info.id.id());
                     }
-                    self.open.stage_completed(info, self.feed.as_mut());
+                    self.open.stage_completed(info, &mut self.recorder);
                 }
             }
             Kind::JobStart => {
                 let event: JobStart<'_> = parse(line)?;
-                if let Some(recorder) = feed.and_then(|feed| feed.recorder.as_mut()) {
-                    recorder.job_started(event.id.id(), event.time.instant());
-                }
+                recorder.job_started(event.id.id(), event.time.instant());
                 open.job_start(&event);
             }
             Kind::JobEnd => {
                 let event: JobEnd = parse(line)?;
-                let mut feed = feed;
-                if let Some(recorder) = feed.as_mut().and_then(|feed| feed.recorder.as_mut()) {
-                    recorder.job_ended(event.id.id(), event.time.instant());
-                }
-                open.job_end(&event, feed);
+                recorder.job_ended(event.id.id(), event.time.instant());
+                open.job_end(&event, recorder);
             }
             Kind::ExecutorAdded => open.executor_added(&parse(line)?),
             Kind::ExecutorRemoved => open.executor_removed(&parse(line)?),
             Kind::BlockManagerAdded => open.block_manager_added(&parse(line)?),
             Kind::ExecutorExcluded | Kind::NodeExcluded => {
                 let event: Excluded<'_> = parse(line)?;
-                open.saw(event.time);
-                open.census.excluded(&event);
+                open.excluded(&event);
             }
             Kind::EnvironmentUpdate => {
                 let event: EnvironmentUpdate = parse(line)?;
                 let cpus = event.spark.and_then(|properties| properties.task_cpus.real());
                 open.executors.set_task_cpus(cpus);
-                if let Some(recorder) = feed.and_then(|feed| feed.recorder.as_mut()) {
-                    recorder.settings(parse(line)?);
-                }
+                recorder.settings(parse(line)?);
             }
             Kind::ResourceProfileAdded => {
                 let event = parse(line)?;
                 open.executors.profile(&event);
             }
-            Kind::SqlStart if *keep != Keep::Counts => open.jobs.sql_start(line),
+            Kind::SqlStart => open.jobs.sql_start(line),
             Kind::SqlEnd => {
                 let event: SqlEnd = parse(line)?;
-                if *keep != Keep::Counts {
-                    open.jobs.sql_end(&event);
-                }
+                open.jobs.sql_end(&event);
             }
             Kind::LogStart => {
                 let event: LogStart<'_> = parse(line)?;
@@ -185,7 +169,7 @@ impl Collector {
                 let event: ApplicationEnd = parse(line)?;
                 open.ended(&event);
             }
-            Kind::SqlStart | Kind::OtherSpark | Kind::Foreign => {}
+            Kind::OtherSpark | Kind::Foreign => {}
         }
         Ok(())
     }
@@ -216,24 +200,17 @@ impl Collector {
         self.count_held(None);
         self.held = HeldEnds::default();
         let mut closed = std::mem::replace(&mut self.open, Application::new(self.keep));
-        if let Some(feed) = &mut self.feed {
-            closed.close(feed);
-            if let Some(recorder) = &mut feed.recorder {
-                recorder.close(self.number, &mut closed);
-            }
-        }
+        self.tally.add(&closed.tally());
+        closed.introduce_stages(&mut self.recorder);
+        self.recorder.close(self.number, &mut closed);
         if self.keep == Keep::Workload {
             self.through.push(closed);
-        } else {
-            self.tally.add(&closed.tally());
         }
     }
 
     fn announce_application(&mut self) {
         let prefix = self.open.prefix(self.number, self.several || self.number > 0);
-        if let Some(feed) = &mut self.feed {
-            feed.application(self.number, prefix);
-        }
+        self.recorder.set_prefix(prefix);
     }
 
     /// Counts the ends that were held back for attempts of a stage, or of all stages.
@@ -251,13 +228,11 @@ impl Collector {
 
     /// Applies a task end event, given its line. If it `may_end_again`, its end may be held back.
     fn task_end_line(&mut self, line: &[u8], may_end_again: bool) -> Result<(), serde_json::Error> {
-        if self.keep.feeds()
-            && let Ok(event) = parse::<TaskEnd<'_, Option<TaskMetrics>>>(line)
-        {
+        if let Ok(event) = parse::<TaskEnd<'_, Option<TaskMetrics>>>(line) {
             self.task_end(&event, may_end_again.then_some(line));
             return Ok(());
         }
-        // Counts must not depend on errors in metrics, which only the analysis reads.
+        // Counts must not depend on errors in metrics.
         let event: TaskEnd<'_, Unread> = parse(line)?;
         self.task_end(&event, may_end_again.then_some(line));
         Ok(())
@@ -289,7 +264,7 @@ impl Collector {
             }
         }
         let end = event.end();
-        match (self.open.task_end(event, end, self.feed.as_mut()), end) {
+        match (self.open.task_end(event, end, &mut self.recorder), end) {
             (TaskEnded::Attempt, End::Killed) => self.killed_by.count(of_kill(event.reason.as_ref())),
             (TaskEnded::Attempt, End::Failed) => self.failures.count(&of_failure(event.reason.as_ref())),
             _ => {}

@@ -39,6 +39,10 @@ struct Executor {
     profile: Option<i64>,
     added: Option<i64>,
     removed: Option<i64>,
+    /// Whether the log says that the executor was added.
+    announced: bool,
+    /// Whether the log has the end of an attempt on the executor.
+    ran: bool,
     /// When each of the executor's attempts certainly held a slot. If `cores` is unknown, these are the times from launch
     /// to finish.
     intervals: Vec<(i64, i64)>,
@@ -55,9 +59,9 @@ struct Profile {
 }
 
 /// Names of the driver in block manager events and task events of various Spark versions.
-pub(super) const DRIVERS: [&str; 3] = ["driver", "<driver>", "localhost"];
+const DRIVERS: [&str; 3] = ["driver", "<driver>", "localhost"];
 
-pub(super) fn is_driver(name: &str) -> bool {
+fn is_driver(name: &str) -> bool {
     DRIVERS.contains(&name)
 }
 
@@ -110,6 +114,7 @@ impl Executors {
         let info = event.info.as_ref();
         let index = self.entry(name, info.and_then(|info| info.host.get()));
         let executor = &mut self.list[index as usize];
+        executor.announced = true;
         executor.added = executor.added.or(event.time.instant());
         if let Some(info) = info {
             executor.cores = info.cores.real().filter(|&cores| cores > 0.0).or(executor.cores);
@@ -126,6 +131,7 @@ impl Executors {
         };
         let index = self.entry(name, manager.host.get());
         let executor = &mut self.list[index as usize];
+        executor.announced = true;
         executor.added = executor.added.or(event.time.instant());
     }
 
@@ -136,11 +142,17 @@ impl Executors {
         }
     }
 
+    /// Returns the index of the executor on which an attempt started; `None` if the event does not name it.
+    pub(super) fn started(&mut self, task: &TaskInfo<'_>) -> Option<u32> {
+        Some(self.entry(task.executor.get()?, task.host.get()))
+    }
+
     /// Records an attempt that ended, and returns the index of its executor; `None` if the event does not name the
     /// executor. The attempt held a slot, unless the event repeats the attempt because its output is `lost`.
-    pub(super) fn ran(&mut self, task: &TaskInfo<'_>, lost: bool) -> Option<u32> {
-        let index = self.entry(task.executor.get()?, task.host.get());
+    pub(super) fn ended(&mut self, task: &TaskInfo<'_>, lost: bool) -> Option<u32> {
+        let index = self.started(task)?;
         let executor = &mut self.list[index as usize];
+        executor.ran = true;
         if lost {
             return Some(index);
         }
@@ -156,6 +168,17 @@ impl Executors {
             }
         }
         Some(index)
+    }
+
+    /// Returns the number of executors that were announced or ran tasks.
+    pub(super) fn named(&self) -> u64 {
+        self.list.iter().filter(|executor| executor.announced || executor.ran).count() as u64
+    }
+
+    /// Returns the number of executors that only task end events name, without the driver in local mode.
+    pub(super) fn unannounced(&self) -> u64 {
+        let is_unannounced = |one: &&Executor| one.ran && !one.announced && !is_driver(&one.name);
+        self.list.iter().filter(is_unannounced).count() as u64
     }
 
     /// Returns the executors as nodes. Times are counted from `origin`; names get the prefix. An executor has as many
@@ -237,7 +260,7 @@ mod tests {
         for (launch, finish) in [(10, 20), (10, 30), (20, 40), (15, 25), (40, 50)] {
             let info =
                 format!(r#"{{"Executor ID":"driver","Host":"h","Launch Time":{launch},"Finish Time":{finish}}}"#);
-            executors.ran(&parse(info.as_bytes()).unwrap(), false);
+            executors.ended(&parse(info.as_bytes()).unwrap(), false);
         }
         let node = executors.into_nodes(0, "", &mut Oddities::default()).remove(0);
         assert_eq!((node.slots, node.slots_known, node.host.as_str()), (3, false, "h"));
@@ -251,7 +274,7 @@ mod tests {
             executors.added(&parse(added.as_bytes()).unwrap());
             for (launch, finish) in attempts {
                 let info = format!(r#"{{"Executor ID":"1","Launch Time":{launch},"Finish Time":{finish}}}"#);
-                executors.ran(&parse(info.as_bytes()).unwrap(), false);
+                executors.ended(&parse(info.as_bytes()).unwrap(), false);
             }
             let node = executors.into_nodes(0, "", &mut Oddities::default()).remove(0);
             (node.slots, node.slots_known)

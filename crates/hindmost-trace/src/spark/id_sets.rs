@@ -1,11 +1,9 @@
-//! Sets of ids that are mostly consecutive, stored in a few bytes.
+//! A set of ids that are mostly consecutive, stored in a few bytes.
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
-
 /// A set of numbers, stored as ranges.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RangeSet {
     /// The last number of each range, by its first number. Ranges neither overlap nor touch.
     ranges: BTreeMap<u32, u32>,
@@ -43,14 +41,20 @@ impl RangeSet {
         self.len
     }
 
-    /// Returns the number of ranges, which determines the memory of the set.
-    pub(super) fn pieces(&self) -> usize {
-        self.ranges.len()
-    }
-
-    /// Returns the first number of the middle range.
-    pub(super) fn middle(&self) -> Option<u32> {
-        self.ranges.keys().nth(self.ranges.len() / 2).copied()
+    /// Removes a number.
+    pub(super) fn remove(&mut self, number: u32) {
+        let Some((&first, &last)) = self.ranges.range(..=number).next_back().filter(|(_, last)| number <= **last)
+        else {
+            return;
+        };
+        self.len -= 1;
+        self.ranges.remove(&first);
+        if first < number {
+            self.ranges.insert(first, number - 1);
+        }
+        if number < last {
+            self.ranges.insert(number + 1, last);
+        }
     }
 
     /// Returns how many numbers of this set are not in the other.
@@ -65,59 +69,12 @@ impl RangeSet {
         }
         self.len - common
     }
-
-    /// Removes and returns the numbers below `least`.
-    pub(super) fn below(&mut self, least: u32) -> RangeSet {
-        let above = self.ranges.split_off(&least);
-        let mut below = RangeSet { ranges: std::mem::replace(&mut self.ranges, above), len: 0 };
-        let last = below.ranges.last_entry().filter(|range| *range.get() >= least);
-        if let (Some(mut range), Some(end)) = (last, least.checked_sub(1)) {
-            self.ranges.insert(least, range.insert(end));
-        }
-        below.len = below.ranges.iter().map(|(first, last)| u64::from(last - first) + 1).sum();
-        self.len -= below.len;
-        below
-    }
-}
-
-/// A set of names, most of which are numbers.
-#[derive(Debug, Default)]
-pub(super) struct NameSet {
-    numbers: RangeSet,
-    others: FxHashSet<Box<str>>,
-}
-
-/// Parses a name as a number; `None` if the name is not a number in its usual form, for example if it has leading
-/// zeros.
-fn number(name: &str) -> Option<u32> {
-    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
-    (digits && (name.len() == 1 || !name.starts_with('0'))).then(|| name.parse().ok())?
-}
-
-impl NameSet {
-    pub(super) fn contains(&self, name: &str) -> bool {
-        number(name).map_or_else(|| self.others.contains(name), |number| self.numbers.contains(number))
-    }
-
-    pub(super) fn insert(&mut self, name: &str) {
-        match number(name) {
-            Some(number) => {
-                self.numbers.insert(number);
-            }
-            None if self.others.contains(name) => {}
-            None => {
-                self.others.insert(name.into());
-            }
-        }
-    }
-
-    pub(super) fn len(&self) -> u64 {
-        self.numbers.len() + self.others.len() as u64
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use rustc_hash::FxHashSet;
+
     use super::*;
 
     #[test]
@@ -144,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn range_sets_are_compared_and_split_like_hash_sets() {
+    fn range_sets_are_compared_like_hash_sets() {
         let (mut one, mut other) = (RangeSet::default(), RangeSet::default());
         let (mut these, mut those) = (FxHashSet::default(), FxHashSet::default());
         for i in 0..4000_u32 {
@@ -160,25 +117,15 @@ mod tests {
         }
         assert_eq!(one.beyond(&other), these.difference(&those).count() as u64);
         assert_eq!(other.beyond(&one), those.difference(&these).count() as u64);
-        for least in [0, 1, 777, 2500, 2501, 6000] {
-            let below = one.below(least);
-            let (low, high): (FxHashSet<u32>, _) = these.iter().partition(|number| **number < least);
-            these = high;
-            assert_eq!((below.len(), one.len()), (low.len() as u64, these.len() as u64), "{least}");
-            assert!((0..5003).all(|n| below.contains(n) == low.contains(&n) && one.contains(n) == these.contains(&n)));
+        for number in (0..5003).filter(|number| number % 7 < 2) {
+            one.remove(number);
+            these.remove(&number);
         }
+        assert!((0..5003).all(|number| one.contains(number) == these.contains(&number)));
+        assert_eq!((one.len(), one.beyond(&other)), (these.len() as u64, these.difference(&those).count() as u64));
         let mut all = RangeSet::default();
         all.insert(u32::MAX);
-        assert_eq!((all.below(u32::MAX).len(), all.len(), all.middle(), all.pieces()), (0, 1, Some(u32::MAX), 1));
-    }
-
-    #[test]
-    fn names_with_leading_zeros_are_not_numbers() {
-        let mut set = NameSet::default();
-        for name in ["0", "00", "1", "01", "", "driver", "1", "4294967295", "4294967296", "-1", "1"] {
-            set.insert(name);
-        }
-        assert_eq!(set.len(), 9);
-        assert!(set.contains("01") && set.contains("") && !set.contains("2"));
+        all.remove(u32::MAX);
+        assert_eq!((all.len(), all.contains(u32::MAX)), (0, false));
     }
 }

@@ -3,9 +3,8 @@
 //! logs of several applications.
 //!
 //! The log is read through one buffer. Of most events only the name at the beginning of the line is read; of the other
-//! events only the needed fields are parsed. Counts and findings keep one or two bits for each task of the running
-//! stages, and almost no memory for finished stages. A replay also keeps 24 bytes for each task, and the attempts that
-//! did not win.
+//! events only the needed fields are parsed. A diagnosis keeps about 100 bytes for each attempt of an application until the
+//! application has ended. A replay keeps these for all applications, 24 bytes for each task, and the attempts that did not win.
 //!
 //! | Spark | replay |
 //! | --- | --- |
@@ -31,11 +30,9 @@
 //! job that it waits for ends earlier.
 
 mod application;
-mod census;
 mod collect;
 mod events;
 mod executors;
-mod feed;
 mod fields;
 mod id_sets;
 mod identity;
@@ -67,7 +64,6 @@ use std::path::Path;
 use hindmost_core::metrics::Diagnosis;
 use hindmost_core::workload::WorkloadJob;
 
-use crate::analysis::Findings;
 use crate::diagnosis::{RecordedWorld, world};
 use crate::error::TraceError;
 use crate::reading::progress::{OnProgress, Progress};
@@ -75,8 +71,8 @@ use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::summary::{SparkCounts, TraceSummary};
 use application::Keep;
 use collect::Collected;
+use hindmost_core::metrics::Findings;
 use reader::{Reading, Stream};
-use recorder::Recorder;
 use sources::Sources;
 use workload::Workload;
 
@@ -167,34 +163,6 @@ pub fn read_spark(reader: impl Read, name: &str, progress: Option<OnProgress<'_>
     Ok(for_replay(read_stream(reader, name, Keep::Workload, progress)?, false))
 }
 
-/// Counts what a Spark event log holds, in memory that does not grow with the log.
-///
-/// # Errors
-///
-/// As for [`read_spark`].
-pub fn summarize_spark(
-    reader: impl Read,
-    name: &str,
-    progress: Option<OnProgress<'_>>,
-) -> Result<TraceSummary, TraceError> {
-    let (collected, warnings) = read_stream(reader, name, Keep::Counts, progress)?;
-    Ok(summary(&collected, warnings, false))
-}
-
-/// Counts what a Spark event log holds and finds what stragglers cost in it, in memory that does not grow with the
-/// log.
-///
-/// # Errors
-///
-/// As for [`read_spark`].
-pub fn analyse_spark(
-    reader: impl Read,
-    name: &str,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings), TraceError> {
-    Ok(with_findings(read_stream(reader, name, Keep::Findings, progress)?, false))
-}
-
 /// Reads Spark event logs for a replay: a file, the directory of a rolling log, or a directory of both, whose
 /// applications are read as one trace.
 ///
@@ -207,29 +175,8 @@ pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace,
     Ok(for_replay(read, directory))
 }
 
-/// Counts what the Spark event logs at a path hold, in memory that does not grow with them.
-///
-/// # Errors
-///
-/// As for [`open`].
-pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
-    let ((collected, warnings), directory) = read_path(path, Keep::Counts, progress)?;
-    Ok(summary(&collected, warnings, directory))
-}
-
-/// Counts what the Spark event logs at a path hold and finds what stragglers cost in them, in memory that does not
-/// grow with the logs. Nodes are hosts, phases are stages, and times are seconds since 1970.
-///
-/// # Errors
-///
-/// As for [`open`].
-pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
-    let (read, directory) = read_path(path, Keep::Findings, progress)?;
-    Ok(with_findings(read, directory))
-}
-
-/// Does the same as [`analyse`], and finds out what each application spent its time on, in memory that grows with the
-/// largest application.
+/// Counts what the Spark event logs at a path hold, finds what stragglers cost in them, and finds out what each application spent its time
+/// on, in memory that grows with the largest application. Nodes are hosts, phases are stages, and times are seconds since 1970.
 ///
 /// # Errors
 ///
@@ -334,16 +281,10 @@ fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Re
     }
 }
 
-fn with_findings((mut collected, warnings): ReadLogs, directory: bool) -> (TraceSummary, Findings) {
+fn with_diagnoses((collected, warnings): ReadLogs, directory: bool) -> (TraceSummary, Findings, Vec<Diagnosis>) {
     let summary = summary(&collected, warnings, directory);
-    let feed = collected.feed.take().unwrap_or_default();
-    (summary, feed.findings())
-}
-
-fn with_diagnoses((mut collected, warnings): ReadLogs, directory: bool) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    let recorder = collected.feed.as_mut().and_then(|feed| feed.recorder.take());
-    let (summary, findings) = with_findings((collected, warnings), directory);
-    (summary, findings, recorder.map(Recorder::into_diagnoses).unwrap_or_default())
+    let (findings, diagnoses) = collected.recorder.into_diagnoses();
+    (summary, findings, diagnoses)
 }
 
 fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
@@ -361,8 +302,7 @@ fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
         .applications
         .iter()
         .any(|application| application.stages.iter().any(|(_, stage)| stage.ran && stage.execution.is_some()));
-    let recorder = collected.feed.and_then(|feed| feed.recorder);
-    let recordings = recorder.map(Recorder::into_recordings).unwrap_or_default();
+    let recordings = collected.recorder.into_recordings();
     let Workload { origin, jobs, nodes, attempts, sources } =
         workload::assemble(collected.applications, &mut summary.warnings);
     let origin = origin as f64 / 1000.0;

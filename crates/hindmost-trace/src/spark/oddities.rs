@@ -20,8 +20,6 @@ pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<Strin
         (tally.twice, "task end event is", "task end events are", "in the log twice; counted once."),
         (tally.ended_again, "attempt of a lost executor ended again;", "attempts of lost executors ended again;",
             "each attempt counts once."),
-        (tally.late, "task end event belongs", "task end events belong",
-            "to stages that ran long before and are no longer in memory; counted in the number of attempts only."),
         (tally.backwards, "attempt finishes before its launch: its duration is unknown;",
             "attempts finish before their launch: their durations are unknown;", "left out of replays."),
         (tally.missing, "task is not in the log although its stage succeeded:",

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::{Diagnosis, Workers};
+use hindmost_core::metrics::{Diagnosis, Findings, Workers};
 use rustc_hash::FxHashMap;
 
 use super::application::Application;
 use super::fields::{Settings, StageInfo};
-use crate::analysis::{EndedAttempt, PhaseFacts};
-use crate::diagnosis::diagnose;
-use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN, Unended};
+use super::reasons::of_failure;
+use super::stage::{Found, Stage};
+use super::task_end::{End, Metrics, TaskEnd, TaskInfo};
+use crate::diagnosis::recording::{AttemptRow, Ended, Executor, PhaseRows, Recording, UNKNOWN, Unended};
+use crate::findings::Applications;
+use crate::reading::causes::shortened;
+use crate::reading::values::Number;
 
 /// Beginnings of the names of settings that matter for stragglers.
 const SETTINGS: [&str; 23] = [
@@ -38,6 +42,9 @@ const SETTINGS: [&str; 23] = [
     "spark.scheduler.mode",
 ];
 
+/// The largest number of characters of a stage's name.
+const LONGEST: usize = 120;
+
 /// The most running attempts that are kept. A log may lack the ends of many.
 const RUNNING: usize = 1 << 16;
 
@@ -51,9 +58,13 @@ pub(super) struct Recorder {
     jobs: FxHashMap<u32, usize>,
     /// Attempts that have not ended so far, by task id.
     running: FxHashMap<u32, Started>,
+    /// Attempts whose times are not known, by stage.
+    without_times: FxHashMap<u32, Vec<AttemptRow>>,
+    /// Prefix of the names of the current application's jobs.
+    prefix: String,
     /// Recordings of the applications; `None` if only their diagnoses are wanted.
     kept: Option<Vec<Recording>>,
-    diagnoses: Vec<Diagnosis>,
+    applications: Applications,
 }
 
 /// An attempt that started.
@@ -71,6 +82,11 @@ fn seconds(milliseconds: i64) -> f64 {
 }
 
 impl Recorder {
+    /// Sets the prefix of the names of the current application's jobs.
+    pub(super) fn set_prefix(&mut self, prefix: String) {
+        self.prefix = prefix;
+    }
+
     pub(super) fn job_started(&mut self, id: Option<u32>, time: Option<i64>) {
         if let (Some(id), Some(time)) = (id, time) {
             self.jobs.entry(id).or_insert_with(|| {
@@ -104,11 +120,17 @@ impl Recorder {
         &mut phases[at]
     }
 
-    pub(super) fn introduce(&mut self, stage: u32, facts: &PhaseFacts) {
-        let phase = self.phase(stage);
-        phase.name = phase.name.take().or_else(|| facts.name.clone());
-        phase.job = phase.job.take().or_else(|| facts.job.clone());
-        phase.tasks = phase.tasks.or(facts.tasks);
+    /// Records the name, the job and the number of tasks of a stage, unless that has happened before.
+    pub(super) fn introduce(&mut self, id: u32, stage: &mut Stage) {
+        if stage.introduced {
+            return;
+        }
+        stage.introduced = true;
+        let job = stage.job_name.as_ref().map(|name| format!("{}{name}", self.prefix));
+        let phase = self.phase(id);
+        phase.name.get_or_insert_with(|| phase_name(id, stage.name.as_deref()));
+        phase.job = phase.job.take().or(job);
+        phase.tasks = phase.tasks.or(stage.size);
     }
 
     pub(super) fn stage(&mut self, stage: u32, info: &StageInfo<'_>) {
@@ -122,37 +144,40 @@ impl Recorder {
         }
     }
 
-    pub(super) fn ended(
+    /// Records the end of an attempt.
+    pub(super) fn ended<M: Metrics>(
         &mut self,
-        stage: u32,
-        attempt: &EndedAttempt,
+        (stage, task): (u32, u32),
+        event: &TaskEnd<'_, M>,
+        info: &TaskInfo<'_>,
         executor: Option<u32>,
-        spent: TaskTimes,
-        wins: bool,
+        (end, found): (End, Found),
     ) {
-        let (Some(start), Some(end)) = (attempt.start, attempt.end) else { return };
-        if end < start {
+        let seconds = |time: Number| time.instant().map_or(f64::NAN, seconds);
+        let row = AttemptRow {
+            task,
+            executor: executor.unwrap_or(UNKNOWN),
+            start: seconds(info.launch),
+            end: seconds(info.finish),
+            bytes_read: event.metrics.bytes_read(),
+            spent: event.metrics.times(info),
+            ended: match end {
+                End::Success => Ended::Succeeded,
+                End::Failed => Ended::Failed,
+                End::Killed => Ended::Killed,
+            },
+            wins: found.wins,
+            speculative: info.speculative.0,
+            repeated: found.repeated,
+        };
+        if !row.has_times() {
+            self.without_times.entry(stage).or_default().push(row);
             return;
         }
-        self.phase(stage).rows.push(AttemptRow {
-            task: attempt.task,
-            executor: executor.unwrap_or(UNKNOWN),
-            start,
-            end,
-            bytes_read: attempt.bytes_read,
-            spent,
-            ended: attempt.ended,
-            wins,
-            speculative: attempt.speculative,
-            repeated: attempt.repeated,
-        });
-    }
-
-    /// Adds a failed attempt, if the log has its times.
-    pub(super) fn failed(&mut self, reason: &str, attempt: &EndedAttempt) {
-        if let Some((start, end)) = attempt.start.zip(attempt.end).filter(|(start, end)| end >= start) {
-            self.recording.failed(reason, end - start);
+        if row.ended == Ended::Failed {
+            self.recording.failed(&of_failure(event.reason.as_ref()), row.seconds());
         }
+        self.phase(stage).rows.push(row);
     }
 
     /// Records that an attempt started, given its task id.
@@ -188,6 +213,7 @@ impl Recorder {
     /// Finishes an application, of which the log has any event.
     pub(super) fn close(&mut self, number: u32, application: &mut Application) {
         let mut recording = std::mem::take(&mut self.recording);
+        let mut without_times = std::mem::take(&mut self.without_times);
         self.stages.clear();
         self.jobs.clear();
         if !application.touched {
@@ -202,7 +228,11 @@ impl Recorder {
         recording.from = application.from().map(seconds);
         recording.to = application.to().map(seconds);
         recording.jobs = application.jobs.len();
-        recording.phases.retain(|phase| !phase.rows.is_empty());
+        for phase in &mut recording.phases {
+            phase.without_times = without_times.remove(&phase.phase).unwrap_or_default();
+        }
+        let rest = recording.phases.extract_if(.., |phase| phase.rows.is_empty());
+        recording.without_times = rest.filter(|phase| !phase.without_times.is_empty()).collect();
         // A replay needs the executors again.
         let executors = if self.kept.is_some() {
             application.executors.clone()
@@ -223,7 +253,7 @@ impl Recorder {
             .collect();
         match &mut self.kept {
             Some(kept) => kept.push(recording),
-            None => self.diagnoses.push(diagnose(&recording)),
+            None => self.applications.add(&recording),
         }
     }
 
@@ -237,7 +267,16 @@ impl Recorder {
         self.kept.unwrap_or_default()
     }
 
-    pub(super) fn into_diagnoses(self) -> Vec<Diagnosis> {
-        self.diagnoses
+    /// Returns the findings, and the diagnosis of each application.
+    pub(super) fn into_diagnoses(self) -> (Findings, Vec<Diagnosis>) {
+        self.applications.end()
+    }
+}
+
+/// Returns the name of a stage as a phase.
+pub(super) fn phase_name(id: u32, name: Option<&str>) -> String {
+    match name.map(|name| shortened(name, LONGEST)).filter(|name| !name.is_empty()) {
+        Some(name) => format!("stage {id}: {name}"),
+        None => format!("stage {id}"),
     }
 }

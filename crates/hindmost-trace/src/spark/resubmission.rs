@@ -7,7 +7,7 @@
 //! partitions in ascending order. If the submission has as many tasks as have not succeeded, its tasks are assumed to
 //! be the tasks without a success.
 
-use super::tables::IndexSet;
+use super::id_sets::RangeSet;
 
 /// In a stage with more tasks, the tasks without a success are not determined.
 const MOST_TASKS: u32 = 1 << 24;
@@ -18,9 +18,9 @@ pub(super) struct Resubmission {
     /// The submission's number.
     submission: u32,
     /// Tasks whose output had been made before this submission, or was lost since.
-    before: IndexSet,
+    before: RangeSet,
     /// Tasks of `before` that have succeeded again.
-    won_again: IndexSet,
+    won_again: RangeSet,
     tasks: Tasks,
 }
 
@@ -50,10 +50,11 @@ impl Resubmission {
         submission: u32,
         tasks: Option<u32>,
         all: Option<u32>,
-        (seen, won): (&IndexSet, &IndexSet),
+        (seen, won): (&RangeSet, &RangeSet),
         settled: bool,
     ) -> Resubmission {
-        let without_success = all.zip(tasks).filter(|(all, tasks)| *tasks == all.saturating_sub(won.len()));
+        let without_success =
+            all.zip(tasks).filter(|(all, tasks)| u64::from(*tasks) == u64::from(*all).saturating_sub(won.len()));
         let tasks = match without_success {
             _ if settled => Tasks::Unknown,
             _ if tasks.is_some() && tasks == all => Tasks::All,
@@ -62,7 +63,7 @@ impl Resubmission {
             _ if seen.len() == 0 => Tasks::All,
             _ => Tasks::Unknown,
         };
-        Resubmission { submission, before: won.clone(), won_again: IndexSet::default(), tasks }
+        Resubmission { submission, before: won.clone(), won_again: RangeSet::default(), tasks }
     }
 
     /// Returns the task for an index within a submission.
@@ -97,8 +98,8 @@ impl Resubmission {
 mod tests {
     use super::*;
 
-    fn set(tasks: &[u32]) -> IndexSet {
-        let mut set = IndexSet::default();
+    fn set(tasks: &[u32]) -> RangeSet {
+        let mut set = RangeSet::default();
         for task in tasks {
             set.insert(*task);
         }
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(place(&Resubmission::begin(1, Some(4), Some(5), (&seen, &won), false), 0), Place::Unknown);
         assert_eq!(place(&Resubmission::begin(1, None, Some(5), (&seen, &won), false), 0), Place::Unknown);
         assert_eq!(place(&Resubmission::begin(1, Some(2), Some(u32::MAX), (&seen, &won), false), 0), Place::Unknown);
-        let nothing = IndexSet::default();
+        let nothing = RangeSet::default();
         assert_eq!(place(&Resubmission::begin(2, None, None, (&nothing, &nothing), false), 0), Place::Unknown);
         assert_eq!(Resubmission::begin(2, None, None, (&nothing, &nothing), false).place(2, 7), Place::Task(7));
         assert_eq!(place(&Resubmission::begin(1, Some(2), Some(5), (&nothing, &nothing), true), 0), Place::Unknown);

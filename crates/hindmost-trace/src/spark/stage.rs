@@ -4,7 +4,7 @@ use super::fields::StageInfo;
 use super::id_sets::RangeSet;
 use super::jobs::Jobs;
 use super::resubmission::{Place, Resubmission};
-use super::tables::{IndexSet, Winners};
+use super::tables::Winners;
 use super::tally::Tally;
 
 #[derive(Debug, Default)]
@@ -39,14 +39,12 @@ pub(super) struct Stage {
     pub looked: u32,
     /// Whether all of the stage's tasks were counted in an earlier submission.
     pub counted: bool,
-    /// Whether the analysis has received the stage's facts.
+    /// Whether the recording has the stage's name.
     pub introduced: bool,
-    /// Whether the analysis has received the stage's end.
-    pub closed: bool,
     /// Tasks with an attempt that ended.
-    seen: IndexSet,
+    seen: RangeSet,
     /// Tasks with an attempt that succeeded.
-    won: IndexSet,
+    won: RangeSet,
     /// The latest resubmission, and outputs that were lost.
     resubmission: Option<Box<Resubmission>>,
     unmatched_winners: u32,
@@ -174,15 +172,15 @@ impl Stage {
 
     /// Returns whether there are tasks without a success. An attempt whose task is unknown may belong to one of them.
     fn may_have_task_without_winner(&self) -> bool {
-        let tasks = self.stated.unwrap_or(0).max(self.seen.len());
-        self.won.len() + self.unmatched_winners < tasks
+        let tasks = u64::from(self.stated.unwrap_or(0)).max(self.seen.len());
+        self.won.len() + u64::from(self.unmatched_winners) < tasks
     }
 
     /// Returns how many tasks have no attempt in the log although a submission succeeded.
     pub(super) fn missing(&self) -> u64 {
-        let known = self.seen.len() + self.unmatched_winners;
-        let missing = self.stated.unwrap_or(0).saturating_sub(known);
-        if self.succeeded && !self.counted { missing.into() } else { 0 }
+        let known = self.seen.len() + u64::from(self.unmatched_winners);
+        let missing = u64::from(self.stated.unwrap_or(0)).saturating_sub(known);
+        if self.succeeded && !self.counted { missing } else { 0 }
     }
 
     pub(super) fn learn(&mut self, info: &StageInfo<'_>) {
@@ -202,7 +200,7 @@ impl Stage {
 
     /// Returns whether every task has an attempt and a success.
     pub(super) fn is_done(&self) -> bool {
-        let all = |set: &IndexSet| Some(set.len()) == self.stated;
+        let all = |set: &RangeSet| Some(set.len()) == self.stated.map(u64::from);
         self.counted || all(&self.seen) && all(&self.won)
     }
 }

@@ -1,9 +1,9 @@
-//! Sets and tables of the tasks of a stage. Small indices, which nearly all tasks have, are stored densely; an isolated
+//! The winners of the tasks of a stage. Small indices, which nearly all tasks have, are stored densely; an isolated
 //! large index costs one entry.
 
 use std::cmp::Ordering;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Indices below this are always stored densely.
 const ALWAYS_DENSE: u64 = 1 << 10;
@@ -12,56 +12,6 @@ const ALWAYS_DENSE: u64 = 1 << 10;
 /// size, so that an isolated large index never allocates much memory.
 fn may_grow(to: u32, entries: usize) -> bool {
     u64::from(to) < ALWAYS_DENSE + 32 * entries as u64
-}
-
-/// A set of task indices.
-#[derive(Clone, Debug, Default)]
-pub(super) struct IndexSet {
-    bits: Vec<u64>,
-    sparse: Option<Box<FxHashSet<u32>>>,
-    len: u32,
-}
-
-impl IndexSet {
-    /// Adds an index; returns whether it is new.
-    pub(super) fn insert(&mut self, index: u32) -> bool {
-        let (word, bit) = ((index / 64) as usize, 1 << (index % 64));
-        let stray = self.sparse.as_ref().is_some_and(|sparse| sparse.contains(&index));
-        let new = if stray {
-            false
-        } else if word < self.bits.len() || may_grow(index, self.len as usize) {
-            if word >= self.bits.len() {
-                self.bits.resize(word + 1, 0);
-            }
-            let new = self.bits[word] & bit == 0;
-            self.bits[word] |= bit;
-            new
-        } else {
-            self.sparse.get_or_insert_default().insert(index)
-        };
-        self.len += u32::from(new);
-        new
-    }
-
-    pub(super) fn contains(&self, index: u32) -> bool {
-        let word = self.bits.get((index / 64) as usize);
-        word.is_some_and(|word| word & (1 << (index % 64)) != 0)
-            || self.sparse.as_ref().is_some_and(|sparse| sparse.contains(&index))
-    }
-
-    pub(super) fn remove(&mut self, index: u32) {
-        let stray = self.sparse.as_mut().is_some_and(|sparse| sparse.remove(&index));
-        let bit = 1 << (index % 64);
-        let word = self.bits.get_mut((index / 64) as usize).filter(|word| **word & bit != 0);
-        self.len -= u32::from(stray || word.is_some());
-        if let Some(word) = word {
-            *word &= !bit;
-        }
-    }
-
-    pub(super) fn len(&self) -> u32 {
-        self.len
-    }
 }
 
 /// The attempt of a task that succeeded first, in 24 bytes.
@@ -164,17 +114,6 @@ mod tests {
 
     #[test]
     fn an_isolated_large_index_costs_one_entry() {
-        let mut set = IndexSet::default();
-        for index in [3, 0, u32::MAX, 3, u32::MAX, 64] {
-            set.insert(index);
-        }
-        assert_eq!(set.len(), 4);
-        assert!(set.insert(65) && !set.insert(64));
-        assert!(set.contains(65) && set.contains(u32::MAX) && !set.contains(66) && !set.contains(u32::MAX - 1));
-        for index in [65, u32::MAX, 66, u32::MAX] {
-            set.remove(index);
-        }
-        assert!(set.len() == 3 && !set.contains(65) && !set.contains(u32::MAX) && set.contains(64));
         let mut winners = Winners::default();
         assert_eq!(winners.offer(4_000_000_000, winner(1, 2), false), None);
         assert_eq!(winners.offer(1, winner(1, 2), false), None);
@@ -204,20 +143,18 @@ mod tests {
     }
 
     #[test]
-    fn tables_do_not_depend_on_the_order_of_insertion() {
+    fn winners_do_not_depend_on_the_order_of_insertion() {
         for step in [1, 7919, 99_991] {
-            let (mut set, mut winners) = (IndexSet::default(), Winners::default());
+            let mut winners = Winners::default();
             for i in 0..100_000_u32 {
                 let task = (u64::from(i) * step % 100_000) as u32;
-                assert!(set.insert(task) && !set.insert(task));
                 assert_eq!(winners.offer(task, winner(1, i64::from(task) + 2), false), None);
             }
-            assert_eq!(set.len(), 100_000);
             assert!(
                 winners.in_order().enumerate().all(|(at, (task, w))| at as u32 == task && w.finish == at as i64 + 2)
             );
             assert_eq!(winners.in_order().count(), 100_000);
-            let stray = set.sparse.map_or(0, |sparse| sparse.len());
+            let stray = winners.sparse.map_or(0, |sparse| sparse.len());
             assert!(stray < 4000, "{stray} of 100000 are stray with steps of {step}");
         }
     }

@@ -69,8 +69,6 @@ counts! {
         unmatched,
         /// Tasks without a known success that may have succeeded in such an attempt.
         unmatched_winners,
-        /// Task end events of stages that were evicted long before.
-        late,
         /// Applications without a start.
         missing_starts,
         /// Applications without an end, except for those whose log is known to be cut.

@@ -5,9 +5,6 @@ use super::id_sets::RangeSet;
 use super::task_end::End;
 use crate::reading::json::{behind_key, leading_number};
 
-/// A set with more ranges than this forgets its lower half.
-const MOST_PIECES: usize = 1 << 14;
-
 #[derive(Debug, Default)]
 pub(super) struct TaskIds {
     started: RangeSet,
@@ -18,12 +15,6 @@ pub(super) struct TaskIds {
     killed: RangeSet,
     /// Attempts whose output was lost.
     lost: RangeSet,
-    /// Ids below this are forgotten.
-    floor: u32,
-    /// Number of forgotten ids with a start and without an end.
-    open_below: u64,
-    /// Number of forgotten ids with an end and without a start.
-    unstarted_below: u64,
     /// Number of starts without an id.
     starts_without_id: u64,
     /// Number of ends without an id.
@@ -49,11 +40,7 @@ impl TaskIds {
         self.all_starts += 1;
         match id {
             None => self.starts_without_id += 1,
-            Some(id) if id < self.floor => self.open_below += 1,
-            Some(id) => {
-                self.started.insert(id);
-                self.bound();
-            }
+            Some(id) => _ = self.started.insert(id),
         }
     }
 
@@ -64,14 +51,6 @@ impl TaskIds {
             self.ends_without_id += 1;
             return Seen::New;
         };
-        if id < self.floor {
-            self.all_ends += 1;
-            match self.open_below.checked_sub(1) {
-                Some(open) => self.open_below = open,
-                None => self.unstarted_below += 1,
-            }
-            return Seen::New;
-        }
         if !self.shared && self.ended_as(id) == Some(end) {
             return Seen::Before;
         }
@@ -82,19 +61,15 @@ impl TaskIds {
             End::Failed => _ = self.failed.insert(id),
             End::Killed => _ = self.killed.insert(id),
         }
-        self.bound();
         Seen::New
     }
 
     /// Records that the output of an attempt was lost.
     pub(super) fn lost(&mut self, id: Option<u32>) -> Seen {
-        let Some(id) = id.filter(|id| *id >= self.floor) else {
-            return Seen::New;
-        };
+        let Some(id) = id else { return Seen::New };
         // An attempt whose output was lost has ended.
         self.ended.insert(id);
         let new = self.lost.insert(id) || self.shared;
-        self.bound();
         if new { Seen::New } else { Seen::Before }
     }
 
@@ -127,7 +102,7 @@ impl TaskIds {
             return self.all_starts.saturating_sub(self.all_ends);
         }
         let unidentified = self.starts_without_id.saturating_sub(self.ends_without_id);
-        self.open_below + self.started.beyond(&self.ended) + unidentified
+        self.started.beyond(&self.ended) + unidentified
     }
 
     /// Returns the number of ends without a start; 0 for a log without any start.
@@ -139,19 +114,7 @@ impl TaskIds {
             return self.all_ends.saturating_sub(self.all_starts);
         }
         let unidentified = self.ends_without_id.saturating_sub(self.starts_without_id);
-        self.unstarted_below + self.ended.beyond(&self.started) + unidentified
-    }
-
-    /// Forgets the lower half of a set that has become too large.
-    fn bound(&mut self) {
-        let all = [&self.started, &self.ended, &self.failed, &self.killed, &self.lost];
-        let Some(large) = all.into_iter().find(|set| set.pieces() > MOST_PIECES) else { return };
-        self.floor = large.middle().unwrap_or(self.floor);
-        let [started, ended, ..] =
-            [&mut self.started, &mut self.ended, &mut self.failed, &mut self.killed, &mut self.lost]
-                .map(|set| set.below(self.floor));
-        self.open_below += started.beyond(&ended);
-        self.unstarted_below += ended.beyond(&started);
+        self.ended.beyond(&self.started) + unidentified
     }
 }
 
@@ -183,22 +146,5 @@ mod tests {
         assert_eq!((ids.unended(), ids.unstarted()), (3, 1));
         ids.end(None, End::Success);
         assert_eq!((ids.unended(), ids.unstarted()), (2, 1));
-    }
-
-    #[test]
-    fn memory_is_bounded_and_forgotten_ids_still_count() {
-        let mut ids = TaskIds::default();
-        for id in 0..400_000 {
-            ids.start(Some(id));
-            // Every fourth attempt has no end, and every fourth no start.
-            if id % 4 != 0 {
-                ids.end(Some(if id % 4 == 1 { id + 1_000_000 } else { id }), End::Failed);
-            }
-        }
-        assert!(ids.floor > 0 && ids.ended.pieces() <= MOST_PIECES && ids.failed.pieces() <= MOST_PIECES);
-        assert_eq!((ids.unended(), ids.unstarted()), (200_000, 100_000));
-        // An attempt whose id was forgotten ends after all.
-        ids.end(Some(0), End::Success);
-        assert_eq!(ids.unended(), 199_999);
     }
 }

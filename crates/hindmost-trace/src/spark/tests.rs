@@ -13,10 +13,10 @@ use std::fmt::Write as _;
 
 use hindmost_core::time::Time;
 
-use super::{read_spark, summarize_spark};
+use super::read_spark;
 use crate::error::TraceError;
 use crate::recorded::Outcome;
-use log::{Log, Task, ZERO, recorded, task, warning};
+use log::{Log, Task, ZERO, counts, recorded, task, warning};
 
 /// Returns a log of two jobs; the second job has a skipped stage.
 fn usual() -> Log {
@@ -205,7 +205,7 @@ fn cycles_of_stages_are_broken() {
 #[test]
 fn a_log_cut_at_any_byte_is_read_up_to_the_cut() {
     let log = usual().0;
-    let whole = summarize_spark(log.as_bytes(), "test", None).unwrap();
+    let whole = counts(log.as_bytes());
     for cut in 0..log.len() - 1 {
         let part = &log[..cut];
         let complete = part.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
@@ -226,15 +226,15 @@ fn a_log_cut_at_any_byte_is_read_up_to_the_cut() {
             Err(error) => panic!("cut at {cut}: {error}"),
         }
     }
-    assert_eq!(summarize_spark(log.trim_end().as_bytes(), "test", None).unwrap(), whole);
+    assert_eq!(counts(log.trim_end().as_bytes()), whole);
 }
 
 #[test]
 fn line_ends_blank_lines_and_key_order_do_not_matter() {
     let log = usual().0;
-    let whole = summarize_spark(log.as_bytes(), "test", None).unwrap();
+    let whole = counts(log.as_bytes());
     let windows = format!("\u{feff}\n{}", log.replace('\n', "\r\n \r\n"));
-    assert_eq!(summarize_spark(windows.as_bytes(), "test", None).unwrap(), whole);
+    assert_eq!(counts(windows.as_bytes()), whole);
     let mut sorted = String::new();
     for line in log.lines() {
         // Sorts the keys: "App ID" comes before "Event".
@@ -243,7 +243,7 @@ fn line_ends_blank_lines_and_key_order_do_not_matter() {
         writeln!(sorted, "{value}").unwrap();
     }
     assert!(sorted.contains(r#"{"App ID":"#));
-    assert_eq!(summarize_spark(sorted.as_bytes(), "test", None).unwrap(), whole);
+    assert_eq!(counts(sorted.as_bytes()), whole);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn lines_that_are_no_events_are_skipped_with_a_warning() {
         log.extend_from_slice(line.as_bytes());
         log.push(b'\n');
     }
-    let read = summarize_spark(log.as_slice(), "test", None).unwrap();
+    let read = counts(log.as_slice());
     assert_eq!(read.attempts, 5);
     assert_eq!(
         read.warnings,

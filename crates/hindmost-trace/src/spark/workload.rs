@@ -6,10 +6,10 @@ use hindmost_core::workload::{DemandByName, WorkloadJob};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::application::{Application, Loser};
-use super::feed::phase_name;
 use super::jobs::job_name;
 use super::oddities::Oddities;
 use super::queries::{self, Joined};
+use super::recorder::phase_name;
 use super::stage::Stage;
 use super::stages::Stages;
 use super::task_end::End;

@@ -38,7 +38,7 @@ pub(crate) use columns::{Meaning, Places};
 use kinds::Kinds;
 pub use states::States;
 
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::warnings::names;
 use crate::reading::window::Window;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::tasks::row::{UnknownState, state};
 
 /// Meanings of states, and how an attempt with such a state has ended; `None` if it has not.

@@ -1,8 +1,8 @@
 //! Collects the rows of a log by application, and finishes applications when they hold too many rows or the log ends.
 //!
 //! At most [`MOST_HELD`] rows are held at a time. If there are more, the applications that have had no row for longest
-//! are finished: counted, analysed, diagnosed and dropped. So memory does not grow with the log if its rows are sorted by
-//! application or by time. An application with more rows is counted and analysed in parts, each as if it were complete;
+//! are finished: counted, diagnosed and dropped. So memory does not grow with the log if its rows are sorted by
+//! application or by time. An application with more rows is counted in parts, each as if it were complete;
 //! attempts of a task in different parts count as tasks of their own. Its diagnosis covers the first part.
 
 use hindmost_core::metrics::{Diagnosis, SlowNode};
@@ -17,8 +17,8 @@ use super::recording::Joined;
 use super::row::Row;
 use super::shared::Shared;
 use super::units;
-use crate::analysis::{Analysis, Ended};
-use crate::diagnosis::Recording;
+use crate::diagnosis::{Ended, Recording};
+use crate::findings::Gathering;
 use crate::reading::causes::{Causes, shortened};
 
 /// The most rows that are held, of all applications together.
@@ -161,7 +161,7 @@ pub(crate) struct Collector {
     /// Rows that were added.
     rows: u64,
     causes: Names,
-    pub(super) analysis: Option<Analysis>,
+    pub(super) gathering: Gathering,
     pub(super) diagnoses: Option<Vec<Diagnosis>>,
     pub(super) diagnosing: Diagnosing,
     pub(super) kept: Option<Kept>,
@@ -200,15 +200,14 @@ pub(super) struct Counts {
 }
 
 impl Collector {
-    /// Returns a collector that counts, and if requested also analyses, diagnoses or keeps data for a replay.
-    pub(crate) fn new(analyse: bool, diagnose: bool, keep: bool) -> Collector {
-        Collector {
-            analysis: analyse.then(Analysis::new),
-            diagnoses: diagnose.then(Vec::new),
-            kept: keep.then(Kept::default),
-            joined: keep.then(Joined::default),
-            ..Collector::default()
-        }
+    /// Returns a collector that counts and diagnoses.
+    pub(crate) fn diagnosing() -> Collector {
+        Collector { diagnoses: Some(Vec::new()), ..Collector::default() }
+    }
+
+    /// Returns a collector that counts, and keeps data for a replay.
+    pub(crate) fn keeping() -> Collector {
+        Collector { kept: Some(Kept::default()), joined: Some(Joined::default()), ..Collector::default() }
     }
 
     /// Returns a collector that counts, and keeps the recordings of applications with these numbers.

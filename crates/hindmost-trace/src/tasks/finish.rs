@@ -1,4 +1,4 @@
-//! Counts, analyses, diagnoses and keeps the rows of an application once they are complete.
+//! Counts, diagnoses and keeps the rows of an application once they are complete.
 
 use rustc_hash::FxHashMap;
 
@@ -7,8 +7,7 @@ use hindmost_core::metrics::{Diagnosis, SlowNode};
 use super::collect::{Application, Collector, Held, NO_NODE};
 use super::kept::{Interval, Kept, KeptAttempt, KeptPhase};
 use super::recording::{Jobs, Joined};
-use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
-use crate::diagnosis::proven_slow;
+use crate::diagnosis::{Ended, proven_slow};
 use crate::recorded::Outcome;
 
 /// The most diagnoses that are kept.
@@ -44,12 +43,10 @@ impl Collector {
         application.jobs_counted = jobs;
         self.count(&attempts);
         let title = self.title(application).to_owned();
-        if let Some(analysis) = &mut self.analysis {
-            analyse(analysis, number, application, &title, &attempts);
-        }
         if self.diagnoses.is_some() {
+            let recording = self.recording(number, application, &attempts, Jobs::Together);
+            self.gathering.add(&recording);
             if is_first {
-                let recording = self.recording(number, application, &attempts, Jobs::Together);
                 let found = self.diagnosing.add(recording);
                 self.keep_diagnoses(found);
             } else if application.parts == 2 {
@@ -124,9 +121,23 @@ impl Collector {
 
     fn keep_diagnoses(&mut self, found: Vec<Diagnosis>) {
         let Some(diagnoses) = &mut self.diagnoses else { return };
+        for one in &found {
+            self.gathering.explain(one);
+        }
         diagnoses.extend(found);
         if diagnoses.len() >= MOST_DIAGNOSES + MOST_DIAGNOSES / 10 {
-            self.issues.undiagnosed += shorten(diagnoses);
+            self.drop_diagnoses();
+        }
+    }
+
+    /// Keeps the longest diagnoses.
+    fn drop_diagnoses(&mut self) {
+        let Some(diagnoses) = self.diagnoses.as_mut().filter(|all| all.len() > MOST_DIAGNOSES) else { return };
+        let wall = |one: &Diagnosis| one.wall_time.as_ref().map_or(0.0, |time| time.seconds);
+        diagnoses.sort_by(|a, b| wall(b).total_cmp(&wall(a)).then(a.application.cmp(&b.application)));
+        for one in diagnoses.drain(MOST_DIAGNOSES..) {
+            self.gathering.dropped(&one);
+            self.issues.undiagnosed += 1;
         }
     }
 
@@ -134,22 +145,11 @@ impl Collector {
     pub(super) fn take_diagnoses(&mut self) -> Vec<Diagnosis> {
         let found = self.diagnosing.end();
         self.keep_diagnoses(found);
+        self.drop_diagnoses();
         let mut diagnoses = self.diagnoses.take().unwrap_or_default();
-        self.issues.undiagnosed += shorten(&mut diagnoses);
         diagnoses.sort_by_key(|one| one.application);
         diagnoses
     }
-}
-
-/// Keeps the longest diagnoses; returns how many were dropped.
-fn shorten(diagnoses: &mut Vec<Diagnosis>) -> u64 {
-    let wall = |one: &Diagnosis| one.wall_time.as_ref().map_or(0.0, |time| time.seconds);
-    let before = diagnoses.len();
-    if before > MOST_DIAGNOSES {
-        diagnoses.sort_by(|a, b| wall(b).total_cmp(&wall(a)).then(a.application.cmp(&b.application)));
-        diagnoses.truncate(MOST_DIAGNOSES);
-    }
-    (before - diagnoses.len()) as u64
 }
 
 pub(super) fn name_of(application: &Application, phase: u32) -> Option<String> {
@@ -247,31 +247,6 @@ fn settle(all: &mut [Attempt<'_>], mut siblings: Vec<u32>, retried_have_failed: 
         one.won_at = won_at;
         one.speculative = one.row.speculative.unwrap_or(one.row.start < busy_until);
         busy_until = busy_until.max(one.row.end);
-    }
-}
-
-fn analyse(analysis: &mut Analysis, number: u32, application: &Application, title: &str, attempts: &[Attempt<'_>]) {
-    let known = |time: f64| Some(time).filter(|time| !time.is_nan());
-    for phase in 0..application.phases.len() as u32 {
-        let facts = PhaseFacts { name: name_of(application, phase), job: Some(title.to_owned()), tasks: None };
-        analysis.phase(PhaseKey { application: number, phase }, facts);
-    }
-    for attempt in attempts {
-        let row = attempt.row;
-        let ended = EndedAttempt {
-            task: attempt.task,
-            node: (row.node != NO_NODE).then_some(row.node),
-            start: known(row.start),
-            end: known(row.end),
-            bytes_read: row.bytes(),
-            speculative: attempt.speculative,
-            repeated: false,
-            ended: attempt.ended,
-        };
-        analysis.ended_as(PhaseKey { application: number, phase: row.phase }, &ended, Some(attempt.wins));
-    }
-    for phase in 0..application.phases.len() as u32 {
-        analysis.closed(PhaseKey { application: number, phase });
     }
 }
 

@@ -4,7 +4,7 @@ use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
 use super::collect::Held;
-use crate::analysis::Ended;
+use crate::diagnosis::Ended;
 use crate::diagnosis::recording::LongInOthers;
 use crate::diagnosis::{STRAGGLER, is_no_chance};
 

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `row.rs` | an attempt, as a reader takes it from a row |
 //! | `collect.rs` | holds the rows of each application until they are complete |
-//! | `finish.rs` | counts, analyses, diagnoses and keeps the rows of an application |
+//! | `finish.rs` | counts, diagnoses and keeps the rows of an application |
 //! | `diagnosing.rs` | diagnoses applications in other threads |
 //! | `recording.rs` | the rows of an application, or of all, as a recording |
 //! | `shared.rs` | the slots that jobs share |
@@ -55,7 +55,6 @@ use std::path::Path;
 use hindmost_core::metrics::Diagnosis;
 use hindmost_core::workload::WorkloadJob;
 
-use crate::analysis::Findings;
 use crate::diagnosis::{RecordedWorkload, Recording, workload as workload_of, workload_in_log};
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
@@ -66,6 +65,7 @@ use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::summary::TraceSummary;
 use crate::table::{self, Columns};
 use crate::{nextflow, parallel, ray, slurm, trino};
+use hindmost_core::metrics::Findings;
 
 pub(crate) use collect::{Collector, Rules};
 use recording::Joined;
@@ -210,56 +210,25 @@ pub(crate) fn find(path: &Path, columns: &Columns) -> std::io::Result<Option<Tas
     Ok(sniff(&beginning, columns))
 }
 
-/// Counts what a log holds and finds what stragglers cost in it, and why. `name` is the log's name in errors.
+/// Counts what the log at a path holds, finds what stragglers cost in it, and finds out what each application spent its time on.
 ///
 /// # Errors
 ///
-/// If reading fails, the log is not of this format, or it has no row that is an attempt.
-pub fn analyse_tasks(
-    reader: impl Read,
-    name: &str,
-    format: TaskFormat,
-    columns: &Columns,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings), TraceError> {
-    let collector = Collector::new(true, false, false);
-    let mut progress = Progress::new(progress, None);
-    Ok(with_findings(read(progress.watch(reader), name, format, columns, collector)?, format))
-}
-
-/// Counts what the log at a path holds and finds what stragglers cost in it, and why.
-///
-/// # Errors
-///
-/// If the path can't be opened, and as for [`analyse_tasks`].
-pub fn analyse(
-    path: &Path,
-    format: TaskFormat,
-    columns: &Columns,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings), TraceError> {
-    Ok(with_findings(read_path(path, format, columns, Collector::new(true, false, false), progress)?, format))
-}
-
-/// Does the same as [`analyse`], and finds out what each application spent its time on.
-///
-/// # Errors
-///
-/// As for [`analyse`].
+/// If the path can't be opened, and as for [`diagnose_tasks`].
 pub fn diagnose(
     path: &Path,
     format: TaskFormat,
     columns: &Columns,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    Ok(with_diagnoses(read_path(path, format, columns, Collector::new(true, true, false), progress)?, format))
+    Ok(with_diagnoses(read_path(path, format, columns, Collector::diagnosing(), progress)?, format))
 }
 
 /// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
 ///
 /// # Errors
 ///
-/// As for [`analyse_tasks`].
+/// If reading fails, the log is not of this format, or it has no row that is an attempt.
 pub fn diagnose_tasks(
     reader: impl Read,
     name: &str,
@@ -267,43 +236,43 @@ pub fn diagnose_tasks(
     columns: &Columns,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    let collector = Collector::new(true, true, false);
+    let collector = Collector::diagnosing();
     let mut progress = Progress::new(progress, None);
     Ok(with_diagnoses(read(progress.watch(reader), name, format, columns, collector)?, format))
 }
 
 fn with_diagnoses(mut collector: Collector, format: TaskFormat) -> (TraceSummary, Findings, Vec<Diagnosis>) {
     let diagnoses = collector.take_diagnoses();
-    let (summary, findings) = with_findings(collector, format);
-    (summary, findings, diagnoses)
+    let findings = std::mem::take(&mut collector.gathering).findings(&diagnoses);
+    (summary(&collector, format), findings, diagnoses)
 }
 
 /// Reads a log for a replay. `name` is the log's name in errors.
 ///
 /// # Errors
 ///
-/// As for [`analyse_tasks`].
+/// As for [`diagnose_tasks`].
 pub fn read_tasks(
     reader: impl Read,
     name: &str,
     format: TaskFormat,
     columns: &Columns,
 ) -> Result<TaskTrace, TraceError> {
-    Ok(for_replay(read(reader, name, format, columns, Collector::new(false, false, true))?, format))
+    Ok(for_replay(read(reader, name, format, columns, Collector::keeping())?, format))
 }
 
 /// Reads the log at a path for a replay.
 ///
 /// # Errors
 ///
-/// As for [`analyse`].
+/// As for [`diagnose`].
 pub fn open(
     path: &Path,
     format: TaskFormat,
     columns: &Columns,
     progress: Option<OnProgress<'_>>,
 ) -> Result<TaskTrace, TraceError> {
-    Ok(for_replay(read_path(path, format, columns, Collector::new(false, false, true), progress)?, format))
+    Ok(for_replay(read_path(path, format, columns, Collector::keeping(), progress)?, format))
 }
 
 /// Reads the log at a path as it ran: jobs, nodes and worlds of the applications with these numbers, without those that have no task that
@@ -311,7 +280,7 @@ pub fn open(
 ///
 /// # Errors
 ///
-/// As for [`analyse`].
+/// As for [`diagnose`].
 pub fn as_recorded(
     path: &Path,
     format: TaskFormat,
@@ -370,12 +339,6 @@ fn read(
     }
     collector.end();
     Ok(collector)
-}
-
-fn with_findings(mut collector: Collector, format: TaskFormat) -> (TraceSummary, Findings) {
-    let analysis = collector.analysis.take().unwrap_or_default();
-    let findings = analysis.findings(&|node| collector.nodes.get(node).to_owned());
-    (summary(&collector, format), findings)
 }
 
 fn for_replay(mut collector: Collector, format: TaskFormat) -> TaskTrace {

@@ -5,9 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::collect::{Application, Collector, MOST_HELD, NO_NODE};
 use super::finish::{Attempt, name_of};
-use crate::analysis::Ended;
-use crate::diagnosis::Recording;
 use crate::diagnosis::recording::{AttemptRow, Executor, InEveryJob, PhaseRows, TaskTimes, UNKNOWN};
+use crate::diagnosis::{Ended, Recording};
 
 /// How a recording has the jobs within an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,18 +60,39 @@ impl Collector {
         let mut jobs: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
         let mut places: FxHashMap<(u32, u32), usize> = FxHashMap::default();
         let mut phases: Vec<Open> = Vec::new();
+        let new_phase = |of_job: u32, phase: u32| {
+            let within = if have == Jobs::Apart { application.jobs.get(of_job) } else { "" };
+            let job = Some(if within.is_empty() { title } else { within }.to_owned());
+            let work = application.works.get(phase as usize).filter(|work| !work.is_empty()).map(ToString::to_string);
+            PhaseRows { phase, name: name_of(application, phase), work, job, of_job, ..PhaseRows::default() }
+        };
+        let mut without_times: FxHashMap<(u32, u32), Vec<AttemptRow>> = FxHashMap::default();
         for attempt in attempts {
             let row = attempt.row;
-            let Some((start, end)) = row.times() else { continue };
-            let executor = if row.node == NO_NODE {
-                UNKNOWN
-            } else {
-                *executors.entry(row.node).or_insert_with(|| {
+            let mut recorded = AttemptRow {
+                task: attempt.task,
+                executor: UNKNOWN,
+                start: row.start,
+                end: row.end,
+                bytes_read: row.bytes(),
+                spent: TaskTimes::default(),
+                ended: attempt.ended,
+                wins: attempt.wins,
+                speculative: attempt.speculative,
+                repeated: false,
+            };
+            let of_job = if have == Jobs::Apart { row.job } else { 0 };
+            let Some((start, end)) = row.times() else {
+                without_times.entry((of_job, row.phase)).or_default().push(recorded);
+                continue;
+            };
+            if row.node != NO_NODE {
+                recorded.executor = *executors.entry(row.node).or_insert_with(|| {
                     let host = self.nodes.get(row.node).to_owned();
                     recording.executors.push(Executor { host, ..Executor::default() });
                     recording.executors.len() as u32 - 1
-                })
-            };
+                });
+            }
             let submitted = Some(row.submitted).filter(|at| *at <= start);
             let began = submitted.unwrap_or(start);
             recording.from = Some(recording.from.map_or(began, |from: f64| from.min(began)));
@@ -82,15 +102,8 @@ impl Collector {
             if attempt.ended == Ended::Failed {
                 recording.failed(self.cause(row), end - start);
             }
-            let of_job = if have == Jobs::Apart { row.job } else { 0 };
             let place = *places.entry((of_job, row.phase)).or_insert_with(|| {
-                let within = if have == Jobs::Apart { application.jobs.get(row.job) } else { "" };
-                let job = Some(if within.is_empty() { title } else { within }.to_owned());
-                let name = name_of(application, row.phase);
-                let work = application.works.get(row.phase as usize).filter(|work| !work.is_empty());
-                let work = work.map(ToString::to_string);
-                let phase = PhaseRows { phase: row.phase, name, work, job, of_job, ..PhaseRows::default() };
-                phases.push(Open { phase, ..Open::default() });
+                phases.push(Open { phase: new_phase(of_job, row.phase), ..Open::default() });
                 phases.len() - 1
             });
             let Open { phase, slots, names, ready } = &mut phases[place];
@@ -103,20 +116,17 @@ impl Collector {
                 phase.long_in_others.insert(attempt.task, found);
             }
             phase.submitted = [phase.submitted, submitted].into_iter().flatten().reduce(f64::min);
-            phase.rows.push(AttemptRow {
-                task: attempt.task,
-                executor,
-                start,
-                end,
-                bytes_read: row.bytes(),
-                spent: TaskTimes::default(),
-                ended: attempt.ended,
-                wins: attempt.wins,
-                speculative: attempt.speculative,
-                repeated: false,
-            });
+            phase.rows.push(recorded);
         }
         recording.phases = phases.into_iter().map(Open::end).collect();
+        let mut without_times: Vec<_> = without_times.into_iter().collect();
+        without_times.sort_unstable_by_key(|(key, _)| *key);
+        for ((of_job, number), rows) in without_times {
+            match places.get(&(of_job, number)) {
+                Some(place) => recording.phases[*place].without_times = rows,
+                None => recording.without_times.push(PhaseRows { without_times: rows, ..new_phase(of_job, number) }),
+            }
+        }
         recording.slow_in_log.clone_from(&self.slow_nodes);
         recording.slots_left = self.shared.left_for(number, application);
         if self.rules.jobs_within {

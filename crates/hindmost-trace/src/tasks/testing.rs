@@ -2,11 +2,11 @@
 
 use hindmost_core::metrics::Diagnosis;
 
-use super::{Collector, TaskFormat, TaskTrace, for_replay, read, sniff, with_findings};
-use crate::analysis::Findings;
+use super::{Collector, TaskFormat, TaskTrace, for_replay, read, sniff, with_diagnoses};
 use crate::error::TraceError;
 use crate::summary::TraceSummary;
 use crate::table::Columns;
+use hindmost_core::metrics::Findings;
 
 /// Counts, findings and diagnoses of a log.
 pub(crate) struct Found {
@@ -29,10 +29,9 @@ pub(crate) fn found_with(log: &str, format: TaskFormat, columns: &str) -> Result
 
 /// Does the same with columns and the meanings of states.
 pub(crate) fn found_in(log: &str, format: TaskFormat, columns: &Columns) -> Result<Found, TraceError> {
-    let mut collector = read(log.as_bytes(), "logs/my.log", format, columns, Collector::new(true, true, false))?;
-    let diagnoses = collector.take_diagnoses();
-    let (summary, findings) = with_findings(collector, format);
-    let kept = read(log.as_bytes(), "logs/my.log", format, columns, Collector::new(false, false, true))?;
+    let collector = read(log.as_bytes(), "logs/my.log", format, columns, Collector::diagnosing())?;
+    let (summary, findings, diagnoses) = with_diagnoses(collector, format);
+    let kept = read(log.as_bytes(), "logs/my.log", format, columns, Collector::keeping())?;
     let trace = for_replay(kept, format);
     let same = |summary: &TraceSummary| TraceSummary { warnings: Vec::new(), ..summary.clone() };
     assert_eq!(same(&summary), same(trace.summary()));

@@ -43,7 +43,7 @@ fn compressed_logs_are_read() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(rows(3).as_bytes()).unwrap();
     let packed = packed.finish().unwrap();
-    let (summary, _) = analyse_tasks(&packed[..], "x", TaskFormat::Table, &Columns::default(), None).unwrap();
+    let (summary, ..) = diagnose_tasks(&packed[..], "x", TaskFormat::Table, &Columns::default(), None).unwrap();
     assert_eq!(summary.attempts, 3);
 }
 
@@ -117,4 +117,19 @@ fn an_attempt_of_nextflow_without_an_end_lasts_as_long_as_it_ran() {
     // `date -u -d 2024-02-01T10:00:00 +%s` is 1706781600.
     assert_eq!((found.summary.from, found.summary.to), (Some(1_706_781_600.0), Some(1_706_781_660.0)));
     assert_eq!(replayed(&found.trace).remove(0).2, [("TRIM".to_owned(), vec![], vec![60.0, 20.0])]);
+}
+
+#[test]
+fn all_tasks_of_a_phase_count_however_far_apart_they_are() {
+    // Between the two tasks of a phase, tasks of 300 other phases end.
+    let mut log = "phase,task,start,end\nsame,0,0,1000\n".to_owned();
+    for at in 1..=300 {
+        log += &format!("x{at},{at},{},{}\n", 1000 + 60 * at, 1030 + 60 * at);
+    }
+    log += "same,301,20000,25000\n";
+    let found = found(&log, TaskFormat::Table);
+    let same = found.findings.phases.iter().find(|phase| phase.name.as_deref() == Some("same")).unwrap();
+    assert_eq!((same.tasks, same.start, same.finish), (2, Some(0.0), Some(25_000.0)));
+    assert_eq!((same.durations.p50, same.durations.max), (Some(3000.0), Some(5000.0)));
+    assert_eq!((found.findings.jobs[0].tasks, found.findings.jobs[0].span), (302, 25_000.0));
 }

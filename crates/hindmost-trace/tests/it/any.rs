@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hindmost_trace::TraceError;
-use hindmost_trace::any::{LogKind, analyse, analyse_stream, diagnose_stream, kind};
+use hindmost_trace::any::{LogKind, diagnose, diagnose_stream, kind};
 
 const SPARK: &str = r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000}
 {"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":0,"Index":0,"Attempt":0,"Launch Time":1000,"Executor ID":"1","Host":"h1","Speculative":false,"Finish Time":3000,"Failed":false,"Killed":false}}
@@ -31,7 +31,7 @@ const JOURNAL: &str = r#"{"hindmost_journal":1,"dimensions":["cpus"],"policy":"n
 "#;
 
 fn counts(path: &Path) -> (&'static str, u64, u64, u64) {
-    let (summary, findings) = analyse(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let (summary, findings, _) = diagnose(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert_eq!(findings.attempts.ended, summary.attempts, "{}", path.display());
     (summary.format, summary.attempts, summary.speculative_attempts, summary.killed_attempts)
 }
@@ -71,7 +71,7 @@ fn every_log_is_recognised_by_its_content() {
     assert!(matches!(kind(&folder.path().join("empty")), Err(TraceError::Directory { .. })));
     // The Spark reader reads any other file, and describes it in an error.
     assert_eq!(kind(&write("letter", "Dear Sir,\n")).unwrap(), LogKind::Spark);
-    assert!(matches!(analyse(&folder.path().join("letter"), None), Err(TraceError::NotSpark { .. })));
+    assert!(matches!(diagnose(&folder.path().join("letter"), None), Err(TraceError::NotSpark { .. })));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_folder_of_two_kinds_warns_of_logs_left_out() {
     write("hadoop/job_1_0001-1-u-j-9-1-0-SUCCEEDED-q.jhist", JHIST);
     write("hadoop/notes", "Dear Sir,\n");
     write("table.csv.gz", "a,b\n1,2\n");
-    let warnings_of = |path: &Path| analyse(path, None).unwrap().0.warnings.join("\n");
+    let warnings_of = |path: &Path| diagnose(path, None).unwrap().0.warnings.join("\n");
     assert!(!warnings_of(folder.path()).contains("Spark"), "{}", warnings_of(folder.path()));
     write("spark/app-1", SPARK);
     assert_eq!(counts(folder.path()), ("hadoop-jhist", 1, 0, 0));
@@ -116,18 +116,18 @@ fn a_stream_is_recognised_by_its_beginning() {
     {
         let all = [text.as_bytes().to_vec(), packed("gzip", text), packed("zstd", text), packed("lz4", text)];
         for bytes in all {
-            let (summary, _) = analyse_stream(&bytes[..], "standard input", None).unwrap();
+            let (summary, ..) = diagnose_stream(&bytes[..], "standard input", None).unwrap();
             let counts = (summary.format, summary.attempts, summary.speculative_attempts, summary.killed_attempts);
             assert_eq!(counts, expected);
         }
     }
-    assert_eq!(analyse_stream(JOURNAL.as_bytes(), "x", None).unwrap().0.format, "journal");
+    assert_eq!(diagnose_stream(JOURNAL.as_bytes(), "x", None).unwrap().0.format, "journal");
     // The log is longer than the part that is read to recognise it.
     let (long, made) = crate::support::Maker::whole(3 << 20);
-    let (summary, _) = analyse_stream(&crate::support::packed("zstd", &long)[..], "x", None).unwrap();
+    let (summary, ..) = diagnose_stream(&crate::support::packed("zstd", &long)[..], "x", None).unwrap();
     assert_eq!((summary.attempts, summary.warnings.len()), (made.attempts, 0));
     for nothing in ["", "Dear Sir,\n"] {
-        let error = analyse_stream(nothing.as_bytes(), "standard input", None).unwrap_err().to_string();
+        let error = diagnose_stream(nothing.as_bytes(), "standard input", None).unwrap_err().to_string();
         assert!(error.contains("standard input") && error.contains("Rumen trace"), "{error}");
     }
 }

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use crate::counts::{counts_at, counts_of};
 use crate::support::{CODECS, Maker, packed};
 use hindmost_trace::TraceError;
 use hindmost_trace::TraceSummary;
-use hindmost_trace::spark::{analyse, open, read_spark, summarize, summarize_spark};
+use hindmost_trace::spark::{open, read_spark};
 
 fn count(data: &[u8]) -> TraceSummary {
-    summarize_spark(data, "log", None).unwrap()
+    counts_of(data).unwrap()
 }
 
 /// Number of complete task end events in a text.
@@ -50,15 +51,14 @@ fn the_compression_is_recognised_by_bytes_not_name() {
         fs::write(&path, &bytes).unwrap();
         let mut last = (0, None);
         let mut on_progress = |read, total| last = (read, total);
-        assert_eq!(summarize(&path, Some(&mut on_progress)).unwrap(), plain);
+        assert_eq!(counts_at(&path, Some(&mut on_progress)).unwrap(), plain);
         // Progress is reported in compressed bytes.
         assert_eq!(last, (bytes.len() as u64, Some(bytes.len() as u64)));
-        assert_eq!(analyse(&path, None).unwrap().0, plain);
         assert_eq!(open(&path, None).unwrap().summary().attempts, plain.attempts);
     }
     let path = folder.path().join("plain.zstd");
     fs::write(&path, &log).unwrap();
-    assert_eq!(summarize(&path, None).unwrap(), plain);
+    assert_eq!(counts_at(&path, None).unwrap(), plain);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_cut_compressed_log_is_read_up_to_the_cut() {
             assert!(warned, "{codec}: {:?}", summary.warnings);
         }
         // The log is cut after its first 20 bytes.
-        let error = summarize_spark(&whole[..20], "log", None).unwrap_err();
+        let error = counts_of(&whole[..20]).unwrap_err();
         assert!(matches!(error, TraceError::Damaged { .. }), "{codec}: {error}");
         assert!(error.to_string().contains("break off at byte 20"), "{codec}: {error}");
     }
@@ -103,7 +103,7 @@ fn events_before_damage_are_counted() {
 
 #[test]
 fn unsupported_compressions_are_refused_by_name() {
-    let said = |bytes: &[u8]| summarize_spark(bytes, "log", None).unwrap_err().to_string();
+    let said = |bytes: &[u8]| counts_of(bytes).unwrap_err().to_string();
     assert!(said(b"\xfd7zXZ\0").contains("xz -d FILE"));
     assert!(said(b"PK\x03\x04xxxx").contains("unzip FILE"));
     assert!(said(b"BZh91AY&SY").contains("bzip2"));
@@ -118,5 +118,5 @@ fn unsupported_compressions_are_refused_by_name() {
 
 #[test]
 fn a_missing_file_is_an_open_error() {
-    assert!(matches!(summarize(Path::new("/nowhere/at/all"), None), Err(TraceError::Open { .. })));
+    assert!(matches!(counts_at(Path::new("/nowhere/at/all"), None), Err(TraceError::Open { .. })));
 }

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::counts::{counts_at, counts_of};
 use crate::support::packed;
 use hindmost_trace::TraceError;
-use hindmost_trace::spark::{analyse, is_log_directory, open, summarize, summarize_spark};
+use hindmost_trace::spark::{is_log_directory, open};
 
 /// Returns a log of one job with `tasks` tasks. If not `ended`, the log has no end of the application.
 fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
@@ -66,7 +67,7 @@ fn mentions(warnings: &[String], text: &str) {
 fn parts_of_a_rolling_log_are_read_in_numeric_order() {
     let home = tempfile::tempdir().unwrap();
     let text = log("app-1", None, 30, true);
-    let whole = summarize_spark(text.as_bytes(), "x", None).unwrap();
+    let whole = counts_of(text.as_bytes()).unwrap();
     assert_eq!((whole.tasks, whole.warnings.len()), (30, 0));
     let parts = parts(&text, 3);
     assert!(parts.len() > 10, "fewer than 11 parts do not show that 10 comes after 9");
@@ -75,9 +76,8 @@ fn parts_of_a_rolling_log_are_read_in_numeric_order() {
         assert!(is_log_directory(&folder));
         let mut last = (0, None);
         let mut on_progress = |read, total| last = (read, total);
-        assert_eq!(summarize(&folder, Some(&mut on_progress)).unwrap(), whole, "{codec:?}");
+        assert_eq!(counts_at(&folder, Some(&mut on_progress)).unwrap(), whole, "{codec:?}");
         assert_eq!(Some(last.0), last.1, "{codec:?}");
-        assert_eq!(analyse(&folder, None).unwrap().0, whole);
         let trace = open(&folder, None).unwrap();
         assert_eq!((trace.applications().len(), trace.workload_jobs().len()), (1, 1));
         assert_eq!(trace.summary().warnings, [""; 0]);
@@ -94,7 +94,7 @@ fn headers_of_parts_and_an_empty_last_part_are_accepted() {
     }
     parts.push(String::new());
     let folder = rolled(home.path(), "app-1", &parts, None, "");
-    let summary = summarize(&folder, None).unwrap();
+    let summary = counts_at(&folder, None).unwrap();
     assert_eq!((summary.tasks, summary.spark.unwrap().applications), (9, 1));
     assert_eq!(summary.warnings, [""; 0]);
 }
@@ -105,14 +105,14 @@ fn missing_parts_of_a_rolling_log_give_warnings() {
     let parts = parts(&log("app-1", None, 30, true), 10);
     let folder = rolled(home.path(), "app-1", &parts, None, "");
     fs::remove_file(folder.join("events_3_app-1")).unwrap();
-    let summary = summarize(&folder, None).unwrap();
+    let summary = counts_at(&folder, None).unwrap();
     assert_eq!(summary.tasks, 25);
     mentions(&summary.warnings, "the file numbered 3 is missing");
 
     // One part is cut, and another is not a log.
     fs::write(folder.join("events_3_app-1"), &parts[2][..parts[2].len() - 30]).unwrap();
     fs::write(folder.join("events_4_app-1"), "what is this\n").unwrap();
-    let summary = summarize(&folder, None).unwrap();
+    let summary = counts_at(&folder, None).unwrap();
     assert_eq!(summary.tasks, 24);
     mentions(&summary.warnings, "events_3_app-1 is cut short in line 10");
     mentions(&summary.warnings, "events_4_app-1 is left out");
@@ -127,7 +127,7 @@ fn a_log_is_read_from_its_last_compacted_file_on() {
     fs::write(folder.join("events_3_app-1.compact"), [&parts[0], &parts[2]].map(String::as_str).concat()).unwrap();
     fs::write(folder.join("events_1_app-1.compact"), "{\"Event\":\"SparkListenerTaskEnd\"}\n").unwrap();
     fs::write(folder.join("events_4_app-1.compact.inprogress"), "half written").unwrap();
-    let summary = summarize(&folder, None).unwrap();
+    let summary = counts_at(&folder, None).unwrap();
     let left: usize =
         [0, 2, 3, 4, 5].iter().filter_map(|&part| parts.get(part)).map(|part| part.matches("TaskEnd").count()).sum();
     assert_eq!(summary.attempts, left as u64);
@@ -166,8 +166,7 @@ fn a_directory_of_logs_is_read_as_many_applications() {
     assert_eq!(ids, expected);
     let names: Vec<_> = trace.workload_jobs().iter().map(|job| &*job.spec.name).collect();
     assert_eq!(names[2..4], ["app-3_1 job 0", "app-3_2 job 0"]);
-    assert_eq!(summarize(home.path(), None).unwrap(), *summary);
-    assert_eq!(analyse(home.path(), None).unwrap().0, *summary);
+    assert_eq!(counts_at(home.path(), None).unwrap(), *summary);
 }
 
 #[test]
@@ -191,7 +190,7 @@ fn other_files_and_duplicate_logs_give_warnings() {
     fs::create_dir(path("folder")).unwrap();
     fs::create_dir(path("eventlog_v2_app-9")).unwrap();
     fs::write(path("eventlog_v2_app-9").join("appstatus_app-9.inprogress"), "").unwrap();
-    let summary = summarize(home.path(), None).unwrap();
+    let summary = counts_at(home.path(), None).unwrap();
     assert_eq!((summary.tasks, summary.spark.unwrap().applications), (3, 2));
     let warnings = &summary.warnings;
     mentions(warnings, "copy.gz is left out: app-1 is a log of the same application");
@@ -216,7 +215,7 @@ fn a_directory_without_a_log_is_refused() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("notes.txt"), "notes\n").unwrap();
     assert!(!is_log_directory(home.path()));
-    let error = summarize(home.path(), None).unwrap_err();
+    let error = counts_at(home.path(), None).unwrap_err();
     assert!(matches!(error, TraceError::Directory { .. }), "{error}");
     assert!(error.to_string().contains("without a log that can be read"), "{error}");
 }
@@ -247,40 +246,39 @@ fn parts_of_databricks_are_one_log() {
     let home = tempfile::tempdir().unwrap();
     // Databricks writes no header of its own.
     let text = log("app-1", None, 30, true).split_once('\n').unwrap().1.to_owned();
-    let whole = summarize_spark(text.as_bytes(), "x", None).unwrap();
+    let whole = counts_of(text.as_bytes()).unwrap();
     let parts = parts(&text, 7);
     for (context, name) in [(Some(i64::MAX), "numbered"), (None, "unnumbered")] {
         let folder = home.path().join(name);
         delivered(&folder, context, 1, &parts);
         assert!(is_log_directory(&folder));
-        assert_eq!(summarize(&folder, None).unwrap(), whole, "{name}");
-        assert_eq!(analyse(&folder, None).unwrap().0, whole, "{name}");
+        assert_eq!(counts_at(&folder, None).unwrap(), whole, "{name}");
         let trace = open(&folder, None).unwrap();
         let version = context.map(|_| "3.1.2".to_owned());
         assert_eq!((trace.applications().len(), &trace.applications()[0].spark_version), (1, &version));
     }
     // In a folder of such folders, each is a log; those of the same application are read once.
     delivered(&home.path().join("other"), Some(2), 1, &self::parts(&log("app-2", None, 4, true), 7));
-    let both = summarize(home.path(), None).unwrap();
+    let both = counts_at(home.path(), None).unwrap();
     assert_eq!((both.spark.unwrap().applications, both.tasks), (2, 34));
     mentions(&both.warnings, "is a log of the same application");
     // In one file, the parts follow each other.
     let joined: String = parts.iter().enumerate().map(|(number, part)| rollover(3, number) + part).collect();
-    assert_eq!(summarize_spark(joined.as_bytes(), "x", None).unwrap(), whole);
+    assert_eq!(counts_of(joined.as_bytes()).unwrap(), whole);
 }
 
 #[test]
 fn parts_are_joined_by_their_numbers() {
     let home = tempfile::tempdir().unwrap();
     let parts = parts(&log("app-1", None, 30, true), 25);
-    let whole = summarize_spark(parts.concat().as_bytes(), "x", None).unwrap();
+    let whole = counts_of(parts.concat().as_bytes()).unwrap();
     // The dates do not follow the numbers, because the clock was put back.
     delivered(home.path(), Some(-5), 10, &parts);
     fs::rename(home.path().join("eventlog-2022-01-14--10-00.gz"), home.path().join("eventlog-2022-01-14--23-00.gz"))
         .unwrap();
-    assert_eq!(summarize(home.path(), None).unwrap(), whole);
+    assert_eq!(counts_at(home.path(), None).unwrap(), whole);
     fs::remove_file(home.path().join("eventlog-2022-01-14--11-00.gz")).unwrap();
-    let summary = summarize(home.path(), None).unwrap();
+    let summary = counts_at(home.path(), None).unwrap();
     mentions(&summary.warnings, "the file numbered 1 is missing");
     assert!(summary.tasks < whole.tasks && summary.spark.unwrap().applications == 1);
 }
@@ -294,7 +292,7 @@ fn parts_of_several_applications_stay_apart() {
         delivered(&folder, contexts[0], 2, &one);
         fs::rename(folder.join("eventlog"), folder.join("eventlog-2022-01-14--05-00")).unwrap();
         delivered(&folder, contexts[1], 10, &two);
-        let summary = summarize(&folder, None).unwrap();
+        let summary = counts_at(&folder, None).unwrap();
         assert_eq!((summary.spark.unwrap().applications, summary.tasks, summary.jobs), (2, 50, 2));
         mentions(&summary.warnings, "The directory holds 2 applications");
         assert_eq!(summary.warnings.len(), 1, "{:?}", summary.warnings);

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use crate::counts::counts_at;
 use hindmost_trace::TraceError;
-use hindmost_trace::spark::{open, summarize};
+use hindmost_trace::spark::open;
 
 #[test]
 fn progress_reports_the_size_of_a_file() {
@@ -14,7 +15,7 @@ fn progress_reports_the_size_of_a_file() {
     fs::write(&path, log).unwrap();
     let mut last = (0, None);
     let mut on_progress = |read, total| last = (read, total);
-    let summary = summarize(&path, Some(&mut on_progress)).unwrap();
+    let summary = counts_at(&path, Some(&mut on_progress)).unwrap();
     assert_eq!((summary.jobs, summary.from), (0, None));
     let size = log.len() as u64;
     assert_eq!(last, (size, Some(size)));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hindmost_core::metrics::Cause;
 use hindmost_trace::hadoop::JobEnds;
-use hindmost_trace::spark::{SparkTrace, analyse, open};
+use hindmost_trace::spark::{SparkTrace, diagnose, open};
 use hindmost_trace::{any, hadoop};
 
 fn log(path: &str) -> Option<PathBuf> {
@@ -33,7 +33,7 @@ fn parts_of_databricks_are_one_application() {
 #[test]
 fn attempts_that_ended_twice_count_once() {
     let Some(path) = log("spark/app-20150427150733-0000.inprogress") else { return };
-    let (summary, findings) = analyse(&path, None).unwrap();
+    let (summary, findings, _) = diagnose(&path, None).unwrap();
     assert_eq!((summary.attempts, summary.failed_attempts, summary.speculative_attempts), (89, 9, 0));
     assert_eq!((findings.attempts.ended, findings.attempts.failed), (89, 9));
     // The cluster had 16 slots for 444 s.
@@ -52,7 +52,7 @@ fn hadoop_tasks_without_attempts_and_unsuccessful_jobs_are_counted() {
         ("hadoop/input-trace.json", 203, 19, jobs(2, 0, 1, 1), vec!["1 job was killed", "1 job has no end in the log"]),
     ] {
         let Some(path) = log(path) else { return };
-        let (summary, findings) = any::analyse(&path, None).unwrap();
+        let (summary, findings, _) = any::diagnose(&path, None).unwrap();
         let facts = summary.hadoop.as_ref().unwrap();
         assert_eq!((summary.tasks, facts.tasks_without_attempt, facts.jobs), (tasks, without, ends));
         for text in warnings {
@@ -70,7 +70,7 @@ fn hadoop_tasks_without_attempts_and_unsuccessful_jobs_are_counted() {
 #[test]
 fn a_median_is_the_mean_of_the_middle_two() {
     let Some(path) = log("spark/app-20161115172038-0000") else { return };
-    let (_, findings) = analyse(&path, None).unwrap();
+    let (_, findings, _) = diagnose(&path, None).unwrap();
     let [phase] = &findings.phases[..] else { panic!("one stage") };
     assert_eq!((phase.tasks, phase.durations.p50), (16, Some(0.319)));
 }

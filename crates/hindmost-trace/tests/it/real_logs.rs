@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::counts::{counts_at, counts_of};
 use crate::support::{CODECS, packed};
 use hindmost_core::workload::Durations;
 use hindmost_trace::Outcome;
-use hindmost_trace::spark::{open, read_spark, summarize, summarize_spark};
+use hindmost_trace::spark::{open, read_spark};
 use serde_json::{Value, json};
 
 fn logs() -> Vec<PathBuf> {
@@ -102,7 +103,7 @@ fn count(text: &str) -> Value {
 fn counts_match_a_complete_parse_of_all_lines() {
     for path in logs() {
         let expected = count(&fs::read_to_string(&path).unwrap());
-        for summary in [summarize(&path, None).unwrap(), open(&path, None).unwrap().summary().clone()] {
+        for summary in [counts_at(&path, None).unwrap(), open(&path, None).unwrap().summary().clone()] {
             let mut counted = serde_json::to_value(&summary).unwrap();
             let counted_keys = counted.as_object_mut().unwrap();
             for key in ["warnings", "failures", "killed_by"] {
@@ -119,14 +120,14 @@ fn counts_match_a_complete_parse_of_all_lines() {
 fn compressed_and_rolling_logs_give_the_same_counts() {
     let home = tempfile::tempdir().unwrap();
     for path in logs() {
-        let plain = summarize(&path, None).unwrap();
+        let plain = counts_at(&path, None).unwrap();
         let bytes = fs::read(&path).unwrap();
         for codec in CODECS {
             let file = home.path().join(codec);
             fs::write(&file, packed(codec, &bytes)).unwrap();
-            assert_eq!(summarize(&file, None).unwrap(), plain, "{} in {codec}", path.display());
+            assert_eq!(counts_at(&file, None).unwrap(), plain, "{} in {codec}", path.display());
             let folder = roll(home.path(), &bytes, codec);
-            assert_eq!(summarize(&folder, None).unwrap(), plain, "{} rolled in {codec}", path.display());
+            assert_eq!(counts_at(&folder, None).unwrap(), plain, "{} rolled in {codec}", path.display());
         }
     }
 }
@@ -134,14 +135,14 @@ fn compressed_and_rolling_logs_give_the_same_counts() {
 #[test]
 fn indented_logs_and_arrays_give_the_same_counts() {
     for path in logs() {
-        let plain = summarize(&path, None).unwrap();
+        let plain = counts_at(&path, None).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let indented: Vec<_> = events.iter().map(|event| serde_json::to_string_pretty(event).unwrap()).collect();
         let array = serde_json::to_string(&events).unwrap();
         let both = serde_json::to_string_pretty(&events).unwrap();
         for log in [indented.join("\n"), array, both] {
-            assert_eq!(summarize_spark(log.as_bytes(), "log", None).unwrap(), plain, "{}", path.display());
+            assert_eq!(counts_of(log.as_bytes()).unwrap(), plain, "{}", path.display());
         }
     }
 }
@@ -164,8 +165,8 @@ fn counts_of_a_directory_are_sums_over_applications() {
     let Some(folder) = logs.first().and_then(|log| log.parent()) else {
         return;
     };
-    let all = summarize(folder, None).unwrap();
-    let each: Vec<_> = logs.iter().map(|log| summarize(log, None).unwrap()).collect();
+    let all = counts_at(folder, None).unwrap();
+    let each: Vec<_> = logs.iter().map(|log| counts_at(log, None).unwrap()).collect();
     assert_eq!(all.spark.unwrap().applications, logs.len() as u64);
     assert_eq!(all.attempts, each.iter().map(|one| one.attempts).sum::<u64>());
     assert_eq!(all.tasks, each.iter().map(|one| one.tasks).sum::<u64>());

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
+use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, Findings};
 use hindmost_report::findings;
 use hindmost_report::text::{counted, duration, escaped, grouped, indented};
-use hindmost_trace::analysis::Findings;
 use hindmost_trace::{TraceError, TraceSummary, any};
 use serde::Serialize;
 

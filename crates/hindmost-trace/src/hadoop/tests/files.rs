@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use super::super::{as_recorded, diagnose, find, open, summarize};
+use super::super::{as_recorded, diagnose, find, open};
 use super::binary::history;
-use super::{Version, gzip, numbers, on_disk, warning};
+use super::{Version, counts, gzip, numbers, on_disk, warning};
 use crate::error::TraceError;
 
 #[test]
@@ -38,7 +38,7 @@ fn histories_at_any_depth_of_a_folder_are_read() {
     on_disk(&root.join("z.jhist"), b"nothing of the kind");
     on_disk(&root.join("cut.jhist.gz"), &gzip(of_job(5).as_bytes())[..300]);
     on_disk(&root.join("rumen.json"), br#"{"jobID":"job_1700_0001","mapTasks":[]}"#);
-    let summary = summarize(root, None).unwrap();
+    let summary = counts(root).unwrap();
     assert_eq!((summary.jobs, summary.attempts), (4, 20));
     warning(&summary, "1 job is in a second file");
     warning(&summary, "2 files of the folder could not be read and were left out; the first error is: ");
@@ -84,8 +84,6 @@ fn jobs_have_the_settings_of_their_configurations() {
     // A replay of all jobs has the settings that are the same for all of them.
     assert!(open(root, None).unwrap().world().settings.is_empty());
     assert_eq!(maps(&open(&root.join("1"), None).unwrap().world().settings), expected("false"));
-    // Counts need no settings.
-    assert!(!summarize(root, None).unwrap().warnings.iter().any(|warning| warning.contains("configuration")));
 }
 
 #[test]
@@ -93,14 +91,14 @@ fn a_folder_of_rumen_traces_is_read_too() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     assert!(!find(root).unwrap());
-    assert!(matches!(summarize(root, None), Err(TraceError::NoHadoopLog { .. })));
+    assert!(matches!(counts(root), Err(TraceError::NoHadoopLog { .. })));
     for (name, id) in [("a.json", 1), ("b.json.gz", 2), ("c", 2)] {
         let text = format!(r#"{{"jobID":"job_1_{id}","mapTasks":[{{"attempts":[{{"result":"SUCCESS"}}]}}]}}"#);
         let text = if name.ends_with("gz") { gzip(text.as_bytes()) } else { text.into_bytes() };
         on_disk(&root.join(name), &text);
     }
     on_disk(&root.join("log"), b"{\"Event\":\"SparkListenerLogStart\"}");
-    let summary = summarize(root, None).unwrap();
+    let summary = counts(root).unwrap();
     assert_eq!((summary.format, summary.jobs, summary.attempts), ("rumen", 2, 2));
     warning(&summary, "1 job is in a second file");
 }
@@ -114,13 +112,13 @@ fn a_cut_gzip_file_is_read_up_to_the_cut() {
     let packed = gzip(text.as_bytes());
     let whole = {
         fs::write(&path, &packed).unwrap();
-        summarize(&path, None).unwrap()
+        counts(&path).unwrap()
     };
     assert_eq!(whole.jobs, 39);
     let mut read = 0;
     for part in 1..10 {
         fs::write(&path, &packed[..packed.len() * part / 10]).unwrap();
-        match summarize(&path, None) {
+        match counts(&path) {
             Ok(summary) => {
                 assert!(summary.jobs < 39);
                 warning(&summary, "cut short");
@@ -134,7 +132,7 @@ fn a_cut_gzip_file_is_read_up_to_the_cut() {
     let middle = damaged.len() / 2;
     damaged[middle..middle + 40].fill(0xff);
     fs::write(&path, &damaged).unwrap();
-    let summary = summarize(&path, None).unwrap();
+    let summary = counts(&path).unwrap();
     assert!(!summary.warnings.is_empty());
 }
 
@@ -142,12 +140,12 @@ fn a_cut_gzip_file_is_read_up_to_the_cut() {
 fn files_that_cannot_be_opened_give_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("missing");
-    assert!(matches!(summarize(&missing, None), Err(TraceError::Open { .. })));
+    assert!(matches!(counts(&missing), Err(TraceError::Open { .. })));
     assert!(find(&missing).is_err());
     let one = directory.path().join("one.jhist");
     fs::write(&one, "Avro-Json\n").unwrap();
-    let of_file = summarize(&one, None).unwrap_err();
-    let of_folder = summarize(directory.path(), None).unwrap_err();
+    let of_file = counts(&one).unwrap_err();
+    let of_folder = counts(directory.path()).unwrap_err();
     assert!(matches!(of_file, TraceError::NothingComplete { .. }));
     assert!(matches!(of_folder, TraceError::NothingComplete { .. }));
 }

@@ -17,7 +17,7 @@ fn read(bytes: &[u8]) {
     assert!(facts.winners <= summary.attempts && facts.killed_losers <= summary.killed_attempts);
     assert_eq!(facts.failures.values().sum::<u64>(), summary.failed_attempts);
     assert_eq!(facts.kills.values().sum::<u64>(), summary.killed_attempts);
-    let mut kept = reading(bytes, Collector::new(true, true)).unwrap();
+    let mut kept = reading(bytes, Collector::keeping()).unwrap();
     let workload = super::super::workload::assemble(&mut kept.collector);
     assert_eq!(workload.nodes.len() as u64, summary.nodes);
     for job in &workload.jobs {

@@ -33,8 +33,13 @@ fn reading(log: &[u8], collector: Collector) -> Result<Reading, TraceError> {
 }
 
 fn counted(log: &[u8]) -> Result<(TraceSummary, HadoopFacts), TraceError> {
-    let reading = reading(log, Collector::new(true, false))?;
+    let reading = reading(log, Collector::diagnosing())?;
     Ok((reading.summary(), reading.collector.facts()))
+}
+
+/// Returns what a diagnosis counts in the log at a path.
+fn counts(path: &Path) -> Result<TraceSummary, TraceError> {
+    super::diagnose(path, None).map(|found| found.0)
 }
 
 /// Reads a log with every function, and checks that all functions return the same counts.
@@ -47,12 +52,10 @@ fn trace(log: &[u8]) -> HadoopTrace {
     let trace = open(&plain, None).unwrap();
     let (summary, facts) = counted(log).unwrap();
     for path in [&plain, &packed] {
-        assert_eq!(super::analyse(path, None).unwrap().0, summary);
-        assert_eq!(super::summarize(path, None).unwrap(), summary);
+        assert_eq!(counts(path).unwrap(), summary);
         assert!(super::find(path).unwrap());
     }
-    assert_eq!(super::summarize_hadoop(log, "log", None).unwrap(), summary);
-    assert_eq!(super::analyse_hadoop(log, "log", None).unwrap(), super::analyse(&plain, None).unwrap());
+    assert_eq!(super::diagnose_hadoop(log, "log", None).unwrap(), super::diagnose(&plain, None).unwrap());
     let read = super::read_hadoop(log, "log", None).unwrap();
     assert_eq!(
         (read.summary(), read.workload_jobs(), read.attempts()),

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use hindmost_core::workload::Durations;
 use serde_json::{Value, json};
 
-use super::super::{self as hadoop, HadoopFormat, Locality, find, open, sniff, summarize};
-use super::{counted, numbers, trace, warning};
+use super::super::{HadoopFormat, Locality, find, open, sniff};
+use super::{counted, counts, numbers, trace, warning};
 use crate::summary::TraceSummary;
 
 fn log(name: &str) -> Option<PathBuf> {
@@ -46,7 +46,7 @@ fn counts_match_an_independent_count() {
         let expected = json!({"format": format, "jobs": jobs, "stages": stages, "tasks": tasks,
             "attempts": attempts, "speculative_attempts": 0, "failed_attempts": 0, "killed_attempts": 0,
             "nodes": nodes, "from": from, "to": to});
-        assert_eq!(as_json(&summarize(&path, None).unwrap()), expected, "{name}");
+        assert_eq!(as_json(&counts(&path).unwrap()), expected, "{name}");
         assert_eq!(as_json(open(&path, None).unwrap().summary()), expected, "{name}");
         assert!(find(&path).unwrap());
     }
@@ -148,7 +148,7 @@ fn hadoop_facts_of_real_logs_are_read() {
     assert!(trace.without_memory().workload_jobs()[0].spec.phases[0].demand.len() == 1);
 
     let Some(path) = log("folder-input-trace") else { return };
-    let summary = hadoop::summarize(&path, None).unwrap();
+    let summary = counts(&path).unwrap();
     let facts = summary.hadoop.as_deref().unwrap();
     assert_eq!(facts.splits.located, 541);
     assert_eq!(facts.setup_and_cleanup.attempts, 118);
@@ -170,7 +170,7 @@ fn only_the_damaged_event_is_lost() {
 fn all_histories_of_a_folder_are_read_together() {
     let Some(folder) = hindmost_testing::data("hadoop") else { return };
     assert!(find(&folder).unwrap());
-    let summary = summarize(&folder, None).unwrap();
+    let summary = counts(&folder).unwrap();
     assert_eq!((summary.format, summary.jobs, summary.attempts), ("hadoop-jhist", 4, 17));
     warning(&summary, "2 Rumen traces were left out, because the folder has job histories");
 }
@@ -210,6 +210,6 @@ fn spark_logs_are_not_recognised_as_hadoop_logs() {
         let bytes = fs::read(&path).unwrap();
         assert_eq!(sniff(&bytes), None::<HadoopFormat>);
     }
-    let error = summarize(&spark, None).unwrap_err().to_string();
+    let error = counts(&spark).unwrap_err().to_string();
     assert!(error.contains("holds no Hadoop log"), "{error}");
 }

@@ -1,17 +1,16 @@
-//! Tests of causes of failures and kills, of exclusions, and of the data that the analysis receives.
+//! Tests of causes of failures and kills, of exclusions, and of the recording of each application.
 
 use super::super::application::Keep;
-use super::super::feed::Reported;
 use super::super::reader::{Reading, Stream};
 use super::log::{Log, Task, ZERO, task};
-use crate::analysis::{Ended, EndedAttempt, PhaseFacts, PhaseKey};
+use crate::diagnosis::{Ended, Recording};
 
-/// Returns the data that an analysis of the log receives.
-fn reported(log: &Log) -> Vec<Reported> {
-    let mut reading = Reading::new(Keep::Findings, false);
+/// Returns the recordings of the applications of a log.
+fn recordings(log: &Log) -> Vec<Recording> {
+    let mut reading = Reading::new(Keep::Workload, false);
     let stream = Stream { name: "test", label: None, later_part: false, may_be_empty: false };
     reading.read(log.0.as_bytes(), &stream).unwrap();
-    reading.finish().0.feed.unwrap().reported
+    reading.finish().0.recorder.into_recordings()
 }
 
 #[test]
@@ -94,7 +93,7 @@ fn exclusions_are_counted_under_old_and_new_names() {
 }
 
 #[test]
-fn the_analysis_receives_attempts_as_they_end() {
+fn attempts_are_recorded_as_they_end() {
     let shuffle =
         r#""Shuffle Read Metrics":{"Remote Bytes Read":300,"Local Bytes Read":20},"Input Metrics":{"Bytes Read":5000}"#;
     let log = Log::new()
@@ -113,33 +112,35 @@ fn the_analysis_receives_attempts_as_they_end() {
         .task(Task { host: "two", speculative: true, reason: "TaskKilled", ..task(0, 0, 600, 1600) })
         .job_end(0, 1600)
         .end(2000);
-    let key = PhaseKey { application: 0, phase: 0 };
-    let at = |ms: i64| Some((ZERO + ms) as f64 / 1000.0);
-    let attempt = |task, node, time: (i64, i64), bytes_read, speculative, ended| {
-        let (start, end) = (at(time.0), at(time.1));
-        let (node, repeated) = (Some(node), false);
-        Reported::Ended(key, EndedAttempt { task, node, start, end, bytes_read, speculative, repeated, ended })
+    let all = recordings(&log);
+    let [phase] = &all[0].phases[..] else { panic!("one stage") };
+    assert_eq!((phase.name.as_deref(), phase.job.as_deref()), (Some("stage 0: count at A.scala:0"), Some("job 0")));
+    assert_eq!((phase.phase, phase.tasks, all[0].executors.len()), (0, Some(2), 3));
+    let seconds = |ms: i64| (ZERO + ms) as f64 / 1000.0;
+    let row = |task, executor, time: (i64, i64), bytes_read: Option<u64>, speculative, ended| {
+        (task, executor, seconds(time.0), seconds(time.1), bytes_read, speculative, ended)
     };
-    let facts = PhaseFacts {
-        name: Some("stage 0: count at A.scala:0".to_owned()),
-        job: Some("job 0".to_owned()),
-        tasks: Some(2),
-    };
+    let found: Vec<_> = phase
+        .rows
+        .iter()
+        .map(|row| {
+            assert!(!row.repeated && row.wins == (row.ended == Ended::Succeeded));
+            (row.task, row.executor, row.start, row.end, row.bytes_read, row.speculative, row.ended)
+        })
+        .collect();
     assert_eq!(
-        reported(&log),
+        found,
         [
-            Reported::Phase(key, facts),
-            attempt(0, 0, (0, 1500), Some(5320), false, Ended::Succeeded),
-            attempt(1, 1, (250, 500), None, false, Ended::Failed),
-            attempt(1, 0, (500, 900), None, false, Ended::Succeeded),
-            Reported::Closed(key),
-            attempt(0, 1, (600, 1600), None, true, Ended::Killed),
+            row(0, 0, (0, 1500), Some(5320), false, Ended::Succeeded),
+            row(1, 1, (250, 500), None, false, Ended::Failed),
+            row(1, 2, (500, 900), None, false, Ended::Succeeded),
+            row(0, 0, (600, 1600), None, true, Ended::Killed),
         ]
     );
 }
 
 #[test]
-fn phases_are_closed_by_job_end_or_application_end() {
+fn stages_without_events_of_their_own_have_names() {
     let log = Log::new()
         .executor("1", 2)
         .job(0, 0, &[(0, &[])])
@@ -148,28 +149,17 @@ fn phases_are_closed_by_job_end_or_application_end() {
         .task(task(1, 0, 20, 30))
         .end(40);
     let second = log.0.replace("app-1", "app-2");
-    let reported = reported(&Log(log.0 + &second));
-    let key = |application, phase| PhaseKey { application, phase };
-    let reported: Vec<_> = reported
-        .into_iter()
-        .filter_map(|reported| match reported {
-            Reported::Phase(key, facts) => Some((key, format!("{} of {:?}", facts.name.unwrap(), facts.job))),
-            Reported::Closed(key) => Some((key, "closed".to_owned())),
-            Reported::Ended(..) => None,
-        })
-        .collect();
-    let said = |application, phase, what: &str| (key(application, phase), what.to_owned());
+    let all = recordings(&Log(log.0 + &second));
+    let found = all.iter().flat_map(|one| one.phases.iter().map(|phase| (one.application, phase)));
+    let found: Vec<_> =
+        found.map(|(at, phase)| (at, phase.name.as_deref().unwrap_or_default(), phase.job.as_deref())).collect();
     assert_eq!(
-        reported,
+        found,
         [
-            said(0, 0, r#"stage 0 of Some("job 0")"#),
-            said(0, 0, "closed"),
-            said(0, 1, "stage 1 of None"),
-            said(0, 1, "closed"),
-            said(1, 0, r#"stage 0 of Some("app-2 job 0")"#),
-            said(1, 0, "closed"),
-            said(1, 1, "stage 1 of None"),
-            said(1, 1, "closed"),
+            (0, "stage 0: count at A.scala:0", Some("job 0")),
+            (0, "stage 1", None),
+            (1, "stage 0: count at A.scala:0", Some("app-2 job 0")),
+            (1, "stage 1", None),
         ]
     );
 }

@@ -2,7 +2,7 @@
 
 use hindmost_core::workload::Durations;
 
-use super::super::{SparkTrace, analyse_spark, read_spark, summarize_spark};
+use super::super::{SparkTrace, diagnose_spark, read_spark};
 use crate::summary::TraceSummary;
 
 /// Milliseconds since 1970 at which the logs of these tests start.
@@ -148,16 +148,19 @@ impl Log {
 
     pub fn read(&self) -> SparkTrace {
         let trace = read_spark(self.0.as_bytes(), "test", None).unwrap();
-        let counts = summarize_spark(self.0.as_bytes(), "test", None).unwrap();
+        let counted = counts(self.0.as_bytes());
         let mut same = trace.summary().clone();
-        same.warnings.truncate(counts.warnings.len());
-        assert_eq!(counts, same, "counting and reading for a replay give the same counts");
-        let (analysed, _) = analyse_spark(self.0.as_bytes(), "test", None).unwrap();
-        assert_eq!(counts, analysed, "counting and analysing give the same counts");
-        assert_eq!(counts.failures.values().sum::<u64>(), counts.failed_attempts);
-        assert_eq!(counts.killed_by.values().sum::<u64>(), counts.killed_attempts);
+        same.warnings.truncate(counted.warnings.len());
+        assert_eq!(counted, same, "diagnosing and reading for a replay give the same counts");
+        assert_eq!(counted.failures.values().sum::<u64>(), counted.failed_attempts);
+        assert_eq!(counted.killed_by.values().sum::<u64>(), counted.killed_attempts);
         trace
     }
+}
+
+/// Returns what a diagnosis counts in a log.
+pub fn counts(log: &[u8]) -> TraceSummary {
+    diagnose_spark(log, "test", None).unwrap().0
 }
 
 fn submission(id: i64, attempt: i64, tasks: i64, more: &str) -> String {

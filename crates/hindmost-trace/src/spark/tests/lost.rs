@@ -1,9 +1,9 @@
 //! Tests with logs that have missing or duplicate lines, lost outputs, or tasks that run again.
 
-use super::super::{analyse_spark, diagnose_spark, read_spark};
+use super::super::{diagnose_spark, read_spark};
 use super::log::{Log, Task, ZERO, recorded, task, warning};
-use crate::analysis::Findings;
 use crate::recorded::Outcome;
+use hindmost_core::metrics::Findings;
 
 /// Returns a log of a job with one stage of four tasks, which take 100 to 103 ms.
 fn four() -> Log {
@@ -21,7 +21,7 @@ fn without(log: &Log, texts: &[&str]) -> Log {
 }
 
 fn findings(log: &Log) -> Findings {
-    analyse_spark(log.0.as_bytes(), "test", None).unwrap().1
+    diagnose_spark(log.0.as_bytes(), "test", None).unwrap().1
 }
 
 fn close(found: f64, expected: f64) {

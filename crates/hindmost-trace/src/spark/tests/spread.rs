@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::{analyse_spark, read_spark, summarize_spark};
-use super::log::warning;
+use super::super::{diagnose_spark, read_spark};
+use super::log::{counts, warning};
 use super::usual;
 use crate::error::TraceError;
 
@@ -19,7 +19,7 @@ fn indented(events: &[Value]) -> String {
 #[test]
 fn events_in_any_layout_give_the_same_counts() {
     let (usual, events) = (usual(), events());
-    let (whole, findings) = analyse_spark(usual.0.as_bytes(), "test", None).unwrap();
+    let (whole, findings, _) = diagnose_spark(usual.0.as_bytes(), "test", None).unwrap();
     let jobs = usual.read().workload_jobs().to_vec();
     let mut sorted = events.clone();
     sorted.iter_mut().for_each(Value::sort_all_objects);
@@ -35,8 +35,8 @@ fn events_in_any_layout_give_the_same_counts() {
         serde_json::to_string_pretty(&events).unwrap(),
         format!("\u{feff}\n [\n{}\n]\n", lines.join(",\n")),
     ] {
-        assert_eq!(summarize_spark(log.as_bytes(), "test", None).unwrap(), whole, "{log}");
-        assert_eq!(analyse_spark(log.as_bytes(), "test", None).unwrap(), (whole.clone(), findings.clone()));
+        let (summary, same, _) = diagnose_spark(log.as_bytes(), "test", None).unwrap();
+        assert_eq!((summary, same), (whole.clone(), findings.clone()), "{log}");
         assert_eq!(read_spark(log.as_bytes(), "test", None).unwrap().workload_jobs(), jobs);
     }
 }
@@ -61,7 +61,7 @@ fn an_indented_log_cut_anywhere_is_read_up_to_the_cut() {
         }
     }
     assert!(ends.is_sorted() && ends.last() == Some(&5), "{ends:?}");
-    let cut = summarize_spark(&log.as_bytes()[..log.len() - 30], "test", None).unwrap();
+    let cut = counts(&log.as_bytes()[..log.len() - 30]);
     warning(&cut, &format!("The log is cut short in object {};", events.len()));
 }
 
@@ -72,7 +72,7 @@ fn of_indented_events_only_incomplete_ones_are_lost() {
     let at = log.find("\"Executor ID\": \"1\",\n      \"Host\": \"h\"").unwrap();
     let next = at + log[at..].find("\n  {\n").unwrap();
     let broken = format!("{}\"Executor I{}", &log[..at], &log[next..]);
-    let summary = summarize_spark(broken.as_bytes(), "test", None).unwrap();
+    let summary = counts(broken.as_bytes());
     assert_eq!(summary.attempts, 4);
     warning(&summary, "1 object was skipped, because it can't be read as a Spark event; the first is object 8");
 }

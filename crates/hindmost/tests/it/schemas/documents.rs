@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::explain::Step;
-use hindmost_core::metrics::{Comparison, Diagnosis, DiagnosisTotal, FailedTask, RunSummary};
+use hindmost_core::metrics::{Comparison, Diagnosis, DiagnosisTotal, FailedTask, Findings, RunSummary};
 use hindmost_core::reproduction::{Ranking, Reproduction};
 use hindmost_core::schema::{DocumentType, of_json_documents};
 use hindmost_core::verify::Verification;
 use hindmost_profiles::ProfilesDocument;
 use hindmost_run::live_view::Snapshot;
 use hindmost_trace::TraceSummary;
-use hindmost_trace::analysis::Findings;
 use schemars::JsonSchema;
 use serde_json::Value;
 

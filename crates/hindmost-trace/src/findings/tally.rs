@@ -2,7 +2,7 @@
 
 use hindmost_core::metrics::{AttemptCounts, MachineTime, Speculation};
 
-use super::{Ended, EndedAttempt};
+use crate::diagnosis::recording::{AttemptRow, Ended};
 
 /// Times further from 0 than this, in seconds, are treated as unknown.
 const FAR: f64 = 1e12;
@@ -10,8 +10,8 @@ const FAR: f64 = 1e12;
 const PARTS: f64 = 1e6;
 
 /// Returns the time, or `None` if it is not a number or further from 0 than `FAR`.
-fn time(seconds: Option<f64>) -> Option<f64> {
-    seconds.filter(|seconds| seconds.abs() <= FAR)
+fn time(seconds: f64) -> Option<f64> {
+    Some(seconds).filter(|seconds| seconds.abs() <= FAR)
 }
 
 /// When an attempt started and ended, and its duration, in seconds.
@@ -23,7 +23,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn of(attempt: &EndedAttempt) -> Times {
+    pub(super) fn of(attempt: &AttemptRow) -> Times {
         match (time(attempt.start), time(attempt.end)) {
             (Some(start), Some(end)) if end < start => Times::default(),
             (Some(start), Some(end)) => {
@@ -59,7 +59,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Adds an attempt.
-    pub(super) fn take(&mut self, attempt: &EndedAttempt, seconds: Option<f64>, role: Role) {
+    pub(super) fn take(&mut self, attempt: &AttemptRow, seconds: Option<f64>, role: Role) {
         let seconds = seconds.unwrap_or(0.0);
         self.attempts.ended += 1;
         match attempt.ended {
@@ -88,17 +88,6 @@ impl Tally {
                 speculation.lost_seconds += seconds;
             }
         }
-    }
-
-    /// Adds an attempt of a phase that is already folded. `wins` says whether the attempt won its task; if not, another
-    /// attempt is assumed to have won.
-    pub(super) fn late(&mut self, attempt: &EndedAttempt, wins: bool) {
-        let role = match wins {
-            _ if attempt.repeated => Role::Repeat,
-            true => Role::Winner,
-            false => Role::Loser,
-        };
-        self.take(attempt, Times::of(attempt).seconds, role);
     }
 
     /// Moves machine time from killed attempts to losers, once another attempt of their task has won.

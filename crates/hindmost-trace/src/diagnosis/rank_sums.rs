@@ -11,22 +11,17 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::metrics::{SlowNode, Stragglers};
+use hindmost_core::metrics::SlowNode;
 use hindmost_math::numeric::normal_survival;
 use hindmost_math::random::mix;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use super::PhaseKey;
 use super::rank_test::{self, Stratum};
 
-/// Significance level of the test over all nodes together (family-wise error rate).
-const LEVEL: f64 = 0.05;
 /// A node is slow only if its tasks take at least this many times as long as those of other nodes.
 const LEAST_RATIO: f64 = 1.2;
-/// A node with fewer tasks is not tested.
-const FEWEST: u64 = 10;
-/// The least effective number of tasks of a tested node: the sum over phases of n·m/(n + m), where n is the number of
-/// the node's tasks and m the number of other nodes' tasks.
+/// The least effective number of tasks with which the slowness of a node is estimated: the sum over phases of n·m/(n + m),
+/// where n is the number of the node's tasks and m the number of other nodes' tasks.
 const LEAST_EFFECTIVE: f64 = 5.0;
 /// Histogram bins for each unit of a residual. A residual is a natural logarithm.
 const BINS: f64 = 128.0;
@@ -66,10 +61,6 @@ struct Node {
 }
 
 impl Node {
-    fn is_tested(&self) -> bool {
-        self.tasks >= FEWEST && self.effective >= LEAST_EFFECTIVE && self.variance > 0.0
-    }
-
     /// Returns the one-sided p-value, which is small if the node's tasks took longer than those of other nodes.
     fn p(&self) -> f64 {
         normal_survival(self.excess / self.variance.sqrt())
@@ -113,15 +104,15 @@ type Observations = Box<[(f32, u32)]>;
 /// hashed keys are kept, so that the sample does not depend on the order of the phases.
 #[derive(Debug, Default)]
 struct Kept {
-    phases: BTreeMap<(u64, PhaseKey), Observations>,
+    phases: BTreeMap<(u64, u64), Observations>,
     observations: usize,
     /// Phases with this key or a larger one are not kept.
-    beyond: Option<(u64, PhaseKey)>,
+    beyond: Option<(u64, u64)>,
 }
 
 impl Kept {
-    fn phase(&mut self, key: PhaseKey, observed: &[(f64, u32)]) {
-        let place = (mix(u64::from(key.application) << 32 | u64::from(key.phase)), key);
+    fn phase(&mut self, key: u64, observed: &[(f64, u32)]) {
+        let place = (mix(key), key);
         if self.beyond.is_some_and(|beyond| place >= beyond) {
             return;
         }
@@ -199,8 +190,8 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// Adds a phase. `observed` has ln of the duration and the node of each of its tasks.
-    pub(crate) fn phase(&mut self, key: PhaseKey, mut observed: Vec<(f64, u32)>) {
+    /// Adds a phase with this number of its own. `observed` has ln of the duration and the node of each of its tasks.
+    pub(crate) fn phase(&mut self, key: u64, mut observed: Vec<(f64, u32)>) {
         let count = observed.len();
         observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -239,19 +230,9 @@ impl Nodes {
         self.nodes.get(&node).filter(|node| node.tasks >= fewest).map(|node| node.residual(0.5).exp())
     }
 
-    /// Returns how many nodes have enough tasks to be tested.
-    pub(crate) fn tested(&self) -> u64 {
-        self.nodes.values().filter(|node| node.is_tested()).count() as u64
-    }
-
-    /// Returns the slow nodes with their numbers, the slowest first.
-    pub(crate) fn slow(&self) -> Vec<(u32, SlowNode)> {
-        self.slow_of(LEVEL, &|_, node| node.is_tested().then(|| node.p()))
-    }
-
-    /// Does the same as [`Nodes::slow`] at another significance level, for all nodes that could be proven slow at this level.
-    /// Returns their numbers, too. No fixed number of tasks is required, because a slow node runs fewer tasks than others. The p-values
-    /// of nodes with few tasks are exact.
+    /// Returns the slow nodes with their numbers, the slowest first, and the numbers of all nodes that could be proven slow at this
+    /// significance level (family-wise error rate). No fixed number of tasks is required, because a slow node runs fewer tasks than
+    /// others. The p-values of nodes with few tasks are exact.
     pub(crate) fn provably_slow(&self, level: f64) -> (Vec<(u32, SlowNode)>, Vec<u32>) {
         // Only tests that could succeed count as tests: R. E. Tarone, "A modified Bonferroni method for discrete data", 1990.
         let of_nodes: BTreeMap<u32, f64> =
@@ -338,43 +319,6 @@ fn without(own: &[usize], rank: usize) -> usize {
     own.iter().fold(rank, |place, own| place + usize::from(*own <= place))
 }
 
-/// ln ratios are rounded up to multiples of this.
-const STEP: f64 = 0.05;
-
-/// Stragglers that their node may explain if it turns out to be slow. They are counted by node and by ln of the least
-/// slowness that explains them, in steps of `STEP`, rounded up.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Blame {
-    stragglers: FxHashMap<(u32, u8), u64>,
-}
-
-impl Blame {
-    /// Adds a straggler that its node explains if ln of the node's slowness is at least `needed`.
-    pub(super) fn push(&mut self, node: u32, needed: f64) {
-        *self.stragglers.entry((node, (needed / STEP).ceil() as u8)).or_default() += 1;
-    }
-
-    pub(super) fn add(&mut self, other: &Blame) {
-        for (what, count) in &other.stragglers {
-            *self.stragglers.entry(*what).or_default() += count;
-        }
-    }
-
-    /// Returns how many stragglers a node with this slowness explains.
-    pub(super) fn explained(&self, node: u32, ratio: f64) -> u64 {
-        let explains = |(on, needed): &(u32, u8)| *on == node && ratio.ln() >= f64::from(*needed) * STEP;
-        self.stragglers.iter().filter(|(what, _)| explains(what)).map(|(_, count)| count).sum()
-    }
-
-    /// Counts each straggler as caused by a slow node if its node is slow enough, otherwise as having another cause.
-    pub(super) fn assign(&self, stragglers: &mut Stragglers, ratio_of: &dyn Fn(u32) -> Option<f64>) {
-        for ((node, needed), count) in &self.stragglers {
-            let explained = ratio_of(*node).is_some_and(|ratio| ratio.ln() >= f64::from(*needed) * STEP);
-            *if explained { &mut stragglers.slow_node } else { &mut stragglers.other } += count;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -392,16 +336,62 @@ mod tests {
             let mut nodes = Nodes::default();
             for phase in 0..phases {
                 let log = |at: u32| (f64::from(at), if at >= 22 { 0 } else { 1 + at % 2 });
-                nodes.phase(PhaseKey { application: 0, phase }, (0..24).map(log).collect());
+                nodes.phase(u64::from(phase), (0..24).map(log).collect());
             }
-            (nodes.tested(), nodes.provably_slow(0.001))
+            nodes.provably_slow(0.001)
         };
         // One of 24·23/2 pairs in each phase.
-        let (by_number, (slow, tested)) = with(4);
-        assert_eq!((by_number, tested, slow.len()), (2, vec![0, 1, 2], 1), "8 tasks are too few for the other rule");
+        let (slow, tested) = with(4);
+        assert_eq!((tested, slow.len()), (vec![0, 1, 2], 1));
         assert!((slow[0].1.p * 276.0_f64.powi(4) - 1.0).abs() < 1e-9);
-        let (_, (slow, tested)) = with(1);
+        let (slow, tested) = with(1);
         assert_eq!((slow.len(), tested), (0, vec![1, 2]), "two tasks can't prove it, eleven could");
+    }
+
+    #[test]
+    fn p_values_of_slow_nodes_match_a_statistics_package() {
+        // Expected p-values from SciPy 1.17: mannwhitneyu(…, use_continuity=False) for the first phase; for both phases
+        // computed from its ranks, with weights.
+        let first: [&[f64]; 2] = [
+            &[12., 15., 15., 18., 20., 22., 25., 25., 30., 31., 40., 90.],
+            &[8., 9., 10., 10., 11., 12., 12., 13., 15., 15., 16., 18., 19., 21., 25.],
+        ];
+        let second: [&[f64]; 2] =
+            [&[3., 4., 4.5, 5., 6., 2.5, 4., 7., 9., 3.5, 5., 4.], &[2., 2., 3., 3., 2.5, 4., 3., 1., 6.]];
+        for (phases, p, ratio) in
+            [(&[first][..], 0.001_305_829_448_565, None), (&[first, second], 4.493_346_941_675e-5, Some(1.602_564))]
+        {
+            let mut nodes = Nodes::default();
+            for (number, phase) in (0..).zip(phases) {
+                let of_node = |(node, seconds): (u32, &&[f64])| seconds.iter().map(move |s| (s.ln(), node)).collect();
+                nodes.phase(number, (0..).zip(phase).flat_map(|of| -> Vec<_> { of_node(of) }).collect());
+            }
+            let slow = &nodes.nodes[&0];
+            assert!((slow.p() / p - 1.0).abs() < 1e-9, "{}", slow.p());
+            let found = slow.residual(0.5).exp();
+            assert!(ratio.is_none_or(|ratio: f64| (found / ratio - 1.0).abs() < 0.03), "{found}");
+        }
+    }
+
+    #[test]
+    fn slowness_is_measured_against_normal_nodes() {
+        // Three of eight nodes are slow, so each of them is compared with two other slow nodes as well.
+        let slowness = [1.0, 1.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0_f64];
+        let mut nodes = Nodes::default();
+        for phase in 0..4_u64 {
+            let log = |at: u32| {
+                let node = at % 8;
+                let noise = (mix(phase << 32 | u64::from(at)) % 1000) as f64 / 1000.0 - 0.5;
+                (slowness[node as usize].ln() + 0.6 * noise, node)
+            };
+            nodes.phase(phase, (0..200).map(log).collect());
+        }
+        let (slow, _) = nodes.provably_slow(0.01);
+        let found: Vec<u32> = slow.iter().map(|(node, _)| *node).collect();
+        assert!(found[0] == 5 && found.len() == 3, "{found:?}");
+        for (node, found) in slow {
+            assert!((found.ratio / slowness[node as usize]).ln().abs() < 0.05, "{node}: {found:?}");
+        }
     }
 
     #[test]

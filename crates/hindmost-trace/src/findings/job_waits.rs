@@ -4,60 +4,24 @@ use std::collections::BTreeMap;
 
 use hindmost_core::metrics::{JobFinding, Waiting};
 
-use super::attempts::Tally;
-use super::fold::{Folded, waiting};
+use super::folded::{Folded, waiting};
+use super::tally::Tally;
 
 /// The most jobs in the list of findings.
 const LISTED: usize = 64;
 /// The most jobs that are open at the same time. A job is open while further phases can be added to it.
 const OPEN: usize = 1024;
-/// The most disjoint intervals of a union that are kept. Up to twice as many are kept before they are merged.
-const INTERVALS: usize = 512;
-
-/// The length of a union of intervals that are added nearly in order, in bounded memory. If there are more than
-/// `INTERVALS` disjoint intervals, the earliest are settled: only their total length is kept, and intervals that are
-/// added later for the same time are ignored.
-#[derive(Clone, Debug, Default)]
-struct Union {
-    /// Total length of the settled intervals.
-    settled: f64,
-    /// End of the last settled interval; `None` if no interval is settled.
-    until: Option<f64>,
-    intervals: Vec<(f64, f64)>,
-}
-
-impl Union {
-    fn add(&mut self, from: f64, to: f64) {
-        let from = self.until.map_or(from, |until| from.max(until));
-        if from < to {
-            self.intervals.push((from, to));
+/// Returns the length of a union of intervals.
+fn length(mut intervals: Vec<(f64, f64)>) -> f64 {
+    intervals.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    intervals.dedup_by(|later, earlier| {
+        let overlaps = later.0 <= earlier.1;
+        if overlaps {
+            earlier.1 = earlier.1.max(later.1);
         }
-        if self.intervals.len() > 2 * INTERVALS {
-            self.merge();
-            if self.intervals.len() > INTERVALS {
-                for (from, to) in self.intervals.drain(..INTERVALS / 2) {
-                    self.settled += to - from;
-                    self.until = Some(to);
-                }
-            }
-        }
-    }
-
-    fn merge(&mut self) {
-        self.intervals.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        self.intervals.dedup_by(|later, earlier| {
-            let overlaps = later.0 <= earlier.1;
-            if overlaps {
-                earlier.1 = earlier.1.max(later.1);
-            }
-            overlaps
-        });
-    }
-
-    fn length(&mut self) -> f64 {
-        self.merge();
-        self.settled + self.intervals.iter().map(|(from, to)| to - from).sum::<f64>()
-    }
+        overlaps
+    });
+    intervals.iter().fold(0.0, |sum, (from, to)| sum + (to - from))
 }
 
 #[derive(Clone, Debug, Default)]
@@ -66,7 +30,8 @@ struct Job {
     tasks: u64,
     start: Option<f64>,
     finish: Option<f64>,
-    waits: Union,
+    /// When its phases waited, from and to.
+    waits: Vec<(f64, f64)>,
     losers: f64,
     last_event: u64,
 }
@@ -97,9 +62,7 @@ impl JobWaits {
         job.losers += folded.tally.machine_time.losers;
         job.start = [job.start, finding.start].into_iter().flatten().min_by(f64::total_cmp);
         job.finish = [job.finish, finding.finish].into_iter().flatten().max_by(f64::total_cmp);
-        if let Some((from, to)) = folded.wait {
-            job.waits.add(from, to);
-        }
+        job.waits.extend(folded.wait.filter(|(from, to)| from < to));
         if self.open.len() > OPEN {
             self.settle_the_idle();
         }
@@ -122,8 +85,8 @@ impl JobWaits {
     }
 
     fn settle(&mut self, jobs: BTreeMap<Key, Job>) {
-        for ((application, name), mut job) in jobs {
-            let seconds = job.waits.length();
+        for ((application, name), job) in jobs {
+            let seconds = length(job.waits);
             let span = job.start.zip(job.finish).map_or(0.0, |(start, finish)| (finish - start).max(0.0));
             self.count += 1;
             self.waited += seconds;
@@ -165,20 +128,7 @@ mod tests {
 
     #[test]
     fn intervals_that_overlap_count_once() {
-        let mut union = Union::default();
-        for (from, to) in [(5.0, 7.0), (1.0, 2.0), (6.0, 9.0), (2.0, 3.0), (8.0, 8.0), (20.0, 10.0)] {
-            union.add(from, to);
-        }
-        assert_eq!(union.length(), 6.0);
-    }
-
-    #[test]
-    fn many_ordered_intervals_take_bounded_memory() {
-        let mut union = Union::default();
-        for at in 0..100_000 {
-            union.add(f64::from(at), f64::from(at) + 0.5);
-            assert!(union.intervals.len() <= 2 * INTERVALS);
-        }
-        assert_eq!(union.length(), 50_000.0);
+        let intervals = vec![(5.0, 7.0), (1.0, 2.0), (6.0, 9.0), (2.0, 3.0), (20.0, 21.0)];
+        assert_eq!(length(intervals), 7.0);
     }
 }

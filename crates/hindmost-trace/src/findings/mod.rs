@@ -1,0 +1,226 @@
+//! What stragglers cost in a log, phase by phase and job by job.
+//!
+//! A [`Gathering`] takes the recording of each application of a log, and its diagnosis: this one says which tasks were stragglers,
+//! why, and which nodes were slow. Everything else follows from the attempts.
+//!
+//! The findings of the 256 most important phases and of the 64 most important jobs are kept; totals cover all phases and jobs.
+//! An application with very many attempts is recorded in parts. Later parts of a phase are added to earlier ones, if the phase is
+//! among the last 32 that were added. Otherwise, their attempts only add to counts and machine time.
+//!
+//! Times that are further than 10¹² seconds from 0 count as unknown. Durations are rounded to whole microseconds, which is finer than the
+//! clocks of logs. If all durations of a phase are whole milliseconds, its clock is assumed to have a resolution of a millisecond.
+
+mod ends;
+mod folded;
+mod job_waits;
+mod phase;
+mod tally;
+mod winners;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hindmost_core::metrics::{Diagnosis, Findings, SlowNode, Stragglers, StragglersOfPhase};
+use rustc_hash::FxHashSet;
+
+use crate::diagnosis::recording::PhaseRows;
+use crate::diagnosis::{Recording, diagnose};
+use folded::Folded;
+use job_waits::JobWaits;
+use phase::Phase;
+use tally::Tally;
+
+/// The most phases to which later parts can be added.
+const OPEN: usize = 32;
+/// The most phases whose findings are kept.
+const PHASES: usize = 256;
+/// The most phases that are remembered after their findings were dropped, so that a later part does not begin a new phase.
+const GONE: usize = 4096;
+
+/// Number of an application and, within it, of a phase.
+type PhaseKey = (u32, u32);
+
+/// Gathers the findings of a log from the recordings and diagnoses of its applications.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    /// The phases that were added last, the latest one at the end.
+    open: VecDeque<(PhaseKey, Phase)>,
+    /// The most important of all other phases.
+    folded: BTreeMap<PhaseKey, Folded>,
+    /// Phases whose findings were dropped.
+    gone: FxHashSet<PhaseKey>,
+    /// The phases in `gone`, the oldest first.
+    gone_in_order: VecDeque<PhaseKey>,
+    /// Number of phases that are not open any more.
+    phases: u64,
+    /// The sum over these phases.
+    total: Tally,
+    jobs: JobWaits,
+    /// Stragglers of applications whose diagnoses were dropped.
+    dropped: Stragglers,
+    /// Their excess in microseconds. The sum does not depend on the order of the applications.
+    dropped_excess: u64,
+}
+
+impl Gathering {
+    /// Adds the attempts of an application, or of a part of it.
+    pub fn add(&mut self, recording: &Recording) {
+        let mut phases: Vec<&PhaseRows> = recording.phases.iter().chain(&recording.without_times).collect();
+        phases.sort_by_key(|rows| (rows.of_job, rows.phase));
+        for rows in phases {
+            // The jobs of a run are applications in findings, and one application in its diagnosis.
+            let key = (recording.application + rows.of_job, rows.phase);
+            let open = self.open.iter().position(|(open, _)| *open == key);
+            let mut phase = match open.and_then(|at| self.open.remove(at)) {
+                Some((_, phase)) => phase,
+                None => Phase::default(),
+            };
+            phase.add(rows);
+            if open.is_none() && (self.folded.contains_key(&key) || self.gone.contains(&key)) {
+                self.late(key, &phase.tally);
+                continue;
+            }
+            self.open.push_back((key, phase));
+            if self.open.len() > OPEN
+                && let Some((key, phase)) = self.open.pop_front()
+            {
+                self.fold(key, phase);
+            }
+        }
+    }
+
+    /// Adds attempts to a phase that is not open any more.
+    fn late(&mut self, key: PhaseKey, late: &Tally) {
+        self.total.add(late);
+        if let Some(folded) = self.folded.get_mut(&key) {
+            folded.tally.add(late);
+            self.jobs.late(key.0, folded.finding.job.as_deref(), late);
+        }
+    }
+
+    /// Takes the stragglers of each phase over from the diagnosis of an application that was added.
+    pub fn explain(&mut self, diagnosis: &Diagnosis) {
+        for found in &diagnosis.by_phase {
+            let key = (diagnosis.application + found.of_job, found.phase);
+            let StragglersOfPhase { stragglers, skew, .. } = *found;
+            if let Some((_, phase)) = self.open.iter_mut().find(|(open, _)| *open == key) {
+                (phase.stragglers, phase.skew) = (stragglers, skew);
+            } else if let Some(folded) = self.folded.get_mut(&key) {
+                (folded.finding.stragglers, folded.finding.skew) = (stragglers, skew);
+            }
+        }
+    }
+
+    /// Counts the stragglers of an application whose diagnosis is dropped, because there are too many.
+    pub(crate) fn dropped(&mut self, diagnosis: &Diagnosis) {
+        for found in &diagnosis.by_phase {
+            self.dropped_excess += (found.stragglers.excess_seconds * 1e6).round() as u64;
+            add(&mut self.dropped, &Stragglers { excess_seconds: 0.0, ..found.stragglers });
+        }
+    }
+
+    /// Returns the findings, given the diagnoses that were not dropped, in the order of the applications.
+    pub fn findings(mut self, diagnoses: &[Diagnosis]) -> Findings {
+        // Phases are folded in their order, so that the rounding of sums does not depend on the order in which they were added.
+        let mut open = std::mem::take(&mut self.open);
+        open.make_contiguous().sort_unstable_by_key(|(key, _)| *key);
+        for (key, phase) in open {
+            self.fold(key, phase);
+        }
+        let mut phases: Vec<Folded> = self.folded.into_values().collect();
+        phases.sort_by(Folded::importance);
+        phases.truncate(PHASES);
+        let mut stragglers = Stragglers::default();
+        for found in diagnoses.iter().flat_map(|diagnosis| &diagnosis.by_phase) {
+            add(&mut stragglers, &found.stragglers);
+        }
+        add(&mut stragglers, &Stragglers { excess_seconds: self.dropped_excess as f64 / 1e6, ..self.dropped });
+        let slow_nodes = slow_nodes(diagnoses);
+        let tested = diagnoses.iter().map(|one| one.nodes_tested).max().unwrap_or(0);
+        let (waiting, jobs, jobs_left_out) = self.jobs.findings();
+        Findings {
+            tasks: self.total.tasks,
+            attempts: self.total.attempts,
+            speculation: self.total.speculation,
+            machine_time: self.total.machine_time,
+            waiting,
+            stragglers,
+            left_out: self.phases - phases.len() as u64,
+            phases: phases.into_iter().map(Folded::into_finding).collect(),
+            jobs,
+            nodes_tested: tested.max(slow_nodes.len() as u64),
+            slow_nodes,
+            jobs_left_out,
+        }
+    }
+
+    fn fold(&mut self, key: PhaseKey, phase: Phase) {
+        let folded = Folded::of(key, phase);
+        self.phases += 1;
+        self.total.add(&folded.tally);
+        self.jobs.phase(&folded);
+        self.folded.insert(key, folded);
+        if self.folded.len() >= 2 * PHASES {
+            self.keep_the_most_important();
+        }
+    }
+
+    fn keep_the_most_important(&mut self) {
+        let mut all: Vec<(PhaseKey, Folded)> = std::mem::take(&mut self.folded).into_iter().collect();
+        all.sort_by(|a, b| a.1.importance(&b.1));
+        for (key, _) in all.drain(PHASES..) {
+            self.gone.insert(key);
+            self.gone_in_order.push_back(key);
+        }
+        self.folded = all.into_iter().collect();
+        while self.gone_in_order.len() > GONE {
+            if let Some(oldest) = self.gone_in_order.pop_front() {
+                self.gone.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// Returns the nodes that any application proves to be slow, the slowest first; of several proofs, the one with the most tasks.
+fn slow_nodes(diagnoses: &[Diagnosis]) -> Vec<SlowNode> {
+    let mut slow: BTreeMap<&str, &SlowNode> = BTreeMap::new();
+    for node in diagnoses.iter().flat_map(|diagnosis| &diagnosis.slow_nodes) {
+        let slowest = slow.entry(&*node.node).or_insert(node);
+        if node.tasks > slowest.tasks {
+            *slowest = node;
+        }
+    }
+    let mut slow: Vec<SlowNode> = slow.into_values().cloned().collect();
+    slow.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then_with(|| a.node.cmp(&b.node)));
+    slow
+}
+
+fn add(sum: &mut Stragglers, more: &Stragglers) {
+    sum.tasks += more.tasks;
+    sum.excess_seconds += more.excess_seconds;
+    sum.skew += more.skew;
+    sum.slow_node += more.slow_node;
+    sum.other += more.other;
+    sum.unclassified += more.unclassified;
+}
+
+/// Diagnoses applications one after the other, and gathers the findings of all.
+#[derive(Debug, Default)]
+pub struct Applications {
+    gathering: Gathering,
+    diagnoses: Vec<Diagnosis>,
+}
+
+impl Applications {
+    /// Adds an application.
+    pub fn add(&mut self, recording: &Recording) {
+        self.gathering.add(recording);
+        let diagnosis = diagnose(recording);
+        self.gathering.explain(&diagnosis);
+        self.diagnoses.push(diagnosis);
+    }
+
+    /// Returns the findings, and the diagnosis of each application.
+    pub fn end(self) -> (Findings, Vec<Diagnosis>) {
+        (self.gathering.findings(&self.diagnoses), self.diagnoses)
+    }
+}

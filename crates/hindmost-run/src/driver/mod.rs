@@ -339,7 +339,8 @@ impl Driver<'_> {
             Decision::Stop { attempt, reason } => {
                 let why = self.recorder.take_reason(attempt);
                 if reason == StopReason::Restarted {
-                    self.say_restart(attempt, why.as_deref());
+                    self.stop_for_restart(attempt, why.as_deref());
+                    return Ok(());
                 }
                 if !self.is_finished(attempt.task) && self.is_loser(attempt) && self.attempts.contains(attempt) {
                     self.end_beside_another(attempt)?;

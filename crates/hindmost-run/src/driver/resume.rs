@@ -290,7 +290,9 @@ impl Driver<'_> {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt, waited: None })?;
                 }
-                if is_unwanted {
+                if is_unwanted && !self.is_finished(attempt.task) && self.is_restarted_until_it_adds(attempt.task) {
+                    self.stop_for_restart(attempt, None);
+                } else if is_unwanted {
                     self.kill(attempt, Kill::Decided);
                 }
             } else if waits
@@ -300,7 +302,10 @@ impl Driver<'_> {
                 // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
                 self.enter(attempt, node, 0.0, None, true);
-                self.kill(attempt, Kill::Decided);
+                // An attempt that has not been stopped, because it may have added to a file, counts as it has ended.
+                if self.is_finished(attempt.task) || !self.is_restarted_until_it_adds(attempt.task) {
+                    self.kill(attempt, Kill::Decided);
+                }
                 self.ended(vec![(attempt, None, None)])?;
             } else if self.earlier_input(attempt).1 {
                 // Also if it was killed before it recorded that the attempt runs.

@@ -195,6 +195,38 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// True if attempts of a task may be stopped for a restart only as long as they have added nothing to their file.
+    pub(super) fn is_restarted_until_it_adds(&self, task: TaskId) -> bool {
+        self.jobs[task.job].phase(task).restarts_until_it_adds()
+    }
+
+    /// Stops an attempt so that its task starts again. If the restart would add once more to a file what the attempt has added, or if nobody
+    /// can know, it goes on: then it counts when it ends.
+    pub(super) fn stop_for_restart(&mut self, attempt: AttemptId, why: Option<&str>) {
+        if !self.is_restarted_until_it_adds(attempt.task) {
+            self.say_restart(attempt, why);
+            self.kill(attempt, Kill::Decided);
+            return;
+        }
+        self.engine.freeze(attempt);
+        // The one file to which the command adds is open from when it is opened until the attempt has added all.
+        let open = self.engine.written_files(attempt);
+        let adding: Vec<&WrittenFile> = open.iter().filter(|file| !file.is_replaced).collect();
+        if adding.is_empty() || adding.iter().any(|file| file.is_used) {
+            self.engine.thaw(attempt);
+            self.say_second(
+                attempt,
+                "is waited for",
+                Some("it may have added to its file already, which a restart would do again"),
+            );
+            return;
+        }
+        self.say_restart(attempt, why);
+        // What it would do on SIGTERM could add to the file.
+        self.kill(attempt, Kill::Decided);
+        self.engine.kill(attempt);
+    }
+
     /// Returns why a task can't begin again after attempts of it have written one file; `None` if it can.
     pub(super) fn spoiled(&self, task: TaskId) -> Option<String> {
         self.shared.get(&task).cloned().flatten()

@@ -11,6 +11,7 @@ use super::output::OutputTemplate;
 use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::shell_in_words;
 use super::values::KILL_AFTER;
+use super::writes::Repeats;
 
 /// Number of characters of a command that are shown at most.
 const SHOWN: usize = 100;
@@ -121,8 +122,12 @@ impl PlannedPhase {
             Copies::Allowed | Copies::Forced => Ok(()),
             Copies::Never => write!(text, ", no copies"),
             Copies::WouldShare(found) => {
-                let restarts = if found.may_repeat { "restarts and " } else { "" };
-                write!(text, ", {restarts}no copies (writes {})", printable(&found.file))
+                let file = printable(&found.file);
+                match found.repeats {
+                    Repeats::Always => write!(text, ", restarts and no copies (writes {file})"),
+                    Repeats::UntilItAdds => write!(text, ", restarts until it adds to {file}, and no copies"),
+                    Repeats::Never => write!(text, ", no copies (writes {file})"),
+                }
             }
         };
         if self.resumes {

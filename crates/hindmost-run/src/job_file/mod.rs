@@ -62,8 +62,8 @@ pub use shell::{default_shell, shell_in_words};
 pub(crate) use shell::{earlier_shell, is_bourne, is_program};
 pub(crate) use values::LONGEST_TEXT;
 pub use values::{KILL_AFTER, time_or_zero};
-pub use writes::Found;
 pub(crate) use writes::cleans_up;
+pub use writes::{Found, Repeats};
 
 use error::Wrong;
 

@@ -16,7 +16,7 @@ use super::describe::printable;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::shell::is_bourne;
-use super::writes::{Found, written};
+use super::writes::{Found, Repeats, written};
 use crate::engine::{GPUS, NodeOffer, Speeds};
 
 /// A job file, checked and resolved.
@@ -330,10 +330,16 @@ impl PlannedPhase {
         self.idempotent && matches!(self.copies, Copies::Allowed | Copies::Forced)
     }
 
-    /// True if tasks get no copies only because of what their command writes, and it writes that from the beginning each time: an attempt may
-    /// be stopped and its task started again.
+    /// True if tasks get no copies only because of what their command writes, and it writes that from the beginning each time, or has added
+    /// nothing yet: an attempt may be stopped and its task started again.
     pub fn may_restart(&self) -> bool {
-        self.idempotent && matches!(self.copies, Copies::WouldShare(Found { may_repeat: true, .. }))
+        self.idempotent
+            && matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::Always | Repeats::UntilItAdds, .. }))
+    }
+
+    /// True if an attempt may be stopped for a restart only as long as it has added nothing to the file that it has open for that.
+    pub fn restarts_until_it_adds(&self) -> bool {
+        matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::UntilItAdds, .. }))
     }
 
     /// True if the command names files for writing outside the folders of its attempts.
@@ -344,7 +350,8 @@ impl PlannedPhase {
     /// True if tasks may run again after an attempt that has done part of its work: they may run twice, and their command adds to no file that
     /// it names.
     pub fn may_repeat(&self) -> bool {
-        self.idempotent && !matches!(self.copies, Copies::WouldShare(Found { may_repeat: false, .. }))
+        self.idempotent
+            && !matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::Never | Repeats::UntilItAdds, .. }))
     }
 
     fn spec(&self) -> PhaseSpec {
@@ -381,7 +388,7 @@ impl Copies {
     pub(crate) fn and(self, other: Copies) -> Copies {
         match (self, other) {
             (Copies::WouldShare(one), Copies::WouldShare(other)) => {
-                Copies::WouldShare(Found { may_repeat: one.may_repeat && other.may_repeat, ..one })
+                Copies::WouldShare(Found { repeats: one.repeats.min(other.repeats), ..one })
             }
             (Copies::Allowed, other) => other,
             (one, _) => one,

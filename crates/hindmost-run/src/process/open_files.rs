@@ -38,7 +38,9 @@ pub fn written_files(root: &Identity, own: &[&Path], began: Option<SystemTime>) 
             else {
                 continue;
             };
-            let flags = flags(&format!("{folder}/fdinfo/{descriptor}")).unwrap_or(0);
+            let information = fs::read_to_string(format!("{folder}/fdinfo/{descriptor}")).unwrap_or_default();
+            let flags = field(&information, "flags:").and_then(|flags| u32::from_str_radix(flags, 8).ok()).unwrap_or(0);
+            let is_used = field(&information, "pos:") != Some("0");
             if flags & ACCESS_MODE == 0 {
                 continue;
             }
@@ -53,6 +55,7 @@ pub fn written_files(root: &Identity, own: &[&Path], began: Option<SystemTime>) 
                     place: (file.stx_dev_major, file.stx_dev_minor, file.stx_ino),
                     is_scratch,
                     is_replaced: flags & (ACCESS_MODE | APPEND) == WRITE_ONLY,
+                    is_used,
                 });
             }
         }
@@ -90,10 +93,9 @@ pub fn users_of(folders: &[PathBuf]) -> Vec<(PathBuf, u32)> {
     used
 }
 
-/// Returns the flags of a descriptor.
-fn flags(descriptor: &str) -> Option<u32> {
-    let text = fs::read_to_string(descriptor).ok()?;
-    text.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok())
+/// Returns a value of `/proc/PID/fdinfo/N`.
+fn field<'a>(information: &'a str, name: &str) -> Option<&'a str> {
+    information.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }
 
 /// True if a file is in a temporary folder of the system, and the entry there that leads to it was made after the attempt had begun.

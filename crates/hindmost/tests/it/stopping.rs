@@ -182,6 +182,33 @@ fn what_ended_while_hindmost_was_stopped_is_not_late() {
 }
 
 #[test]
+fn an_attempt_that_hangs_before_it_adds_to_its_file_starts_again() {
+    let job = Job::new("");
+    job.write("early", "if [ $1 = 5 ] && mkdir first 2> /dev/null; then exec sleep 600; fi; sleep 0.3; echo $1\n");
+    job.write(
+        "late",
+        "sleep 0.3; echo $1; if [ $1 = 5 ]; then touch added; until test -e go; do sleep 0.1; done; fi; echo $1\n",
+    );
+    let values = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"];
+    let ran = map(&job, &[&["sh early {} >> log", ":::"], &values[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("map/4 (5) is stopped and starts again"), "{}", ran.stderr);
+    let lines = |name: &str| {
+        let mut lines: Vec<u32> = job.read(name).lines().map(|line| line.parse().unwrap()).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(lines("log"), (1..=12).collect::<Vec<_>>(), "{}", ran.stderr);
+    // One that has added a line would add it again.
+    let args = [&["map", "-j4", "sh late {} >> other", ":::"], &values[..]].concat();
+    let mut child = start(&job, &args);
+    until("the run says so", || job.read("said").contains("map/4 (5) is waited for: it may have added to its file"));
+    job.write("go", "");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
+    assert_eq!(lines("other"), (1..=12).flat_map(|value| [value; 2]).collect::<Vec<_>>(), "{}", job.read("said"));
+}
+
+#[test]
 fn a_map_does_not_write_beside_commands_of_a_killed_one() {
     let job = Job::new("");
     let command = "touch begun; until test -e go; do sleep 0.05; done; echo {} > {}.out";

@@ -82,9 +82,19 @@ fn is_temporary(word: &str) -> bool {
 pub struct Found {
     /// The first such file, as the command has it.
     pub file: String,
-    /// True if all such files are written from their beginnings, so that the command has the same effect if it is stopped and runs again. False
-    /// if it adds to a file, changes or removes one, or may refuse to write it again.
-    pub may_repeat: bool,
+    /// Whether the command has the same effect if it is stopped and runs again.
+    pub repeats: Repeats,
+}
+
+/// Whether a command has the same effect if it is stopped and runs again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Repeats {
+    /// It may not: it changes or removes a file, adds to one at a time that its text does not show, or may refuse to write one again.
+    Never,
+    /// As long as it has added nothing to the one file that it opens, once, to add to it (`work >> log`).
+    UntilItAdds,
+    /// Always: all files are written from their beginnings.
+    Always,
 }
 
 /// What was noted while a command was read.
@@ -94,6 +104,8 @@ struct Noted {
     files: Vec<String>,
     /// True if it does not write one of them from its beginning.
     adds: bool,
+    /// Files that redirections of its own open to add to them, each as often as its text has it.
+    added: Vec<String>,
     /// Variables to which it gives values.
     assigned: BTreeSet<String>,
 }
@@ -114,8 +126,20 @@ pub(crate) fn written(command: &str) -> Option<Found> {
         let is_from_variable = noted.assigned.iter().any(|name| in_one_spelling(file).contains(&format!("${name}")));
         !is_from_variable && is_written_before_it_is_read(&plain, &in_one_spelling(file))
     };
-    let may_repeat = !noted.adds && noted.files.iter().all(is_clear);
-    Some(Found { file: noted.files.into_iter().next()?, may_repeat })
+    let others_are_clear = noted.files.iter().filter(|file| !noted.added.contains(file)).all(is_clear);
+    let repeats = match &noted.added[..] {
+        _ if noted.adds || !others_are_clear => Repeats::Never,
+        [] => Repeats::Always,
+        [file] if is_named_once(&plain, &in_one_spelling(file)) && !may_loop(command) => Repeats::UntilItAdds,
+        _ => Repeats::Never,
+    };
+    Some(Found { file: noted.files.into_iter().next()?, repeats })
+}
+
+/// True if a part of a command may run more than once.
+fn may_loop(command: &str) -> bool {
+    let mut words = command.split(|sign: char| !(sign.is_alphanumeric() || "_-".contains(sign)));
+    command.contains("()") || words.any(|word| ["for", "while", "until", "select", "function"].contains(&word))
 }
 
 /// Returns a text in which the same file has the same name: `$x` for `${x}`, and `x` for `./x`.
@@ -148,13 +172,22 @@ fn noted(command: &str) -> Noted {
     noted
 }
 
-/// True if a command names a file for writing before it names it otherwise, and not twice in one simple command: a command that looks at what
-/// an earlier attempt has left, such as `[ -s x ] || work > x` and `sort -o x x`, may do something else the second time.
-fn is_written_before_it_is_read(command: &str, file: &str) -> bool {
+/// Returns where a command names a file.
+fn mentions(command: &str, file: &str) -> Vec<usize> {
     let is_part = |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || "._-{}/$".contains(sign));
     let is_whole =
         |at: usize| !is_part(command[..at].chars().next_back()) && !is_part(command[at + file.len()..].chars().next());
-    let mentions: Vec<usize> = command.match_indices(file).map(|(at, _)| at).filter(|at| is_whole(*at)).collect();
+    command.match_indices(file).map(|(at, _)| at).filter(|at| is_whole(*at)).collect()
+}
+
+fn is_named_once(command: &str, file: &str) -> bool {
+    mentions(command, file).len() == 1 && !file.contains('$')
+}
+
+/// True if a command names a file for writing before it names it otherwise, and not twice in one simple command: a command that looks at what
+/// an earlier attempt has left, such as `[ -s x ] || work > x` and `sort -o x x`, may do something else the second time.
+fn is_written_before_it_is_read(command: &str, file: &str) -> bool {
+    let mentions = mentions(command, file);
     let Some(first) = mentions.first() else { return true };
     // Not the signs of `>|`, `>&` and `&>`.
     let ends = |(at, sign): &(usize, char)| {
@@ -191,8 +224,11 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
                 place.made.insert(target.clone());
                 noted.note(target, true);
             }
-            Part::AddsTo(target) => noted.note(target, false),
-            Part::Nested(text) => written_in(&text, &mut place.clone(), noted),
+            Part::AddsTo(target) => {
+                noted.added.push(target.clone());
+                noted.files.push(target);
+            }
+            Part::Nested(text) => within(&text, place, noted),
             Part::End | Part::Open | Part::Close => {
                 simple_command(&std::mem::take(&mut words), place, noted);
                 match part {
@@ -204,6 +240,13 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
             }
         }
     }
+}
+
+/// Finds what a command writes that a command runs, perhaps several times.
+fn within(command: &str, place: &Place, noted: &mut Noted) {
+    let before = noted.added.len();
+    written_in(command, &mut place.clone(), noted);
+    noted.adds |= noted.added.len() > before;
 }
 
 /// Finds what a simple command writes, and notes what it changes for those after it.
@@ -244,7 +287,7 @@ fn simple_command(words: &[String], place: &mut Place, noted: &mut Noted) {
             }
             Written::InFolder(_) if place.is_own => {}
             Written::InFolder(what) => noted.note(what, false),
-            Written::By(command) => written_in(&command, &mut place.clone(), noted),
+            Written::By(command) => within(&command, place, noted),
             Written::ByWords(words) => simple_command(&words, &mut place.clone(), noted),
         },
     }

@@ -1,4 +1,4 @@
-use super::written;
+use super::{Repeats, written};
 
 #[test]
 fn standard_output_and_the_attempts_own_folder_are_safe() {
@@ -218,8 +218,6 @@ fn commands_may_repeat_if_they_write_from_the_beginning() {
         ("tar rf all.tar {}", false),
         ("dd if={} of=all conv=notrunc", false),
         ("mv {}.part {}.out", false),
-        ("echo begin >> {}.log; work {}", false),
-        ("work {} > {}.out; echo {} >> done.txt", false),
         ("work {} | tee -a all.log", false),
         ("sed -i s/a/b/ {}", false),
         ("gzip {}", false),
@@ -227,7 +225,6 @@ fn commands_may_repeat_if_they_write_from_the_beginning() {
         ("mv {} x/", false),
         ("tar xf {}", false),
         ("bash -c 'echo x >> y'", false),
-        ("cat <>x", false),
         ("cp -u {} out/", false),
         ("cp -pv {} {}.copy", true),
         ("tee --app x < {}", false),
@@ -244,7 +241,37 @@ fn commands_may_repeat_if_they_write_from_the_beginning() {
         ("sort $HINDMOST_INPUT > results/${HINDMOST_TASK}.txt", true),
         ("./work {} > ./out/{}", true),
     ] {
-        assert_eq!(written(command).map(|found| found.may_repeat), Some(may_repeat), "{command}");
+        let repeats = written(command).map(|found| found.repeats);
+        assert_eq!(repeats, Some(if may_repeat { Repeats::Always } else { Repeats::Never }), "{command}");
+    }
+}
+
+#[test]
+fn commands_may_repeat_until_they_add_to_one_file() {
+    for command in [
+        "work {} >> all.log",
+        "work {} | sort >> all.log",
+        "cd x && work {} >> all.log",
+        "work {} > {}.out; sort {}.out >> all.log",
+        "(date; work {}) >> {}.log",
+        "cat <>x",
+    ] {
+        assert_eq!(written(command).map(|found| found.repeats), Some(Repeats::UntilItAdds), "{command}");
+    }
+    for command in [
+        "date >> all.log; work {} >> all.log",
+        "for f in a b; do work $f >> all.log; done",
+        "while read x; do work $x >> all.log; done < {}",
+        "f() { work {} >> all.log; }; f; f",
+        "ls | xargs -n 1 sh -c 'work >> all.log'",
+        "x=$(work {} >> all.log)",
+        "grep -q {} all.log || work {} >> all.log",
+        "work {} >> all.log; sed -i s/a/b/ x",
+        "work {} >> $log",
+        "work {} | tee -a all.log",
+        "echo begin >> {}.log; work {}; echo end >> done.log",
+    ] {
+        assert_eq!(written(command).map(|found| found.repeats), Some(Repeats::Never), "{command}");
     }
 }
 

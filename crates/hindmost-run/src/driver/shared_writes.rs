@@ -223,8 +223,7 @@ impl Driver<'_> {
         }
         self.say_restart(attempt, why);
         // What it would do on SIGTERM could add to the file.
-        self.kill(attempt, Kill::Decided);
-        self.engine.kill(attempt);
+        self.kill_frozen(attempt);
     }
 
     /// Returns why a task can't begin again after attempts of it have written one file; `None` if it can.

@@ -26,6 +26,13 @@ impl Driver<'_> {
         }
     }
 
+    /// Ends an attempt that the policy stops, without letting it do anything more.
+    pub(super) fn kill_frozen(&mut self, attempt: AttemptId) {
+        if self.note_kill(attempt, Kill::Decided) {
+            self.engine.kill(attempt);
+        }
+    }
+
     /// Ends an attempt beside which another one of its task has succeeded.
     pub(super) fn end_loser(&mut self, attempt: AttemptId) {
         if self.note_kill(attempt, Kill::Decided) {

@@ -10,9 +10,10 @@
 //! given speed as long as its pace is normal. Where speeds are given, a node can also turn out to be faster: if its pace is
 //! above three halves, and above three halves of the other nodes' median pace.
 //!
-//! Live runs also take samples from running attempts, leave out slow attempts if one that started later on the node has ended at a normal
-//! pace, and evaluate every node after every observation ([`node_paces`], [`relative_paces`]). Simulations use [`NodeSpeeds`]: samples are finished attempts only, and a node is evaluated when an
-//! attempt on it finishes. The tests and limits are the same.
+//! Live runs also take samples from running attempts, leave out slow attempts if one that started later on the node has ended at a
+//! normal pace, and evaluate every node after every observation ([`node_paces`], [`relative_paces`]). Simulations use
+//! [`NodeSpeeds`]: samples are finished attempts only, and a node is evaluated when an attempt on it finishes. The tests and limits
+//! are the same.
 
 use hindmost_math::statistics::median_of_sorted;
 

@@ -71,8 +71,8 @@ pub struct PhaseSpec {
 }
 
 impl PhaseSpec {
-    /// Returns a phase without parents whose tasks demand nothing and take `mean` seconds on average. Nothing else is known of them, and nothing is
-    /// forbidden.
+    /// Returns a phase without parents whose tasks demand nothing and take `mean` seconds on average. Nothing else is known of
+    /// them, and nothing is forbidden.
     pub fn new(name: impl Into<Arc<str>>, tasks: u32, mean: f64) -> PhaseSpec {
         PhaseSpec {
             name: name.into(),

@@ -56,8 +56,8 @@ pub(crate) fn fullest(executors: &[Presence], slots: &[u32]) -> Vec<bool> {
     best
 }
 
-/// As many executors as there were at most at the same time, to the end. None of them is there before the first executor was: until then, the
-/// application waited for its first container, and more of them would not have come sooner.
+/// As many executors as there were at most at the same time, to the end. None of them is there before the first executor was: until
+/// then, the application waited for its first container, and more of them would not have come sooner.
 pub(crate) fn kept(executors: &[Presence], slots: &[u32]) -> Vec<Presence> {
     let never = Presence {
         added: Some(f64::INFINITY),

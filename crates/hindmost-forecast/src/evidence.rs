@@ -16,7 +16,8 @@ const UNKNOWN: f64 = 0.1;
 /// Fewest tasks of a phase in which a task can stand out.
 const FEWEST: usize = 10;
 
-/// Returns what the log shows of whether long tasks take long by their nature, in words. `None` if it makes no difference to what copies gain.
+/// Returns what the log shows of whether long tasks take long by their nature, in words. `None` if it makes no difference to what
+/// copies gain.
 pub(crate) fn evidence(
     application: &RecordedApplication,
     stragglers: &StragglersByCause,
@@ -69,8 +70,8 @@ pub(crate) fn share_of(stragglers: &StragglersByCause, causes: &[Cause]) -> Opti
     (stragglers.excess_seconds > 0.0).then(|| excess / stragglers.excess_seconds)
 }
 
-/// Says that the gain of copies rests on the same tasks in other jobs, and what makes two tasks the same. `None` if it does not, or if copies
-/// gain little.
+/// Says that the gain of copies rests on the same tasks in other jobs, and what makes two tasks the same. `None` if it does not, or
+/// if copies gain little.
 fn rests_on_other_jobs(application: &RecordedApplication, tried: &[Recommended]) -> Option<String> {
     let own = &application.world.recorded.own_share;
     let matters = |one: &Recommended| one.is_about_copies && one.gain_share_range[1] >= MATTERS[1];

@@ -4,8 +4,8 @@ use strsim::osa_distance;
 
 use crate::plain::Quoted;
 
-/// Returns the candidate that differs least: by characters to insert, remove, change or swap with their neighbour. `None` if all differ too much
-/// from `name`.
+/// Returns the candidate that differs least: by characters to insert, remove, change or swap with their neighbour. `None` if all
+/// differ too much from `name`.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (name.chars().count() / 3).max(1) + 1;
     candidates
@@ -21,8 +21,8 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
     nearest(name, candidates).map_or_else(String::new, |near| format!("; did you mean {near:?}?"))
 }
 
-/// Rewrites what serde reports of an unknown or missing key or an unknown word: `there is no key "machine"; did you mean "machines"?` instead of
-/// a list of all keys. Without a similar key the list stays. Other messages are returned unchanged.
+/// Rewrites what serde reports of an unknown or missing key or an unknown word: `there is no key "machine"; did you mean
+/// "machines"?` instead of a list of all keys. Without a similar key the list stays. Other messages are returned unchanged.
 ///
 /// The text before serde's words is kept. A last line ``in `cluster.nodes` ``, which `toml` adds, moves to the key.
 pub fn with_nearest_name(message: &str) -> String {

@@ -9,8 +9,8 @@ fn nth(all: &[f64], without: &[f64], at: usize) -> Option<f64> {
     all.get(all.partition_point(is_before)).copied()
 }
 
-/// Returns the median of sorted values without some of them, which are sorted too: the mean of the middle two if the number of the others is
-/// even. `None` without others.
+/// Returns the median of sorted values without some of them, which are sorted too: the mean of the middle two if the number of the
+/// others is even. `None` without others.
 ///
 /// ```
 /// use hindmost_math::without::median_without;

@@ -1,11 +1,11 @@
 //! The files of a reproduction beside its pages: claims and jobs as CSV and Parquet.
 //!
-//! `claims.csv` has a row for each claim, part and reading: `claim`, `part` (from 0), `figure`, `section`, `abstract`
-//! (`true` or `false`), `reading`, `value` (in words), `mean`, `ci_low`, `ci_high`, `unit`, `low`, `high` (limits of the
-//! rule), `whole_interval`, `holds` (the part under this reading), `claim_holds` (all parts under this reading),
-//! `verdict`, `claimed`, `paper`, `number` (place of the claim in the paper's list, from 1), `case` (from 0; a formula may
-//! have values for several cases of one name), `stated_by` (`paper` or `reading`) and `slip` (`true` or `false`). Claims that were not run have one row without numbers. Numbers that do not
-//! exist are `NaN`.
+//! `claims.csv` has a row for each claim, part and reading: `claim`, `part` (from 0), `figure`, `section`, `abstract` (`true` or
+//! `false`), `reading`, `value` (in words), `mean`, `ci_low`, `ci_high`, `unit`, `low`, `high` (limits of the rule),
+//! `whole_interval`, `holds` (the part under this reading), `claim_holds` (all parts under this reading), `verdict`, `claimed`,
+//! `paper`, `number` (place of the claim in the paper's list, from 1), `case` (from 0; a formula may have values for several cases
+//! of one name), `stated_by` (`paper` or `reading`) and `slip` (`true` or `false`). Claims that were not run have one row without
+//! numbers. Numbers that do not exist are `NaN`.
 //!
 //! `jobs.csv` has a row for each job of the simulations under the base reading and under the readings that were named:
 //! `world`, `reading`, `policy`, `seed`, `job`, `arrival`, `start`, `finish`, `flowtime`, `running_time`, `resource`,

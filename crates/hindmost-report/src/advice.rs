@@ -109,7 +109,8 @@ pub(crate) fn withheld(advice: &Advice) -> Option<String> {
     ))
 }
 
-/// True if the gain of copies may be anything in its range, because the log does not show whether they would take as long as their originals.
+/// True if the gain of copies may be anything in its range, because the log does not show whether they would take as long as their
+/// originals.
 pub(crate) fn is_open(advice: &Advice) -> bool {
     let is_unknown = advice.calibration.as_ref().is_some_and(|one| one.task_itself_likeliest.is_none());
     is_unknown && advice.evidence.is_some()

@@ -36,8 +36,8 @@ pub(crate) fn failed_tasks(failed: &[FailedTask], width: usize) -> String {
     text
 }
 
-/// Returns a failed task in full, on lines of at most `width` columns that are indented by two columns. Paths are not shortened, so that they can be
-/// copied: they may be longer than a line.
+/// Returns a failed task in full, on lines of at most `width` columns that are indented by two columns. Paths are not shortened, so
+/// that they can be copied: they may be longer than a line.
 pub fn failed_task(task: &FailedTask, width: usize) -> String {
     let what = escaped(&heading(task));
     let mut text = format!("  {}\n", wrapped(&what, width.saturating_sub(2), 2).replace('\n', "\n  "));

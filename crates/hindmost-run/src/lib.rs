@@ -33,8 +33,9 @@
 //! # }
 //! ```
 //!
-//! [`live_view`] shows a run in progress from outside, from its folder. [`energy`] measures the energy of a run, or estimates it. [`chaos`] injects faults, so that a user can try a policy out. [`process`] finds, stops and kills all processes that an
-//! attempt has started.
+//! [`live_view`] shows a run in progress from outside, from its folder. [`energy`] measures the energy of a run, or estimates it.
+//! [`chaos`] injects faults, so that a user can try a policy out. [`process`] finds, stops and kills all processes that an attempt
+//! has started.
 
 pub mod chaos;
 pub mod driver;

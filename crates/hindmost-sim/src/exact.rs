@@ -5,11 +5,11 @@
 //! {"job":"j1","arrival":0.0,"deadline":null,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.3,4.5],[9.1]]}]}
 //! ```
 //!
-//! Policies may know `mean`, `sd` (null if unknown or infinite), the optional `tail`, the optional `input` (bytes that
-//! each task reads) and `replicas` (numbers of the nodes with the input, for each task), the optional
-//! `memory_accesses` (per second of a running copy), and the optional `resumes` (true by default: a copy that starts from the
-//! progress of another leaves out the work that is done). `deadline` counts in seconds from the job's arrival. Lines may be in any order; jobs are numbered by arrival, then by
-//! line.
+//! Policies may know `mean`, `sd` (null if unknown or infinite), the optional `tail`, the optional `input` (bytes that each task
+//! reads) and `replicas` (numbers of the nodes with the input, for each task), the optional `memory_accesses` (per second of a
+//! running copy), and the optional `resumes` (true by default: a copy that starts from the progress of another leaves out the work
+//! that is done). `deadline` counts in seconds from the job's arrival. Lines may be in any order; jobs are numbered by arrival,
+//! then by line.
 
 use std::collections::BTreeMap;
 use std::fs::File;

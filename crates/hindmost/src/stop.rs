@@ -1,8 +1,8 @@
-//! Ctrl-C, `SIGTERM` and `SIGHUP`: the first signal requests that the running work stops. The second ends the process
-//! at once, unless it has child processes to end first. Work with child processes lets some of them finish after the first signal, and stops
-//! them after the second; `SIGTERM` and `SIGHUP` count as two there, because those who send them expect an end, and `SIGQUIT` (Ctrl-\\) as three. `SIGUSR1` and `SIGUSR2` request a report of the running work where a
-//! command offers one. Signals that were ignored when this process was started, as with `nohup` or in the background of a
-//! script, stay ignored.
+//! Ctrl-C, `SIGTERM` and `SIGHUP`: the first signal requests that the running work stops. The second ends the process at once,
+//! unless it has child processes to end first. Work with child processes lets some of them finish after the first signal, and stops
+//! them after the second; `SIGTERM` and `SIGHUP` count as two there, because those who send them expect an end, and `SIGQUIT`
+//! (Ctrl-\\) as three. `SIGUSR1` and `SIGUSR2` request a report of the running work where a command offers one. Signals that were
+//! ignored when this process was started, as with `nohup` or in the background of a script, stay ignored.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,8 +1,8 @@
 //! Abandons jobs: a job that a policy gives up gets no further attempts.
 //!
-//! An abandoned job looks to policies like a finished job with losing copies that still run: it has no pending or
-//! unfinished tasks, and it leaves the cluster when its last attempt has ended. The difference is in [`Job::abandoned`](super::Job::abandoned),
-//! and [`Phase::abandoned`] counts the tasks that get no result.
+//! An abandoned job looks to policies like a finished job with losing copies that still run: it has no pending or unfinished tasks,
+//! and it leaves the cluster when its last attempt has ended. The difference is in [`Job::abandoned`](super::Job::abandoned), and
+//! [`Phase::abandoned`] counts the tasks that get no result.
 
 use crate::ids::{JobId, TaskId};
 

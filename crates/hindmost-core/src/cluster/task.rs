@@ -73,8 +73,8 @@ impl Task {
         self.no_more_copies && self.copies > 0
     }
 
-    /// Returns true if an attempt of the task may be stopped so that the task starts again, because another one beside it would write the same
-    /// file.
+    /// Returns true if an attempt of the task may be stopped so that the task starts again, because another one beside it would
+    /// write the same file.
     pub fn may_restart(&self) -> bool {
         self.may_restart
     }

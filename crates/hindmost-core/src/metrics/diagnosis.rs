@@ -523,8 +523,8 @@ pub enum Cause {
     BusyNode,
     /// Input that was farther away than that of other tasks of the phase, where this matters.
     Locality,
-    /// The task itself: a copy of it took long too, or the same task in several other phases or jobs and mostly there, and neither the input
-    /// nor anything that the log measures explains that. A copy does not cure it.
+    /// The task itself: a copy of it took long too, or the same task in several other phases or jobs and mostly there, and neither
+    /// the input nor anything that the log measures explains that. A copy does not cure it.
     TaskItself,
     /// None of these, and all else is as usual: the tasks around it on its node, its input, garbage collection, waits. So it was
     /// chance, or a hang that the log does not explain. A copy is most likely to cure it.

@@ -176,8 +176,9 @@ pub struct Durations {
     pub max: Option<f64>,
 }
 
-/// Regression of ln duration on ln bytes read, over the winners that read any bytes. Where an application is diagnosed as a whole, the first
-/// waves of executors and each distance from the input have means of their own, and durations are without what slow nodes explain.
+/// Regression of ln duration on ln bytes read, over the winners that read any bytes. Where an application is diagnosed as a whole,
+/// the first waves of executors and each distance from the input have means of their own, and durations are without what slow nodes
+/// explain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skew {
@@ -191,7 +192,8 @@ pub struct Skew {
     pub r_squared: f64,
     /// Two-sided p-value: the probability of such an elasticity if input had no effect.
     pub p: f64,
-    /// True if durations depend on input: `p` below 0.01, a positive elasticity and an `r_squared` of at least 0.1; in a diagnosis, `p` below
+    /// True if durations depend on input: `p` below 0.01, a positive elasticity and an `r_squared` of at least 0.1; in a diagnosis,
+    /// `p` below
     /// 0.00005 over all phases together, an elasticity of 0.1 to 2.5, an `r_squared` of at least 0.25, and not by a single task alone.
     pub explains: bool,
 }

@@ -161,8 +161,8 @@ impl<'a> Round<'a> {
         self.decide(Decision::Start { attempt, node, from_progress })
     }
 
-    /// Returns false if the order of jobs does not let the task have another copy now, because its job or queue has
-    /// reached its limit, or if no other attempt of the task may start while attempts of it run. A pass must call this before [`Round::start`].
+    /// Returns false if the order of jobs does not let the task have another copy now, because its job or queue has reached its
+    /// limit, or if no other attempt of the task may start while attempts of it run. A pass must call this before [`Round::start`].
     pub fn may_start(&mut self, task: TaskId) -> bool {
         let has_last_copies = self.cluster.task(task).is_some_and(Task::has_last_copies);
         !has_last_copies && self.queue.permits(task, self.cluster)

@@ -1,12 +1,13 @@
 //! Durations that depend on the circumstances that a copy meets: its node, the time, and whether the node has done such work
 //! before.
 //!
-//! An attempt that a log shows takes as long as it took there, wherever it runs in a replay: so as many attempts take long because of
-//! slow nodes and first waves as in the log. For policies that keep tasks from slow nodes, a replay may let attempts [move](Situated::moves)
-//! instead: on a node that is slower or faster than theirs in the log, they take longer or shorter. The duration of any other attempt is composed: the typical duration of the phase × the part that the task's input explains × the
+//! An attempt that a log shows takes as long as it took there, wherever it runs in a replay: so as many attempts take long because
+//! of slow nodes and first waves as in the log. For policies that keep tasks from slow nodes, a replay may let attempts
+//! [move](Situated::moves) instead: on a node that is slower or faster than theirs in the log, they take longer or shorter. The
+//! duration of any other attempt is composed: the typical duration of the phase × the part that the task's input explains × the
 //! circumstances × a residual. The residual is either that of the task itself, or that of another task of the phase, drawn at
-//! random. The share of the durations that belongs to the task is the probability that it is its own; so the residuals of
-//! copies have the distribution of all residuals, and this share is their correlation with those of the first attempts.
+//! random. The share of the durations that belongs to the task is the probability that it is its own; so the residuals of copies
+//! have the distribution of all residuals, and this share is their correlation with those of the first attempts.
 
 use std::sync::Arc;
 
@@ -198,9 +199,9 @@ impl Situated {
         Some(work + if situation.first_wave { 0.0 } else { self.gap })
     }
 
-    /// Returns how many times as long a copy takes because its node is slow, and because it is in a first wave. Engines start no copy on the node
-    /// of its original. As first attempts take what they took wherever they run, the slow node of an original may be that of its copy in a replay: then
-    /// it counts as usual.
+    /// Returns how many times as long a copy takes because its node is slow, and because it is in a first wave. Engines start no
+    /// copy on the node of its original. As first attempts take what they took wherever they run, the slow node of an original may
+    /// be that of its copy in a replay: then it counts as usual.
     fn lasting_of_copy(&self, of_task: &SituatedTask, situation: &Situation) -> f64 {
         let there = slowness(self.nodes.get(situation.node.0 as usize));
         let is_of_original = !self.moves && of_task.attempts.iter().any(|seen| seen.slowness == there);

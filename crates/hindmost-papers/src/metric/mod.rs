@@ -27,12 +27,12 @@
 //! abandons late jobs has shorter flowtimes for this reason alone. If only jobs count that had finished when arrivals
 //! stopped, the metrics of the whole run stay the same.
 //!
-//! Quantities of a job: `flowtime`, `running_time`, `waiting_time`, `resource`, `net_utility` (−flowtime − resource),
-//! `finish`, `tasks`, `copies` (attempts beyond the first of each task), `copies_won`, `cloned_tasks` (tasks with at
-//! least one copy), `stopped_early` (first attempts stopped before the copy that won finished), `copy_time`, `copy_won_time`, `copy_range` (longest divided by shortest copy that won), and energies: `energy` of all attempts,
-//! `energy_with_static`, `normal_energy`, and `straggler_energy` and `copy_energy` with their parts, such as
-//! `copy_won_energy` and `straggler_killed_energy`. `mean`, `quantile`, `share`, `spread` and `ratio` may count only jobs
-//! of up to so many tasks: `mean(flowtime; tasks <= 25)`.
+//! Quantities of a job: `flowtime`, `running_time`, `waiting_time`, `resource`, `net_utility` (−flowtime − resource), `finish`,
+//! `tasks`, `copies` (attempts beyond the first of each task), `copies_won`, `cloned_tasks` (tasks with at least one copy),
+//! `stopped_early` (first attempts stopped before the copy that won finished), `copy_time`, `copy_won_time`, `copy_range` (longest
+//! divided by shortest copy that won), and energies: `energy` of all attempts, `energy_with_static`, `normal_energy`, and
+//! `straggler_energy` and `copy_energy` with their parts, such as `copy_won_energy` and `straggler_killed_energy`. `mean`,
+//! `quantile`, `share`, `spread` and `ratio` may count only jobs of up to so many tasks: `mean(flowtime; tasks <= 25)`.
 
 mod quantity;
 mod words;

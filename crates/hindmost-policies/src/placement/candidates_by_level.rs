@@ -53,8 +53,8 @@ struct Kind {
     demand: Resources,
     /// The demand as floats, so that alignments need no conversion.
     amounts: [f64; MAX_DIMENSIONS],
-    /// Penalty (as bits that sort as the numbers do) and phase of each candidate. The last field is true if an earlier phase of the same job is a
-    /// candidate too; wherever the earlier phase fits, it comes first.
+    /// Penalty (as bits that sort as the numbers do) and phase of each candidate. The last field is true if an earlier phase of the
+    /// same job is a candidate too; wherever the earlier phase fits, it comes first.
     phases: BTreeSet<(u64, JobPhase, bool)>,
     /// The first entry of `phases`.
     first: Option<(u64, JobPhase, bool)>,

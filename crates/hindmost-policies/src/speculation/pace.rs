@@ -25,7 +25,8 @@
 //!   backup must be worth its resources (`task_share`). In each phase, losses double the age or remaining time that a
 //!   backup needs; wins bring backups back. Until they win, those that start while tasks are pending may cost only a small share of the
 //!   job's work (`budget`). If only ages are known, one backup of a phase is tried at a time until
-//!   backups win (more if they leave slow nodes and no task is pending), and one that takes long as well is stopped while tasks are pending (`evidence`, `further`). Until they
+//!   backups win (more if they leave slow nodes and no task is pending), and one that takes long as well is stopped while tasks are
+//!   pending (`evidence`, `further`). Until they
 //!   win, they may cost only a small share of the job's work, and less of it while tasks are pending (`budget`).
 //! - **Hung attempts.** Where attempts much older than all winners of their phase hold half of the cluster, or hang on while no
 //!   task is pending, their tasks get copies again, each at twice the age, whatever earlier copies have cost (`hung`).

@@ -1,5 +1,5 @@
-//! Renders results as pages of HTML, each in one file. A page loads nothing, runs no scripts (except the live page), and suits phones, dark screens and
-//! paper.
+//! Renders results as pages of HTML, each in one file. A page loads nothing, runs no scripts (except the live page), and suits
+//! phones, dark screens and paper.
 //!
 //! The templates escape all text. Only style sheets and pictures are inserted without escaping; pictures escape their
 //! own text. Control characters and marks of the writing direction are shown as escape sequences, and long texts are

@@ -246,8 +246,8 @@ fn warn(spec: &PolicySpec, plan: &Plan, engine: &dyn Engine, follower: &mut dyn 
     Ok(())
 }
 
-/// Prepares the folder of a run's only job. `held` is the journal of a resumed run; it is dropped if the run begins again and something is left to run.
-/// `taken_back` is the name of a journal that was put away and is the journal of the run again.
+/// Prepares the folder of a run's only job. `held` is the journal of a resumed run; it is dropped if the run begins again and
+/// something is left to run. `taken_back` is the name of a journal that was put away and is the journal of the run again.
 fn prepare_only(
     job: &mut Opened,
     held: &mut Option<(Header, Vec<Record>)>,

@@ -1,7 +1,7 @@
 //! Counts the failures of tasks, and lists the tasks that have failed permanently.
 //!
-//! Invariant: a task is exhausted once it has failed more often than its phase has retries, or in a way that no further try can mend. Only failures that the
-//! attempt itself has caused count. Each failure lists its task at most once.
+//! Invariant: a task is exhausted once it has failed more often than its phase has retries, or in a way that no further try can
+//! mend. Only failures that the attempt itself has caused count. Each failure lists its task at most once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

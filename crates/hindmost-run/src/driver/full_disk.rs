@@ -118,7 +118,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns what to say about an attempt with exit code 0 during which the disk was full: not every command notices that its output was cut.
+    /// Returns what to say about an attempt with exit code 0 during which the disk was full: not every command notices that its
+    /// output was cut.
     pub(super) fn met_full_disk_unnoticed(&self, attempt: AttemptId, since: Time) -> Option<String> {
         let was_full = self.disk.last.is_some_and(|at| at >= since);
         let folder = self.jobs[attempt.task.job].store.folder();
@@ -149,8 +150,8 @@ impl Driver<'_> {
         Some(format!("a disk is full: {}", line.trim()))
     }
 
-    /// Handles an attempt that a full disk has ended: its task is tried again later, which takes no retry. If the run has waited for too long,
-    /// the attempt has failed.
+    /// Handles an attempt that a full disk has ended: its task is tried again later, which takes no retry. If the run has waited
+    /// for too long, the attempt has failed.
     pub(super) fn wait_for_space(&mut self, attempt: AttemptId, what: &str) -> Result<(), RunError> {
         let now = self.engine.now();
         let is_open = !self.jobs[attempt.task.job].shutdown.has_begun();

@@ -247,9 +247,9 @@ impl Driver<'_> {
         InputState::of(phase.input_of(task.index)?).ok()
     }
 
-    /// Returns the state of an attempt's input file when the attempt began, as far as it is known, and whether the file has
-    /// changed since, so that the attempt does not count. One of a task that may not run twice counts in any case. The attempt was started by
-    /// an earlier process.
+    /// Returns the state of an attempt's input file when the attempt began, as far as it is known, and whether the file has changed
+    /// since, so that the attempt does not count. One of a task that may not run twice counts in any case. The attempt was started
+    /// by an earlier process.
     pub(super) fn earlier_input(&self, attempt: AttemptId) -> (Option<InputState>, bool) {
         let now = self.input_state(attempt.task);
         let Some(noted) = self.jobs[attempt.task.job].store.noted_input(attempt) else { return (now, false) };

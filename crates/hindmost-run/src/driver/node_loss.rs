@@ -270,8 +270,8 @@ impl Driver<'_> {
         self.happen(&Event::TaskWithheld { task: attempt.task, until: None, may_run }).map(drop)
     }
 
-    /// Handles the end of an attempt on a lost node for which its task has waited. Returns true if the attempt may nevertheless run, because
-    /// the run ends: its folder stays, so that the next process can find out.
+    /// Handles the end of an attempt on a lost node for which its task has waited. Returns true if the attempt may nevertheless
+    /// run, because the run ends: its folder stays, so that the next process can find out.
     pub(super) fn no_longer_awaited(&mut self, attempt: AttemptId) -> Result<bool, RunError> {
         let Some(awaited) = self.lost.awaited.remove(&attempt) else { return Ok(false) };
         if self.lost.awaited.is_empty() {

@@ -106,8 +106,8 @@ pub(super) struct FailedAgain {
 
 impl FailedAgain {
     /// Finds the tasks that do not stay failed: with `retry_failed` all, those of phases that have failed, whose commands have
-    /// `changed` or that allow fewer failures now, and those in `redo`. `changes` are those of the plan. Tasks that may not run twice only run again if the retries of their phases
-    /// allow it.
+    /// `changed` or that allow fewer failures now, and those in `redo`. `changes` are those of the plan. Tasks that may not run
+    /// twice only run again if the retries of their phases allow it.
     pub(super) fn of(
         plan: &Plan,
         store: &Store,

@@ -180,7 +180,8 @@ fn still_running(plan: &Plan, task: &TaskId) -> RunError {
     ))
 }
 
-/// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. Returns the failures of tasks that may not run twice.
+/// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. Returns the failures of tasks that
+/// may not run twice.
 ///
 /// # Errors
 /// If an attempt of a task that may not run twice still runs, or has used results that are made again.

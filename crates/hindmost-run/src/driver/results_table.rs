@@ -18,10 +18,11 @@ struct OfTask {
     winner: Option<(u32, f64)>,
 }
 
-/// Returns the table: one line for each task, with tabs between the columns. `failed` are the tasks that have failed
-/// permanently, `kept` the withdrawn tasks whose results stay in place. `earlier` is the table that the run wrote before it began again, if there is one: it has the attempts and seconds
-/// of tasks that were finished then. `seconds` returns how long the attempt ran that made a task's result, from the number of the
-/// winner if it is one of this timeline: the timeline does not show it if Hindmost was killed before it recorded the end.
+/// Returns the table: one line for each task, with tabs between the columns. `failed` are the tasks that have failed permanently,
+/// `kept` the withdrawn tasks whose results stay in place. `earlier` is the table that the run wrote before it began again, if
+/// there is one: it has the attempts and seconds of tasks that were finished then. `seconds` returns how long the attempt ran that
+/// made a task's result, from the number of the winner if it is one of this timeline: the timeline does not show it if Hindmost was
+/// killed before it recorded the end.
 pub(super) fn of(
     plan: &Plan,
     timeline: &Timeline,

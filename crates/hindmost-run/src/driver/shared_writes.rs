@@ -3,8 +3,9 @@
 //!
 //! - A copy does not start if another attempt of its task was seen to write a file that is not its own. Its task then gets no
 //!   copies. If the attempt hangs, it may be stopped so that its task starts again.
-//! - If an attempt succeeds, the others of its task are stopped in their tracks. If one of them has such a file open, or both were seen to write
-//!   one file, the success does not count: the other one may have truncated what it has written. Both are stopped, and the task starts again alone.
+//! - If an attempt succeeds, the others of its task are stopped in their tracks. If one of them has such a file open, or both were
+//!   seen to write one file, the success does not count: the other one may have truncated what it has written. Both are stopped,
+//!   and the task starts again alone.
 //! - If two attempts have one file open for writing while both run, both are stopped, and the task starts again alone: what either has
 //!   written may have destroyed what the other one has.
 //! - If an attempt that has written such a file is stopped because another one goes on, that one does not count either.
@@ -58,7 +59,8 @@ impl Driver<'_> {
         noted.chain(self.written_by(attempt)).min_by_key(|file| file.is_replaced)
     }
 
-    /// Returns a file that another attempt of a task has open for writing, or that it was seen to write as the attempt with these files was.
+    /// Returns a file that another attempt of a task has open for writing, or that it was seen to write as the attempt with these
+    /// files was.
     fn also_written(&self, wrote: &[WrittenFile], other: AttemptId) -> Option<WrittenFile> {
         let is_shared = |file: &&WrittenFile| wrote.iter().any(|own| own.place == file.place || own.path == file.path);
         let noted = self.attempts.get(other).into_iter().flat_map(|running| &running.wrote);
@@ -106,12 +108,12 @@ impl Driver<'_> {
         Ok(true)
     }
 
-    /// Looks at the other attempts of a task that has an attempt with exit code 0, which was seen to write some files. Returns the path of a file that
-    /// one of them has open for writing and that the successful one may have written too, or that both were seen to write; `None` if the attempt
-    /// counts.
+    /// Looks at the other attempts of a task that has an attempt with exit code 0, which was seen to write some files. Returns the
+    /// path of a file that one of them has open for writing and that the successful one may have written too, or that both were
+    /// seen to write; `None` if the attempt counts.
     ///
-    /// The others do nothing from now on, so none of them can still open the file after this look. The policy stops them; some policies keep
-    /// attempts beside a winner, and these go on.
+    /// The others do nothing from now on, so none of them can still open the file after this look. The policy stops them; some
+    /// policies keep attempts beside a winner, and these go on.
     pub(super) fn written_by_others(&mut self, attempt: AttemptId, wrote: &[WrittenFile]) -> Option<PathBuf> {
         if self.jobs[attempt.task.job].phase(attempt.task).copies != Copies::Allowed {
             return None;
@@ -148,8 +150,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Ends an attempt beside which another one of its task goes on. If it has written a file, the other one must not count: both are stopped, and
-    /// the task starts again alone.
+    /// Ends an attempt beside which another one of its task goes on. If it has written a file, the other one must not count: both
+    /// are stopped, and the task starts again alone.
     pub(super) fn end_beside_another(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         self.engine.freeze(attempt);
         let Some(file) = self.has_written(attempt) else {
@@ -200,8 +202,8 @@ impl Driver<'_> {
         self.jobs[task.job].phase(task).restarts_until_it_adds()
     }
 
-    /// Stops an attempt so that its task starts again. If the restart would add once more to a file what the attempt has added, or if nobody
-    /// can know, it goes on: then it counts when it ends.
+    /// Stops an attempt so that its task starts again. If the restart would add once more to a file what the attempt has added, or
+    /// if nobody can know, it goes on: then it counts when it ends.
     pub(super) fn stop_for_restart(&mut self, attempt: AttemptId, why: Option<&str>) {
         if !self.is_restarted_until_it_adds(attempt.task) {
             self.say_restart(attempt, why);

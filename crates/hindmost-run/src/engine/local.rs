@@ -270,8 +270,8 @@ impl Local {
         }
     }
 
-    /// Returns what to report about an attempt whose root process has ended; `None` while it has not ended completely. Removes its folder for
-    /// temporary files, unless a process may still use it.
+    /// Returns what to report about an attempt whose root process has ended; `None` while it has not ended completely. Removes its
+    /// folder for temporary files, unless a process may still use it.
     fn left(&mut self, leaving: Leaving, outcome: Outcome) -> Option<Happened> {
         let happening = happening(leaving.attempt, &leaving.folder, leaving.wrapped, outcome)?;
         Some(match (happening, leaving.scratch) {

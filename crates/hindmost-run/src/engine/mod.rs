@@ -248,9 +248,9 @@ pub trait Engine {
     /// Lets the processes of such an attempt go on.
     fn thaw(&mut self, _attempt: AttemptId) {}
 
-    /// Ends an attempt beside which another one of its task succeeds or goes on, and whose programs nobody has read: what they do in order to
-    /// clean up might destroy what the other attempt writes. So its processes are killed at once, except the shell of its command if the
-    /// launch says that it cleans up ([`Launch::cleans_up`]); that gets `SIGTERM`. [`Happened::Ended`] follows.
+    /// Ends an attempt beside which another one of its task succeeds or goes on, and whose programs nobody has read: what they do
+    /// in order to clean up might destroy what the other attempt writes. So its processes are killed at once, except the shell of
+    /// its command if the launch says that it cleans up ([`Launch::cleans_up`]); that gets `SIGTERM`. [`Happened::Ended`] follows.
     fn end_loser(&mut self, attempt: AttemptId) {
         self.kill(attempt);
     }

@@ -103,9 +103,9 @@ macro_rules! with_shared_keys {
     /// "2h". Default: no limit.
     #[schemars(with = "Option<Span>")]
     pub time_limit: Option<Spanned<Span>>,
-    /// How long the processes of an attempt that is stopped may take to end after SIGTERM, before they are killed: seconds, or a text
-    /// such as "30s"; 0 kills at once. Attempts are stopped when another attempt of their task has won, at their time limit, and when the run
-    /// ends early. Default: 5 seconds.
+    /// How long the processes of an attempt that is stopped may take to end after SIGTERM, before they are killed: seconds, or a
+    /// text such as "30s"; 0 kills at once. Attempts are stopped when another attempt of their task has won, at their time limit,
+    /// and when the run ends early. Default: 5 seconds.
     #[schemars(with = "Option<Span>")]
     pub kill_after: Option<Spanned<Span>>,
     /// Whether the command may run more than once for a task, as with copies and retries. If false, a task never has two

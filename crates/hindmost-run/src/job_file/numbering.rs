@@ -1,9 +1,10 @@
 //! The numbers of tasks in a run that is resumed after its job file or its inputs have changed.
 //!
-//! A task keeps the number with which its run began, because its result has this number. Tasks are recognised by their input
-//! and their values of the matrix. New tasks get the next numbers. A task whose input or values are gone is *withdrawn*: its
-//! number stays unused, and it never runs. Tasks of a map are recognised by their values. Tasks without inputs and values only have numbers. If there are more or fewer of
-//! them than before, they are other tasks, because commands see `HINDMOST_TASKS`: the phase is *renewed*.
+//! A task keeps the number with which its run began, because its result has this number. Tasks are recognised by their input and
+//! their values of the matrix. New tasks get the next numbers. A task whose input or values are gone is *withdrawn*: its number
+//! stays unused, and it never runs. Tasks of a map are recognised by their values. Tasks without inputs and values only have
+//! numbers. If there are more or fewer of them than before, they are other tasks, because commands see `HINDMOST_TASKS`: the phase
+//! is *renewed*.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};

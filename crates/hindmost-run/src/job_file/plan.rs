@@ -347,8 +347,8 @@ impl PlannedPhase {
         matches!(self.copies, Copies::WouldShare(_))
     }
 
-    /// True if tasks may run again after an attempt that has done part of its work: they may run twice, and their command adds to no file that
-    /// it names.
+    /// True if tasks may run again after an attempt that has done part of its work: they may run twice, and their command adds to
+    /// no file that it names.
     pub fn may_repeat(&self) -> bool {
         self.idempotent
             && !matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::Never | Repeats::UntilItAdds, .. }))

@@ -1,7 +1,8 @@
 //! What killed maps without `--out` have left: commands that still run, and temporary folders, which are removed.
 //!
-//! A folder belongs to a map if it has the name of one, belongs to this user, and holds the record and the lock of a run. The map was killed if
-//! nobody holds this lock. Its folder is left if no process has its path in its environment either, and the record is older than a day.
+//! A folder belongs to a map if it has the name of one, belongs to this user, and holds the record and the lock of a run. The map
+//! was killed if nobody holds this lock. Its folder is left if no process has its path in its environment either, and the record is
+//! older than a day.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;

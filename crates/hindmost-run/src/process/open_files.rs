@@ -63,8 +63,8 @@ pub fn written_files(root: &Identity, own: &[&Path], began: Option<SystemTime>) 
     found
 }
 
-/// Returns those of these folders that are in use: a process that this user can see has the path in its environment, as the commands of a run
-/// have, works below it, or has a file below it open. Their paths are absolute and without links.
+/// Returns those of these folders that are in use: a process that this user can see has the path in its environment, as the
+/// commands of a run have, works below it, or has a file below it open. Their paths are absolute and without links.
 pub fn in_use(folders: &[PathBuf]) -> HashSet<PathBuf> {
     users_of(folders).into_iter().map(|(folder, _)| folder).collect()
 }

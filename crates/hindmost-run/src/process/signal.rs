@@ -17,8 +17,8 @@ use super::pidfd::{self, system_pid};
 use super::stat::Stat;
 use super::{Signal, orphans, roots, tree};
 
-/// Number of times that a tree is listed at most while it is being stopped. A few are enough, unless processes start new groups faster than they
-/// can be listed.
+/// Number of times that a tree is listed at most while it is being stopped. A few are enough, unless processes start new groups
+/// faster than they can be listed.
 const ROUNDS: u32 = 64;
 
 /// Sends a signal to a process group. Returns false if the group does not exist. A group whose members have ended but have

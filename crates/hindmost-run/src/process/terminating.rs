@@ -8,8 +8,8 @@ use super::mark::Tag;
 use super::stat::Stat;
 use super::{Signal, membership, orphans, pidfd, roots, signal, tree};
 
-/// Sends `SIGTERM` to all processes of an attempt. If the root process is only a wrapper of the command (`is_wrapper`), it is killed before: so it
-/// can't report a success of the command that ends because of this.
+/// Sends `SIGTERM` to all processes of an attempt. If the root process is only a wrapper of the command (`is_wrapper`), it is
+/// killed before: so it can't report a success of the command that ends because of this.
 pub fn terminate_tree(root: &Identity, tag: Tag, is_wrapper: bool) {
     let mut members = members(root, tag);
     if is_wrapper {
@@ -28,8 +28,8 @@ pub fn terminate_tree(root: &Identity, tag: Tag, is_wrapper: bool) {
     }
 }
 
-/// Sends `SIGTERM` to the shell that runs the command of an attempt, and kills all its other processes. Returns false, and does nothing, if the
-/// shell does not handle the signal.
+/// Sends `SIGTERM` to the shell that runs the command of an attempt, and kills all its other processes. Returns false, and does
+/// nothing, if the shell does not handle the signal.
 pub fn terminate_shell(root: &Identity, tag: Tag, is_wrapper: bool) -> bool {
     let members = signal::halt_forest(&members(root, tag));
     orphans::remember(&members);

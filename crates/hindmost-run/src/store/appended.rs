@@ -1,4 +1,5 @@
-//! A file to which lines are appended: they wait in memory until they are written, and what a full disk has kept from being written waits on.
+//! A file to which lines are appended: they wait in memory until they are written, and what a full disk has kept from being written
+//! waits on.
 
 use std::fs::File;
 use std::io::{self, Write};

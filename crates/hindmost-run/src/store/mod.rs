@@ -13,11 +13,11 @@
 //! DIR/.hindmost/set-aside/…       files and folders that were in a result's place and were not the result
 //! ```
 //!
-//! A task's result gets into its place in four steps: its files are listed in the manifest; everything is synced; the
-//! attempt's `out` is renamed to `DIR/PHASE/TASK`, which never replaces anything; the rename is synced. Then its finish is
-//! recorded. Where standard output becomes a file of the user's, that file is placed first (`output_file.rs`). So at any moment of a crash, a folder in a result's place that equals a line of the manifest is complete, and
-//! a task has one winner. If `out` is empty, a link to `DIR/.hindmost/empty` is created in the result's place instead, which never
-//! replaces anything either.
+//! A task's result gets into its place in four steps: its files are listed in the manifest; everything is synced; the attempt's
+//! `out` is renamed to `DIR/PHASE/TASK`, which never replaces anything; the rename is synced. Then its finish is recorded. Where
+//! standard output becomes a file of the user's, that file is placed first (`output_file.rs`). So at any moment of a crash, a
+//! folder in a result's place that equals a line of the manifest is complete, and a task has one winner. If `out` is empty, a link
+//! to `DIR/.hindmost/empty` is created in the result's place instead, which never replaces anything either.
 //!
 //! An open folder is accessed by handles only (`folder.rs`). Links in it are never followed, and another folder that is put
 //! at its path is not written to.
@@ -524,8 +524,8 @@ impl Store {
         self.inner.free_space().ok()
     }
 
-    /// Returns false if the disk with the run's folder has fewer free bytes than `enough`, and less than an eighth of it is free: a small disk
-    /// never has more.
+    /// Returns false if the disk with the run's folder has fewer free bytes than `enough`, and less than an eighth of it is free: a
+    /// small disk never has more.
     pub fn has_space(&self, enough: u64) -> bool {
         self.inner.space().map_or(true, |[free, size]| free >= enough.min(size / 8))
     }

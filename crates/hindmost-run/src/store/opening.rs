@@ -200,8 +200,8 @@ impl Store {
         Ok(Opened { store, begun: has_journal, is_new, has_traces, changed, plan, tasks, redo })
     }
 
-    /// Records the folder's place and the plan's commands, and removes incomplete files of killed processes. Call this after all checks, so that a refused run changes
-    /// nothing.
+    /// Records the folder's place and the plan's commands, and removes incomplete files of killed processes. Call this after all
+    /// checks, so that a refused run changes nothing.
     ///
     /// # Errors
     /// If the record can't be written.

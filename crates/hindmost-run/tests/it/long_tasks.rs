@@ -164,7 +164,8 @@ fn log_normal_tasks_cost_little() {
 
 #[test]
 fn progress_that_speeds_up_misleads_only_at_first() {
-    // Progress is the fourth power of the share of the time, or its second: at first, an attempt seems to need many times as long as it does.
+    // Progress is the fourth power of the share of the time, or its second: at first, an attempt seems to need many times as long
+    // as it does.
     let powers: [(&str, Attempt); 3] =
         [("fourth power", fourth_power), ("second power", second_power), ("first power", takes)];
     for (name, attempt) in powers {

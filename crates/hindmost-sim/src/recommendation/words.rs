@@ -65,8 +65,8 @@ impl Words<'_, '_> {
         ratio.map_or(String::new(), |cost| format!(", for {cost:.2} times its resource usage"))
     }
 
-    /// Returns for which correlation the figures hold, with a space before it; nothing if only one was compared, but in a sweep, which shows
-    /// no others.
+    /// Returns for which correlation the figures hold, with a space before it; nothing if only one was compared, but in a sweep,
+    /// which shows no others.
     fn where_it_holds(&self) -> String {
         let evidence = self.0;
         let generated = matches!(evidence.experiment.jobs, Jobs::Generated { .. });

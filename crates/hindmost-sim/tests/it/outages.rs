@@ -37,8 +37,8 @@ fn a_node_that_returns_is_used_again() {
 
 #[test]
 fn a_node_that_leaves_takes_no_more_attempts() {
-    // Two nodes of two processors; tasks take 2 s or 3 s. Node 1 leaves at 3, and its attempts end at 4 and at 5. With free slots until it is
-    // empty, it would run all eight tasks to the end.
+    // Two nodes of two processors; tasks take 2 s or 3 s. Node 1 leaves at 3, and its attempts end at 4 and at 5. With free slots
+    // until it is empty, it would run all eight tasks to the end.
     let nodes = [[("cpus", 2.0)], [("cpus", 2.0)]];
     let mut world = World::nodes(nodes).job("a").tasks((0..8).map(|task| [if task % 4 == 3 { 3.0 } else { 2.0 }]));
     world.setup.as_recorded =

@@ -10,12 +10,12 @@ const TIMES: u32 = 8;
 /// How many times as much a policy may look up for each record on the large cluster.
 const MOST: f64 = 2.0;
 
-/// Policies that may look up more, and how many times as much: they scan a job's attempts from time to time, as their papers or their tests of
-/// ages require. docs/performance.md has their times, which keep to the rule.
+/// Policies that may look up more, and how many times as much: they scan a job's attempts from time to time, as their papers or
+/// their tests of ages require. docs/performance.md has their times, which keep to the rule.
 const SCANS: [(&str, f64); 3] = [("hadoop", 3.5), ("riski", 2.5), ("pace", 3.0)];
 
-/// Returns how many nodes, jobs, tasks and attempts are looked up for each record of a run. A job keeps all machines busy for several waves, with
-/// stragglers, while small jobs arrive.
+/// Returns how many nodes, jobs, tasks and attempts are looked up for each record of a run. A job keeps all machines busy for
+/// several waves, with stragglers, while small jobs arrive.
 fn per_record(policy: &str, knowledge: &str, size: u32) -> f64 {
     let durations = "pareto(alpha=1.5,mean=1)";
     let mut world = World::machines(10 * size).knowledge(knowledge).job("large").drawn(40 * size, durations);

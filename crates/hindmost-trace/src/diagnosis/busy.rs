@@ -174,8 +174,9 @@ impl Context<'_> {
         (tasks, windows)
     }
 
-    /// When the node of an executor was busy: from, until, and how many times as long attempts took then. Tasks are looked at in groups of eight that
-    /// started there one after the other. A group shows a busy node if its median is far above what chance gives.
+    /// When the node of an executor was busy: from, until, and how many times as long attempts took then. Tasks are looked at in
+    /// groups of eight that started there one after the other. A group shows a busy node if its median is far above what chance
+    /// gives.
     pub fn busy_times(&self, executor: u32) -> Vec<(f64, f64, f64)> {
         let rows = self.machine_of(executor).and_then(|machine| self.neighbours.by_machine.get(&machine));
         // The standard error of the median of normal values with the spread of all tasks.
@@ -197,8 +198,8 @@ mod tests {
     use super::super::testing::{executor, phase, recording, row};
     use super::chance_of_all;
 
-    /// Tasks on nodes of some slots, of which node 3 is `factor` times as slow between 20 s and 60 s. `seconds` returns how long a task takes elsewhere.
-    /// Returns the number of stragglers, and of those that a busy node explains.
+    /// Tasks on nodes of some slots, of which node 3 is `factor` times as slow between 20 s and 60 s. `seconds` returns how long a
+    /// task takes elsewhere. Returns the number of stragglers, and of those that a busy node explains.
     fn stragglers(slots: u32, tasks: u32, factor: f64, seconds: impl Fn(u32) -> f64) -> (u64, u64) {
         let mut free: Vec<(f64, u32)> = (0..8 * slots).map(|slot| (0.0, slot % 8)).collect();
         let of_task = |task: u32| {

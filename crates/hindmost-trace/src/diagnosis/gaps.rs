@@ -9,7 +9,8 @@ use super::recording::{AttemptRow, PhaseRows, Recording};
 use super::typical::{Typical, retries};
 
 /// Returns for each phase the mean time for which a slot was free before an attempt started there, although the phase had begun.
-/// First waves and retries have none: what retries wait for is no work between tasks. 0 for phases without such a start, and on executors whose slots are not known.
+/// First waves and retries have none: what retries wait for is no work between tasks. 0 for phases without such a start, and on
+/// executors whose slots are not known.
 ///
 /// Engines log the end of an attempt a little later than they use its slot again. So an attempt may start while all slots are in use; it
 /// has the slot whose end comes next.

@@ -133,8 +133,8 @@ fn typical_input(context: &Context<'_>, at: usize) -> Option<f64> {
     median(&mut shown.filter_map(|(row, _)| log_bytes(row)).collect::<Vec<f64>>())
 }
 
-/// What phases of the same work have in common in several jobs: the name without the number of the stage. `None` if nothing says what is the
-/// same work.
+/// What phases of the same work have in common in several jobs: the name without the number of the stage. `None` if nothing says
+/// what is the same work.
 pub fn shape(phase: &PhaseRows) -> Option<&str> {
     let are_tasks_named = matches!(&phase.in_every_job, InEveryJob::Names(names) if !names.is_empty());
     let name = phase.work.as_deref().or(phase.name.as_deref()).or(are_tasks_named.then_some(""))?;

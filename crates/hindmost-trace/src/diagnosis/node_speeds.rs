@@ -1,8 +1,8 @@
 //! How slow each node was, as far as the log shows it: a shrunken estimate.
 //!
-//! A node is accused of being slow only with proof ([`slow_nodes`](super::slow_nodes)). A replay must say how long a copy takes on each node,
-//! and there the best estimate is worth more than all or nothing. The median of a node's tasks, against the same phases on other nodes, is
-//! drawn towards 1: the less the nodes differ beyond chance and the fewer tasks the node ran, the more.
+//! A node is accused of being slow only with proof ([`slow_nodes`](super::slow_nodes)). A replay must say how long a copy takes on
+//! each node, and there the best estimate is worth more than all or nothing. The median of a node's tasks, against the same phases
+//! on other nodes, is drawn towards 1: the less the nodes differ beyond chance and the fewer tasks the node ran, the more.
 
 use std::collections::BTreeMap;
 

@@ -61,8 +61,8 @@ impl<'a> Others<'a> {
         all.iter().filter(move |other| **other != number).map(|other| (*other, &rows[*other]))
     }
 
-    /// ln of the slowness, in the middle, of the winners of other tasks in the wave of an attempt, and of those of them on its executor; `None` for
-    /// those that there are none of. Also how many there are in the wave.
+    /// ln of the slowness, in the middle, of the winners of other tasks in the wave of an attempt, and of those of them on its
+    /// executor; `None` for those that there are none of. Also how many there are in the wave.
     pub(super) fn in_wave(&self, number: usize, typical: f64) -> (usize, Option<f64>, Option<f64>) {
         let (context, rows) = (self.context, self.rows());
         let waves = self.waves.get_or_init(|| {

@@ -173,7 +173,8 @@ impl RepeatsByPhase {
         Some(&of_phase.own).filter(|own| !own.is_empty())
     }
 
-    /// Returns for each long task that matters the probabilities of what other jobs show: if its duration belongs to it, and if it does not.
+    /// Returns for each long task that matters the probabilities of what other jobs show: if its duration belongs to it, and if it
+    /// does not.
     pub(super) fn evidence(&self) -> Vec<(f64, f64)> {
         let largest = self.0.values().map(|of_phase| of_phase.largest).fold(0.0, f64::max);
         let shown = self.0.values().flat_map(|of_phase| &of_phase.shown);
@@ -216,8 +217,8 @@ impl InOthers {
         self.chances / f64::from(self.count.max(1))
     }
 
-    /// The probabilities of this: if the duration belongs to the task, and if it does not. `None` if it shows nothing. The first phase in which
-    /// a task takes long again and again shows nothing: it could have been any task.
+    /// The probabilities of this: if the duration belongs to the task, and if it does not. `None` if it shows nothing. The first
+    /// phase in which a task takes long again and again shows nothing: it could have been any task.
     fn shown(&self) -> Option<(f64, f64)> {
         match (self.count, 2 * self.again > self.count) {
             (0, _) => None,
@@ -233,8 +234,8 @@ impl InOthers {
     }
 }
 
-/// The winners of a phase, and ln of how long those took that are not in its first wave, sorted: there may be a hundred thousand of them, and
-/// thousands that are long.
+/// The winners of a phase, and ln of how long those took that are not in its first wave, sorted: there may be a hundred thousand of
+/// them, and thousands that are long.
 struct Compared<'a> {
     seen: &'a [Seen],
     logs: Vec<f64>,
@@ -258,8 +259,8 @@ impl Compared<'_> {
         Compared { seen, logs, by_machine }
     }
 
-    /// Returns the probability that a task takes at least as long if its duration does not belong to it, and whether others show that its node was
-    /// as usual. On a node where all others take long, it is the node.
+    /// Returns the probability that a task takes at least as long if its duration does not belong to it, and whether others show
+    /// that its node was as usual. On a node where all others take long, it is the node.
     fn chance(&self, task: &Seen, long: f64) -> (f64, bool) {
         let own = usize::from(task.log >= long);
         // Those that take as long, and all, besides the task itself.

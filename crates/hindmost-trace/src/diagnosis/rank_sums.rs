@@ -246,7 +246,8 @@ impl Nodes {
         (slow, of_nodes.keys().copied().filter(is_tested).collect())
     }
 
-    /// Returns the p-value of a node: exact, if it has few tasks and they took longer than those of other nodes. `None` for an unknown node.
+    /// Returns the p-value of a node: exact, if it has few tasks and they took longer than those of other nodes. `None` for an
+    /// unknown node.
     pub(crate) fn p_of(&self, id: u32) -> Option<f64> {
         let node = self.nodes.get(&id).filter(|node| node.variance > 0.0)?;
         let exact = node.may_be_slow() && node.tasks <= EXACT_OWN;

@@ -85,8 +85,8 @@ impl<'a> Repeated<'a> {
         (2 * others > of_shape.phases - 1).then_some((others, seen))
     }
 
-    /// True if a task that is a straggler in this phase is long in most other phases of the shape, or in most other jobs of the log, so that it is
-    /// the task.
+    /// True if a task that is a straggler in this phase is long in most other phases of the shape, or in most other jobs of the
+    /// log, so that it is the task.
     pub(super) fn is_repeated(&self, phase: (usize, &PhaseRows), task: u32) -> bool {
         phase.1.long_in_others.contains_key(&task) || self.in_most_phases(phase, task).is_some()
     }

@@ -11,8 +11,9 @@ pub(super) const BRIEF: f64 = 0.01;
 /// The same, where the log states fewer slots.
 const BRIEF_BEYOND: f64 = 0.1;
 
-/// Returns the changes of the number of slots, and whether the log says it of each executor. An executor whose slots are not known has as many as attempts ran there at the same
-/// time. If nothing is known of any executor, the application had as many slots as attempts ran at the same time.
+/// Returns the changes of the number of slots, and whether the log says it of each executor. An executor whose slots are not known
+/// has as many as attempts ran there at the same time. If nothing is known of any executor, the application had as many slots as
+/// attempts ran at the same time.
 pub(super) fn slots(recording: &Recording, from: f64) -> (Vec<(f64, i32)>, bool) {
     if !recording.slots_left.is_empty() {
         return (recording.slots_left.clone(), false);

@@ -352,8 +352,8 @@ impl Stopped {
         Stopped { winners: winners.map(|row| (row.task, (row.start, row.end, row.speculative))).collect(), limit }
     }
 
-    /// Returns how long an attempt ran that did not win, if this shows how slow its node is: if a copy has overtaken it, or if it already ran
-    /// for longer than is usual.
+    /// Returns how long an attempt ran that did not win, if this shows how slow its node is: if a copy has overtaken it, or if it
+    /// already ran for longer than is usual.
     fn seconds(&self, row: &AttemptRow) -> Option<f64> {
         let (start, end, is_copy) = *self.winners.get(&row.task)?;
         let is_stopped = row.ended == Ended::Killed || row.ended == Ended::Succeeded;
@@ -486,7 +486,8 @@ mod tests {
         assert_eq!((found.nodes_untested.nodes, &found.nodes_untested.names[..]), (1, &["h3".to_owned()][..]));
     }
 
-    /// Six nodes of two slots, of which the last one joins after 120 s, and 300 tasks that start in order; `seconds` returns how long one takes there.
+    /// Six nodes of two slots, of which the last one joins after 120 s, and 300 tasks that start in order; `seconds` returns how
+    /// long one takes there.
     fn with_late_node(seconds: impl Fn(u32, u32) -> f64) -> Recording {
         let mut free: Vec<(f64, u32)> = (0..12).map(|slot| (if slot >= 10 { 120.0 } else { 0.0 }, slot / 2)).collect();
         let of_task = |task: u32| {

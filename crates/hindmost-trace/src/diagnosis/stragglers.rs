@@ -257,8 +257,8 @@ pub(super) fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<
     log > limit && here.is_none_or(|here| here <= limit)
 }
 
-/// ln of the slowness of other stragglers of the phase that ran on the node of an attempt, mostly at its time, until they were killed because
-/// a copy had won.
+/// ln of the slowness of other stragglers of the phase that ran on the node of an attempt, mostly at its time, until they were
+/// killed because a copy had won.
 fn stopped_beside(context: &Context<'_>, straggler: &Straggler<'_>) -> Vec<f64> {
     let Straggler { others, row, typical, .. } = *straggler;
     let Some(machine) = context.machine(row) else { return Vec::new() };

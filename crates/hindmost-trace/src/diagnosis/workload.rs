@@ -73,8 +73,8 @@ pub(crate) fn workload_in_log(mut recording: Recording, in_log: Option<&RepeatsB
     Some(RecordedWorkload { nodes: nodes(&recording), jobs, world, id: recording.id, had_copies })
 }
 
-/// Returns when a job arrived: its recorded arrival, or else when its first task was submitted or started. Attempts may seem to start before
-/// the arrival if the clocks of hosts differ.
+/// Returns when a job arrived: its recorded arrival, or else when its first task was submitted or started. Attempts may seem to
+/// start before the arrival if the clocks of hosts differ.
 fn arrival(recording: &Recording, job: u32, phases: &[usize]) -> f64 {
     let times =
         |phase: &PhaseRows| phase.rows.iter().map(|row| row.start).chain(phase.submitted).fold(f64::INFINITY, f64::min);

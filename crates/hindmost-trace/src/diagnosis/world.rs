@@ -71,8 +71,8 @@ impl RecordedWorld {
         give(&self.durations, jobs);
     }
 
-    /// Returns this world if each task can start as soon as the first one of its phase could, a retry at once, and both only wait for slots.
-    /// `None` if that is no difference.
+    /// Returns this world if each task can start as soon as the first one of its phase could, a retry at once, and both only wait
+    /// for slots. `None` if that is no difference.
     pub fn with_free_starts(&self) -> Option<RecordedWorld> {
         let mut world = self.clone();
         if !world.free.is_empty() {
@@ -97,8 +97,8 @@ impl RecordedWorld {
         Some(jobs)
     }
 
-    /// Returns the jobs with the durations that they have if only those nodes are slow that are proven to be, so that what tasks took longer
-    /// elsewhere may belong to them. `None` if the best estimates of the nodes' speeds are the same.
+    /// Returns the jobs with the durations that they have if only those nodes are slow that are proven to be, so that what tasks
+    /// took longer elsewhere may belong to them. `None` if the best estimates of the nodes' speeds are the same.
     pub fn with_proven_speeds_only(&self, jobs: &[WorkloadJob]) -> Option<Vec<WorkloadJob>> {
         let mut jobs = (!self.proven.is_empty()).then(|| jobs.to_vec())?;
         give(&self.proven, &mut jobs);
@@ -172,10 +172,9 @@ pub struct Presence {
     pub held_to: Option<f64>,
 }
 
-/// Builds the world of an application. `jobs` are in the order of
-/// their arrivals, and `sources` in the same order; `origin` is the time from which they count, on the clock of the log.
-/// `with_possible` is true if nodes that may be slow matter. `in_log` is what all jobs of the log show of tasks that are long, if it has more
-/// than this recording.
+/// Builds the world of an application. `jobs` are in the order of their arrivals, and `sources` in the same order; `origin` is the
+/// time from which they count, on the clock of the log. `with_possible` is true if nodes that may be slow matter. `in_log` is what
+/// all jobs of the log show of tasks that are long, if it has more than this recording.
 pub(crate) fn world(
     recording: &Recording,
     origin: f64,
@@ -433,8 +432,8 @@ impl Starts {
         starts
     }
 
-    /// Returns when an executor that was registered at this time had started: with its first attempt, if that had waited for it. `None` if the log
-    /// does not show it.
+    /// Returns when an executor that was registered at this time had started: with its first attempt, if that had waited for it.
+    /// `None` if the log does not show it.
     fn launched(&self, executor: u32, registered: f64) -> Option<f64> {
         let (start, submitted) = self.waited.get(&executor)?;
         (*submitted <= registered && *start <= registered + LAUNCH).then_some(*start)
@@ -457,7 +456,8 @@ fn by_garbage(row: &AttemptRow, typical: f64, usual: f64) -> f64 {
     if excess > 0.0 && collection >= 0.5 * excess { row.seconds() / typical } else { 1.0 }
 }
 
-/// Returns how slow each executor was, and when, and when it was lost. Without proof that a machine was slow, it is as slow as `speeds` says.
+/// Returns how slow each executor was, and when, and when it was lost. Without proof that a machine was slow, it is as slow as
+/// `speeds` says.
 fn histories(
     executors: &[Presence],
     (context, speeds): (&Context<'_>, &FxHashMap<u32, f64>),

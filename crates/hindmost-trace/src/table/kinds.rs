@@ -9,7 +9,8 @@ use crate::tasks::Collector;
 
 /// Fewest rows that show it.
 const FEWEST: usize = 10;
-/// Rows for each value of the column and each number of an attempt, on average, from which on it names no tasks. Few tasks need as many attempts.
+/// Rows for each value of the column and each number of an attempt, on average, from which on it names no tasks. Few tasks need as
+/// many attempts.
 const ROWS_OF_EACH: usize = 3;
 /// Columns that number the tasks of a kind, in lower case.
 const NUMBERS: [&str; 1] = ["mapindex"];
@@ -34,8 +35,8 @@ impl Kinds {
             usize::from(state.is_empty() || matches!(states.ended(state), Ok(Some(Ended::Succeeded)) | Err(_)));
     }
 
-    /// Makes the column of tasks that of phases, if it names kinds of tasks and is not chosen by name. Then each row is a task, or a column that
-    /// numbers the tasks of a kind names them.
+    /// Makes the column of tasks that of phases, if it names kinds of tasks and is not chosen by name. Then each row is a task, or
+    /// a column that numbers the tasks of a kind names them.
     pub(super) fn settle(self, places: &mut Places, is_chosen: bool, collector: &mut Collector) {
         let Some(column) = places.name(Meaning::Task).map(str::to_owned) else { return };
         let repeats = self.all >= FEWEST && self.all >= ROWS_OF_EACH * self.attempts.len();

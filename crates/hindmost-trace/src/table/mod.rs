@@ -271,8 +271,8 @@ fn jobs_are_tasks(places: &mut Places, mut jobs: Vec<String>, collector: &mut Co
     }
 }
 
-/// Notes that durations are read in seconds, if the times beside them have a smaller unit, by the name of their column or by the size of the
-/// first one.
+/// Notes that durations are read in seconds, if the times beside them have a smaller unit, by the name of their column or by the
+/// size of the first one.
 fn note_unit_of_durations<'a>(places: &Places, field: impl Fn(usize) -> &'a str, collector: &mut Collector) {
     let beside = match [Meaning::Start, Meaning::End].map(|meaning| places.of(meaning)) {
         [Some(at), None] => (at, places.unit(Meaning::Start)),

@@ -1,7 +1,8 @@
 //! Diagnoses applications in other threads while more of the log is read and counted.
 //!
-//! All logs that are read at the same time share the threads, of which there are as many as cores besides the first. Where none is free, the
-//! thread that reads a log diagnoses too. What is found does not depend on who found it: results are sorted by application.
+//! All logs that are read at the same time share the threads, of which there are as many as cores besides the first. Where none is
+//! free, the thread that reads a log diagnoses too. What is found does not depend on who found it: results are sorted by
+//! application.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,8 +20,8 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// The most threads that help with one log.
 const MOST_HELPERS: usize = 7;
 
-/// The most attempts of the recordings that wait for a helper, about. That is what is finished at a time when as many rows are held as may be, so
-/// that helpers have work while more of the log is read.
+/// The most attempts of the recordings that wait for a helper, about. That is what is finished at a time when as many rows are held
+/// as may be, so that helpers have work while more of the log is read.
 const MOST_WAITING: usize = MOST_HELD / 2;
 
 /// Diagnoses recordings.

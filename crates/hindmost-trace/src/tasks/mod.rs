@@ -22,9 +22,9 @@
 //! began while another attempt of its task was running.
 //!
 //! **Replays.** Jobs arrive when they were submitted, or when their first attempt began. A phase waits for the phases
-//! that had ended before it began; what else tasks wait for, no such log says. A node has as many slots as attempts used
-//! on it at the same time. If the log names no nodes, the replay has machines with one slot each. A log of which all rows can be held at the same time
-//! is also kept as it ran, as a world like those of other engines.
+//! that had ended before it began; what else tasks wait for, no such log says. A node has as many slots as attempts used on it at
+//! the same time. If the log names no nodes, the replay has machines with one slot each. A log of which all rows can be held at the
+//! same time is also kept as it ran, as a world like those of other engines.
 //!
 //! **Repeats.** In tables and in Slurm's output, tasks with the same name in phases with the same name and number of tasks do the same work
 //! in every job: a task that is long in each of them is long by its own.
@@ -369,8 +369,8 @@ fn for_replay(mut collector: Collector, format: TaskFormat) -> TaskTrace {
     TaskTrace { summary, origin, jobs, nodes, attempts, as_it_ran }
 }
 
-/// Returns the nodes of a recording with machines like those of `all` for the attempts whose node the log does not name: engines start copies
-/// on other machines.
+/// Returns the nodes of a recording with machines like those of `all` for the attempts whose node the log does not name: engines
+/// start copies on other machines.
 fn with_unnamed(mut nodes: Vec<RecordedNode>, all: &[RecordedNode]) -> Vec<RecordedNode> {
     nodes.retain(|node| !node.host.is_empty());
     nodes.extend(all.iter().filter(|node| node.host.is_empty()).cloned());

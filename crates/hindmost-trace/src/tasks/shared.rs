@@ -128,7 +128,8 @@ impl Shared {
         }
     }
 
-    /// Returns how many slots were left for an application: the number at its begin and all later changes. Empty if it had its cluster alone.
+    /// Returns how many slots were left for an application: the number at its begin and all later changes. Empty if it had its
+    /// cluster alone.
     pub(super) fn left_for(&self, number: u32, application: &Application) -> Vec<(f64, i32)> {
         let cluster = self.of_applications.get(&number).map(|at| &self.clusters[*at]);
         let Some(cluster) = cluster.filter(|cluster| cluster.applications > 1) else { return Vec::new() };

@@ -209,9 +209,9 @@ fn add_pauses(steps: &mut Vec<Step>, timeline: &Timeline) {
     }
 }
 
-/// Returns the text of a step: its time, what happened, why, and what the progress model showed. A reason may contain the
-/// policy's own estimate of a remaining time, so the lines of the progress model are marked as such. `before` is what had been learned by the
-/// step before: the same lesson is shown once.
+/// Returns the text of a step: its time, what happened, why, and what the progress model showed. A reason may contain the policy's
+/// own estimate of a remaining time, so the lines of the progress model are marked as such. `before` is what had been learned by
+/// the step before: the same lesson is shown once.
 fn step_text(step: &Step, before: Option<&Learned>, width: usize) -> String {
     let who = step.copy.map_or(String::new(), |copy| format!("attempt {copy} "));
     let mut text = indented(&format!("{:9.2} s  ", step.at), &format!("{who}{}", step.what), width);

@@ -213,8 +213,8 @@ fn jobs_of_one_log_have_ends_and_forecasts_of_their_own() {
     for one in applications {
         let Some(recorded) = one["advice"]["calibration"]["job_time_mean"].as_f64() else { continue };
         let wall = one["wall_time"]["seconds"].as_f64().unwrap();
-        // Only tasks that finished are replayed: of one job 1 task of 501. Some attempts seem to start before their job was submitted, because
-        // the clocks of hosts differ.
+        // Only tasks that finished are replayed: of one job 1 task of 501. Some attempts seem to start before their job was
+        // submitted, because the clocks of hosts differ.
         if one["tasks"].as_u64().unwrap() * 2 >= one["all_tasks"].as_u64().unwrap() {
             assert!((recorded - wall).abs() <= 0.01 * wall, "{}: {recorded} {wall}", one["id"]);
         }

@@ -340,7 +340,8 @@ fn cold_executors_stay_cold_for_copies() {
 #[test]
 fn a_job_log_of_parallel_gains_what_copies_would_have_saved() {
     // Of 24 commands of 1 s on 4 slots, the sixth hangs for 31 s from 1 s on. Copies end it when the others have ended at the
-    // latest: 23 of them take 6 s on 4 slots. No command starts earlier than it did, because the log does not say how many slots there were.
+    // latest: 23 of them take 6 s on 4 slots. No command starts earlier than it did, because the log does not say how many slots
+    // there were.
     let folder = TempDir::new().unwrap();
     let log = folder.path().join("joblog");
     let mut text = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n".to_owned();

@@ -193,8 +193,8 @@ fn a_log_without_a_job_to_replay_says_why() {
     assert!(said.contains("no job of this log has a finished task"), "{said}");
 }
 
-/// Replays a table of attempts of 10 s that start at these times, on two nodes in turn. Returns what is said of the recorded times, the ratio of the
-/// mean flowtimes of `pace` and `none`, and the notes.
+/// Replays a table of attempts of 10 s that start at these times, on two nodes in turn. Returns what is said of the recorded times,
+/// the ratio of the mean flowtimes of `pace` and `none`, and the notes.
 fn replayed_table(starts: impl Iterator<Item = u32>) -> (serde_json::Value, f64, String) {
     let folder = tempfile::tempdir().unwrap();
     let row = |(task, start): (usize, u32)| {

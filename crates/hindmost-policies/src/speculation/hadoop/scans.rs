@@ -195,9 +195,9 @@ impl Scans {
         }
     }
 
-    /// Returns the attempt of a phase with the longest remaining time, in seconds. `estimated` returns the remaining time
-    /// of an attempt, or `None` if it is unknown or the attempt is not compared. If `is_by_finish` is true, the remaining times of attempts with a known
-    /// finish have the order of their finishes.
+    /// Returns the attempt of a phase with the longest remaining time, in seconds. `estimated` returns the remaining time of an
+    /// attempt, or `None` if it is unknown or the attempt is not compared. If `is_by_finish` is true, the remaining times of
+    /// attempts with a known finish have the order of their finishes.
     pub(super) fn longest(
         &self,
         (job, phase): PhaseId,

@@ -13,9 +13,9 @@
 //! - While no task is pending, a copy delays nothing. But once all losing copies have cost [`IDLE_SHARE`] of the total, copies
 //!   that are late themselves are stopped, and their tasks get no others until the total has grown.
 //!
-//! - The budget of a small job does not pay for a copy until an attempt that hangs has made the total grow, and by then another one may hold
-//!   the last slot. So the first copy of a job may cost [`FIRST_SHARE`], if its original seems to hang or its progress is known, and more
-//!   if the measured remaining time is much longer than a copy takes.
+//! - The budget of a small job does not pay for a copy until an attempt that hangs has made the total grow, and by then another one
+//!   may hold the last slot. So the first copy of a job may cost [`FIRST_SHARE`], if its original seems to hang or its progress is
+//!   known, and more if the measured remaining time is much longer than a copy takes.
 //!
 //! An attempt that hangs makes the total grow, so its task gets a copy in the end, also in a very small job.
 

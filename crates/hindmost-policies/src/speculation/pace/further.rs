@@ -186,8 +186,9 @@ impl PaceRule {
 }
 
 impl PaceRule {
-    /// Stops a copy that is late itself, because no resources are free for another one and other tasks lag too: the original runs on, and
-    /// one of the tasks gets a fresh copy on what becomes free. So tasks that hang in several attempts do not keep all slots from one another.
+    /// Stops a copy that is late itself, because no resources are free for another one and other tasks lag too: the original runs
+    /// on, and one of the tasks gets a fresh copy on what becomes free. So tasks that hang in several attempts do not keep all
+    /// slots from one another.
     fn free_resources(&self, newest: AttemptId, is_late: bool, round: &mut Round<'_>) {
         if is_late && !self.evidence.is_open(newest) {
             round.decide(Decision::Stop { attempt: newest, reason: StopReason::Overtaken });

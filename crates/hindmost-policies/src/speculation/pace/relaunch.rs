@@ -1,5 +1,5 @@
-//! Relaunches, in `pace`: a lagging attempt on a slow node is stopped, and its task starts again on another node, where no resources are free
-//! for a backup.
+//! Relaunches, in `pace`: a lagging attempt on a slow node is stopped, and its task starts again on another node, where no
+//! resources are free for a backup.
 
 use hindmost_core::cluster::{Attempt, Cluster};
 use hindmost_core::ids::AttemptId;

@@ -1,17 +1,18 @@
 //! Restarts, in `pace`, of attempts that seem to hang, where a task may have only one attempt at a time.
 //!
-//! A phase or a task gets no copies if two attempts of a task would write one file. Then the only cure for an attempt that hangs is to stop it
-//! and, when it has ended, to start its task again. What the attempt has done is lost, so a restart is a bet: it loses if the task is
-//! long by nature. So it takes more than a copy does:
+//! A phase or a task gets no copies if two attempts of a task would write one file. Then the only cure for an attempt that hangs is
+//! to stop it and, when it has ended, to start its task again. What the attempt has done is lost, so a restart is a bet: it loses
+//! if the task is long by nature. So it takes more than a copy does:
 //!
 //! - **Age.** The attempt is older than the durations of its phase explain ([`Lateness::hung`]; for a larger input, later), and
-//!   [`BEYOND`] times as old as any winner of the phase became. Ages on slow nodes count less. An attempt whose measured progress lets expect an end
+//!   [`BEYOND`] times as old as any winner of the phase became. Ages on slow nodes count less. An attempt whose measured progress
+//!   lets expect an end
 //!   ahead does not hang.
 //! - **Few bets.** As long as restarts have not won, at most [`FEW`] run whose outcome is open.
 //! - **Outcomes.** A restart wins if its task ends before the new attempt is as old as the one that was stopped, and loses otherwise. Each
 //!   loss that is not outweighed by wins doubles the age, as losing copies do ([`Outcomes::factor`]).
-//! - **Again.** A task whose restart has lost is most likely long by nature: it is not restarted again, unless restarts of the phase have won. Then
-//!   it is at twice the age.
+//! - **Again.** A task whose restart has lost is most likely long by nature: it is not restarted again, unless restarts of the
+//!   phase have won. Then it is at twice the age.
 
 use std::collections::BTreeSet;
 

@@ -134,8 +134,9 @@ impl PaceRule {
         Some(if pending { left.min(usual) } else { f64::INFINITY })
     }
 
-    /// Returns the same for an attempt whose remaining time follows from its progress. While tasks are pending, such copies pay from the
-    /// budget until copies win: a losing one that shows its pace is stopped early, and another one once it has cost the price of a long copy.
+    /// Returns the same for an attempt whose remaining time follows from its progress. While tasks are pending, such copies pay
+    /// from the budget until copies win: a losing one that shows its pace is stopped early, and another one once it has cost the
+    /// price of a long copy.
     pub(super) fn allowed_by_progress(
         &self,
         id: AttemptId,

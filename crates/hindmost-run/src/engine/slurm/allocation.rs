@@ -109,8 +109,8 @@ fn slurm_step(program: &std::path::Path) -> Command {
     command
 }
 
-/// Runs `salloc` with these arguments until it ends. Withdraws the request if the process that has started this one dies or withdraws it, or
-/// if this process is signalled.
+/// Runs `salloc` with these arguments until it ends. Withdraws the request if the process that has started this one dies or
+/// withdraws it, or if this process is signalled.
 ///
 /// # Errors
 /// If `salloc` can't be started or watched.

@@ -16,8 +16,8 @@ use super::observer::Snapshot;
 use super::place::{Health, Place};
 use super::{CALM, LOG, Running, SOON, Slurm, reaper};
 
-/// Time for which an agent may take to end a killed attempt, in addition to the time that the attempt's processes have, before Slurm kills its
-/// step.
+/// Time for which an agent may take to end a killed attempt, in addition to the time that the attempt's processes have, before
+/// Slurm kills its step.
 const POLITE: Duration = Duration::from_secs(3);
 /// Time after which an attempt that is killed and whose agent does not report is ended by a further step, in addition to the same time.
 const IMPATIENT: Duration = Duration::from_secs(6);

@@ -281,8 +281,8 @@ impl Slurm {
         }
     }
 
-    /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back. If the run
-    /// was refused, what an earlier process of it has left stays.
+    /// Gives the run's own allocations back, with everything that runs in them. Returns a text about what could not be given back.
+    /// If the run was refused, what an earlier process of it has left stays.
     pub fn give_back(&mut self) -> Option<String> {
         if std::mem::replace(&mut self.has_given_back, true) || self.enclosing.is_some() {
             return None;

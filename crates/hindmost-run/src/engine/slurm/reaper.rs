@@ -109,9 +109,9 @@ fn processes(is_wanted: impl Fn(&[&[u8]]) -> bool) -> Vec<(u32, OwnedFd)> {
     found.collect()
 }
 
-/// Ends each `srun` on this machine that has started a step of a run that is over, given the folder in which the engine's own one and those of
-/// the attempts are. It ends when its step has ended, unless everything of the step was killed and a controller that was killed has
-/// forgotten the step: then nobody reports its end.
+/// Ends each `srun` on this machine that has started a step of a run that is over, given the folder in which the engine's own one
+/// and those of the attempts are. It ends when its step has ended, unless everything of the step was killed and a controller that
+/// was killed has forgotten the step: then nobody reports its end.
 pub fn end_forgotten(folder: &Path) {
     let is_of_run = |words: &[&[u8]]| {
         let command = words.iter().position(|word| *word == STEP_COMMAND.as_bytes());

@@ -184,8 +184,9 @@ fn is_named_once(command: &str, file: &str) -> bool {
     mentions(command, file).len() == 1 && !file.contains('$')
 }
 
-/// True if a command names a file for writing before it names it otherwise, and not twice in one simple command: a command that looks at what
-/// an earlier attempt has left, such as `[ -s x ] || work > x` and `sort -o x x`, may do something else the second time.
+/// True if a command names a file for writing before it names it otherwise, and not twice in one simple command: a command that
+/// looks at what an earlier attempt has left, such as `[ -s x ] || work > x` and `sort -o x x`, may do something else the second
+/// time.
 fn is_written_before_it_is_read(command: &str, file: &str) -> bool {
     let mentions = mentions(command, file);
     let Some(first) = mentions.first() else { return true };

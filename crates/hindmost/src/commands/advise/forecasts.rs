@@ -27,8 +27,8 @@ const MOST: usize = 20;
 /// Advice for an application of a log, by its number, or why the log can't be replayed.
 type Forecasts = Result<Vec<(u32, Advice)>, String>;
 
-/// Adds advice to the applications that took longest, `wanted` of them if it is given: to what is shown, to the document, and to the pages in the
-/// folder.
+/// Adds advice to the applications that took longest, `wanted` of them if it is given: to what is shown, to the document, and to
+/// the pages in the folder.
 pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Path>, wanted: Option<usize>) -> Outcome {
     let most = wanted.unwrap_or_else(|| affordable(&gathered.longest));
     // The applications of a log are replayed together, so that it is read once.

@@ -8,7 +8,8 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does pieces of work with the numbers from 0 to `count`, in this order, with at most so many threads. Returns the results in the same order.
+/// Does pieces of work with the numbers from 0 to `count`, in this order, with at most so many threads. Returns the results in the
+/// same order.
 pub fn each<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<Option<T>>> = Mutex::new((0..count).map(|_| None).collect());

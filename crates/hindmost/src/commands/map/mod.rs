@@ -326,8 +326,8 @@ fn joblog(args: &MapArgs) -> Outcome<Option<JobLog>> {
     Ok(Some(JobLog::open(&path, appends || args.resume || args.resume_failed)?))
 }
 
-/// Refuses a map whose commands name files for writing while commands of a killed map still run in this folder: they may be writing the same
-/// files, and would go on after the new ones have ended.
+/// Refuses a map whose commands name files for writing while commands of a killed map still run in this folder: they may be writing
+/// the same files, and would go on after the new ones have ended.
 fn check_left_running(plan: &Plan, within: Option<&Path>) -> Outcome {
     let names_files = plan.phases.iter().any(PlannedPhase::names_files);
     let Some(place) = std::env::current_dir().ok().filter(|_| names_files) else { return Ok(()) };

@@ -63,7 +63,8 @@ fn a_gain_that_rests_on_the_same_tasks_in_other_jobs_says_so() {
     assert!(unwrapped(&text).contains(rests) && unwrapped(&page).contains(rests), "{text}");
 }
 
-/// A table of two jobs of 40 tasks that are submitted together, on 8 slots of 4 nodes: the first job gets slots first, or the jobs take turns.
+/// A table of two jobs of 40 tasks that are submitted together, on 8 slots of 4 nodes: the first job gets slots first, or the jobs
+/// take turns.
 fn two_jobs(are_fair: bool) -> String {
     let mut log = "job,phase,task,node,submitted,start,end\n".to_owned();
     let mut free: Vec<(u32, usize)> = (0..8).map(|slot| (0, slot)).collect();

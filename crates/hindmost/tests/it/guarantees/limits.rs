@@ -383,7 +383,8 @@ fn what_meets_a_full_disk_waits_for_space_and_takes_no_retry() {
 #[test]
 fn commands_that_add_to_a_file_are_not_repeated_after_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
-    // The temporary folder of the map is on a disk of 1 MB, the log is on another one. The second map has the same full disk, but may repeat.
+    // The temporary folder of the map is on a disk of 1 MB, the log is on another one. The second map has the same full disk, but
+    // may repeat.
     let script = r#"
         mkdir disk
         mount -t tmpfs -o size=1m tmpfs disk || exit 9

@@ -1,5 +1,6 @@
-//! Runs with random faults: steps, allocations and the command are killed, a `slurmd` is killed, alone or with all its steps, and started
-//! again, `slurmctld` is stopped or killed and started again. Each run is resumed until it is done. Its results must be complete, and nothing may be left.
+//! Runs with random faults: steps, allocations and the command are killed, a `slurmd` is killed, alone or with all its steps, and
+//! started again, `slurmctld` is stopped or killed and started again. Each run is resumed until it is done. Its results must be
+//! complete, and nothing may be left.
 //!
 //! A usual run of the tests does one run, the nightly one 20.
 

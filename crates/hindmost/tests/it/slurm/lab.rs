@@ -1,4 +1,5 @@
-//! The clusters of the tests, one for each test that runs at a time: brought up when there is none that is free, stopped when no test runs any more.
+//! The clusters of the tests, one for each test that runs at a time: brought up when there is none that is free, stopped when no
+//! test runs any more.
 //!
 //! A guard process stops the daemons as soon as a pipe from this process closes, so none is left even if the tests are killed.
 

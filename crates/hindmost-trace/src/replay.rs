@@ -8,30 +8,14 @@ use crate::recorded::RecordedAttempt;
 /// Returns a job without phases that arrives `arrival` milliseconds after the trace's origin.
 pub(crate) fn job(name: String, arrival: i64) -> WorkloadJob {
     let ticks = u64::try_from(arrival).unwrap_or(0).saturating_mul(TICKS_PER_SECOND / 1000);
-    let (name, arrival, phases) = (name.into(), Time(ticks), Vec::new());
-    let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+    let spec = JobSpec { arrival: Time(ticks), ..JobSpec::new(name, Vec::new()) };
     WorkloadJob { spec, durations: Vec::new() }
 }
 
 /// Adds a phase whose tasks took the given `seconds`. The phase depends on the phases with the indices `after`.
 pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, demand: DemandByName, seconds: Vec<f64>) {
     let (mean, sd) = mean_and_sd(&seconds);
-    job.spec.phases.push(PhaseSpec {
-        name: name.into(),
-        after,
-        tasks: seconds.len() as u32,
-        demand,
-        mean,
-        sd,
-        tail: None,
-        input: None,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    });
+    job.spec.phases.push(PhaseSpec { after, demand, sd, ..PhaseSpec::new(name, seconds.len() as u32, mean) });
     job.durations.push(Durations::Recorded(seconds));
 }
 

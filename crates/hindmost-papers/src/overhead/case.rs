@@ -90,22 +90,8 @@ fn phase(
     sd: Option<f64>,
     demand: DemandByName,
 ) -> PhaseSpec {
-    PhaseSpec {
-        name: name.into(),
-        after,
-        tasks,
-        demand,
-        mean: tail.mean(),
-        sd,
-        tail: Some(tail),
-        input: None,
-        memory_accesses: 0.0,
-        assumed: false,
-        never_copied: false,
-        may_restart: false,
-        never_resumed: false,
-        finished: Vec::new(),
-    }
+    let usual = PhaseSpec::new(name, tasks, tail.mean());
+    PhaseSpec { after, demand, sd, tail: Some(tail), ..usual }
 }
 
 /// Creates job `number`. For one-slot machines it has one phase of 1 to 50 tasks. For heterogeneous machines it has a

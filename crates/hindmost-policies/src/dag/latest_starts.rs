@@ -175,20 +175,9 @@ pub(crate) mod tests {
     /// Returns a cluster of one large node with a job whose phases follow one another.
     pub fn chain(phases: &[Drawn]) -> Cluster {
         let phase = |(at, (tasks, mean, cpus, memory)): (u32, &Drawn)| PhaseSpec {
-            name: format!("p{at}").into(),
             after: (0..at).skip(at.saturating_sub(1) as usize).collect(),
-            tasks: *tasks,
             demand: amounts(*cpus, *memory),
-            mean: f64::from(*mean),
-            sd: None,
-            tail: None,
-            input: None,
-            memory_accesses: 0.0,
-            assumed: false,
-            never_copied: false,
-            may_restart: false,
-            never_resumed: false,
-            finished: Vec::new(),
+            ..PhaseSpec::new(format!("p{at}"), *tasks, f64::from(*mean))
         };
         let phases = (0..).zip(phases).map(phase).collect();
         let spec = JobSpec::new("j", phases);

@@ -211,10 +211,13 @@ impl Driver<'_> {
             return;
         }
         self.engine.freeze(attempt);
-        // The one file to which the command adds is open from when it is opened until the attempt has added all.
-        let open = self.engine.written_files(attempt);
-        let adding: Vec<&WrittenFile> = open.iter().filter(|file| !file.is_replaced).collect();
-        if adding.is_empty() || adding.iter().any(|file| file.is_used) {
+        // The one file to which the command adds is open from when it is opened until the attempt has added all. Of any other file to
+        // which the attempt may add, nobody knows what it has done.
+        let name = self.jobs[attempt.task.job].phase(attempt.task).added_by(attempt.task.index);
+        let mut open = self.engine.written_files(attempt);
+        open.retain(|file| !file.is_replaced && !file.is_scratch);
+        let is_untouched = |file: &WrittenFile| file.added_nothing && file.path.file_name() == name.as_deref();
+        if open.is_empty() || !open.iter().all(is_untouched) {
             self.engine.thaw(attempt);
             self.say_second(
                 attempt,

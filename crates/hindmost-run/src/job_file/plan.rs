@@ -1,6 +1,7 @@
 //! A checked job with all defaults and paths resolved.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use super::describe::printable;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::shell::is_bourne;
-use super::writes::{Found, Repeats, written};
+use super::writes::{Found, Repeats, added, written};
 use crate::engine::{GPUS, NodeOffer, Speeds};
 
 /// A job file, checked and resolved.
@@ -340,6 +341,11 @@ impl PlannedPhase {
     /// True if an attempt may be stopped for a restart only as long as it has added nothing to the file that it has open for that.
     pub fn restarts_until_it_adds(&self) -> bool {
         matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::UntilItAdds, .. }))
+    }
+
+    /// Returns the name, without its folder, of the one file that a task's command adds to by a redirection.
+    pub fn added_by(&self, task: u32) -> Option<OsString> {
+        Path::new(&added(&self.command_of(task))?).file_name().map(OsString::from)
     }
 
     /// True if the command names files for writing outside the folders of its attempts.

@@ -52,6 +52,7 @@ pub struct WrittenFile {
     /// True if what is written replaces what was there before, as far as the way shows in which it is open: for writing only, and not
     /// at its end. Otherwise a further attempt would add to what this one has written.
     pub is_replaced: bool,
-    /// True if something was written or read through this descriptor, or it was set to another place: its position is not the beginning.
-    pub is_used: bool,
+    /// True if it is open for nothing but adding to its end (`>>`), and the position of the descriptor is still the beginning: nothing
+    /// was added through it. A file that is open for reading too says nothing, because databases write without moving the position.
+    pub added_nothing: bool,
 }

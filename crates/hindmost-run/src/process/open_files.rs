@@ -40,7 +40,7 @@ pub fn written_files(root: &Identity, own: &[&Path], began: Option<SystemTime>) 
             };
             let information = fs::read_to_string(format!("{folder}/fdinfo/{descriptor}")).unwrap_or_default();
             let flags = field(&information, "flags:").and_then(|flags| u32::from_str_radix(flags, 8).ok()).unwrap_or(0);
-            let is_used = field(&information, "pos:") != Some("0");
+            let is_at_begin = field(&information, "pos:") == Some("0");
             if flags & ACCESS_MODE == 0 {
                 continue;
             }
@@ -55,7 +55,7 @@ pub fn written_files(root: &Identity, own: &[&Path], began: Option<SystemTime>) 
                     place: (file.stx_dev_major, file.stx_dev_minor, file.stx_ino),
                     is_scratch,
                     is_replaced: flags & (ACCESS_MODE | APPEND) == WRITE_ONLY,
-                    is_used,
+                    added_nothing: is_at_begin && flags & (ACCESS_MODE | APPEND) == WRITE_ONLY | APPEND,
                 });
             }
         }

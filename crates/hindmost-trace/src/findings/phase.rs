@@ -58,7 +58,7 @@ impl Phase {
 struct Tasks {
     /// Whether an attempt of each has succeeded.
     won: FxHashMap<u32, bool>,
-    /// Machine time of killed attempts of tasks of which none has. They have lost if an attempt succeeds later.
+    /// Machine time of killed attempts, of tasks without a successful attempt so far. If one succeeds later, these have lost.
     killed: FxHashMap<u32, f64>,
 }
 

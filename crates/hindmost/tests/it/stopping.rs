@@ -182,7 +182,7 @@ fn what_ended_while_hindmost_was_stopped_is_not_late() {
 }
 
 #[test]
-fn an_attempt_that_hangs_before_it_adds_to_its_file_starts_again() {
+fn an_attempt_that_hangs_before_it_adds_starts_again() {
     let job = Job::new("");
     job.write("early", "if [ $1 = 5 ] && mkdir first 2> /dev/null; then exec sleep 600; fi; sleep 0.3; echo $1\n");
     job.write(
@@ -206,6 +206,15 @@ fn an_attempt_that_hangs_before_it_adds_to_its_file_starts_again() {
     job.write("go", "");
     assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
     assert_eq!(lines("other"), (1..=12).flat_map(|value| [value; 2]).collect::<Vec<_>>(), "{}", job.read("said"));
+    // One that has added its line and closed the file, and has another one open to which it has added nothing.
+    fs::remove_file(job.path().join("go")).unwrap();
+    job.write("holds", "exec 3>> held; sleep 0.3; if [ $1 = 5 ]; then until test -e go; do sleep 0.1; done; fi\n");
+    let args = [&["map", "-j4", "echo {} >> third; sh holds {}", ":::"], &values[..]].concat();
+    let mut child = start(&job, &args);
+    until("the run says so", || job.read("said").contains("map/4 (5) is waited for"));
+    job.write("go", "");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
+    assert_eq!(lines("third"), (1..=12).collect::<Vec<_>>(), "{}", job.read("said"));
 }
 
 #[test]

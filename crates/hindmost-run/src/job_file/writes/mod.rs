@@ -136,6 +136,14 @@ pub(crate) fn written(command: &str) -> Option<Found> {
     Some(Found { file: noted.files.into_iter().next()?, repeats })
 }
 
+/// Returns the one file that a command adds to by a redirection; `None` if there is none, or more than one.
+pub(crate) fn added(command: &str) -> Option<String> {
+    match &noted(command).added[..] {
+        [file] => Some(file.clone()),
+        _ => None,
+    }
+}
+
 /// True if a part of a command may run more than once.
 fn may_loop(command: &str) -> bool {
     let mut words = command.split(|sign: char| !(sign.is_alphanumeric() || "_-".contains(sign)));

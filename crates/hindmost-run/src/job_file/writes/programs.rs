@@ -359,7 +359,7 @@ fn special(program: &str, arguments: &[String]) -> Written {
         "mkdir" if !has('p') && !has_long("--parents") => Written::Files(operands.into_iter().cloned().collect()),
         "tar" | "bsdtar" | "gtar" => tar(arguments),
         "7z" | "7za" | "rar" | "unrar" if operands.first().is_some_and(|word| matches!(word.as_str(), "x" | "e")) => {
-            let is_on_stdout = has_long("-so") || has_long("p");
+            let is_on_stdout = has_long("-so");
             match joined(arguments, "-o").filter(|_| program.starts_with('7')) {
                 _ if is_on_stdout => Written::Nothing,
                 Some(folder) => file(Some(folder)),
@@ -492,7 +492,8 @@ fn tar(arguments: &[String]) -> Written {
         let value = at.and_then(|at| arguments.get(at + 1)).cloned();
         value.or_else(|| joined(arguments, "--file=")).into_iter().collect()
     };
-    let changes = || has('A', "--catenate") || has('\0', "--concatenate") || has('\0', "--delete");
+    let changes =
+        || has('A', "--catenate") || arguments.iter().any(|word| matches!(word.as_str(), "--concatenate" | "--delete"));
     if creates(arguments) || has('r', "--append") || has('u', "--update") || changes() {
         Written::Files(archive())
     } else if has('x', "--extract") && !has('O', "--to-stdout") {

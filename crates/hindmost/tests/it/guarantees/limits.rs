@@ -381,7 +381,7 @@ fn what_meets_a_full_disk_waits_for_space_and_takes_no_retry() {
 }
 
 #[test]
-fn commands_that_add_to_a_file_are_not_repeated_after_a_full_disk() {
+fn a_full_disk_repeats_no_command_that_adds_to_a_file() {
     let folder = tempfile::tempdir().unwrap();
     // The temporary folder of the map is on a disk of 1 MB, the log is on another one. The second map has the same full disk, but
     // may repeat.

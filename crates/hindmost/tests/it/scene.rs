@@ -84,6 +84,7 @@ impl Scene {
             Some(script) => {
                 let mut command = Command::new("sh");
                 command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_hindmost")]).stdin(Stdio::null());
+                crate::slurm::on_cluster(&mut command);
                 command
             }
         };
@@ -353,9 +354,13 @@ pub fn names(folder: &Path) -> BTreeSet<String> {
     found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
+/// Returns the records of a run's journal.
+pub fn records(out: &Path) -> Vec<Record> {
+    let text = fs::read(out.join(".hindmost/journal.jsonl")).unwrap();
+    JournalReader::new(&text[..]).unwrap().map(Result::unwrap).collect()
+}
+
 /// Returns the timeline of a run, from its journal.
 pub fn timeline(out: &Path) -> Timeline {
-    let text = fs::read(out.join(".hindmost/journal.jsonl")).unwrap();
-    let records: Vec<Record> = JournalReader::new(&text[..]).unwrap().map(Result::unwrap).collect();
-    Timeline::of(records)
+    Timeline::of(records(out))
 }
